@@ -15,7 +15,7 @@ const WAIT_MAX: Duration = Duration::from_secs(3_600);
 
 /// The work that one process of a market does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Part {
+pub enum MarketPart {
     /// Everything.
     #[default]
     All,
@@ -29,17 +29,17 @@ pub enum Part {
     Relay,
 }
 
-impl Part {
+impl MarketPart {
     pub(crate) fn has_feed(self) -> bool {
-        matches!(self, Part::All | Part::Events)
+        matches!(self, MarketPart::All | MarketPart::Events)
     }
 
     pub(crate) fn has_resolver(self) -> bool {
-        matches!(self, Part::All | Part::Resolver)
+        matches!(self, MarketPart::All | MarketPart::Resolver)
     }
 
     pub(crate) fn has_api(self) -> bool {
-        matches!(self, Part::All | Part::Api)
+        matches!(self, MarketPart::All | MarketPart::Api)
     }
 }
 
@@ -94,15 +94,19 @@ impl Default for Backing {
 
 impl Backing {
     /// Checks what goes together, for a process that is this part and is served like this.
-    pub(crate) fn check(&self, part: Part, server: &ServerOptions) -> Result<(), ServerError> {
+    pub(crate) fn check(
+        &self,
+        part: MarketPart,
+        server: &ServerOptions,
+    ) -> Result<(), ServerError> {
         let has_store = self.store.is_some();
         check_rules([
             (
-                matches!(part, Part::All | Part::Relay) || has_store,
+                matches!(part, MarketPart::All | MarketPart::Relay) || has_store,
                 "a part of a market needs a store that the others have, too (--store)",
             ),
             (
-                !matches!(part, Part::Api | Part::Resolver) || self.bus.is_some(),
+                !matches!(part, MarketPart::Api | MarketPart::Resolver) || self.bus.is_some(),
                 "parts of a market need a bus (--bus)",
             ),
             (
@@ -124,7 +128,7 @@ impl Backing {
             ),
             (
                 self.ledger.is_none()
-                    || (part == Part::Api
+                    || (part == MarketPart::Api
                         && self.driver == Driver::Async
                         && self.queries == Queries::Pipelined),
                 "a ledger needs an API process with an asynchronous driver and pipelined queries",
@@ -142,7 +146,7 @@ impl Backing {
                 "the wait for the store must be 1 ms to 1 h",
             ),
             (
-                part.has_api() || part == Part::Relay || server.tls.is_none(),
+                part.has_api() || part == MarketPart::Relay || server.tls.is_none(),
                 "only processes that serve users speak TLS (--tls-cert)",
             ),
             (

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use super::ledger::{Ledger, Money};
 use super::payout::pay_out;
 use super::transactions::{Prediction, Refusal, Settlement, StoreError, Verdict};
-use crate::bus::model::{Event, Game, GameId, Placed, Pool, PoolId, Score, Shares, User};
+use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, Score, Shares, User};
 
 /// Settled pools remembered for each game.
 const REMEMBERED: usize = 32;
@@ -39,7 +39,7 @@ struct Table {
     /// Stakes in the open pool by user. Sorted, so that payouts do not depend on a hash.
     stakes: BTreeMap<User, Shares>,
     /// The predictions in the open pool, if they are kept.
-    placed: Vec<Placed>,
+    placed: Vec<PlacedPrediction>,
     /// Settled pools, newest first.
     past: VecDeque<Pool>,
     /// The number of the last event that was recorded.
@@ -74,7 +74,7 @@ impl Books {
     }
 
     /// The predictions in an open pool, if they are kept.
-    pub(crate) fn predictions(&self, pool: PoolId) -> Vec<Placed> {
+    pub(crate) fn predictions(&self, pool: PoolId) -> Vec<PlacedPrediction> {
         let place = self.place_of_pool(pool);
         let table = place.map(|place| &self.tables[place]);
         let open = table.filter(|table| table.open.id == pool);
@@ -153,7 +153,7 @@ impl Books {
                 table.open.shares.add(prediction.outcome, prediction.amount);
                 self.accepted += 1;
                 if self.keeps_predictions {
-                    table.placed.push(Placed {
+                    table.placed.push(PlacedPrediction {
                         id: self.accepted,
                         user: prediction.user.to_string(),
                         pool: open,

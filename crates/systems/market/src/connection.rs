@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::batch;
-use super::envelope::{Answered, Demand};
+use super::envelope::{ApiAnswer, Demand};
 use super::leaving;
 use super::options::{Broadcast, Listing};
 use super::protocol::{PoolView, Reply, Request, RequestError, UNAVAILABLE};
@@ -194,17 +194,17 @@ pub(crate) async fn answer_relay(state: &Arc<MarketState>, message: &str) -> Res
                 ..Connection::new(user)
             };
             let reply = connection.handle(state, text).await;
-            let frame = Answered::frame(connection.joined, reply.good, &reply.frames);
+            let frame = ApiAnswer::frame(connection.joined, reply.good, &reply.frames);
             (frame, SubscriptionChange::Keep)
         }
         Demand::Close { user } => {
             leaving::close(state, user).await;
-            (Answered::frame(None, true, &[]), SubscriptionChange::Keep)
+            (ApiAnswer::frame(None, true, &[]), SubscriptionChange::Keep)
         }
         Demand::Watch { game } => {
             let played = state.plays(game);
             let channel = played.then(|| game.channel());
-            let frame = Answered::frame(None, played, &[]);
+            let frame = ApiAnswer::frame(None, played, &[]);
             (frame, SubscriptionChange::Only(channel))
         }
     };

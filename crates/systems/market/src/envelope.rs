@@ -111,7 +111,7 @@ impl<'a> Demand<'a> {
 
 /// An answer of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answered {
+pub(crate) struct ApiAnswer {
     /// The game that the user is in afterwards.
     pub(crate) joined: Option<GameId>,
     /// Whether the request was good.
@@ -120,7 +120,7 @@ pub(crate) struct Answered {
     pub(crate) text: String,
 }
 
-impl Answered {
+impl ApiAnswer {
     /// Reads an answer; `None` if it is something else, such as what is published.
     pub(crate) fn read(message: &str) -> Option<Self> {
         let (head, text) = message.split_once('\n')?;
@@ -175,14 +175,14 @@ mod tests {
         for length in [3, 200, 70_000] {
             let text = "x".repeat(length);
             let reply = frames::text(|bytes| bytes.extend_from_slice(text.as_bytes()));
-            let frame = Answered::frame(Some(GameId(3)), false, &reply);
-            let answered = Answered {
+            let frame = ApiAnswer::frame(Some(GameId(3)), false, &reply);
+            let answered = ApiAnswer {
                 joined: Some(GameId(3)),
                 good: false,
                 text,
             };
             let message = std::str::from_utf8(payload(&frame)).unwrap();
-            assert_eq!(Answered::read(message), Some(answered));
+            assert_eq!(ApiAnswer::read(message), Some(answered));
         }
     }
 
@@ -206,7 +206,7 @@ mod tests {
             assert_eq!(Demand::read(bad), None, "{bad:?}");
         }
         for bad in ["{\"type\":\"goal\"}", "g1 good", "g1 fair\n", "x good\n"] {
-            assert_eq!(Answered::read(bad), None, "{bad:?}");
+            assert_eq!(ApiAnswer::read(bad), None, "{bad:?}");
         }
     }
 }

@@ -22,14 +22,14 @@ const PAUSE: Duration = Duration::from_millis(250);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Users whose accounts are not closed yet.
-pub(crate) struct Leaving {
+pub(crate) struct Leavers {
     waiting: Mutex<VecDeque<User>>,
     at_once: Semaphore,
     /// Holds a permit when somebody waits since the task last looked.
     news: Notify,
 }
 
-impl Default for Leaving {
+impl Default for Leavers {
     fn default() -> Self {
         Self {
             waiting: Mutex::default(),
@@ -39,7 +39,7 @@ impl Default for Leaving {
     }
 }
 
-impl Leaving {
+impl Leavers {
     fn waiting(&self) -> MutexGuard<'_, VecDeque<User>> {
         // Each change is one step.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)

@@ -66,7 +66,7 @@ use state::MarketState;
 #[cfg(feature = "full")]
 pub use crate::bus::{BusAddress, BusAddressError};
 pub use crate::bus::{ClaimSet, Claims};
-pub use backing::{Backing, Part};
+pub use backing::{Backing, MarketPart};
 pub use options::{Broadcast, Listing, MarketOptions};
 pub use replay::{REPLAY_FILE_MAX, Replay, ReplayError};
 #[cfg(feature = "full")]

@@ -9,7 +9,7 @@ use super::MarketError;
 use super::options::MarketOptions;
 use super::outside::Outside;
 use super::state::MarketState;
-use super::store::{Cached, CachedOptions, Purpose, Regional, Sql, SqlOptions, Store};
+use super::store::{CachedOptions, CachedStore, Purpose, Regional, Sql, SqlOptions, Store};
 use crate::bus::{Bus, BusAddress, BusOptions, Remote};
 use server::database::ServerAddress;
 
@@ -104,9 +104,9 @@ fn open_cache(
     market: &str,
     inner: Arc<dyn Store>,
     options: &MarketOptions,
-) -> Result<Cached, MarketError> {
+) -> Result<CachedStore, MarketError> {
     let backing = &options.backing;
-    let cached = Cached::open(CachedOptions {
+    let cached = CachedStore::open(CachedOptions {
         address: address.clone(),
         read_address: backing.cache_read.clone(),
         market: market.to_owned(),

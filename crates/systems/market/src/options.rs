@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::backing::{Backing, Part};
+use super::backing::{Backing, MarketPart};
 use super::replay::Replay;
 use super::store::Driver;
 use crate::bus::messages::BROADCAST_SIZE_MAX;
@@ -49,7 +49,7 @@ pub struct MarketOptions {
     /// The address to listen on and the threads that serve it.
     pub server: ServerOptions,
     /// The work that this process does.
-    pub part: Part,
+    pub part: MarketPart,
     /// The store of its state, and the bus between its processes.
     pub backing: Backing,
     /// For a relay: the host and port of the API process that it passes requests on to.
@@ -102,7 +102,7 @@ impl Default for MarketOptions {
     fn default() -> Self {
         Self {
             server: ServerOptions::default(),
-            part: Part::All,
+            part: MarketPart::All,
             backing: Backing::default(),
             upstream: None,
             games: 4,
@@ -168,11 +168,11 @@ impl MarketOptions {
                 "games must be 1 to 10,000",
             ),
             (
-                (self.part == Part::Relay) == self.upstream.is_some(),
+                (self.part == MarketPart::Relay) == self.upstream.is_some(),
                 "a relay, and nothing else, needs the address of an API process (--upstream)",
             ),
             (
-                self.part != Part::Relay
+                self.part != MarketPart::Relay
                     || (self.games <= RELAY_GAMES_MAX && self.backing.store.is_none()),
                 "a relay has no store and at most 256 games",
             ),
@@ -269,7 +269,7 @@ mod tests {
             },
             // Without a store and a bus that others share.
             MarketOptions {
-                part: Part::Api,
+                part: MarketPart::Api,
                 ..Default::default()
             },
             MarketOptions {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::store::{Cached, Regional, Sql};
+use super::store::{CachedStore, Regional, Sql};
 use crate::bus::Remote;
 use crate::bus::model::{GameId, PoolId};
 use server::metrics::Page;
@@ -11,7 +11,7 @@ use server::metrics::Page;
 #[derive(Default)]
 pub(crate) struct Outside {
     pub(crate) sql: Option<Arc<Sql>>,
-    pub(crate) cache: Option<Arc<Cached>>,
+    pub(crate) cache: Option<Arc<CachedStore>>,
     pub(crate) bus: Option<Arc<dyn Remote>>,
     /// The ledger of this region; what is above is the owner's then.
     pub(crate) regional: Option<Arc<Regional>>,

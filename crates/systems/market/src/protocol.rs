@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::transactions::Refusal;
 use crate::bus::messages::payload;
-use crate::bus::model::{Game, GameId, Outcome, Placed, Pool, PoolId, Shares};
+use crate::bus::model::{Game, GameId, Outcome, PlacedPrediction, Pool, PoolId, Shares};
 use server::websocket::frames;
 
 /// The path on which WebSockets are opened.
@@ -171,7 +171,7 @@ pub(crate) struct PoolView {
     total: u64,
     distribution: Shares,
     #[serde(skip_serializing_if = "Option::is_none")]
-    predictions: Option<Vec<Placed>>,
+    predictions: Option<Vec<PlacedPrediction>>,
 }
 
 impl From<Pool> for PoolView {
@@ -192,7 +192,7 @@ impl From<Pool> for PoolView {
 
 impl PoolView {
     /// With each of its predictions.
-    pub(crate) fn listing(self, predictions: Vec<Placed>) -> Self {
+    pub(crate) fn listing(self, predictions: Vec<PlacedPrediction>) -> Self {
         Self {
             predictions: Some(predictions),
             ..self
@@ -203,10 +203,10 @@ impl PoolView {
 /// The pool that a message opens, given its frame: it says that another one was settled.
 pub(crate) fn opened(frame: &[u8]) -> Option<PoolId> {
     #[derive(Deserialize)]
-    struct Settled<'a> {
+    struct SettledNotice<'a> {
         next: &'a str,
     }
-    let settled: Settled<'_> = serde_json::from_slice(payload(frame)).ok()?;
+    let settled: SettledNotice<'_> = serde_json::from_slice(payload(frame)).ok()?;
     settled.next.parse().ok()
 }
 
@@ -234,7 +234,7 @@ pub(crate) fn text_of(frame: &[u8]) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bus::messages::{Stamped, Update};
+    use crate::bus::messages::{StampedUpdate, Update};
 
     #[test]
     fn ids_come_back_as_they_were() {
@@ -255,7 +255,7 @@ mod tests {
             winners: 2,
             next: PoolId(7),
         };
-        let settled = Stamped::new(GameId(1), settled, 10, 0.5).encode(0);
+        let settled = StampedUpdate::new(GameId(1), settled, 10, 0.5).encode(0);
         assert_eq!(opened(&settled), Some(PoolId(7)));
         let distribution = Update::Distribution {
             pool: PoolId(7),
@@ -263,7 +263,7 @@ mod tests {
             shares: Shares::default(),
             predictions: None,
         };
-        let distribution = Stamped::new(GameId(1), distribution, 11, 0.5).encode(0);
+        let distribution = StampedUpdate::new(GameId(1), distribution, 11, 0.5).encode(0);
         assert_eq!(opened(&distribution), None);
     }
 

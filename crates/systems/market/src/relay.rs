@@ -28,8 +28,8 @@ use crate::bus::model::{GameId, User};
 use server::http::{Endpoint, OpenRequest};
 use server::metrics::{Connections, Counter, Page};
 use server::reactor::{
-    self, Accepted, Handled, KeepAlive, Later, Notice, Response, Service, SharedReactor,
-    SubscriptionChange,
+    self, AcceptedConnection, HandleResult, KeepAlive, Later, Notice, Response, Service,
+    SharedReactor, SubscriptionChange,
 };
 use server::websocket::frames;
 use server::{Drain, Draws, Operations, operator_routes, wall_ms};
@@ -47,7 +47,7 @@ const CLOSE_PAUSE: Duration = Duration::from_millis(500);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Receives users who have left.
-type Left = mpsc::UnboundedReceiver<User>;
+type LeaverReceiver = mpsc::UnboundedReceiver<User>;
 
 /// A relay's state.
 pub(crate) struct Relay {
@@ -70,7 +70,7 @@ pub(crate) struct Relay {
 }
 
 /// One user's connection.
-pub(crate) struct Relayed {
+pub(crate) struct RelayedUser {
     user: User,
     joined: Option<GameId>,
     /// Whether an account may have been opened that goes with the connection.
@@ -79,7 +79,7 @@ pub(crate) struct Relayed {
     carried_by: usize,
 }
 
-impl Relayed {
+impl RelayedUser {
     fn response(&self, frames: Bytes, good: bool) -> Response {
         Response {
             frames,
@@ -92,7 +92,7 @@ impl Relayed {
 }
 
 impl Relay {
-    fn new(options: &MarketOptions) -> (Self, Vec<(Requests, Left)>) {
+    fn new(options: &MarketOptions) -> (Self, Vec<(Requests, LeaverReceiver)>) {
         let (upstreams, requests): (Vec<_>, Vec<_>) =
             (0..UPSTREAMS).map(|_| Upstream::new()).unzip();
         let (left, leave): (Vec<_>, Vec<_>) =
@@ -127,8 +127,8 @@ impl Relay {
 
     /// Has the accounts of users closed who have left, for ever. The connection is the one that carried their last
     /// requests: what is behind them is done after them.
-    async fn close_accounts(self: Arc<Self>, place: usize, left: Left) {
-        let next = async |mut left: Left| Some((left.recv().await?, left));
+    async fn close_accounts(self: Arc<Self>, place: usize, left: LeaverReceiver) {
+        let next = async |mut left: LeaverReceiver| Some((left.recv().await?, left));
         let close = async |user| {
             let close = Demand::Close { user };
             while self.upstreams[place].send(&close, self.wait).await.is_err() {
@@ -140,7 +140,7 @@ impl Relay {
         users.for_each_concurrent(CLOSED_AT_ONCE, close).await;
     }
 
-    async fn pass_on(&self, mut relayed: Relayed, text: &str) -> (Relayed, Response) {
+    async fn pass_on(&self, mut relayed: RelayedUser, text: &str) -> (RelayedUser, Response) {
         self.requests.add(1);
         relayed.to_close = matches!(relayed.user, User::Relayed(_));
         let demand = Demand::Request {
@@ -182,7 +182,7 @@ impl Relay {
 }
 
 impl Service for Relay {
-    type Connection = Relayed;
+    type Connection = RelayedUser;
     type ThreadState = ();
 
     fn endpoint(path: &str) -> Option<Endpoint> {
@@ -219,7 +219,7 @@ impl Service for Relay {
         self: &Arc<Self>,
         (): &mut (),
         open_request: &OpenRequest,
-    ) -> Result<Accepted<Relayed>, Bytes> {
+    ) -> Result<AcceptedConnection<RelayedUser>, Bytes> {
         let name = user_name(open_request.query.as_deref())
             .map_err(|()| Bytes::from_static(BAD_USER.as_bytes()))?;
         let user = name.map_or_else(
@@ -229,8 +229,8 @@ impl Service for Relay {
             },
             User::Named,
         );
-        Ok(Accepted {
-            connection: Relayed {
+        Ok(AcceptedConnection {
+            connection: RelayedUser {
                 user,
                 joined: None,
                 to_close: false,
@@ -244,22 +244,27 @@ impl Service for Relay {
         })
     }
 
-    fn on_text(self: &Arc<Self>, (): &mut (), relayed: Relayed, text: &str) -> Handled<Relayed> {
+    fn on_text(
+        self: &Arc<Self>,
+        (): &mut (),
+        relayed: RelayedUser,
+        text: &str,
+    ) -> HandleResult<RelayedUser> {
         let relay = Arc::clone(self);
         let text = text.to_owned();
-        Handled::Later(Box::pin(async move { relay.pass_on(relayed, &text).await }))
+        HandleResult::Later(Box::pin(async move { relay.pass_on(relayed, &text).await }))
     }
 
-    fn binary_as_text(&self, _: &Relayed) -> bool {
+    fn binary_as_text(&self, _: &RelayedUser) -> bool {
         false
     }
 
-    fn on_binary(&self, relayed: &Relayed) -> Response {
+    fn on_binary(&self, relayed: &RelayedUser) -> Response {
         let error = RequestError::new("binary", "requests are text messages");
         relayed.response(Reply::Failed { error }.encode(None, None), false)
     }
 
-    fn on_close(self: &Arc<Self>, relayed: Relayed) -> Option<Later<()>> {
+    fn on_close(self: &Arc<Self>, relayed: RelayedUser) -> Option<Later<()>> {
         if relayed.to_close {
             self.leaving.fetch_add(1, Ordering::Relaxed);
             // Its receiver lives as long as the relay serves.
@@ -268,7 +273,7 @@ impl Service for Relay {
         None
     }
 
-    fn closing_message(&self, _: &Relayed) -> Bytes {
+    fn closing_message(&self, _: &RelayedUser) -> Bytes {
         Bytes::new()
     }
 

@@ -19,7 +19,8 @@ use crate::bus::{Delivery, Subscription};
 use server::http::{Endpoint, OpenRequest};
 use server::metrics::Connections;
 use server::reactor::{
-    self, Accepted, Handled, KeepAlive, Kind, Later, Response, Service, SharedReactor,
+    self, AcceptedConnection, HandleResult, KeepAlive, Kind, Later, Response, Service,
+    SharedReactor,
 };
 
 /// Longest name of a user.
@@ -34,8 +35,8 @@ pub(crate) enum Peer {
     Relay,
 }
 
-fn accepted(peer: Peer) -> Accepted<Peer> {
-    Accepted {
+fn accepted(peer: Peer) -> AcceptedConnection<Peer> {
+    AcceptedConnection {
         connection: peer,
         keep_alive: KeepAlive::PingAndTimeout,
         protocol: None,
@@ -74,7 +75,7 @@ impl Service for MarketState {
         self: &Arc<Self>,
         (): &mut Self::ThreadState,
         open_request: &OpenRequest,
-    ) -> Result<Accepted<Peer>, Bytes> {
+    ) -> Result<AcceptedConnection<Peer>, Bytes> {
         if open_request.path == envelope::PATH {
             return Ok(accepted(Peer::Relay));
         }
@@ -92,7 +93,7 @@ impl Service for MarketState {
         (): &mut Self::ThreadState,
         mut peer: Peer,
         text: &str,
-    ) -> Handled<Peer> {
+    ) -> HandleResult<Peer> {
         let state = Arc::clone(self);
         let text = text.to_owned();
         let mut request = Box::pin(async move {
@@ -103,8 +104,8 @@ impl Service for MarketState {
             (peer, response)
         });
         match poll_once(request.as_mut()) {
-            Poll::Ready((peer, response)) => Handled::Now(peer, response),
-            Poll::Pending => Handled::Later(request),
+            Poll::Ready((peer, response)) => HandleResult::Now(peer, response),
+            Poll::Pending => HandleResult::Later(request),
         }
     }
 

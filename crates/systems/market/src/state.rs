@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Notify;
 
 use super::delay::Delay;
-use super::leaving::Leaving;
+use super::leaving::Leavers;
 use super::metrics::Metrics;
 use super::options::{Broadcast, Listing, MarketOptions};
 use super::outside::Outside;
@@ -35,7 +35,7 @@ pub(crate) struct MarketState {
     pub(crate) broadcast_bytes_min: usize,
     pub(crate) drain: Drain,
     /// Users who have left.
-    pub(crate) leaving: Leaving,
+    pub(crate) leaving: Leavers,
     connections: AtomicU64,
     /// By game: holds a permit when the distribution may have changed since it was last looked at.
     touched: Vec<Notify>,
@@ -76,7 +76,7 @@ impl MarketState {
             distribution: options.distribution,
             broadcast_bytes_min: options.broadcast_size,
             drain: Drain::default(),
-            leaving: Leaving::default(),
+            leaving: Leavers::default(),
             connections: AtomicU64::new(0),
             touched: (0..options.games).map(|_| Notify::new()).collect(),
             recorded: Notify::new(),

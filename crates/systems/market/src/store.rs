@@ -15,10 +15,10 @@ use std::pin::Pin;
 
 use super::ledger::Money;
 use super::transactions::{Prediction, Settlement, StoreError, Verdict};
-use crate::bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
+use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, User};
 
 #[cfg(feature = "full")]
-pub(crate) use cached::{Cached, CachedOptions};
+pub(crate) use cached::{CachedOptions, CachedStore};
 pub(crate) use memory::Memory;
 #[cfg(feature = "full")]
 pub(crate) use regional::Regional;
@@ -88,7 +88,7 @@ pub(crate) trait Store: Send + Sync {
     fn predict<'a>(&'a self, prediction: &'a Prediction) -> Answer<'a, Verdict>;
 
     /// The predictions in a pool that is open, in the order of their numbers.
-    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<Placed>>;
+    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<PlacedPrediction>>;
 
     /// The number of the last event of `game` that was recorded; 0 before the first.
     fn last_event(&self, game: GameId) -> Answer<'_, u64>;

@@ -17,7 +17,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::protocol::STREAM;
 use super::*;
-use crate::bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
+use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, User};
 use crate::ledger::Money;
 use crate::store::{Answer, Store};
 use crate::transactions::{Prediction, Settlement, StoreError, Verdict};
@@ -98,7 +98,7 @@ impl Store for Slow {
         self.inner.predict(prediction)
     }
 
-    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<Placed>> {
+    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<PlacedPrediction>> {
         self.inner.predictions(pool)
     }
 

@@ -5,7 +5,7 @@
 mod replay;
 
 use crate::http::{Endpoint, route};
-use crate::websocket::frames::{Decoded, Fragments, take};
+use crate::websocket::frames::{DecodeResult, Fragments, take};
 
 /// Small, so that inputs reach it.
 const MESSAGE_MAX: usize = 1 << 10;
@@ -27,8 +27,8 @@ fn read_frames(wire: &[u8], piece_bytes: usize) -> (Vec<String>, bool) {
         kept.extend_from_slice(piece);
         loop {
             match take(&mut kept, &mut fragments, MESSAGE_MAX) {
-                Ok(Decoded::Nothing) => break,
-                Ok(Decoded::Frame { length, received }) => {
+                Ok(DecodeResult::Nothing) => break,
+                Ok(DecodeResult::Frame { length, received }) => {
                     messages.extend(received.map(|received| format!("{received:?}")));
                     kept.drain(..length);
                 }

@@ -30,14 +30,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 use crate::stopped;
-use body::{Failure, Gathered};
+use body::{Failure, GatheredBody};
 use deadlines::{Deadlines, Progress};
 use rewind::Rewind;
 
 pub use connections::{ConnectionGuard, ConnectionLimits, Peer, serve_connections};
 pub use either::{EitherTls, serve_either};
 pub use head::upgrade_response;
-pub use head::{Endpoint, HEAD_TIMEOUT, OpenRequest, Opening, Route, read_opening, route};
+pub use head::{Endpoint, FirstRequest, HEAD_TIMEOUT, OpenRequest, Route, read_opening, route};
 pub use http2::serve_http2;
 
 /// Most bytes that are read ahead on a connection: the longest head of a request.
@@ -45,7 +45,7 @@ const BUFFER_BYTES_MAX: usize = 64 << 10;
 
 /// How serving a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Served {
+pub enum ConnectionEnd {
     /// By the peer, after an answer, or because the system stops.
     Closed,
     /// The client took too long over a head, or did not read an answer.
@@ -63,7 +63,7 @@ pub async fn serve_http(
     head: Vec<u8>,
     router: Router,
     stop: watch::Receiver<bool>,
-) -> Served {
+) -> ConnectionEnd {
     serve_within(Deadlines::DEFAULT, stream, head, router, stop).await
 }
 
@@ -73,7 +73,7 @@ async fn serve_within(
     head: Vec<u8>,
     router: Router,
     mut stop: watch::Receiver<bool>,
-) -> Served {
+) -> ConnectionEnd {
     let progress = Rc::new(Progress::new(deadlines));
     let io = TokioIo::new(Rewind::new(Bytes::from(head), stream, Rc::clone(&progress)));
     let router = TowerToHyperService::new(router);
@@ -103,7 +103,7 @@ async fn serve_out<C: Future>(
     shut_down: impl Fn(Pin<&mut C>),
     stop: &mut watch::Receiver<bool>,
     progress: &Progress,
-) -> Served {
+) -> ConnectionEnd {
     let mut connection = pin!(connection);
     let mut stopping = pin!(stopped(stop));
     let mut is_stopping = false;
@@ -114,9 +114,9 @@ async fn serve_out<C: Future>(
         }
         // A connection that breaks is its client's to notice.
         if connection.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Served::Closed);
+            return Poll::Ready(ConnectionEnd::Closed);
         }
-        progress.poll_overdue(cx).map(|()| Served::TimedOut)
+        progress.poll_overdue(cx).map(|()| ConnectionEnd::TimedOut)
     })
     .await
 }
@@ -126,10 +126,10 @@ async fn serve_out<C: Future>(
 fn gathered(
     request: Request<Incoming>,
     within: Duration,
-) -> (Request<Gathered<Incoming>>, Option<Arc<Failure>>) {
+) -> (Request<GatheredBody<Incoming>>, Option<Arc<Failure>>) {
     let failure = (!request.body().is_end_stream()).then(Arc::<Failure>::default);
     let reported = failure.clone();
-    let request = request.map(|body| Gathered::new(body, within, reported));
+    let request = request.map(|body| GatheredBody::new(body, within, reported));
     (request, failure)
 }
 

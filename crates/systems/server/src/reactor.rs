@@ -46,8 +46,8 @@ use table::{Key, Table};
 pub use notice::{Kind, Notice};
 pub use outbox::QueueLimits;
 pub use service::{
-    Accepted, Handled, KeepAlive, Later, ReactorOptions, Response, Service, SharedReactor,
-    SubscriptionChange,
+    AcceptedConnection, HandleResult, KeepAlive, Later, ReactorOptions, Response, Service,
+    SharedReactor, SubscriptionChange,
 };
 pub use thread::{broadcast, serve};
 

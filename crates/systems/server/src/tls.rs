@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 
-pub(crate) use session::{Failure, Received, Session};
+pub(crate) use session::{Failure, PeerState, Session};
 pub(crate) use stream::TlsStream;
 
 /// Protocol inside TLS; clients may require it.

@@ -25,11 +25,11 @@ pub(crate) fn now() -> Instant {
 
 /// The alarm clock; its thread ends when it is dropped.
 pub(crate) struct Alarm {
-    shared: Arc<Shared>,
+    shared: Arc<AlarmState>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct AlarmState {
     queue: Mutex<Queue>,
     changed: Condvar,
 }
@@ -45,7 +45,7 @@ struct Entry {
     ring: oneshot::Sender<()>,
 }
 
-impl Shared {
+impl AlarmState {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         // Pushing and popping leave no half-made state behind.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
@@ -55,7 +55,7 @@ impl Shared {
 impl Alarm {
     /// Starts the thread.
     pub(crate) fn start() -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(AlarmState::default());
         let keeper = Arc::clone(&shared);
         std::thread::Builder::new()
             .name("alarm".to_owned())
@@ -81,7 +81,7 @@ impl Drop for Alarm {
 }
 
 /// The thread's body.
-fn keep(shared: &Shared) {
+fn keep(shared: &AlarmState) {
     let mut queue = shared.queue();
     while !queue.ended {
         let Some(next) = queue.entries.peek().map(|entry| entry.at) else {

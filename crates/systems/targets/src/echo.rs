@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_tungstenite::tungstenite::Error;
 
-use server::http::{Endpoint, Opening, Route, read_opening, serve_http};
+use server::http::{Endpoint, FirstRequest, Route, read_opening, serve_http};
 use server::websocket::{Limits, Socket};
 use server::{
     CONNECTIONS_MAX, ServerError, ServerOptions, Stop, ThreadContext, accept_all, check_rules,
@@ -154,7 +154,7 @@ async fn receive(
     router: Arc<Router>,
     stop: watch::Receiver<bool>,
 ) {
-    let Ok(Some(Opening { route, bytes })) = read_opening(&mut stream, endpoint).await else {
+    let Ok(Some(FirstRequest { route, bytes })) = read_opening(&mut stream, endpoint).await else {
         return;
     };
     match route {

@@ -18,7 +18,7 @@ use server::reactor::Notice;
 pub struct Hub {
     channels: Channels,
     /// By game.
-    seen: Vec<Seen>,
+    seen: Vec<HighestNumbers>,
     pub(super) metrics: BusMetrics,
     /// Counts the returns of the bus.
     returned: watch::Sender<u64>,
@@ -26,7 +26,7 @@ pub struct Hub {
 
 /// The highest numbers of a game that were published or received here.
 #[derive(Debug, Default)]
-struct Seen {
+struct HighestNumbers {
     seq: AtomicU64,
     event: AtomicU64,
 }
@@ -36,7 +36,7 @@ impl Hub {
     pub(super) fn new(games: u32, link: Arc<LinkMetrics>) -> Self {
         Self {
             channels: Channels::new(games),
-            seen: (0..games).map(|_| Seen::default()).collect(),
+            seen: (0..games).map(|_| HighestNumbers::default()).collect(),
             metrics: BusMetrics::new(link),
             returned: watch::Sender::new(0),
         }
@@ -102,7 +102,7 @@ impl Hub {
         self.metrics.published.add(count as u64);
     }
 
-    fn seen_of(&self, game: GameId) -> Option<&Seen> {
+    fn seen_of(&self, game: GameId) -> Option<&HighestNumbers> {
         self.seen.get(game.index()?)
     }
 }

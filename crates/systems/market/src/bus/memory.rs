@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::channels::Channels;
 use super::{Answer, Bus, Claim, Delivery, Publication, Subscription};
-use crate::bus::messages::{Stamped, Update};
+use crate::bus::messages::{StampedUpdate, Update};
 use crate::bus::model::GameId;
 use server::reactor::{Kind, Notice};
 use server::wall_ms;
@@ -15,12 +15,12 @@ use server::wall_ms;
 pub struct Memory {
     channels: Channels,
     /// By game: held while messages are sent, so that numbers and stamps are in the order of sending.
-    sent: Vec<Mutex<Sent>>,
+    sent: Vec<Mutex<ChannelState>>,
 }
 
 /// State of a channel: the last messages that were sent on it.
 #[derive(Debug, Default)]
-struct Sent {
+struct ChannelState {
     /// The number of the last message.
     seq: u64,
     /// The last state.
@@ -77,7 +77,7 @@ impl Memory {
 
     fn send(&self, seq: &mut u64, game: GameId, kind: Kind, update: Update, bytes_min: usize) {
         *seq += 1;
-        let frame = Stamped::new(game, update, *seq, wall_ms()).encode(bytes_min);
+        let frame = StampedUpdate::new(game, update, *seq, wall_ms()).encode(bytes_min);
         self.channels
             .send(game, Delivery::Notice(Notice { kind, frame }));
     }

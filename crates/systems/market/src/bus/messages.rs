@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::model::{GameId, Outcome, Placed, PoolId, Score, Shares};
+use super::model::{GameId, Outcome, PlacedPrediction, PoolId, Score, Shares};
 use server::websocket::frames;
 
 /// Longest distribution that can be requested.
@@ -25,7 +25,7 @@ pub enum Update {
         shares: Shares,
         /// Each prediction in it, if they are listed.
         #[serde(skip_serializing_if = "Option::is_none")]
-        predictions: Option<Arc<[Placed]>>,
+        predictions: Option<Arc<[PlacedPrediction]>>,
     },
     /// A side scored.
     Goal {
@@ -54,7 +54,7 @@ pub enum Update {
 
 /// Update as it is sent.
 #[derive(Debug, Serialize)]
-pub struct Stamped {
+pub struct StampedUpdate {
     #[serde(flatten)]
     update: Update,
     game: GameId,
@@ -65,7 +65,7 @@ pub struct Stamped {
     sent_at_ms: f64,
 }
 
-impl Stamped {
+impl StampedUpdate {
     /// `update` under the number `seq`, given to the channel at `sent_at_ms`.
     pub fn new(game: GameId, update: Update, seq: u64, sent_at_ms: f64) -> Self {
         Self {
@@ -125,13 +125,13 @@ mod tests {
             shares,
             predictions: None,
         };
-        let text = Stamped::new(GameId(1), update, 9, 1_786_000_000_000.123).encode(0);
+        let text = StampedUpdate::new(GameId(1), update, 9, 1_786_000_000_000.123).encode(0);
         assert_eq!(
             text_of(&text),
             r#"{"type":"distribution","pool":"p3","total":3,"shares":{"home":1,"away":2,"none":0},"#
                 .to_owned() + r#""game":"g1","seq":9,"sent_at_ms":1786000000000.123}"#
         );
-        let stamped = Stamped::new(GameId(1), Update::FullTime, 1, 0.5);
+        let stamped = StampedUpdate::new(GameId(1), Update::FullTime, 1, 0.5);
         let update = stamped.encode(0);
         assert_eq!(
             text_of(&update),

@@ -203,7 +203,7 @@ pub struct Pool {
 
 /// A prediction that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Placed {
+pub struct PlacedPrediction {
     /// Later ones have larger numbers.
     pub id: u64,
     /// Name of the user with the account.

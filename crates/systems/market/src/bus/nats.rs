@@ -24,9 +24,9 @@ use super::{Answer, Bus, BusError, BusOptions, Claim, Publication, Remote, Subsc
 use crate::bus::messages::Update;
 use crate::bus::model::GameId;
 use link::{Dialer, Link};
-use record::{Record, Stamp, Unpublished};
+use record::{PublishRefusal, Record, Stamp};
 use server::wall_ms;
-use stream::{Names, Placed, Stream};
+use stream::{Names, StoredRecord, Stream};
 use subscriber::Subscriber;
 use views::{View, Views};
 
@@ -37,13 +37,13 @@ const START_WAITS: u32 = 8;
 
 /// The bus on NATS. Calls may come from any runtime with time enabled.
 pub(crate) struct NatsBus {
-    shared: Arc<Shared>,
+    shared: Arc<BusState>,
     tokens: Tokens,
     _thread: Thread,
 }
 
 /// State that the bus and its thread share.
-struct Shared {
+struct BusState {
     names: Names,
     link: Link<Stream>,
     hub: Arc<Hub>,
@@ -59,10 +59,10 @@ enum Next<T> {
 }
 
 /// Result of publishing a distribution.
-enum Published {
+enum PublishResult {
     /// Under this number.
     As(u64),
-    Not(Unpublished),
+    Not(PublishRefusal),
 }
 
 impl NatsBus {
@@ -72,7 +72,7 @@ impl NatsBus {
     /// When NATS cannot be reached or refuses, or has no JetStream.
     pub(crate) fn open(address: &NatsAddress, options: &BusOptions) -> Result<Self, BusError> {
         let dialer = Dialer::new(address.clone(), options.wait);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(BusState {
             names: Names::new(&options.market),
             hub: Arc::new(Hub::new(options.games, Arc::clone(&dialer.figures))),
             link: Link::new(dialer),
@@ -100,7 +100,7 @@ impl NatsBus {
         game: GameId,
         mut change: impl FnMut(&View) -> Next<T>,
     ) -> Result<T, BusError> {
-        let Shared { link, views, .. } = &*self.shared;
+        let BusState { link, views, .. } = &*self.shared;
         let round_trips = &link.dialer.figures.round_trips;
         let (number, stream) = link.get()?;
         let view = || {
@@ -115,8 +115,8 @@ impl NatsBus {
                 match change(&known) {
                     Next::Put(record, answer) => {
                         round_trips.add(1);
-                        if let Some(at) = stream.put(game, &record, known.placed.at).await? {
-                            views.note(game, &stream.name, &Placed { at, record });
+                        if let Some(at) = stream.put(game, &record, known.stored.at).await? {
+                            views.note(game, &stream.name, &StoredRecord { at, record });
                             return Ok(answer);
                         }
                     }
@@ -124,12 +124,12 @@ impl NatsBus {
                     Next::Stop(_) => {}
                 }
                 round_trips.add(1);
-                let placed = stream.get(game).await?;
-                if placed.at < known.placed.at {
+                let stored = stream.get(game).await?;
+                if stored.at < known.stored.at {
                     // The stream was emptied.
                     return Err(stream.session.lost());
                 }
-                views.note(game, &stream.name, &placed);
+                views.note(game, &stream.name, &stored);
                 (known, is_read) = (view()?, true);
             }
         };
@@ -147,29 +147,29 @@ impl NatsBus {
         let token = token.as_ref();
         let stamp = self.stamp(game);
         let publish = |view: &View| {
-            let record = &view.placed.record;
+            let record = &view.stored.record;
             let is_claimed = view.claim_left().is_some();
             match record.with_distribution((update, bytes_min), stamp, token, is_claimed) {
                 Ok(next) => {
                     let seq = next.seq;
-                    Next::Put(next, Published::As(seq))
+                    Next::Put(next, PublishResult::As(seq))
                 }
                 Err(why) => match token.and_then(|token| record.released(token)) {
-                    Some(next) => Next::Put(next, Published::Not(why)),
-                    None => Next::Stop(Published::Not(why)),
+                    Some(next) => Next::Put(next, PublishResult::Not(why)),
+                    None => Next::Stop(PublishResult::Not(why)),
                 },
             }
         };
         match self.replace(game, publish).await? {
-            Published::As(seq) => {
+            PublishResult::As(seq) => {
                 hub.published(game, seq, 1);
                 Ok(true)
             }
-            Published::Not(Unpublished::Overtaken) => {
+            PublishResult::Not(PublishRefusal::Overtaken) => {
                 hub.metrics.claims_lost.add(1);
                 Err(BusError::Overtaken)
             }
-            Published::Not(Unpublished::Old) => {
+            PublishResult::Not(PublishRefusal::Old) => {
                 hub.metrics.duplicates.add(1);
                 Ok(false)
             }
@@ -186,7 +186,7 @@ impl NatsBus {
         let stamp = self.stamp(game);
         let (_, seen) = hub.seen(game);
         let publish = |view: &View| {
-            let record = &view.placed.record;
+            let record = &view.stored.record;
             match record.with_event((number, updates), stamp, seen) {
                 Some(next) => {
                     let seq = next.seq;
@@ -220,7 +220,7 @@ impl Bus for NatsBus {
             }
             let token = self.tokens.make(batch);
             let claim = |view: &View| match view.claim_left() {
-                None => Next::Put(view.placed.record.claimed(&token), Claim::Won),
+                None => Next::Put(view.stored.record.claimed(&token), Claim::Won),
                 Some(left) => Next::Stop(Claim::Held(left)),
             };
             let claim = self.replace(game, claim).await?;

@@ -36,14 +36,14 @@ const RAISED_EACH: usize = 500;
 
 /// The bus on Redis. Calls may come from any runtime with time enabled.
 pub(crate) struct RedisBus {
-    shared: Arc<Shared>,
+    shared: Arc<BusState>,
     claims: Claims,
     tokens: Tokens,
     _thread: Thread,
 }
 
 /// State that the bus and its thread share.
-struct Shared {
+struct BusState {
     names: Names,
     dialer: Dialer,
     link: Link,
@@ -68,7 +68,7 @@ impl RedisBus {
     /// When Redis cannot be reached or refuses.
     pub(crate) fn open(address: &ServerAddress, options: &BusOptions) -> Result<Self, BusError> {
         let dialer = Dialer::new(address.clone(), options.wait)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(BusState {
             names: Names::new(&options.market),
             link: Link::new(dialer.clone()),
             hub: Arc::new(Hub::new(options.games, Arc::clone(&dialer.figures))),
@@ -98,7 +98,7 @@ impl RedisBus {
     }
 
     async fn claim_atomically(&self, game: GameId, token: &Token) -> Result<Claim, BusError> {
-        let Shared { names, link, .. } = &*self.shared;
+        let BusState { names, link, .. } = &*self.shared;
         let left_ms: u64 = link.command(&scripts::claim(names, game, token)).await?;
         Ok(match left_ms {
             0 => Claim::Won,
@@ -113,7 +113,7 @@ impl RedisBus {
         token: &Token,
         set: ClaimSet,
     ) -> Result<Claim, BusError> {
-        let Shared { names, link, .. } = &*self.shared;
+        let BusState { names, link, .. } = &*self.shared;
         let mut look = redis::pipe();
         look.cmd("GET").arg(names.claim(game));
         look.cmd("PTTL").arg(names.claim(game));
@@ -129,7 +129,7 @@ impl RedisBus {
     }
 
     async fn set_claim(&self, game: GameId, token: &Token) -> Result<(), BusError> {
-        let Shared { names, link, .. } = &*self.shared;
+        let BusState { names, link, .. } = &*self.shared;
         let mut set = cmd("SET");
         set.arg(names.claim(game)).arg(&token.text);
         set.arg("PX").arg(token.batch_ms());
@@ -188,7 +188,7 @@ impl RedisBus {
         update: &Update,
         token: Option<&Token>,
     ) -> Result<bool, BusError> {
-        let Shared {
+        let BusState {
             names, link, hub, ..
         } = &*self.shared;
         let mut get = cmd("HGET");
@@ -276,7 +276,7 @@ impl Remote for RedisBus {
     }
 }
 
-impl Shared {
+impl BusState {
     fn stamp(&self, game: GameId) -> Stamp {
         Stamp {
             seen: self.hub.seen(game).0,
@@ -332,7 +332,7 @@ impl Shared {
 }
 
 /// Work of the bus's thread, until the bus is dropped.
-async fn work(shared: Arc<Shared>, ready: mpsc::Sender<Result<(), LinkError>>) {
+async fn work(shared: Arc<BusState>, ready: mpsc::Sender<Result<(), LinkError>>) {
     if let Err(error) = shared.dialer.try_once().await {
         return send(&ready, Err(error));
     }

@@ -15,7 +15,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use crate::bus::model::GameId;
-use crate::envelope::{Answered, Demand, PATH};
+use crate::envelope::{ApiAnswer, Demand, PATH};
 use server::reactor::{Kind, Notice};
 use server::websocket::frames;
 
@@ -50,21 +50,21 @@ pub(super) enum UpstreamError {
 }
 
 /// A request on its way.
-struct Waiting {
+struct PendingRequest {
     text: String,
-    answer: oneshot::Sender<Answered>,
+    answer: oneshot::Sender<ApiAnswer>,
 }
 
 /// One connection, as those who send see it.
 pub(super) struct Upstream {
-    requests: mpsc::Sender<Waiting>,
+    requests: mpsc::Sender<PendingRequest>,
     /// Requests that wait for their answers, and whether there is a connection.
     load: AtomicUsize,
     is_open: std::sync::atomic::AtomicBool,
 }
 
 /// The other end, of the task that owns the connection.
-pub(super) struct Requests(mpsc::Receiver<Waiting>);
+pub(super) struct Requests(mpsc::Receiver<PendingRequest>);
 
 impl Upstream {
     pub(super) fn new() -> (Self, Requests) {
@@ -90,12 +90,12 @@ impl Upstream {
         &self,
         demand: &Demand<'_>,
         wait: Duration,
-    ) -> Result<Answered, UpstreamError> {
+    ) -> Result<ApiAnswer, UpstreamError> {
         if !self.is_open() {
             return Err(UpstreamError::Away);
         }
         let (answer, answered) = oneshot::channel();
-        let waiting = Waiting {
+        let waiting = PendingRequest {
             text: demand.text(),
             answer,
         };
@@ -113,7 +113,7 @@ impl Upstream {
 }
 
 /// Why a connection ended.
-struct Ended;
+struct ConnectionEnd;
 
 /// Keeps one connection open for ever.
 pub(super) async fn keep_open(
@@ -127,7 +127,7 @@ pub(super) async fn keep_open(
         if let Ok(socket) = connect(address, wait).await {
             pause = PAUSE_FIRST;
             upstream.is_open.store(true, Ordering::Relaxed);
-            let Ended = carry(socket, &mut requests, wait).await;
+            let ConnectionEnd = carry(socket, &mut requests, wait).await;
             upstream.is_open.store(false, Ordering::Relaxed);
             // What had not been sent fails at once, by being dropped.
             while requests.try_recv().is_ok() {}
@@ -138,56 +138,63 @@ pub(super) async fn keep_open(
 }
 
 /// A WebSocket to the API's listener for relays.
-async fn connect(address: &str, wait: Duration) -> Result<WebSocketStream<TcpStream>, Ended> {
+async fn connect(
+    address: &str,
+    wait: Duration,
+) -> Result<WebSocketStream<TcpStream>, ConnectionEnd> {
     let connecting = async {
-        let stream = TcpStream::connect(address).await.map_err(|_| Ended)?;
-        stream.set_nodelay(true).map_err(|_| Ended)?;
+        let stream = TcpStream::connect(address)
+            .await
+            .map_err(|_| ConnectionEnd)?;
+        stream.set_nodelay(true).map_err(|_| ConnectionEnd)?;
         let url = format!("ws://{address}{PATH}");
         let opened = tokio_tungstenite::client_async(url, stream).await;
-        opened.map(|(socket, _)| socket).map_err(|_| Ended)
+        opened.map(|(socket, _)| socket).map_err(|_| ConnectionEnd)
     };
-    timeout(wait, connecting).await.unwrap_or(Err(Ended))
+    timeout(wait, connecting)
+        .await
+        .unwrap_or(Err(ConnectionEnd))
 }
 
 /// Sends requests and brings answers until the connection ends. Those that wait then are dropped, and fail.
 async fn carry(
     mut socket: WebSocketStream<TcpStream>,
-    requests: &mut mpsc::Receiver<Waiting>,
+    requests: &mut mpsc::Receiver<PendingRequest>,
     wait: Duration,
-) -> Ended {
-    let mut waiting: VecDeque<oneshot::Sender<Answered>> = VecDeque::new();
+) -> ConnectionEnd {
+    let mut waiting: VecDeque<oneshot::Sender<ApiAnswer>> = VecDeque::new();
     let mut silence = Silence::new();
     loop {
         tokio::select! {
             request = requests.recv(), if waiting.len() < UNDER_WAY_MAX => {
-                let Some(request) = request else { return Ended };
+                let Some(request) = request else { return ConnectionEnd };
                 // Who gave up before it was sent does not get it done.
                 if request.answer.is_closed() {
                     continue;
                 }
                 waiting.push_back(request.answer);
                 if send(&mut socket, Message::text(request.text), wait).await.is_err() {
-                    return Ended;
+                    return ConnectionEnd;
                 }
             }
             message = socket.next() => {
                 silence.end();
                 match message {
                     Some(Ok(Message::Text(text))) => {
-                        let (Some(answered), Some(answer)) = (Answered::read(&text), waiting.pop_front()) else {
-                            return Ended;
+                        let (Some(answered), Some(answer)) = (ApiAnswer::read(&text), waiting.pop_front()) else {
+                            return ConnectionEnd;
                         };
                         // Who gave up gets no answer, and the next one gets its own.
                         drop(answer.send(answered));
                     }
-                    Some(Ok(Message::Close(_)) | Err(_)) | None => return Ended,
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return ConnectionEnd,
                     Some(Ok(_)) => {}
                 }
             }
             () = silence.tick() => {
                 let factor = if waiting.is_empty() { 1 } else { WORKING_FACTOR };
                 if silence.is_longer_than(wait * factor) || ping(&mut socket, wait).await.is_err() {
-                    return Ended;
+                    return ConnectionEnd;
                 }
             }
         }
@@ -209,7 +216,7 @@ pub(super) async fn watch(
             if send(&mut socket, watch, wait).await.is_ok() {
                 pause = PAUSE_FIRST;
                 resumed();
-                let Ended = listen(socket, news, wait).await;
+                let ConnectionEnd = listen(socket, news, wait).await;
             }
         }
         sleep(server::stretch(pause)).await;
@@ -221,7 +228,7 @@ async fn listen(
     mut socket: WebSocketStream<TcpStream>,
     news: &broadcast::Sender<Notice>,
     wait: Duration,
-) -> Ended {
+) -> ConnectionEnd {
     let mut silence = Silence::new();
     loop {
         tokio::select! {
@@ -232,13 +239,13 @@ async fn listen(
                         // Without subscribers on any thread it goes nowhere.
                         let _ = news.send(notice(&text));
                     }
-                    Some(Ok(Message::Close(_)) | Err(_)) | None => return Ended,
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return ConnectionEnd,
                     Some(Ok(_)) => {}
                 }
             }
             () = silence.tick() => {
                 if silence.is_longer_than(wait) || ping(&mut socket, wait).await.is_err() {
-                    return Ended;
+                    return ConnectionEnd;
                 }
             }
         }
@@ -255,7 +262,10 @@ fn notice(text: &Utf8Bytes) -> Notice {
     Notice { kind, frame }
 }
 
-async fn ping(socket: &mut WebSocketStream<TcpStream>, wait: Duration) -> Result<(), Ended> {
+async fn ping(
+    socket: &mut WebSocketStream<TcpStream>,
+    wait: Duration,
+) -> Result<(), ConnectionEnd> {
     send(socket, Message::Ping(Default::default()), wait).await
 }
 
@@ -264,9 +274,9 @@ async fn send(
     socket: &mut WebSocketStream<TcpStream>,
     message: Message,
     wait: Duration,
-) -> Result<(), Ended> {
+) -> Result<(), ConnectionEnd> {
     let sent = timeout(wait, socket.send(message)).await;
-    sent.map_err(|_| Ended)?.map_err(|_| Ended)
+    sent.map_err(|_| ConnectionEnd)?.map_err(|_| ConnectionEnd)
 }
 
 /// How long nothing came from a peer that must give a sign of life now and then.

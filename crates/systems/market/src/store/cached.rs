@@ -20,7 +20,7 @@ use redis::{Cmd, FromRedisValue};
 use tokio::sync::OnceCell;
 
 use super::{Answer, Driver, Queries, Store};
-use crate::bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
+use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, User};
 use crate::bus::redis::link::{Dialer, Link, LinkError, Thread};
 use crate::ledger::Money;
 use crate::transactions::{Prediction, Settlement, StoreError, Verdict};
@@ -51,7 +51,7 @@ pub(crate) struct CachedOptions {
 }
 
 /// A store behind a cache. Calls may come from any runtime with time enabled.
-pub(crate) struct Cached {
+pub(crate) struct CachedStore {
     inner: Arc<dyn Store>,
     names: Names,
     driver: Driver,
@@ -88,7 +88,7 @@ impl Links {
     }
 }
 
-impl Cached {
+impl CachedStore {
     /// Connects. Blocks until that is done, a few times `wait` at most.
     ///
     /// # Errors
@@ -335,7 +335,7 @@ impl Cached {
     }
 }
 
-impl Store for Cached {
+impl Store for CachedStore {
     fn games(&self) -> Answer<'_, Vec<Game>> {
         Box::pin(self.read_games())
     }
@@ -360,7 +360,7 @@ impl Store for Cached {
         Box::pin(self.read_open_pool(game))
     }
 
-    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<Placed>> {
+    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<PlacedPrediction>> {
         self.inner.predictions(pool)
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Answer, Placed, Prediction, Settlement, Store, Verdict};
+use super::{Answer, PlacedPrediction, Prediction, Settlement, Store, Verdict};
 use crate::books::Books;
 use crate::bus::model::{Event, Game, GameId, Pool, PoolId, User};
 use crate::ledger::Money;
@@ -73,7 +73,7 @@ impl Store for Memory {
         Box::pin(async { self.books().predict(prediction) })
     }
 
-    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<Placed>> {
+    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<PlacedPrediction>> {
         Box::pin(async move { Ok(self.books().predictions(pool)) })
     }
 

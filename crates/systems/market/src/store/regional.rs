@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use super::sql::ledger::{DELIVERED_MAX, Entry};
 use super::{Answer, Sql, Store};
-use crate::bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
+use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, User};
 use crate::ledger::Money;
 use crate::transactions::{Prediction, Settlement, StoreError, Verdict};
 use server::metrics::{Counter, Page};
@@ -431,7 +431,7 @@ impl Store for Regional {
         })
     }
 
-    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<Placed>> {
+    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<PlacedPrediction>> {
         self.owner.predictions(pool)
     }
 

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use super::{Answer, Driver, Queries, Store};
 use crate::books::Books;
-use crate::bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
+use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, User};
 use crate::ledger::Money;
 use crate::transactions::{Prediction, Settlement, StoreError, Verdict};
 use server::database::{DatabaseKind, ServerAddress, Value, connect_all};
@@ -34,7 +34,7 @@ use link::{Link, Role, Session, Target};
 use long_calls::LongCalls;
 use open::Rules;
 use predict::Stake;
-use settle::Settling;
+use settle::SettleOptions;
 
 pub(crate) use metrics::{Call, SqlMetrics};
 pub use open::OpenError;
@@ -273,7 +273,7 @@ impl Store for Sql {
         })
     }
 
-    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<Placed>> {
+    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<PlacedPrediction>> {
         Box::pin(async move {
             let Ok(pool) = i64::try_from(pool.0) else {
                 return Ok(Vec::new());
@@ -316,7 +316,7 @@ impl Store for Sql {
             if !self.plays(event.game) {
                 return Err(StoreError::UnknownGame);
             }
-            let settling = Settling {
+            let settling = SettleOptions {
                 dialect: self.accounts.dialect,
                 games: self.accounts.rules.games,
                 pipelined: self.pipelined(),

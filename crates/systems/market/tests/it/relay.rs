@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use ::market::{MarketOptions, Part};
+use ::market::{MarketOptions, MarketPart};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use crate::support::{Client, JOIN, Market, PREDICT, calm, get, soon};
 /// A relay in front of `upstream` that waits half a second.
 async fn relay(upstream: SocketAddr) -> Market {
     let mut options: MarketOptions = calm();
-    options.part = Part::Relay;
+    options.part = MarketPart::Relay;
     options.upstream = Some(upstream.to_string());
     options.backing.wait = Duration::from_millis(500);
     let relay = Market::start(options).await;

@@ -56,7 +56,7 @@ impl Failure {
 
 /// A body whose pieces are gathered.
 #[derive(Debug)]
-pub(super) struct Gathered<B> {
+pub(super) struct GatheredBody<B> {
     inner: B,
     within: Duration,
     budget: &'static Budget,
@@ -69,7 +69,7 @@ pub(super) struct Gathered<B> {
     has_ended: bool,
 }
 
-impl<B> Gathered<B> {
+impl<B> GatheredBody<B> {
     /// The body `inner`, which must end `within` this time; a failure is noted in `failure`.
     pub(super) fn new(inner: B, within: Duration, failure: Option<Arc<Failure>>) -> Self {
         Self::with_budget(inner, within, failure, &HELD)
@@ -109,13 +109,13 @@ impl<B> Gathered<B> {
     }
 }
 
-impl<B> Drop for Gathered<B> {
+impl<B> Drop for GatheredBody<B> {
     fn drop(&mut self) {
         self.budget.give_back(self.taken);
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Body for Gathered<B> {
+impl<B: Body<Data = Bytes> + Unpin> Body for GatheredBody<B> {
     type Data = Bytes;
     type Error = BodyError<B::Error>;
 
@@ -207,7 +207,7 @@ mod tests {
 
     type Piece = Result<usize, BodyError<Infallible>>;
 
-    async fn pieces(mut body: Gathered<Dripping>) -> Vec<Piece> {
+    async fn pieces(mut body: GatheredBody<Dripping>) -> Vec<Piece> {
         let mut all = Vec::new();
         while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
             let failed = frame.is_err();
@@ -219,10 +219,10 @@ mod tests {
         all
     }
 
-    fn body(left: usize, ends: bool, budget: &'static Budget) -> Gathered<Dripping> {
+    fn body(left: usize, ends: bool, budget: &'static Budget) -> GatheredBody<Dripping> {
         let within = Duration::from_secs(30);
         let failure = Some(Arc::default());
-        Gathered::with_budget(Dripping { left, ends }, within, failure, budget)
+        GatheredBody::with_budget(Dripping { left, ends }, within, failure, budget)
     }
 
     #[tokio::test(start_paused = true)]

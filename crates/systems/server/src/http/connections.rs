@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
-use super::{Served, serve_http};
+use super::{ConnectionEnd, serve_http};
 use crate::accept::accept_all;
 use crate::metrics::HttpConnections;
 use crate::{ThreadContext, stopped};
@@ -70,7 +70,8 @@ pub async fn serve_connections(
             // A peer without an address has left already.
             if let Ok(address) = stream.peer_addr() {
                 let router = router.layer(Extension(Peer { address, guard }));
-                if serve_http(stream, Vec::new(), router, stopping).await == Served::TimedOut {
+                if serve_http(stream, Vec::new(), router, stopping).await == ConnectionEnd::TimedOut
+                {
                     counts.timed_out.add(1);
                 }
             }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::frames::{Frames, Part};
+use super::frames::{FrameKind, Frames};
 use super::head::HEAD_TIMEOUT;
 
 /// How long a client may take.
@@ -80,9 +80,9 @@ impl Progress {
         if let Some(frames) = &self.frames {
             let (has_ended, part) = frames.borrow_mut().read(bytes);
             let within = match part {
-                Part::None => return self.head_due.set(None),
-                Part::Head => self.deadlines.head,
-                Part::Body => self.deadlines.body,
+                FrameKind::None => return self.head_due.set(None),
+                FrameKind::Head => self.deadlines.head,
+                FrameKind::Body => self.deadlines.body,
             };
             if has_ended || self.head_due.get().is_none() {
                 self.head_due.set(Some(Instant::now() + within));

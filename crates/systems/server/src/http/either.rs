@@ -14,7 +14,7 @@ use super::deadlines::Deadlines;
 use super::frames::PREFACE;
 use super::head::HEAD_TIMEOUT;
 use super::http2::serve_http2_within;
-use super::{Served, serve_within};
+use super::{ConnectionEnd, serve_within};
 use crate::tls::{TlsError, TlsFiles};
 
 /// Protocols that TLS lets clients choose from (RFC 7301), the preferred first.
@@ -49,15 +49,15 @@ pub async fn serve_either(
     tls: Option<EitherTls>,
     router: Router,
     stop: watch::Receiver<bool>,
-) -> Served {
+) -> ConnectionEnd {
     let deadlines = Deadlines::DEFAULT;
     let Some(tls) = tls else {
         return serve_begun(deadlines, stream, router, stop).await;
     };
     match timeout(HEAD_TIMEOUT, tls.0.accept(stream)).await {
         Ok(Ok(stream)) => serve_begun(deadlines, stream, router, stop).await,
-        Ok(Err(_)) => Served::Closed,
-        Err(_) => Served::TimedOut,
+        Ok(Err(_)) => ConnectionEnd::Closed,
+        Err(_) => ConnectionEnd::TimedOut,
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) async fn serve_begun(
     mut stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     router: Router,
     stop: watch::Receiver<bool>,
-) -> Served {
+) -> ConnectionEnd {
     let mut head = Vec::with_capacity(PREFACE.len());
     let mut due = None;
     while head.len() < PREFACE.len() && PREFACE.starts_with(&head) {
@@ -78,9 +78,9 @@ pub(super) async fn serve_begun(
             Some(due) => timeout_at(due, read).await,
         };
         match read {
-            Ok(Ok(0) | Err(_)) => return Served::Closed,
+            Ok(Ok(0) | Err(_)) => return ConnectionEnd::Closed,
             Ok(Ok(_)) => {}
-            Err(_) => return Served::TimedOut,
+            Err(_) => return ConnectionEnd::TimedOut,
         }
         due = due.or_else(|| Some(Instant::now() + deadlines.head));
     }

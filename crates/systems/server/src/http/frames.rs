@@ -12,7 +12,7 @@ const END_HEADERS: u8 = 4;
 
 /// Kind of the frame that the last received bytes belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum FrameKind {
     /// No frame: one has ended, and so has the head that it was a part of.
     None,
     /// The preface, a head, or another small frame.
@@ -50,7 +50,7 @@ impl Default for Frames {
 impl Frames {
     /// These bytes came: whether anything ended in them, a frame or a head of several frames, and what their last ones
     /// are a part of.
-    pub(super) fn read(&mut self, mut bytes: &[u8]) -> (bool, Part) {
+    pub(super) fn read(&mut self, mut bytes: &[u8]) -> (bool, FrameKind) {
         let mut has_ended = false;
         while !bytes.is_empty() {
             if self.left == 0 {
@@ -71,9 +71,9 @@ impl Frames {
         }
         let is_between = self.left == 0 && self.header_len == 0 && !self.in_head;
         let part = match (is_between, self.is_body) {
-            (true, _) => Part::None,
-            (false, true) => Part::Body,
-            (false, false) => Part::Head,
+            (true, _) => FrameKind::None,
+            (false, true) => FrameKind::Body,
+            (false, false) => FrameKind::Head,
         };
         (has_ended, part)
     }
@@ -109,19 +109,22 @@ mod tests {
     #[test]
     fn a_part_is_what_has_begun_and_not_ended() {
         let mut frames = Frames::default();
-        assert_eq!(frames.read(b"PRI"), (false, Part::Head));
-        assert_eq!(frames.read(&PREFACE[3..]), (true, Part::None));
+        assert_eq!(frames.read(b"PRI"), (false, FrameKind::Head));
+        assert_eq!(frames.read(&PREFACE[3..]), (true, FrameKind::None));
         // Settings without a payload.
-        assert_eq!(frames.read(&frame(4, 0, b"")), (true, Part::None));
+        assert_eq!(frames.read(&frame(4, 0, b"")), (true, FrameKind::None));
         let body = frame(DATA, 1, b"abc");
-        assert_eq!(frames.read(&body[..9]), (false, Part::Body));
-        assert_eq!(frames.read(&body[9..]), (true, Part::None));
+        assert_eq!(frames.read(&body[..9]), (false, FrameKind::Body));
+        assert_eq!(frames.read(&body[9..]), (true, FrameKind::None));
         // A head of three frames.
-        assert_eq!(frames.read(&frame(HEADERS, 0, b"x")), (false, Part::Head));
+        assert_eq!(
+            frames.read(&frame(HEADERS, 0, b"x")),
+            (false, FrameKind::Head)
+        );
         let middle = frame(CONTINUATION, 0, b"");
-        assert_eq!(frames.read(&middle), (false, Part::Head));
+        assert_eq!(frames.read(&middle), (false, FrameKind::Head));
         let last = frame(CONTINUATION, END_HEADERS, b"y");
-        assert_eq!(frames.read(&last), (true, Part::None));
+        assert_eq!(frames.read(&last), (true, FrameKind::None));
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub enum Route {
 
 /// A connection's first request.
 #[derive(Debug)]
-pub struct Opening {
+pub struct FirstRequest {
     /// Route that the request asks for.
     pub route: Route,
     /// For [`Route::Http`] every byte read so far; for a WebSocket those after its head.
@@ -78,7 +78,7 @@ const NO_VERSION: &str = "HTTP/1.1 426 Upgrade Required\r\nSec-WebSocket-Version
 pub async fn read_opening(
     stream: &mut TcpStream,
     endpoint: impl Fn(&str) -> Option<Endpoint>,
-) -> io::Result<Option<Opening>> {
+) -> io::Result<Option<FirstRequest>> {
     let mut bytes = Vec::with_capacity(1024);
     let read = async {
         loop {
@@ -93,7 +93,7 @@ pub async fn read_opening(
     let found: io::Result<_> = timeout(HEAD_TIMEOUT, read).await.unwrap_or(Ok(None));
     Ok(found?.map(|(route, length)| {
         bytes.drain(..length);
-        Opening { route, bytes }
+        FirstRequest { route, bytes }
     }))
 }
 

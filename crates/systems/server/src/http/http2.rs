@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use super::deadlines::{Deadlines, Progress};
 use super::rewind::Rewind;
-use super::{Served, gathered, serve_out, unless_failed};
+use super::{ConnectionEnd, gathered, serve_out, unless_failed};
 
 /// Bytes of bodies that a client may send before somebody reads them, for each stream and for the connection: it is what
 /// HTTP/2 begins with (RFC 9113 §6.9.2).
@@ -40,7 +40,7 @@ pub async fn serve_http2(
     head: Vec<u8>,
     router: Router,
     stop: watch::Receiver<bool>,
-) -> Served {
+) -> ConnectionEnd {
     serve_http2_within(Deadlines::DEFAULT, stream, head, router, stop).await
 }
 
@@ -50,7 +50,7 @@ pub(super) async fn serve_http2_within(
     head: Vec<u8>,
     router: Router,
     mut stop: watch::Receiver<bool>,
-) -> Served {
+) -> ConnectionEnd {
     let progress = Rc::new(Progress::http2(deadlines));
     let io = TokioIo::new(Rewind::new(Bytes::from(head), stream, Rc::clone(&progress)));
     let router = TowerToHyperService::new(router);

@@ -26,7 +26,7 @@ fn router() -> Router {
 /// What the client sees, and how the server ended.
 async fn played<F: Future<Output = Vec<u8>>>(
     client: impl FnOnce(TcpStream) -> F,
-) -> (String, Served) {
+) -> (String, ConnectionEnd) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (_stop, stopping) = watch::channel(false);
@@ -67,7 +67,7 @@ async fn a_dripping_body_is_answered_408() {
 #[tokio::test]
 async fn a_dripping_head_is_closed() {
     let (seen, served) = played(|stream| drip(stream, "GET / HTTP/1.1\r\nX: ")).await;
-    assert_eq!((seen.as_str(), served), ("", Served::TimedOut));
+    assert_eq!((seen.as_str(), served), ("", ConnectionEnd::TimedOut));
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn a_dripping_second_head_is_closed_too() {
     let (seen, served) = played(|stream| drip(stream, start)).await;
     assert!(seen.starts_with("HTTP/1.1 200 "), "{seen}");
     assert!(seen.ends_with("\r\n\r\nok"), "{seen}");
-    assert_eq!(served, Served::TimedOut);
+    assert_eq!(served, ConnectionEnd::TimedOut);
 }
 
 #[tokio::test]
@@ -89,7 +89,10 @@ async fn an_answer_that_nobody_reads_is_given_up() {
     let (stream, _) = listener.accept().await.unwrap();
     let (_stop, stopping) = watch::channel(false);
     let server = serve_within(SHORT, stream, Vec::new(), router(), stopping);
-    assert_eq!(timeout(SOON, server).await.unwrap(), Served::TimedOut);
+    assert_eq!(
+        timeout(SOON, server).await.unwrap(),
+        ConnectionEnd::TimedOut
+    );
     drop(client);
 }
 
@@ -108,5 +111,5 @@ async fn a_body_in_pieces_comes_in_one() {
     };
     let (seen, served) = played(client).await;
     assert!(seen.ends_with("\r\n\r\nabcdef"), "{seen}");
-    assert_eq!(served, Served::Closed);
+    assert_eq!(served, ConnectionEnd::Closed);
 }

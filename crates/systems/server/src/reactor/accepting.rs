@@ -10,11 +10,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::row::{Row, Stage};
-use super::service::{Accepted, Service, SubscriptionChange};
+use super::service::{AcceptedConnection, Service, SubscriptionChange};
 use super::table::Key;
 use super::{BATCH, Reactor};
 use crate::accept::BREATH;
-use crate::http::{Route, Served, route, serve_http, upgrade_response};
+use crate::http::{ConnectionEnd, Route, route, serve_http, upgrade_response};
 use crate::tls::TlsStream;
 
 impl<S: Service> Reactor<S> {
@@ -96,7 +96,12 @@ impl<S: Service> Reactor<S> {
 
     /// Makes a WebSocket, or a stream, of a connection. The answer goes out with the replies to
     /// what followed the request. `accept` is what a handshake is answered with.
-    fn open(&mut self, key: Key, accept: Option<&str>, accepted: Accepted<S::Connection>) {
+    fn open(
+        &mut self,
+        key: Key,
+        accept: Option<&str>,
+        accepted: AcceptedConnection<S::Connection>,
+    ) {
         let Some(row) = self.rows.get_mut(key) else {
             return;
         };
@@ -156,7 +161,7 @@ impl<S: Service> Reactor<S> {
         let alive = self.alive.clone();
         let service = Arc::clone(&self.service);
         tokio::task::spawn_local(async move {
-            if serve.await == Served::TimedOut {
+            if serve.await == ConnectionEnd::TimedOut {
                 service.connections().opening_timeouts.add(1);
             }
             drop(alive);

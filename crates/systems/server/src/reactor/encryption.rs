@@ -11,10 +11,10 @@ use rustls::ServerConfig;
 
 use super::Reactor;
 use super::row::Stage;
-use super::sending::{Sent, transmit_plain};
+use super::sending::{SendResult, transmit_plain};
 use super::service::Service;
 use super::table::Key;
-use crate::tls::{Failure, Received, Session};
+use crate::tls::{Failure, PeerState, Session};
 
 /// Answer to a peer that speaks HTTP without TLS.
 const PLAIN_HTTP: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 46\r\n\
@@ -71,21 +71,21 @@ impl Encryption {
     }
 
     /// Seals and sends.
-    pub(super) fn transmit(&mut self, socket: &OwnedFd, place: u32, bytes: &[u8]) -> Sent {
+    pub(super) fn transmit(&mut self, socket: &OwnedFd, place: u32, bytes: &[u8]) -> SendResult {
         match self.sealed_by(place, |session, sealed| session.seal(bytes, sealed)) {
             Ok(sealed) => transmit_sealed(socket, sealed),
-            Err(_) => Sent::Failed,
+            Err(_) => SendResult::Failed,
         }
     }
 
     /// Sends the word that nothing more follows, if it was not sent yet.
-    fn say_end(&mut self, socket: &OwnedFd, place: u32) -> Sent {
+    fn say_end(&mut self, socket: &OwnedFd, place: u32) -> SendResult {
         let sealed = self.sealed_by(place, |session, sealed| {
             session.close(sealed);
             Ok(())
         });
         match sealed {
-            Ok([]) | Err(_) => Sent::All,
+            Ok([]) | Err(_) => SendResult::All,
             Ok(sealed) => transmit_sealed(socket, sealed),
         }
     }
@@ -113,9 +113,9 @@ impl Encryption {
 
 /// Sends sealed bytes. They cannot be sealed a second time: the bytes that the kernel does not take are kept
 /// as they are.
-fn transmit_sealed(socket: &OwnedFd, sealed: &[u8]) -> Sent {
+fn transmit_sealed(socket: &OwnedFd, sealed: &[u8]) -> SendResult {
     match transmit_plain(socket, sealed, Bytes::copy_from_slice) {
-        Sent::Nothing => Sent::Part(Bytes::copy_from_slice(sealed)),
+        SendResult::Nothing => SendResult::Part(Bytes::copy_from_slice(sealed)),
         sent => sent,
     }
 }
@@ -163,8 +163,8 @@ impl<S: Service> Reactor<S> {
             encryption.plain = plain;
         }
         match received {
-            Ok(Received::More) => {}
-            Ok(Received::End) => self.close(key),
+            Ok(PeerState::More) => {}
+            Ok(PeerState::End) => self.close(key),
             Err(failure) => self.on_failure(key, &failure),
         }
     }
@@ -220,8 +220,8 @@ impl<S: Service> Reactor<S> {
             return false;
         };
         match encryption.say_end(&row.socket, key.place()) {
-            Sent::Part(rest) => {
-                self.on_sent(key, Sent::Part(rest));
+            SendResult::Part(rest) => {
+                self.on_sent(key, SendResult::Part(rest));
                 true
             }
             _ => false,

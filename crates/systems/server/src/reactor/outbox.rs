@@ -21,7 +21,7 @@ pub struct QueueLimits {
 
 /// Result of leaving a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Left {
+pub(crate) enum NoticeFate {
     Waiting,
     /// It took the place of an older state.
     Superseded,
@@ -53,20 +53,20 @@ impl Outbox {
     }
 
     /// Leaves a notice.
-    pub(crate) fn leave(&mut self, notice: &Notice, queue_limits: QueueLimits) -> Left {
+    pub(crate) fn leave(&mut self, notice: &Notice, queue_limits: QueueLimits) -> NoticeFate {
         let frame = notice.frame.clone();
-        let mut left = Left::Waiting;
+        let mut left = NoticeFate::Waiting;
         match notice.kind {
             Kind::State => {
                 if self.state.replace(frame).is_some() {
                     self.missed += 1;
-                    left = Left::Superseded;
+                    left = NoticeFate::Superseded;
                 }
             }
             Kind::Event => self.events.push_back(frame),
         }
         if self.missed > queue_limits.missed_max || self.events.len() > queue_limits.events_max {
-            left = Left::GivenUp;
+            left = NoticeFate::GivenUp;
         }
         left
     }
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    fn leave(outbox: &mut Outbox, kind: Kind, frame: &'static str) -> Left {
+    fn leave(outbox: &mut Outbox, kind: Kind, frame: &'static str) -> NoticeFate {
         outbox.leave(&notice(kind, frame), LIMITS)
     }
 
@@ -178,9 +178,12 @@ mod tests {
     #[test]
     fn the_newest_state_wins_and_news_comes_first() {
         let mut outbox = Outbox::with_rest("rest".into());
-        assert_eq!(leave(&mut outbox, Kind::State, "old"), Left::Waiting);
-        assert_eq!(leave(&mut outbox, Kind::State, "new"), Left::Superseded);
-        assert_eq!(leave(&mut outbox, Kind::Event, "goal"), Left::Waiting);
+        assert_eq!(leave(&mut outbox, Kind::State, "old"), NoticeFate::Waiting);
+        assert_eq!(
+            leave(&mut outbox, Kind::State, "new"),
+            NoticeFate::Superseded
+        );
+        assert_eq!(leave(&mut outbox, Kind::Event, "goal"), NoticeFate::Waiting);
         outbox.ping();
         outbox.reply("reply".into());
         assert_eq!(
@@ -210,9 +213,9 @@ mod tests {
         for (kind, tolerated) in [(Kind::State, 3), (Kind::Event, 2)] {
             let mut outbox = Outbox::default();
             for _ in 0..tolerated {
-                assert_ne!(leave(&mut outbox, kind, "x"), Left::GivenUp);
+                assert_ne!(leave(&mut outbox, kind, "x"), NoticeFate::GivenUp);
             }
-            assert_eq!(leave(&mut outbox, kind, "x"), Left::GivenUp);
+            assert_eq!(leave(&mut outbox, kind, "x"), NoticeFate::GivenUp);
         }
     }
 

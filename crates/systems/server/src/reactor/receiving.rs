@@ -6,10 +6,10 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::Reactor;
 use super::row::{Row, Stage};
-use super::service::{Handled, KeepAlive, Response, Service};
+use super::service::{HandleResult, KeepAlive, Response, Service};
 use super::table::Key;
 use crate::sse;
-use crate::websocket::frames::{self, Decoded, Received};
+use crate::websocket::frames::{self, DecodeResult, PeerMessage};
 
 /// Maximum size of the replies that are gathered before they are sent, in bytes.
 const GATHER_BYTES: usize = 16 * 1024;
@@ -39,13 +39,13 @@ impl<S: Service> Reactor<S> {
                 break Ok(());
             }
             match frames::take(&mut bytes[used..], &mut fragments, self.options.message_max) {
-                Ok(Decoded::Frame { length, received }) => {
+                Ok(DecodeResult::Frame { length, received }) => {
                     if let Some(received) = received {
                         self.on_frame(key, received);
                     }
                     used += length;
                 }
-                Ok(Decoded::Nothing) => break Ok(()),
+                Ok(DecodeResult::Nothing) => break Ok(()),
                 Err(error) => break Err(error),
             }
         };
@@ -61,13 +61,13 @@ impl<S: Service> Reactor<S> {
         used
     }
 
-    fn on_frame(&mut self, key: Key, received: Received<'_>) {
+    fn on_frame(&mut self, key: Key, received: PeerMessage<'_>) {
         match received {
-            Received::Text(text) => {
+            PeerMessage::Text(text) => {
                 self.service.connections().messages_received.add(1);
                 self.request(key, &text);
             }
-            Received::Binary(bytes) => {
+            PeerMessage::Binary(bytes) => {
                 self.service.connections().messages_received.add(1);
                 let connection = self
                     .rows
@@ -82,9 +82,9 @@ impl<S: Service> Reactor<S> {
                     }
                 }
             }
-            Received::Ping(payload) => self.replies.extend_from_slice(&frames::pong(payload)),
-            Received::Pong => {}
-            Received::Close(code) => {
+            PeerMessage::Ping(payload) => self.replies.extend_from_slice(&frames::pong(payload)),
+            PeerMessage::Pong => {}
+            PeerMessage::Close(code) => {
                 // The status comes back as it went (RFC 6455, section 5.5.1).
                 let frame = code.map(|code| CloseFrame {
                     code,
@@ -105,13 +105,13 @@ impl<S: Service> Reactor<S> {
             .service
             .on_text(&mut self.thread_state, connection, text)
         {
-            Handled::Now(connection, response) => {
+            HandleResult::Now(connection, response) => {
                 if let Some(row) = self.rows.get_mut(key) {
                     row.connection = Some(connection);
                 }
                 self.add_response(key, &response);
             }
-            Handled::Later(answering) => {
+            HandleResult::Later(answering) => {
                 let me = self.me.clone();
                 let alive = self.alive.clone();
                 tokio::task::spawn_local(async move {

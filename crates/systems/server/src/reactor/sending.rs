@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, send, shutdown, sockopt};
 
 use super::notice::Notice;
-use super::outbox::{Left, Outbox};
+use super::outbox::{NoticeFate, Outbox};
 use super::row::Stage;
 use super::service::{KeepAlive, Service};
 use super::subscribers::Subscribers;
@@ -20,7 +20,7 @@ use crate::websocket::frames;
 const FLAGS: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
 /// Result of sending bytes.
-pub(super) enum Sent {
+pub(super) enum SendResult {
     All,
     /// The kernel did not take this of what goes out.
     Part(Bytes),
@@ -35,12 +35,12 @@ pub(super) fn transmit_plain(
     socket: &OwnedFd,
     bytes: &[u8],
     rest: impl FnOnce(&[u8]) -> Bytes,
-) -> Sent {
+) -> SendResult {
     match send(socket, bytes, FLAGS) {
-        Ok(count) if count == bytes.len() => Sent::All,
-        Ok(count) => Sent::Part(rest(&bytes[count..])),
-        Err(Errno::AGAIN) => Sent::Nothing,
-        Err(_) => Sent::Failed,
+        Ok(count) if count == bytes.len() => SendResult::All,
+        Ok(count) => SendResult::Part(rest(&bytes[count..])),
+        Err(Errno::AGAIN) => SendResult::Nothing,
+        Err(_) => SendResult::Failed,
     }
 }
 
@@ -89,12 +89,12 @@ impl<S: Service> Reactor<S> {
                 None => transmit_plain(&row.socket, frame, |rest| frame.slice_ref(rest)),
                 Some(encryption) => encryption.transmit(&row.socket, listener, frame),
             };
-            if let Sent::Nothing = sent {
+            if let SendResult::Nothing = sent {
                 let mut outbox = Outbox::default();
                 outbox.leave(notice, self.options.queue_limits);
                 return self.wait_for_room(key, outbox);
             }
-            tally.sent += u64::from(!matches!(sent, Sent::Failed));
+            tally.sent += u64::from(!matches!(sent, SendResult::Failed));
             return self.on_sent(key, sent);
         }
         match row
@@ -102,12 +102,12 @@ impl<S: Service> Reactor<S> {
             .as_mut()
             .map(|outbox| outbox.leave(notice, self.options.queue_limits))
         {
-            Some(Left::Superseded) => tally.superseded += 1,
-            Some(Left::GivenUp) => {
+            Some(NoticeFate::Superseded) => tally.superseded += 1,
+            Some(NoticeFate::GivenUp) => {
                 tally.given_up += 1;
                 self.abort(key);
             }
-            Some(Left::Waiting) | None => {}
+            Some(NoticeFate::Waiting) | None => {}
         }
     }
 
@@ -146,17 +146,19 @@ impl<S: Service> Reactor<S> {
             Some(encryption) => encryption.transmit(&row.socket, key.place(), bytes),
         };
         match sent {
-            Sent::Nothing => self.on_sent(key, Sent::Part(Bytes::copy_from_slice(bytes))),
+            SendResult::Nothing => {
+                self.on_sent(key, SendResult::Part(Bytes::copy_from_slice(bytes)));
+            }
             sent => self.on_sent(key, sent),
         }
     }
 
     /// Keeps what was not sent.
-    pub(super) fn on_sent(&mut self, key: Key, sent: Sent) {
+    pub(super) fn on_sent(&mut self, key: Key, sent: SendResult) {
         match sent {
-            Sent::All | Sent::Nothing => {}
-            Sent::Part(rest) => self.wait_for_room(key, Outbox::with_rest(rest)),
-            Sent::Failed => self.close(key),
+            SendResult::All | SendResult::Nothing => {}
+            SendResult::Part(rest) => self.wait_for_room(key, Outbox::with_rest(rest)),
+            SendResult::Failed => self.close(key),
         }
     }
 

@@ -55,7 +55,7 @@ pub trait Service: Sized + 'static {
         self: &Arc<Self>,
         thread_state: &mut Self::ThreadState,
         open_request: &OpenRequest,
-    ) -> Result<Accepted<Self::Connection>, Bytes>;
+    ) -> Result<AcceptedConnection<Self::Connection>, Bytes>;
 
     /// Answers a text message.
     fn on_text(
@@ -63,7 +63,7 @@ pub trait Service: Sized + 'static {
         thread_state: &mut Self::ThreadState,
         connection: Self::Connection,
         text: &str,
-    ) -> Handled<Self::Connection>;
+    ) -> HandleResult<Self::Connection>;
 
     /// Whether the connection's binary messages are read as if they were text.
     fn binary_as_text(&self, connection: &Self::Connection) -> bool;
@@ -82,7 +82,7 @@ pub trait Service: Sized + 'static {
 }
 
 /// A connection that was let in.
-pub struct Accepted<G> {
+pub struct AcceptedConnection<G> {
     pub connection: G,
     pub keep_alive: KeepAlive,
     /// The subprotocol chosen.
@@ -125,7 +125,7 @@ impl KeepAlive {
 }
 
 /// Result of handling a message.
-pub enum Handled<G> {
+pub enum HandleResult<G> {
     Now(G, Response),
     /// Nothing more is heard of the connection until then.
     Later(Later<(G, Response)>),

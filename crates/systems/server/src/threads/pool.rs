@@ -106,7 +106,7 @@ impl ThreadPool {
             ended: Vec::new(),
         };
         for runtime in runtimes(options.threads)? {
-            let listening = Listening {
+            let listening = ListenOptions {
                 address: pool.address,
                 backlog: options.backlog,
                 own_files: options.has_own_files(),
@@ -126,7 +126,7 @@ impl ThreadPool {
     /// Starts a thread; the address on which it listens.
     async fn spawn<F, W>(
         &mut self,
-        listening: Listening,
+        listening: ListenOptions,
         runtime: ThreadRuntime,
         work: Arc<F>,
     ) -> io::Result<SocketAddr>
@@ -210,7 +210,7 @@ impl ThreadPool {
 
 /// How one thread listens.
 #[derive(Debug, Clone, Copy)]
-struct Listening {
+struct ListenOptions {
     /// Port 0 takes a free one.
     address: SocketAddr,
     /// Most connections waiting to be accepted.
@@ -264,7 +264,7 @@ fn runtimes(count: usize) -> io::Result<Vec<ThreadRuntime>> {
 
 /// The body of one thread.
 fn run_thread<W: Future<Output = ()>>(
-    listening: Listening,
+    listening: ListenOptions,
     runtime: &Runtime,
     context: impl FnOnce(TcpListener) -> ThreadContext,
     up: oneshot::Sender<io::Result<SocketAddr>>,
@@ -304,7 +304,7 @@ fn socket(address: SocketAddr) -> io::Result<TcpSocket> {
     Ok(socket)
 }
 
-fn listen(listening: Listening) -> io::Result<TcpListener> {
+fn listen(listening: ListenOptions) -> io::Result<TcpListener> {
     let socket = socket(listening.address)?;
     if listening.shared_port {
         socket.set_reuseport(true)?;
@@ -360,7 +360,7 @@ mod tests {
 
     #[tokio::test]
     async fn accepted_connections_send_small_messages_at_once() {
-        let listener = listen(Listening {
+        let listener = listen(ListenOptions {
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             backlog: 1,
             own_files: false,

@@ -38,7 +38,7 @@ pub(crate) struct Session {
 
 /// State of the peer's sending side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Received {
+pub(crate) enum PeerState {
     /// Anything.
     More,
     /// Nothing: it said so.
@@ -81,7 +81,7 @@ impl Session {
         bytes: &mut [u8],
         plain: &mut Vec<u8>,
         sealed: &mut Vec<u8>,
-    ) -> Result<Received, Failure> {
+    ) -> Result<PeerState, Failure> {
         // A handshake begins with 22. Whoever begins with a method speaks HTTP.
         if !mem::replace(&mut self.has_begun, true)
             && bytes.first().is_some_and(u8::is_ascii_uppercase)
@@ -103,7 +103,10 @@ impl Session {
         self.unless_failed(result)
     }
 
-    fn unless_failed(&mut self, received: Result<Received, Failure>) -> Result<Received, Failure> {
+    fn unless_failed(
+        &mut self,
+        received: Result<PeerState, Failure>,
+    ) -> Result<PeerState, Failure> {
         let received = match received {
             Ok(_) if self.partial.len() > PARTIAL_MAX => Err(Failure::TooLong),
             received => received,
@@ -118,7 +121,7 @@ impl Session {
         bytes: &mut [u8],
         plain: &mut Vec<u8>,
         sealed: &mut Vec<u8>,
-    ) -> (usize, Result<Received, Failure>) {
+    ) -> (usize, Result<PeerState, Failure>) {
         let mut used = 0;
         loop {
             let UnbufferedStatus { discard, state } =
@@ -134,10 +137,10 @@ impl Session {
                 Ok(ConnectionState::EncodeTlsData(data)) => encode(data, sealed),
                 Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
                 Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
-                    return (used, Ok(Received::End));
+                    return (used, Ok(PeerState::End));
                 }
                 // Whatever needs more bytes; early data is not offered.
-                Ok(_) => return (used, Ok(Received::More)),
+                Ok(_) => return (used, Ok(PeerState::More)),
                 Err(error) => {
                     // There may be an alert.
                     let rest = &mut bytes[used..];

@@ -9,7 +9,7 @@ use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::session::{Received, Session};
+use super::session::{PeerState, Session};
 
 /// Bytes received, and bytes sealed, at a time.
 const PIECE_BYTES: usize = 16 * 1024;
@@ -66,7 +66,7 @@ impl TlsStream {
         let received = self.session.receive(bytes, &mut self.plain, &mut sealed);
         self.sealed.extend_from_slice(&sealed);
         match received {
-            Ok(received) => self.is_at_end |= received == Received::End,
+            Ok(received) => self.is_at_end |= received == PeerState::End,
             Err(failure) => {
                 // Its alert, if there is room for it.
                 let _ = self.poll_send(cx)?;

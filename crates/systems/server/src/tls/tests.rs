@@ -76,8 +76,8 @@ fn receive(
     bytes: &[u8],
     piece: usize,
     sealed: &mut Vec<u8>,
-) -> Result<(Vec<u8>, Received), Failure> {
-    let (mut plain, mut received) = (Vec::new(), Received::More);
+) -> Result<(Vec<u8>, PeerState), Failure> {
+    let (mut plain, mut received) = (Vec::new(), PeerState::More);
     for piece in bytes.chunks(piece) {
         received = server.receive(&mut piece.to_vec(), &mut plain, sealed)?;
     }
@@ -161,7 +161,7 @@ fn content_goes_both_ways_in_pieces_of_any_size() {
                 client.writer().write_all(&content).unwrap();
                 let (bytes, mut sealed) = (from(&mut client), Vec::new());
                 let (plain, received) = receive(&mut server, &bytes, piece, &mut sealed).unwrap();
-                assert_eq!((plain == content, received), (true, Received::More));
+                assert_eq!((plain == content, received), (true, PeerState::More));
                 assert_eq!(sealed, b"");
                 server.seal(&content, &mut sealed).unwrap();
                 assert!(to(&mut client, &sealed).unwrap() == content);
@@ -178,7 +178,7 @@ fn content_goes_both_ways_in_pieces_of_any_size() {
             client.send_close_notify();
             let bytes = from(&mut client);
             let (_, received) = receive(&mut server, &bytes, piece, &mut sealed).unwrap();
-            assert_eq!(received, Received::End);
+            assert_eq!(received, PeerState::End);
         }
     }
 }

@@ -20,7 +20,7 @@ pub const PING: Bytes = Bytes::from_static(&[0x89, 0]);
 
 /// A message or control frame of a peer.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Received<'b> {
+pub enum PeerMessage<'b> {
     /// A text message; borrowed if it came in one frame.
     Text(Cow<'b, str>),
     /// A binary message; borrowed if it came in one frame.
@@ -35,14 +35,14 @@ pub enum Received<'b> {
 
 /// Result of decoding the bytes at hand.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Decoded<'b> {
+pub enum DecodeResult<'b> {
     /// Less than a frame; nothing was taken.
     Nothing,
     /// A frame of `length` bytes, and what it completed: `None` for the beginning or the middle
     /// of a message.
     Frame {
         length: usize,
-        received: Option<Received<'b>>,
+        received: Option<PeerMessage<'b>>,
     },
 }
 
@@ -72,11 +72,11 @@ impl FrameError {
 #[derive(Debug, Default)]
 pub struct Fragments {
     /// `None` between messages.
-    begun: Option<Begun>,
+    begun: Option<PartialMessage>,
 }
 
 #[derive(Debug)]
-struct Begun {
+struct PartialMessage {
     is_text: bool,
     payload: Vec<u8>,
 }
@@ -101,13 +101,13 @@ pub fn take<'b>(
     bytes: &'b mut [u8],
     fragments: &mut Fragments,
     message_max: usize,
-) -> Result<Decoded<'b>, FrameError> {
+) -> Result<DecodeResult<'b>, FrameError> {
     let mut cursor = Cursor::new(&*bytes);
     // Fails on opcodes that mean nothing: reading memory cannot.
     let header = FrameHeader::parse(&mut cursor).map_err(|_| FrameError::Protocol)?;
     let begin = cursor.position() as usize;
     let Some((header, payload_length)) = header else {
-        return Ok(Decoded::Nothing);
+        return Ok(DecodeResult::Nothing);
     };
     let mask = check(&header, payload_length, fragments.under_way())?;
     let payload_length = usize::try_from(payload_length).unwrap_or(usize::MAX);
@@ -117,10 +117,10 @@ pub fn take<'b>(
     }
     let end = begin + payload_length;
     let Some(payload) = bytes.get_mut(begin..end) else {
-        return Ok(Decoded::Nothing);
+        return Ok(DecodeResult::Nothing);
     };
     unmask(payload, mask);
-    Ok(Decoded::Frame {
+    Ok(DecodeResult::Frame {
         length: end,
         received: meaning(&header, payload, fragments)?,
     })
@@ -161,23 +161,23 @@ fn meaning<'b>(
     header: &FrameHeader,
     payload: &'b [u8],
     fragments: &mut Fragments,
-) -> Result<Option<Received<'b>>, FrameError> {
+) -> Result<Option<PeerMessage<'b>>, FrameError> {
     match header.opcode {
-        OpCode::Control(Control::Ping) => Ok(Some(Received::Ping(payload))),
+        OpCode::Control(Control::Ping) => Ok(Some(PeerMessage::Ping(payload))),
         OpCode::Control(Control::Close) => {
-            close_status(payload).map(|code| Some(Received::Close(code)))
+            close_status(payload).map(|code| Some(PeerMessage::Close(code)))
         }
         // Opcodes without a meaning were refused with the header.
-        OpCode::Control(_) => Ok(Some(Received::Pong)),
+        OpCode::Control(_) => Ok(Some(PeerMessage::Pong)),
         OpCode::Data(_) if header.is_final && !fragments.under_way() => {
             if header.opcode == OpCode::Data(Data::Binary) {
-                return Ok(Some(Received::Binary(Cow::Borrowed(payload))));
+                return Ok(Some(PeerMessage::Binary(Cow::Borrowed(payload))));
             }
             let text = std::str::from_utf8(payload).map_err(|_| FrameError::NotUtf8)?;
-            Ok(Some(Received::Text(Cow::Borrowed(text))))
+            Ok(Some(PeerMessage::Text(Cow::Borrowed(text))))
         }
         OpCode::Data(data) => {
-            let begun = fragments.begun.get_or_insert_with(|| Begun {
+            let begun = fragments.begun.get_or_insert_with(|| PartialMessage {
                 is_text: data == Data::Text,
                 payload: Vec::new(),
             });
@@ -190,13 +190,13 @@ fn meaning<'b>(
     }
 }
 
-impl Begun {
-    fn end(self) -> Result<Received<'static>, FrameError> {
+impl PartialMessage {
+    fn end(self) -> Result<PeerMessage<'static>, FrameError> {
         if !self.is_text {
-            return Ok(Received::Binary(Cow::Owned(self.payload)));
+            return Ok(PeerMessage::Binary(Cow::Owned(self.payload)));
         }
         let text = String::from_utf8(self.payload).map_err(|_| FrameError::NotUtf8)?;
-        Ok(Received::Text(Cow::Owned(text)))
+        Ok(PeerMessage::Text(Cow::Owned(text)))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::channels::{Channels, Form, quoted};
-use super::message::Said;
+use super::message::Utterance;
 use super::reply::{Action, ROOMS_EACH_MAX, Reply};
 use super::room::Room;
 use super::state::{ChatState, LOBBY};
@@ -123,7 +123,7 @@ impl Cable {
 
     fn perform(&self, state: &ChatState, identifier: &str, data: &str) -> Action {
         let speaks = serde_json::from_str(data).is_ok_and(|Data { action }| action == "speak");
-        let said = Said::parse(data, state.options.message_max);
+        let said = Utterance::parse(data, state.options.message_max);
         match (self.room(identifier), said) {
             (Some(room), Ok(said)) if speaks => Action::Speak {
                 room: Arc::clone(room),

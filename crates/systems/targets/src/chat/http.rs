@@ -15,10 +15,10 @@ use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::message::Said;
+use super::message::Utterance;
 use super::paths;
 use super::request_error::RequestError;
-use super::room::{Found, Room};
+use super::room::{Backlog, Room};
 use super::state::{ChatState, LOBBY};
 use server::sse;
 use server::{Drain, Operations, operator_routes, stopped};
@@ -70,15 +70,15 @@ async fn file(kind: &'static str, text: &'static str) -> impl IntoResponse {
 }
 
 /// A request that was refused.
-struct Refused(RequestError);
+struct HttpError(RequestError);
 
-impl From<RequestError> for Refused {
+impl From<RequestError> for HttpError {
     fn from(fault: RequestError) -> Self {
         Self(fault)
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let status = match self.0 {
             RequestError::Malformed(_) | RequestError::Invalid(_) | RequestError::BadRoom => {
@@ -117,7 +117,7 @@ impl RoomQuery {
     }
 }
 
-async fn speak(State(state): Chat, request: Request) -> Result<Response, Refused> {
+async fn speak(State(state): Chat, request: Request) -> Result<Response, HttpError> {
     let spoken = async {
         let room = RoomQuery::from_request(&request)?.room(&state)?;
         let said = said(&state, request).await?;
@@ -130,13 +130,13 @@ async fn speak(State(state): Chat, request: Request) -> Result<Response, Refused
         }
         Err(fault) => {
             state.metrics.refused.add(1);
-            Err(Refused(fault))
+            Err(HttpError(fault))
         }
     }
 }
 
 /// Contents of a body: a form, as pages send it, or JSON.
-async fn said(state: &ChatState, request: Request) -> Result<Said, RequestError> {
+async fn said(state: &ChatState, request: Request) -> Result<Utterance, RequestError> {
     let max = state.options.message_max;
     let kind = request.headers().get(header::CONTENT_TYPE);
     let is_form = kind.is_some_and(|kind| {
@@ -145,20 +145,20 @@ async fn said(state: &ChatState, request: Request) -> Result<Said, RequestError>
     });
     let too_long = |status| status == StatusCode::PAYLOAD_TOO_LARGE;
     if is_form {
-        return match Form::<Said>::from_request(request, &()).await {
+        return match Form::<Utterance>::from_request(request, &()).await {
             Ok(Form(said)) => said.check(max),
             Err(error) if too_long(error.status()) => Err(RequestError::TooLong { max }),
             Err(error) => Err(RequestError::Invalid(error.body_text())),
         };
     }
     match String::from_request(request, &()).await {
-        Ok(text) => Said::parse(&text, max),
+        Ok(text) => Utterance::parse(&text, max),
         Err(error) if too_long(error.status()) => Err(RequestError::TooLong { max }),
         Err(error) => Err(RequestError::Malformed(error.body_text())),
     }
 }
 
-async fn poll(State(state): Chat, request: Request) -> Result<Response, Refused> {
+async fn poll(State(state): Chat, request: Request) -> Result<Response, HttpError> {
     let query = RoomQuery::from_request(&request)?;
     let room = query.room(&state)?;
     let hold = match query.wait {
@@ -171,7 +171,7 @@ async fn poll(State(state): Chat, request: Request) -> Result<Response, Refused>
     let after = query.after.unwrap_or(0);
     let mut found = room.read(after, u64::MAX, limit);
     if found.messages.is_empty() && !hold.is_zero() {
-        let _held = Held::new(&state);
+        let _held = LongPoll::new(&state);
         let until = Instant::now() + server::stretch(hold).min(state.options.hold_max);
         found = wait(&state, &room, after, limit, until).await;
     }
@@ -179,23 +179,23 @@ async fn poll(State(state): Chat, request: Request) -> Result<Response, Refused>
 }
 
 /// A long poll, as long as it is held, however it ends.
-struct Held<'a>(&'a ChatState);
+struct LongPoll<'a>(&'a ChatState);
 
-impl<'a> Held<'a> {
+impl<'a> LongPoll<'a> {
     fn new(state: &'a ChatState) -> Self {
         state.metrics.holds_begun.add(1);
         Self(state)
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for LongPoll<'_> {
     fn drop(&mut self) {
         self.0.metrics.holds_ended.add(1);
     }
 }
 
 /// Messages after a cursor as soon as there are any, or none at the end.
-async fn wait(state: &ChatState, room: &Room, after: u64, limit: usize, until: Instant) -> Found {
+async fn wait(state: &ChatState, room: &Room, after: u64, limit: usize, until: Instant) -> Backlog {
     let mut head = room.watch();
     let mut draining = state.drain.subscribe();
     loop {
@@ -216,7 +216,7 @@ async fn wait(state: &ChatState, room: &Room, after: u64, limit: usize, until: I
     }
 }
 
-fn answer(room: &Room, found: &Found) -> impl IntoResponse + use<> {
+fn answer(room: &Room, found: &Backlog) -> impl IntoResponse + use<> {
     let messages: Vec<&str> = found
         .messages
         .iter()
@@ -238,7 +238,7 @@ fn answer(room: &Room, found: &Found) -> impl IntoResponse + use<> {
 
 /// A stream that could not be given to the thread's reactor, because its connection had been used
 /// before: browsers do that. It reads the room's log by a cursor of its own.
-async fn stream(State(state): Chat, request: Request) -> Result<Response, Refused> {
+async fn stream(State(state): Chat, request: Request) -> Result<Response, HttpError> {
     let query = RoomQuery::from_request(&request)?;
     let room = query.room(&state)?;
     let after = match last_event_id(request.headers())? {

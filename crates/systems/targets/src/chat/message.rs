@@ -9,14 +9,16 @@ const FROM_MAX: usize = 64;
 
 /// An utterance of a user, as it comes by any transport.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Said {
+// Clients get this in the text of an error: it does not change with the name of the type.
+#[serde(expecting = "struct Said")]
+pub(super) struct Utterance {
     pub(super) message: String,
     /// The speaker's name; may be empty.
     #[serde(default)]
     pub(super) from: String,
 }
 
-impl Said {
+impl Utterance {
     /// Reads `{"message":…,"from":…}` of at most `max` bytes of text.
     pub(super) fn parse(text: &str, max: usize) -> Result<Self, RequestError> {
         let said: Self =
@@ -51,7 +53,7 @@ pub(super) struct Message {
 
 impl Message {
     /// `sent_at_ms` is the time at which the room took it, in milliseconds since 1970.
-    pub(super) fn new(room: &str, id: u64, said: &Said, sent_at_ms: f64) -> Self {
+    pub(super) fn new(room: &str, id: u64, said: &Utterance, sent_at_ms: f64) -> Self {
         #[derive(Serialize)]
         struct View<'a> {
             room: &'a str,
@@ -81,8 +83,8 @@ mod tests {
 
     #[test]
     fn messages_that_are_refused() {
-        let code = |text: &str| Said::parse(text, 8).map_err(|fault| fault.code());
-        let said = Said {
+        let code = |text: &str| Utterance::parse(text, 8).map_err(|fault| fault.code());
+        let said = Utterance {
             message: "hi".into(),
             from: String::new(),
         };
@@ -104,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_message_is_one_line() {
-        let said = Said {
+        let said = Utterance {
             message: "a\r\nb\u{2028}\"".into(),
             from: "ann".into(),
         };

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 
 use super::ChatError;
-use super::message::Said;
+use super::message::Utterance;
 use super::request_error::RequestError;
 use super::room::Room;
 use server::ServerError;
@@ -25,7 +25,7 @@ impl Writer {
     pub(super) fn speak(
         &self,
         _: Arc<Room>,
-        _: Said,
+        _: Utterance,
     ) -> Result<oneshot::Receiver<Result<u64, RequestError>>, RequestError> {
         match *self {}
     }

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::channels::{Channels, Form, quoted};
-use super::message::Said;
+use super::message::Utterance;
 use super::reply::{Action, ROOMS_EACH_MAX, Reply, missed};
 use super::request_error::RequestError;
 use super::room::Room;
@@ -48,11 +48,11 @@ impl Framing {
 #[derive(Debug)]
 pub(super) struct Phoenix {
     framing: Framing,
-    joined: Vec<Joined>,
+    joined: Vec<JoinedTopic>,
 }
 
 #[derive(Debug)]
-struct Joined {
+struct JoinedTopic {
     topic: Arc<str>,
     room: Arc<Room>,
     /// The client's reference for this joining.
@@ -279,7 +279,7 @@ impl Phoenix {
         let form = self.form(&topic);
         let (missed, count) = missed(state, &room, channels, after, &form);
         let channel = channels.open(room.id, form);
-        self.joined.push(Joined {
+        self.joined.push(JoinedTopic {
             topic,
             room,
             // V1 names the joining by its message.
@@ -319,7 +319,7 @@ impl Phoenix {
         let refused = |address: &Address, fault: &RequestError| {
             Reply::bad().and(&address.error(fault.code()))
         };
-        match Said::parse(push.payload.get(), state.options.message_max) {
+        match Utterance::parse(push.payload.get(), state.options.message_max) {
             Ok(said) => Action::Speak {
                 room: Arc::clone(&self.joined[at].room),
                 said,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::channels::{Channels, Form};
-use super::message::Said;
+use super::message::Utterance;
 use super::request_error::RequestError;
 use super::room::Room;
 use super::state::ChatState;
@@ -22,7 +22,7 @@ pub(super) enum Action {
     /// To be said in a room; its number, or why it has none, decides the reply.
     Speak {
         room: Arc<Room>,
-        said: Said,
+        said: Utterance,
         then: Box<dyn FnOnce(Result<u64, RequestError>) -> Reply>,
     },
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::message::{Message, Said};
+use super::message::{Message, Utterance};
 
 /// Longest name of a room, in bytes.
 const NAME_MAX: usize = 64;
@@ -36,7 +36,7 @@ struct Log {
 
 /// Messages after a cursor.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Backlog {
     pub(super) messages: Vec<Arc<Message>>,
     /// Messages after the cursor that the room has forgotten already.
     pub(super) forgotten: u64,
@@ -63,7 +63,7 @@ impl Room {
     }
 
     /// Takes a message; its number. `now_ms` is called when it is its turn.
-    pub(super) fn append(&self, said: &Said, now_ms: impl FnOnce() -> f64) -> u64 {
+    pub(super) fn append(&self, said: &Utterance, now_ms: impl FnOnce() -> f64) -> u64 {
         let mut log = self.log();
         let id = self.head() + 1;
         self.push(&mut log, Message::new(&self.name, id, said, now_ms()));
@@ -106,7 +106,7 @@ impl Room {
     ///
     /// A cursor beyond the room's end is of an earlier life of this server, which had more
     /// messages: it reads from the beginning.
-    pub(super) fn read(&self, after: u64, up_to: u64, max: usize) -> Found {
+    pub(super) fn read(&self, after: u64, up_to: u64, max: usize) -> Backlog {
         let log = self.log();
         let after = if after > self.head() { 0 } else { after };
         let first = log.messages.front().map_or(1, |message| message.id);
@@ -117,7 +117,7 @@ impl Room {
             .take_while(|message| message.id <= up_to)
             .cloned()
             .collect();
-        Found {
+        Backlog {
             forgotten: (begin - after).min(up_to.saturating_sub(after)),
             last: messages.last().map_or(after, |message| message.id),
             messages,
@@ -135,14 +135,14 @@ mod tests {
     use super::*;
 
     fn say(room: &Room, message: &str) -> u64 {
-        let said = Said {
+        let said = Utterance {
             message: message.into(),
             from: String::new(),
         };
         room.append(&said, || 0.0)
     }
 
-    fn ids(found: &Found) -> Vec<u64> {
+    fn ids(found: &Backlog) -> Vec<u64> {
         found.messages.iter().map(|message| message.id).collect()
     }
 

@@ -26,7 +26,8 @@ use super::state::{ChatState, LOBBY};
 use server::http::{Endpoint, OpenRequest};
 use server::metrics::Connections;
 use server::reactor::{
-    self, Accepted, Handled, KeepAlive, Kind, Later, Notice, Response, Service, SharedReactor,
+    self, AcceptedConnection, HandleResult, KeepAlive, Kind, Later, Notice, Response, Service,
+    SharedReactor,
 };
 use server::websocket::frames;
 use server::{sse, wall_ms};
@@ -64,7 +65,7 @@ impl Service for ChatState {
         self: &Arc<Self>,
         channels: &mut Channels,
         open_request: &OpenRequest,
-    ) -> Result<Accepted<Connection>, Bytes> {
+    ) -> Result<AcceptedConnection<Connection>, Bytes> {
         let accepted = match &*open_request.path {
             paths::CABLE => Ok(accept_cable(open_request)),
             paths::PHOENIX => accept_phoenix(open_request),
@@ -81,16 +82,16 @@ impl Service for ChatState {
         channels: &mut Channels,
         mut connection: Connection,
         text: &str,
-    ) -> Handled<Connection> {
+    ) -> HandleResult<Connection> {
         match connection.on_text(self, channels, text) {
-            Action::Reply(reply) => Handled::Now(connection, reply.into_response()),
+            Action::Reply(reply) => HandleResult::Now(connection, reply.into_response()),
             Action::Speak { room, said, then } => match self.speak(&room, said) {
                 Ok(spoken) => {
                     spoken.then(self, |number| (connection, then(number).into_response()))
                 }
                 Err(fault) => {
                     self.metrics.refused.add(1);
-                    Handled::Now(connection, then(Err(fault)).into_response())
+                    HandleResult::Now(connection, then(Err(fault)).into_response())
                 }
             },
         }
@@ -144,12 +145,12 @@ fn field<'a>(open_request: &'a OpenRequest, name: &str) -> Option<&'a str> {
     fields.find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
 }
 
-fn accept_cable(open_request: &OpenRequest) -> Accepted<Connection> {
+fn accept_cable(open_request: &OpenRequest) -> AcceptedConnection<Connection> {
     let speaks = open_request
         .protocols
         .iter()
         .any(|name| name == cable::PROTOCOL);
-    Accepted {
+    AcceptedConnection {
         connection: Connection::Cable(Box::default()),
         keep_alive: KeepAlive::OwnHeartbeats,
         protocol: speaks.then_some(cable::PROTOCOL),
@@ -159,10 +160,12 @@ fn accept_cable(open_request: &OpenRequest) -> Accepted<Connection> {
     }
 }
 
-fn accept_phoenix(open_request: &OpenRequest) -> Result<Accepted<Connection>, RequestError> {
+fn accept_phoenix(
+    open_request: &OpenRequest,
+) -> Result<AcceptedConnection<Connection>, RequestError> {
     let framing = Framing::of_version(field(open_request, "vsn"))
         .ok_or_else(|| RequestError::Invalid("vsn is 1.0.0 or 2.0.0".to_owned()))?;
-    Ok(Accepted {
+    Ok(AcceptedConnection {
         connection: Connection::Phoenix(Box::new(Phoenix::new(framing))),
         keep_alive: KeepAlive::Timeout,
         protocol: None,
@@ -177,7 +180,7 @@ fn accept_to_room(
     state: &ChatState,
     channels: &mut Channels,
     open_request: &OpenRequest,
-) -> Result<Accepted<Connection>, RequestError> {
+) -> Result<AcceptedConnection<Connection>, RequestError> {
     let room = state.room(field(open_request, "room").unwrap_or(LOBBY))?;
     // A client that comes back says what it had last, and means that.
     let after = open_request
@@ -203,7 +206,7 @@ fn accept_to_room(
         let room = Arc::clone(&room);
         (Connection::Socket(Socket { room }), KeepAlive::Ping)
     };
-    Ok(Accepted {
+    Ok(AcceptedConnection {
         connection,
         keep_alive,
         protocol: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::channels::Form;
-use super::message::Said;
+use super::message::Utterance;
 use super::reply::{Action, Reply};
 use super::request_error::RequestError;
 use super::room::Room;
@@ -21,7 +21,7 @@ impl Socket {
 
     /// The action that a message requests.
     pub(super) fn on_text(&self, state: &ChatState, text: &str) -> Action {
-        match Said::parse(text, state.options.message_max) {
+        match Utterance::parse(text, state.options.message_max) {
             // Who spoke gets the message as everybody does.
             Ok(said) => Action::Speak {
                 room: Arc::clone(&self.room),

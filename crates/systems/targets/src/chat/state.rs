@@ -7,13 +7,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{oneshot, watch};
 
 use super::ChatError;
-use super::message::Said;
+use super::message::Utterance;
 use super::metrics::Metrics;
 use super::options::ChatOptions;
 use super::request_error::RequestError;
 use super::room::Room;
 use super::store::{self, Writer};
-use server::reactor::{Handled, Response};
+use server::reactor::{HandleResult, Response};
 use server::{Drain, ServerError, wall_ms};
 
 /// The room of those who name none.
@@ -61,7 +61,7 @@ impl Rooms {
 }
 
 /// Number of a message that was spoken.
-pub(super) enum Spoken {
+pub(super) enum MessageNumber {
     /// It has this number.
     Now(u64),
     /// It will have one when it is stored.
@@ -141,14 +141,18 @@ impl ChatState {
     }
 
     /// Says something in a room.
-    pub(super) fn speak(&self, room: &Arc<Room>, said: Said) -> Result<Spoken, RequestError> {
+    pub(super) fn speak(
+        &self,
+        room: &Arc<Room>,
+        said: Utterance,
+    ) -> Result<MessageNumber, RequestError> {
         let spoken = match &self.writer {
             None => {
                 let id = room.append(&said, wall_ms);
                 self.news.send_replace(());
-                Spoken::Now(id)
+                MessageNumber::Now(id)
             }
-            Some(writer) => Spoken::Later(writer.speak(Arc::clone(room), said)?),
+            Some(writer) => MessageNumber::Later(writer.speak(Arc::clone(room), said)?),
         };
         self.metrics.spoken.add(1);
         Ok(spoken)
@@ -172,21 +176,21 @@ impl ChatState {
     }
 }
 
-impl Spoken {
+impl MessageNumber {
     /// Answers with the number: at once where it is known.
     pub(super) fn then<G: 'static>(
         self,
         state: &Arc<ChatState>,
         answer: impl FnOnce(Result<u64, RequestError>) -> (G, Response) + 'static,
-    ) -> Handled<G> {
+    ) -> HandleResult<G> {
         match self {
             Self::Now(id) => {
                 let (connection, response) = answer(Ok(id));
-                Handled::Now(connection, response)
+                HandleResult::Now(connection, response)
             }
             Self::Later(_) => {
                 let state = Arc::clone(state);
-                Handled::Later(Box::pin(async move {
+                HandleResult::Later(Box::pin(async move {
                     let number = self.number().await;
                     state.metrics.refused.add(u64::from(number.is_err()));
                     answer(number)

@@ -15,7 +15,7 @@ use rusqlite::{Connection, params};
 use tokio::sync::{mpsc, oneshot};
 
 use super::ChatError;
-use super::message::{Message, Said};
+use super::message::{Message, Utterance};
 use super::request_error::RequestError;
 use super::room::Room;
 use server::database::{OpenError, SqliteFile};
@@ -72,10 +72,10 @@ impl From<OpenError> for StoreError {
 
 /// A message on the disk.
 #[derive(Debug, PartialEq)]
-pub(super) struct Stored {
+pub(super) struct StoredMessage {
     pub(super) room: String,
     pub(super) id: u64,
-    pub(super) said: Said,
+    pub(super) said: Utterance,
     pub(super) sent_at_ms: f64,
 }
 
@@ -94,8 +94,8 @@ pub(super) fn open(
     };
     let store = Store::open(path).map_err(error)?;
     restore(&store, room).map_err(|why| match why {
-        Restoring::Store(source) => error(source),
-        Restoring::TooMany => {
+        RestoreError::Store(source) => error(source),
+        RestoreError::TooMany => {
             ServerError::Options("the store contains more rooms than are allowed").into()
         }
     })?;
@@ -105,10 +105,10 @@ pub(super) fn open(
 fn restore(
     store: &Store,
     mut room: impl FnMut(&str) -> Result<Arc<Room>, RequestError>,
-) -> Result<(), Restoring> {
-    store.read(|stored: Stored| {
-        let room = room(&stored.room).map_err(|_| Restoring::TooMany)?;
-        let Stored {
+) -> Result<(), RestoreError> {
+    store.read(|stored: StoredMessage| {
+        let room = room(&stored.room).map_err(|_| RestoreError::TooMany)?;
+        let StoredMessage {
             id,
             said,
             sent_at_ms,
@@ -119,12 +119,12 @@ fn restore(
     })
 }
 
-enum Restoring {
+enum RestoreError {
     Store(StoreError),
     TooMany,
 }
 
-impl From<StoreError> for Restoring {
+impl From<StoreError> for RestoreError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
@@ -142,7 +142,7 @@ enum Task {
 #[derive(Debug)]
 struct Job {
     room: Arc<Room>,
-    said: Said,
+    said: Utterance,
     done: oneshot::Sender<Result<u64, RequestError>>,
 }
 
@@ -172,16 +172,16 @@ impl Store {
     /// Gives every message to `each`, room by room and in order.
     pub(super) fn read<E: From<StoreError>>(
         &self,
-        mut each: impl FnMut(Stored) -> Result<(), E>,
+        mut each: impl FnMut(StoredMessage) -> Result<(), E>,
     ) -> Result<(), E> {
         let sqlite = |error| E::from(StoreError::Sqlite(error));
         let query = "SELECT room, id, sender, message, sent_at_ms FROM messages ORDER BY room, id";
         let mut query = self.connection.prepare(query).map_err(sqlite)?;
         let rows = query.query_map([], |row| {
-            Ok(Stored {
+            Ok(StoredMessage {
                 room: row.get(0)?,
                 id: row.get::<_, i64>(1)?.unsigned_abs(),
-                said: Said {
+                said: Utterance {
                     from: row.get(2)?,
                     message: row.get(3)?,
                 },
@@ -195,7 +195,7 @@ impl Store {
     }
 
     /// Writes messages, and forgets those that a room with `history_max` has forgotten.
-    fn write(&mut self, batch: &[Stored], history_max: usize) -> rusqlite::Result<()> {
+    fn write(&mut self, batch: &[StoredMessage], history_max: usize) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         {
             let mut insert = transaction.prepare(
@@ -205,7 +205,7 @@ impl Store {
             let mut forget =
                 transaction.prepare("DELETE FROM messages WHERE room = ?1 AND id <= ?2")?;
             for stored in batch {
-                let Said { from, message } = &stored.said;
+                let Utterance { from, message } = &stored.said;
                 // Numbers count from 1: 2⁶³ of them are never reached.
                 let id = stored.id as i64;
                 insert.execute(params![stored.room, id, from, message, stored.sent_at_ms])?;
@@ -257,7 +257,7 @@ impl Store {
         for Job { room, said, done } in jobs {
             let head = heads.entry(room.id).or_insert_with(|| room.head());
             *head += 1;
-            batch.push(Stored {
+            batch.push(StoredMessage {
                 room: room.name.to_string(),
                 id: *head,
                 said,
@@ -269,7 +269,7 @@ impl Store {
         failing.store(!written, Ordering::Relaxed);
         for (stored, (room, done)) in batch.iter().zip(waiting) {
             if written {
-                let Stored {
+                let StoredMessage {
                     id,
                     said,
                     sent_at_ms,
@@ -292,7 +292,7 @@ impl Writer {
     pub(super) fn speak(
         &self,
         room: Arc<Room>,
-        said: Said,
+        said: Utterance,
     ) -> Result<oneshot::Receiver<Result<u64, RequestError>>, RequestError> {
         let (done, number) = oneshot::channel();
         let job = Job { room, said, done };

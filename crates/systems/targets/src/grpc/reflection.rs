@@ -40,7 +40,7 @@ struct Answer {
     #[prost(message, optional, tag = "6")]
     services: Option<Services>,
     #[prost(message, optional, tag = "7")]
-    error: Option<Refused>,
+    error: Option<ErrorResponse>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -62,7 +62,7 @@ struct Service {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Refused {
+struct ErrorResponse {
     #[prost(int32, tag = "1")]
     code: i32,
     #[prost(string, tag = "2")]
@@ -92,7 +92,7 @@ fn answer(question: Question) -> Answer {
             descriptors: vec![DESCRIPTOR.to_vec()],
         });
     } else {
-        answer.error = Some(Refused {
+        answer.error = Some(ErrorResponse {
             code: NOT_FOUND,
             message: format!("only {FILE} with {SERVICE} is described"),
         });

@@ -20,7 +20,7 @@ use super::{
 };
 
 /// A frame of a body, or that there is none.
-type Polled = Poll<Option<Result<Frame<Bytes>, std::convert::Infallible>>>;
+type FramePoll = Poll<Option<Result<Frame<Bytes>, std::convert::Infallible>>>;
 
 /// Sends a message several times.
 pub(super) async fn repeat(request: Request) -> Result<Response, u32> {
@@ -49,7 +49,7 @@ impl HttpBody for Repeat {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> FramePoll {
         if let Some(pause) = &mut self.pause {
             ready!(pause.as_mut().poll(cx));
             self.pause = None;
@@ -135,7 +135,7 @@ struct Talk {
 }
 
 impl Talk {
-    fn end(&mut self, status: u32) -> Polled {
+    fn end(&mut self, status: u32) -> FramePoll {
         self.has_ended = true;
         Poll::Ready(Some(Ok(Frame::trailers(status_fields(status)))))
     }
@@ -145,7 +145,7 @@ impl HttpBody for Talk {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> FramePoll {
         if self.has_ended {
             return Poll::Ready(None);
         }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use market::{
-    Backing, Broadcast, ClaimSet, Claims, Driver, Listing, MarketError, MarketOptions, Part,
+    Backing, Broadcast, ClaimSet, Claims, Driver, Listing, MarketError, MarketOptions, MarketPart,
     Queries, REPLAY_FILE_MAX, Replay, Report,
 };
 use server::{ServerError, Stop, TlsFiles};
@@ -26,9 +26,9 @@ pub(super) fn market(args: &MarketArgs) -> Result<Exit, Failure> {
     if let Some((_, address)) = &args.process.process_of {
         options.server.listen = *address;
         options.server.shared_port = true;
-        if args.process.process_number != Some(0) && options.part == Part::All {
+        if args.process.process_number != Some(0) && options.part == MarketPart::All {
             // One feed and one resolver are enough.
-            options.part = Part::Api;
+            options.part = MarketPart::Api;
         }
         let report = market::run(options, Stop::SignalOrStdin, listening).map_err(failed)?;
         processes::report_end(&figures(report));
@@ -86,11 +86,11 @@ fn options(args: &MarketArgs) -> Result<MarketOptions, Failure> {
     options.server = server_options(options.server, &args.listen, args.threads);
     options.server.connections = args.connections.unwrap_or(0);
     options.part = match args.part {
-        None => Part::All,
-        Some(PartArg::Api) => Part::Api,
-        Some(PartArg::Events) => Part::Events,
-        Some(PartArg::Resolver) => Part::Resolver,
-        Some(PartArg::Relay) => Part::Relay,
+        None => MarketPart::All,
+        Some(PartArg::Api) => MarketPart::Api,
+        Some(PartArg::Events) => MarketPart::Events,
+        Some(PartArg::Resolver) => MarketPart::Resolver,
+        Some(PartArg::Relay) => MarketPart::Relay,
     };
     let files = args.tls_cert.clone().zip(args.tls_key.clone());
     options.server.tls = files.map(|(certificate, key)| TlsFiles { certificate, key });

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-use super::stream::News;
+use super::stream::NewsItem;
 use crate::bus::model::GameId;
 
 /// How long the news of the record before is waited for; then it is lost.
@@ -17,20 +17,20 @@ const WAIT: Duration = Duration::from_millis(100);
 
 /// News by game and place.
 #[derive(Debug, Default)]
-pub(super) struct Held {
-    news: BTreeMap<(GameId, u64), News>,
+pub(super) struct NewsBuffer {
+    news: BTreeMap<(GameId, u64), NewsItem>,
     /// When it is over with waiting for what is missing.
     over: Option<Instant>,
 }
 
-impl Held {
-    pub(super) fn add(&mut self, news: News) {
-        self.news.insert((news.game, news.placed.at), news);
+impl NewsBuffer {
+    pub(super) fn add(&mut self, news: NewsItem) {
+        self.news.insert((news.game, news.stored.at), news);
     }
 
     /// The next news that follow those of the last places, by game.
-    pub(super) fn next(&mut self, last: &[u64]) -> Option<News> {
-        let follows = |news: &News| {
+    pub(super) fn next(&mut self, last: &[u64]) -> Option<NewsItem> {
+        let follows = |news: &NewsItem| {
             let last = news.game.index().and_then(|index| last.get(index));
             last.is_none_or(|last| news.previous <= *last)
         };
@@ -54,7 +54,7 @@ impl Held {
     }
 
     /// All news, in order.
-    pub(super) fn all(&mut self) -> impl Iterator<Item = News> + use<> {
+    pub(super) fn all(&mut self) -> impl Iterator<Item = NewsItem> + use<> {
         self.over = None;
         std::mem::take(&mut self.news).into_values()
     }
@@ -63,34 +63,34 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use super::super::record::Record;
-    use super::super::stream::Placed;
+    use super::super::stream::StoredRecord;
     use super::*;
 
-    fn news(game: u32, at: u64, previous: u64) -> News {
+    fn news(game: u32, at: u64, previous: u64) -> NewsItem {
         let record = Record::default();
-        News {
+        NewsItem {
             game: GameId(game),
-            placed: Placed { at, record },
+            stored: StoredRecord { at, record },
             previous,
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn news_wait_for_those_before_them() {
-        let (mut held, mut last) = (Held::default(), [4, 0]);
+        let (mut held, mut last) = (NewsBuffer::default(), [4, 0]);
         let mut delivered = Vec::new();
         for one in [news(1, 9, 7), news(2, 8, 0), news(1, 7, 4), news(1, 12, 10)] {
             held.add(one);
             while let Some(next) = held.next(&last) {
-                last[next.game.index().unwrap()] = next.placed.at;
-                delivered.push((next.game.0, next.placed.at));
+                last[next.game.index().unwrap()] = next.stored.at;
+                delivered.push((next.game.0, next.stored.at));
             }
         }
         assert_eq!(delivered, [(2, 8), (1, 7), (1, 9)]);
         let begun = Instant::now();
         held.is_over().await;
         assert_eq!(begun.elapsed(), WAIT);
-        let rest: Vec<_> = held.all().map(|news| news.placed.at).collect();
+        let rest: Vec<_> = held.all().map(|news| news.stored.at).collect();
         assert_eq!(rest, [12]);
         assert!(held.next(&last).is_none() && held.over.is_none());
     }

@@ -72,7 +72,7 @@ impl Claim {
 
 /// Why a distribution is not published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unpublished {
+pub(super) enum PublishRefusal {
     /// It is not newer than the last one.
     Old,
     /// Another process has the batch.
@@ -122,24 +122,24 @@ impl Record {
         stamp: Stamp,
         token: Option<&Token>,
         is_claimed: bool,
-    ) -> Result<Self, Unpublished> {
+    ) -> Result<Self, PublishRefusal> {
         let claim = self.claim.as_ref();
         if let (Some(token), Some(claim), true) = (token, claim, is_claimed)
             && claim.by != token.text
         {
-            return Err(Unpublished::Overtaken);
+            return Err(PublishRefusal::Overtaken);
         }
         let text = raw(update);
         let mut next = self.clone();
         if let Update::Distribution { pool, total, .. } = update {
             if (pool.0, *total) < (self.pool, self.total) {
-                return Err(Unpublished::Old);
+                return Err(PublishRefusal::Old);
             }
             (next.pool, next.total) = (pool.0, *total);
         }
         let last = self.distribution.as_ref();
         if last.is_some_and(|last| last.update.get() == text.get()) {
-            return Err(Unpublished::Old);
+            return Err(PublishRefusal::Old);
         }
         next.seq = self.seq.max(stamp.seen).saturating_add(1);
         next.distribution = Some(Distribution {
@@ -235,7 +235,7 @@ fn raw(update: &Update) -> Box<RawValue> {
     serde_json::value::to_raw_value(update).expect("plain data without maps always encodes")
 }
 
-/// The text of a message, as [`Stamped`](crate::bus::messages::Stamped) writes it; `None` if the update is no object.
+/// The text of a message, as [`StampedUpdate`](crate::bus::messages::StampedUpdate) writes it; `None` if the update is no object.
 fn stamped(update: &RawValue, game: GameId, seq: u64, sent_at_ms: f64) -> Option<String> {
     #[derive(Serialize)]
     struct Stamp {
@@ -265,7 +265,7 @@ fn notice(kind: Kind, text: &str, bytes_min: usize) -> Notice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bus::messages::Stamped;
+    use crate::bus::messages::StampedUpdate;
     use crate::bus::tests::support::{distribution, settled};
 
     const STAMP: Stamp = Stamp {
@@ -293,7 +293,7 @@ mod tests {
             let bytes_min = if seq == 3 { 200 } else { 0 };
             (
                 seq,
-                Stamped::new(game, update, seq, STAMP.sent_at_ms).encode(bytes_min),
+                StampedUpdate::new(game, update, seq, STAMP.sent_at_ms).encode(bytes_min),
             )
         });
         let found = messages

@@ -62,7 +62,7 @@ struct Reply {
     error: Option<Problem>,
     /// Names of streams.
     streams: Option<Vec<String>>,
-    message: Option<Stored>,
+    message: Option<StoredMessage>,
     /// The place of what was published.
     seq: Option<u64>,
 }
@@ -74,7 +74,7 @@ struct Problem {
 }
 
 #[derive(Debug, Deserialize)]
-struct Stored {
+struct StoredMessage {
     seq: u64,
     /// In base64.
     #[serde(default)]
@@ -83,16 +83,16 @@ struct Stored {
 
 /// A record and its place in the stream; 0 if it is not there yet.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Placed {
+pub(super) struct StoredRecord {
     pub(super) at: u64,
     pub(super) record: Record,
 }
 
 /// A record that was taken.
 #[derive(Debug)]
-pub(super) struct News {
+pub(super) struct NewsItem {
     pub(super) game: GameId,
-    pub(super) placed: Placed,
+    pub(super) stored: StoredRecord,
     /// The place of the record that it replaced; 0 if there was none.
     pub(super) previous: u64,
 }
@@ -158,23 +158,23 @@ impl Stream {
     }
 
     /// The record of a game.
-    pub(super) async fn get(&self, game: GameId) -> Result<Placed, NatsError> {
+    pub(super) async fn get(&self, game: GameId) -> Result<StoredRecord, NatsError> {
         let last = json!({ "last_by_subj": self.names.record(game) });
         let api = format!("STREAM.MSG.GET.{}", self.name);
         let reply = request(&self.session, &api, &last).await?;
         match (reply.error, reply.message) {
             (Some(problem), _) => match problem.err_code {
-                NO_MESSAGE => Ok(Placed::default()),
+                NO_MESSAGE => Ok(StoredRecord::default()),
                 NO_STREAM => Err(self.session.lost()),
                 _ => Err(self.session.refused(&problem.description)),
             },
             (None, None) => Err(self.session.refused("an answer without a message")),
-            (None, Some(stored)) => {
-                let record = STANDARD.decode(&stored.data).ok();
+            (None, Some(message)) => {
+                let record = STANDARD.decode(&message.data).ok();
                 let record = record.and_then(|text| serde_json::from_slice(&text).ok());
                 let unreadable = || self.session.refused("a record of a game cannot be read");
-                Ok(Placed {
-                    at: stored.seq,
+                Ok(StoredRecord {
+                    at: message.seq,
                     record: record.ok_or_else(unreadable)?,
                 })
             }
@@ -206,7 +206,7 @@ impl Stream {
     }
 
     /// Reads what the stream published.
-    pub(super) fn news(&self, message: &async_nats::Message) -> Result<News, Unusable> {
+    pub(super) fn news(&self, message: &async_nats::Message) -> Result<NewsItem, Unusable> {
         let header = |name| Some(message.headers.as_ref()?.get(name)?.as_str());
         let (Some(stream), Some(at)) = (header("Nats-Stream"), header("Nats-Sequence")) else {
             return Err(Unusable::Malformed);
@@ -217,9 +217,9 @@ impl Stream {
         let game = self.names.game_of(&message.subject);
         let record = serde_json::from_slice(&message.payload).ok();
         match (game, at.parse().ok(), record) {
-            (Some(game), Some(at), Some(record)) => Ok(News {
+            (Some(game), Some(at), Some(record)) => Ok(NewsItem {
                 game,
-                placed: Placed { at, record },
+                stored: StoredRecord { at, record },
                 previous: header("Nats-Last-Sequence")
                     .and_then(|previous| previous.parse().ok())
                     .unwrap_or_default(),

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::Shared;
-use super::held::Held;
+use super::BusState;
+use super::held::NewsBuffer;
 use super::link::NatsError;
-use super::stream::{News, Placed, Stream, Unusable};
+use super::stream::{NewsItem, StoredRecord, Stream, Unusable};
 use crate::bus::hub::Inbox;
 use crate::bus::model::GameId;
 
@@ -15,7 +15,7 @@ use crate::bus::model::GameId;
 const REQUESTS_MAX: usize = 64;
 
 /// A connection that is up to date: nothing published since is missing.
-struct Subscribed {
+struct SyncedConnection {
     stream: Stream,
     news: async_nats::Subscriber,
     /// By game: the place of the record that it began with, or got last.
@@ -24,14 +24,14 @@ struct Subscribed {
 
 /// Passes news on until its task ends.
 pub(super) struct Subscriber {
-    shared: Arc<Shared>,
+    shared: Arc<BusState>,
     inbox: Inbox,
     /// Whether this process was up to date before.
     has_begun: bool,
 }
 
 impl Subscriber {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<BusState>) -> Self {
         let inbox = Inbox::new(Arc::clone(&shared.hub));
         Self {
             shared,
@@ -77,7 +77,7 @@ impl Subscriber {
     }
 
     /// Subscribes, and delivers what was published since the last message, as far as it can still be had.
-    async fn subscribe(&mut self) -> Result<Subscribed, NatsError> {
+    async fn subscribe(&mut self) -> Result<SyncedConnection, NatsError> {
         let shared = Arc::clone(&self.shared);
         let dialer = &shared.link.dialer;
         let session = dialer.connect().await?;
@@ -94,41 +94,41 @@ impl Subscriber {
         let records = stream::iter(shared.hub.games())
             .map(|game| dialer.bounded(self.record(&stream, game)))
             .buffered(REQUESTS_MAX);
-        let records: Vec<Placed> = records.try_collect().await?;
+        let records: Vec<StoredRecord> = records.try_collect().await?;
         let mut at = Vec::with_capacity(records.len());
-        for (game, placed) in shared.hub.games().zip(records) {
-            at.push(placed.at);
-            shared.views.begin(game, &stream.name, &placed);
-            self.saw(game, &placed);
+        for (game, stored) in shared.hub.games().zip(records) {
+            at.push(stored.at);
+            shared.views.begin(game, &stream.name, &stored);
+            self.saw(game, &stored);
             if self.has_begun {
-                self.deliver(game, &placed);
+                self.deliver(game, &stored);
             } else {
                 // Nobody missed what was published before.
-                self.inbox.skip_to(game, placed.record.seq);
+                self.inbox.skip_to(game, stored.record.seq);
             }
         }
-        Ok(Subscribed { stream, news, at })
+        Ok(SyncedConnection { stream, news, at })
     }
 
     /// The record of a game, whose numbers are raised to the highest that were seen here.
-    async fn record(&self, stream: &Stream, game: GameId) -> Result<Placed, NatsError> {
+    async fn record(&self, stream: &Stream, game: GameId) -> Result<StoredRecord, NatsError> {
         let (seq, event) = self.shared.hub.seen(game);
         loop {
-            let placed = stream.get(game).await?;
-            let Some(record) = placed.record.raised(seq, event) else {
-                return Ok(placed);
+            let stored = stream.get(game).await?;
+            let Some(record) = stored.record.raised(seq, event) else {
+                return Ok(stored);
             };
-            if let Some(at) = stream.put(game, &record, placed.at).await? {
+            if let Some(at) = stream.put(game, &record, stored.at).await? {
                 self.shared.hub.metrics.raised.add(1);
-                return Ok(Placed { at, record });
+                return Ok(StoredRecord { at, record });
             }
         }
     }
 
     /// Delivers until the connection is lost, or what the stream held.
-    async fn receive(&mut self, subscribed: &mut Subscribed) {
-        let Subscribed { stream, news, at } = subscribed;
-        let mut held = Held::default();
+    async fn receive(&mut self, subscribed: &mut SyncedConnection) {
+        let SyncedConnection { stream, news, at } = subscribed;
+        let mut held = NewsBuffer::default();
         loop {
             let message = tokio::select! {
                 biased;
@@ -158,43 +158,43 @@ impl Subscriber {
     }
 
     /// Whether the numbers go on from those before.
-    fn take(&mut self, stream: &Stream, news: News, at: &mut [u64]) -> bool {
-        let News { game, placed, .. } = news;
+    fn take(&mut self, stream: &Stream, news: NewsItem, at: &mut [u64]) -> bool {
+        let NewsItem { game, stored, .. } = news;
         let Some(last_at) = game.index().and_then(|index| at.get_mut(index)) else {
             return true;
         };
-        if placed.at <= *last_at {
+        if stored.at <= *last_at {
             return true;
         }
-        *last_at = placed.at;
-        if placed.record.seq < self.inbox.last(game) {
+        *last_at = stored.at;
+        if stored.record.seq < self.inbox.last(game) {
             // The stream was emptied, and somebody began from nothing.
             self.shared.hub.metrics.dropped.add(1);
             return false;
         }
-        self.shared.views.note(game, &stream.name, &placed);
-        self.saw(game, &placed);
-        let count = self.deliver(game, &placed);
+        self.shared.views.note(game, &stream.name, &stored);
+        self.saw(game, &stored);
+        let count = self.deliver(game, &stored);
         self.shared.hub.metrics.received.add(count);
         true
     }
 
-    fn saw(&self, game: GameId, placed: &Placed) {
+    fn saw(&self, game: GameId, stored: &StoredRecord) {
         // So that they can be raised to these, if NATS loses them.
-        self.shared.hub.saw(game, placed.record.seq);
+        self.shared.hub.saw(game, stored.record.seq);
         self.shared
             .hub
-            .saw_event(game, placed.record.event_number());
+            .saw_event(game, stored.record.event_number());
     }
 
     /// Delivers the messages of a record that are new here, and answers their number.
-    fn deliver(&mut self, game: GameId, placed: &Placed) -> u64 {
-        let messages = placed.record.messages(game, self.inbox.last(game));
+    fn deliver(&mut self, game: GameId, stored: &StoredRecord) -> u64 {
+        let messages = stored.record.messages(game, self.inbox.last(game));
         let mut count = 0;
         for (seq, notice) in messages {
             count += u64::from(self.inbox.deliver(game, seq, notice));
         }
-        self.inbox.lose_to(game, placed.record.seq);
+        self.inbox.lose_to(game, stored.record.seq);
         count
     }
 }

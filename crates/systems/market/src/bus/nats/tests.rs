@@ -29,7 +29,7 @@ async fn a_subscriber_that_was_away_gets_the_last_of_each_kind_and_reports_the_r
     };
     let bus = open(&server);
     let dialer = Dialer::new(address(&server.url), Duration::from_secs(5));
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(BusState {
         names: Names::new("test"),
         hub: Arc::new(Hub::new(2, Arc::clone(&dialer.figures))),
         link: Link::new(dialer),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::stream::Placed;
+use super::stream::StoredRecord;
 use crate::bus::model::GameId;
 
 /// A record as it was known.
@@ -13,7 +13,7 @@ use crate::bus::model::GameId;
 pub(super) struct View {
     /// The stream that it is in.
     pub(super) stream: String,
-    pub(super) placed: Placed,
+    pub(super) stored: StoredRecord,
     /// When its claim was first seen here. That is later than it was made: whoever waits for the batch time from here
     /// waits long enough, whatever the clocks of others say.
     claim_seen: Instant,
@@ -22,17 +22,17 @@ pub(super) struct View {
 impl View {
     /// How long the claim still holds; `None` if there is none or it is over.
     pub(super) fn claim_left(&self) -> Option<Duration> {
-        let claim = self.placed.record.claim.as_ref()?;
+        let claim = self.stored.record.claim.as_ref()?;
         let left = claim.batch().checked_sub(self.claim_seen.elapsed())?;
         (!left.is_zero()).then_some(left)
     }
 
-    fn replace(&mut self, stream: &str, placed: &Placed) {
-        if self.placed.record.claim != placed.record.claim {
+    fn replace(&mut self, stream: &str, stored: &StoredRecord) {
+        if self.stored.record.claim != stored.record.claim {
             self.claim_seen = Instant::now();
         }
         stream.clone_into(&mut self.stream);
-        self.placed = placed.clone();
+        self.stored = stored.clone();
     }
 }
 
@@ -48,7 +48,7 @@ impl Views {
     pub(super) fn new(games: u32) -> Self {
         let view = || View {
             stream: String::new(),
-            placed: Placed::default(),
+            stored: StoredRecord::default(),
             claim_seen: Instant::now(),
         };
         Self {
@@ -63,21 +63,21 @@ impl Views {
     }
 
     /// A connection begins with this.
-    pub(super) fn begin(&self, game: GameId, stream: &str, placed: &Placed) {
+    pub(super) fn begin(&self, game: GameId, stream: &str, stored: &StoredRecord) {
         if let Some(mut view) = self.view(game)
-            && (view.stream != stream || view.placed.at < placed.at)
+            && (view.stream != stream || view.stored.at < stored.at)
         {
-            view.replace(stream, placed);
+            view.replace(stream, stored);
         }
     }
 
     /// A record was read, written or received. It is forgotten if a newer one is known, or another stream.
-    pub(super) fn note(&self, game: GameId, stream: &str, placed: &Placed) {
+    pub(super) fn note(&self, game: GameId, stream: &str, stored: &StoredRecord) {
         if let Some(mut view) = self.view(game)
             && view.stream == stream
-            && view.placed.at < placed.at
+            && view.stored.at < stored.at
         {
-            view.replace(stream, placed);
+            view.replace(stream, stored);
         }
     }
 

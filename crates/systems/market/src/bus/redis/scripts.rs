@@ -9,7 +9,7 @@ use redis::{Cmd, cmd};
 use serde::Serialize;
 
 use crate::bus::claims::Token;
-use crate::bus::messages::{Stamped, Update};
+use crate::bus::messages::{StampedUpdate, Update};
 use crate::bus::model::GameId;
 
 /// A text that no message contains otherwise: the place of the number.
@@ -168,7 +168,7 @@ struct Parts {
 
 impl Parts {
     fn new(game: GameId, update: Update, sent_at_ms: f64) -> Self {
-        let text = json(&Stamped::new(game, update, 0, sent_at_ms));
+        let text = json(&StampedUpdate::new(game, update, 0, sent_at_ms));
         let (before, after) = text
             .rsplit_once(NUMBER)
             .expect("every message has its number near its end");
@@ -304,7 +304,7 @@ mod tests {
             score: Default::default(),
         };
         let Parts { before, after } = Parts::new(GameId(3), update.clone(), 1_786_000_000_000.125);
-        let expected = Stamped::new(GameId(3), update, 17, 1_786_000_000_000.125).encode(0);
+        let expected = StampedUpdate::new(GameId(3), update, 17, 1_786_000_000_000.125).encode(0);
         assert_eq!(format!("{before}17{after}"), text_of(&expected));
     }
 

@@ -9,7 +9,7 @@ use redis::{PushInfo, PushKind, Value};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::sleep;
 
-use super::Shared;
+use super::BusState;
 use super::link::LinkError;
 use super::scripts;
 use crate::bus::hub::Inbox;
@@ -30,19 +30,19 @@ struct Message {
 }
 
 /// A subscription that is complete: nothing published since is missing.
-struct Subscribed {
+struct SyncedConnection {
     connection: MultiplexedConnection,
     pushes: UnboundedReceiver<PushInfo>,
 }
 
 /// Passes messages on until its task ends.
 pub(super) struct Subscriber {
-    shared: Arc<Shared>,
+    shared: Arc<BusState>,
     inbox: Inbox,
 }
 
 impl Subscriber {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<BusState>) -> Self {
         let inbox = Inbox::new(Arc::clone(&shared.hub));
         Self { shared, inbox }
     }
@@ -62,13 +62,13 @@ impl Subscriber {
         }
     }
 
-    async fn subscribe(&mut self, first: bool) -> Subscribed {
+    async fn subscribe(&mut self, first: bool) -> SyncedConnection {
         let shared = Arc::clone(&self.shared);
         let dialer = shared.dialer.clone();
         dialer.until(async || self.try_subscribe(first).await).await
     }
 
-    async fn try_subscribe(&mut self, first: bool) -> Result<Subscribed, LinkError> {
+    async fn try_subscribe(&mut self, first: bool) -> Result<SyncedConnection, LinkError> {
         let shared = Arc::clone(&self.shared);
         let (sender, mut pushes) = unbounded_channel();
         let mut connection = shared.dialer.connect(Some(sender)).await?;
@@ -100,13 +100,13 @@ impl Subscriber {
                 self.catch_up(standing, held);
             }
         }
-        Ok(Subscribed { connection, pushes })
+        Ok(SyncedConnection { connection, pushes })
     }
 
     /// Delivers what was published since the last message, as far as it can still be had: the last distribution,
     /// and what arrived since the subscription began.
-    fn catch_up(&mut self, standing: Standing, held: Vec<Message>) {
-        let Standing {
+    fn catch_up(&mut self, standing: GameStanding, held: Vec<Message>) {
+        let GameStanding {
             game,
             seq,
             text_seq,
@@ -129,7 +129,7 @@ impl Subscriber {
     async fn standings(
         &self,
         connection: &mut MultiplexedConnection,
-    ) -> Result<Vec<Standing>, LinkError> {
+    ) -> Result<Vec<GameStanding>, LinkError> {
         let shared = &self.shared;
         let games = shared.hub.games();
         let games: Vec<(GameId, u64)> = games.map(|game| (game, self.inbox.last(game))).collect();
@@ -140,16 +140,16 @@ impl Subscriber {
             let answer: Vec<Value> = shared.dialer.bounded(call).await?;
             let mut values = answer.into_iter();
             for (game, _) in games {
-                standings.push(Standing::read(*game, &mut values));
+                standings.push(GameStanding::read(*game, &mut values));
             }
         }
         Ok(standings)
     }
 
     /// Delivers until the subscription is lost.
-    async fn receive(&mut self, subscribed: &mut Subscribed) {
+    async fn receive(&mut self, subscribed: &mut SyncedConnection) {
         let shared = Arc::clone(&self.shared);
-        let Subscribed { connection, pushes } = subscribed;
+        let SyncedConnection { connection, pushes } = subscribed;
         loop {
             tokio::select! {
                 biased;
@@ -193,7 +193,7 @@ impl Subscriber {
 
 /// How a game stands in Redis.
 #[derive(Debug)]
-struct Standing {
+struct GameStanding {
     game: GameId,
     /// The number of the last message.
     seq: u64,
@@ -205,7 +205,7 @@ struct Standing {
     text: Vec<u8>,
 }
 
-impl Standing {
+impl GameStanding {
     fn read(game: GameId, values: &mut impl Iterator<Item = Value>) -> Self {
         let mut number = || {
             let value = values.next().unwrap_or_default();
@@ -231,7 +231,7 @@ fn notice(kind: Kind, text: &[u8]) -> Notice {
 }
 
 /// Reads what the scripts publish: the kind, the message's number, the event's number, the text.
-fn parse(shared: &Shared, data: &[Value]) -> Option<Message> {
+fn parse(shared: &BusState, data: &[Value]) -> Option<Message> {
     let [_, Value::BulkString(channel), Value::BulkString(payload)] = data else {
         return None;
     };

@@ -26,8 +26,8 @@ fn options(redis: &Redis, inner: &Arc<Counting>, queries: Queries) -> CachedOpti
     }
 }
 
-fn open(redis: &Redis, inner: &Arc<Counting>) -> Cached {
-    Cached::open(options(redis, inner, Queries::Pipelined)).unwrap()
+fn open(redis: &Redis, inner: &Arc<Counting>) -> CachedStore {
+    CachedStore::open(options(redis, inner, Queries::Pipelined)).unwrap()
 }
 
 fn goal(number: u64) -> Event {
@@ -115,7 +115,7 @@ async fn round_trips_are_as_documented() {
         let inner = Counting::new(2);
         let mut options = options(&redis, &inner, queries);
         options.market = format!("{queries:?}");
-        let store = Cached::open(options).unwrap();
+        let store = CachedStore::open(options).unwrap();
         let before = AtomicU64::new(store.metrics().round_trips());
         let trips = || {
             let now = store.metrics().round_trips();

@@ -15,7 +15,7 @@ use super::metrics::Call;
 use super::open::{Row, number};
 use super::predict::{Stake, accept};
 use super::reads::{self, count};
-use super::settle::{self, Payment, Settled};
+use super::settle::{self, Payment, SettledEvent};
 use crate::bus::model::{GameId, Outcome, Pool, PoolId, Score, Shares};
 use crate::ledger::Money;
 use crate::transactions::{Prediction, StoreError, Verdict};
@@ -54,7 +54,7 @@ pub(crate) struct Entry {
 
 /// The decisions of one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Decided {
+pub(crate) struct DecisionCounts {
     pub(crate) taken: u64,
     pub(crate) refused: u64,
     /// Money that went back, in cents.
@@ -63,9 +63,9 @@ pub(crate) struct Decided {
 
 /// A pool that the owner settled, and what it pays to one ledger.
 #[derive(Debug)]
-pub(crate) struct Closed {
+pub(crate) struct ClosedPool {
     pool: Pool,
-    settled: Settled,
+    settled: SettledEvent,
     number: u64,
     payments: Vec<Payment>,
 }
@@ -111,12 +111,12 @@ impl Sql {
         &self,
         taken: Vec<i64>,
         refused: Vec<i64>,
-    ) -> Result<Decided, StoreError> {
+    ) -> Result<DecisionCounts, StoreError> {
         let dialect = self.accounts.dialect;
         self.write(Call::Decide, move |session| {
             let values = [list(&taken), list(&refused)].map(Value::Text);
             let row = session.row(dialect.call_decide, &values)?;
-            Ok(Decided {
+            Ok(DecisionCounts {
                 taken: count(&row, 0)?,
                 refused: count(&row, 1)?,
                 cents: count(&row, 2)?,
@@ -126,7 +126,7 @@ impl Sql {
     }
 
     /// Copies a settled pool into the ledger, if that is the game's open pool there. Whether it was.
-    pub(crate) async fn copy(&self, closed: Closed) -> Result<bool, StoreError> {
+    pub(crate) async fn copy(&self, closed: ClosedPool) -> Result<bool, StoreError> {
         let dialect = self.accounts.dialect;
         let games = self.accounts.rules.games;
         let game = closed.pool.game;
@@ -215,7 +215,7 @@ impl Sql {
         &self,
         ledger: i64,
         pool: PoolId,
-    ) -> Result<Option<Closed>, StoreError> {
+    ) -> Result<Option<ClosedPool>, StoreError> {
         let dialect = self.accounts.dialect;
         self.read(Call::Closed, move |session| {
             closed(session, dialect, ledger, pool)
@@ -244,7 +244,7 @@ fn closed(
     dialect: &Dialect,
     ledger: i64,
     pool: PoolId,
-) -> Result<Option<Closed>, Failure> {
+) -> Result<Option<ClosedPool>, Failure> {
     let id = pool.0.cast_signed();
     let prefix = format!("l{ledger}.");
     let ours = Value::Bytes(format!("{prefix}%").into_bytes());
@@ -257,7 +257,7 @@ fn closed(
         .iter()
         .filter_map(|row| payment(row, &prefix).transpose())
         .collect();
-    Ok(Some(Closed {
+    Ok(Some(ClosedPool {
         pool: Pool {
             id: pool,
             game: GameId(count(first, 0)?),
@@ -268,7 +268,7 @@ fn closed(
                 none: count(first, 4)?,
             },
         },
-        settled: Settled {
+        settled: SettledEvent {
             pool: id,
             winners: count(first, 5)?,
             score: Score {
@@ -310,9 +310,9 @@ fn copy(
     session: &mut Session<'_>,
     dialect: &Dialect,
     games: i64,
-    closed: &Closed,
+    closed: &ClosedPool,
 ) -> Result<bool, Failure> {
-    let Closed { pool, settled, .. } = closed;
+    let ClosedPool { pool, settled, .. } = closed;
     if take_game(session, dialect, pool.game)? != settled.pool {
         session.roll_back()?;
         return Ok(false);

@@ -155,7 +155,7 @@ impl Purpose {
 
 /// Identity of the store and of the process that opens it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Opened {
+pub(super) struct StoreIdentity {
     /// Names the store among all others.
     pub(super) store: i64,
     /// Counts the processes that ever opened it.
@@ -181,7 +181,7 @@ pub(super) fn begin(
     rules: Rules,
     purpose: Purpose,
     wait: Duration,
-) -> Result<Opened, OpenError> {
+) -> Result<StoreIdentity, OpenError> {
     let dialect = Dialect::for_kind(sql.kind());
     hold(sql, dialect, wait.max(server::stretch(HOLD_MIN)))?;
     let opened = check_or_make(sql, dialect, rules, purpose);
@@ -211,7 +211,7 @@ fn check_or_make(
     dialect: &Dialect,
     rules: Rules,
     purpose: Purpose,
-) -> Result<Opened, OpenError> {
+) -> Result<StoreIdentity, OpenError> {
     match mark(sql, dialect, purpose)? {
         Some((VERSION, _, found)) if found == rules => {}
         Some((VERSION | UNFINISHED, _, found)) if found != rules => {
@@ -239,7 +239,7 @@ fn check_or_make(
     let rows = sql.rows("SELECT id, processes FROM market_mark", &[])?;
     sql.plain("COMMIT")?;
     let row = rows.first().ok_or(OpenError::OtherTables)?;
-    Ok(Opened {
+    Ok(StoreIdentity {
         store: number(row, 0)?,
         process: number(row, 1)?,
     })

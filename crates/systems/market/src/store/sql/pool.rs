@@ -24,11 +24,11 @@ type Job = Box<dyn FnOnce(&mut Link) + Send>;
 /// Threads with a connection each.
 pub(super) struct Pool {
     target: Target,
-    shared: Arc<Shared>,
+    shared: Arc<PoolState>,
 }
 
 /// State that the threads share.
-struct Shared {
+struct PoolState {
     queue: Mutex<Queue>,
     /// There is something in the queue, or an end.
     ready: Condvar,
@@ -45,7 +45,7 @@ struct Queue {
 impl Pool {
     /// Starts a thread for each connection.
     pub(super) fn start(target: Target, links: Vec<Link>) -> Result<Self, OpenError> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PoolState {
             queue: Mutex::default(),
             ready: Condvar::new(),
             able: AtomicUsize::new(links.len()),
@@ -128,7 +128,7 @@ enum Next {
     End,
 }
 
-impl Shared {
+impl PoolState {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         // A queue is whole between any two statements here.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)

@@ -3,7 +3,9 @@
 use super::accounts::Accounts;
 use super::link::{Failure, Session};
 use super::open::{Row, number};
-use crate::bus::model::{Event, Game, GameId, Outcome, Placed, Pool, PoolId, Score, Shares};
+use crate::bus::model::{
+    Event, Game, GameId, Outcome, PlacedPrediction, Pool, PoolId, Score, Shares,
+};
 use crate::ledger::Money;
 use server::database::{SqlError, Value};
 
@@ -158,10 +160,13 @@ pub(super) fn open_pools(session: &mut Session<'_>) -> Result<Vec<Pool>, Failure
     rows.iter().map(|row| Ok(pool(row)?)).collect()
 }
 
-pub(super) fn predictions(session: &mut Session<'_>, pool: i64) -> Result<Vec<Placed>, Failure> {
+pub(super) fn predictions(
+    session: &mut Session<'_>,
+    pool: i64,
+) -> Result<Vec<PlacedPrediction>, Failure> {
     let rows = session.rows(PREDICTIONS, &[Value::Int(pool)])?;
     let placed = |row: &Row| {
-        Ok(Placed {
+        Ok(PlacedPrediction {
             id: count(row, 0)?,
             user: Accounts::shown(row.get(1)),
             pool: PoolId(pool.unsigned_abs()),

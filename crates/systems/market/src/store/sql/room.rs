@@ -34,12 +34,12 @@ pub(super) struct Room {
     /// There was no room when it was looked last.
     full: AtomicBool,
     /// State of the count. The call that holds the lock is the one that looks.
-    counted: Mutex<Counted>,
+    counted: Mutex<CountProgress>,
 }
 
 /// How far a count is.
 #[derive(Debug, Default)]
-struct Counted {
+struct CountProgress {
     /// The last id that was counted.
     last: i64,
     /// Open accounts up to there.
@@ -90,9 +90,9 @@ impl Room {
             accounts = counted.open;
         }
         let left = (self.max - accounts).min(ROOM_MAX);
-        *counted = Counted {
+        *counted = CountProgress {
             again: (left <= 0).then(|| now() + AGAIN),
-            ..Counted::default()
+            ..CountProgress::default()
         };
         self.left.store(left, Ordering::Relaxed);
         self.full.store(left <= 0, Ordering::Relaxed);
@@ -104,6 +104,6 @@ impl Room {
 impl Room {
     /// Has the next call look at once.
     pub(super) fn look_again(&self) {
-        *self.counted.lock().expect("no call panics") = Counted::default();
+        *self.counted.lock().expect("no call panics") = CountProgress::default();
     }
 }

@@ -74,7 +74,7 @@ struct Payments {
 
 /// How events are settled in a store.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Settling {
+pub(super) struct SettleOptions {
     pub(super) dialect: &'static Dialect,
     /// How many games there are.
     pub(super) games: i64,
@@ -84,10 +84,10 @@ pub(super) struct Settling {
 /// Settles the pool that an event decides; if it did so before, says what it came to.
 pub(super) fn settle(
     session: &mut Session<'_>,
-    settling: Settling,
+    settling: SettleOptions,
     event: Event,
 ) -> Result<Settlement, Failure> {
-    let Settling { dialect, games, .. } = settling;
+    let SettleOptions { dialect, games, .. } = settling;
     session.begin()?;
     let taken = if settling.pipelined {
         let [game, number] = key(event)?;
@@ -97,20 +97,20 @@ pub(super) fn settle(
         take(session, dialect, event)?
     };
     let event = match taken.found {
-        Found::Settled(settled) => {
+        EventProgress::Settled(settled) => {
             let pool = one_pool(session, settled.pool)?;
             session.roll_back()?;
             let pool =
                 pool.ok_or_else(|| SqlError::Refused("a settled pool is missing".to_owned()))?;
             return Ok(settled.settlement(pool, games));
         }
-        Found::Recorded(event) => event,
+        EventProgress::Recorded(event) => event,
     };
     let payments = payments(session, taken.open, event.outcome)?;
     insert_payments(session, dialect, taken.open, &payments.each)?;
     let mut score = taken.score;
     score.count(event.outcome);
-    let settled = Settled {
+    let settled = SettledEvent {
         pool: taken.open,
         winners: payments.winners,
         score,
@@ -133,13 +133,13 @@ pub(super) fn settle(
 
 /// Result of settling an event.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Settled {
+pub(super) struct SettledEvent {
     pub(super) pool: i64,
     pub(super) winners: u64,
     pub(super) score: Score,
 }
 
-impl Settled {
+impl SettledEvent {
     fn settlement(self, pool: Pool, games: i64) -> Settlement {
         Settlement {
             pool,
@@ -151,21 +151,21 @@ impl Settled {
 }
 
 /// How far an event is.
-enum Found {
-    Settled(Settled),
+enum EventProgress {
+    Settled(SettledEvent),
     /// With the outcome that was recorded.
     Recorded(Event),
 }
 
 /// A game whose lock this transaction has alone, and one of its events.
-struct Taken {
+struct GameLock {
     open: i64,
     score: Score,
-    found: Found,
+    found: EventProgress,
 }
 
 /// Takes a game's lock and finds or records the event, statement by statement.
-fn take(session: &mut Session<'_>, dialect: &Dialect, event: Event) -> Result<Taken, Failure> {
+fn take(session: &mut Session<'_>, dialect: &Dialect, event: Event) -> Result<GameLock, Failure> {
     let key = key(event)?;
     if let Some(lock) = dialect.take_game {
         session.change(lock, &key[..1])?;
@@ -193,14 +193,14 @@ fn take(session: &mut Session<'_>, dialect: &Dialect, event: Event) -> Result<Ta
 }
 
 /// Reads the open pool and the score of a game, then the outcome that was recorded, and what the event came to.
-fn taken(event: Event, row: &Row) -> Result<Taken, SqlError> {
+fn taken(event: Event, row: &Row) -> Result<GameLock, SqlError> {
     let found = if row.get(4) == Some(&Value::Null) {
-        Found::Recorded(Event {
+        EventProgress::Recorded(Event {
             outcome: outcome(number(row, 3)?)?,
             ..event
         })
     } else {
-        Found::Settled(Settled {
+        EventProgress::Settled(SettledEvent {
             pool: count(row, 4)?,
             winners: count(row, 5)?,
             score: Score {
@@ -209,7 +209,7 @@ fn taken(event: Event, row: &Row) -> Result<Taken, SqlError> {
             },
         })
     };
-    Ok(Taken {
+    Ok(GameLock {
         open: count(row, 0)?,
         score: Score {
             home: count(row, 1)?,
@@ -303,7 +303,7 @@ pub(super) fn pay(
 pub(super) fn pay_values(
     event: Event,
     pool: &Pool,
-    settled: Settled,
+    settled: SettledEvent,
     games: i64,
 ) -> Result<[Value; 11], Failure> {
     let int = |number: u64| Value::Int(number.cast_signed());

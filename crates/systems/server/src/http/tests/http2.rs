@@ -38,7 +38,7 @@ fn router() -> Router {
 
 /// What a client gets that sends these bytes, each after a wait that is longer than all deadlines, and how the server
 /// ended.
-async fn played(pieces: &[Vec<u8>]) -> (String, Served) {
+async fn played(pieces: &[Vec<u8>]) -> (String, ConnectionEnd) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (_stop, stopping) = watch::channel(false);
@@ -73,7 +73,7 @@ async fn played(pieces: &[Vec<u8>]) -> (String, Served) {
 #[tokio::test]
 async fn a_preface_that_stops_is_closed() {
     let (_, served) = played(&[b"PRI * HT".to_vec()]).await;
-    assert_eq!(served, Served::TimedOut);
+    assert_eq!(served, ConnectionEnd::TimedOut);
 }
 
 #[tokio::test]
@@ -81,17 +81,17 @@ async fn a_connection_may_be_idle_between_requests() {
     let request = frame(HEADERS, END_STREAM | END_HEADERS, GET);
     let (seen, served) = played(&[Vec::new(), begin(b""), request]).await;
     assert!(seen.contains("an answer"), "{seen:?}");
-    assert_eq!(served, Served::Closed);
+    assert_eq!(served, ConnectionEnd::Closed);
 }
 
 #[tokio::test]
 async fn a_head_that_stops_is_closed() {
     let half = frame(HEADERS, END_STREAM, GET);
     let (_, served) = played(&[[begin(b""), half].concat()]).await;
-    assert_eq!(served, Served::TimedOut, "no CONTINUATION came");
+    assert_eq!(served, ConnectionEnd::TimedOut, "no CONTINUATION came");
     let whole = frame(HEADERS, END_STREAM | END_HEADERS, GET);
     let (_, served) = played(&[[begin(b""), whole[..12].to_vec()].concat()]).await;
-    assert_eq!(served, Served::TimedOut, "half a frame");
+    assert_eq!(served, ConnectionEnd::TimedOut, "half a frame");
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn a_late_body_is_answered_and_half_a_frame_of_it_closed() {
     assert!(seen.contains("the body did not come in time"), "{seen:?}");
     let half = frame(0, END_STREAM, b"a body")[..12].to_vec();
     let (_, served) = played(&[[head, half].concat()]).await;
-    assert_eq!(served, Served::TimedOut);
+    assert_eq!(served, ConnectionEnd::TimedOut);
 }
 
 #[tokio::test]
@@ -111,5 +111,5 @@ async fn an_answer_without_room_is_given_up() {
     let request = frame(HEADERS, END_STREAM | END_HEADERS, GET);
     let (seen, served) = played(&[[begin(&settings), request].concat()]).await;
     assert!(!seen.contains("an answer"), "{seen:?}");
-    assert_eq!(served, Served::TimedOut);
+    assert_eq!(served, ConnectionEnd::TimedOut);
 }

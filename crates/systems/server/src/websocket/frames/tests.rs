@@ -24,13 +24,13 @@ fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// All that `bytes` say, and what is wrong with them.
-fn read(mut bytes: Vec<u8>) -> (Vec<Received<'static>>, Option<FrameError>) {
+fn read(mut bytes: Vec<u8>) -> (Vec<PeerMessage<'static>>, Option<FrameError>) {
     let mut fragments = Fragments::default();
     let mut received = Vec::new();
     loop {
         match take(&mut bytes, &mut fragments, MESSAGE_MAX) {
-            Ok(Decoded::Nothing) => return (received, None),
-            Ok(Decoded::Frame {
+            Ok(DecodeResult::Nothing) => return (received, None),
+            Ok(DecodeResult::Frame {
                 length,
                 received: one,
             }) => {
@@ -42,18 +42,18 @@ fn read(mut bytes: Vec<u8>) -> (Vec<Received<'static>>, Option<FrameError>) {
     }
 }
 
-fn owned(received: Received<'_>) -> Received<'static> {
+fn owned(received: PeerMessage<'_>) -> PeerMessage<'static> {
     match received {
-        Received::Text(text) => Received::Text(Cow::Owned(text.into_owned())),
-        Received::Ping(payload) => Received::Ping(payload.to_vec().leak()),
-        Received::Binary(bytes) => Received::Binary(Cow::Owned(bytes.into_owned())),
-        Received::Pong => Received::Pong,
-        Received::Close(code) => Received::Close(code),
+        PeerMessage::Text(text) => PeerMessage::Text(Cow::Owned(text.into_owned())),
+        PeerMessage::Ping(payload) => PeerMessage::Ping(payload.to_vec().leak()),
+        PeerMessage::Binary(bytes) => PeerMessage::Binary(Cow::Owned(bytes.into_owned())),
+        PeerMessage::Pong => PeerMessage::Pong,
+        PeerMessage::Close(code) => PeerMessage::Close(code),
     }
 }
 
-fn text_said(text: &str) -> Received<'static> {
-    Received::Text(Cow::Owned(text.to_owned()))
+fn text_said(text: &str) -> PeerMessage<'static> {
+    PeerMessage::Text(Cow::Owned(text.to_owned()))
 }
 
 #[test]
@@ -73,11 +73,14 @@ fn messages_in_one_frame() {
     }
     assert_eq!(
         read(masked(0x82, b"\xff")),
-        (vec![Received::Binary(Cow::Borrowed(b"\xff"))], None)
+        (vec![PeerMessage::Binary(Cow::Borrowed(b"\xff"))], None)
     );
-    let close = Received::Close(Some(CloseCode::Normal));
+    let close = PeerMessage::Close(Some(CloseCode::Normal));
     assert_eq!(read(masked(0x88, b"\x03\xe8bye")), (vec![close], None));
-    assert_eq!(read(masked(0x88, b"")), (vec![Received::Close(None)], None));
+    assert_eq!(
+        read(masked(0x88, b"")),
+        (vec![PeerMessage::Close(None)], None)
+    );
 }
 
 #[test]
@@ -87,7 +90,7 @@ fn every_prefix_of_a_frame_is_incomplete() {
         for end in 0..whole.len() {
             let mut bytes = whole[..end].to_vec();
             let taken = take(&mut bytes, &mut Fragments::default(), MESSAGE_MAX);
-            assert_eq!(taken, Ok(Decoded::Nothing), "{end} bytes");
+            assert_eq!(taken, Ok(DecodeResult::Nothing), "{end} bytes");
             assert_eq!(bytes, whole[..end], "left as they were");
         }
     }
@@ -103,15 +106,15 @@ fn fragments_are_put_together_around_control_frames() {
     bytes.extend(masked(0x80, "ß".as_bytes()));
     bytes.extend(masked(0x81, b"next"));
     let expected = vec![
-        Received::Ping(b"?"),
-        Received::Pong,
+        PeerMessage::Ping(b"?"),
+        PeerMessage::Pong,
         text_said("süß"),
         text_said("next"),
     ];
     assert_eq!(read(bytes), (expected, None));
     let mut bytes = masked(0x02, b"\xff");
     bytes.extend(masked(0x80, b"\xff"));
-    let both = Received::Binary(Cow::Borrowed(b"\xff\xff"));
+    let both = PeerMessage::Binary(Cow::Borrowed(b"\xff\xff"));
     assert_eq!(read(bytes), (vec![both], None));
 }
 

@@ -2,7 +2,7 @@ use super::*;
 
 fn read(store: &Store) -> Vec<(String, u64, String)> {
     let mut all = Vec::new();
-    let each = |stored: Stored| {
+    let each = |stored: StoredMessage| {
         all.push((stored.room, stored.id, stored.said.message));
         Ok::<_, StoreError>(())
     };
@@ -10,11 +10,11 @@ fn read(store: &Store) -> Vec<(String, u64, String)> {
     all
 }
 
-fn stored(room: &str, id: u64) -> Stored {
-    Stored {
+fn stored(room: &str, id: u64) -> StoredMessage {
+    StoredMessage {
         room: room.into(),
         id,
-        said: Said {
+        said: Utterance {
             message: format!("{room}{id}"),
             from: String::new(),
         },

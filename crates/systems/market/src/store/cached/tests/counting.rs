@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Semaphore;
 
-use crate::bus::model::{Event, Game, GameId, Placed, Pool, PoolId, User};
+use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, User};
 use crate::ledger::Money;
 use crate::store::{Answer, Memory, Store};
 use crate::transactions::{Prediction, Settlement, Verdict};
@@ -69,7 +69,7 @@ impl Store for Counting {
         })
     }
 
-    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<Placed>> {
+    fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<PlacedPrediction>> {
         self.inner.predictions(pool)
     }
 

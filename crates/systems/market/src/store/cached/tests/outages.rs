@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::*;
 
 /// Reads until the cache answers.
-async fn until_hit(store: &Cached, expected: (u64, u64)) {
+async fn until_hit(store: &CachedStore, expected: (u64, u64)) {
     let start = Instant::now();
     let hits = store.metrics().pool_hits.get();
     while store.metrics().pool_hits.get() == hits {
@@ -51,7 +51,7 @@ async fn a_frozen_redis_costs_its_wait_and_then_nothing() {
     let Some(redis) = Redis::start() else { return };
     let inner = Counting::new(2);
     let wait = Duration::from_millis(200);
-    let store = Cached::open(CachedOptions {
+    let store = CachedStore::open(CachedOptions {
         wait,
         ..options(&redis, &inner, Queries::Pipelined)
     })
@@ -97,12 +97,12 @@ async fn a_blocking_driver_waits_for_the_cache_itself() {
             wait,
             ..options(&redis, &inner, queries)
         };
-        let awaiting = Cached::open(options("awaiting", Driver::Async)).unwrap();
+        let awaiting = CachedStore::open(options("awaiting", Driver::Async)).unwrap();
         let mut answer = awaiting.current_pool(GAME);
         let mut context = Context::from_waker(Waker::noop());
         assert!(answer.as_mut().poll(&mut context).is_pending());
         drop(answer);
-        let store = Cached::open(options("blocking", Driver::Blocking)).unwrap();
+        let store = CachedStore::open(options("blocking", Driver::Blocking)).unwrap();
         for _ in 0..2 {
             assert_eq!(at_once(store.games()).len(), 2);
             assert_eq!(at_once(store.current_pool(GAME)).unwrap().id, PoolId(1));
@@ -126,7 +126,7 @@ async fn a_replica_that_is_behind_is_not_believed() {
         return;
     };
     let inner = Counting::new(2);
-    let store = Cached::open(CachedOptions {
+    let store = CachedStore::open(CachedOptions {
         read_address: Some(behind.address()),
         ..options(&redis, &inner, Queries::Pipelined)
     })
@@ -149,5 +149,5 @@ fn a_cache_that_cannot_be_reached_is_refused_at_the_start() {
     let mut bad = options(&redis, &inner, Queries::Pipelined);
     let url = redis.url.replace("open-sesame", "shut");
     bad.read_address = Some(ServerAddress::cache(&url).unwrap());
-    assert!(Cached::open(bad).is_err());
+    assert!(CachedStore::open(bad).is_err());
 }

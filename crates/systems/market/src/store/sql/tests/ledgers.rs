@@ -7,7 +7,7 @@ use proptest::test_runner::TestRunner;
 
 use super::*;
 use crate::store::Regional;
-use crate::store::sql::ledger::{Decided, Entry};
+use crate::store::sql::ledger::{DecisionCounts, Entry};
 
 /// Histories that are played on each server, unless `THRONG_CASES` says how many.
 const CASES: u32 = 3;
@@ -460,15 +460,15 @@ fn two_processes_that_decide_the_same_count_it_once() {
             decide
                 .into_iter()
                 .map(|one| one.join().unwrap().unwrap())
-                .collect::<Vec<Decided>>()
+                .collect::<Vec<DecisionCounts>>()
         });
-        let all = Decided {
+        let all = DecisionCounts {
             taken: 1,
             refused: 3,
             cents: 30,
         };
         assert!(decided.contains(&all), "{} {decided:?}", database.kind);
-        assert!(decided.contains(&Decided::default()), "{decided:?}");
+        assert!(decided.contains(&DecisionCounts::default()), "{decided:?}");
     }
 }
 
