@@ -27,7 +27,8 @@ const LOAD_PATH: &str = "/load";
 /// A request on a connection; the status and body of its answer, and whether the connection can serve another.
 async fn get(
     stream: &mut TcpStream,
-    (name, path): (&str, &str),
+    name: &str,
+    path: &str,
     with_body: bool,
 ) -> io::Result<(u16, Vec<u8>, bool)> {
     let request = format!("GET {path} HTTP/1.1\r\nHost: {name}\r\n\r\n");
@@ -67,7 +68,7 @@ pub(super) async fn is_healthy(
     path: &str,
     within: Duration,
 ) -> Option<bool> {
-    match get_once(address, (name, path), false, within).await {
+    match get_once(address, name, path, false, within).await {
         Ok((status, _)) => Some((200..=399).contains(&status)),
         Err(error) if is_local(&error) => None,
         Err(_) => Some(false),
@@ -80,13 +81,14 @@ pub(super) async fn is_healthy(
 /// If that does not come in time.
 async fn get_once(
     address: SocketAddr,
-    place: (&str, &str),
+    name: &str,
+    path: &str,
     with_body: bool,
     within: Duration,
 ) -> io::Result<(u16, Vec<u8>)> {
     let query = async {
         let mut stream = TcpStream::connect(address).await?;
-        get(&mut stream, place, with_body).await
+        get(&mut stream, name, path, with_body).await
     };
     let (status, body, _) = timeout(within, query).await??;
     Ok((status, body))
@@ -102,7 +104,7 @@ pub(super) async fn probe(local: Rc<Local>, to: Query) {
         };
         let mut stream = upstream.stream;
         let name = &backend.member.name;
-        let (status, body, keep) = get(&mut stream, (name, LOAD_PATH), true).await?;
+        let (status, body, keep) = get(&mut stream, name, LOAD_PATH, true).await?;
         if keep {
             local.pool.put(backend.address, stream);
         }
@@ -120,7 +122,7 @@ pub(super) async fn probe(local: Rc<Local>, to: Query) {
 
 /// A backend's report of its work, if it comes in time.
 pub(super) async fn work_report(address: SocketAddr, name: &str) -> Option<WorkReport> {
-    match get_once(address, (name, LOAD_PATH), true, PROBE_WITHIN).await {
+    match get_once(address, name, LOAD_PATH, true, PROBE_WITHIN).await {
         Ok((200, body)) => read_work(&body),
         _ => None,
     }

@@ -153,7 +153,7 @@ async fn one_request(
         HeadOutcome::Head(head) => {
             inbox.drain(..head.length);
             let out = RefCell::new(local.out.take());
-            let next = answer(local, (stream, inbox), &head, peer, &out).await;
+            let next = answer(local, stream, inbox, &head, peer, &out).await;
             local.out.give_back(out.into_inner());
             next
         }

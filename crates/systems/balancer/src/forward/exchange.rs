@@ -77,8 +77,10 @@ pub(super) struct Terms<'a> {
 /// sent behind it stays in `inbox`.
 pub(super) async fn exchange(
     terms: &Terms<'_>,
-    (client, client_inbox): (&mut TcpStream, &mut Vec<u8>),
-    (upstream, inbox): (&mut Upstream, &mut Vec<u8>),
+    client: &mut TcpStream,
+    client_inbox: &mut Vec<u8>,
+    upstream: &mut Upstream,
+    inbox: &mut Vec<u8>,
     progress: &Progress,
 ) -> Result<Response, Failure> {
     let (mut client_read, mut client_write) = client.split();
@@ -129,7 +131,8 @@ pub(super) async fn exchange(
         reused: upstream.reused,
     };
     let upload = upload(
-        (&mut client_read, client_inbox),
+        &mut client_read,
+        client_inbox,
         framing,
         &mut upstream_write,
         limits,

@@ -61,7 +61,8 @@ struct RequestEnd {
 /// Serves the request with this head, whose body and whatever follows it is in `inbox` and on the connection.
 pub(super) async fn answer(
     local: &Rc<Local>,
-    (stream, inbox): (&mut TcpStream, &mut Vec<u8>),
+    stream: &mut TcpStream,
+    inbox: &mut Vec<u8>,
     head: &RequestHead,
     peer: SocketAddr,
     out: &RefCell<Vec<u8>>,
@@ -141,12 +142,7 @@ impl Job<'_> {
             }
             let may_retry = self.may_retry(tried.len());
             let progress = Progress::new();
-            let attempt = self.attempt(
-                (&mut *stream, &mut *inbox),
-                &mut flight,
-                may_retry,
-                &progress,
-            );
+            let attempt = self.attempt(stream, inbox, &mut flight, may_retry, &progress);
             let result = attempt.await;
             let id = flight.id();
             let backend = router
@@ -212,7 +208,8 @@ impl Job<'_> {
     /// Tries one backend.
     async fn attempt(
         &self,
-        client: (&mut TcpStream, &mut Vec<u8>),
+        stream: &mut TcpStream,
+        client_inbox: &mut Vec<u8>,
         flight: &mut Flight,
         may_retry: bool,
         progress: &Progress,
@@ -233,7 +230,6 @@ impl Job<'_> {
         };
         let address = flight.backend().address;
         let pool = &self.local.pool;
-        let (stream, client_inbox) = client;
         let mut kept = pool.take(address);
         loop {
             let mut upstream = match kept.take() {
@@ -243,8 +239,10 @@ impl Job<'_> {
             let mut inbox = pool.buffer();
             let exchanged = exchange(
                 &terms,
-                (&mut *stream, &mut *client_inbox),
-                (&mut upstream, &mut inbox),
+                stream,
+                client_inbox,
+                &mut upstream,
+                &mut inbox,
                 progress,
             );
             let result = self.in_time(exchanged).await;
@@ -260,7 +258,7 @@ impl Job<'_> {
                     router.metrics.responded(response.status);
                     flight.goes_on();
                     let from_client = std::mem::take(&mut *client_inbox);
-                    self.tunnel((stream, from_client), (upstream, inbox)).await;
+                    self.tunnel(stream, from_client, upstream, inbox).await;
                     return result;
                 }
                 Ok(response) if response.keep_upstream => pool.put(address, upstream.stream),
@@ -303,8 +301,10 @@ impl Job<'_> {
 
     async fn tunnel(
         &self,
-        client: (&mut TcpStream, Vec<u8>),
-        (mut upstream, inbox): (Upstream, Vec<u8>),
+        client: &mut TcpStream,
+        from_client: Vec<u8>,
+        mut upstream: Upstream,
+        from_upstream: Vec<u8>,
     ) {
         let router = &self.local.router;
         router.metrics.tunnels.add(1);
@@ -313,8 +313,15 @@ impl Job<'_> {
             stall: timeouts.stall,
             rest: timeouts.idle,
         };
-        let backend = (&mut upstream.stream, inbox);
-        let ended = Box::pin(tunnel(&self.local.pool, client, backend, limits)).await;
+        let tunnel = tunnel(
+            &self.local.pool,
+            client,
+            from_client,
+            &mut upstream.stream,
+            from_upstream,
+            limits,
+        );
+        let ended = Box::pin(tunnel).await;
         if ended.is_err_and(|error| error.kind() == std::io::ErrorKind::TimedOut) {
             router.metrics.connections.timed_out.add(1);
         }

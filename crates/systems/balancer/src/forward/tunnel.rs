@@ -30,14 +30,16 @@ pub(super) struct TunnelLimits {
     pub(super) rest: Duration,
 }
 
-/// Passes bytes both ways until both ends have ended. Nothing but the two sockets is kept while neither sends.
+/// Passes bytes both ways until both ends have ended, first those that were read from each already. Nothing but the two sockets is kept while neither sends.
 ///
 /// # Errors
 /// If an end breaks; [`io::ErrorKind::TimedOut`] if it vanished or kept the tunnel beyond its limits.
 pub(super) async fn tunnel(
     pool: &Rc<Pool>,
-    (client, from_client): (&mut TcpStream, Vec<u8>),
-    (backend, from_backend): (&mut TcpStream, Vec<u8>),
+    client: &mut TcpStream,
+    from_client: Vec<u8>,
+    backend: &mut TcpStream,
+    from_backend: Vec<u8>,
     limits: TunnelLimits,
 ) -> io::Result<()> {
     watch_peer(client)?;
@@ -159,7 +161,7 @@ mod tests {
         let [client, backend] = &mut ends[..] else {
             unreachable!("there are two");
         };
-        let ended = tunnel(&pool, (client, Vec::new()), (backend, Vec::new()), limits);
+        let ended = tunnel(&pool, client, Vec::new(), backend, Vec::new(), limits);
         ended.await.unwrap();
         for end in &ends {
             assert!(sockopt::socket_keepalive(end).unwrap());

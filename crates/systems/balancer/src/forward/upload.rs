@@ -70,7 +70,8 @@ enum Stop {
 /// Sends a body, of which some bytes may be in `inbox`, and then waits for the client to leave. What the client sends
 /// behind the body stays in `inbox`.
 pub(super) async fn upload(
-    (from, inbox): (&mut ReadHalf<'_>, &mut Vec<u8>),
+    from: &mut ReadHalf<'_>,
+    inbox: &mut Vec<u8>,
     framing: Framing,
     to: &mut WriteHalf<'_>,
     limits: BodyLimits,

@@ -139,13 +139,7 @@ pub fn read_request(
         return Err(bad("a request for an upgrade must not have a body"));
     }
     let line = request_line(method, authority, target, host.is_some());
-    let forwarded = rewritten(
-        line,
-        headers,
-        &connection,
-        (framing, upgrade, is_1_1),
-        client,
-    );
+    let forwarded = rewritten(line, headers, &connection, framing, upgrade, is_1_1, client);
     Ok(Some(RequestHead {
         length: skipped + length,
         method: Method::of(method),
@@ -271,7 +265,9 @@ fn rewritten(
     line: String,
     headers: &[Header<'_>],
     connection: &ConnectionFields,
-    (framing, upgrade, is_1_1): (Framing, bool, bool),
+    framing: Framing,
+    upgrade: bool,
+    is_1_1: bool,
     client: IpAddr,
 ) -> Vec<u8> {
     let mut head = line.into_bytes();
