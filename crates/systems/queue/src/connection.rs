@@ -130,7 +130,7 @@ impl Connection {
                 let most = self.state.payload_max;
                 let text = format!("a payload of {payload} bytes, at most {most} are allowed");
                 let operation = Operation::from_kind(kind);
-                self.fail((kind, operation), &Problem::new(Code::TooLarge, text));
+                self.fail(kind, operation, &Problem::new(Code::TooLarge, text));
                 self.end_with_error().await
             }
         }
@@ -174,7 +174,7 @@ impl Connection {
         self.state.metrics.frame_timeouts.add(1);
         let limit = self.state.frame_timeout.as_millis();
         let text = format!("the frame was not complete {limit} ms after its first byte");
-        self.fail((0, None), &Problem::new(Code::Timeout, text));
+        self.fail(0, None, &Problem::new(Code::Timeout, text));
         self.end_with_error().await
     }
 
@@ -187,7 +187,7 @@ impl Connection {
     async fn carry_out(&mut self, kind: u8, payload: usize) -> Result<(), End> {
         let Some(operation) = Operation::from_kind(kind) else {
             let text = format!("there is no operation of type {kind:#04x}");
-            self.fail((kind, None), &Problem::new(Code::UnknownType, text));
+            self.fail(kind, None, &Problem::new(Code::UnknownType, text));
             return Ok(());
         };
         let payload = &self.input[HEADER_BYTES..HEADER_BYTES + payload];
@@ -203,14 +203,14 @@ impl Connection {
             }
             Ok(Some(request)) => self.pass_on(request).await,
             Err(problem) => {
-                self.fail((kind, Some(operation)), &problem);
+                self.fail(kind, Some(operation), &problem);
                 Ok(())
             }
         }
     }
 
     /// Answers with an error of the middleware.
-    fn fail(&mut self, (kind, operation): (u8, Option<Operation>), problem: &Problem) {
+    fn fail(&mut self, kind: u8, operation: Option<Operation>, problem: &Problem) {
         let start = self.out.len();
         Writer::error(&mut self.out, kind, problem.code, &problem.text).finish();
         let times = Times::at(self.read_at);
@@ -228,12 +228,12 @@ impl Connection {
                 queue,
                 receiver,
                 wait_ms: 1..,
-            } => self.pop_waiting(&request, (queue, receiver)).await?,
+            } => self.pop_waiting(&request, queue, receiver).await?,
             request => self.submit(request).await,
         };
         let Some(done) = done else {
             let problem = Problem::new(Code::Stopping, "the server stops");
-            self.fail((operation as u8, Some(operation)), &problem);
+            self.fail(operation as u8, Some(operation), &problem);
             return self.end_with_error().await;
         };
         self.out = done.out;
@@ -265,7 +265,8 @@ impl Connection {
     async fn pop_waiting(
         &mut self,
         request: &Request,
-        (queue, receiver): (i32, Option<i32>),
+        queue: i32,
+        receiver: Option<i32>,
     ) -> Result<Option<JobResult>, End> {
         let Request::Pop { wait_ms, .. } = *request else {
             return Ok(self.submit(request.clone()).await);

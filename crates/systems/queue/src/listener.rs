@@ -42,8 +42,14 @@ async fn listen_once(settings: &Settings, state: &State, probe_after: Duration) 
     state.metrics.listening.up();
     // What came before was not received.
     state.waiters.wake_all();
-    let limits = (probe_after, settings.limit);
-    receive(&client, &mut connection, &state.waiters, limits).await;
+    receive(
+        &client,
+        &mut connection,
+        &state.waiters,
+        probe_after,
+        settings.limit,
+    )
+    .await;
     state.metrics.listening.down();
     state.metrics.links_lost.add(1);
 }
@@ -53,7 +59,8 @@ async fn receive(
     client: &Client,
     connection: &mut PostgresConnection,
     waiters: &Waiters,
-    (probe_after, limit): (Duration, Duration),
+    probe_after: Duration,
+    limit: Duration,
 ) {
     loop {
         let next = poll_fn(|cx| connection.poll_notification(cx));

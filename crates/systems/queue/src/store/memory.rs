@@ -131,7 +131,7 @@ impl Memory {
                 sender,
                 receiver,
                 limit,
-            } => state.sent((*sender, *receiver), *limit, texts_max, out),
+            } => state.sent(*sender, *receiver, *limit, texts_max, out),
         }
         Ok(Outcome::Done)
     }
@@ -263,7 +263,8 @@ impl State {
 
     fn sent(
         &self,
-        (sender, receiver): (i32, Option<i32>),
+        sender: i32,
+        receiver: Option<i32>,
         limit: u32,
         texts_max: usize,
         out: &mut Vec<u8>,
