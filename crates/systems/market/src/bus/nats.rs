@@ -149,7 +149,7 @@ impl NatsBus {
         let publish = |view: &View| {
             let record = &view.stored.record;
             let is_claimed = view.claim_left().is_some();
-            match record.with_distribution((update, bytes_min), stamp, token, is_claimed) {
+            match record.with_distribution(update, bytes_min, stamp, token, is_claimed) {
                 Ok(next) => {
                     let seq = next.seq;
                     Next::Put(next, PublishResult::As(seq))
@@ -187,7 +187,7 @@ impl NatsBus {
         let (_, seen) = hub.seen(game);
         let publish = |view: &View| {
             let record = &view.stored.record;
-            match record.with_event((number, updates), stamp, seen) {
+            match record.with_event(number, updates, stamp, seen) {
                 Some(next) => {
                     let seq = next.seq;
                     Next::Put(next, Some(seq))

@@ -160,9 +160,11 @@ impl RedisBus {
         let command = scripts::publish_state(
             &shared.names,
             game,
-            (update, bytes_min),
+            update,
+            bytes_min,
             &stamp,
-            (checked, token.as_ref()),
+            checked,
+            token.as_ref(),
         );
         match shared.link.command(&command).await? {
             -1 => {
@@ -213,8 +215,8 @@ impl RedisBus {
         let shared = &*self.shared;
         let stamp = shared.stamp(game);
         let (_, seen_event) = shared.hub.seen(game);
-        let event = (number, updates);
-        let command = scripts::publish_event(&shared.names, game, event, &stamp, seen_event);
+        let command =
+            scripts::publish_event(&shared.names, game, number, updates, &stamp, seen_event);
         let seq: i64 = shared.link.command(&command).await?;
         if seq == 0 {
             shared.hub.metrics.duplicates.add(1);

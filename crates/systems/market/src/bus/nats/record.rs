@@ -118,7 +118,8 @@ impl Record {
     /// is not over.
     pub(super) fn with_distribution(
         &self,
-        (update, bytes_min): (&Update, usize),
+        update: &Update,
+        bytes_min: usize,
         stamp: Stamp,
         token: Option<&Token>,
         is_claimed: bool,
@@ -159,7 +160,8 @@ impl Record {
     /// that was seen here.
     pub(super) fn with_event(
         &self,
-        (number, updates): (u64, &[Update]),
+        number: u64,
+        updates: &[Update],
         stamp: Stamp,
         seen: u64,
     ) -> Option<Self> {
@@ -282,11 +284,9 @@ mod tests {
     fn messages_are_those_that_the_memory_bus_makes() {
         let game = GameId(3);
         let updates = [Update::FullTime, settled(1, 5)];
-        let record = Record::default()
-            .with_event((1, &updates), STAMP, 0)
-            .unwrap();
+        let record = Record::default().with_event(1, &updates, STAMP, 0).unwrap();
         let state = distribution(5, 7);
-        let record = record.with_distribution((&state, 200), STAMP, None, false);
+        let record = record.with_distribution(&state, 200, STAMP, None, false);
         let messages = passed(&record.unwrap()).messages(game, 0);
         let expected = updates.into_iter().chain([state]).zip(1..);
         let expected = expected.map(|(update, seq)| {
@@ -307,12 +307,12 @@ mod tests {
         let state = |record: &Record, total| {
             let update = distribution(1, total);
             record
-                .with_distribution((&update, 0), STAMP, None, false)
+                .with_distribution(&update, 0, STAMP, None, false)
                 .unwrap()
         };
         let record = state(&state(&Record::default(), 1), 2);
         let record = record
-            .with_event((1, &[Update::FullTime, settled(1, 1)]), STAMP, 0)
+            .with_event(1, &[Update::FullTime, settled(1, 1)], STAMP, 0)
             .unwrap();
         let numbers = |last| {
             let messages = record.messages(GameId(1), last);
@@ -330,13 +330,12 @@ mod tests {
         assert_eq!((record.seq, record.event_number()), (7, 2));
         assert!(record.raised(7, 2).is_none());
         assert!(record.messages(GameId(1), 0).is_empty());
-        let event = (2, &[Update::FullTime][..]);
-        assert!(record.with_event(event, STAMP, 0).is_none());
-        let event = (3, event.1);
-        assert!(record.with_event(event, STAMP, 3).is_none());
-        assert_eq!(record.with_event(event, STAMP, 0).unwrap().seq, 8);
+        let updates = [Update::FullTime];
+        assert!(record.with_event(2, &updates, STAMP, 0).is_none());
+        assert!(record.with_event(3, &updates, STAMP, 3).is_none());
+        assert_eq!(record.with_event(3, &updates, STAMP, 0).unwrap().seq, 8);
         let seen = Stamp { seen: 10, ..STAMP };
-        assert_eq!(record.with_event(event, seen, 0).unwrap().seq, 11);
+        assert_eq!(record.with_event(3, &updates, seen, 0).unwrap().seq, 11);
     }
 
     #[test]

@@ -218,13 +218,15 @@ pub(super) struct Stamp {
     pub(super) sent_at_ms: f64,
 }
 
-/// `checked`: not if it is old, and only under the token, if one is given.
+/// Publishes a distribution. `checked`: not if it is old, and only under the token, if one is given.
 pub(super) fn publish_state(
     names: &Names,
     game: GameId,
-    (update, bytes_min): (Update, usize),
+    update: Update,
+    bytes_min: usize,
     stamp: &Stamp,
-    (checked, token): (bool, Option<&Token>),
+    checked: bool,
+    token: Option<&Token>,
 ) -> Cmd {
     let text = state_text(&update);
     let (pool, total) = match &update {
@@ -250,7 +252,8 @@ pub(super) fn publish_state(
 pub(super) fn publish_event(
     names: &Names,
     game: GameId,
-    (number, updates): (u64, &[Update]),
+    number: u64,
+    updates: &[Update],
     stamp: &Stamp,
     seen_event: u64,
 ) -> Cmd {

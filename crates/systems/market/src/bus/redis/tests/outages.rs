@@ -38,12 +38,12 @@ async fn a_cut_subscription_gets_the_last_distribution_and_reports_the_rest() {
         sent_at_ms: 0.5,
     };
     let state = |total| {
-        let update = (distribution(1, total), 0);
-        scripts::publish_state(&names, GAME, update, &stamp, (true, None))
+        let update = distribution(1, total);
+        scripts::publish_state(&names, GAME, update, 0, &stamp, true, None)
     };
     let event = |number| {
         let updates = [Update::FullTime, support::settled(1, 1)];
-        scripts::publish_event(&names, GAME, (number, &updates), &stamp, 0)
+        scripts::publish_event(&names, GAME, number, &updates, &stamp, 0)
     };
     publish_cut(&redis, &[event(1), state(2), state(3), event(2)]);
     returns(&mut returned).await;
