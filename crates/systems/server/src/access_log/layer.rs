@@ -62,7 +62,8 @@ async fn log_request(
         peer.address,
         &head,
         &response,
-        (at_ms, shrink(begun.elapsed())),
+        at_ms,
+        shrink(begun.elapsed()),
     );
     response
 }
@@ -80,7 +81,8 @@ fn write_line(
     peer: SocketAddr,
     head: &Head<'_>,
     response: &Response,
-    (at_ms, took): (f64, Duration),
+    at_ms: f64,
+    took: Duration,
 ) {
     let text = |name: HeaderName| head.headers.get(name).map(HeaderValue::as_bytes);
     let referer = text(header::REFERER);

@@ -34,6 +34,15 @@ impl Deadlines {
     };
 }
 
+/// An answer over HTTP/2 that is not sent to its end. The one that is due first comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct UnsentAnswer {
+    /// When the client must have taken more of it.
+    due: Instant,
+    /// Unique on its connection.
+    number: u64,
+}
+
 /// Deadlines that a connection is waiting for. Its parts are all polled in the connection's own task.
 #[derive(Debug)]
 pub(super) struct Progress {
@@ -47,7 +56,7 @@ pub(super) struct Progress {
     /// With HTTP/2: position in the frames.
     frames: Option<RefCell<Frames>>,
     /// With HTTP/2: answers that are not sent to their end, by when the client must have taken more of them.
-    unsent: RefCell<BTreeSet<(Instant, u64)>>,
+    unsent: RefCell<BTreeSet<UnsentAnswer>>,
     answers_count: Cell<u64>,
     /// Armed for a deadline, often one that is met in the meantime.
     timer: RefCell<Option<Pin<Box<Sleep>>>>,
@@ -114,25 +123,26 @@ impl Progress {
     }
 
     /// Over HTTP/2 an answer begins.
-    pub(super) fn begin_answer(&self) -> (Instant, u64) {
+    pub(super) fn begin_answer(&self) -> UnsentAnswer {
         let number = self.answers_count.get();
         self.answers_count.set(number + 1);
         self.await_answer(number)
     }
 
     /// The client has room for more of an answer.
-    pub(super) fn prolong_answer(&self, answer: (Instant, u64)) -> (Instant, u64) {
+    pub(super) fn prolong_answer(&self, answer: UnsentAnswer) -> UnsentAnswer {
         self.end_answer(answer);
-        self.await_answer(answer.1)
+        self.await_answer(answer.number)
     }
 
     /// An answer is sent to its end, or given up.
-    pub(super) fn end_answer(&self, answer: (Instant, u64)) {
+    pub(super) fn end_answer(&self, answer: UnsentAnswer) {
         self.unsent.borrow_mut().remove(&answer);
     }
 
-    fn await_answer(&self, number: u64) -> (Instant, u64) {
-        let answer = (Instant::now() + self.deadlines.unread, number);
+    fn await_answer(&self, number: u64) -> UnsentAnswer {
+        let due = Instant::now() + self.deadlines.unread;
+        let answer = UnsentAnswer { due, number };
         self.unsent.borrow_mut().insert(answer);
         answer
     }
@@ -140,7 +150,7 @@ impl Progress {
     fn deadline(&self) -> Option<Instant> {
         let unread = self.unread_since.get();
         let unread = unread.map(|since| since + self.deadlines.unread);
-        let unsent = self.unsent.borrow().first().map(|(due, _)| *due);
+        let unsent = self.unsent.borrow().first().map(|answer| answer.due);
         let all = [self.head_due.get(), unread, unsent];
         all.into_iter().flatten().min()
     }

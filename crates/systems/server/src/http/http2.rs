@@ -18,9 +18,8 @@ use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
-use tokio::time::Instant;
 
-use super::deadlines::{Deadlines, Progress};
+use super::deadlines::{Deadlines, Progress, UnsentAnswer};
 use super::rewind::Rewind;
 use super::{ConnectionEnd, gathered, serve_out, unless_failed};
 
@@ -90,23 +89,23 @@ fn is_call<B>(request: &Request<B>) -> bool {
 struct Answer<B> {
     inner: B,
     progress: Rc<Progress>,
-    due: (Instant, u64),
+    unsent: UnsentAnswer,
 }
 
 impl<B> Answer<B> {
     fn new(inner: B, progress: Rc<Progress>) -> Self {
-        let due = progress.begin_answer();
+        let unsent = progress.begin_answer();
         Self {
             inner,
             progress,
-            due,
+            unsent,
         }
     }
 }
 
 impl<B> Drop for Answer<B> {
     fn drop(&mut self) {
-        self.progress.end_answer(self.due);
+        self.progress.end_answer(self.unsent);
     }
 }
 
@@ -119,7 +118,7 @@ impl<B: Body + Unpin> Body for Answer<B> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let frame = ready!(Pin::new(&mut self.inner).poll_frame(cx));
-        self.due = self.progress.prolong_answer(self.due);
+        self.unsent = self.progress.prolong_answer(self.unsent);
         Poll::Ready(frame)
     }
 
