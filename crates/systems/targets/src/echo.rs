@@ -86,7 +86,7 @@ pub async fn serve(
     let router = Router::new().route("/hello", get(|| async { "ok\n" }));
     let work = move |context| {
         let permits = Arc::new(Semaphore::new(connections_max));
-        work(context, raw, limits, (permits, router.clone()))
+        work(context, raw, limits, permits, router.clone())
     };
     server::serve(&server, work, ready, shutdown, || {}).await
 }
@@ -108,7 +108,8 @@ async fn work(
     context: ThreadContext,
     raw: bool,
     limits: Limits,
-    (permits, router): (Arc<Semaphore>, Router),
+    permits: Arc<Semaphore>,
+    router: Router,
 ) {
     let ThreadContext {
         listener, mut stop, ..
@@ -124,9 +125,9 @@ async fn work(
             tokio::task::spawn_local(return_bytes(stream, place));
             return;
         }
-        let connection = (stream, place);
         tokio::task::spawn_local(receive(
-            connection,
+            stream,
+            place,
             limits,
             Arc::clone(&router),
             stopping.clone(),
@@ -149,7 +150,8 @@ async fn return_bytes(mut stream: TcpStream, _place: OwnedSemaphorePermit) {
 }
 
 async fn receive(
-    (mut stream, place): (TcpStream, OwnedSemaphorePermit),
+    mut stream: TcpStream,
+    place: OwnedSemaphorePermit,
     limits: Limits,
     router: Arc<Router>,
     stop: watch::Receiver<bool>,
