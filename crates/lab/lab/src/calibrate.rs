@@ -41,7 +41,8 @@ pub(crate) fn measure(system: &System, packets: u32) -> Result<Vec<PairStatus>, 
         .map(|((from, to), measured)| {
             let lost = 1.0 - (1.0 - loss(*from, *to)) * (1.0 - loss(*to, *from));
             status(
-                (&file.regions[*from], &file.regions[*to]),
+                &file.regions[*from],
+                &file.regions[*to],
                 file.round_trip_ns(*from, *to),
                 lost,
                 &measured,
@@ -51,7 +52,8 @@ pub(crate) fn measure(system: &System, packets: u32) -> Result<Vec<PairStatus>, 
 }
 
 fn status(
-    (from, to): (&str, &str),
+    from: &str,
+    to: &str,
     requested_ns: u64,
     lost_requested: f64,
     measured: &Measurement,

@@ -292,7 +292,8 @@ impl ScalerState {
     /// Starts or ends an instance on a thread of its own, which reports what became of it.
     fn begin(
         self: &Arc<Self>,
-        (group, place): (usize, usize),
+        group: usize,
+        place: usize,
         work: impl FnOnce(&Site) -> InstanceChange + Send + 'static,
     ) {
         let shared = Arc::clone(self);

@@ -173,7 +173,7 @@ impl Live {
                 Step::Cancel(place) => usages[self.hosts[place]].end(now_ns),
                 Step::Start(place) => {
                     let host = self.hosts[place];
-                    shared.begin((number, place), move |site| {
+                    shared.begin(number, place, move |site| {
                         match site.start(service, host, end_max) {
                             Ok(()) => InstanceChange::Started,
                             Err(error) => InstanceChange::Failed(error.to_string()),
@@ -184,7 +184,7 @@ impl Live {
                     let host = self.hosts[place];
                     // Its values are not those of the next instance there.
                     self.counters.retain(|(at, _), _| *at != place);
-                    shared.begin((number, place), move |site| {
+                    shared.begin(number, place, move |site| {
                         site.end(service, host);
                         let name = site.directory.instance(service, host);
                         site.events.add(format!("{name} has ended"));

@@ -64,7 +64,7 @@ fn values<'p>(
             let rates = running.into_iter().filter_map(|(place, host)| {
                 let host = &site.hosts[host];
                 let used_s = host.group.as_ref().and_then(Group::cpu_ns)? as f64 / 1e9;
-                Some(rate(live, (place, "cpu"), now_ns, used_s)? / host.plan.cpus?)
+                Some(rate(live, place, "cpu", now_ns, used_s)? / host.plan.cpus?)
             });
             rates.collect()
         }
@@ -81,7 +81,7 @@ fn values<'p>(
                 let (kind, value) = value_on(page, name)?;
                 match kind {
                     Kind::Gauge => Some(value),
-                    Kind::Counter => rate(live, (*place, name), *at_ns, value),
+                    Kind::Counter => rate(live, *place, name, *at_ns, value),
                 }
             });
             values.collect()
@@ -91,7 +91,7 @@ fn values<'p>(
 }
 
 /// How fast a number grew since it was read last; `None` the first time, and where it fell: its process is another.
-fn rate(live: &mut Live, (place, name): (usize, &str), now_ns: u64, value: f64) -> Option<f64> {
+fn rate(live: &mut Live, place: usize, name: &str, now_ns: u64, value: f64) -> Option<f64> {
     let (then_ns, before) = live
         .counters
         .insert((place, name.to_owned()), (now_ns, value))?;
