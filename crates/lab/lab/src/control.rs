@@ -141,7 +141,7 @@ impl Control {
             Ok(Request::Crowd { .. }) => Reply::Refused("no events follow here".to_owned()),
             Ok(Request::Signal(_)) => Reply::Refused("no command runs here".to_owned()),
         };
-        // Who has gone gets nothing.
+        // A caller that has gone does not get the reply.
         let _ = write_line(&stream, &reply);
         None
     }
@@ -374,7 +374,7 @@ fn watch(stream: &UnixStream) -> (Arc<AtomicBool>, Receiver<Request>) {
             let mut lines = BufReader::new(stream);
             let mut line = String::new();
             while let Ok(1..) = (&mut lines).take(LINE_BYTES_MAX).read_line(&mut line) {
-                // Whoever listens no longer has gone, too.
+                // A request without a receiver is dropped: whoever would act on it has gone.
                 let _ = serde_json::from_str(&line).map(|request| sender.send(request));
                 line.clear();
             }

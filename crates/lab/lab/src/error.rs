@@ -10,7 +10,7 @@ use crate::instance::InstanceError;
 /// Why a lab is not up.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SystemError {
-    /// No network.
+    /// There is no network.
     #[error(transparent)]
     Wan(#[from] WanError),
     /// A service is not there.

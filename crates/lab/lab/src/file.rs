@@ -145,7 +145,7 @@ pub struct Host {
 /// The name of a price.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Price {
-    /// As price lists have it.
+    /// Name in the price list.
     pub name: String,
     /// Line in the file.
     pub line: usize,
@@ -205,7 +205,7 @@ impl Service {
 pub enum Program {
     /// A server from the system's packages.
     Package {
-        /// Which.
+        /// The package.
         package: Package,
         /// Further options, as its command line or its configuration has them.
         options: Vec<Template>,

@@ -21,14 +21,14 @@ pub struct Lock {
 }
 
 impl Folder {
-    /// That of the lab of this name.
+    /// Folder of the lab with this name.
     pub fn by_name(name: &str) -> Folder {
         Folder {
             path: root().join(name),
         }
     }
 
-    /// By its path.
+    /// Folder with this path.
     pub fn at(path: &Path) -> Folder {
         Folder {
             path: path.to_owned(),

@@ -30,7 +30,7 @@ impl Health {
     ) -> Option<bool> {
         if let Some(ended) = self.check.take_if(|check| check.is_finished()) {
             self.due = now + self.every;
-            // One that panicked has not found it well.
+            // A check that panicked did not find the instance well.
             return Some(ended.join().unwrap_or(false));
         }
         if self.check.is_none() && now >= self.due {

@@ -79,7 +79,7 @@ pub(crate) struct InstanceView {
     pub(crate) restarts: u32,
 }
 
-/// The same, as it changes.
+/// The state of an instance as it changes.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedView(Arc<Mutex<InstanceView>>);
 
@@ -121,7 +121,7 @@ pub(crate) enum InstanceError {
         instance: String,
         /// The command's first word.
         program: String,
-        /// How.
+        /// The command's status.
         status: ExitStatus,
         /// The end of what it printed.
         log: String,
@@ -406,7 +406,7 @@ impl Keeper {
         }
     }
 
-    /// To its process and all that it started.
+    /// Sends a signal to the process and to all processes that it started.
     fn signal(&self, signal: Signal) {
         let Some(child) = &self.child else { return };
         for pid in machine::processes::family(child.id()) {
@@ -504,7 +504,7 @@ pub(crate) fn in_groups(joins: &[PathBuf], words: &[String]) -> Command {
     command
 }
 
-/// One that has ended takes no signal.
+/// Sends a signal to a process. A process that has ended does not get it.
 pub(crate) fn send(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = kill_process(pid, signal);

@@ -47,7 +47,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// Why a lab does not come up, or does not end.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// One of this name is up.
+    /// A lab of this name is up.
     #[error("a lab `{0}` is up already")]
     Taken(String),
     /// Namespaces may not be made.

@@ -27,7 +27,7 @@ pub enum Request {
         /// Working directory of the command.
         folder: PathBuf,
     },
-    /// To a command that runs: this signal.
+    /// Send this signal to the running command.
     Signal(i32),
     /// A run is about to begin: scaling groups are to be at what they desire.
     Prepare {
@@ -71,15 +71,15 @@ pub enum Request {
 /// A reply of the lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
-    /// To `Status`.
+    /// Answer to `Status`.
     Status(Box<Status>),
     /// A command has ended with this code; 128 and the signal's number if one ended it.
     Exited(i32),
-    /// To `Follow`: it happened.
+    /// An event, after `Follow`.
     Event(Event),
     /// A fault began and has this number.
     Fault(u32),
-    /// To `Calibrate`: each two regions.
+    /// Answer to `Calibrate`, for each two regions.
     Calibrated(Vec<PairStatus>),
     /// It is done.
     Done,

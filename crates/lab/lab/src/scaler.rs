@@ -55,7 +55,7 @@ enum InstanceChange {
 
 struct Inner {
     groups: Vec<Live>,
-    /// By the numbers of hosts.
+    /// Use of each host, by number.
     usages: Vec<Usage>,
 }
 

@@ -23,11 +23,11 @@ pub use group::{Decision, Group};
 /// How many instances a group has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
-    /// Never fewer.
+    /// Fewest instances.
     pub minimum: u32,
-    /// At the start of a run.
+    /// Number of instances at the start of a run.
     pub desired: u32,
-    /// Never more.
+    /// Most instances.
     pub maximum: u32,
     /// From the launch of an instance until its process is started, in nanoseconds: a machine boots.
     pub start_up_ns: u64,

@@ -328,7 +328,7 @@ fn granted(cores: f64, dilation: u32) -> io::Result<Cpus> {
 #[derive(Debug, Default)]
 struct UnlimitedHosts {
     count: usize,
-    /// Those with limits in the file.
+    /// Names of those hosts that have limits in the file.
     limited: Vec<String>,
     error: Option<io::Error>,
 }

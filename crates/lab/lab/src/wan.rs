@@ -102,7 +102,7 @@ pub enum WanError {
     /// A place without a row in the matrix of links.
     #[error("place {place} does not exist: there are {places}, from 0")]
     NoSuchPlace {
-        /// As given.
+        /// The given place.
         place: u16,
         /// How many there are.
         places: u16,

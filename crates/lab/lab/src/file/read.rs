@@ -51,7 +51,7 @@ pub(super) struct LabReader<'t> {
     text: &'t str,
     /// Names by number.
     pub(super) regions: Vec<String>,
-    /// Those of them behind access links.
+    /// The regions behind access links.
     pub(super) access: Vec<AccessRegion>,
     /// Hosts by the key that they were written under.
     pub(super) groups: BTreeMap<String, Vec<usize>>,

@@ -18,7 +18,7 @@ use crate::site::Site;
 pub(super) struct Live {
     pub(super) service: usize,
     region: Option<usize>,
-    /// By the numbers of places.
+    /// Host of each place, by number.
     pub(super) hosts: Vec<usize>,
     pub(super) group: Group,
     fleet: Fleet,

@@ -79,13 +79,13 @@ impl Metric {
 /// How the values of several instances at a moment become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Statistic {
-    /// Their mean.
+    /// The mean of the values.
     Mean,
-    /// Their sum.
+    /// The sum of the values.
     Sum,
-    /// The smallest.
+    /// The smallest value.
     Min,
-    /// The greatest.
+    /// The greatest value.
     Max,
 }
 

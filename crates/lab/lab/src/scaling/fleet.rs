@@ -22,20 +22,20 @@ struct Slot {
     state: State,
     /// The number of its latest launch; the newest has the greatest.
     launched: u64,
-    /// Not to be used before.
+    /// The place is not used before this time.
     not_before_ns: u64,
 }
 
 /// State of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Nothing.
+    /// There is nothing at the place.
     Free,
     /// A machine that boots until then.
     Booting(u64),
     /// A process that is not ready yet.
     Starting,
-    /// An instance.
+    /// An instance runs.
     Running,
     /// An instance that is being ended.
     Ending,

@@ -40,7 +40,7 @@ pub enum Hold {
 pub enum Decision {
     /// The number of instances changes.
     Change {
-        /// Before.
+        /// The number before.
         from: u32,
         /// From now on.
         to: u32,
@@ -59,7 +59,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// In words.
+    /// The decision in words.
     pub fn describe(&self) -> String {
         let instances = |count: u32| units::counted(u64::from(count), "instance");
         match self {

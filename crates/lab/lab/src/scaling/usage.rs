@@ -16,9 +16,9 @@ pub struct Usage {
 /// Times in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UsageTotal {
-    /// In use.
+    /// Time in use.
     pub used_ns: u64,
-    /// Paid for.
+    /// Time that is paid for.
     pub billed_ns: u64,
 }
 
@@ -54,7 +54,7 @@ impl Usage {
         self.since_ns = self.since_ns.map(|_| now_ns);
     }
 
-    /// Until now.
+    /// Sums up to this time.
     pub fn total(&self, now_ns: u64) -> UsageTotal {
         let open_ns = self
             .since_ns

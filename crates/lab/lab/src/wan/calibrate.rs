@@ -30,7 +30,7 @@ const BATCH: usize = 16;
 pub struct Pair<'a> {
     /// Sends, and gets the echoes.
     pub from: &'a Namespace,
-    /// Echoes.
+    /// Host that echoes.
     pub to: &'a Namespace,
 }
 
@@ -76,7 +76,7 @@ pub struct Measurement {
     pub there: Delays,
     /// One-way delays of the echoes.
     pub back: Delays,
-    /// Both together, for each datagram that returned.
+    /// Sum of both delays, for each datagram that returned.
     pub round_trip: Delays,
 }
 

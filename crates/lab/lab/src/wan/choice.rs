@@ -19,7 +19,7 @@ pub enum EmulatorRequest {
 /// The emulator that was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// The one.
+    /// The chosen emulator.
     pub emulator: Emulator,
     /// Why not netem, or what it does in another way than the forwarder; `None`: nothing is to be said.
     pub why: Option<String>,

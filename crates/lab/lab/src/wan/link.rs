@@ -122,7 +122,7 @@ impl Link {
 /// front of it, unless the link reorders.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Jitter {
-    /// By nothing.
+    /// The delay does not vary.
     None,
     /// Uniform within ± `ns`.
     Uniform {
@@ -409,7 +409,7 @@ impl LinkState {
 }
 
 impl Lane {
-    /// The same after a time without packets.
+    /// The memory of one lane after a time without packets.
     fn woken(&mut self, loss: Loss, now_ns: u64, rng: &mut Rng) -> &mut Lane {
         if now_ns.saturating_sub(self.seen_ns) > BURST_NS {
             self.is_bad = rng.unit() < loss.bad_share();

@@ -31,7 +31,7 @@ impl Emulator {
 /// The addresses that the hosts of a place have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Subnet {
-    /// The first of them, which is no host's.
+    /// The first address, which no host has.
     pub first: Ipv4Addr,
     /// How many leading bits they have in common, 1 to 32.
     pub prefix: u8,

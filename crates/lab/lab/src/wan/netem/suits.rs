@@ -5,7 +5,7 @@ use crate::wan::link::{Jitter, Link};
 /// How netem emulates links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Suits {
-    /// As the forwarder does.
+    /// As exactly as the forwarder.
     Exactly,
     /// In another way: all differences.
     Differently(Vec<&'static str>),
