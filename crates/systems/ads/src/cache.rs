@@ -143,7 +143,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// Those of a run by its own name.
+    /// Keys for the run of Redis with this name.
     fn for_run(settings: &Settings, run: &str) -> Keys {
         let Registration { store, epoch, .. } = settings.registration;
         let run: String = run.chars().take(RUN_CHARS).collect();

@@ -26,7 +26,7 @@ const STORE_CONNECTIONS_MAX: usize = 1_000;
 pub enum Writes {
     /// When they are on the disk.
     Sync,
-    /// At once.
+    /// At once, before they are stored.
     Async,
 }
 

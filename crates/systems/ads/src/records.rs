@@ -26,7 +26,7 @@ pub(super) struct OpenRecords {
     pub(super) past: Past,
     /// Address of the server that keeps the records, and the start of the process on it.
     pub(super) server: Option<(ServerAddress, Registration)>,
-    /// To be joined at the end.
+    /// Threads to join at the end.
     pub(super) threads: Vec<JoinHandle<()>>,
 }
 

@@ -54,7 +54,7 @@ impl RequestError {
         }
     }
 
-    /// One word for programs.
+    /// Code of the error: one word for programs.
     fn code(&self) -> &'static str {
         match self {
             RequestError::NoPublisher => "no_publisher",

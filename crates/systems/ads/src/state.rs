@@ -42,7 +42,7 @@ pub(super) struct AdsState {
     /// State shared with other processes; without it, this process knows everything.
     pub(super) cache: Option<Cache>,
     inventory: Arc<Inventory>,
-    /// Those whose requests are served; `None`: any.
+    /// Publishers whose requests are served; `None`: any.
     given: Option<HashMap<String, Publisher>>,
     known: Mutex<HashMap<Arc<str>, Arc<RequestedPublisher>>>,
     offers: Mutex<Offers>,
@@ -401,6 +401,6 @@ fn end_early(records: Records, cache: Option<Cache>, threads: WriterThreads) {
     }
     // The embedded store's ends when nobody can query it any more.
     drop((records, cache));
-    // They got no request yet.
+    // The threads have got no request yet.
     threads.into_iter().for_each(|thread| drop(thread.join()));
 }

@@ -19,7 +19,7 @@ impl Step {
         Step::Convert,
     ];
 
-    /// As records and messages call it.
+    /// Name in records and messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             Step::Served => "served",

@@ -57,7 +57,7 @@ pub enum BackendsError {
         /// The problem.
         reason: String,
     },
-    /// There is none.
+    /// There is no backend.
     #[error("there are no backends: list at least one as http://HOST:PORT")]
     Empty,
     /// None is in the balancer's region.
@@ -67,10 +67,10 @@ pub enum BackendsError {
     Region {
         /// The balancer's region.
         own: String,
-        /// Those of the backends.
+        /// Regions of the backends.
         listed: String,
     },
-    /// There are too many.
+    /// There are too many backends.
     #[error("there are more than 10,000 backends")]
     TooMany,
 }

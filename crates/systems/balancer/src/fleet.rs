@@ -220,7 +220,7 @@ impl Fleet {
         last
     }
 
-    /// One that is up.
+    /// Draws a backend that is up.
     fn draw_up(&self, rng: &mut Rng) -> Option<usize> {
         self.scopes.now().at_share(rng.unit())
     }

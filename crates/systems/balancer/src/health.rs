@@ -120,7 +120,7 @@ struct Backend {
     contrary: u32,
     /// Requests that failed in a row.
     failed: u32,
-    /// Those of the window.
+    /// Results in the present window.
     window: Counts,
     ejected_until_ns: Option<u64>,
     /// Ejections that lengthen the next one.
@@ -167,7 +167,7 @@ impl Health {
         self.backends[at].ejected_until_ns.is_some()
     }
 
-    /// Takes over the counts over another list of backends.
+    /// Takes over the counts that belong to another list of backends.
     pub fn follow(&mut self, other: &Health) {
         self.ejections = other.ejections;
         self.window_end_ns = other.window_end_ns;

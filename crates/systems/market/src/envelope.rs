@@ -97,7 +97,7 @@ impl<'a> Demand<'a> {
         }
     }
 
-    /// As it is sent.
+    /// The demand as it is sent.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Request { user, joined, text } => {

@@ -84,7 +84,7 @@ pub(crate) async fn close_waiting(state: Arc<MarketState>) {
             continue;
         }
         match state.store.close_accounts(&block).await {
-            // Nobody else takes any away.
+            // No other task takes users away.
             Ok(()) => drop(state.leaving.waiting().drain(..block.len())),
             Err(_) => {
                 state.metrics.store_errors.add(1);

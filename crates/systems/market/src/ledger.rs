@@ -25,7 +25,7 @@ struct Account {
 /// All money, by where it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Money {
-    /// In balances.
+    /// Money in balances.
     pub(crate) balances: u128,
     /// In open pools.
     pub(crate) stakes: u128,

@@ -118,7 +118,7 @@ pub enum MarketError {
         /// Why not.
         source: OpenError,
     },
-    /// There is no cache there.
+    /// The address has no cache.
     #[error("cannot use the cache {at}: {problem}")]
     Cache {
         /// The server, without its password.
@@ -126,7 +126,7 @@ pub enum MarketError {
         /// Why not.
         problem: String,
     },
-    /// There is no bus there.
+    /// The address has no bus.
     #[error("cannot use the bus {at}: {problem}")]
     Bus {
         /// The server, without its password.

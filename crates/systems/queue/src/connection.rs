@@ -375,7 +375,7 @@ impl Connection {
             let mut buffer = [0; READ_BYTES];
             while let Ok(1..) = stream.read(&mut buffer).await {}
         };
-        // Who sends for longer loses it.
+        // A client that sends for longer loses the error.
         let _ = timeout(LINGER, draining).await;
     }
 }

@@ -104,7 +104,7 @@ pub enum PopLocking {
 pub enum Wait {
     /// The database says so (`LISTEN`, `NOTIFY`), which each send pays for.
     Notify,
-    /// They look again and again.
+    /// Pops look again and again.
     Poll,
 }
 

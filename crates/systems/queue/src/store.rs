@@ -55,7 +55,7 @@ pub(crate) enum StoreError {
     /// It was not carried out: the connection had ended before.
     #[error("the connection to the database had ended")]
     NotSent,
-    /// Nobody knows whether it was carried out.
+    /// Whether the request was carried out is not known.
     #[error("{0}")]
     Lost(String),
 }

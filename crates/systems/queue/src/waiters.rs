@@ -20,9 +20,9 @@ struct WaitList {
 struct Waiter {
     number: u64,
     receiver: Option<i32>,
-    /// For whom the message is that it was woken for, unless it has looked since.
+    /// Receiver of the message that it was woken for, unless it has looked since.
     woken_for: Option<Option<i32>>,
-    /// The same while it looks.
+    /// Receiver of the message that it was woken for, while it looks.
     looking_for: Option<Option<i32>>,
     wake: Arc<Notify>,
 }

@@ -59,7 +59,7 @@ struct WorkersState {
     turn: Mutex<()>,
     /// Whether there will be no more requests.
     is_over: Cell<bool>,
-    /// Either of them has changed.
+    /// `away` or `is_over` has changed.
     changed: Notify,
 }
 

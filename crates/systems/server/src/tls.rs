@@ -33,7 +33,7 @@ pub enum TlsError {
     /// A file cannot be read.
     #[error("cannot read {}", file.display())]
     Read {
-        /// Which one.
+        /// The file.
         file: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -41,12 +41,12 @@ pub enum TlsError {
     /// A file does not contain what it should.
     #[error("{}: {problem}", file.display())]
     Content {
-        /// Which one.
+        /// The file.
         file: PathBuf,
-        /// In words.
+        /// The problem in words.
         problem: String,
     },
-    /// They do not belong together.
+    /// Certificate and key do not belong together.
     #[error("the key in {} does not belong to the certificate in {}", key.display(), certificate.display())]
     Mismatch {
         /// The file of the certificate.

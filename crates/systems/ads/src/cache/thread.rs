@@ -76,7 +76,7 @@ impl RedisThread {
                     continue;
                 }
                 Err(_) => {
-                    // The others shall know how it ended.
+                    // Other processes shall know how this one ended.
                     let _ = self.settle().and_then(|()| self.refresh());
                     return false;
                 }
@@ -171,7 +171,7 @@ impl RedisThread {
     fn connect_again(&mut self) -> bool {
         let mut pause = 0;
         loop {
-            // Who waits meanwhile is refused.
+            // Queries that come meanwhile are refused.
             for _ in 0..pause {
                 refuse_for(LOOK, &self.queries, |query| refuse(&self.shared, query));
                 if self.shared.ending.load(Ordering::Relaxed) {
@@ -473,7 +473,7 @@ mod tests {
             });
             refuse_for(LOOK, &queries, |query| {
                 waiting.fetch_sub(1, Ordering::Relaxed);
-                // Nobody waits.
+                // The requester has stopped waiting.
                 drop(query);
             });
             over.store(true, Ordering::Relaxed);

@@ -11,7 +11,7 @@ pub(super) struct Dialect {
     pub(super) add: &'static str,
     /// 1 if this connection now holds the database for one server alone, else 0.
     pub(super) lock: &'static str,
-    /// Releases it.
+    /// Releases the lock.
     pub(super) unlock: &'static str,
 }
 

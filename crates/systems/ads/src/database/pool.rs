@@ -388,7 +388,7 @@ impl PoolThread {
         }
     }
 
-    /// Tries whether records can be stored. The caller may hold all of them back until they can.
+    /// Tries whether records can be stored: whoever watches that may send none until they can.
     fn try_out(&mut self) {
         let tried = self.attempt(tables::try_out);
         self.report(tried.is_ok());

@@ -267,6 +267,6 @@ async fn linger(stream: &mut TcpStream, mut inbox: Vec<u8>) {
         }
         std::io::Result::Ok(())
     };
-    // Whoever sends for longer gets the reset.
+    // A client that sends for longer gets a reset.
     let _ = timeout(LINGER, drained).await;
 }

@@ -45,7 +45,7 @@ pub(super) struct Download<'a, 's> {
 /// How the client learns where the body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ClientFraming {
-    /// As from the backend, or there is none.
+    /// By the framing of the backend's response, or there is no body.
     Plain,
     Chunked,
     /// With the connection.

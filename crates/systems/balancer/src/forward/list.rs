@@ -20,7 +20,7 @@ pub(super) struct BackendCounts {
 /// One list of backends. A reload makes another.
 #[derive(Debug)]
 pub(super) struct List {
-    /// Those of one process have different numbers.
+    /// Unique among the lists of a process.
     pub(super) number: u64,
     pub(super) backends: Vec<Backend>,
     pub(super) counts: Vec<Arc<BackendCounts>>,

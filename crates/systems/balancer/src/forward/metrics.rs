@@ -12,9 +12,9 @@ pub(crate) struct Metrics {
     pub(super) connections: Arc<HttpConnections>,
     /// Requests whose head was read, refused ones too.
     pub(crate) requests: Counter,
-    /// Those that were refused for what they are.
+    /// Requests that were refused because they are not valid.
     pub(super) refused: Counter,
-    /// Those for which no backend was usable.
+    /// Requests for which no backend was usable.
     pub(super) unplaced: Counter,
     /// Requests given to another region than the balancer's.
     pub(super) spilled: Counter,

@@ -42,7 +42,7 @@ struct Idle {
 /// Connections and buffers that one thread keeps.
 #[derive(Debug)]
 pub(super) struct Pool {
-    /// By backend, the longest idle first.
+    /// Idle connections by backend, the longest idle first.
     idle: RefCell<HashMap<SocketAddr, Vec<Idle>>>,
     idle_max: usize,
     buffers: Buffers,
@@ -132,7 +132,7 @@ impl Pool {
 #[derive(Debug)]
 pub(super) struct Buffers {
     kept: RefCell<Vec<Vec<u8>>>,
-    /// Those with more room are not kept.
+    /// Largest capacity of a buffer that is kept, in bytes.
     capacity_max: usize,
 }
 
@@ -144,7 +144,7 @@ impl Buffers {
         }
     }
 
-    /// One with room for [`BUFFER_BYTES`].
+    /// Takes a buffer with room for [`BUFFER_BYTES`].
     pub(super) fn take(&self) -> Vec<u8> {
         let kept = self.kept.borrow_mut().pop();
         kept.unwrap_or_else(|| Vec::with_capacity(BUFFER_BYTES))

@@ -76,13 +76,13 @@ pub(super) async fn answer(
         local,
         head,
         came,
-        // One that no clock reaches is none.
+        // A deadline that no clock reaches is none.
         deadline: limit.and_then(|limit| came.checked_add(limit)),
         out,
     };
     let at_ms = router.log.as_ref().map(|_| wall_ms());
     let ended = job.run(stream, inbox, peer).await;
-    // That a WebSocket began was counted then.
+    // A WebSocket was counted when it began.
     if ended.status != 101 {
         router.metrics.responded(ended.status);
     }

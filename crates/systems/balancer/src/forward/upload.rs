@@ -15,7 +15,7 @@ use crate::http::{Chunks, Framing, Piece};
 /// Why a request cannot be completed: all of this is the client's doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClientFault {
-    /// It left.
+    /// The client left.
     Gone,
     /// The body is malformed.
     Malformed(&'static str),
@@ -95,7 +95,7 @@ pub(super) async fn upload(
     match sent {
         Ok(()) => progress.uploaded.set(true),
         Err(Stop::Client(fault)) => return fault,
-        // The other direction finds out what that means.
+        // The other direction finds out why the backend takes no more.
         Err(Stop::Backend) => std::future::pending().await,
     }
     upload.watch().await

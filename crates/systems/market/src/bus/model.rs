@@ -116,7 +116,7 @@ pub struct Shares {
     pub home: u64,
     /// On the away side.
     pub away: u64,
-    /// On neither.
+    /// On neither side.
     pub none: u64,
 }
 
@@ -212,7 +212,7 @@ pub struct PlacedPrediction {
     pub pool: PoolId,
     /// The predicted outcome.
     pub option: Outcome,
-    /// In cents.
+    /// Amount in cents.
     pub amount: u64,
 }
 
@@ -221,7 +221,7 @@ pub struct PlacedPrediction {
 pub enum User {
     /// A connection without a name; its account goes with it.
     Connection(u64),
-    /// The same at a relay, which names it.
+    /// A connection without a name at a relay, which names it.
     Relayed(Arc<str>),
     /// Someone who gave a name, on however many connections.
     Named(Arc<str>),

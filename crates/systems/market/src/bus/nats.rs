@@ -54,13 +54,13 @@ struct BusState {
 enum Next<T> {
     /// This one, if nobody else is faster.
     Put(Record, T),
-    /// None.
+    /// No record is put.
     Stop(T),
 }
 
 /// Result of publishing a distribution.
 enum PublishResult {
-    /// Under this number.
+    /// Published under this number.
     As(u64),
     Not(PublishRefusal),
 }

@@ -49,7 +49,7 @@ pub enum SchemaError {
          remove them with the newer program's --drop"
     )]
     Newer {
-        /// Their version.
+        /// Version of the tables.
         found: i32,
     },
 }

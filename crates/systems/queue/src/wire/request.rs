@@ -185,7 +185,7 @@ impl<'a> Fields<'a> {
         id.ok_or_else(|| self.malformed(&format!("{name} must be at least 1")))
     }
 
-    /// The same, or 0.
+    /// A number of a queue or a client, or 0 for none.
     fn id_or_none(&mut self, name: &str) -> Result<Option<i32>, Problem> {
         let number = self.number(name)?;
         match i32::try_from(number) {

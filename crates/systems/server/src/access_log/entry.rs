@@ -24,7 +24,7 @@ pub enum LogFormat {
 pub struct Entry<'a> {
     /// When the request came, in milliseconds since 1970.
     pub at_ms: f64,
-    /// From then to the end of the response.
+    /// Time from then to the end of the response.
     pub took: Duration,
     /// Address of the client.
     pub peer: SocketAddr,

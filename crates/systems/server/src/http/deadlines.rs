@@ -43,7 +43,7 @@ pub(super) struct UnsentAnswer {
     number: u64,
 }
 
-/// Deadlines that a connection is waiting for. Its parts are all polled in the connection's own task.
+/// Progress of a connection, and its deadlines. Its parts are all polled in the connection's own task.
 #[derive(Debug)]
 pub(super) struct Progress {
     deadlines: Deadlines,

@@ -25,7 +25,7 @@ const BUFFER_BYTES_KEPT: usize = 64 << 10;
 /// The TLS of a thread's connections.
 pub(super) struct Encryption {
     config: Arc<ServerConfig>,
-    /// By the place of the row.
+    /// Sessions by the index of the row.
     sessions: Vec<Option<Box<Session>>>,
     /// Buffer for received bytes, without TLS.
     plain: Vec<u8>,

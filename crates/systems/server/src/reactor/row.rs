@@ -86,7 +86,7 @@ impl<G> Row<G> {
             // Only a TLS handshake is sent anything.
             Stage::Opening => self.outbox.is_none(),
             Stage::Open => self.connection.is_some() && self.outbox.is_none(),
-            // To be thrown away.
+            // It is read, and thrown away.
             Stage::Closing => self.outbox.is_none(),
             Stage::Closed => false,
         }

@@ -148,13 +148,13 @@ pub struct Response {
 /// How a response changes the subscriptions of its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubscriptionChange {
-    /// They stay.
+    /// The subscriptions stay.
     Keep,
-    /// There is one, or none.
+    /// The only subscription; `None`: there is none.
     Only(Option<u32>),
     /// One more in a channel, if it has none there.
     Subscribe(u32),
-    /// None in this channel any more.
+    /// The subscription in this channel ends.
     Unsubscribe(u32),
 }
 

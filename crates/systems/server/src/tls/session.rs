@@ -39,9 +39,9 @@ pub(crate) struct Session {
 /// State of the peer's sending side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PeerState {
-    /// Anything.
+    /// The peer may send more.
     More,
-    /// Nothing: it said so.
+    /// The peer has said that it sends no more.
     End,
 }
 
@@ -209,7 +209,7 @@ impl Session {
                         _ => return,
                     }
                 }
-                // There is nobody yet to say it to.
+                // Before the handshake is complete there is no peer to tell.
                 _ => return,
             }
         }

@@ -146,7 +146,7 @@ fn check(
         .ok_or(FrameError::Protocol)
 }
 
-/// Section 5.3.
+/// Unmasks a payload (RFC 6455, section 5.3).
 fn unmask(payload: &mut [u8], mask: [u8; 4]) {
     let (blocks, rest) = payload.as_chunks_mut::<4>();
     for block in blocks {

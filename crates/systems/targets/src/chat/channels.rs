@@ -16,11 +16,11 @@ pub(super) const CABLE: u32 = 0;
 /// The bytes in which a message is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Form {
-    /// As an event of a stream.
+    /// The message as an event of a stream.
     Stream,
-    /// As it is, in a WebSocket frame.
+    /// The message as it is, in a WebSocket frame.
     Socket,
-    /// To the subscription with this identifier.
+    /// The message to the subscription with this identifier.
     Cable(Arc<str>),
     /// Pushed on this topic, as an object.
     PhoenixObject(Arc<str>),
@@ -66,7 +66,7 @@ pub(super) fn quoted(text: &str) -> String {
 #[derive(Debug)]
 pub(super) struct Channels {
     by_form: HashMap<(u32, Form), u32>,
-    /// By their numbers; `None` is free.
+    /// Channels by number; `None` is free.
     all: Vec<Option<(u32, Form)>>,
     free: Vec<u32>,
     of_room: HashMap<u32, Vec<u32>>,

@@ -12,7 +12,7 @@ pub(super) struct Metrics {
     pub(super) refused: Counter,
     /// Requests for messages after a cursor.
     pub(super) polls: Counter,
-    /// Those that are held now, begun less ended.
+    /// Long polls that began to be held; those held now are these less `holds_ended`.
     pub(super) holds_begun: Counter,
     pub(super) holds_ended: Counter,
     /// Messages that a serving thread, or a stream, was too late to read.

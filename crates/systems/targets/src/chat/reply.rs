@@ -43,7 +43,7 @@ impl Reply {
         })
     }
 
-    /// To a request that was bad.
+    /// The reply to a bad request.
     pub(super) fn bad() -> Self {
         Self::nothing().but_bad()
     }

@@ -33,7 +33,7 @@ impl RequestError {
         }
     }
 
-    /// One word for programs.
+    /// Code of the error: one word for programs.
     pub(super) fn code(&self) -> &'static str {
         match self {
             Self::Malformed(_) => "malformed",

@@ -22,7 +22,7 @@ impl Socket {
     /// The action that a message requests.
     pub(super) fn on_text(&self, state: &ChatState, text: &str) -> Action {
         match Utterance::parse(text, state.options.message_max) {
-            // Who spoke gets the message as everybody does.
+            // The speaker gets the message by the channel, like everybody.
             Ok(said) => Action::Speak {
                 room: Arc::clone(&self.room),
                 said,

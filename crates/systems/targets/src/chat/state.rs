@@ -36,7 +36,7 @@ pub(super) struct ChatState {
 #[derive(Debug, Default)]
 struct Rooms {
     by_name: HashMap<Arc<str>, Arc<Room>>,
-    /// By their numbers.
+    /// Rooms by number.
     all: Vec<Arc<Room>>,
 }
 

@@ -277,7 +277,7 @@ impl Store {
                 } = stored;
                 room.publish(Message::new(&room.name, *id, said, *sent_at_ms));
             }
-            // Whoever spoke may be gone.
+            // The speaker may be gone.
             let _ = done.send(if written {
                 Ok(stored.id)
             } else {

@@ -20,7 +20,7 @@ const FOR_EVER: Duration = Duration::from_secs(1_000_000_000);
 pub struct Pace {
     /// The speed of a healthy, warm worker, 0.001 to 1,000.
     pub speed: f64,
-    /// From then on it is slow.
+    /// Time from which the worker is slow.
     pub slow_from: Option<Duration>,
     /// A slow worker takes this many times as long, 0.001 to 1,000.
     pub slow_factor: f64,

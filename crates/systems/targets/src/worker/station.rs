@@ -32,7 +32,7 @@ pub(super) enum Outcome {
 pub(super) struct Times {
     /// Between its arrival and the begin of work.
     pub(super) queue: Duration,
-    /// From then to the end of work.
+    /// Time from then to the end of work.
     pub(super) work: Duration,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Times {
 pub(super) struct Load {
     /// Requests that wait or are worked on.
     pub(super) in_flight: usize,
-    /// Those that wait.
+    /// Requests that wait.
     pub(super) waiting: usize,
     /// The recent latency at about this load, in seconds.
     pub(super) latency_s: Option<f64>,

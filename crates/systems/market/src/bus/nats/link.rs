@@ -31,7 +31,7 @@ pub(super) enum NatsError {
     /// The stream is not there any more, or another one is.
     #[error("NATS at {0} has lost its data")]
     Lost(String),
-    /// It refused.
+    /// The server refused.
     #[error("NATS at {address}: {problem}")]
     Refused { address: String, problem: String },
 }

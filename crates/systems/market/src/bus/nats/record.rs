@@ -75,7 +75,7 @@ impl Claim {
 pub(super) enum PublishRefusal {
     /// It is not newer than the last one.
     Old,
-    /// Another process has the batch.
+    /// Another process has taken the batch over.
     Overtaken,
 }
 

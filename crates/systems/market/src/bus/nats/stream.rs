@@ -32,7 +32,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Those of the market called `name`.
+    /// Names of the market called `name`.
     pub(super) fn new(name: &str) -> Self {
         Self {
             market: name.to_owned(),
@@ -76,7 +76,7 @@ struct Problem {
 #[derive(Debug, Deserialize)]
 struct StoredMessage {
     seq: u64,
-    /// In base64.
+    /// The record in base64.
     #[serde(default)]
     data: String,
 }

@@ -131,7 +131,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Those of the market called `name`.
+    /// Names of the market called `name`.
     pub(super) fn new(name: &str) -> Self {
         Self {
             prefix: format!("market:{name}:"),

@@ -197,9 +197,9 @@ struct GameStanding {
     game: GameId,
     /// The number of the last message.
     seq: u64,
-    /// That of the last event.
+    /// The number of the last event.
     event: u64,
-    /// That of the last distribution.
+    /// The number of the last distribution.
     text_seq: u64,
     /// The last distribution; empty if it is known.
     text: Vec<u8>,

@@ -24,7 +24,7 @@ return 1
 /// How new a record is. Pools of one game follow each other, and the money in a pool only grows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Version {
-    /// 0: unknown.
+    /// Number of the pool; 0: unknown.
     pool: u64,
     total: u64,
 }
@@ -36,7 +36,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Those of the market called `name`.
+    /// Names of the market called `name`.
     pub(super) fn new(name: &str) -> Self {
         Self {
             prefix: format!("market:{name}:"),

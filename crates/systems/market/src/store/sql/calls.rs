@@ -68,7 +68,7 @@ impl Sql {
         match self.count(call, Role::Master, limit, &answer) {
             true => self.long_calls.was_late(game, limit.wait),
             false if answer.is_ok() => self.long_calls.was_done(game),
-            // Who could not try learnt nothing.
+            // Any other failure says nothing about the time that the game needs.
             false => {}
         }
         answer

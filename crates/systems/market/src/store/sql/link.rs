@@ -130,7 +130,7 @@ pub(super) struct Link {
     /// Whether there ever was a connection.
     opened: bool,
     pause: Duration,
-    /// Not before this is it tried again.
+    /// Connecting is not tried again before this time.
     again: Instant,
 }
 

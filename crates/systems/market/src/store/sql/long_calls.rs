@@ -36,7 +36,7 @@ impl LongCalls {
         }
     }
 
-    /// The connections.
+    /// The pool of connections.
     pub(super) fn pool(&self) -> Result<&Pool, StoreError> {
         if let Some(pool) = self.pool.get() {
             return Ok(pool);

@@ -44,7 +44,7 @@ struct CountProgress {
     last: i64,
     /// Open accounts up to there.
     open: i64,
-    /// Not before this is the next one begun.
+    /// The next count does not begin before this time.
     again: Option<Instant>,
 }
 
