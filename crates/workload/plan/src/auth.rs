@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use crate::expr::Template;
 
-/// Who answers digest challenges (RFC 7616).
+/// Credentials that answer digest challenges (RFC 7616).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Digest {
     pub user: Template,
     pub password: Template,
 }
 
-/// Who signs requests by AWS Signature Version 4.
+/// Credentials that sign requests by AWS Signature Version 4.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Aws {
     /// As in the service's endpoint. What is signed depends on it.
@@ -19,7 +19,7 @@ pub struct Aws {
     pub region: Template,
     pub access_key: Template,
     pub secret_key: Template,
-    /// Of temporary credentials.
+    /// The session token of temporary credentials.
     pub session_token: Option<Template>,
     /// The body is part of what is signed.
     pub signs_body: bool,

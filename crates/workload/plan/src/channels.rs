@@ -53,26 +53,26 @@ pub struct ChannelOp {
     /// The topic (Phoenix), the identifier (ActionCable), the namespace (Socket.IO), the id (GraphQL), or the topic or
     /// filter of topics (MQTT); `None`: that of the channel joined last.
     pub topic: Option<Template>,
-    /// What is pushed: the event (Phoenix, Socket.IO).
+    /// The event that is pushed (Phoenix, Socket.IO).
     pub event: Template,
     /// JSON: the payload (Phoenix), the data with its action (ActionCable), the list of arguments or,
     /// when joining, what authenticates (Socket.IO), the operation (GraphQL). Any bytes with MQTT. Empty: none.
     pub payload: Payload,
-    /// Of a push, or of an operation of GraphQL: what answers it.
+    /// The answer to a push, or to an operation of GraphQL.
     pub reply: Option<Expect>,
     pub measure: MeasureId,
     /// For the server's answer.
     pub timeout_ns: u64,
-    /// Of a join: the server confirms it, and the step waits for that.
+    /// For a join: the server confirms it, and the step waits for that.
     pub confirmed: bool,
-    /// Of a join: the channel is joined again if it fails at the server. Each attempt is an operation
-    /// of this measure.
+    /// For a join: the channel is joined again if it fails at the server. Each attempt is an
+    /// operation of this measure.
     pub rejoin: Option<MeasureId>,
     /// MQTT only.
     pub delivery: Option<Box<Delivery>>,
 }
 
-/// What is done with a channel.
+/// Operation on a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum ChannelVerb {
     Join,

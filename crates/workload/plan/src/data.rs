@@ -31,7 +31,7 @@ pub enum Order {
     Unique,
 }
 
-/// What happens beyond the last row.
+/// Behaviour beyond the last row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum End {
     /// It continues with the first.
@@ -42,13 +42,13 @@ pub enum End {
     Error,
 }
 
-/// What a user finds at the end of its walk.
+/// Outcome of a user's draw from the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     Row(usize),
-    /// There is none and the user has finished.
+    /// There is no row and the user has finished.
     Stop,
-    /// There is none and that is an error.
+    /// There is no row and that is an error.
     Error,
 }
 
@@ -118,7 +118,7 @@ impl Table {
     }
 }
 
-/// Its size and a hash of its cells.
+/// Serialised as the table's size and a hash of its cells.
 impl Serialize for Table {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let counts = (self.rows_count(), self.0.columns_count);

@@ -6,14 +6,15 @@ use serde::{Serialize, Serializer};
 use crate::expr::value::write_json_text;
 use crate::expr::{LIST_BYTES_MAX, Value};
 
-/// What is saved of which elements.
+/// A selector of elements, and the value that is saved from them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Elements {
     #[serde(serialize_with = "selector_text")]
     pub selector: Selector,
     /// The value of this attribute, of elements that have it; `None`: an element's text.
     pub attribute: Option<String>,
-    /// Of all of them, as a list in JSON text; otherwise of the first one.
+    /// The values of all of them are saved, as a list in JSON text; otherwise that of the first
+    /// one.
     pub all: bool,
 }
 
@@ -22,7 +23,8 @@ fn selector_text<S: Serializer>(selector: &Selector, serializer: S) -> Result<S:
 }
 
 impl Elements {
-    /// What is saved of a page; `None`: there is no such element, or the list would be too long.
+    /// The value to save from a page; `None`: there is no such element, or the list would be too
+    /// long.
     pub fn value(&self, page: &Page) -> Option<Value> {
         let attribute = self.attribute.as_deref();
         if !self.all {

@@ -147,7 +147,7 @@ impl Binary {
 
 static NOTHING: Value = Value::Nothing;
 
-/// What an expression may look at while it is evaluated.
+/// Values that an expression may look at while it is evaluated.
 pub trait Context {
     fn var(&self, slot: Slot) -> &Value;
     /// A variable that `setup` has set; nothing where it has not run.

@@ -1,8 +1,8 @@
-//! What is wanted of answers of GraphQL.
+//! Requirements on answers of GraphQL.
 
 use serde::Serialize;
 
-/// What an answer must be, lest its operation is a failure.
+/// Form that an answer must have for its operation to succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Answer {
     /// It has data and no errors.

@@ -38,9 +38,9 @@ pub struct HttpOp {
     pub redirects: u8,
     /// It accepts content codings, which are undone if something is saved from the body.
     pub decodes: bool,
-    /// Who answers digest challenges.
+    /// Credentials that answer digest challenges.
     pub digest: Option<Box<Digest>>,
-    /// Who signs the request.
+    /// Credentials that sign the request.
     pub sign: Option<Box<Aws>>,
     /// Response latency goes here.
     pub measure: MeasureId,

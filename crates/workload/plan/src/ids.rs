@@ -14,7 +14,7 @@ macro_rules! ids {
         pub struct $name(pub u16);
 
         impl $name {
-            /// Its place in the list.
+            /// The index in the list.
             pub fn index(self) -> usize {
                 usize::from(self.0)
             }

@@ -1,4 +1,4 @@
-//! What a scenario compiles to, and the evaluation of its expressions.
+//! The compiled form of a scenario, and the evaluation of its expressions.
 //!
 //! A [`Plan`] is immutable and shared by every loop: flat programs, phases and options, all names
 //! resolved. Times are nanoseconds (`u64`), rates are per second (`f64`), sizes are bytes. Nothing in it
@@ -90,17 +90,17 @@ pub struct Plan {
     pub seed: u64,
     /// The target is expected to fall behind: that it does is no failure.
     pub expects_overload: bool,
-    /// What is under load.
+    /// The system under load.
     pub target: Target,
-    /// Where connections go. For [`Target::Url`] the first is the target; for
+    /// The addresses that connections go to. For [`Target::Url`] the first is the target; for
     /// [`Target::Builtin`] the first is a placeholder until [`Plan::set_target`].
     pub endpoints: Vec<Endpoint>,
-    /// What endpoints are reached through.
+    /// The proxies that endpoints are reached through.
     pub proxies: Vec<Proxy>,
-    /// Where the target is several servers: each one's endpoint and weight. A user belongs to one
-    /// of them, and its steps to endpoint 0 go there. Empty: there is one.
+    /// The servers of a target that consists of several: each one's endpoint and weight. A user
+    /// belongs to one of them, and its steps to endpoint 0 go there. Empty: there is one.
     pub servers: Vec<(EndpointId, f64)>,
-    /// Where users connect from; empty: the scenario does not say.
+    /// The regions that users connect from; empty: the scenario does not say.
     pub regions: Vec<Region>,
     /// The programs users run.
     pub sessions: Vec<Session>,
@@ -112,9 +112,10 @@ pub struct Plan {
     pub shared: Vec<Value>,
     /// Everything that is measured, by name. The first entries are the [`builtin`] ones.
     pub measures: Vec<Measure>,
-    /// Where steps are counted that could not be done and are no operations: a `set` whose value cannot
-    /// be computed, a `feed` that finds no row. Open WebSockets, TCP connections and event streams that were lost
-    /// between steps are counted there, too. [`builtin::CONNECT`] where there are no such steps.
+    /// The measure of steps that could not be done and are no operations: a `set` whose value
+    /// cannot be computed, a `feed` that finds no row. Open WebSockets, TCP connections and event
+    /// streams that were lost between steps are counted there, too. [`builtin::CONNECT`] if there
+    /// are no such steps.
     pub faults: MeasureId,
     /// Redirects that were followed, one row each. [`builtin::CONNECT`] where none are.
     pub redirects: MeasureId,
@@ -124,7 +125,7 @@ pub struct Plan {
     pub script: Option<Arc<Script>>,
     /// The messages and methods of gRPC calls; empty where there are none.
     pub calls: Arc<Schema>,
-    /// What users share while they run.
+    /// Rendezvous, counters and queues that users share while they run.
     pub meetings: Meetings,
     /// Messages that the server pushes, tried in order.
     pub messages: Vec<Pushed>,
@@ -134,20 +135,20 @@ pub struct Plan {
     pub singles: Vec<Single>,
     /// Run-wide settings.
     pub options: Options,
-    /// What must hold for the run to pass.
+    /// Conditions that must hold for the run to pass.
     pub thresholds: Vec<Threshold>,
     /// Which overrides hold secrets, by their place in the list: the record leaves out their values.
     pub secret_sets: Vec<usize>,
     /// Those of them that reach cookies only: an experiment may compare settings that cookies carry.
     pub cookie_sets: Vec<usize>,
-    /// What the probes query on the server's side.
+    /// Probes that query the server's side.
     pub probes: Vec<Probe>,
     /// Scaling groups for the lab that the run takes place in, instead of the lab's own: a mapping as JSON. The lab
     /// checks it.
     pub scaling: Option<String>,
 }
 
-/// What is under load.
+/// The system under load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Target {
     /// A server that is already there; `endpoints[0]` says where.

@@ -7,7 +7,7 @@ pub struct LoadSetting {
     pub path: String,
     /// As written.
     pub value: f64,
-    /// What follows the number: `/s`, or nothing.
+    /// The unit behind the number: `/s`, or nothing.
     pub unit: String,
 }
 

@@ -1,4 +1,4 @@
-//! What is looked for in responses and messages, and what is kept of them.
+//! Values that are looked for in responses and messages, and values that are saved from them.
 
 use serde::{Serialize, Serializer};
 use serde_json_path::JsonPath;
@@ -15,7 +15,7 @@ pub struct Match {
     pub test: MatchTest,
 }
 
-/// What the text taken from a message must be.
+/// Requirement on the text taken from a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum MatchTest {
     /// Equal to the template's value: strings by their text, numbers and booleans by value.
@@ -33,7 +33,7 @@ pub struct Save {
     pub default: Option<Template>,
 }
 
-/// Where in a response or message to look.
+/// Place in a response or message that a value is taken from.
 #[derive(Debug, Clone, Serialize)]
 pub enum Source {
     /// RFC 6901, already unescaped into its tokens. Empty: the whole document.
@@ -122,7 +122,7 @@ impl PartialEq for Source {
 }
 
 impl Source {
-    /// Where that is, in words.
+    /// The place in words.
     pub fn place(&self) -> String {
         match self {
             Source::Pointer(tokens) => pointer_text(tokens),

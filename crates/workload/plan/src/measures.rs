@@ -1,4 +1,4 @@
-//! What is measured or counted under a name.
+//! Measures: what is timed or counted under a name.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub const GROUP: &str = "group";
 /// Between the names of a group and of one in it.
 pub const GROUP_SEPARATOR: char = '/';
 
-/// Of measures that differ from others of their name in having none of their tags.
+/// Tag of a measure that differs from others of its name by having none of their tags.
 const OTHER: &str = "other";
 
 /// Something that is measured or counted under a name.
@@ -22,7 +22,7 @@ pub struct Measure {
     /// Unique.
     pub name: String,
     pub kind: MeasureKind,
-    /// What its figures are added up by.
+    /// The tags by which its figures are added up.
     pub tags: Tags,
     /// The name that it shares with others whose tags differ; `None`: it is the only one of its name.
     pub shared_name: Option<String>,
@@ -54,7 +54,7 @@ pub fn difference(own: &Tags, all: &[Tags]) -> String {
     }
 }
 
-/// Where a measure's times come from.
+/// Origin of a measure's times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum MeasureKind {
     /// TCP (and TLS) connection set-up.

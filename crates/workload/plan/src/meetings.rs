@@ -1,5 +1,5 @@
-//! What users share while they run: where they wait for each other, numbers that each get once, and values that some put
-//! and others take.
+//! State that users share while they run: rendezvous at which they wait for each other, counters
+//! whose numbers each get once, and queues into which some put values that others take.
 
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ impl Meetings {
     }
 }
 
-/// Where users wait until there are enough of them.
+/// A point at which users wait until there are enough of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rendezvous {
     /// As declared.

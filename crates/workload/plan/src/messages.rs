@@ -13,11 +13,11 @@ use crate::tcp::Payload;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SendOp {
     pub payload: Payload,
-    /// Of a WebSocket: a binary frame instead of a text frame.
+    /// For a WebSocket: a binary frame instead of a text frame.
     pub binary: bool,
-    /// What answers it. Its measure runs from the send being due to the reply.
+    /// The message that answers it. Its measure runs from the send being due to the reply.
     pub reply: Option<Expect>,
-    /// Where there is no reply, the send itself is counted here (response = its lag).
+    /// Measure of the send itself if there is no reply (response = its lag).
     pub measure: MeasureId,
 }
 
@@ -42,11 +42,12 @@ pub struct Pushed {
     /// As written: the key under `messages`.
     pub name: String,
     pub when: Vec<Match>,
-    /// Where the sender's timestamp is and how to read it; without it the message is counted only.
+    /// The place of the sender's timestamp and how to read it; without it the message is counted
+    /// only.
     pub sent_at: Option<SentAt>,
-    /// What the user answers where the server wants an acknowledgement (Socket.IO).
+    /// The user's answer if the server wants an acknowledgement (Socket.IO).
     pub ack: Acknowledgement,
-    /// Its number, where it has one: then it is reported which of them each user got.
+    /// The message's number, if it has one: then it is reported which of them each user got.
     pub numbered: Option<Numbered>,
     pub measure: MeasureId,
 }

@@ -17,7 +17,7 @@ pub struct Meters {
 /// A meter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Meter {
-    /// Its name, as `SPM`.
+    /// Name of the meter, such as `SPM`.
     pub name: String,
     /// The published value is multiplied by this.
     pub scale: f64,
@@ -33,9 +33,9 @@ pub struct Meter {
 pub struct Input {
     /// For people.
     pub name: String,
-    /// Where it comes from.
+    /// Origin of the value.
     pub from: From,
-    /// What it is reported in; `None`: in the unit it comes in (durations in nanoseconds).
+    /// The unit in which it is reported; `None`: the unit it comes in (durations in nanoseconds).
     pub unit: Option<String>,
     /// It is multiplied by this.
     pub scale: f64,
@@ -47,19 +47,19 @@ pub struct Input {
     pub weight: f64,
 }
 
-/// Where an input comes from.
+/// Origin of an input.
 #[derive(Debug, Clone, PartialEq)]
 pub enum From {
     /// Figures of the run as thresholds name them, or `connected_users`.
     Figure {
-        /// What is reported of the run as a whole.
+        /// The figure that is reported for the run as a whole.
         mean: String,
         /// For the meter's worst value.
         worst: Option<String>,
         /// For its best value.
         best: Option<String>,
     },
-    /// What the servers reported.
+    /// Metrics that the servers reported.
     Probe {
         /// Metrics that are added up over all sources, in their unit, each with a factor.
         metrics: Vec<(String, f64)>,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::expr::Template;
 use crate::tcp::Payload;
 
-/// What a client says of itself (MQTT 5 §3.1).
+/// A client's introduction of itself (MQTT 5 §3.1).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MqttOpen {
     /// Straight on TCP or TLS: there is no WebSocket.
@@ -21,7 +21,7 @@ pub struct MqttOpen {
     pub will: Option<MqttWill>,
 }
 
-/// What the server publishes if the client is lost.
+/// The message that the server publishes if the client is lost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MqttWill {
     pub topic: Template,
@@ -38,14 +38,15 @@ pub struct MqttWill {
 pub struct Delivery {
     /// 0 to 2.
     pub qos: u8,
-    /// Of a message: the server keeps it for later subscribers.
+    /// For a message: the server keeps it for later subscribers.
     pub retain: bool,
-    /// Of a message, version 5: names and values of user properties.
+    /// For a message, version 5: names and values of user properties.
     pub properties: Vec<(String, Template)>,
-    /// Of a subscription or its end: further filters in the same packet.
+    /// For a subscription or its end: further filters in the same packet.
     pub more: Vec<Template>,
-    /// Of a subscription, version 5: what the client itself publishes does not come.
+    /// For a subscription, version 5: messages that the client itself publishes do not come.
     pub no_local: bool,
-    /// Of a subscription, version 5: retained messages come 0 always, 1 if the subscription is new, 2 never.
+    /// For a subscription, version 5: retained messages come 0 always, 1 if the subscription is
+    /// new, 2 never.
     pub retain_handling: u8,
 }

@@ -9,7 +9,7 @@ use crate::matching::Source;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Numbered {
     pub from: Source,
-    /// What distinguishes sequences; `None`: the topic, if there is one.
+    /// The value that distinguishes sequences; `None`: the topic, if there is one.
     pub sequence: Option<Source>,
     /// All who are subscribed get the same numbers, so that what one got another must get, too.
     /// False: each connection numbers its own messages.

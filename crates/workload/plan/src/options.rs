@@ -20,11 +20,11 @@ pub struct Options {
     pub source_addresses: Vec<IpAddr>,
     pub dns: Dns,
     pub tls: Tls,
-    /// Of requests, event streams and polls, and of WebSockets if they are streams.
+    /// HTTP version of requests, event streams and polls, and of WebSockets if they are streams.
     pub http: HttpVersion,
     pub websockets: WebSockets,
     pub http_connections: HttpConnections,
-    /// Of one user to one endpoint, for branches that run at the same time; at least 1.
+    /// Connections of one user to one endpoint, for branches that run at the same time; at least 1.
     pub connections_max: u32,
     /// The body of an HTTP response, without chunked coding. Heads have a limit of their own.
     pub response_bytes_max: usize,
@@ -46,7 +46,7 @@ pub struct Dns {
     pub ignore_ttl: f64,
 }
 
-/// What becomes of a connection that the target refused, reset or did not answer.
+/// Attempts after a connection that the target refused, reset or did not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ConnectRetries {
     /// How often it is tried again for one operation; 0: never.
@@ -75,7 +75,7 @@ pub enum WebSockets {
     Streams,
 }
 
-/// Who owns HTTP connections.
+/// Owner of HTTP connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum HttpConnections {
     /// Each user keeps one per endpoint until it finishes.

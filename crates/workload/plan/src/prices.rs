@@ -7,9 +7,9 @@ use rust_decimal::Decimal;
 /// A price list that was checked: every use has its price.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prices {
-    /// What is paid in, as `USD`.
+    /// The currency, such as `USD`.
     pub currency: String,
-    /// What each system uses, in the order of the text.
+    /// The systems and what each uses, in the order of the text.
     pub systems: Vec<System>,
 }
 
@@ -18,7 +18,7 @@ pub struct Prices {
 pub struct System {
     /// As runs of it are called.
     pub name: String,
-    /// Its bill, item by item.
+    /// The bill, item by item.
     pub items: Vec<Item>,
 }
 
@@ -27,7 +27,7 @@ pub struct System {
 pub struct Item {
     /// For people.
     pub name: String,
-    /// What it is made of; may be nothing, which costs nothing.
+    /// The priced quantities that it is made of; if there are none, it costs nothing.
     pub uses: Vec<Use>,
 }
 
@@ -36,7 +36,7 @@ pub struct Item {
 pub struct Use {
     /// The price's name.
     pub name: String,
-    /// What a lot costs.
+    /// The price of a lot.
     pub price: Decimal,
     /// The quantity, in the price's unit; 1 where it is counted only.
     pub amount: Decimal,

@@ -1,4 +1,4 @@
-//! What is queried on the server's side during a run, as the scenario defines it.
+//! Queries on the server's side during a run, as the scenario defines them.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use serde::{Serialize, Serializer};
 pub struct Probe {
     /// How, and where.
     pub kind: ProbeKind,
-    /// What it is to the system; `servers`, `redis`.
+    /// The source's role in the system; `servers`, `redis`.
     pub role: String,
-    /// Where it is; may be empty.
+    /// Region of the source; may be empty.
     pub region: String,
     /// The source's own name; `None`: what [`ProbeKind::shown`] says, or the host's name.
     pub name: Option<String>,
@@ -19,7 +19,7 @@ pub struct Probe {
     pub every_ns: u64,
 }
 
-/// What is queried, and how.
+/// The source that is queried, and the way to query it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum ProbeKind {
     /// The machine that the generator runs on.
@@ -38,7 +38,7 @@ pub enum ProbeKind {
     Nginx(Page),
     /// Anything that speaks Prometheus' text format.
     Prometheus {
-        /// Where.
+        /// The page with the metrics.
         page: Page,
         /// Regular expressions; a metric whose whole name matches one is kept. Empty: all.
         metrics: Vec<String>,
@@ -48,7 +48,7 @@ pub enum ProbeKind {
 /// Which processes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum ProcessSpec {
-    /// What serves the target.
+    /// The process that serves the target.
     Target,
     /// The one of this number.
     Pid(u32),
@@ -165,7 +165,7 @@ impl ProbeKind {
         }
     }
 
-    /// What is queried, for people and without secrets: `port 8080`, `redis://127.0.0.1:6379/`.
+    /// The queried source, for people and without secrets: `port 8080`, `redis://127.0.0.1:6379/`.
     pub fn shown(&self) -> String {
         match self {
             ProbeKind::Host => "this host".to_owned(),

@@ -20,7 +20,7 @@ pub enum Pauses {
     /// As the client of its protocol of channels pauses. Each attempt to join one of its channels again is an
     /// operation of this measure.
     OfClient { rejoin: MeasureId },
-    /// Of a plain WebSocket.
+    /// For a plain WebSocket.
     Backoff(Backoff),
 }
 
@@ -43,7 +43,7 @@ pub struct Backoff {
 pub enum Jitter {
     /// All of it.
     Full,
-    /// Its second half.
+    /// The second half of the pause.
     Equal,
     None,
 }

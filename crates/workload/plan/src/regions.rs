@@ -14,12 +14,12 @@ use crate::messages::Pushed;
 /// The key of the tag that a region gives to what its users measure.
 pub const REGION: &str = "region";
 
-/// Where a part of the users connects from.
+/// A place that a share of the users connects from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Region {
     /// Unique.
     pub name: String,
-    /// Its share of the users, in proportion to those of the others; above 0.
+    /// The region's share of the users, in proportion to those of the others; above 0.
     pub share: f64,
 }
 
@@ -33,8 +33,9 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// What users of these regions measure. Without regions these are the plan's measures as they are. What is found out
-    /// about the messages of all users together, such as which of them nobody lost, belongs to no region.
+    /// The measures of users in these regions. Without regions these are the plan's measures as
+    /// they are. Figures of the messages of all users together, such as which of them nobody lost,
+    /// belong to no region.
     ///
     /// # Panics
     /// If there are more than `u16::MAX`; plans have fewer.

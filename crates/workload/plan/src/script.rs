@@ -1,4 +1,4 @@
-//! What a scenario has in JavaScript: functions that expressions call, and steps.
+//! A scenario's JavaScript: functions that expressions call, and steps.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub struct Script {
     /// The script's file, as the scenario names it; empty: there are steps alone.
     pub file: String,
     pub text: Arc<str>,
-    /// What the text declares at its top.
+    /// Names that the text declares at its top.
     pub declared: Vec<String>,
     /// The functions that expressions call; [`Expr::Script`] has their numbers.
     pub functions: Vec<String>,
@@ -40,7 +40,7 @@ pub struct ScriptStep {
 /// Running a step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScriptOp {
-    /// Its number in [`Script::steps`].
+    /// Index in [`Script::steps`].
     pub step: u16,
     /// The values of its inputs.
     pub inputs: Vec<Expr>,

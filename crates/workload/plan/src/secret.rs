@@ -6,11 +6,11 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 /// Shorter values occur in any text and hide nothing.
 pub const SECRET_BYTES_MIN: usize = 4;
-/// What stands for a secret without a name.
+/// Text in place of a secret without a name.
 pub const HIDDEN: &str = "(secret)";
 /// Shorter words in base64 hold no secret.
 const ENCODED_BYTES_MIN: usize = 8;
-/// What follows a text that is cut, behind the mark that closes it.
+/// The mark at the end of a text that was cut.
 const CUT: char = '…';
 
 /// Puts `name` where `value` stands in the text: as it is, with escapes, percent-encoded, in a word of base64 (with

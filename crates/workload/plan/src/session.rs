@@ -32,15 +32,15 @@ pub struct Session {
     pub name: String,
     /// Relative share; ≥ 0.
     pub weight: f64,
-    /// Its users keep cookies.
+    /// Users of the session keep cookies.
     pub cookies: bool,
     /// The program. A user that runs off its end has finished.
     pub ops: Vec<Op>,
     /// How often parts of the program are expected to be done.
     pub visits: Vec<Visits>,
-    /// Its transactions and groups, by where they begin.
+    /// The session's transactions and groups, by where they begin.
     pub transactions: Vec<Transaction>,
-    /// Its steps that are tried again, by where they begin.
+    /// The steps that are tried again, by where they begin.
     pub retries: Vec<Retry>,
     /// How many variables a user has.
     pub slots_count: u16,
@@ -78,7 +78,7 @@ pub struct Pace<'s> {
     /// When it is due next; 0 before it was due for the first time.
     pub register: Register,
     pub every: &'s Dist,
-    /// Of the step that it is the pace of.
+    /// Measure of the step whose pace this is.
     pub measure: MeasureId,
     /// It is in no loop: the user comes to it as often as its session restarts.
     pub by_restart: bool,
@@ -214,7 +214,7 @@ impl Op {
         }
     }
 
-    /// What the operation that this instruction begins saves of its answer.
+    /// The values that the operation begun by this instruction saves from its answer.
     pub fn saves(&self) -> &[Save] {
         let reply = match self {
             Op::Http(http) => return &http.save,
@@ -325,7 +325,7 @@ impl Session {
         self.transactions.iter().filter(open)
     }
 
-    /// What a user at `pc` tries again, from the innermost.
+    /// The retries that enclose `pc`, from the innermost.
     pub fn retries_around(&self, pc: Pc) -> impl Iterator<Item = &Retry> {
         let retries = self.retries.iter().rev();
         retries.filter(move |retry| retry.instructions.contains(&pc))

@@ -1,4 +1,4 @@
-//! Where messages come from: WebSockets, streams of server-sent events, polling.
+//! Sources of messages: WebSockets, streams of server-sent events, polling.
 
 use proto::ws::Offer;
 use serde::Serialize;
@@ -27,7 +27,7 @@ pub struct WsOpen {
     pub first: Option<Template>,
     /// How the client of MQTT is introduced, if that is the protocol.
     pub mqtt: Option<Box<MqttOpen>>,
-    /// What becomes of it if it is lost; `None`: the session cannot go on.
+    /// The way to reconnect if it is lost; `None`: the session cannot go on.
     pub reconnect: Option<WsReconnect>,
     /// Handshake latency: connect, TLS, upgrade and the protocol's greeting together.
     pub measure: MeasureId,
@@ -44,7 +44,7 @@ pub struct SseOpen {
     /// Connect, TLS and the response's head together.
     pub measure: MeasureId,
     pub timeout_ns: u64,
-    /// What becomes of a lost stream; `None`: the session cannot go on.
+    /// The way to reconnect a lost stream; `None`: the session cannot go on.
     pub reconnect: Option<Reconnect>,
 }
 
@@ -66,7 +66,7 @@ pub struct Poll {
     pub headers: Vec<(String, Template)>,
     /// From one request being due to the next; `None`: the next follows the response at once.
     pub every_ns: Option<u64>,
-    /// Where the response has its list of messages; `None`: the body is one message.
+    /// The path of the list of messages in the response; `None`: the body is one message.
     pub each: Option<Vec<String>>,
     /// Before the messages are handed on.
     pub save: Vec<Save>,

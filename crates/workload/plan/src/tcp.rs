@@ -18,7 +18,7 @@ pub struct TcpOpen {
     pub timeout_ns: u64,
 }
 
-/// What a message consists of.
+/// Content of a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Payload {
     Text(Template),

@@ -58,13 +58,13 @@ pub enum Figure {
     Users,
     /// Users that could not be started for want of files, ports or memory: `refused`.
     Refused,
-    /// What the hosts of the lab cost, in the currency of its price list: `cost`.
+    /// The cost of the lab's hosts, in the currency of its price list: `cost`.
     Cost,
     /// The same for each hour that a user was there: `cost_per_user_hour`.
     CostPerUserHour,
     /// Seconds in which more than 2 % of all requests failed or took longer than this, in nanoseconds: `behind(300ms)`.
     Behind(u64),
-    /// What connections took on the wire, over the whole run: `segments_out`, ….
+    /// A figure of the connections on the wire, over the whole run: `segments_out`, ….
     Wire(Wire),
     /// A figure of one measure, or of all requests together where `measure` is `None`: requests, messages
     /// that users send or wait for, and handshakes.

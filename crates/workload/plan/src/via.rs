@@ -22,12 +22,12 @@ pub enum Via {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proxy {
     pub kind: ProxyKind,
-    /// Where it listens. No step's URL leads there.
+    /// The endpoint at which it listens. No step's URL leads there.
     pub endpoint: EndpointId,
     pub credentials: Option<ProxyCredentials>,
 }
 
-/// What a proxy speaks, and who resolves names.
+/// Protocol of a proxy, and who resolves names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum ProxyKind {
     /// HTTP, with `CONNECT`; the proxy resolves names.
@@ -49,7 +49,7 @@ impl ProxyKind {
     }
 }
 
-/// Who uses a proxy.
+/// User name and password for a proxy.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct ProxyCredentials {
     pub user: String,
@@ -89,7 +89,8 @@ impl Plan {
         format!("{}://{place}", proxy.kind.scheme())
     }
 
-    /// What leads to an endpoint besides its host and port, in words: ` through http://proxy.test:3128`; empty: nothing.
+    /// The proxy on the way to an endpoint, in words: ` through http://proxy.test:3128`; empty:
+    /// none.
     pub fn detour(&self, endpoint: &Endpoint) -> String {
         self.proxy_of(endpoint).map_or_else(String::new, |proxy| {
             format!(" through {}", self.proxy_url(proxy))

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What connections took on the wire.
+/// Figures of connections on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Wire {
     SegmentsOut,

@@ -50,7 +50,7 @@ impl NumberForm {
         })
     }
 
-    /// Its name.
+    /// The operator's name.
     pub fn name(self) -> &'static str {
         let all = Self::NAMES.iter();
         let mut found = all.filter(|name| Self::parse(name) == Some(self));

@@ -23,8 +23,9 @@ impl Condition {
         self.expr.eval_bool(context)
     }
 
-    /// What it was, and the values that made it so: `` `len(items) >= 3` is false: left side 2, items =
-    /// "ab" ``. `names` are those of the variables. The user's generator is left as it was.
+    /// The condition's outcome, and the values that led to it: `` `len(items) >= 3` is false: left
+    /// side 2, items = "ab" ``. `names` are those of the variables. The user's generator is left as
+    /// it was.
     pub fn explain<C: Context>(&self, context: &mut C, names: &[String]) -> String {
         let rng = *context.rng();
         let mut values = Vec::new();

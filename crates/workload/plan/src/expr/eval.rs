@@ -109,7 +109,8 @@ fn items(value: &Value) -> Value {
     Value::Int(count.map_or(0, |count| count as i64))
 }
 
-/// What is found stays as it stands in the text, and nothing is built of the rest, which may be long.
+/// The value that a pointer leads to, as it stands in the text. Nothing is built of the rest, which
+/// may be long.
 fn json(text: &Value, pointer: &Value) -> Value {
     let pointer = pointer.to_text();
     let tokens: Vec<String> = match pointer.strip_prefix('/') {
@@ -123,7 +124,7 @@ fn json(text: &Value, pointer: &Value) -> Value {
     }
 }
 
-/// Of what is no JSON there is nothing, as for pointers.
+/// A text that is not JSON gives nothing, as with pointers.
 fn places(path: &JsonPath, text: &Value) -> Result<Value, EvalError> {
     let text = text.to_text();
     if crate::json::document_bytes(text.as_bytes()) > DOCUMENT_BYTES_MAX {
@@ -142,7 +143,7 @@ fn length(value: &Value) -> Value {
     Value::Int(value.to_text().chars().count() as i64)
 }
 
-/// Of all texts together.
+/// Base64 of all texts joined.
 fn base64(args: &[Value]) -> Value {
     let mut bytes = Vec::new();
     args.iter().for_each(|arg| arg.write_text(&mut bytes));

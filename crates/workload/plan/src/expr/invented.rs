@@ -14,7 +14,7 @@ const SENTENCE_WORDS: (u64, u64) = (4, 12);
 /// Domains that are reserved for examples (RFC 2606 §3).
 const DOMAINS: &[&str] = &["example.com", "example.net", "example.org"];
 
-/// What can be made up.
+/// Kinds of values that can be made up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Invention {
     Name,
@@ -81,7 +81,7 @@ impl Invention {
     }
 }
 
-/// Whose names and words these are.
+/// Language of the names and words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Language {
     Arabic,

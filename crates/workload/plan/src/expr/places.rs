@@ -7,8 +7,8 @@ use super::Value;
 /// Longest list that JSONPath makes of a text, or a selector of a page, in bytes: one place may contain others.
 pub(crate) const LIST_BYTES_MAX: usize = 16 << 20;
 
-/// What JSONPath finds in JSON text, as a list in JSON text, which may be empty; `None`: the text is no JSON, or the list
-/// would be too long.
+/// The values that JSONPath finds in JSON text, as a list in JSON text, which may be empty; `None`:
+/// the text is no JSON, or the list would be too long.
 pub fn all_places(path: &JsonPath, json: &[u8]) -> Option<Value> {
     let document: serde_json::Value = serde_json::from_slice(json).ok()?;
     let mut list = String::from("[");

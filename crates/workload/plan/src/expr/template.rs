@@ -98,7 +98,7 @@ impl Template {
         Ok(Value::text(&String::from_utf8_lossy(&out)))
     }
 
-    /// Its text, where that is the same for every user.
+    /// The template's text, if it is the same for every user.
     pub fn as_static(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),

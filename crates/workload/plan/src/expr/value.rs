@@ -139,7 +139,7 @@ impl Value {
         }
     }
 
-    /// Its text, shared where it is text already.
+    /// The value as text; shared if it is text already.
     pub fn to_text(&self) -> Arc<str> {
         match self {
             Value::Text(t) => Arc::clone(t),
@@ -171,8 +171,8 @@ fn json_string(raw: &str) -> Value {
     }
 }
 
-/// What stands between a JSON string's quotes (RFC 8259 section 7): quotation mark, reverse solidus and
-/// control characters are escaped.
+/// Writes the text as it stands between a JSON string's quotes (RFC 8259 section 7): quotation
+/// mark, reverse solidus and control characters are escaped.
 pub fn write_json_text(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     let mut plain = 0;

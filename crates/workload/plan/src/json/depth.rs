@@ -35,7 +35,7 @@ fn is_too_deep(json: &[u8]) -> bool {
     json.len() > DEPTH_MAX && openings(json) > DEPTH_MAX && nests_too_deeply(json)
 }
 
-/// What to add to the text of an error about a text that could not be read.
+/// Note to append to the error about a text that could not be read.
 pub fn depth_note(json: &[u8]) -> &'static str {
     if is_too_deep(json) {
         "; it is nested deeper than 127 levels, which is not read"
@@ -69,7 +69,7 @@ fn nests_too_deeply(json: &[u8]) -> bool {
     false
 }
 
-/// Where the string ends whose opening quote stands before `at`.
+/// The end of the string whose opening quote stands before `at`.
 pub(super) fn end_of_string(json: &[u8], mut at: usize) -> usize {
     while let Some(&byte) = json.get(at) {
         at += 1;

@@ -10,7 +10,7 @@ const LIST_BYTES: usize = 4 * 72 + 16;
 const OBJECT_BYTES: usize = 4 * 104 + 96;
 /// A pair in an object, with its place in the index, twice.
 const PAIR_BYTES: usize = 2 * (104 + 16);
-/// What a string costs beside its text.
+/// Memory of a string beside its text.
 const STRING_BYTES: usize = 32;
 
 /// The most memory in bytes that a `serde_json::Value` of this text takes, as it is built with ordered objects on a

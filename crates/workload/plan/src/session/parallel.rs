@@ -10,7 +10,7 @@ use crate::ids::{Pc, Register, Slot};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Parallel {
     pub branches: Vec<Branch>,
-    /// Where the user continues.
+    /// The instruction at which the user continues.
     pub end: Pc,
     /// Counts how often the user came to any such step: the draws of its branches follow from that.
     pub draws: Register,
@@ -19,7 +19,7 @@ pub struct Parallel {
 /// One of them. It has the user's variables as they were when it began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Branch {
-    /// Its [`Op::BranchEnd`](crate::Op::BranchEnd) included.
+    /// The branch's instructions, with its [`Op::BranchEnd`](crate::Op::BranchEnd).
     pub instructions: Range<Pc>,
     /// A variable, and what it holds when the branch begins: where it begins among items that several branches share.
     pub first: Option<(Slot, i64)>,

@@ -30,12 +30,13 @@ pub struct Retry {
     pub pause_ns: u64,
     /// Each further pause is longer by this factor, from 1.
     pub factor: f64,
-    /// None is longer.
+    /// Longest pause.
     pub pause_max_ns: u64,
     pub jitter: Jitter,
     /// Pauses that the user has drawn.
     pub draws: Register,
-    /// Where the user continues if the last attempt has failed; `None`: its session fails.
+    /// The instruction at which the user continues if the last attempt has failed; `None`: its
+    /// session fails.
     pub otherwise: Option<Pc>,
     /// An attempt opens a WebSocket, a TCP connection or an event stream, or begins to poll.
     pub opens_stream: bool,
@@ -63,7 +64,7 @@ impl Failures {
 }
 
 impl Retry {
-    /// Where the transaction of all attempts begins.
+    /// The instruction at which the transaction of all attempts begins.
     pub fn begins(&self) -> Pc {
         self.instructions.start - 2
     }

@@ -1,31 +1,31 @@
-//! What is wrong with a threshold or figure.
+//! Errors in thresholds and figures.
 
 use std::fmt;
 use std::ops::Range;
 
-/// What is wrong with a threshold or figure, and where in its text.
+/// An error in a threshold or figure, and its place in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FigureError {
     /// The diagnostic's code.
     pub code: &'static str,
-    /// Where in the text.
+    /// Bytes of the text at fault.
     pub span: Range<usize>,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What to write instead.
+    /// Advice on what to write instead.
     pub hint: Option<String>,
-    /// Of an unknown name: what was written, and the names that could stand there.
+    /// For an unknown name: the name as written, and the names that could stand there.
     pub unknown: Option<Box<Unknown>>,
 }
 
-/// A name that is not known.
+/// An unknown name, and the names that could stand there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
     /// As written.
     pub name: String,
-    /// Introduces the list of the known ones.
+    /// Text that introduces the list of the known ones.
     pub what: &'static str,
-    /// Those that are known.
+    /// The known names.
     pub known: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl FigureError {
         }
     }
 
-    /// A name that is none of `known`; `what` introduces the list of those.
+    /// An error about a name that is none of `known`; `what` introduces the list of those.
     pub(super) fn unknown<'n>(
         code: &'static str,
         span: Range<usize>,

@@ -42,18 +42,18 @@ const COMPARISONS: &[(&str, Comparison)] = &[
 /// A phase's number, and where the threshold names it.
 type InPhase = (usize, Range<usize>);
 
-/// What thresholds and figures can speak of, by name.
+/// Names that thresholds and figures can use.
 #[derive(Debug, Clone, Copy)]
 pub struct Names<'c> {
     /// In the order of [`crate::Plan::measures`].
     pub measures: &'c [&'c str],
-    /// What else these are called by, in the same order; may be empty if none has tags.
+    /// Further names and tags of these, in the same order; may be empty if none has tags.
     pub tags: &'c [Tagged<'c>],
     /// In the order of [`crate::Plan::phases`].
     pub phases: &'c [&'c str],
 }
 
-/// What a measure is called by besides its name.
+/// A measure's names besides its own.
 #[derive(Debug, Clone, Copy)]
 pub struct Tagged<'c> {
     /// As [`crate::Measure::shared_name`].
@@ -63,7 +63,7 @@ pub struct Tagged<'c> {
     pub is_request: bool,
 }
 
-/// What a figure is of.
+/// The measures that a figure is of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Which {
     One(MeasureId),
@@ -264,7 +264,7 @@ impl Names<'_> {
         ))
     }
 
-    /// What is called this: a measure, several that share their name, or those with tags.
+    /// The measures called this: one, several that share their name, or those with tags.
     fn which(&self, written: &str) -> Option<Which> {
         let name = tags::unquoted(written);
         if let Some(found) = self.measures.iter().position(|&measure| measure == name) {
@@ -285,7 +285,8 @@ impl Names<'_> {
         tags::places(self.tags, |tagged| tagged.shared_name == Some(name))
     }
 
-    /// Of `"GET /", area=shop`: the measures of the name, and the tags as they are written.
+    /// The measures of the name, and the tags as they are written, for a text like `"GET /",
+    /// area=shop`.
     fn named<'w>(&self, written: &'w str) -> Option<(Vec<usize>, &'w str)> {
         let commas = written.match_indices(',').map(|(at, _)| at);
         let mut commas = commas.filter(|&at| !inside_quotes(written, at));

@@ -8,7 +8,7 @@ use crate::phases::RATE_MAX_PER_S;
 use crate::wire::Wire;
 use units::parse::{self, UnitError};
 
-/// What a figure is counted in.
+/// Unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Share,
@@ -19,7 +19,7 @@ pub(super) enum Unit {
     Plain,
 }
 
-/// What stands behind a measure, or behind a statistic of all requests, for other durations.
+/// Suffixes of a measure, or of a statistic of all requests, for other durations.
 const BASES: &[(&str, Basis)] = &[
     (".succeeded", Basis::Succeeded),
     (".service", Basis::Service),
@@ -45,14 +45,14 @@ const STATS: &[&str] = &[
     "success_rate",
 ];
 
-/// What stands before `.succeeded`, `.service` or `.lag`, and which of the durations these name.
+/// The text before `.succeeded`, `.service` or `.lag`, and the duration that these name.
 pub(super) fn basis_of(written: &str) -> (&str, Basis) {
     let (before, suffix) = split_basis(written);
     let named = BASES.iter().find(|(other, _)| Some(*other) == suffix);
     (before, named.map_or(Basis::Response, |(_, basis)| *basis))
 }
 
-/// What stands before `.succeeded`, `.service` or `.lag`, and which of them it is.
+/// The text before `.succeeded`, `.service` or `.lag`, and which of them it is.
 pub(super) fn split_basis(written: &str) -> (&str, Option<&'static str>) {
     let found = BASES.iter().find(|(suffix, _)| written.ends_with(suffix));
     match found {

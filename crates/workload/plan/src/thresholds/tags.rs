@@ -62,7 +62,8 @@ fn pairs(written: &str) -> Option<Vec<(&str, &str)>> {
     pairs.collect()
 }
 
-/// What is wrong with tags that no request has; `None` if no tags are written, or there are none at all.
+/// The error about tags that no request has; `None` if no tags are written, or there are none at
+/// all.
 pub(super) fn unknown(
     all: &[Tagged<'_>],
     written: &str,

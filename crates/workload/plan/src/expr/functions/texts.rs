@@ -102,7 +102,7 @@ pub(super) fn item(list: &str, place: &str) -> Value {
     }
 }
 
-/// Of all texts together.
+/// URL-safe base64 of all texts joined.
 pub(super) fn base64_url(args: &[Value]) -> Value {
     let mut bytes = Vec::new();
     args.iter().for_each(|arg| arg.write_text(&mut bytes));
