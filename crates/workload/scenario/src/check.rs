@@ -87,7 +87,7 @@ use proxies::Proxies;
 use secrets::Secrets;
 use stats::dist::Dist;
 
-/// What else a scenario depends on.
+/// Settings beside the scenario's text that a compilation depends on.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
     /// `--set key=value`, in order.
@@ -99,23 +99,23 @@ pub struct Settings<'a> {
     pub files: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
-/// What is wrong with the settings of a built-in system, of which this crate knows the names only.
+/// Problem with the settings of a built-in system, of which this crate knows the names only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemProblem {
-    /// What is wrong.
+    /// The setting at fault.
     pub about: SystemPart,
     /// In words.
     pub message: String,
-    /// What to do.
+    /// Advice on what to write instead.
     pub hint: Option<String>,
 }
 
-/// What of a built-in system's settings is wrong.
+/// The part of a built-in system's settings that a problem is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SystemPart {
     /// The name of the setting of this number, from 0.
     Key(usize),
-    /// Its value.
+    /// The value of the setting of this number.
     Value(usize),
     /// They do not go together.
     Together,
@@ -178,7 +178,7 @@ pub(crate) fn experiment_checker<'a>(
     Checker::new(Collector::new(source.text, &[]), settings)
 }
 
-/// What the parts of a compilation share.
+/// State that the parts of a compilation share.
 pub(crate) struct Checker<'a> {
     pub(crate) diagnostics: Collector<'a>,
     settings: &'a Settings<'a>,
@@ -187,10 +187,10 @@ pub(crate) struct Checker<'a> {
     endpoints: Vec<Endpoint>,
     /// `target.servers`: endpoint and weight.
     servers: Vec<(EndpointId, f64)>,
-    /// Where users connect from.
+    /// The regions that users connect from.
     regions: Vec<Region>,
     measures: Vec<Measure>,
-    /// Where each of them stands first.
+    /// The place where each measure stands first.
     measure_places: Vec<Place>,
     /// Any of the messages that the server pushes has a number.
     has_numbers: bool,
@@ -217,27 +217,27 @@ pub(crate) struct Checker<'a> {
     sign: Option<Box<Aws>>,
     /// `options.cookies`.
     cookies: bool,
-    /// What `grpc` defines.
+    /// The schema that `grpc` defines.
     schema: Option<Arc<Schema>>,
     /// It defines nothing, because a file is wrong.
     has_bad_protos: bool,
-    /// What the scenario has in JavaScript.
+    /// The scenario's JavaScript.
     scripts: RefCell<Scripts>,
     /// Files of bodies so far, by name.
     uploads: Vec<(String, Arc<[u8]>)>,
-    /// What reaches secret places.
+    /// Values that reach secret places.
     secrets: Secrets,
-    /// What is reached through proxies.
+    /// The proxies, and the hosts that are reached without one.
     proxies: Proxies,
     /// The scenario's folder.
     folder: PathBuf,
     /// Variables that `setup` sets for all users.
     shared: Vec<String>,
-    /// What users share while they run.
+    /// State that users share while they run.
     between: Shared,
 }
 
-/// What can be numbered fits its type, for each takes several of the limited nodes.
+/// Every count of numbered things fits its type, for each takes several of the limited nodes.
 const _: () = assert!(yaml::NODES_MAX / 2 < u16::MAX as usize);
 
 /// A count of things as a plan's index of the next one.
@@ -363,8 +363,8 @@ impl Checker<'_> {
     }
 }
 
-/// What is wrong with a name where it is what some of the times of the measure `whole` are called: in
-/// thresholds, and where the run directory keeps them.
+/// The error about a name that thresholds and the run directory use for some of the times of the
+/// measure `whole`.
 fn mistaken(name: &str, whole: &str) -> Option<String> {
     let times = match name.strip_prefix(whole)? {
         ".succeeded" => "times of successes",

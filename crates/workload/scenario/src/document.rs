@@ -25,6 +25,6 @@ pub use prices::prices;
 pub struct Source<'a> {
     /// The file's name.
     pub name: &'a str,
-    /// What is in it.
+    /// The file's content.
     pub text: &'a str,
 }

@@ -26,7 +26,7 @@ pub const RUNS_MAX: usize = 10_000;
 pub const CONFIDENCE: std::ops::RangeInclusive<f64> = 0.5..=0.9999;
 /// Most repetitions of one combination.
 pub const REPETITIONS_MAX: u64 = 1000;
-/// Where `before` and `after` find the run's number in their environment.
+/// Environment variable that gives `before` and `after` the run's number.
 pub const RUN_VARIABLE: &str = "THRONG_RUN";
 
 /// An experiment after all checks that need no scenario.
@@ -48,10 +48,10 @@ pub struct Experiment {
     pub before: Option<String>,
     pub after: Option<String>,
     pub keeps_untrusted: bool,
-    /// Of the intervals, in 0.5..1.
+    /// Confidence level of the intervals, in 0.5..1.
     pub confidence: f64,
     pub time_max_ns: u64,
-    /// What is compared between the runs of a combination.
+    /// The comparison between the runs of a combination.
     pub compare: Option<Compare>,
 }
 
@@ -62,7 +62,7 @@ pub struct Compare {
     pub measures: Vec<(String, Range<usize>)>,
     /// Width of the bins of the published way.
     pub bin_ns: u64,
-    /// What is left out of the beginning of each run.
+    /// Time left out at the beginning of each run.
     pub skip_ns: u64,
 }
 
@@ -79,13 +79,13 @@ pub enum Design {
     Sweep,
 }
 
-/// What is changed from run to run.
+/// A setting that changes from run to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Factor {
     pub name: String,
     /// The first counts as low.
     pub levels: Vec<Level>,
-    /// Where its name stands.
+    /// The place of the factor's name.
     pub place: Range<usize>,
 }
 
@@ -119,10 +119,10 @@ pub struct Response {
     pub place: Range<usize>,
 }
 
-/// What others published of a response; durations in nanoseconds, shares of 1.
+/// Values that others published for a response; durations in nanoseconds, shares of 1.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Published {
-    /// Where; empty: unknown.
+    /// The publication; empty: unknown.
     pub source: String,
     /// A value for each of [`Experiment::cells`]; or none.
     pub values: Vec<f64>,
@@ -225,8 +225,8 @@ impl Published {
 }
 
 impl Factor {
-    /// Where `before` and `after` find its level in their environment: `THRONG_` and its name in
-    /// capitals, what is neither letter nor digit as `_`.
+    /// Environment variable that gives `before` and `after` the factor's level: `THRONG_` and its
+    /// name in capitals, with `_` for every character that is neither letter nor digit.
     pub fn variable(&self) -> String {
         let name = self.name.chars().map(|c| match c.is_ascii_alphanumeric() {
             true => c.to_ascii_uppercase(),

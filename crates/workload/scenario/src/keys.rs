@@ -1,4 +1,4 @@
-//! What can be written in scenarios and experiments: every mapping of the language as a table of keys.
+//! The language of scenarios and experiments: every mapping as a table of keys.
 //!
 //! The tables are the only place where a key's name, type, default and meaning stand. The check
 //! for unknown keys, the JSON Schema ([`schema()`]) and the reference in `docs/scenario-reference.md`
@@ -64,15 +64,15 @@ pub const TIME_UNITS_NS: [f64; 4] = [1e9, 1e6, 1e3, 1.0];
 pub struct Key {
     /// As it is written.
     pub name: &'static str,
-    /// What stands behind it.
+    /// The kind of value behind the key.
     pub kind: Kind,
-    /// What holds where it is not written.
+    /// The value if the key is not written.
     pub default: Default,
     /// One sentence or two, Markdown, without a full stop at the end.
     pub doc: &'static str,
 }
 
-/// What holds where a key is not written.
+/// The value of a key that is not written.
 #[derive(Debug, Clone, Copy)]
 pub enum Default {
     /// It must be written.
@@ -116,7 +116,7 @@ impl Table {
     }
 }
 
-/// What stands behind a key.
+/// Kinds of values behind a key.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// Text without variables.

@@ -27,7 +27,7 @@ pub enum LoadSettingError {
     NoNumber {
         /// As requested.
         path: String,
-        /// What it is.
+        /// The kind of value found there.
         found: String,
     },
     /// No phase has a size that is one number.
@@ -36,7 +36,7 @@ pub enum LoadSettingError {
     /// Several have.
     #[error("several numbers are possible: {}", paths.join(", "))]
     Several {
-        /// Where they stand.
+        /// The paths of the numbers.
         paths: Vec<String>,
     },
     /// The text is no YAML.
@@ -48,7 +48,7 @@ pub enum LoadSettingError {
 /// if there is one only. A phase whose size is a parameter (`${rate}` or `${rate}/s`) is turned by it.
 ///
 /// # Errors
-/// Where there is none, or it cannot be reported which is meant.
+/// If there is no size, or several are possible.
 pub fn load_setting(
     text: &str,
     settings: &[(String, String)],
@@ -70,7 +70,7 @@ pub fn load_setting(
     }
 }
 
-/// Where the sizes of phases stand, each once.
+/// The paths of the phases' sizes, each once.
 fn loads(root: &Node) -> Vec<String> {
     let phases = root.get("arrivals").and_then(Node::sequence);
     let mut found = Vec::new();

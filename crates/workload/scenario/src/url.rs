@@ -17,7 +17,7 @@ pub enum Load<'a> {
 /// when the scenario is compiled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UrlRun<'a> {
-    /// What to request.
+    /// The URL to request.
     pub url: &'a str,
     /// Closed or open load.
     pub load: Load<'a>,

@@ -26,7 +26,7 @@ const FLIGHT_MAX: usize = 1000;
 
 const EXAMPLE: &str = "write phases like `- { constant: 10/s, for: 30s }`";
 
-/// What one item of the list becomes: a phase, or several in a row.
+/// An item of the list as compiled: a phase, or several in a row.
 struct Piece {
     kind: PhaseKind,
     duration_ns: u64,
@@ -44,7 +44,7 @@ impl Piece {
     }
 }
 
-/// What holds for a phase besides its kind and length.
+/// Settings of a phase besides its kind and length.
 #[derive(Default)]
 struct Limits {
     session: Option<SessionId>,
@@ -232,7 +232,7 @@ impl Checker<'_> {
         Some(vec![Piece::new(kind?, duration_ns?)])
     }
 
-    /// What a phase says of its users.
+    /// The settings of a phase's users.
     fn phase_limits(&mut self, table: &Table, fields: &Fields<'_>, sessions: &[Session]) -> Limits {
         let written = |key: &str| table.key(key).and_then(|_| fields.get(key));
         let session = written("session").and_then(|node| self.phase_session(node, sessions));

@@ -10,9 +10,9 @@ use super::headers::add_absent;
 use super::program::Program;
 use crate::document::node::{Entry, Node, NodeKind, Place, Scalar};
 
-/// What Rails' own client offers.
+/// Subprotocols that Rails' own client offers.
 const CABLE_SUBPROTOCOLS: &str = "actioncable-v1-json, actioncable-unsupported";
-/// What steps of other protocols are called in MQTT and GraphQL.
+/// Names in MQTT and GraphQL for steps of other protocols.
 const SUBSCRIBING: &[(&str, &str)] = &[("join", "subscribe"), ("leave", "unsubscribe")];
 
 /// That of the library graphql-ws.
@@ -245,7 +245,7 @@ impl Checker<'_> {
         self.pushed((emitted.get("event"), payload, topic), fields, program);
     }
 
-    /// What all three ways to push have in common.
+    /// The end of all three ways to push.
     fn pushed(
         &mut self,
         (event, payload, topic): (Option<&Node>, Option<Template>, Option<Option<Template>>),
@@ -276,7 +276,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What a step calls a channel, as the protocol calls it.
+    /// The name of a step's channel, as the protocol writes it.
     fn topic(
         &mut self,
         node: &Node,

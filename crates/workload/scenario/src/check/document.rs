@@ -113,7 +113,7 @@ impl Checker<'_> {
         options
     }
 
-    /// What is queried on the server's side, and how the lab scales it.
+    /// The probes of the server's side, and its scaling in the lab.
     fn server_side(&mut self, fields: &Fields<'_>) -> (Vec<Probe>, Option<String>) {
         let given = |key| fields.get(key).filter(|node| !node.is_null());
         let probes = given("probes").map_or_else(Vec::new, |node| self.probes(node));
@@ -172,8 +172,8 @@ impl Checker<'_> {
         true
     }
 
-    /// Where steps are counted that cannot be done and are no operations, and streams that are lost between steps;
-    /// made where there may be such.
+    /// The measure of steps that cannot be done and are no operations, and of streams that are lost
+    /// between steps; made only if there can be any.
     pub(super) fn faults(&mut self, sessions: &[Session]) -> MeasureId {
         let may_fail = |session: &Session| {
             let mut retries = session.retries.iter();
@@ -201,7 +201,7 @@ impl Checker<'_> {
         super::index(self.measures.len() - 1)
     }
 
-    /// What users have of their own, what they share, and where they are.
+    /// The users' own data, the state that they share, and their regions.
     fn of_users(&mut self, fields: &Fields<'_>) {
         let given = |key| fields.get(key).filter(|node| !node.is_null());
         if let Some(node) = given("data") {
@@ -233,7 +233,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What is under load; the first endpoint is made for it.
+    /// The system under load; the first endpoint is made for it.
     fn target(&mut self, node: &Node) -> Option<Target> {
         let Some(entries) = node.mapping() else {
             return self.short_target(node);

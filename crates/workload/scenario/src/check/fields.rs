@@ -36,7 +36,7 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Where the first key besides the given one stands.
+    /// The place of the first key besides the given one.
     pub(crate) fn other_than(&self, name: &str) -> Option<&'n Place> {
         self.entries
             .iter()
@@ -44,12 +44,12 @@ impl<'n> Fields<'n> {
             .map(|e| &e.key_place)
     }
 
-    /// Where the mapping stands.
+    /// The place of the mapping.
     pub(crate) fn place(&self) -> &Place {
         &self.place
     }
 
-    /// Where a key stands, if it is written.
+    /// The place of a key, if it is written.
     pub(crate) fn key_place(&self, name: &str) -> Option<&'n Place> {
         self.entries
             .iter()

@@ -12,7 +12,7 @@ use super::http::{Content, Line};
 use super::program::Program;
 use crate::document::node::{Node, Place};
 
-/// What the words mean that an operation begins with.
+/// Words that an operation begins with.
 const KINDS: [&str; 3] = ["query", "mutation", "subscription"];
 
 /// An operation, as a step has it.
@@ -214,7 +214,8 @@ impl Checker<'_> {
     }
 }
 
-/// What kind of operation a document begins with, and its name, if it has one (GraphQL, section 2.3).
+/// The kind of the operation that a document begins with, and the operation's name, if it has one
+/// (GraphQL, section 2.3).
 fn beginning(document: &str) -> (Option<&'static str>, Option<&str>) {
     let mut rest = ignored(document);
     if rest.starts_with('{') {

@@ -143,7 +143,7 @@ impl Checker<'_> {
         })));
     }
 
-    /// What the files define; reports that there are none.
+    /// The schema that the files define; reports if there are none.
     fn known_schema(&mut self, place: &Place) -> Option<Arc<Schema>> {
         if self.schema.is_none() && !self.has_bad_protos {
             self.diagnostics
@@ -153,7 +153,7 @@ impl Checker<'_> {
         self.schema.clone()
     }
 
-    /// What a call sends, and which replies it takes.
+    /// The messages that a call sends, and the replies that it takes.
     fn call(
         &mut self,
         schema: &Schema,
@@ -229,7 +229,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What stands in the head of a call.
+    /// The headers of a call.
     fn call_headers(
         &mut self,
         fields: &Fields<'_>,

@@ -16,19 +16,19 @@ use super::matching::Of;
 use super::program::Program;
 use crate::document::node::{Node, Place};
 
-/// What answers of GraphQL are accepted (GraphQL over HTTP, section 4).
+/// Content types accepted for answers of GraphQL (GraphQL over HTTP, section 4).
 const GRAPHQL_TYPES: &str = "application/graphql-response+json, application/json;q=0.9";
 
-/// What stands before a request's other keys.
+/// The method and address of a request, before its other keys.
 pub(super) struct Line<'n> {
     pub(super) method: String,
     pub(super) url: &'n Node,
-    /// What the measure is called: `GET /path` as written.
+    /// The measure's name: `GET /path` as written.
     pub(super) name: String,
     pub(super) location: Option<Location>,
 }
 
-/// What a request sends, and wants.
+/// The content that a request sends, and the one that it wants.
 pub(super) struct Content {
     pub(super) body: Option<Template>,
     pub(super) content_type: Option<String>,
@@ -38,7 +38,7 @@ pub(super) struct Content {
     pub(super) graphql: Option<Answer>,
 }
 
-/// What stands in a request's head besides its first line.
+/// A request's head without its first line.
 struct Head {
     headers: Vec<(String, Template)>,
     own_cookies: Vec<String>,
@@ -274,7 +274,7 @@ impl Checker<'_> {
         self.continue_ns
     }
 
-    /// What stands in a request's head besides its first line.
+    /// Compiles a request's head without its first line.
     fn request_head(
         &mut self,
         fields: &Fields<'_>,

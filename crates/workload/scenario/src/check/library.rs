@@ -5,7 +5,7 @@ use plan::{Script, ScriptStep};
 #[cfg(feature = "full")]
 use script::{Context, Fault, Limits, SCRIPT_BYTES_MAX};
 
-/// What is wrong with a text in JavaScript.
+/// An error in a text in JavaScript.
 pub(super) struct Problem {
     pub(super) message: String,
     /// Line and column.
@@ -72,7 +72,7 @@ impl Scripts {
         u16::try_from(self.used.len() - 1).ok()
     }
 
-    /// What the loops need; `None`: nothing.
+    /// The script that the loops need; `None`: they need none.
     pub(super) fn finish(self) -> Option<Script> {
         if self.used.is_empty() && self.steps.is_empty() {
             return None;

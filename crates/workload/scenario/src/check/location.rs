@@ -7,13 +7,13 @@ use super::Checker;
 use super::program::Program;
 use crate::document::node::{Node, Place};
 
-/// What a URL's beginning says, and the rest of it.
+/// The endpoint that a URL begins with, and the rest of the URL.
 struct Authority<'t> {
     endpoint: Endpoint,
     rest: &'t str,
 }
 
-/// Where a step's request goes.
+/// The target of a step's request.
 #[derive(Debug, Clone)]
 pub(super) struct Location {
     pub(super) endpoint: EndpointId,

@@ -22,7 +22,7 @@ const SUM_SLACK: f64 = 0.002;
 struct Transition {
     /// `None`: the chain's end.
     to: Option<usize>,
-    /// Where its instructions stand.
+    /// The instructions of the transition.
     instructions: Range<Pc>,
     probability: f64,
     think: Option<Dist>,
@@ -32,9 +32,9 @@ struct Transition {
 struct State<'n> {
     entry: &'n Entry,
     begins: Pc,
-    /// Where its transitions begin.
+    /// The instruction at which the state's transitions begin.
     leaves: Pc,
-    /// Its steps let time pass.
+    /// The state's steps let time pass.
     waits: bool,
     transitions: Vec<Transition>,
 }

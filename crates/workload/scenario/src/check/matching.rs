@@ -13,7 +13,7 @@ use crate::document::node::{Entry, Node, Place};
 /// Longest regex program, in bytes.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 
-/// What a `save` looks at.
+/// The kind of thing that a `save` looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
     Response,

@@ -1,4 +1,4 @@
-//! What users share, and the steps between them.
+//! State that users share, and the steps that use it.
 
 use crate::keys::{ON_TIMEOUT, SHARED};
 use plan::{Counter, MeasureKind, MeetOp, Meetings, Op, Queue, Rendezvous, Session};
@@ -22,7 +22,7 @@ const EACH_MAX: usize = 64;
 /// Standard deviations of a number of random arrivals that are not expected to be exceeded.
 const DEVIATIONS: f64 = 6.0;
 
-/// What is declared under `shared`, by kind.
+/// Kinds of declarations under `shared`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Rendezvous,
@@ -31,7 +31,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Its key under `shared`.
+    /// The kind's key under `shared`.
     fn key(self) -> &'static str {
         match self {
             Kind::Rendezvous => "rendezvous",
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// What one of them is called.
+    /// The noun for one of the kind, in messages.
     fn noun(self) -> &'static str {
         match self {
             Kind::Rendezvous => "rendezvous",

@@ -64,7 +64,7 @@ impl Checker<'_> {
         })
     }
 
-    /// What answers the message, if its sender wants that.
+    /// The answer to the message, if its sender wants one.
     fn acknowledgement(&mut self, fields: &Fields<'_>) -> Option<Acknowledgement> {
         let Some(node) = fields.get("ack") else {
             return Some(Acknowledgement::With(Template::fixed("[]")));
@@ -79,7 +79,7 @@ impl Checker<'_> {
         arguments.map(Acknowledgement::With)
     }
 
-    /// Where the message's number is, and what follows from it.
+    /// The place of the message's number, with the measures that follow from it.
     fn numbered(
         &mut self,
         fields: &Fields<'_>,

@@ -17,7 +17,7 @@ use crate::document::node::{Node, Place};
 
 /// The steps of MQTT.
 pub(super) const MQTT_STEPS: &[&str] = &["mqtt", "subscribe", "unsubscribe", "publish"];
-/// What a WebSocket that carries MQTT offers (MQTT 5 §6.0).
+/// Subprotocol that a WebSocket with MQTT offers (MQTT 5 §6.0).
 const SUBPROTOCOL: &str = "mqtt";
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -89,7 +89,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Where the server is, with the path of its WebSocket; `None`: MQTT is spoken without one.
+    /// The server's endpoint, with the path of its WebSocket; `None`: MQTT is spoken without one.
     fn broker(
         &mut self,
         node: &Node,

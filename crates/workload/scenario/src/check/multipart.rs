@@ -20,7 +20,7 @@ const PARTS_MAX: usize = 1000;
 /// Largest file of a part.
 const FILE_BYTES_MAX: usize = 16 << 20;
 
-/// What a part holds.
+/// Content of a part.
 enum Content {
     Value(Template),
     File(Arc<[u8]>),

@@ -17,7 +17,7 @@ use crate::expression::{Scope, is_name, reserved_as};
 pub(super) struct Param {
     pub(super) name: String,
     pub(super) value: Value,
-    /// Where its value stands.
+    /// The place of the value.
     pub(super) place: Place,
     pub(super) used: Cell<bool>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Names<'c> {
     shared: &'c [String],
     settings: &'c Settings<'c>,
     scripts: &'c RefCell<Scripts>,
-    /// Where the value of an overridden parameter that was looked up stands.
+    /// The place of the value that overrides the parameter looked up last.
     pub(super) overridden: RefCell<Option<Place>>,
 }
 

@@ -17,11 +17,11 @@ const HIDDEN: &str = " of another branch";
 /// Why a variable is not known in a branch.
 pub(super) const OF_ANOTHER_BRANCH: &str =
     "another branch sets it: the user has its value when all branches have ended";
-/// What to do with steps of connections.
+/// Hint about steps of connections.
 const OPENED_OUTSIDE: &str = "what stays open between steps belongs to the user: open, use and close it before or after \
                               `parallel`";
 
-/// What is known of the branches of a step while they are compiled.
+/// State of the branches of a step while they are compiled.
 #[derive(Debug, Default)]
 pub(super) struct InBranch {
     /// Variables that the branches before set, by name.
@@ -155,7 +155,7 @@ impl Checker<'_> {
         false
     }
 
-    /// Where the step stands, if that is in a branch.
+    /// The step's place, if that is in a branch.
     pub(super) fn place_in_branch(
         &self,
         verb: &str,

@@ -1,4 +1,4 @@
-//! What is queried on the server's side.
+//! Probes of the server's side.
 
 use crate::keys::{PROBES, PROCESS, Table};
 use plan::probes::{Page, Probe, ProbeKind, ProcessSpec, Secret};

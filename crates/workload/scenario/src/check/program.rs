@@ -16,7 +16,7 @@ pub(super) struct OpenCall {
     pub(super) request: u32,
     /// Steps may send messages.
     pub(super) sends: bool,
-    /// Its head says that messages may be compressed.
+    /// The call's head says that messages may be compressed.
     pub(super) compress: bool,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Program {
     registers_count: usize,
     /// The users' own data that steps take rows of, with the registers that count these.
     feeds: Vec<(DataId, Register)>,
-    /// Of chains: how often their states are expected to be visited.
+    /// For chains: how often their states are expected to be visited.
     pub(super) visits: Vec<Visits>,
     /// By where they begin.
     pub(super) transactions: Vec<Transaction>,
@@ -40,11 +40,11 @@ pub(super) struct Program {
     pub(super) retry_draws: Option<Register>,
     /// Counts how often a user has begun branches.
     branch_draws: Option<Register>,
-    /// Of the branches that are being compiled.
+    /// State of the branches that are being compiled.
     pub(super) in_branch: Option<InBranch>,
     /// A step before has opened a WebSocket or a TCP connection.
     pub(super) has_ws: bool,
-    /// What the WebSocket that was opened last speaks.
+    /// The protocol of the WebSocket that was opened last.
     pub(super) protocol: Option<Protocol>,
     /// The call that was opened last, if it was the last of all these.
     pub(super) call: Option<OpenCall>,

@@ -25,7 +25,7 @@ const EXCEPTIONS_MAX: usize = 1_000;
 const CREDENTIAL_BYTES_MAX: usize = 255;
 const FORM: &str = "write it like http://proxy.example.org:3128, socks5://… or socks5h://…";
 
-/// What a scenario says of proxies.
+/// The proxies of a scenario.
 #[derive(Debug, Default)]
 pub(super) struct Proxies {
     /// For hosts without TLS.
@@ -55,7 +55,7 @@ enum Exception {
 }
 
 impl Checker<'_> {
-    /// What `options` or `target` say of proxies.
+    /// Compiles the proxies of `options` or `target`.
     pub(super) fn proxies(&mut self, proxy: Option<&Node>, exceptions: Option<&Node>) {
         if let Some(node) = proxy {
             self.proxy(node);

@@ -9,7 +9,7 @@ use super::fields::Fields;
 const REDIRECTS_MAX: u64 = 50;
 
 impl Checker<'_> {
-    /// What `options` say of redirects: their number is kept, and their hosts can be reached.
+    /// Compiles the options of redirects: their number is kept, and their hosts can be reached.
     pub(super) fn redirect_options(&mut self, fields: &Fields<'_>) {
         if let Some(node) = fields.get_or_default("redirects") {
             let count = self.count_within(&node, 0..=REDIRECTS_MAX);

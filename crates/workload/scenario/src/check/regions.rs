@@ -1,4 +1,4 @@
-//! Where users connect from.
+//! The regions that users connect from.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::document::node::{Entry, Node, Place};
 
 /// Regions of a scenario.
 const REGIONS_MAX: usize = 64;
-/// What a run records, each measure once for every region.
+/// Most measures that a run records, each counted once for every region.
 const RECORDED_MAX: usize = 10_000;
 
 impl Checker<'_> {
@@ -58,7 +58,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What runs record. All measures are known and have their names.
+    /// The measures that runs record. All measures are known and have their names.
     pub(super) fn recorded(&mut self, place: Option<&Place>, messages: &[Pushed]) -> Recorded {
         let Some(place) = place else {
             return Recorded::new(&self.measures, messages, &self.regions);

@@ -1,4 +1,4 @@
-//! What a scenario has in JavaScript: the file of functions, and steps.
+//! A scenario's JavaScript: the file of functions, and steps.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const MEMORY_BYTES_MAX: u64 = 1 << 30;
 const STEP_BYTES_MAX: usize = 64 << 10;
 
 impl Checker<'_> {
-    /// What `options` say of scripts.
+    /// Compiles the limits of scripts in `options`.
     pub(super) fn script_limits(&mut self, fields: &Fields<'_>) {
         let time_ns = self.option_ns(fields, "script_time_max");
         if let Some(place) = fields.key_place("script_time_max")
@@ -175,7 +175,7 @@ impl Checker<'_> {
         found
     }
 
-    /// What is to be loaded by the loops; `None`: nothing calls it.
+    /// The script that the loops load; `None`: nothing calls it.
     pub(super) fn finish_scripts(&mut self) -> Option<Arc<Script>> {
         self.scripts.take().finish().map(Arc::new)
     }
@@ -191,10 +191,10 @@ fn has_word(text: &str, name: &str) -> bool {
     })
 }
 
-/// Where the text of a step begins in the scenario.
+/// The place in the scenario at which a step's text begins.
 #[derive(Debug, Clone, Copy)]
 struct Start {
-    /// Of its first line, from 1.
+    /// The text's first line, from 1.
     line: u32,
     /// Bytes before each of its lines.
     indent: usize,

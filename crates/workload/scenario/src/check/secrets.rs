@@ -1,8 +1,9 @@
 //! Which overrides hold secrets.
 //!
-//! Whatever is secret must not reach the record. The record keeps the scenario's text, in which `${env('NAME')}`
-//! stands as it is written, and `--set` without the values noted here: those that reach a header, cookie or
-//! credential, by whatever variables they pass, and those that are named like a secret.
+//! Secrets must not reach the record. The record keeps the scenario's text, in which
+//! `${env('NAME')}` stands as it is written, and `--set` without the values noted here: those that
+//! reach a header, cookie or credential, by whatever variables they pass, and those that are named
+//! like a secret.
 
 use super::{Checker, index};
 use crate::document::node::Node;
@@ -21,7 +22,7 @@ const NAMES: &[&str] = &[
     "auth_token",
 ];
 
-/// What reaches secret places, as the check of a scenario meets it.
+/// Values that reach secret places, collected while a scenario is checked.
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
     /// Overrides that stand at a secret place themselves, by their place in the list.
@@ -33,7 +34,8 @@ pub(super) struct Secrets {
 }
 
 impl Checker<'_> {
-    /// What stands here is secret. One that stands in the text is warned of, for the record keeps the text.
+    /// Notes a value as secret. One that stands in the text is warned of, for the record keeps the
+    /// text.
     pub(super) fn note_secret(&mut self, node: &Node) {
         self.note(node, "this secret is stored in the run directory");
     }

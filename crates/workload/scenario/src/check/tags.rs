@@ -20,7 +20,7 @@ const TOTALS_MAX: usize = 200;
 /// Keys that exports use for something else.
 const RESERVED: [&str; 6] = ["run", "scenario", "phase", "measure", "quantile", "le"];
 
-/// What has a meaning in thresholds.
+/// Characters that have a meaning in thresholds.
 const NOT_IN_VALUES: &str = "\"`=<>!(),";
 
 impl Checker<'_> {
@@ -177,7 +177,7 @@ impl Checker<'_> {
     }
 }
 
-/// What is wrong if a measure that got a name for its tags is called like another.
+/// The error about a measure whose name, made from its tags, is that of another.
 fn conflict(one: &Measure, all: &[Measure]) -> Option<String> {
     one.shared_name.as_ref()?;
     let others = all.iter().filter(|other| !std::ptr::eq(*other, one));

@@ -61,7 +61,7 @@ impl Checker<'_> {
     }
 }
 
-/// What thresholds call a measure besides its name.
+/// The names of a measure in thresholds besides its own.
 fn tagged(measure: &Measure) -> Tagged<'_> {
     Tagged {
         shared_name: measure.shared_name.as_deref(),
@@ -70,7 +70,7 @@ fn tagged(measure: &Measure) -> Tagged<'_> {
     }
 }
 
-/// What to write instead: the nearest known name, or all of them.
+/// Advice on what to write instead: the nearest known name, or all of them.
 fn hint(error: &FigureError) -> Option<String> {
     match &error.unknown {
         Some(unknown) => {

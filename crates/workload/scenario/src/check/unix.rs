@@ -9,7 +9,7 @@ use crate::document::node::Place;
 
 /// Bytes of a path that an address has room for (`sun_path` of unix(7), without the final zero).
 const PATH_BYTES_MAX: usize = 107;
-/// What such a target begins with.
+/// Beginning of a target that is a socket's path.
 const SCHEME: &str = "unix:";
 
 impl Checker<'_> {

@@ -12,7 +12,7 @@ use crate::expression::template;
 #[derive(Debug)]
 pub(crate) struct Word {
     pub(crate) text: String,
-    /// Where it stands: in the file, or in the override whose parameter it holds.
+    /// The word's place: in the file, or in the override whose parameter it holds.
     pub(crate) place: Place,
     pub(crate) quoted: bool,
 }

@@ -135,7 +135,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What answers a step that sends something, and what both are measured as.
+    /// The answer to a step that sends something, and the measure of both.
     pub(super) fn reply_of(
         &mut self,
         fields: &Fields<'_>,
@@ -284,12 +284,12 @@ impl Checker<'_> {
     }
 }
 
-/// What messages must be on what was opened last.
+/// The requirement on messages of the connection opened last.
 fn answer_of(program: &Program) -> Option<Answer> {
     (program.protocol == Some(Protocol::GraphQl)).then_some(Answer::Message)
 }
 
-/// What a send is measured as where nothing is said: its first pair, if that is the same for
+/// Name of a send's measure if none is written: the message's first pair, if that is the same for
 /// every user.
 pub(super) fn send_name(node: &Node) -> String {
     let first = node.mapping().and_then(|entries| entries.first());
@@ -301,7 +301,7 @@ pub(super) fn send_name(node: &Node) -> String {
     }
 }
 
-/// What an expect is measured as where nothing is said: its first condition, if that is fixed.
+/// Name of an expect's measure if none is written: its first condition, if that is fixed.
 fn expect_name(when: &[Match]) -> String {
     let fixed = when
         .first()

@@ -4,21 +4,21 @@
 
 use std::borrow::Cow;
 
-/// What is wrong in a file of data, and where.
+/// An error in a file of data, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// From 1.
     pub line: usize,
     /// In characters, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
 /// One row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row<'t> {
-    /// Where it begins, from 1.
+    /// The row's first line, from 1.
     pub line: usize,
     /// With the column in which each begins, in characters, from 1.
     pub cells: Vec<(usize, Cow<'t, str>)>,

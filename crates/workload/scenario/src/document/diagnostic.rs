@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, where, and what to write instead.
+//! Diagnostics of scenarios: the problem, its place, and advice on what to write instead.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -40,7 +40,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// Stable and short, for machines: `unknown-key`, `bad-duration`, …
     pub code: &'static str,
-    /// What is wrong: lower case, without a full stop.
+    /// The problem: lower case, without a full stop.
     pub message: String,
     /// Bytes of the text that [`Diagnostic::origin`] names; `None`: no place in particular.
     pub span: Option<Range<usize>>,
@@ -50,7 +50,7 @@ pub struct Diagnostic {
     pub column: usize,
     /// A few words for beside the marked text; may be empty.
     pub label: String,
-    /// What to write instead.
+    /// Advice on what to write instead.
     pub hint: Option<String>,
     /// Which text it speaks of.
     pub origin: Origin,

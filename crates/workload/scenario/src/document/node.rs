@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Where something stands: bytes of the scenario's text, or of an override's `key=value`.
+/// A place: bytes of the scenario's text, or of an override's `key=value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Bytes.
@@ -21,13 +21,13 @@ impl Place {
 /// A value with its place.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Where it stands.
+    /// The value's place.
     pub place: Place,
-    /// What it is.
+    /// The value.
     pub kind: NodeKind,
 }
 
-/// What a value is.
+/// Kinds of values.
 #[derive(Debug, Clone)]
 pub enum NodeKind {
     /// A single value.
@@ -43,9 +43,9 @@ pub enum NodeKind {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where it stands.
+    /// The key's place.
     pub key_place: Place,
-    /// What stands behind it.
+    /// The value behind the key.
     pub value: Node,
 }
 
@@ -56,7 +56,7 @@ pub struct Scalar {
     pub text: String,
     /// True where quotes or a block style make it text, whatever it looks like.
     pub quoted: bool,
-    /// Where its first byte stands, if the source shows it byte by byte.
+    /// The place of the first byte, if the source shows the text byte by byte.
     pub verbatim: Option<usize>,
 }
 
@@ -69,12 +69,12 @@ impl Node {
         }
     }
 
-    /// Its text, if it is a scalar.
+    /// The text, if the value is a scalar.
     pub fn text(&self) -> Option<&str> {
         self.scalar().map(|s| s.text.as_str())
     }
 
-    /// Its items, if it is a list.
+    /// The items, if the value is a list.
     pub fn sequence(&self) -> Option<&[Node]> {
         match &self.kind {
             NodeKind::Sequence(items) => Some(items),
@@ -82,7 +82,7 @@ impl Node {
         }
     }
 
-    /// Its pairs, if it is a mapping.
+    /// The pairs, if the value is a mapping.
     pub fn mapping(&self) -> Option<&[Entry]> {
         match &self.kind {
             NodeKind::Mapping(entries) => Some(entries),
@@ -104,7 +104,7 @@ impl Node {
             .is_some_and(|s| !s.quoted && matches!(&*s.text, "" | "~" | "null"))
     }
 
-    /// What kind of thing it is, for messages.
+    /// The kind of value, for messages.
     pub fn described(&self) -> &'static str {
         match &self.kind {
             NodeKind::Scalar(_) if self.is_null() => "nothing",

@@ -21,7 +21,7 @@ struct Price<'n> {
     name: &'n str,
     price: Decimal,
     lot: Decimal,
-    /// What it is counted in; `None`: in pieces.
+    /// The unit of the lot; `None`: pieces.
     unit: Option<String>,
     /// For how many hours; `None`: paid once, for what is used up.
     hours: Option<Decimal>,
@@ -35,10 +35,11 @@ pub fn prices(source: Source<'_>) -> (Option<Prices>, Vec<Diagnostic>) {
     reader.close(prices)
 }
 
-/// What an hour of each thing costs that is paid by time and piece, of a price list that need not have systems.
+/// The hourly price of each thing that is paid by time and piece, of a price list that need not
+/// have systems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hourly {
-    /// What is paid in, as `USD`.
+    /// The currency, such as `USD`.
     pub currency: String,
     /// By name, digit by digit.
     pub per_hour: BTreeMap<String, String>,

@@ -10,7 +10,7 @@ use crate::document::{suggest, yaml};
 /// A document being read, and its diagnostics.
 #[derive(Debug)]
 pub struct DocumentReader<'t> {
-    /// What was wrong so far.
+    /// Problems found so far.
     pub diagnostics: Collector<'t>,
 }
 
@@ -18,7 +18,7 @@ pub struct DocumentReader<'t> {
 #[derive(Debug)]
 pub struct Map<'n> {
     entries: &'n [Entry],
-    /// Where it stands.
+    /// The mapping's place.
     pub place: &'n Place,
 }
 

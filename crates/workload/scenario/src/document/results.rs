@@ -36,7 +36,7 @@ pub struct TableRow {
     pub values: Vec<Option<f64>>,
 }
 
-/// What is wrong with a table.
+/// Error in a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
     #[error("the table has only a header")]
@@ -62,7 +62,7 @@ impl Table {
     /// Reads a table. `responses`: the names of those columns; where there are none, the last.
     ///
     /// # Errors
-    /// Where it is no such table; reported with its line.
+    /// If it is no such table; reported with the line.
     pub fn read(text: &str, responses: &[String]) -> Result<Table, TableError> {
         let mut rows = Rows::new(text, ',').commented();
         let header = rows.next().transpose().map_err(broken)?;

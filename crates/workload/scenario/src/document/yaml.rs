@@ -71,7 +71,7 @@ struct SyntaxError {
 struct Duplicate {
     key: String,
     span: Range<usize>,
-    /// Where it stands first.
+    /// The place of its first occurrence.
     first: usize,
 }
 

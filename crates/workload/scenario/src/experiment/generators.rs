@@ -34,7 +34,7 @@ impl Checker<'_> {
     }
 }
 
-/// What is wrong with a generator beside the others, and a hint.
+/// The conflict of a generator with those before it, and a hint.
 fn clash(
     generator: &Generator,
     before: &[(Generator, Place)],

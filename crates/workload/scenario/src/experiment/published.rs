@@ -1,4 +1,4 @@
-//! What others published of a response, checked.
+//! Values that others published for a response, checked.
 
 use units::parse;
 
@@ -12,7 +12,7 @@ const CLAIMS_MAX: usize = 50;
 const VALUES_MAX: usize = 1000;
 
 impl Checker<'_> {
-    /// What was published of a response of an experiment with `cells` combinations.
+    /// The published values of a response of an experiment with `cells` combinations.
     pub(super) fn published(&mut self, node: &Node, factors: &[Factor], cells: usize) -> Published {
         let mut published = Published::default();
         if node.mapping().is_none() {

@@ -13,9 +13,9 @@ const FILTERS_MAX: usize = 4;
 /// Why a path is no pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// What is wrong.
+    /// The error's message.
     pub message: String,
-    /// What to write instead.
+    /// Advice on what to write instead.
     pub hint: String,
 }
 
@@ -25,7 +25,8 @@ pub fn is_path(text: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// What is too much in a path; `None`: it may be parsed. It may be no JSONPath otherwise.
+/// The limit that a path exceeds, in words; `None`: it may be parsed. Whether it is a JSONPath at
+/// all is not checked.
 fn excess(path: &str) -> Option<String> {
     if path.len() > PATH_BYTES_MAX {
         return Some(format!("is longer than {PATH_BYTES_MAX} bytes"));

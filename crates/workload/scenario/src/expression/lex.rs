@@ -26,7 +26,7 @@ pub(crate) struct Spanned {
     pub(crate) span: Range<usize>,
 }
 
-/// What is wrong with an expression, in bytes of the text it stands in.
+/// An error in an expression, in bytes of the text around it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ExprError {
@@ -35,7 +35,7 @@ pub struct ExprError {
     pub span: Range<usize>,
     /// Lower-case, without a full stop.
     pub message: String,
-    /// What to write instead.
+    /// Advice on what to write instead.
     pub hint: Option<String>,
 }
 

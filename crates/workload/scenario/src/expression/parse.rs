@@ -16,7 +16,7 @@ use crate::expression::json_path;
 use crate::expression::lex::{ExprError, Spanned, Token, is_name_char, tokens};
 use crate::expression::special::{self, SPECIAL, Texts};
 
-/// What names mean where an expression stands.
+/// The names that are known to an expression.
 pub trait Scope {
     /// The variable or parameter of that name.
     fn lookup(&self, name: &str) -> Option<Expr>;
@@ -56,7 +56,8 @@ const RESERVED: &[&str] = &[
     "not",
 ];
 
-/// What a word means in expressions that cannot be a variable, and a name for a variable instead.
+/// The meaning that a word already has in expressions, so that it cannot be a variable, and a name
+/// for a variable instead.
 pub fn reserved_as(word: &str) -> Option<(String, String)> {
     let meaning = match word {
         "user" => "`user` is the user's number in expressions",

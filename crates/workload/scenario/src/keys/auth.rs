@@ -1,4 +1,4 @@
-//! Who users are to servers.
+//! Credentials of users.
 
 use super::Default::{Absent, Required, Text};
 use super::matching::key;

@@ -24,7 +24,7 @@ pub const COMPRESS: &[&str] = &["none", "shared", "separate"];
 
 const RECONNECTS: Kind = Kind::Any(&[Kind::Bool, Kind::Mapping(&RECONNECT)]);
 
-/// What a step that opens a WebSocket says of its protocol.
+/// Keys of a step that opens a WebSocket, about its protocol.
 pub(super) const OPENING: &[Key] = &[
     key(
         "protocol",

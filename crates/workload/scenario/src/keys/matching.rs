@@ -119,7 +119,7 @@ pub static WHEN: Table = Table {
 /// The words that stand for a part of a response or message.
 pub const SAVE_WORDS: &[&str] = &["status", "body", "event", "id", "topic", "time"];
 
-/// Where a regex is sought.
+/// Parts of a response in which a regex is sought.
 pub const REGEX_PARTS: &[&str] = &["body", "response"];
 
 /// The keys of `save`.

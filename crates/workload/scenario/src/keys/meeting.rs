@@ -1,4 +1,4 @@
-//! What users share, and the steps between them.
+//! State that users share, and the steps that use it.
 
 use super::Default::{Absent, Required, Said, Text};
 use super::matching::key;
@@ -30,7 +30,7 @@ pub static SHARED: Table = Table {
     ]],
 };
 
-/// What becomes of users whose time is over, in the order of their meanings.
+/// Fates of users whose time is over, in the order of their meanings.
 pub const ON_TIMEOUT: &[&str] = &["continue", "fail"];
 
 pub(super) const RENDEZVOUS: Table = Table {

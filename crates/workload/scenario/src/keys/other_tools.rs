@@ -12,7 +12,7 @@ struct Words {
     written: &'static str,
     /// The key that is meant, if it is one of the same mapping.
     key: Option<&'static str>,
-    /// What to write.
+    /// Advice on what to write.
     hint: &'static str,
 }
 
@@ -69,7 +69,7 @@ fn lists_of(table: &'static Table) -> Vec<&'static [Words]> {
     lists
 }
 
-/// What to write instead of an unknown key of this mapping.
+/// Advice on what to write instead of an unknown key of this mapping.
 pub fn hint_for_key(table: &'static Table, written: &str) -> Option<String> {
     let sound = |words: &&Words| words.key.is_none_or(|key| table.key(key).is_some());
     if let Some(words) = find(&lists_of(table), written).filter(sound) {
@@ -104,12 +104,12 @@ pub fn key_meant(table: &'static Table, written: &str) -> Option<&'static str> {
     find(&lists_of(table), written)?.key
 }
 
-/// What to write instead of an unknown step.
+/// Advice on what to write instead of an unknown step.
 pub fn hint_for_step(written: &str) -> Option<&'static str> {
     find(&[words::WAITS, words::STEP], written).map(|words| words.hint)
 }
 
-/// What to write instead of an unknown kind of phase.
+/// Advice on what to write instead of an unknown kind of phase.
 pub fn hint_for_phase(written: &str) -> Option<&'static str> {
     find(&[words::PHASE], written).map(|words| words.hint)
 }

@@ -1,4 +1,4 @@
-//! What is queried on the server's side: one table for each kind of source.
+//! Probes of the server's side: one table for each kind of source.
 
 use super::Default::{Absent, Required, Said, Text};
 use super::{Default, Key, Kind, Table};

@@ -1,4 +1,4 @@
-//! What opens a connection or is sent over HTTP: requests, their parts, WebSockets.
+//! Steps that open a connection or send something over HTTP: requests, their parts, WebSockets.
 
 use super::Default::{Absent, Required, Said, Text};
 use super::auth::{STEP_AUTH, STEP_SIGN};
@@ -26,7 +26,7 @@ pub(super) const SIGN: Key = key(
     "Signs the request; `none` does not",
 );
 
-/// What a request may expect of its server.
+/// Expectations that a request may have of its server.
 pub const EXPECTATIONS: &[&str] = &["100-continue"];
 
 pub(super) const HTTP: &[Key] = &[
@@ -184,6 +184,6 @@ pub static WEBSOCKET: Table = Table {
     ],
 };
 
-/// Of a step with a name of its own.
+/// The URL of a step with a name of its own.
 pub(super) const URL: &str = "A path relative to the target, or an absolute URL. `${raw(x)}` at \
                    the start takes either from a variable";

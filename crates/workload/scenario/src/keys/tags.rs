@@ -3,11 +3,11 @@
 use super::Default::Absent;
 use super::{Key, Kind};
 
-/// Of steps that measure something.
+/// Tags of steps that measure something.
 pub(super) const TAGS: Key =
     key("[Tags](scenario.md#tags-and-groups), in addition to those of its session and groups");
 
-/// Of a session.
+/// Tags of a session.
 pub(super) const SESSION_TAGS: Key = key("[Tags](scenario.md#tags-and-groups) of all its steps");
 
 const fn key(doc: &'static str) -> Key {

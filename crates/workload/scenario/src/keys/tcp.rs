@@ -37,7 +37,7 @@ pub(crate) const TCP: Table = Table {
 
 /// Bytes of a length field.
 pub const WIDTHS: &[&str] = &["1", "2", "4", "8"];
-/// What a length field counts.
+/// Bytes that a length field counts.
 pub const COUNTS: &[&str] = &["rest", "payload", "frame"];
 
 /// The keys of `framing`.

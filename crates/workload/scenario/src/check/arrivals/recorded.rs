@@ -27,7 +27,7 @@ impl Checker<'_> {
         None
     }
 
-    /// Where in the recording the phase begins, in the recording's seconds: its beginning is 0.
+    /// The second of the recording at which the phase begins; the recording's beginning is 0.
     fn recorded_from(&mut self, fields: &Fields<'_>) -> Option<f64> {
         let Some(node) = fields.get("from") else {
             return Some(0.0);

@@ -28,7 +28,7 @@ const DRAWS_MAX: f64 = 10_000_000.0;
 #[derive(Debug, Clone, Copy)]
 struct Sources {
     count: u32,
-    /// Of one source while it is on.
+    /// Rate of one source while it is on.
     rate_per_s: f64,
     on: Periods,
     off: Periods,

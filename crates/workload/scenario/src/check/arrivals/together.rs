@@ -9,7 +9,7 @@ use crate::document::node::Node;
 
 /// Most concurrent phases: every start looks for the earliest of them.
 const STREAMS_MAX: usize = 256;
-/// What cannot stand beside others, and why.
+/// Kinds of phases that cannot stand beside others, and why.
 const MISPLACED: &[(&str, &str)] = &[
     (
         "users",

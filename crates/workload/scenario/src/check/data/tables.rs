@@ -9,7 +9,7 @@ use crate::document::csv::{Fault, Rows};
 /// Most columns of a table.
 const COLUMNS_MAX: usize = 256;
 
-/// What was read of a file.
+/// Columns and cells read from a file.
 pub(super) struct Read {
     pub(super) columns: Vec<String>,
     pub(super) table: Table,

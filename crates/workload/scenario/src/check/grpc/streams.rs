@@ -179,7 +179,7 @@ impl Checker<'_> {
         })));
     }
 
-    /// What is kept of a call's end, which has a status and metadata.
+    /// The values saved from the end of a call, which has a status and metadata.
     fn end_values(
         &mut self,
         cancels: bool,

@@ -1,9 +1,10 @@
-//! What is probably wrong with the layout of a text that is not YAML: where its lines begin, blanks and colons that
-//! are missing, text that needs quotes.
+//! Probable mistakes in the layout of a text that is not YAML: the indentation of lines, blanks and
+//! colons that are missing, text that needs quotes.
 //!
 //! The parser says where it stopped and what it expected; the mistake is often in the line before.
 
-/// What to write instead, as far as the text shows it. `at`: the byte where the parser stopped, `info`: its message.
+/// Advice on what to write instead, as far as the text shows it. `at`: the byte at which the parser
+/// stopped, `info`: its message.
 pub(super) fn hint(text: &str, at: usize, info: &str) -> Option<String> {
     let lines = Lines::new(text);
     let here = lines.number(at);
@@ -52,7 +53,7 @@ impl<'t> Line<'t> {
         self.content == "-" || self.content.starts_with("- ")
     }
 
-    /// Where the content behind the signs of list items begins, and that content.
+    /// The column of the content behind the signs of list items, and that content.
     fn inner(&self) -> (usize, &'t str) {
         let mut content = self.content;
         while let Some(rest) = content.strip_prefix("- ") {
@@ -74,7 +75,7 @@ impl<'t> Line<'t> {
 
 struct Lines<'t> {
     text: &'t str,
-    /// Where each line begins.
+    /// Bytes at which the lines begin.
     starts: Vec<usize>,
 }
 
@@ -207,7 +208,8 @@ impl<'t> Lines<'t> {
         ))
     }
 
-    /// Of the lines that enclose this one or stand beside it: the column nearest to `indent`, and its line.
+    /// The column nearest to `indent` among the lines that enclose this one or stand beside it, and
+    /// the line with that column.
     fn nearest(
         &self,
         here: usize,

@@ -150,7 +150,7 @@ pub(super) const REQUEST: &[Words] = &[
     ),
 ];
 
-/// What requests have in their own key.
+/// Words for the content of a request's own key.
 pub(super) const ADDRESS: &[Words] = &[form(
     "method url uri path",
     "the step's own key has both: `post: /path`, or `http: METHOD /path`",
@@ -317,7 +317,7 @@ pub(super) const SAVE: &[Words] = &[
     ),
 ];
 
-/// What a step waits for.
+/// Words for the reply that a step waits for.
 pub(super) const REPLY: &[Words] = &[
     key("within", "timeout wait for duration", "write `within: 5s`"),
     key(
