@@ -25,7 +25,7 @@ const PAUSE_MS_MIN: f64 = 100.0;
 /// How long the last user gets to finish beyond the recording's own pauses.
 const FINISH_S_MIN: f64 = 60.0;
 
-/// What becomes of images, styles, scripts and fonts.
+/// Treatment of images, styles, scripts and fonts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Statics {
     /// Steps like all others.

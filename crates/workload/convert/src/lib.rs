@@ -15,7 +15,7 @@ use std::ops::Range;
 
 pub use xml::{DecodeError, decode, is_xml};
 
-/// What becomes of parts that have no counterpart.
+/// Treatment of parts that have no counterpart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leniency {
     /// They are errors.
@@ -31,12 +31,13 @@ pub struct Converted {
     pub text: String,
     /// For each line of the text the bytes of the original it was made of.
     lines: Vec<Range<usize>>,
-    /// What the other tool knew of requests and the scenario does not say, by measure.
+    /// Properties of requests that the other tool knows and the scenario does not state, by
+    /// measure.
     pub requests: Vec<tsung::Request>,
 }
 
 impl Converted {
-    /// Where in the original a place of the scenario comes from; `line` counts from 1.
+    /// Bytes of the original that a place of the scenario comes from; `line` counts from 1.
     pub fn origin(&self, line: usize) -> Option<Range<usize>> {
         self.lines.get(line.checked_sub(1)?).cloned()
     }

@@ -31,7 +31,7 @@ use crate::diagnostics::Diagnostics;
 use crate::writer::{Item, Map, Writer, literal};
 use crate::{Converted, Leniency, xml};
 
-/// What else a conversion depends on.
+/// Settings of a conversion.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
     pub leniency: Leniency,
@@ -39,7 +39,7 @@ pub struct Settings<'a> {
     pub files: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
-/// What Tsung's own log says of a request, by the name of its measure.
+/// Properties of a request in Tsung's own log, by the name of its measure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
     /// The measure in the scenario.
@@ -53,7 +53,7 @@ pub struct Request {
     pub acts_on_match: Option<bool>,
 }
 
-/// What an importer knows of the document so far.
+/// State of an import.
 struct Importer<'a> {
     diagnostics: Diagnostics<'a>,
     files: &'a dyn Fn(&str) -> Result<String, String>,

@@ -43,7 +43,7 @@ impl Line {
 /// A mapping that is to be written: a step, a phase, a group of keys.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Map {
-    /// Where in the original it comes from.
+    /// Bytes of the original that it comes from.
     pub(super) at: Range<usize>,
     /// Lines of a comment above it.
     pub(super) comments: Vec<String>,

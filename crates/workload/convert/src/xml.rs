@@ -14,7 +14,7 @@ use crate::diagnostics::Diagnostics;
 const NODES_MAX: u32 = 200_000;
 /// Deepest element; converters walk by recursion.
 const DEPTH_MAX: usize = 64;
-/// What entities may come to, in bytes, at the worst that a document's own numbers allow.
+/// Most bytes of all expanded entities, at the worst that a document's own numbers allow.
 const EXPANSION_BYTES_MAX: usize = 64 << 20;
 /// Most references that the parser follows inside one (its own limit).
 const NESTED_REFERENCES_MAX: usize = 256;
@@ -146,8 +146,9 @@ pub(super) fn parse<'t>(text: &'t str, diagnostics: &mut Diagnostics<'_>) -> Opt
     Some(document)
 }
 
-/// Where a document's own entities could come to more than is allowed: the parser limits the
-/// references that it follows inside each one, and none is longer than what declares them all.
+/// Place of the entities of a document that could expand to more than is allowed: the parser limits
+/// the references that it follows inside each one, and none is longer than the text that declares
+/// them all.
 fn grows_beyond(text: &str) -> Option<Range<usize>> {
     let first = text.find("<!ENTITY")?;
     let last = text.rfind("<!ENTITY")?;

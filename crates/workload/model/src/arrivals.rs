@@ -39,7 +39,7 @@ pub(crate) struct Counts {
     pub(crate) bins: Vec<u32>,
     /// A bin's length.
     pub(crate) bin_s: u64,
-    /// What the clock on the wall showed at the first bin's begin: seconds since 1970 by that clock.
+    /// The wall clock's time at the beginning of the first bin: seconds since 1970 by that clock.
     pub(crate) local_s: i64,
 }
 
@@ -60,7 +60,7 @@ pub struct Arrivals {
     pub span_s: f64,
     /// Users per second, over all of it.
     pub rate_per_s: f64,
-    /// Its 95 % interval, for a Poisson process: too narrow if there are bursts.
+    /// The rate's 95 % interval, for a Poisson process: too narrow if there are bursts.
     pub rate_low: f64,
     /// Upper bound.
     pub rate_high: f64,
@@ -107,7 +107,7 @@ pub struct Arrivals {
     pub process_fits: bool,
     /// Bin length of the trace, if the process is one, seconds.
     pub trace_bin_s: u64,
-    /// What pictures are drawn from.
+    /// Points that pictures are drawn from.
     #[serde(default)]
     pub pictures: Pictures,
 }

@@ -1,4 +1,5 @@
-//! What users do: from which class of requests they go to which, and how long they think in between.
+//! The behaviour of users: from which class of requests they go to which, and how long they think
+//! in between.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,7 +63,7 @@ pub struct Transition {
     pub low: f64,
     /// Upper bound.
     pub high: f64,
-    /// Its think times; missing if they are too few for a fit of their own.
+    /// The transition's think times; missing if they are too few for a fit of their own.
     pub think: Option<Durations>,
 }
 

@@ -43,7 +43,7 @@ pub struct Check {
 pub struct CheckTest {
     /// `arrivals`, `segments`, `starts`, `transitions`, `thinks`, `mean thinks` or `lengths`.
     pub quantity: String,
-    /// Of which segment, and from which class to which.
+    /// The segment, and the two classes of a transition.
     pub what: String,
     /// The greatest difference of two shares, or Kolmogorov's distance; the relative difference of a number or a mean.
     pub distance: f64,

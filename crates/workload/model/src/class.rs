@@ -26,8 +26,8 @@ pub struct Class {
     pub state: String,
     /// Requests.
     pub requests: u64,
-    /// Its targets, the most frequent first: those of a sample of the log's lines, and those of recorded sequences that
-    /// are not among them.
+    /// The class's targets, the most frequent first: those of a sample of the log's lines, and
+    /// those of recorded sequences that are not among them.
     pub targets: Vec<Target>,
     /// Statuses in the log, with their counts.
     pub statuses: BTreeMap<u16, u64>,
@@ -57,7 +57,7 @@ struct Group {
     /// Segments that all have in common.
     depth: usize,
     name: String,
-    /// What is left when its greater children have been taken out: it is not parted again.
+    /// The remainder after its greater children were taken out: it is not parted again.
     rest: bool,
 }
 

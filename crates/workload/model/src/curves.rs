@@ -61,7 +61,7 @@ impl Fit {
 }
 
 impl Durations {
-    /// What pictures of them are drawn from; `None` where there are none.
+    /// Curves that pictures of the durations are drawn from; `None` if there are no durations.
     pub fn curves(&self) -> Option<Curves> {
         let total: u64 = self.values.iter().map(|&(_, count)| count).sum();
         if total == 0 {

@@ -99,7 +99,7 @@ pub struct Test {
     pub count: u64,
     /// Kolmogorov's distance.
     pub distance: f64,
-    /// Where it is that far off, seconds.
+    /// Time of the greatest distance, seconds.
     pub at_s: f64,
     /// P(as far).
     pub p_distance: f64,

@@ -21,7 +21,7 @@ pub enum ModelError {
     /// Temporary files cannot be written or read.
     #[error("cannot sort requests in {}", path.display())]
     Scratch {
-        /// Where.
+        /// The scratch directory.
         path: PathBuf,
         /// The system's answer.
         source: std::io::Error,
@@ -31,7 +31,7 @@ pub enum ModelError {
     Format {
         /// The log.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
     /// There is no such zone.
@@ -39,13 +39,13 @@ pub enum ModelError {
     Zone {
         /// As given.
         name: String,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
     /// No line has a name that was given for a field.
     #[error("no line has a field {name:?} for the {means}; the first lines have {names}")]
     Field {
-        /// What it was given for, of [`MEANINGS`](crate::MEANINGS).
+        /// The meaning that the name was given for, one of [`MEANINGS`](crate::MEANINGS).
         means: String,
         /// As given.
         name: String,
@@ -79,7 +79,7 @@ pub enum ModelError {
     Nothing {
         /// All lines.
         lines: u64,
-        /// Where they went.
+        /// The reasons why lines were left out.
         why: String,
     },
     /// A recorded run cannot be read.
@@ -98,7 +98,7 @@ pub enum ModelError {
     Counts {
         /// Which.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
 }
@@ -112,7 +112,7 @@ pub enum ModelFileError {
     /// Another version of Throng wrote it.
     #[error("{}", version_text(*.0))]
     Version(u32),
-    /// Its values cannot come from a log; the text says which.
+    /// The values cannot come from a log; the text says which.
     #[error("impossible values: {0}")]
     Numbers(String),
 }

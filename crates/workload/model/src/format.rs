@@ -58,7 +58,7 @@ pub enum FormatSpec {
 /// A name of the log's own, and what it means.
 pub(crate) type FieldMap = [(String, String)];
 
-/// What a field may be called in a field map.
+/// Meanings of fields in a field map.
 pub const MEANINGS: &[&str] = &[
     "time", "date", "clock", "address", "agent", "user", "method", "target", "query", "request",
     "status", "host", "referer",

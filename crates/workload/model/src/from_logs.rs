@@ -198,7 +198,7 @@ fn with_own_processes(
     }
 }
 
-/// What is counted of the sessions, by segment.
+/// Counts of the sessions, by segment.
 struct CountedSessions {
     tallies: Vec<Tally>,
     starts: Vec<Run<SessionStart>>,

@@ -19,7 +19,7 @@ use crate::{format, from_logs};
 /// not record its targets: `targets` has the known ones by the names of measures.
 ///
 /// # Errors
-/// Where the run cannot be read, or has no requests.
+/// If the run cannot be read, or has no requests.
 pub fn from_run(
     path: &Path,
     settings: &Settings,

@@ -16,14 +16,14 @@ pub(crate) const LINE_BYTES_MAX: usize = 1 << 16;
 /// A file, unpacked where it is packed.
 pub(crate) struct Input {
     reader: Box<dyn Read + Send>,
-    /// What was read beyond the last piece's end.
+    /// Bytes that were read beyond the last piece's end.
     left: Vec<u8>,
     /// In the middle of a line that is too long.
     skipping: bool,
     done: bool,
 }
 
-/// What comes out of a file.
+/// A piece of a file.
 pub(crate) struct Piece {
     /// Whole lines, each with its end; the file's last may be without.
     pub(crate) bytes: Vec<u8>,
@@ -66,7 +66,7 @@ impl Input {
     /// The next piece; `None` at the end.
     ///
     /// # Errors
-    /// What the system says. A packed file that is damaged or cut off ends there, and its last piece
+    /// The system's error. A packed file that is damaged or cut off ends there, and its last piece
     /// says so.
     pub(crate) fn next(&mut self) -> io::Result<Option<Piece>> {
         if self.done {

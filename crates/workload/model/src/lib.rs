@@ -103,11 +103,11 @@ pub struct Model {
     pub format: u32,
     /// A name for the scenario.
     pub name: String,
-    /// What it was made from.
+    /// The log that the model was made from.
     pub log: Log,
-    /// What identifies a user; empty for counts.
+    /// The parts of a line that identify a user; empty for counts.
     pub key: String,
-    /// What separates segments.
+    /// The part of a line that separates segments.
     pub segment_by: Option<String>,
     /// The number of distinct keys.
     pub users: u64,
@@ -119,16 +119,16 @@ pub struct Model {
     pub arrivals: Arrivals,
     /// The segments, the greatest first.
     pub segments: Vec<Segment>,
-    /// What the scenario's users do.
+    /// The behaviour of the scenario's users.
     pub behaviour: BehaviourKind,
-    /// Of all draws.
+    /// Seed of all draws.
     pub seed: u64,
     /// Findings, the most severe first.
     pub findings: Vec<Finding>,
 }
 
 impl Model {
-    /// Its `scenario.yaml`.
+    /// The model's `scenario.yaml`.
     pub fn scenario(&self) -> String {
         scenario::text(self)
     }
@@ -149,7 +149,7 @@ pub struct Segment {
     /// where all arrive as [`Model::arrivals`] says.
     #[serde(default)]
     pub process: Option<SegmentProcess>,
-    /// What they do.
+    /// The behaviour of the segment's users.
     pub behaviour: Behaviour,
 }
 

@@ -94,7 +94,7 @@ pub struct Example {
     pub(crate) line: u64,
     /// `FILE:LINE`.
     pub at: String,
-    /// Its beginning.
+    /// The beginning of the line.
     pub text: String,
 }
 

@@ -11,7 +11,7 @@ const COUNT_MAX: u64 = 1 << 40;
 /// Clocks show years of four digits, in seconds since 1970.
 const CLOCK_MAX_S: u64 = 253_402_300_799;
 
-/// What every version of the file has.
+/// The part of the file that every version has.
 #[derive(Deserialize)]
 struct Header {
     format: u32,

@@ -1,7 +1,7 @@
 //! Reading: one thread decompresses files and cuts them into pieces, others parse the lines.
 //!
-//! What comes out does not depend on how many they are: places in the log order everything, and what is
-//! sampled is chosen by them.
+//! The result does not depend on how many they are: places in the log order everything, and
+//! determine the sample.
 
 mod line_statistics;
 mod lines;
@@ -45,7 +45,7 @@ const PIECES_WAITING: usize = 2;
 /// Lines of a piece are fewer than 2 to this power.
 const LINE_BITS: u32 = 24;
 
-/// What some programs put before a text in UTF-8, and is none of it.
+/// Mark that some programs put before a text in UTF-8, and that is none of it.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A file that was read.
@@ -53,7 +53,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub struct FileRead {
     /// As given.
     pub name: String,
-    /// What its lines were taken for.
+    /// The format by which the lines were read.
     pub format: String,
     /// Lines, good and bad, without remarks.
     pub lines: u64,
@@ -104,13 +104,13 @@ pub(crate) struct Reading {
     pub(crate) span_ns: (i64, i64),
 }
 
-/// What is known of the files before their lines are taken apart.
+/// State of the files before their lines are taken apart.
 #[derive(Default)]
 struct Fed {
     files: Vec<FileRead>,
     /// Lines that reach beyond a piece.
     problems: LineProblems,
-    /// Of the first lines, where fields were named.
+    /// Field names of the first lines, if fields were named.
     names: BTreeSet<String>,
 }
 
@@ -120,7 +120,7 @@ struct Work {
     file: u32,
     first_line: u64,
     bytes: Vec<u8>,
-    /// Its last line is cut off.
+    /// The last line is cut off.
     cut_off: bool,
     name: Arc<str>,
     format: Arc<Format>,

@@ -61,9 +61,9 @@ pub struct ReferenceSegment {
 pub struct ReferenceError {
     /// From 1.
     pub line: usize,
-    /// Its name, or its number from 1.
+    /// The column's name, or its number from 1.
     pub column: String,
-    /// What is wrong, and what was expected.
+    /// The problem, and what was expected.
     pub problem: String,
 }
 

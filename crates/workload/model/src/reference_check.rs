@@ -19,7 +19,7 @@ const CONFIDENCE: f64 = 0.95;
 pub struct ReferenceCheck {
     /// The probability that right figures are rejected, all tests together.
     pub level: f64,
-    /// Of each interval.
+    /// Confidence of each interval.
     pub confidence: f64,
     /// How many times faster than the table the log's users were; rates here are on the table's scale.
     pub speed: f64,
@@ -58,7 +58,7 @@ pub struct ReferenceFigure {
     pub high: f64,
     /// How often it was seen.
     pub count: u64,
-    /// Of how many; missing of a rate.
+    /// The number that the count is a part of; missing for a rate.
     pub of: Option<u64>,
     /// The interval contains the reference.
     pub inside: bool,
@@ -197,7 +197,7 @@ fn followed(segment: &Segment, from: usize, to: Option<usize>) -> (u64, u64) {
     (count, of)
 }
 
-/// What every figure begins as.
+/// Initial value of every figure.
 const NEW: ReferenceFigure = ReferenceFigure {
     segment: String::new(),
     what: String::new(),

@@ -9,7 +9,7 @@ pub(crate) struct RequestRecord {
     pub(crate) key: u64,
     /// Since the Unix epoch.
     pub(crate) time_ns: i64,
-    /// Its place among all lines.
+    /// The line's place among all lines.
     pub(crate) order: u64,
     /// The number of its route.
     pub(crate) route: u32,

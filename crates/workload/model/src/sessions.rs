@@ -9,7 +9,7 @@ use crate::sorter::{Run, merge};
 
 /// The gap if the log does not show one.
 const USUAL_GAP_S: f64 = 1800.0;
-/// Where a valley is looked for.
+/// Range in which a valley is looked for.
 const VALLEY_FROM_S: f64 = 60.0;
 const VALLEY_UPTO_S: f64 = 6.0 * 3600.0;
 /// How far below the peaks to both sides the valley must lie.
@@ -166,7 +166,7 @@ fn valley(bins: &[u64]) -> Option<f64> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Visit {
     pub(crate) time_ns: i64,
-    /// Its place among all lines.
+    /// The line's place among all lines.
     pub(crate) order: u64,
     pub(crate) route: u32,
     pub(crate) status: u16,

@@ -18,9 +18,10 @@ pub struct Settings {
     pub format: FormatSpec,
     /// Meanings ([`MEANINGS`](crate::MEANINGS)) and the log's own names for them.
     pub fields: Vec<(String, String)>,
-    /// What identifies a user; `None`: address and agent, or the format's default.
+    /// The part of a line that identifies a user; `None`: address and agent, or the format's
+    /// default.
     pub key: Option<LinePart>,
-    /// What separates segments; `None`: all sessions are in one.
+    /// The part of a line that separates segments; `None`: all sessions are in one.
     pub segment: Option<LinePart>,
     /// Maximum number of segments with a model of their own; the smaller ones share one.
     pub segments_max: usize,
@@ -39,12 +40,12 @@ pub struct Settings {
     pub bad_max: f64,
     /// How users arrive; `None`: by the simplest process that the log does not reject.
     pub arrivals: Option<ArrivalProcess>,
-    /// What users do.
+    /// The behaviour of users.
     pub behaviour: Behaviour,
     /// Maximum number of recorded sessions of each segment that the scenario draws from; `None`: as many as it has room
     /// for.
     pub sequences_max: Option<usize>,
-    /// Of all draws.
+    /// Seed of all draws.
     pub seed: u64,
     /// Reading threads.
     pub threads: usize,
@@ -114,7 +115,7 @@ pub enum ArrivalProcess {
     Trace,
 }
 
-/// What users do.
+/// Behaviour of users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Behaviour {

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// What is sorted: a few numbers of a fixed size.
+/// An item to sort: a few numbers of a fixed size.
 pub(crate) trait Item: Ord + Copy {
     /// Bytes in a file.
     const BYTES: usize;

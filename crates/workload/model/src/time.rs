@@ -36,7 +36,7 @@ pub(crate) enum TimeFault {
 pub(crate) enum Form {
     /// `17/May/2015:10:05:03 +0000`.
     Common,
-    /// Whatever it looks like.
+    /// Any form.
     Any,
 }
 
@@ -225,7 +225,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// Where a clock without a zone stood in this zone.
+/// The seconds of a clock without a zone, in this zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ZonedSeconds {
     /// Seconds since the epoch.

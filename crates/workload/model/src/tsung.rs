@@ -51,7 +51,8 @@ const METHODS: [&str; 19] = [
 pub struct Tsung {
     /// The document.
     pub text: String,
-    /// What Tsung cannot express, and what replaces it; a sentence each. The document has them, too.
+    /// Features that Tsung cannot express, and what replaces them; a sentence each. The document
+    /// has them, too.
     pub notes: Vec<String>,
 }
 
@@ -410,7 +411,7 @@ impl Writer<'_> {
         self.xml.close("setdynvars");
     }
 
-    /// What is done where a draw is above the first and not above the second.
+    /// Writes the part that is done if a draw is above the first number and not above the second.
     fn within(&mut self, draw: &str, (above, upto): (u64, u64), inner: impl FnOnce(&mut Self)) {
         if above == upto {
             return;
@@ -428,7 +429,7 @@ impl Writer<'_> {
 const STATE: &str = "state";
 const END: &str = "(end)";
 
-/// What part of the draws each of these counts has: above, and up to.
+/// The range of draws that each of these counts has: above, and up to.
 fn shares(counts: &[u64]) -> Vec<(u64, u64)> {
     let all = u128::from(counts.iter().sum::<u64>().max(1));
     let mut upto = 0;

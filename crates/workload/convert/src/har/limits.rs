@@ -77,8 +77,8 @@ fn requests(steps: &[Map]) -> impl Iterator<Item = &Map> {
     })
 }
 
-/// What a step's request is measured as. `None`: a name that differs from user to user, or that cannot stand in a
-/// threshold.
+/// Name of the measure of a step's request. `None`: a name that differs from user to user, or that
+/// cannot stand in a threshold.
 fn measure(step: &Map) -> Option<String> {
     let text = |item: &Item| match item {
         Item::Text(text) => Some(text.clone()),

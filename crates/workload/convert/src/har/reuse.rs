@@ -36,7 +36,7 @@ enum Source {
     Cookie(String),
 }
 
-/// What is kept of responses and filled into requests.
+/// Values that are saved from responses and filled into requests.
 #[derive(Debug, Default)]
 pub(super) struct Reuse {
     /// By exchange: what is kept of its response.
@@ -80,7 +80,8 @@ impl Reuse {
         !self.is_cut
     }
 
-    /// What a request before may have kept, the latest first, and longer values before shorter.
+    /// Values that an earlier exchange may have saved, the latest first, and longer values before
+    /// shorter.
     fn before(&self, index: usize) -> Vec<&Found> {
         let mut all: Vec<&Found> = self
             .kept

@@ -1,4 +1,4 @@
-//! What elements and attributes there are, and reading their values.
+//! Known elements and attributes, and reading their values.
 
 use std::ops::Range;
 
@@ -288,7 +288,7 @@ impl Importer<'_> {
     }
 }
 
-/// Where an attribute's value stands; where it is not written, the element's name.
+/// Place of an attribute's value; if the attribute is not written, place of the element's name.
 pub(super) fn value_at(node: Node<'_, '_>, name: &str) -> Range<usize> {
     node.attribute_node(name)
         .map_or_else(|| opening(node), |attribute| attribute.range_value())

@@ -7,7 +7,7 @@ use super::sessions::Program;
 use super::text;
 use super::{Importer, Item, Map, elements, opening};
 
-/// What the last users get at most to finish in, where nothing in the document bounds it.
+/// Longest time for the last users to finish, if nothing in the document bounds it.
 const FINISH_S_MAX: f64 = 24.0 * 3600.0;
 /// Besides what their pauses take.
 const FINISH_S_MIN: f64 = 60.0;

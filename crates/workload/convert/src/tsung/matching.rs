@@ -9,7 +9,7 @@ use super::control::set;
 use super::text;
 use super::{Importer, Item, Map, opening};
 
-/// What happens where a match comes true.
+/// Action if a match comes true.
 #[derive(Debug, Clone, PartialEq)]
 enum Action {
     /// Nothing; but later matches are not looked at.
@@ -38,7 +38,7 @@ pub(super) struct Match {
 }
 
 impl Match {
-    /// Where it acts, that is a failed check of the request.
+    /// True if a match that acts is a failed check of the request.
     pub(super) fn is_noted(&self) -> bool {
         !matches!(self.action, Action::Go | Action::Loop { .. })
     }
@@ -119,7 +119,7 @@ impl Importer<'_> {
         })
     }
 
-    /// What a match does, by the word in its `do`.
+    /// The action of a match, by the word in its `do`.
     fn action(&mut self, node: Node<'_, '_>, word: &str) -> Action {
         match word {
             "continue" => Action::Go,

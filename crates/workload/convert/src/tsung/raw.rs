@@ -16,7 +16,7 @@ const ZERO_BYTES_MAX: u64 = 64 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Plain {
     is_open: bool,
-    /// Where a `change_type` leads, where that is not the document's only server.
+    /// Server that a `change_type` leads to, if that is not the document's only one.
     to: Option<String>,
     /// The step that opens it, until it stands in the session's own list.
     pub(super) opening: Option<Map>,

@@ -14,10 +14,10 @@ use crate::writer::literal;
 const NAME_BYTES_MAX: usize = 200;
 /// Methods that are steps of their own name.
 const VERBS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
-/// What Tsung says of a body where the document says nothing.
+/// Content type that Tsung sends with a body if the document names none.
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// What stands around a request.
+/// Settings around a request.
 pub(super) struct Around {
     pub(super) subst: bool,
     subst_body: bool,
@@ -27,7 +27,7 @@ pub(super) struct Around {
 }
 
 impl Around {
-    /// What a message is measured as.
+    /// Names the measure of a message.
     pub(super) fn put_tag(&self, step: &mut Map) {
         if !self.tag.is_empty() {
             step.put("as", Item::Text(literal(&self.tag)));

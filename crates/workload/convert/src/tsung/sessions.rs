@@ -24,7 +24,7 @@ pub(super) struct Program {
     pub(super) longest_s: f64,
 }
 
-/// What is known of the session at hand.
+/// State of the session that is being converted.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     /// Variables that a step has set so far, by their names in the scenario.
@@ -33,9 +33,9 @@ pub(super) struct Session {
     pub(super) undefined: Vec<String>,
     /// Lists: what of each item is meant, as a JSON pointer.
     pub(super) lists: BTreeMap<String, String>,
-    /// Where relative URLs go, where that is not the target.
+    /// Base of relative URLs, if that is not the target.
     pub(super) base: Option<String>,
-    /// Of `ts_raw`.
+    /// State of the connection of `ts_raw`.
     pub(super) plain: Plain,
     /// A step has made an HTTP request.
     pub(super) has_http: bool,
@@ -50,7 +50,7 @@ pub(super) struct Session {
 /// An exponential pause is longer than this multiple of its mean once in 22,000.
 const EXPONENTIAL_MEANS: f64 = 10.0;
 
-/// What the probabilities of all sessions have to sum to.
+/// Sum of the probabilities of all sessions.
 const PROBABILITY_SUM: f64 = 100.0;
 /// Three sessions of 33.3 % are a third each.
 const PROBABILITY_ROUNDING: f64 = 0.5;

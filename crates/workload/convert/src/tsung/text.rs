@@ -46,7 +46,7 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// What becomes of a variable inside a text.
+/// Form of a variable inside a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `${name}`.

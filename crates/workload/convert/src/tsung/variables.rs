@@ -9,7 +9,7 @@ use super::attributes::value_at;
 use super::text::{Form, quoted};
 use super::{Importer, Item, Map, elements, opening};
 
-/// What stands for Tsung's `tsung_userid`, which counts from 1.
+/// Expression for Tsung's `tsung_userid`, which counts from 1.
 const USER_ID: &str = "user + 1";
 
 impl Importer<'_> {

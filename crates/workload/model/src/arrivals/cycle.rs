@@ -35,7 +35,7 @@ pub struct Cycle {
     pub from_s: u64,
     /// To this second.
     pub upto_s: u64,
-    /// Where the day is moved against the clock, if it is.
+    /// The place at which the day is moved against the clock, if it is.
     pub broken: Option<Break>,
 }
 
@@ -220,7 +220,7 @@ pub(super) fn find(counts: &Counts, silences: &[Silence], seed: u64) -> Result<C
     })
 }
 
-/// Where the first of these hours begins, and where the last ends.
+/// The beginning of the first of these hours, and the end of the last.
 fn ends(hours: &[Hour]) -> Option<(i64, i64)> {
     Some((hours.first()?.from_s, hours.last()?.from_s + HOUR_S))
 }

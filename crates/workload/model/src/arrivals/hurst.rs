@@ -36,7 +36,7 @@ pub struct Hurst {
     pub number_s: u64,
     /// Each estimate.
     pub estimates: Vec<HurstEstimate>,
-    /// What the counts' Poisson scatter hides.
+    /// Scatter that the counts' Poisson noise hides.
     #[serde(default)]
     pub hidden: Vec<HurstHidden>,
     /// log₂ energy of the wavelet's octaves, with standard error: seconds, energy, error.

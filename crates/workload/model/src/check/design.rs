@@ -75,13 +75,14 @@ impl<'m> Design<'m> {
         }
     }
 
-    /// Of the first classes of sessions.
+    /// Inflation for the first classes of sessions.
     pub(super) fn starts(&self, units: Units) -> f64 {
         self.inflation(self.recorded.len() as f64, 1.0, units)
     }
 
-    /// Of what follows a class: `log` are the counts of each class and of the session's end. Their draws depend on each
-    /// other by as much as the squares of sessions' deviations are above those of independent draws.
+    /// Inflation for the classes that follow a class: `log` are the counts of each class and of the
+    /// session's end. Their draws depend on each other by as much as the squares of sessions'
+    /// deviations are above those of independent draws.
     pub(super) fn transitions(&self, from: usize, log: &[u64], units: Units) -> f64 {
         let all = log.iter().sum::<u64>().max(1) as f64;
         let shares: Vec<f64> = log.iter().map(|&count| count as f64 / all).collect();
@@ -107,7 +108,8 @@ impl<'m> Design<'m> {
         self.inflation(draws, effect, units)
     }
 
-    /// Of the think times of a transition, or of all. `None` if too few of them are recorded for a comparison.
+    /// Inflation for the think times of a transition, or for all. `None` if too few of them are
+    /// recorded for a comparison.
     pub(super) fn thinks(&self, of: Option<(usize, usize)>, units: Units) -> Option<f64> {
         let of_session = |sequence: &&Sequence| -> Vec<f64> {
             let pairs = sequence.windows(2);

@@ -9,7 +9,7 @@ use crate::recorded::SEQUENCE_REQUESTS_MAX;
 use crate::scenario::{Detail, drawn, is_chain, sequences_each};
 use crate::{BehaviourKind, Model};
 
-/// Of fewer recorded sessions there is a warning, if there are more.
+/// Fewest recorded sessions without a warning, if there are more.
 const SEQUENCES_FEW: usize = 200;
 /// Above this share of requests for targets that the scenario lacks there is a note …
 const TARGETS_MISSED_NOTE: f64 = 0.01;
@@ -120,7 +120,7 @@ pub(super) fn targets(model: &Model, found: &mut Findings) {
     found.add(severity, "targets-sampled", text);
 }
 
-/// What had to be left out for the scenario's size.
+/// Findings about details that were left out for the scenario's size.
 pub(super) fn detail(model: &Model, found: &mut Findings) {
     let Some(detail) = Detail::largest_that_fits(model).filter(|detail| detail.points < POINTS_MAX)
     else {

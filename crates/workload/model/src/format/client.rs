@@ -1,4 +1,4 @@
-//! What a common log has before the time: `192.0.2.1 - frank`, with the host before it perhaps.
+//! The part of a common log before the time: `192.0.2.1 - frank`, with the host before it perhaps.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use super::without_port;
 /// The words before the time.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Client<'a> {
-    /// Of a log of several hosts: `www.a.test:443 192.0.2.1 - frank`.
+    /// The host, in a log of several hosts: `www.a.test:443 192.0.2.1 - frank`.
     pub(super) host: Option<&'a [u8]>,
     pub(super) address: &'a [u8],
     pub(super) user: &'a [u8],

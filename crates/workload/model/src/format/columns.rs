@@ -7,7 +7,7 @@ use crate::entry::{Entry, Meaning};
 use crate::line_problems::ProblemKind;
 use crate::time::Form;
 
-/// What such a table is called.
+/// Name of the format.
 pub(crate) const CSV: &str = "CSV";
 /// Most columns.
 const COLUMNS_MAX: usize = 256;
@@ -151,7 +151,7 @@ pub(super) fn could_be_names(row: &[u8]) -> bool {
     row.len() <= NAMES_BYTES_MAX && std::str::from_utf8(row).is_ok_and(is_text)
 }
 
-/// What parts the values of a row: a comma where it has one.
+/// The character that separates a row's values: a comma if the row has one.
 fn separator(row: &[u8]) -> u8 {
     let found = [b',', b';', b'\t'].into_iter().find(|s| row.contains(s));
     found.unwrap_or(b',')
@@ -160,7 +160,7 @@ fn separator(row: &[u8]) -> u8 {
 /// CSV with a first row of names, given meanings by the map, or by names that are common.
 ///
 /// # Errors
-/// What is missing.
+/// The columns that are missing.
 pub(super) fn csv(header: &[u8], map: &FieldMap) -> Result<Columns, String> {
     let separator = separator(header);
     let names: Option<Vec<_>> = split(header, separator).collect();

@@ -9,7 +9,7 @@ use crate::entry::{Entry, Meaning};
 use crate::line_problems::ProblemKind;
 use crate::time::Form;
 
-/// What such a log is called.
+/// Name of the format.
 pub(crate) const NAME: &str = "JSON lines";
 /// Longer names inside other objects are skipped: a line of many such names would take far more
 /// memory than it has bytes.
@@ -172,7 +172,7 @@ impl Names {
         }
     }
 
-    /// What the user calls this.
+    /// The user's name for this meaning.
     fn named_by_user(&self, meaning: &Meaning) -> Option<&str> {
         let named = self.named.iter().find(|(_, means)| means == meaning)?;
         Some(&named.0)

@@ -26,7 +26,7 @@ pub(crate) struct Template {
     client: bool,
     /// From this part on a line may end.
     needed: usize,
-    /// What is behind the last part is skipped.
+    /// Text behind the last part is skipped.
     open: bool,
     name: &'static str,
 }
@@ -56,7 +56,7 @@ impl Template {
     /// The pattern of a `log_format`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the template.
     pub(crate) fn new(text: &str) -> Result<Template, String> {
         let mut rest = text;
         let before = rest.find('$').ok_or("no variable such as $remote_addr")?;
@@ -180,7 +180,7 @@ fn bracket(line: &[u8]) -> Option<(usize, usize)> {
     })
 }
 
-/// Where a quoted value ends: at the first `literal` whose quote no backslash escapes.
+/// The end of a quoted value: the first `literal` whose quote no backslash escapes.
 fn quoted_end(text: &[u8], literal: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &text[at..]) {
@@ -234,7 +234,7 @@ fn set<'a>(entry: &mut Entry<'a>, part: &'a Part, value: &'a [u8]) -> Result<(),
     Ok(())
 }
 
-/// What a variable of nginx's means (ngx_http_core_module, ngx_http_log_module).
+/// The meaning of a variable of nginx's (ngx_http_core_module, ngx_http_log_module).
 fn variable(name: &str) -> (Meaning, Form) {
     let meaning = match name {
         "time_local" => return (Meaning::Time, Form::Common),

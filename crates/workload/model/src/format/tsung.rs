@@ -1,5 +1,5 @@
-//! What Tsung writes with `dumptraffic="protocol"` (ts_mon_cache, ts_interaction_server): a row a
-//! request, its user identified by a process and a number.
+//! The log that Tsung writes with `dumptraffic="protocol"` (ts_mon_cache, ts_interaction_server): a
+//! row a request, its user identified by a process and a number.
 
 use super::Columns;
 use crate::entry::Meaning;

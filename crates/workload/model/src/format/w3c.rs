@@ -18,7 +18,7 @@ pub(super) fn is_directive(line: &[u8]) -> bool {
     .any(|directive| line.starts_with(directive))
 }
 
-/// What is known before a `#Fields`: that every line is a remark or none.
+/// The columns before a `#Fields` line: every line is a remark or none.
 pub(super) fn columns(first: &[u8]) -> Columns {
     fields(first).unwrap_or_else(|| named(b' ', Vec::new()))
 }

@@ -19,7 +19,7 @@ use crate::settings::Settings;
 use crate::sorter::{Run, Scratch, Sorter};
 use crate::time::{Stamp, ZonedSeconds, in_zone};
 
-/// What a rule's name begins with as a route, which no method does.
+/// Beginning of a rule's name as a route, which no method has.
 pub(crate) const RULE: char = '=';
 /// Lines that are this much before the one above are counted: servers write a line when its request ends.
 const BACK_REPORTED_NS: i64 = 1_000_000_000;
@@ -34,7 +34,7 @@ pub(crate) struct Sample {
     pub(crate) target: String,
 }
 
-/// What one reader made of its lines.
+/// The result of one reader's lines.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) lines: u64,
@@ -61,7 +61,7 @@ pub(super) struct Lines<'a> {
     sorter: Sorter<'a, RequestRecord>,
     samples: BinaryHeap<Sample>,
     outcome: Outcome,
-    /// Of the piece that is being read.
+    /// Steps of the piece that is being read.
     steps: Steps,
     route: Vec<u8>,
 }

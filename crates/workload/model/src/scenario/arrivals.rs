@@ -10,7 +10,7 @@ use crate::{ArrivalProcess, Model, TRACE_FILE, trace_file};
 struct Item<'m> {
     process: ArrivalProcess,
     hours: Option<Hours<'m>>,
-    /// Whose process it is.
+    /// The arrivals that the process belongs to.
     arrivals: &'m Arrivals,
     /// Users a second, as an expression.
     rate: String,

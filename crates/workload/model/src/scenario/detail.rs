@@ -9,7 +9,7 @@ use crate::durations::POINTS_MAX;
 /// How often the number of values and sessions may be halved.
 const HALVED_MAX: u32 = 5;
 
-/// What of the model its scenario has.
+/// The parts of the model that its scenario has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Detail {
     /// Maximum number of values for think times without a fit.

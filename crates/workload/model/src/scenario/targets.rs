@@ -173,7 +173,8 @@ fn verb(method: &str) -> Option<String> {
         .then_some(verb)
 }
 
-/// Its measure, and the statuses that are not errors: those from 400 to 499 that the log has.
+/// The measure of a class, and the statuses that are not errors: those from 400 to 499 that the log
+/// has.
 fn measured_as(class: &Class) -> String {
     let name = quoted(&class.name);
     let statuses: Vec<String> = class
