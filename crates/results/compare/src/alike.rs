@@ -18,8 +18,8 @@ pub(crate) struct Unlike {
     pub(crate) grave: bool,
 }
 
-/// What differs between the first of these runs and any other: scenario, phases and measures
-/// gravely, texts, settings and machine not.
+/// The differences between the first of these runs and any other: those of scenario, phases and
+/// measures are grave, those of texts, settings and machine are not.
 pub(crate) fn unlike(runs: &[&RunInfo], options: &Options) -> Vec<Unlike> {
     let Some((first, others)) = runs.split_first() else {
         return Vec::new();

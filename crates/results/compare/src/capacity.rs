@@ -1,5 +1,5 @@
-//! What runs at growing load say together: the highest load that keeps the thresholds, the
-//! scalability law of the target, and what bent first.
+//! Capacity from runs at growing load: the highest load that keeps the thresholds, the scalability
+//! law of the target, and the first resource to bend.
 //!
 //! A *trial* is one run at one *load*; a *level* is all trials of one load. [`search`] chooses
 //! the next load; everything here is a function of trials and their run directories, so that a search can be
@@ -80,7 +80,7 @@ pub enum Ending {
     AllHold,
     /// Not even the lowest holds.
     NoneHolds,
-    /// What does not hold could not be trusted: the generator was the limit.
+    /// The loads that do not hold could not be trusted: the generator was the limit.
     Untrusted,
     /// The target answered nothing more, not even at a load that had held.
     Down,

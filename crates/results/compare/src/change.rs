@@ -3,7 +3,7 @@
 use serde::Serialize;
 use stats::permute::choices;
 
-/// What is compared of a measure.
+/// Figures of a measure that are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Figure {
     /// Arithmetic mean of the time.
@@ -41,7 +41,7 @@ impl Serialize for Figure {
     }
 }
 
-/// What the decision rests on.
+/// Observations that the decision rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -77,9 +77,9 @@ impl Rule {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct WindowMeans {
-    /// Of the baseline's run.
+    /// Mean of the window in the baseline's run.
     pub baseline: f64,
-    /// Of the candidate's.
+    /// Mean of the window in the candidate's run.
     pub candidate: f64,
 }
 
@@ -87,7 +87,7 @@ pub struct WindowMeans {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Change {
-    /// What.
+    /// The figure that changed.
     #[cfg_attr(feature = "typescript", ts(type = "string"))]
     pub figure: Figure,
     /// Mean over the baseline's runs, each with all of its operations: nanoseconds, per second, or a
@@ -101,8 +101,8 @@ pub struct Change {
     /// Candidate minus baseline: of runs, or of the means of their windows if these are compared; of a
     /// shape the mean Kolmogorov–Smirnov distance between runs of the two sides.
     pub difference: f64,
-    /// Of this difference alone, with confidence 1 − α, over runs (Student's t, Welch 1947); over
-    /// pairs of windows where each side is one run.
+    /// Confidence interval of this difference alone, with confidence 1 − α, over runs (Student's t,
+    /// Welch 1947); over pairs of windows where each side is one run.
     pub interval: Option<(f64, f64)>,
     /// The difference as a share of the baseline, or of the mean of its windows; of a shape the greatest among quantiles. `None`
     /// where the baseline is 0.

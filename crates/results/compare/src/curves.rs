@@ -1,5 +1,5 @@
-//! What pictures of a comparison are drawn from: distribution functions, and how each quantile
-//! differs.
+//! Curves that pictures of a comparison are drawn from: distribution functions, and how each
+//! quantile differs.
 
 use stats::sample::Sample;
 

@@ -1,4 +1,4 @@
-//! What differs between two sides, decided with the run as the unit.
+//! Differences between two sides, decided with the run as the unit.
 //!
 //! Two runs of the same thing differ by more than their samples say: machines drift. So each run is
 //! one observation of each figure, however many operations it has. All figures of all measures are
@@ -47,7 +47,7 @@ pub(crate) struct Component {
     /// The standard error of the difference that shares have by their counts alone. Where failures are rare, all runs
     /// but one may have none: then nothing scatters, and the next failure is no surprise for all that.
     counted_error: Option<f64>,
-    /// Of a shape.
+    /// Distances between the runs, for a shape.
     distances: Vec<Vec<f64>>,
 }
 

@@ -35,14 +35,14 @@ use stats::factorial::factor_letter;
 use findings::{left_out, missing};
 use units::Unit;
 
-/// What was measured, in the order in which it was measured.
+/// The observations of an experiment, in the order in which they were made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Data {
-    /// What it is called.
+    /// Name of the experiment.
     pub name: String,
     /// The factors and their levels' names.
     pub factors: Vec<(String, Vec<String>)>,
-    /// What was looked at.
+    /// The responses and their definitions.
     pub responses: Vec<ResponseData>,
     /// The observations.
     pub rows: Vec<Row>,
@@ -52,7 +52,7 @@ pub struct Data {
     pub repetitions: usize,
     /// Runs that do not count.
     pub left_out: Vec<LeftOut>,
-    /// Of the intervals, strictly between 0 and 1.
+    /// Confidence of the intervals, strictly between 0 and 1.
     pub confidence: f64,
 }
 
@@ -65,16 +65,17 @@ pub struct ResponseData {
     pub unit: Unit,
     /// Whether effects are factors instead of sums.
     pub multiplicative: bool,
-    /// What others published.
+    /// Values that others published.
     pub published: Published,
 }
 
-/// What others published of a response.
+/// Values that others published for a response.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Published {
-    /// Where; empty: unknown.
+    /// The publication; empty: unknown.
     pub source: String,
-    /// What they measured, one for each of [`Data::planned`], `None` where nothing was published; or empty.
+    /// The published values, one for each of [`Data::planned`], `None` where nothing was published;
+    /// or empty.
     pub values: Vec<Option<f64>>,
     /// Orderings of levels.
     pub claims: Vec<Claim>,
@@ -96,7 +97,7 @@ pub struct Row {
 /// Analyses an experiment.
 ///
 /// # Panics
-/// Where the confidence does not lie strictly between 0 and 1.
+/// If the confidence does not lie strictly between 0 and 1.
 pub fn analyze(data: &Data) -> Analysis {
     let responses: Vec<ResponseAnalysis> = (0..data.responses.len())
         .map(|number| response::analyze(data, number))

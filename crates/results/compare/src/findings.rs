@@ -1,4 +1,4 @@
-//! What is reported of a comparison in sentences, and the verdict of each measure.
+//! Findings of a comparison in sentences, and the verdict of each measure.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{
 
 /// Operations that say less than this share of what independent ones would are warned of.
 const EFFECTIVE_MIN: f64 = 0.5;
-/// Of fewer operations nothing is said of how they are serially correlated.
+/// Fewest operations whose serial correlation is reported.
 const SERIAL_COUNT_MIN: u64 = 100;
 /// Measures named in one finding.
 const NAMES_MAX: usize = 5;
@@ -36,7 +36,7 @@ pub(crate) fn is_untold(findings: &[Finding]) -> bool {
         .any(|finding| finding.severity == Severity::Fatal)
 }
 
-/// What is to be said of the runs before they are compared.
+/// Findings about the runs, before they are compared.
 pub(crate) fn of_runs(
     all: &[&Run],
     runs: &[ComparedRun],
@@ -204,7 +204,7 @@ fn of_pairs(measure: &ComparedMeasure, runs: &[ComparedRun]) -> (Verdict, String
     (Verdict::ModesDiffer, text)
 }
 
-/// What is to be said of what was found.
+/// Findings about the compared measures.
 pub(crate) fn of_measures(
     measures: &[ComparedMeasure],
     runs: &[ComparedRun],
@@ -315,7 +315,7 @@ fn of_tolerated(measure: &ComparedMeasure) -> Option<Finding> {
     })
 }
 
-/// What could have been seen where nothing was.
+/// Findings about differences that could have been detected, for measures without one.
 fn of_detection(measures: &[ComparedMeasure], options: &Options) -> Vec<Finding> {
     let mut found = Vec::new();
     for measure in measures

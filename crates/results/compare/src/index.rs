@@ -37,7 +37,7 @@ pub struct Index {
 pub struct Listing {
     /// Newest first.
     pub entries: Vec<Entry>,
-    /// What was excluded, a sentence each.
+    /// Directories that were left out, a sentence each.
     pub omitted: Vec<String>,
 }
 
@@ -72,21 +72,21 @@ pub struct Entry {
     pub id: String,
     /// The id of the experiment or search that contains it.
     pub parent: Option<String>,
-    /// Its kind.
+    /// Kind of the entry.
     pub kind: Kind,
     /// The scenario's name, or its own.
     pub name: String,
-    /// Its path below the root, for people.
+    /// Path of the entry below the root, for people.
     pub path: String,
-    /// Its outcome.
+    /// Outcome of the entry.
     pub state: State,
     /// Further information as text; may be empty.
     pub detail: String,
-    /// What somebody wrote about the run.
+    /// Note that somebody wrote about the run.
     pub note: Option<String>,
     /// When it started, milliseconds since the Unix epoch.
     pub started_unix_ms: Option<u64>,
-    /// Its duration, or that of its log.
+    /// Duration of the run, or of the model's log.
     pub seconds: Option<Number>,
     /// Users that started; for a model the sessions of its log.
     pub users: Option<u64>,
@@ -98,7 +98,7 @@ pub struct Entry {
     pub step: Option<String>,
     /// Median response time of the step.
     pub p50_ns: Option<u64>,
-    /// Its 99th percentile.
+    /// 99th percentile of the step's response time.
     pub p99_ns: Option<u64>,
     /// Percentiles above this share are lower bounds.
     pub bound_above: Option<Number>,

@@ -36,7 +36,7 @@ impl Law {
     /// Fits the law to pairs of load and throughput.
     ///
     /// # Errors
-    /// Where there are too few different loads, or numbers that are not positive.
+    /// If there are too few different loads, or numbers that are not positive.
     pub fn fit(points: &[(f64, f64)], confidence: f64) -> Result<Law, UslError> {
         let law = Usl::fit(points, confidence)?;
         let finite = |value: f64| value.is_finite().then_some(value);
@@ -60,7 +60,7 @@ impl Law {
         throughput(self.lambda.0, self.sigma.0, self.kappa.0, load)
     }
 
-    /// Where its throughput is greatest.
+    /// The peak of the law's throughput.
     pub(crate) fn greatest(&self) -> Peak {
         Peak {
             load: self.peak,
@@ -72,7 +72,7 @@ impl Law {
     }
 }
 
-/// Where the throughput of a law is greatest; its fields as in [`Law`].
+/// The peak of a law's throughput; its fields as in [`Law`].
 pub(crate) struct Peak {
     pub(crate) load: Option<f64>,
     pub(crate) low: Option<f64>,

@@ -1,4 +1,5 @@
-//! What several runs say together: comparisons, experiments, capacities, and the index of results.
+//! Results of several runs together: comparisons, experiments, capacities, and the index of
+//! results.
 //!
 //! This file compares runs as distributions: two ensembles, or all runs with each other.
 //!
@@ -107,7 +108,7 @@ struct Common {
     places: Vec<usize>,
 }
 
-/// What a comparison is about to do.
+/// The next step of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<'a> {
     /// A run is read.
@@ -123,7 +124,7 @@ pub enum Step<'a> {
         number: usize,
         /// So many are in all runs.
         of: usize,
-        /// Its name.
+        /// Name of the measure.
         measure: &'a str,
     },
 }
@@ -131,7 +132,7 @@ pub enum Step<'a> {
 /// Compares `candidates` with `baselines`; without these, all of them with each other.
 ///
 /// # Errors
-/// Where they cannot be read, or are no runs of one thing.
+/// If they cannot be read, or are no runs of one thing.
 pub fn compare(
     candidates: &[Run],
     baselines: &[Run],
@@ -256,7 +257,7 @@ pub fn samples(
         .collect())
 }
 
-/// What can be said before any figure is read.
+/// Errors that are known before any figure is read.
 fn check(all: &[&Run], options: &Options) -> Result<(), CompareError> {
     if all.len() < 2 {
         return Err(CompareError::Single);
@@ -496,7 +497,7 @@ fn figures(measured: &Measured, unit: Option<&Unit>, options: &Options) -> RunFi
     }
 }
 
-/// Of all measures together. What makes a comparison untrusted wins.
+/// The verdict of all measures together. A finding that makes a comparison untrusted wins.
 fn overall(measures: &[ComparedMeasure], findings: &[record::schema::Finding]) -> Verdict {
     if findings::is_untold(findings) {
         return Verdict::Inconclusive;

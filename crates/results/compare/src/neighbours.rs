@@ -8,7 +8,8 @@ use stats::serial::autocorrelation;
 
 use super::{ComparedMeasure, Rule};
 
-/// Of ten independent numbers 95 % have neighbours whose correlation is lower: 1.645 / √10 − 1 / 10.
+/// Correlation below which 95 % of ten independent numbers have that of neighbours: 1.645 / √10 − 1
+/// / 10.
 pub(crate) const CORRELATION_MAX: f64 = 0.42;
 
 /// By pair of windows, the candidate's value minus the baseline's.
@@ -24,7 +25,7 @@ pub(crate) fn correlation(values: &[f64], pairs: usize) -> Option<f64> {
     found.get(1).copied()
 }
 
-/// What was found in spite of neighbours that are alike.
+/// The finding about differences that were decided although neighbouring windows are alike.
 pub(crate) fn finding(measures: &[ComparedMeasure], rule: Option<Rule>) -> Option<Finding> {
     if rule != Some(Rule::Windows) {
         return None;

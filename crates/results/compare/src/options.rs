@@ -1,4 +1,4 @@
-//! What a comparison is asked to do.
+//! Options of a comparison.
 
 use serde::Serialize;
 
@@ -55,7 +55,7 @@ pub struct Published {
     pub bin_ns: f64,
 }
 
-/// What a comparison is asked to do; [`Default`] gives what the command line says by default.
+/// Options of a comparison; [`Default`] gives the defaults of the command line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Options {
     /// Response or service.
@@ -66,7 +66,7 @@ pub struct Options {
     pub alpha: f64,
     /// Differences up to this share of the baseline's value are reported but decide nothing.
     pub tolerance: f64,
-    /// Of the p-values of the tests on samples.
+    /// Correction of the p-values of the tests on samples.
     pub correction: Correction,
     /// Only this phase.
     pub phase: Option<String>,
@@ -74,7 +74,7 @@ pub struct Options {
     pub skip_ns: u64,
     /// Measures whose rows take more than this together are compared by their histograms.
     pub memory_bytes: u64,
-    /// Of the published pipeline.
+    /// Settings of the published pipeline.
     pub published: Published,
     /// The difference to be seen that the number of further runs is reported for, as a share.
     pub detect: f64,
@@ -84,7 +84,8 @@ pub struct Options {
     pub only: Option<Vec<String>>,
     /// Compare what differs in scenario, and what is not trusted.
     pub force: bool,
-    /// Of the draws where there are too many permutations of runs to go through them all.
+    /// Seed of the draws that are made if there are too many permutations of runs to go through
+    /// them all.
     pub seed: u64,
     /// Tell the curves that pictures are drawn from, too.
     #[serde(skip)]

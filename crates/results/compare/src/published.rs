@@ -2,8 +2,8 @@
 //! the order they were taken, the distribution function of what is left by a cubic spline, and its
 //! values on bins of fixed width as a smaller sample, by which runs are compared.
 //!
-//! Where the text leaves it open: the bins are the same for all runs and enclose all of their times,
-//! and the smaller sample has as many numbers as there are bins.
+//! The text leaves open how the bins are placed. Here they are the same for all runs and enclose
+//! all of their times, and the smaller sample has as many numbers as there are bins.
 
 use stats::ecdf::{Grid, resampled, shares};
 use stats::filter::median_filter;

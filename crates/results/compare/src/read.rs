@@ -1,5 +1,5 @@
-//! What a comparison needs of a run directory: for each measure its times in the order they were
-//! taken, cut into windows of equal length, and how operations ended.
+//! The figures that a comparison needs of a run directory: for each measure its times in the order
+//! they were taken, cut into windows of equal length, and how operations ended.
 
 use std::collections::HashMap;
 
@@ -46,9 +46,9 @@ pub(crate) enum Times {
 pub(crate) struct Measured {
     /// False if the record does not say when operations started; then it has an order only.
     has_clock: bool,
-    /// Of operations that succeeded.
+    /// Times of operations that succeeded.
     pub(crate) times: Times,
-    /// Of these, those that were answered after the load: they are the last window's.
+    /// Operations among these that were answered after the load: they are the last window's.
     drained: u64,
     /// Over the stretch; `None` where the record cannot tell it.
     pub(crate) ends: Option<Ends>,
@@ -81,7 +81,7 @@ impl Span {
         (span.from_ns < span.to_ns).then_some(span)
     }
 
-    /// Its length, the drain excluded.
+    /// Length of the stretch, the drain excluded.
     pub(crate) fn seconds(self) -> f64 {
         (self.to_ns - self.from_ns) as f64 / 1e9
     }
@@ -216,7 +216,7 @@ fn read_rows(
     Ok(())
 }
 
-/// What the histogram of a tag counted.
+/// The operations that a tag's histogram counts.
 #[derive(Debug, Clone, Copy)]
 enum Part {
     Succeeded,
@@ -355,7 +355,7 @@ impl Measured {
         })
     }
 
-    /// Where its times come from.
+    /// Source of the measure's times.
     pub(crate) fn source(&self) -> Source {
         match self.times {
             Times::Rows(_) => Source::Rows,
@@ -383,7 +383,7 @@ impl Measured {
         }
     }
 
-    /// Of these operations; `None` if it is not known when they started.
+    /// The rate of these operations; `None` if it is not known when they started.
     fn rate(&self, in_time: u64, seconds: f64) -> Option<Rate> {
         self.has_clock.then_some(Rate { in_time, seconds })
     }
@@ -405,7 +405,7 @@ impl Measured {
         })
     }
 
-    /// Its windows as observations; `None` where one has too few operations.
+    /// The windows as observations; `None` if one has too few operations.
     pub(crate) fn window_units(&self, seconds: f64) -> Option<Vec<Unit>> {
         (0..WINDOWS)
             .map(|window| {

@@ -1,4 +1,4 @@
-//! What a comparison comes to; `docs/comparing.md` is the reference of its JSON.
+//! Result of a comparison; `docs/comparing.md` is the reference of its JSON.
 
 use record::schema::Finding;
 use serde::Serialize;
@@ -10,7 +10,8 @@ use judge::course::Share;
 /// Version of the JSON.
 pub const COMPARISON_FORMAT: u32 = 1;
 
-/// What is said of a measure, and of all. Never that two things are equal: that cannot be seen.
+/// The verdict on a measure, or on all. It never says that two things are equal: that cannot be
+/// seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -69,7 +70,7 @@ impl Verdict {
     }
 }
 
-/// What a verdict means for a pipeline.
+/// Consequence of a verdict for a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acceptance {
     /// No difference, or an improvement.
@@ -85,12 +86,12 @@ pub enum Acceptance {
 pub struct Comparison {
     /// [`COMPARISON_FORMAT`].
     pub format: u32,
-    /// Of all measures together.
+    /// The verdict on all measures together.
     pub verdict: Verdict,
-    /// What the decision rests on; `None` where all runs were compared with each other, without a
-    /// baseline.
+    /// Observations that the decision rests on; `None` if all runs were compared with each other,
+    /// without a baseline.
     pub rule: Option<Rule>,
-    /// What was asked.
+    /// The options of the comparison.
     pub options: Options,
     /// The most important first.
     pub findings: Vec<Finding>,
@@ -105,9 +106,9 @@ pub struct Comparison {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// What is compared with.
+    /// The runs that are compared with.
     Baseline,
-    /// What is judged; every run where there is no baseline.
+    /// The runs that are judged; every run if there is no baseline.
     Candidate,
 }
 
@@ -121,11 +122,11 @@ pub struct ComparedRun {
     pub side: Side,
     /// The run's id.
     pub id: String,
-    /// Its directory as it was given.
+    /// The run's directory as it was given.
     pub directory: String,
-    /// What was under load.
+    /// The system under load.
     pub target: String,
-    /// Its zero, since the Unix epoch.
+    /// The run's zero, since the Unix epoch.
     pub started_unix_ns: u64,
     /// How much of it was compared.
     pub seconds: f64,
@@ -135,7 +136,7 @@ pub struct ComparedRun {
     pub trusted: bool,
 }
 
-/// Where a measure's times were taken from.
+/// Source of a measure's times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -163,15 +164,15 @@ pub struct ComparedMeasure {
     pub name: String,
     /// As in `run.json`.
     pub kind: String,
-    /// Of this measure alone.
+    /// The verdict on this measure alone.
     pub verdict: Verdict,
     /// The verdict with its figures, for people.
     pub text: String,
-    /// Where its times come from.
+    /// The source of its times.
     pub source: Source,
     /// [`Source::error_bound`].
     pub error_bound: f64,
-    /// Its figures by run.
+    /// The figures by run.
     pub runs: Vec<RunFigures>,
     /// How its figures differ between the sides; empty without a baseline.
     pub changes: Vec<Change>,
@@ -191,7 +192,7 @@ pub struct ComparedMeasure {
     pub modes: Vec<SideModes>,
     /// How many runs would show the difference requested.
     pub detect: Vec<Detect>,
-    /// What pictures are drawn from, where it was requested.
+    /// Curves that pictures are drawn from, if they were requested.
     #[serde(skip)]
     pub curves: Option<Curves>,
 }
@@ -244,11 +245,11 @@ pub struct Evidence {
     pub mann_whitney: Test,
     /// Hodges–Lehmann: the median of all differences candidate − baseline, nanoseconds.
     pub shift_ns: f64,
-    /// Of the shift, with confidence 1 − α; `None` of too few operations.
+    /// Interval of the shift, with confidence 1 − α; `None` if there are too few operations.
     pub shift_interval_ns: Option<(f64, f64)>,
     /// Cliff's delta: P(candidate is longer) − P(candidate is shorter), −1 to 1.
     pub cliffs_delta: f64,
-    /// Of Cliff's delta, with confidence 1 − α.
+    /// Interval of Cliff's delta, with confidence 1 − α.
     pub cliffs_delta_interval: (f64, f64),
     /// Differences of the chosen quantiles, by bootstrap.
     pub quantiles: Vec<QuantileChange>,
@@ -324,7 +325,7 @@ pub struct PairTest {
     pub statistic: f64,
     /// As if all operations were independent.
     pub p: f64,
-    /// Of so few of them, evenly spaced, that they can be taken for independent.
+    /// The p-value of so few operations, evenly spaced, that they can be taken for independent.
     pub p_effective: f64,
     /// The latter, corrected for all pairs by the correction of the options.
     pub p_adjusted: f64,
@@ -336,7 +337,7 @@ pub struct PairTest {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct SideModes {
-    /// Whose.
+    /// The side.
     pub side: Side,
     /// From the shortest time.
     pub peaks: Vec<Peak>,
@@ -346,7 +347,7 @@ pub struct SideModes {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Peak {
-    /// Where its density is highest, nanoseconds.
+    /// The time at which the density is highest, nanoseconds.
     pub at_ns: f64,
     /// Share of all operations between the valleys around it.
     pub share: f64,
@@ -356,7 +357,7 @@ pub struct Peak {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Detect {
-    /// Of which figure.
+    /// The figure whose difference is to be detected.
     #[cfg_attr(feature = "typescript", ts(type = "string"))]
     pub figure: super::Figure,
     /// How runs of one thing scatter: the deviation of the figure's logarithm.

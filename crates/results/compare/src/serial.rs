@@ -15,7 +15,8 @@ const INDEPENDENT_MIN: f64 = 0.8;
 /// in a quarter of a million.
 const STRETCH_MAX: usize = 1 << 18;
 
-/// What order in time tells of each run; `None` where it is not known.
+/// Serial correlation of each run's operations, by their order in time; `None` if that is not
+/// known.
 pub(crate) fn of_runs(of_runs: &[&Measured]) -> Option<Vec<(Serial, Option<Sample>)>> {
     of_runs
         .iter()

@@ -7,7 +7,7 @@ use super::{ComparedMeasure, ComparedRun, Options, RunFigures};
 
 /// A quantile of all operations differs from that of the successful ones if it does by more than this share.
 const DIFFERENCE_MIN: f64 = 0.01;
-/// What is added to the result of a measure.
+/// Text appended to the result of a measure.
 pub(crate) const ADDED: &str = ", of operations that succeeded";
 
 /// True if failures change a quantile of some run.
@@ -31,7 +31,8 @@ fn changed(figures: &RunFigures) -> impl Iterator<Item = usize> {
     })
 }
 
-/// What a comparison of successful operations leaves out of a measure, by the greatest quantile of the first run.
+/// The finding about the operations that a comparison of successes leaves out of a measure, by the
+/// greatest quantile of the first run.
 pub(crate) fn finding(
     measure: &ComparedMeasure,
     runs: &[ComparedRun],

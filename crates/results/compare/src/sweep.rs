@@ -1,5 +1,5 @@
-//! What runs with several values of a setting say together: the value of greatest throughput, how sure that is, and
-//! the scalability law by the value.
+//! Conclusions from runs with several values of a setting: the value of greatest throughput, how
+//! sure that is, and the scalability law by the value.
 //!
 //! The load is a closed one and stays as it is. A *trial* is that of a search, with the value in the place of its
 //! load. `docs/capacity.md` is the reference for people.
@@ -21,7 +21,7 @@ pub struct Sweep {
     pub values: Vec<f64>,
     /// Runs of each.
     pub repeat: usize,
-    /// Of the order of the runs, and of the bootstrap.
+    /// Seed of the order of the runs, and of the bootstrap.
     pub seed: u64,
 }
 
@@ -57,7 +57,7 @@ impl Sweep {
     /// Checks that the values can be tried.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// The first fault of the values.
     pub fn check(&self) -> Result<(), SweepError> {
         let values = &self.values;
         let is_sound = |value: &f64| value.is_finite() && *value > 0.0;
@@ -80,13 +80,13 @@ impl Sweep {
     }
 }
 
-/// What a sweep found.
+/// The result of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct SweepConclusion {
-    /// What was varied, as `--set` knows it.
+    /// The setting that was varied, as `--set` knows it.
     pub over: String,
-    /// What follows its numbers.
+    /// The unit behind its numbers.
     pub unit: String,
     /// How the sweep ended.
     pub ending: Ending,
@@ -116,11 +116,11 @@ pub struct BestValue {
     pub is_highest: bool,
     /// No lower value was tried.
     pub is_lowest: bool,
-    /// What its neighbours lose.
+    /// The values beside the best, and their losses.
     pub neighbours: Vec<Neighbour>,
 }
 
-/// What a value beside the best loses.
+/// A value beside the best, and its loss.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Neighbour {

@@ -1,4 +1,4 @@
-//! What a decision counts as one observation.
+//! The unit that a decision counts as one observation.
 
 use stats::sample::Sample;
 
@@ -32,7 +32,7 @@ impl Rate {
         self.in_time as f64 / self.seconds
     }
 
-    /// Its logarithm, with one operation in place of none.
+    /// The rate's logarithm, with one operation in place of none.
     pub(crate) fn ln(self) -> f64 {
         (self.in_time.max(1) as f64 / self.seconds).ln()
     }

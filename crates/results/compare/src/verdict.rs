@@ -2,8 +2,8 @@
 
 use super::{Change, ComparedRun, Figure, Verdict};
 
-/// What the changes of a measure come to, and the sentence that says so. Times are of operations that
-/// succeeded: where more of them failed, shorter times are no better ones.
+/// The verdict that follows from the changes of a measure, and the sentence that says so. Times are
+/// of operations that succeeded: if more of them failed, shorter times are no better ones.
 pub(crate) fn of_changes(changes: &[Change]) -> (Verdict, String) {
     let counting = || changes.iter().filter(|change| change.counts);
     let errors = counting().find(|change| change.figure == Figure::ErrorRate);

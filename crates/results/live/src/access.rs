@@ -25,7 +25,7 @@ pub(crate) enum Refusal {
     Token,
 }
 
-/// What a request needs to be admitted.
+/// Conditions under which a request is admitted.
 #[derive(Debug)]
 pub struct Access {
     is_local: bool,

@@ -23,7 +23,7 @@ struct State {
     served: usize,
 }
 
-/// What a viewer gets next.
+/// Next item for a viewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Next {
     Document(Arc<str>),
@@ -76,7 +76,7 @@ impl Feed {
         drop(waited);
     }
 
-    /// What follows version `seen`, which is updated; waits at most `timeout`.
+    /// The item after version `seen`, which is updated; waits at most `timeout`.
     pub(crate) fn next(&self, seen: &mut u64, timeout: Duration) -> Next {
         let waiting = |state: &mut State| state.version == *seen && !state.is_over;
         let (state, _) = self

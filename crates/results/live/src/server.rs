@@ -51,19 +51,19 @@ impl Limits {
     }
 }
 
-/// What is served.
+/// Pages that are served.
 pub struct Pages {
     /// The page itself, which loads `page.js` and `page.css`.
     pub html: String,
     pub script: &'static str,
     pub style: &'static str,
-    /// What viewers can do to the run.
+    /// Actions that viewers can take on the run.
     pub actions: Vec<Action>,
 }
 
 /// Something that a `POST` does.
 pub struct Action {
-    /// Its path, such as `/stop`.
+    /// Path of the action, such as `/stop`.
     pub path: &'static str,
     /// The body of the reply, with status 202.
     pub reply: &'static str,
@@ -112,7 +112,7 @@ impl Server {
         })
     }
 
-    /// Where documents are published.
+    /// The feed on which documents are published.
     pub fn feed(&self) -> &Feed {
         &self.shared.feed
     }

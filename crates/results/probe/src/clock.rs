@@ -8,7 +8,7 @@ use machine::clock::{Dilation, monotonic_ns};
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     origin_ns: u64,
-    /// What it was at the origin; before the start it is negative.
+    /// The clock's time at the origin; before the start it is negative.
     at_origin_ns: i64,
 }
 

@@ -40,7 +40,7 @@ pub(crate) enum Change {
 }
 
 impl Ledger {
-    /// Of a source that is queried from this time on.
+    /// Creates the ledger of a source that is queried from this time on.
     pub(crate) fn new(every_ns: u64, from_ns: i64) -> Ledger {
         let every_ns = i64::try_from(every_ns).unwrap_or(i64::MAX).max(1);
         Ledger {

@@ -159,7 +159,7 @@ impl Source for Mysql {
     }
 }
 
-/// What went wrong, in words if it is the server's TLS.
+/// The error's message, in plain words if it is about the server's TLS.
 fn message(error: &mysql::Error) -> String {
     // It does not name its sources.
     let source: Option<&(dyn Error + 'static)> = match error {

@@ -8,7 +8,7 @@ use crate::pool::News;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probed {
     pub info: ProbeInfo,
-    /// Its source: the index in [`crate::Pool::sources`].
+    /// Index of the source in [`crate::Pool::sources`].
     pub source: usize,
     /// When, since the run's start; negative before it.
     pub at_ns: i64,

@@ -18,14 +18,14 @@ const WAITING_MAX: usize = 256;
 /// How long [`Pool::stop`] waits for queries in progress.
 const STOP_MAX: Duration = Duration::from_secs(3);
 
-/// What happened.
+/// Event of a source.
 #[derive(Debug, Clone, PartialEq)]
 pub enum News {
     /// A new metric; its number is the number of metrics before it.
     Probe {
         /// Index in [`Pool::sources`].
         source: usize,
-        /// What it is.
+        /// The metric.
         info: ProbeInfo,
     },
     /// A value.
@@ -48,7 +48,7 @@ pub enum News {
         /// Queries without an answer.
         missed: u64,
     },
-    /// What a source cannot report, and why.
+    /// A metric that a source cannot report, and why.
     Remark {
         /// Index in [`Pool::sources`].
         source: usize,
@@ -198,7 +198,7 @@ impl Pool {
         self.clock.now_ns()
     }
 
-    /// What has happened, after `timeout` at most.
+    /// The events so far; waits for at most `timeout`.
     pub fn receive(&mut self, timeout: Duration) -> Vec<News> {
         let mut news = Vec::new();
         match self.reports.recv_timeout(timeout) {
@@ -284,11 +284,11 @@ impl Drop for Pool {
 /// A source's names in the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceName<'a> {
-    /// What it is to the system.
+    /// Role of the source in the system.
     pub role: &'a str,
-    /// Where it is; may be empty.
+    /// Region of the source; may be empty.
     pub region: &'a str,
-    /// Its own name.
+    /// The source's own name.
     pub source: &'a str,
     /// How it is queried, such as `redis`.
     pub via: &'a str,

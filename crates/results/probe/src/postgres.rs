@@ -11,7 +11,7 @@ use crate::reading::Reading;
 use crate::source::{ANSWER_MAX, ProbeError, ReadError, Source};
 use crate::tls;
 
-/// What clients' sessions do.
+/// Query for the activity of clients' sessions.
 const ACTIVITY: &str = "\
     SELECT count(*)::float8 AS connections, \
     count(*) FILTER (WHERE state = 'active')::float8 AS active, \
@@ -210,7 +210,7 @@ impl Source for Postgres {
     }
 }
 
-/// What went wrong, with what the server says.
+/// The error's message, as the server words it.
 fn message(error: &postgres::Error) -> String {
     match error.as_db_error() {
         Some(db) => db.message().to_owned(),

@@ -27,7 +27,7 @@ pub(crate) struct Process {
     spec: ProcessSpec,
     known: Vec<Known>,
     answers_since_found: u32,
-    /// What processes used while they were looked at, those gone included.
+    /// Resources that processes used while they were watched, those gone included.
     used: Used,
 }
 
@@ -53,7 +53,7 @@ struct Used {
     written_bytes: u64,
 }
 
-/// What a process has now.
+/// Resources that a process has now.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Has {
     resident_bytes: u64,
@@ -180,7 +180,7 @@ impl Used {
 }
 
 impl Known {
-    /// What the process has used so far and has now; `None`: it is gone.
+    /// Resources that the process has used so far, and has now; `None`: it is gone.
     fn look(&mut self, remarks: &mut Vec<String>) -> Option<(Used, Has)> {
         let stat = Stat::parse(&text(&path(self.pid, "stat")).ok()?)?;
         if stat.started != self.started || stat.is_dead {

@@ -29,7 +29,7 @@ pub(crate) struct Answer {
     /// New metrics; the first has the number after the last known one.
     pub(crate) new: Vec<ProbeInfo>,
     pub(crate) values: Vec<(u32, f64)>,
-    /// What could not be read and why, each once.
+    /// Remarks on what could not be read and why, each once.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ impl Reading {
         self.add(Some(id), metric, unit, value);
     }
 
-    /// What could not be read and why.
+    /// Remarks on something that could not be read, and why.
     pub(crate) fn remark(&mut self, text: String) {
         if self.remarked.len() < REMARKS_MAX && !self.remarked.contains(&text) {
             self.remarked.push(text.clone());

@@ -15,7 +15,7 @@ pub(crate) struct Socket {
     /// As in the kernel's `tcp_states.h`.
     pub state: u8,
     pub local_port: u16,
-    /// Of the file that it is; 0 without a file.
+    /// Inode of the socket's file; 0 without a file.
     pub inode: u32,
 }
 

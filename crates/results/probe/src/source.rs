@@ -1,4 +1,4 @@
-//! What a source is, and why it fails.
+//! Sources, and the ways in which they fail.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ pub enum ProbeError {
     Thread {
         /// As the scenario says.
         probe: String,
-        /// What the system says.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
@@ -77,10 +77,10 @@ impl ProbeError {
     }
 }
 
-/// Where the target is, for probes that name it.
+/// Place of the target, for probes that name it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TargetLocation {
-    /// Its process, if it was started for the run.
+    /// Process of the target, if it was started for the run.
     pub pid: Option<u32>,
     /// The TCP port it listens on, if it is on this machine.
     pub local_port: Option<u16>,

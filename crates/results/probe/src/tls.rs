@@ -6,7 +6,7 @@ mod config;
 #[cfg(feature = "full")]
 pub(crate) use config::{check_mysql, config, postgres};
 
-/// What the TLS library calls by names of its code, in words.
+/// Plain words for errors that the TLS library calls by names of its code.
 const WORDS: &[(&str, &str)] = &[
     (
         "Other(OtherError(CaUsedAsEndEntity))",

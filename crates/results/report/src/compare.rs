@@ -20,7 +20,7 @@ const DETAIL: usize = 15;
 /// Most runs with failures whose times of all operations are listed.
 const FAILED_MAX: usize = 6;
 
-/// What the columns are of if single runs are compared.
+/// Legend of the columns if single runs are compared.
 const OF_RUNS_AND_WINDOWS: &str =
     "baseline and candidate are figures of the complete runs, all others of windows";
 
@@ -52,7 +52,7 @@ fn headline(comparison: &Comparison) -> Line {
         .text(format!("  {}", subject(comparison)))
 }
 
-/// What was compared, and how strictly.
+/// The sides of the comparison, and its strictness.
 fn subject(comparison: &Comparison) -> String {
     let count = |side: Side| {
         comparison
@@ -122,7 +122,7 @@ fn figures(comparison: &Comparison) -> Table {
     table
 }
 
-/// What the difference is of.
+/// Title of the column of differences.
 fn difference_title(comparison: &Comparison) -> &'static str {
     match comparison.rule {
         Some(Rule::Windows) => "windows differ by",

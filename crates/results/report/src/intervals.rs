@@ -36,8 +36,8 @@ pub(crate) fn interval(found: &PercentileInterval, style: Style) -> String {
     }
 }
 
-/// What is added to the value of a threshold on a percentile: its interval, and a note where the limit lies
-/// within. Empty where no interval is determined.
+/// Text appended to the value of a threshold on a percentile: the value's interval, and a note if
+/// the limit lies within. Empty if no interval is determined.
 pub(crate) fn of_threshold(result: &ThresholdResult, style: Style) -> String {
     let determined = result.interval.filter(|found| found.ends_ns().is_some());
     match determined.map(|found| interval(&found, style)) {

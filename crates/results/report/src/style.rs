@@ -1,6 +1,6 @@
 //! Colours and characters that a terminal may lack, and lines made of toned pieces.
 
-/// What the terminal can show. No meaning depends on it: marks come with words.
+/// Capabilities of the terminal. No meaning depends on them: marks come with words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// ANSI colours may be used.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use record::schema::RunInfo;
 use record::{Measurement, Outcome};
 
-/// What is known of a request besides its measure.
+/// Properties of a request besides its measure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TsungRequest {
     /// The measure's name.
@@ -15,11 +15,11 @@ pub struct TsungRequest {
     pub tag: String,
     /// Empty: none.
     pub transaction: String,
-    /// Where it has a match that can fail: whether that acts where its pattern is found.
+    /// For a request with a match that can fail: whether that acts where its pattern is found.
     pub acts_on_match: Option<bool>,
 }
 
-/// What all rows of one measure have in common.
+/// Columns that all rows of one measure share.
 #[derive(Debug)]
 struct Line {
     method: String,

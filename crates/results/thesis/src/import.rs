@@ -34,7 +34,7 @@ pub const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Most files of one import.
 pub const FILES_MAX: usize = 100_000;
 
-/// What the results themselves do not say.
+/// Facts about a run that its results do not contain.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// When the run began, in nanoseconds since the Unix epoch.
@@ -83,7 +83,7 @@ pub enum ImportError {
         path: PathBuf,
         /// How many files there are.
         files: usize,
-        /// What is wrong with the first.
+        /// The fault of the first.
         why: String,
     },
     /// Neither the results nor the caller say when the run began.
@@ -94,12 +94,12 @@ pub enum ImportError {
     },
 }
 
-/// What a directory holds.
+/// Runs in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected {
     /// Directories with the results of one run each, by name.
     pub runs: Vec<PathBuf>,
-    /// What else stands beside them, by name; hidden files aside.
+    /// Other entries beside them, by name; hidden files aside.
     pub skipped: Vec<PathBuf>,
 }
 
@@ -122,7 +122,7 @@ pub fn parse_time(text: &str) -> Result<u64, String> {
 /// Reads the results of one run.
 ///
 /// # Errors
-/// Where not one report can be read, where it is unknown when the run began, and what the system says.
+/// If not one report can be read, if it is unknown when the run began, and errors of the system.
 pub fn read(path: &Path, settings: &Settings) -> Result<Imported, ImportError> {
     layout::read(path, settings)
 }

@@ -1,8 +1,8 @@
 //! The tables of the thesis that the meters come from, computed again from its published results.
 //!
-//! What was printed stands in `published.json` and nowhere else; what is computed comes from imported
-//! results, from the example price list, or, where no results were published, from other printed
-//! figures. Each figure is reported beside the printed one, with how well the two agree
+//! The printed figures stand in `published.json` and nowhere else; the computed ones come from
+//! imported results, from the example price list, or, where no results were published, from other
+//! printed figures. Each figure is reported beside the printed one, with how well the two agree
 //! ([`Agreement`]).
 
 mod agreement;
@@ -43,7 +43,7 @@ struct AsPrinted {
     /// The same in words.
     words: String,
     cores: Cores,
-    /// What the sum is divided by in place of the sum of `cores`. A source without a row in a minute
+    /// Divisor of the sum, in place of the sum of `cores`. A source without a row in a minute
     /// counts as idle in it.
     cores_total: f64,
     /// Both in words, for figures that the CPU is part of.
@@ -65,7 +65,7 @@ struct Table {
 
 #[derive(Debug, Deserialize)]
 struct Row {
-    /// What it is, for [`measured`] and [`derived`].
+    /// Identifier of the row, for [`measured`] and [`derived`].
     id: String,
     name: String,
     unit: String,
@@ -106,20 +106,20 @@ impl Published {
 pub struct Results {
     /// The run's name.
     pub name: String,
-    /// What its clients reported.
+    /// Figures that the run's clients reported.
     pub import: Import,
-    /// What its servers reported, from the run's start on.
+    /// Metrics that the run's servers reported, from its start on.
     pub probes: Probes,
 }
 
 /// All tables, printed beside computed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reproduction {
-    /// What was printed, and where.
+    /// Source of the printed tables.
     pub source: String,
     /// The systems, by column.
     pub systems: Vec<String>,
-    /// What is to be known of the whole.
+    /// Remarks on all tables.
     pub remarks: Vec<String>,
     /// Table by table.
     pub tables: Vec<ReproducedTable>,
@@ -128,9 +128,9 @@ pub struct Reproduction {
 /// One table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReproducedTable {
-    /// Its number there.
+    /// Number of the table in the source.
     pub number: String,
-    /// What it is of.
+    /// Title of the table.
     pub title: String,
     /// In the order of print.
     pub rows: Vec<ReproducedRow>,
@@ -139,9 +139,9 @@ pub struct ReproducedTable {
 /// One row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReproducedRow {
-    /// What it is.
+    /// Name of the row.
     pub name: String,
-    /// Its unit; may be empty.
+    /// Unit of the row; may be empty.
     pub unit: String,
     /// By system.
     pub cells: Vec<ReproducedCell>,
@@ -152,7 +152,7 @@ pub struct ReproducedRow {
 pub struct ReproducedCell {
     /// Digit by digit; `None` where nothing is printed.
     pub printed: Option<String>,
-    /// What follows; `None` where there is nothing to compute it from.
+    /// The computed figure; `None` if there is nothing to compute it from.
     pub computed: Option<f64>,
     /// How the two agree.
     pub agreement: Agreement,

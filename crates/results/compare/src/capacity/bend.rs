@@ -1,5 +1,5 @@
-//! What bent first at the load that did not hold, by the seconds of its run, compared with those of the
-//! highest load that did.
+//! The first sign of overload at the load that did not hold, by the seconds of its run, compared
+//! with those of the highest load that did.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ const ERRORS_MIN: f64 = 0.01;
 /// From the second on in which a sign is seen, it must be seen in this share of all that follow.
 const SUSTAINED_MIN: f64 = 0.5;
 
-/// What can bend. Those of the generator come first: they explain the others.
+/// Signs of overload. Those of the generator come first: they explain the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]

@@ -1,4 +1,4 @@
-//! What a search comes to.
+//! The conclusion of a search.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::trial::{Outcome, Trial};
 use super::{Bounds, Ending, findings};
 use crate::law;
 
-/// Of the law's intervals.
+/// Confidence of the law's intervals.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Loads whose concurrency differs by less than this factor do not show a law's bend.
 const SPREAD_MIN: f64 = 2.0;
@@ -23,7 +23,7 @@ const SPREAD_MIN: f64 = 2.0;
 /// Concludes a search by its trials, whose run directories stand in `runs`.
 ///
 /// # Errors
-/// Where a run's record cannot be read.
+/// If a run's record cannot be read.
 pub fn conclude(
     runs: &Path,
     setting: &LoadSetting,

@@ -1,4 +1,4 @@
-//! What a search for capacity found.
+//! The result of a search for capacity.
 
 use record::schema::Finding;
 use serde::Serialize;
@@ -7,13 +7,13 @@ use super::Ending;
 use super::bend::Bend;
 use crate::law::Parameter;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Conclusion {
-    /// What was turned, as `--set` knows it.
+    /// The setting that was varied, as `--set` knows it.
     pub of: String,
-    /// What follows its numbers.
+    /// The unit behind its numbers.
     pub unit: String,
     /// How the search ended.
     pub ending: Ending,
@@ -32,7 +32,7 @@ pub struct Conclusion {
     pub law: Option<Law>,
     /// Why no law was fitted.
     pub law_problem: Option<String>,
-    /// What bent first at the lowest load that does not hold.
+    /// The first sign of overload at the lowest load that does not hold.
     pub bend: Option<Bend>,
 }
 
@@ -48,7 +48,7 @@ pub struct LevelFigures {
     pub breaks: usize,
     /// Trials that could not be trusted.
     pub untrusted: usize,
-    /// What they come to; `None`: not known yet.
+    /// True if the load holds; `None`: not known yet.
     pub held: Option<bool>,
     /// X, mean of the trials that measured something; `None` where none did.
     pub per_s: Option<f64>,

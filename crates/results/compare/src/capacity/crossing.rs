@@ -1,5 +1,6 @@
-//! Where a measured figure crosses its limit: a line through the runs near the knee, by load. One run
-//! scatters, and the loads that a search tried are no interval; the line uses all runs near the knee.
+//! The load at which a measured figure crosses its limit: a line through the runs near the knee, by
+//! load. One run scatters, and the loads that a search tried are no interval; the line uses all
+//! runs near the knee.
 //!
 //! How a figure bends there is not known. Response times of queues rise faster than the logarithm's line near
 //! saturation, and their reciprocals fall on a line (of M/M/1 exactly: a quantile is proportional to
@@ -13,7 +14,7 @@ use stats::student::two_sided_t;
 
 use super::trial::{Outcome, Trial};
 
-/// Of the interval.
+/// Confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
 /// Trials whose load differs by at most this share from the knee are on a line.
 const NEAR: f64 = 0.3;
@@ -60,7 +61,7 @@ fn by_threshold(trials: &[Trial], knee: f64) -> Vec<Vec<(f64, f64)>> {
     (0..thresholds.unwrap_or(0)).map(points).collect()
 }
 
-/// What both lines say together.
+/// The crossing and its interval from both lines together.
 fn both_lines(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
     let (estimate, low, high) = through_zero(points)?;
     let reciprocal: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (x, -(-y).exp_m1())).collect();

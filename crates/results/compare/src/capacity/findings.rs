@@ -1,4 +1,4 @@
-//! What a search comes to, in sentences with their evidence.
+//! Findings of a search, in sentences with their evidence.
 
 use plan::LoadSetting;
 use record::schema::{Finding, Severity};
@@ -61,7 +61,7 @@ fn answer(
     draft.done()
 }
 
-/// Where the first threshold reaches its limit.
+/// The finding about the load at which the first threshold reaches its limit.
 fn crossing(conclusion: &Conclusion, setting: &LoadSetting) -> Option<Finding> {
     let (load, low, high) = conclusion.crossing?;
     let text = format!(
@@ -171,7 +171,7 @@ fn unfinished(ending: Ending) -> &'static str {
     }
 }
 
-/// What the runs above the knee say of themselves.
+/// The finding that repeats the reasons of the runs above the knee.
 fn why(setting: &LoadSetting, trials: &[Trial], bad: &Level) -> Option<Finding> {
     let own = |trial: &&Trial| trial.load == bad.load && !trial.why.is_empty();
     let last = trials.iter().rev().find(own)?;

@@ -8,7 +8,7 @@ const UNTRUSTED_MAX: usize = 2;
 /// hold whatever most of the earlier ones did.
 const LAST_BREAKS: usize = 2;
 
-/// What the trials of a load come to.
+/// The common verdict of a load's trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Most of those that could be trusted keep the thresholds, and the last ones do not contradict that.
@@ -32,7 +32,7 @@ pub struct Level {
     pub breaks: usize,
     /// Trials that could not be trusted.
     pub untrusted: usize,
-    /// What they come to.
+    /// The verdict of the trials together.
     pub verdict: Verdict,
     /// True where no further trial, of as many as are made at the knee, could turn it.
     pub is_decided: bool,

@@ -22,7 +22,7 @@ const RUNS_NEAR_MAX: usize = 6;
 /// Runs one after the other that should confirm the result and could not be trusted, after which it stays unconfirmed.
 const UNTRUSTED_MAX: usize = 2;
 
-/// What to do next.
+/// Next step of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
     /// A run at this load.

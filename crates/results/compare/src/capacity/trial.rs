@@ -15,7 +15,7 @@ use judge::{Figures, JudgeError, RunNames, fails_to_keep_up};
 
 /// Fatal findings that are the target's doing: such a run breaks, whatever else it is.
 const TARGETS_DOING: &[&str] = &["target-limit"];
-/// Of the slope of users present.
+/// Confidence for the slope of users present.
 const GROWTH_CONFIDENCE: f64 = 0.99;
 /// Chance below which a rise is no accident.
 const GROWTH_SIGNIFICANCE: f64 = 0.01;
@@ -26,7 +26,7 @@ const GROWTH_USERS_MIN: f64 = 10.0;
 /// … where arrivals grow by no more than this factor from a quarter to the next.
 const GROWTH_OF_ARRIVALS: f64 = 1.05;
 
-/// What came of a trial.
+/// Outcome of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -45,13 +45,13 @@ pub enum Outcome {
 pub struct Trial {
     /// The load.
     pub load: f64,
-    /// What came of it.
+    /// The trial's outcome.
     pub outcome: Outcome,
     /// The name of its run directory; `None`: it could not be begun.
     pub run: Option<String>,
     /// Thresholds that do not hold, or why it is not trusted.
     pub why: Vec<String>,
-    /// What it measured; `None`: nothing.
+    /// The figures measured; `None`: there are none.
     pub figures: Option<TrialFigures>,
     /// By threshold, the logarithm of its figure over its limit, or of limit over figure where the figure
     /// must be greater: below 0 where it holds. `None` where the figure is 0, unknown, or a lower bound.
@@ -59,7 +59,7 @@ pub struct Trial {
     pub margins: Vec<Option<f64>>,
 }
 
-/// What a run measured in the phase in which most ended.
+/// Figures of a run, from the phase in which most operations ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TrialFigures {
@@ -109,10 +109,10 @@ impl Trial {
     }
 }
 
-/// What came of a run at this load.
+/// Judges a run at this load.
 ///
 /// # Errors
-/// Where its record cannot be read.
+/// If the run's record cannot be read.
 pub fn judge_trial(load: f64, run: &Run, summary: &Summary) -> Result<Trial, JudgeError> {
     let fatal: Vec<_> = summary
         .findings
@@ -179,8 +179,8 @@ fn margin(run: &Run, result: &ThresholdResult) -> Option<f64> {
     margin.is_finite().then_some(margin)
 }
 
-/// What is wrong if users of an open load come faster than they leave to the end: the number present in
-/// the second half of the longest phase with a constant rate rises.
+/// The reason to distrust a run whose users of an open load come faster than they leave to the end:
+/// the number present in the second half of the longest phase with a constant rate rises.
 fn growth(figures: &Figures) -> Option<String> {
     let phases = figures.info.phases.iter();
     let open = phases.filter(|phase| matches!(phase.kind.as_str(), "rate" | "poisson"));
@@ -215,7 +215,8 @@ fn growth(figures: &Figures) -> Option<String> {
     })
 }
 
-/// Of the phase in which most ended, without what was drained after it: that took no time of it.
+/// Figures of the phase in which most operations ended, without what was drained after it: that
+/// took no time of the phase.
 fn of_main_phase(run: &Run, figures: &Figures) -> Result<Option<TrialFigures>, JudgeError> {
     let measures: Vec<usize> = (0..figures.info.measures.len())
         .filter(|&measure| figures.is_request(measure))

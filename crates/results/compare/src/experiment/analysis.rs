@@ -1,4 +1,4 @@
-//! What an analysis finds, as it stands in `analysis.json`.
+//! The analysis of an experiment, as it stands in `analysis.json`.
 
 use record::schema::Finding;
 use serde::Serialize;
@@ -11,11 +11,11 @@ pub(super) const FORMAT: u32 = 1;
 /// An experiment's analysis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Analysis {
-    /// Of this file.
+    /// Version of the file's format.
     pub format: u32,
     /// The experiment's name.
     pub name: String,
-    /// Of all intervals, in 0..1.
+    /// Confidence of all intervals, in 0..1.
     pub confidence: f64,
     /// By letter.
     pub factors: Vec<FactorFigures>,
@@ -27,7 +27,7 @@ pub struct Analysis {
     pub missing: Vec<MissingCell>,
     /// Runs that do not count.
     pub left_out: Vec<LeftOut>,
-    /// What holds for all responses.
+    /// Findings that concern all responses.
     pub findings: Vec<Finding>,
     /// One by one.
     pub responses: Vec<ResponseAnalysis>,
@@ -42,9 +42,9 @@ pub struct Analysis {
 pub struct FactorFigures {
     /// It stands for the factor in the names of terms.
     pub letter: char,
-    /// Its name.
+    /// Name of the factor.
     pub name: String,
-    /// Its levels; of two the first is low.
+    /// The factor's levels; of two the first is low.
     pub levels: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ pub struct ResponseAnalysis {
     pub model: &'static str,
     /// The combinations that were seen, in the order of the design.
     pub cells: Vec<CellFigures>,
-    /// What to know of it.
+    /// Findings about the response.
     pub findings: Vec<Finding>,
     /// `None` where a finding says why.
     pub fit: Option<FitFigures>,
@@ -91,15 +91,15 @@ pub struct ResponseAnalysis {
     pub scaling: Vec<super::Scaling>,
     /// The means of the levels of one factor, for each combination of the others.
     pub bars: super::Bars,
-    /// What others published, where the experiment lists it.
+    /// Values that others published, if the experiment lists any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedFigures>,
 }
 
-/// What others published: the same model, fitted to their values, and what they claimed.
+/// Values that others published: the same model, fitted to them, and the publication's claims.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PublishedFigures {
-    /// Where; empty: unknown.
+    /// The publication; empty: unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
     /// The mean of the values; `None` unless there is one for each combination that suits the model.
@@ -108,7 +108,7 @@ pub struct PublishedFigures {
     pub terms: Vec<PublishedTerm>,
     /// The values: levels by factor, and what was measured.
     pub cells: Vec<(Vec<usize>, f64)>,
-    /// What was claimed, and whether it holds.
+    /// The publication's claims, and whether they hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<super::ClaimFigures>,
 }
@@ -117,11 +117,11 @@ pub struct PublishedFigures {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct PublishedTerm {
-    /// Its factors' letters.
+    /// Letters of the term's factors.
     pub name: String,
     /// Jain's q; of factors with two levels.
     pub effect: Option<f64>,
-    /// Its share of the total variation.
+    /// The term's share of the total variation.
     pub share: f64,
 }
 
@@ -163,9 +163,9 @@ pub struct FitFigures {
     pub total_ss: f64,
     /// `None` where there is nothing to estimate errors from.
     pub error: Option<ErrorFigures>,
-    /// What the model says, by observation.
+    /// The model's values, by observation.
     pub fitted: Vec<f64>,
-    /// What it leaves over.
+    /// The residuals, by observation.
     pub residuals: Vec<f64>,
     /// Means of the values by the levels of two factors.
     pub interactions: Vec<InteractionTable>,
@@ -177,7 +177,7 @@ pub struct FitFigures {
 pub struct EstimateFigures {
     /// The best guess.
     pub value: f64,
-    /// Its standard deviation, where it is known.
+    /// The estimate's standard deviation, if it is known.
     pub standard_error: Option<f64>,
     /// The lower bound of its interval.
     pub low: Option<f64>,
@@ -189,21 +189,21 @@ pub struct EstimateFigures {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TermFigures {
-    /// Its factors' letters.
+    /// Letters of the term's factors.
     pub name: String,
-    /// Its factors' numbers, from 0.
+    /// Numbers of the term's factors, from 0.
     pub factors: Vec<usize>,
     /// Terms that it cannot be separated from; with a sign where theirs is the other.
     pub aliases: Vec<String>,
     /// Jain's q: half of the way from low to high; of factors with two levels.
     pub effect: Option<EstimateFigures>,
-    /// Of a single factor.
+    /// The levels, for the term of a single factor.
     pub levels: Vec<LevelFigures>,
     /// Degrees of freedom.
     pub df: usize,
     /// Sum of squares.
     pub ss: f64,
-    /// Its share of the total variation.
+    /// The term's share of the total variation.
     pub share: f64,
     /// F ratio.
     pub f: Option<f64>,
@@ -215,15 +215,15 @@ pub struct TermFigures {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LevelFigures {
-    /// Its name.
+    /// Name of the level.
     pub level: String,
     /// The mean at this level.
     pub mean: EstimateFigures,
-    /// What it adds to the mean of all.
+    /// The level's effect: the difference from the mean of all.
     pub effect: EstimateFigures,
 }
 
-/// What the model does not explain.
+/// Variation that the model does not explain.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ErrorFigures {
@@ -231,7 +231,7 @@ pub struct ErrorFigures {
     pub df: usize,
     /// Sum of squares.
     pub ss: f64,
-    /// Its share of the total variation.
+    /// The error's share of the total variation.
     pub share: f64,
     /// The standard deviation of errors.
     pub deviation: f64,

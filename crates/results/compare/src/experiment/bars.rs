@@ -42,7 +42,7 @@ pub struct Bar {
     pub level: usize,
     /// How many runs it is of.
     pub runs: usize,
-    /// Of a multiplicative model the geometric mean.
+    /// The mean; the geometric mean for a multiplicative model.
     pub mean: f64,
     /// The lower end of its interval; `None` without repetitions, and if the mean is a bound.
     pub low: Option<f64>,
@@ -51,12 +51,12 @@ pub struct Bar {
     /// True if the mean is only known to be at least this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_bound: bool,
-    /// What others measured.
+    /// The value that others published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<f64>,
 }
 
-/// What the intervals depend on.
+/// Scale of the response, which the intervals depend on.
 pub(super) struct Scale {
     pub(super) unit: Unit,
     pub(super) multiplicative: bool,

@@ -16,7 +16,7 @@ const DIGITS: usize = 3;
 pub struct Claim {
     /// In words; empty: the ordering is all.
     pub text: String,
-    /// Whose levels are ordered, from 0.
+    /// The factor whose levels are ordered, from 0.
     pub factor: usize,
     /// The greatest first. Levels in one list are not ordered among each other.
     pub order: Vec<Vec<usize>>,
@@ -44,13 +44,13 @@ pub enum ClaimVerdict {
 pub struct ClaimFigures {
     /// In words.
     pub text: String,
-    /// Whose levels are ordered, from 0.
+    /// The factor whose levels are ordered, from 0.
     pub factor: usize,
     /// The levels, the greatest first: `a > b, c`.
     pub order: String,
     /// The worst of its places.
     pub verdict: ClaimVerdict,
-    /// Where it was made, one for each combination of the other factors.
+    /// The combinations of the other factors, each with the verdict there.
     pub places: Vec<ClaimPlace>,
 }
 
@@ -157,7 +157,7 @@ pub(super) fn in_words(claims: &[ClaimFigures]) -> Option<Finding> {
     (!claims.is_empty()).then(|| finding(Severity::Note, "published-claims", text, &evidence))
 }
 
-/// What names and writes the means of a claim.
+/// Names and units for the text of a claim.
 struct Words<'d> {
     names: &'d [String],
     unit: Unit,

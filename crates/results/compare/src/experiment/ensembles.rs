@@ -15,15 +15,15 @@ use judge::limits::EXPERIMENT_BIN_OF_MEDIAN_MAX;
 
 /// Bins of a histogram.
 const BINS: usize = 40;
-/// Of all operations so much is beyond either end of the bins, and counted in the outermost.
+/// Share of all operations that lies beyond either end of the bins and is counted in the outermost.
 const BEYOND: f64 = 0.005;
 
-/// What is compared, and how.
+/// Settings of a comparison of ensembles.
 #[derive(Debug, Clone, Copy)]
 pub struct EnsembleOptions<'a> {
     /// By name.
     pub measures: &'a [String],
-    /// Of the published way: width of its bins, in nanoseconds.
+    /// Width of the bins of the published way, in nanoseconds.
     pub bin_ns: u64,
     /// Left out of the beginning of each run.
     pub skip_ns: u64,
@@ -50,7 +50,7 @@ pub struct Ensemble {
 /// A run of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EnsembleRun {
-    /// Its number in the experiment, from 1.
+    /// The run's number in the experiment, from 1.
     pub number: usize,
     /// As in `run.json`.
     pub id: String,
@@ -59,7 +59,7 @@ pub struct EnsembleRun {
 /// A measure of all runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EnsembleMeasure {
-    /// Its name.
+    /// Name of the measure.
     pub name: String,
     /// By run: operations that succeeded.
     pub counts: Vec<u64>,
@@ -91,7 +91,7 @@ pub struct TestedModes {
 pub struct Mode {
     /// Numbers in the experiment.
     pub runs: Vec<usize>,
-    /// Of all their operations together.
+    /// Number of all operations of these runs.
     pub count: u64,
     /// The same, nanoseconds.
     pub median_ns: f64,

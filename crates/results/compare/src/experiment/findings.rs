@@ -1,4 +1,4 @@
-//! What to know of an experiment before its figures are believed.
+//! Findings to know before the figures of an experiment are believed.
 
 use record::schema::{Finding, Severity};
 use stats::factorial::factor_letter;
@@ -18,7 +18,7 @@ use judge::limits::{
 /// Significant digits of a bound.
 const BOUND_DIGITS: usize = 3;
 
-/// What the findings of a response follow from.
+/// Figures of a response that its findings follow from.
 pub(super) struct Seen<'a> {
     pub(super) data: &'a Data,
     pub(super) response: &'a ResponseData,
@@ -111,7 +111,7 @@ pub(super) fn left_out(data: &Data) -> Option<Finding> {
     ))
 }
 
-/// What to know of one response: what hinders the analysis, then what was found, then whether
+/// Findings of one response: first those that hinder the analysis, then its results, then whether
 /// the residuals look like errors.
 pub(super) fn of_response(seen: &Seen<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -245,7 +245,7 @@ fn largest(seen: &Seen<'_>, fit: &FitFigures) -> Option<Finding> {
     Some(finding(Severity::Note, "variation", text, &evidence))
 }
 
-/// What the model lacks.
+/// Findings about terms that the model lacks.
 fn order(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
     let mut findings = Vec::new();
     let factors = seen.data.factors.len() - seen.unused.len();

@@ -1,11 +1,12 @@
-//! What others published, beside what the runs did.
+//! Published values, beside those of the runs.
 
 use super::analysis::{PublishedFigures, PublishedTerm};
 use super::claims::ClaimFigures;
 use super::{Data, Published, ResponseData, Row, response};
 
-/// What was published of response `number`: the values, the model of the response, multiplicative or not as that of the
-/// runs, fitted to them, and what came of its claims. `None` if nothing was published.
+/// The published figures of response `number`: the values, the model of the response,
+/// multiplicative or not as that of the runs, fitted to them, and the verdicts on its claims.
+/// `None` if nothing was published.
 pub(super) fn figures(
     data: &Data,
     number: usize,

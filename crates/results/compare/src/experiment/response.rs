@@ -17,11 +17,11 @@ use super::scaling;
 use super::values::deviation;
 use super::{Data, Row, word};
 
-/// What is left of a design after what is not there is excluded.
+/// The part of a design that remains without missing combinations.
 struct Reduced {
     /// The design's number of each factor that is left.
     factors: Vec<usize>,
-    /// Of each of them the design's numbers of the levels that are left.
+    /// The design's numbers of the remaining levels of each of these factors.
     levels: Vec<Vec<usize>>,
     observations: Vec<Observation>,
 }

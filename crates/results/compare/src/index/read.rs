@@ -193,7 +193,7 @@ struct CapacityFile {
     ending: Ending,
     holds: Option<f64>,
     breaks: Option<f64>,
-    /// Of a sweep.
+    /// The best value of a sweep.
     best: Option<BestFile>,
 }
 

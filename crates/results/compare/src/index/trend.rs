@@ -34,11 +34,11 @@ pub struct Trend {
 pub struct TrendRun {
     /// The id of its entry.
     pub id: String,
-    /// Its path below the root.
+    /// Path of the entry below the root.
     pub path: String,
     /// When it started, milliseconds since the Unix epoch.
     pub started_unix_ms: u64,
-    /// What somebody wrote about it.
+    /// Note that somebody wrote about the run.
     pub note: Option<String>,
 }
 
@@ -60,9 +60,9 @@ pub struct TrendFigure {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TrendPart {
-    /// Its first run.
+    /// First run of the part.
     pub from: usize,
-    /// Its last run.
+    /// Last run of the part.
     pub to: usize,
     /// The median of its values.
     pub median: Number,

@@ -1,4 +1,4 @@
-//! What a sweep comes to, in sentences with their evidence.
+//! Findings of a sweep, in sentences with their evidence.
 
 use judge::finding;
 use plan::LoadSetting;
@@ -124,7 +124,7 @@ fn neighbours(best: &BestValue, setting: &LoadSetting) -> Option<Finding> {
     Some(draft.done())
 }
 
-/// What the last run of each value says that does not hold.
+/// Findings about thresholds that do not hold, by the last run of each value.
 fn failures(conclusion: &SweepConclusion, setting: &LoadSetting, trials: &[Trial]) -> Vec<Finding> {
     let failing = conclusion.values.iter().filter(|v| v.held != Some(true));
     let each = failing.filter_map(|value| {

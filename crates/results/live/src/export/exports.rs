@@ -18,7 +18,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time for one post.
 const POST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Where to export to.
+/// Destinations of exports.
 #[derive(Debug, Clone, Default)]
 pub struct Targets {
     /// The address of a page for Prometheus.

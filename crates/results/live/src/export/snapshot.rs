@@ -52,9 +52,9 @@ pub struct Sample {
     pub metric: &'static Metric,
     /// In the order of [`Metric::labels`].
     pub labels: Vec<String>,
-    /// Of a counter: since the run's start.
+    /// For a counter: the sum since the run's start.
     pub value: f64,
-    /// Of a counter: in this second.
+    /// For a counter: the increase in this second.
     pub step: f64,
 }
 
@@ -67,7 +67,7 @@ pub struct Snapshot {
     pub at_unix_ns: u64,
     /// Samples of one metric are adjacent.
     pub samples: Vec<Sample>,
-    /// Of measures that have some, by name: more labels of their samples.
+    /// Further labels of the samples of measures that have tags, by name.
     pub tags: BTreeMap<String, BTreeMap<String, String>>,
 }
 

@@ -10,7 +10,7 @@ const KINDS: [&str; 8] = [
 const IDLE: usize = 3;
 const IOWAIT: usize = 4;
 
-/// What all cores had used when they were looked at last.
+/// Times of all cores at the last reading.
 #[derive(Debug, Default)]
 pub(super) struct Cpu {
     all: [u64; 8],

@@ -14,7 +14,7 @@ pub struct Sample<'t> {
     pub labels: &'t str,
     /// In the metric's unit.
     pub value: f64,
-    /// What it is.
+    /// Kind of the metric.
     pub kind: Kind,
 }
 
@@ -118,7 +118,7 @@ fn kind(name: &str, types: &HashMap<&str, &str>) -> Kind {
     }
 }
 
-/// Where the brace is that ends the labels: not one inside quotes.
+/// Position of the brace that ends the labels: not one inside quotes.
 fn closing_brace(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -131,7 +131,7 @@ fn closing_brace(text: &str) -> Option<usize> {
     }
 }
 
-/// Where the quote is that no backslash stands before.
+/// Position of the quote that no backslash stands before.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|byte| {

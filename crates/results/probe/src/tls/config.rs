@@ -15,7 +15,7 @@ pub(crate) fn config() -> Arc<ClientConfig> {
     Arc::clone(config)
 }
 
-/// What a URL of PostgreSQL wants. The error is for people.
+/// The TLS configuration that a URL of PostgreSQL asks for. The error is for people.
 pub(crate) fn postgres(parsed: &PostgresUrl) -> Result<ClientConfig, String> {
     let mut pems = Vec::new();
     if let Some(ca) = &parsed.ca {

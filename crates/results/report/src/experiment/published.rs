@@ -1,4 +1,5 @@
-//! What others published of a response: the means of the runs beside their values, and what came of their claims.
+//! Values that others published for a response: the means of the runs beside them, and the verdicts
+//! on their claims.
 
 use compare::experiment::{
     Analysis, BarGroup, ClaimFigures, ClaimVerdict, PublishedFigures, ResponseAnalysis,

@@ -62,7 +62,8 @@ pub fn experiment_claims_csv(analysis: &Analysis) -> String {
     })
 }
 
-/// Of each place of a claim its levels, whether it holds there and why; one that was not measured anywhere has a row, too.
+/// Rows of the places of a claim: the levels, whether the claim holds there, and why. A claim that
+/// was not measured anywhere has a row, too.
 fn places(analysis: &Analysis, claim: &ClaimFigures) -> Vec<Vec<String>> {
     let row = |levels: &[Option<usize>], verdict: &str, why: &str| {
         let mut cells = names(analysis, levels);

@@ -18,11 +18,11 @@ const TERMS_MAX: usize = 500;
 const RESPONSES_MAX: usize = 24;
 const LEFT_OUT_MAX: usize = 200;
 const ENSEMBLES_MAX: usize = 48;
-/// Of a published claim.
+/// Most places of a published claim in a page.
 const PLACES_MAX: usize = 48;
-/// Of a combination.
+/// Most measures of a combination in a page.
 const MEASURES_MAX: usize = 6;
-/// Of a test; there can be more than anybody reads.
+/// Most modes of a test in a page; there can be more than anybody reads.
 const MODES_MAX: usize = 12;
 
 #[derive(Serialize)]

@@ -12,7 +12,7 @@ use super::run::{RunDocument, RunReport, RunVerdict};
 pub struct LiveReport<'a> {
     /// The seconds so far.
     pub growing: &'a Growing,
-    /// What must hold at the end.
+    /// Thresholds that must hold at the end.
     pub thresholds: &'a [Threshold],
     /// Whether it is being stopped.
     pub interrupted: bool,

@@ -25,7 +25,7 @@ impl Content for MetersDocument<'_> {
 struct Run<'a> {
     #[serde(flatten)]
     metered: &'a RunMeters,
-    /// Its cost, in sentences: decimal amounts of money, which are exact.
+    /// Costs in sentences: decimal amounts of money, which are exact.
     costs: Vec<String>,
 }
 

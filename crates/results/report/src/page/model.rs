@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{Content, Page};
 
-/// Of lists that are as long as a log has kinds of things: what stands in a page.
+/// Most entries in a page of lists that are as long as a log has kinds of things.
 const SEGMENTS_MAX: usize = 24;
 const ROWS_MAX: usize = 200;
 const TRANSITIONS_MAX: usize = 400;

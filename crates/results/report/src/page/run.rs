@@ -25,15 +25,15 @@ const EXAMPLE_CHARS_MAX: usize = 400;
 pub struct RunReport<'a> {
     /// The run.
     pub info: &'a RunInfo,
-    /// Its figures and the verdict.
+    /// The run's figures and the verdict.
     pub summary: &'a Summary,
     /// The run over time.
     pub course: &'a Course,
-    /// Its events.
+    /// The run's events.
     pub events: &'a [Event],
-    /// What the record lacks; see [`record::Run::missing`].
+    /// Parts that the record lacks; see [`record::Run::missing`].
     pub missing: &'a [String],
-    /// Where its results come from, if they are imported.
+    /// Source of the run's results, if they are imported.
     pub import: Option<&'a Import>,
 }
 
@@ -156,7 +156,7 @@ struct Step<'a> {
     bound_above: Option<Number>,
     /// Mean, min, p50, p90, p95, p98, p99, p99.9 and max; nanoseconds. So are `service` and `lag`.
     response: Option<Times>,
-    /// Of the percentiles of `response`, p50 to p99.9; empty if the record does not say.
+    /// Intervals of the percentiles of `response`, p50 to p99.9; empty if the record does not say.
     intervals: Vec<Range>,
     service: Option<Times>,
     lag: Option<Times>,
@@ -311,7 +311,8 @@ fn phases<'a>(info: &'a RunInfo, summaries: &[PhaseSummary]) -> Vec<Phase<'a>> {
 
 /// The table of steps, and the number of rows left out.
 ///
-/// Of a run with regions: the steps over all regions, then those of each region; by phase over all regions only.
+/// A run with regions has the steps over all regions first, then those of each region; by phase
+/// over all regions only.
 fn steps<'a>(summary: &'a Summary, info: &'a RunInfo) -> (Vec<Step<'a>>, usize) {
     let whole = summary.over_regions().iter();
     let regions = summary.regions.iter().filter(|_| summary.regions.len() > 1);

@@ -1,4 +1,4 @@
-//! Where the files of published results are, and what they are.
+//! Layout of published results: the place and the kind of each file.
 //!
 //! ```text
 //! baseline/clients/REGION/HOST/1            a client's report
@@ -81,7 +81,7 @@ struct Reader<'p> {
     files_count: usize,
     repairs: Repairs,
     draft: Draft,
-    /// What is wrong with the first client without a report.
+    /// The fault of the first client without a report.
     first_fault: Option<String>,
 }
 
@@ -214,7 +214,7 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> ImportError {
     }
 }
 
-/// What stands in a directory, by name; hidden files aside.
+/// The entries of a directory, by name; hidden files aside.
 fn entries(path: &Path) -> Result<Vec<PathBuf>, ImportError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(path).map_err(failed(path))? {

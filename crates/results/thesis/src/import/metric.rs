@@ -11,7 +11,7 @@ pub(crate) const STEP_NS: i64 = 60_000_000_000;
 /// A metric in the order of time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Metric {
-    /// Its unit.
+    /// Unit of the values.
     pub(crate) unit: String,
     /// (nanoseconds since the Unix epoch, value), each time once.
     pub(crate) rows: Vec<(i64, f64)>,

@@ -1,4 +1,4 @@
-//! What was not as it should be, counted by kind.
+//! Repairs of faulty results, counted by kind.
 
 use record::import::Repair;
 
@@ -69,7 +69,7 @@ impl Kind {
         )
     }
 
-    /// What was found and done.
+    /// The fault and its repair.
     fn text(self) -> &'static str {
         match self {
             Kind::AnsiColours => "ANSI colour codes removed from reports",

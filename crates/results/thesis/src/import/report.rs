@@ -32,7 +32,7 @@ enum Section {
     Errors,
 }
 
-/// What was read so far.
+/// The lines read so far.
 #[derive(Default)]
 struct Draft {
     heads: BTreeMap<&'static str, u64>,

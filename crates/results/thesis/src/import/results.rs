@@ -25,13 +25,13 @@ const UTILISATION_SLACK: f64 = 0.01;
 /// The results of one run, as they stand in its directory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
-    /// What ran, as far as it is known.
+    /// The run, as far as it is known.
     pub info: RunInfo,
-    /// What the clients reported.
+    /// Figures that the clients reported.
     pub import: Import,
     /// How operations ended.
     pub tally: Tally,
-    /// What the servers reported.
+    /// Metrics that the servers reported.
     pub probes: Probes,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Series {
     pub(crate) rows: Vec<(i64, f64)>,
 }
 
-/// What was read, before the run's start is known.
+/// Results as read, before the run's start is known.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) clients: Vec<ClientReport>,

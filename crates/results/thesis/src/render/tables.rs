@@ -94,7 +94,7 @@ fn computed(cell: &ReproducedCell) -> String {
     format!("{value:.*}", decimals + MORE_DIGITS)
 }
 
-/// What there is to say of a figure that does not follow.
+/// Remarks on a figure that does not agree.
 fn note(row: &ReproducedRow, cell: &ReproducedCell, system: &str, style: Style) -> Vec<String> {
     let Agreement::Differs { digits, note } = &cell.agreement else {
         return Vec::new();

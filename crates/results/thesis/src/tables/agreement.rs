@@ -28,9 +28,9 @@ pub(super) struct Reading {
     pub(super) value: f64,
     /// Between what it can lie, where its inputs are rounded.
     pub(super) range: (f64, f64),
-    /// What comes out if the figure was meant otherwise: as text, and between what.
+    /// Other readings of the figure: as text, and between what they can lie.
     pub(super) others: Vec<(String, (f64, f64))>,
-    /// What is to be said where nothing agrees.
+    /// Remark for a figure that agrees with no reading.
     pub(super) note: Option<String>,
 }
 

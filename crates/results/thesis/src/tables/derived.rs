@@ -61,7 +61,7 @@ impl Printed {
     }
 }
 
-/// What follows for a row; `None` where it does not follow from printed figures.
+/// The computed figure of a row; `None` if it does not follow from printed figures.
 pub(super) fn reading(published: &Published, id: &str, system: usize) -> Option<Reading> {
     let printed = |table, id: &str| Printed::parse(published.printed(table, id, system)?);
     if let Some(item) = id.strip_prefix("cost:") {

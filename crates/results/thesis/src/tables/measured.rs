@@ -122,8 +122,8 @@ impl<'r> System<'r> {
         Some(ns / MS)
     }
 
-    /// Of a latency: the same figure of the measure that it may have been exchanged with, and lower
-    /// percentiles.
+    /// Other readings of a latency: the same figure of the measure that it may have been exchanged
+    /// with, and lower percentiles.
     fn other_latencies(&self, measure: &str, which: &str) -> Vec<(String, (f64, f64))> {
         let exchanged = match measure {
             "handshake" => Some("request"),
@@ -188,7 +188,7 @@ impl<'r> System<'r> {
         Some(reading)
     }
 
-    /// What the servers reported, minute by minute.
+    /// The figure of a series of the servers, minute by minute.
     fn series(&self, what: &str, which: &str) -> Option<Reading> {
         let mut reading = Reading::exactly(figure(&self.minutes, what, which)?);
         if (what, which) == ("cpu", "min") {

@@ -1,4 +1,4 @@
-//! What the servers of a system reported, minute by minute.
+//! Metrics of a system's servers, minute by minute.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ const MINUTE_NS: i64 = 60_000_000_000;
 /// The role of databases.
 const DATABASES: &str = "mysql";
 
-/// What the servers reported in the printed minutes.
+/// Metrics that the servers reported in the printed minutes.
 pub(super) struct Minutes<'r> {
     cores: &'r Cores,
-    /// What the sum over cores is divided by, where that is not their sum.
+    /// Divisor of the sum over cores, if that is not their sum.
     cores_total: Option<f64>,
     /// By probe: (minute, value).
     series: Vec<(&'r ProbeInfo, BTreeMap<i64, f64>)>,
