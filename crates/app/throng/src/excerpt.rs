@@ -10,7 +10,7 @@ use miette::{
 
 /// Longest line that is shown as it is, in bytes.
 const LINE_BYTES_MAX: usize = 1_000;
-/// What is shown of a longer one: bytes before the place and from it on.
+/// Bytes of a longer line that are shown before the place and from it on.
 const BEFORE_BYTES: usize = 60;
 const AFTER_BYTES: usize = 120;
 
@@ -38,7 +38,7 @@ pub(crate) fn report(
 #[derive(Debug)]
 struct Excerpt {
     source: NamedSource<String>,
-    /// Of the place, in the original; `None`: as it seems.
+    /// Column of the place in the original; `None`: the same as in the text.
     column: Option<usize>,
 }
 

@@ -1,10 +1,10 @@
-//! What is imported from other tools.
+//! Imports from other tools.
 
 use report::TsungRequest;
 
 pub(crate) use convert::{Converted, Leniency, is_xml};
 
-/// What Tsung's log says of the requests of a Tsung file.
+/// Requests of a Tsung file, as Tsung's log has them.
 pub(crate) fn tsung_requests(converted: &Converted) -> Vec<TsungRequest> {
     let requests = converted.requests.iter();
     let described = requests.map(|request| TsungRequest {

@@ -99,7 +99,7 @@ impl LivePage {
     }
 }
 
-/// What viewers can do to the run.
+/// Actions that viewers can take on the run.
 fn actions(interrupt: &Arc<Interrupt>, pause: &Arc<Pause>) -> Vec<Action> {
     let interrupt = Arc::clone(interrupt);
     let request = |paused| {

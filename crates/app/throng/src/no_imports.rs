@@ -1,4 +1,4 @@
-//! What would be imported from other tools, in a program that was built without imports.
+//! Stand-in for imports from other tools, in a program that was built without them.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use report::TsungRequest;
 
 use crate::exit::{Exit, Failure};
 
-/// What to do with parts of a Tsung file that have no counterpart.
+/// Treatment of parts of a Tsung file that have no counterpart.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Leniency {
     Strict,

@@ -16,7 +16,7 @@ pub(crate) fn parse_address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// Where runs are created unless `--runs` says otherwise.
+/// Directory in which runs are created unless `--runs` names another.
 pub(crate) const RUNS: &str = "runs";
 
 /// A run's directory; `last` is the newest one of `runs`, whose names begin with their time.

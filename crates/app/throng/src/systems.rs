@@ -13,7 +13,7 @@ const READ: &[(&str, &str)] = &[
     ("balancer", "workers"),
     ("market", "replay"),
 ];
-/// What the run itself sets.
+/// Settings that the run itself makes.
 const OURS: &[&str] = &["listen", "until-stdin-closes"];
 
 /// Looks at the settings of the system of this name, before it is started.
@@ -98,7 +98,7 @@ fn setting(
     })
 }
 
-/// What a scenario may set.
+/// Settings that a scenario may make.
 fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
     let is_open = |flag: &&Arg| {
         let ours = flag.get_long().is_none_or(|long| OURS.contains(&long));
@@ -115,7 +115,7 @@ fn hint(command: &Command, key: &str) -> String {
     }
 }
 
-/// What `throng serve` would say.
+/// The settings, parsed as `throng serve` would parse them.
 fn parse<'a>(
     system: &str,
     settings: impl IntoIterator<Item = &'a (String, String)>,

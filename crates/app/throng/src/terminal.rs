@@ -15,7 +15,7 @@ const PAST: usize = 60;
 /// The interval of plain lines. There is one more when the run is interrupted, paused or resumed.
 const PLAIN_EVERY_NS: u64 = 5_000_000_000;
 
-/// What standard output can show. `NO_COLOR` (no-color.org) is respected.
+/// Capabilities of standard output. `NO_COLOR` (no-color.org) is respected.
 pub(crate) fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
     let set = |name: &str| std::env::var(name).is_ok_and(|value| !value.is_empty());

@@ -22,7 +22,7 @@ use text::TextView;
 trait View {
     /// The text of an event; empty if it shows nothing.
     fn show(&mut self, plan: &Plan, traced: &Traced) -> String;
-    /// What follows the last event.
+    /// Text after the last event.
     fn end(&mut self) -> String;
 }
 
@@ -114,7 +114,7 @@ fn is_failure(event: &TraceEvent) -> bool {
     }
 }
 
-/// What an instruction is called in a scenario.
+/// Name of an instruction in a scenario.
 fn word(op: &Op) -> &'static str {
     match op {
         Op::Http(http) if http.call.is_some() => "grpc",
@@ -186,7 +186,7 @@ fn is_aside(plan: &Plan, id: MeasureId) -> bool {
     })
 }
 
-/// What became of a session, in words.
+/// The end of a session, in words.
 fn ending(end: Option<SessionEnd>) -> &'static str {
     match end {
         None => "finished",

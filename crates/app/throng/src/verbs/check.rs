@@ -20,7 +20,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     ))
 }
 
-/// What the plan would do, in a few lines.
+/// Description of the planned run in a few lines.
 fn describe(name: &str, plan: &Plan) -> String {
     let users = units::about(plan.users_planned());
     let length = units::span(plan.end_ns());

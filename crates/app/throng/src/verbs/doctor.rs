@@ -47,7 +47,8 @@ fn apply(limits: &MachineLimits) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a number of users needs: a table, the commands, and what the machine holds with them.
+/// Resources that a number of users needs: a table, the commands, and the number that the machine
+/// holds with them.
 fn plan(limits: &MachineLimits) -> String {
     let demand = limits.demand;
     let place = match demand.target_here {
@@ -100,7 +101,7 @@ fn table(limits: &MachineLimits) -> String {
     lines.collect()
 }
 
-/// What the machine holds now, and after the commands.
+/// Number of users that the machine holds now, and after the commands.
 fn holds(limits: &MachineLimits) -> String {
     let holds = |found: Option<(u64, &Limit)>| match found {
         Some((users, limit)) => format!(

@@ -25,7 +25,7 @@ use progress::Watcher;
 
 /// Confidence of intervals unless --confidence says otherwise.
 const CONFIDENCE: f64 = 0.95;
-/// What an analysis is written to, in the experiment's directory.
+/// File of the analysis, in the experiment's directory.
 const ANALYSIS_FILE: &str = "analysis.json";
 /// The experiment's and the scenario's texts, kept beside the runs.
 const EXPERIMENT_COPY: &str = "experiment.yaml";

@@ -76,7 +76,7 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     served.map(|()| Exit::Passed).map_err(failure)
 }
 
-/// Where spools are kept, or rows: they outlive a boot, and are of one user.
+/// Directory of spools, or of rows: they outlive a boot, and are of one user.
 fn below_var_tmp(what: &str) -> PathBuf {
     let user = std::env::var("USER").unwrap_or_else(|_| "any".to_owned());
     let plain: String = user.chars().filter(char::is_ascii_alphanumeric).collect();

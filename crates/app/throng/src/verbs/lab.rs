@@ -28,7 +28,7 @@ use crate::args::lab::{
 use crate::exit::{Exit, Failure, written};
 use crate::source;
 
-/// Where a command that runs in a lab finds it.
+/// Environment variable with the folder of the lab that a command runs in.
 pub(crate) const VARIABLE: &str = "THRONG_LAB";
 
 pub(crate) fn lab(verb: LabVerb) -> Result<Exit, Failure> {
@@ -90,7 +90,8 @@ fn check(args: &LabFileArgs) -> Result<Exit, Failure> {
     written(writeln!(std::io::stdout(), "  network: {network}"))
 }
 
-/// Who emulates the network, in words. Without root the kernel is tried only in the namespaces of the lab.
+/// Emulator of the network, in words. Without root the kernel is tried only in the namespaces of
+/// the lab.
 fn emulator(file: &File) -> Result<String, Failure> {
     if file.lab.emulator != EmulatorRequest::Forwarder && folder::is_unprivileged() {
         return Ok("netem, if this kernel has it: `up` says so".to_owned());
@@ -100,7 +101,7 @@ fn emulator(file: &File) -> Result<String, Failure> {
     Ok(lab::emulator_in_words(&choice))
 }
 
-/// What a lab needs of this machine.
+/// Checks that this machine has all that a lab needs.
 fn require(file: &File) -> Result<(), Failure> {
     if let Some((program, line, hint)) = missing_programs(&file.lab).first() {
         let message = format!(

@@ -136,7 +136,7 @@ fn write_all(
     Ok(())
 }
 
-/// What was written, and what a scenario needs of it.
+/// The files written, and the lines that a scenario needs for them.
 fn summary(directory: &Path, sources: &BTreeMap<String, Source>) -> String {
     let folder = directory.display();
     let mut text = String::new();

@@ -101,7 +101,7 @@ pub(crate) fn judged(run: &Run, allow_lost_workers: bool) -> Result<Summary, Fai
     }
 }
 
-/// What was imported, if the run holds published results; imported samples are read like a run.
+/// The import, if the run holds published results; imported samples are read like a run.
 fn published(run: &Run) -> Result<Option<Import>, Failure> {
     let import = run.import();
     let import = import.map_err(|error| Failure::new(Exit::NoInput, error))?;

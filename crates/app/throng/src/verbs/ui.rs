@@ -43,7 +43,7 @@ pub(crate) fn ui(args: &UiArgs) -> Result<Exit, Failure> {
 
 /// A directory of results.
 struct Directory {
-    /// Its path as the user wrote it.
+    /// Path of the directory as the user wrote it.
     name: String,
     /// The canonical path, to check that entries are below it.
     root: PathBuf,

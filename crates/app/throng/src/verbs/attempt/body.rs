@@ -8,7 +8,7 @@ const LINES_MAX: usize = 24;
 const CHARS_MAX: usize = 2_000;
 /// Bytes of a body that is no text.
 const HEX_BYTES_MAX: usize = 48;
-/// What a packed body may become.
+/// Most bytes of an unpacked body.
 const UNPACKED_BYTES_MAX: usize = 256 << 10;
 
 /// A body as lines of text, and a note on what was done with it.
@@ -48,7 +48,7 @@ pub(super) fn shown(bytes: &[u8], len: usize, encoding: Option<&str>, full: bool
     Shown { lines, note }
 }
 
-/// What was kept of a body as one text, unpacked; in hexadecimal if it is none.
+/// The recorded part of a body as one text, unpacked; in hexadecimal if it is none.
 pub(super) fn plain(bytes: &[u8], encoding: Option<&str>) -> String {
     let (bytes, _) = unpacked(bytes, encoding);
     match std::str::from_utf8(text_part(&bytes, true)) {

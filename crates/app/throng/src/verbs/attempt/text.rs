@@ -25,7 +25,7 @@ pub(super) struct TextView {
     session: Option<SessionId>,
     /// Measured steps so far.
     steps: u64,
-    /// What is shown now is of this branch.
+    /// Branch of the events shown now.
     branch: Option<usize>,
     /// The last step of each branch: its number and name.
     branches: BTreeMap<usize, (u64, String)>,
@@ -101,7 +101,7 @@ impl TextView {
         out
     }
 
-    /// What follows is of another branch than what was shown: names its step again.
+    /// Names the step again if the next event is of another branch than the last one.
     fn change_branch(&mut self, traced: &Traced) -> String {
         let before = std::mem::replace(&mut self.branch, traced.branch);
         let is_step = matches!(traced.event, TraceEvent::Step { .. });
@@ -289,7 +289,7 @@ impl View for TextView {
     }
 }
 
-/// Where the head of an HTTP message ends, if the bytes begin with one.
+/// End of the head of an HTTP message, if the bytes begin with one.
 fn head_end(bytes: &[u8]) -> Option<usize> {
     let line_end = bytes.windows(2).position(|two| two == b"\r\n")?;
     let line = &bytes[..line_end];

@@ -120,7 +120,7 @@ fn accepted(
     Ok(compiled.plan)
 }
 
-/// What an open load does follows its own rate, whatever the target is capable of.
+/// Requires a closed load. An open load follows its own rate, whatever the target is capable of.
 fn closed(plan: &Plan) -> Result<(), Failure> {
     let mut phases = plan.phases.iter().flat_map(plan::Phase::parts);
     match phases.find(|phase| phase.is_open()) {

@@ -28,7 +28,7 @@ pub(super) struct Opened {
     times_ns: HashMap<Vec<usize>, u64>,
     /// Whether a run may be over sooner: it ends when all users are done.
     pub(super) ends_early: bool,
-    /// What the scenario requested in any combination, each with a digest of the answer.
+    /// Files that the scenario requested in any combination, each with a digest of the answer.
     inputs: BTreeMap<String, String>,
 }
 

@@ -84,7 +84,7 @@ pub(super) fn plan(opened: &Opened, directory: &Path, begun: Option<&ExperimentS
     text
 }
 
-/// What a fraction cannot distinguish.
+/// Effects that a fraction cannot distinguish.
 fn confounding(experiment: &Experiment) -> String {
     let Design::Fraction(generators) = &experiment.design else {
         return String::new();
@@ -126,7 +126,7 @@ pub(super) struct Watcher<'a> {
     left_ns: u64,
     /// Planned time of this run.
     run_ns: u64,
-    /// Of the runs that ended: what was planned, and what they took.
+    /// Planned time, and time taken, of the runs that ended.
     ended_ns: (u64, u64),
     view: View,
 }
@@ -217,9 +217,9 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// What the runs after this one will take, in nanoseconds: as much of their planned time as those took that ended. A
-    /// load that goes on until all users are done is planned with its time limit, and nothing is planned for what is
-    /// around a load.
+    /// Expected time of the runs after this one, in nanoseconds: as much of their planned time as
+    /// the finished runs took of theirs. A load that goes on until all users are done is planned
+    /// with its time limit, and nothing is planned for the time before and after a load.
     fn expected_ns(&self) -> u64 {
         match self.ended_ns {
             (0, _) => self.left_ns,

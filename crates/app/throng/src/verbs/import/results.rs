@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure, print_note, written};
 use crate::settings::RUNS;
 use crate::terminal;
 
-/// What a directory without `clients/` is not.
+/// Name for a directory with `clients/`, for the message that one has none.
 pub(crate) const NO_RUN: &str = "a directory with the results of a run";
 
 /// The directory's results, each as a run directory.
@@ -52,7 +52,7 @@ pub(crate) fn note_skipped(path: &Path, is_not: &str) {
     ));
 }
 
-/// What the results do not say themselves: when the runs of the thesis began is known.
+/// Settings that the results do not contain: the start of the thesis's runs is known.
 pub(crate) fn settings(results: &Path, start: Option<u64>) -> Settings {
     let name = results.file_name().map(|name| name.to_string_lossy());
     let known = name.and_then(|name| thesis::start(&name));
@@ -95,7 +95,7 @@ pub(super) fn not_written(error: RecordError) -> Failure {
     }
 }
 
-/// What was wrong with the results, and what to end with.
+/// Failure for an error in the results, with its exit code.
 pub(crate) fn failure(error: ImportError) -> Failure {
     let exit = match &error {
         ImportError::Read { .. } => Exit::NoInput,

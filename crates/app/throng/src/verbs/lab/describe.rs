@@ -5,7 +5,7 @@ use std::fmt::Write;
 use lab::LabFile;
 use lab::message::{NetworkStatus, PairStatus, Status};
 
-/// What a file says.
+/// Description of a lab's file.
 pub(super) fn file(lab: &LabFile) -> String {
     let regions = units::counted(lab.regions.len() as u64, "region");
     let hosts = units::counted(lab.hosts.len() as u64, "host");
@@ -128,7 +128,7 @@ pub(super) fn status(status: &Status) -> String {
     text
 }
 
-/// Who emulates the network, and what it did.
+/// Emulator of the network, and its figures.
 fn network(text: &mut String, network: &NetworkStatus) {
     let why = network.why.as_ref();
     let why = why.map_or(String::new(), |why| format!(" ({why})"));

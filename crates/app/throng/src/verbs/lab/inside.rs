@@ -58,7 +58,7 @@ impl Inside {
         Ok(followed)
     }
 
-    /// What the network and the hosts did until now.
+    /// Events of the network and the hosts until now.
     fn done(&self) -> Result<Vec<EventKind>, ClientError> {
         let status = Client::connect(&self.folder).and_then(Client::status)?;
         Ok(vec![network(&status), used(&status)])

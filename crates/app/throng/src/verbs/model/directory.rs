@@ -17,12 +17,12 @@ use crate::page;
 
 /// How scratch begins, before the number of its process.
 const SORTING: &str = ".sorting-";
-/// What a model and its checks leave, besides arrivals and targets.
+/// Files that a model and its checks leave, besides arrivals and targets.
 const OWN: [&str; 7] = [MODEL, SCENARIO, REPORT, page::FILE, CHECK, LOG, AGAINST];
 /// How scenarios begin that somebody changed, and that are kept.
 const KEPT: &str = "scenario.kept-";
 
-/// Where a process keeps what it sorts.
+/// Scratch directory of a process that sorts.
 pub(super) fn scratch(out: &Path) -> PathBuf {
     out.join(format!("{SORTING}{}", std::process::id()))
 }

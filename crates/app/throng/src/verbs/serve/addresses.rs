@@ -13,7 +13,7 @@ pub(super) fn file(given: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
     Ok(given.map(Path::to_owned))
 }
 
-/// What stands behind a market there.
+/// Store and bus behind a market.
 pub(super) fn backing(args: &BackingArgs) -> Result<Backing, Failure> {
     let mut backing = Backing::default();
     backing.store = args.store.as_deref().map(store).transpose()?.flatten();

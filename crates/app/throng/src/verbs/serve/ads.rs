@@ -108,7 +108,7 @@ fn failed(error: AdsError) -> Failure {
     }
 }
 
-/// What a server ends with; those of several processes are added up.
+/// Final figures of a server; those of several processes are added up.
 fn figures(report: Report) -> Vec<u64> {
     vec![
         report.served,

@@ -70,8 +70,8 @@ pub(super) fn market(args: &MarketArgs) -> Result<Exit, Failure> {
     Ok(Exit::Passed)
 }
 
-/// What a market ends with; those of several processes are added up. The last two are how many counted the money and
-/// found it balanced, and not.
+/// Final figures of a market; those of several processes are added up. The last two are how many
+/// counted the money and found it balanced, and not.
 fn figures(report: Report) -> Vec<u64> {
     vec![
         report.predictions,

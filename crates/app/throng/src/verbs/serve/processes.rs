@@ -16,7 +16,7 @@ use server::{Port, Stop};
 
 use crate::exit::{Exit, Failure};
 
-/// What a process prints before its figures when it has succeeded.
+/// Line that a process prints before its figures when it has succeeded.
 pub(super) const ENDED: &str = "ended ";
 
 /// One more than there may be, and the rule.
@@ -39,7 +39,7 @@ struct Process {
     succeeded: bool,
 }
 
-/// What is done when a process ends by itself.
+/// Reaction to a process that ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnCrash {
     /// The others are stopped.
@@ -48,7 +48,7 @@ pub(super) enum OnCrash {
     Restart,
 }
 
-/// What happens.
+/// Event in the group of processes.
 enum News {
     /// This process is to stop.
     Stop,

@@ -81,7 +81,7 @@ fn serve(args: &QueueArgs, mut options: QueueOptions) -> Result<Vec<u64>, Failur
     }
 }
 
-/// What a middleware ends with; those of several processes are added up.
+/// Final figures of a middleware; those of several processes are added up.
 fn figures(report: Report) -> Vec<u64> {
     vec![report.connections, report.done, report.failed]
 }

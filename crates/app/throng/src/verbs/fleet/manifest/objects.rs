@@ -12,7 +12,7 @@ const DEADLINE_S: u32 = 86_400;
 /// Size of each volume.
 const VOLUME: &str = "2Gi";
 
-/// What is to be applied.
+/// Manifest to be applied.
 #[derive(Debug)]
 pub(super) struct Manifest<'a> {
     /// Prefix of all names.
@@ -30,10 +30,10 @@ pub(super) struct Manifest<'a> {
     pub(super) reads_environment: bool,
 }
 
-/// Where agents and controller meet.
+/// NATS server at which agents and controller meet.
 #[derive(Debug)]
 pub(super) enum NatsServer<'a> {
-    /// Its URL.
+    /// URL of a server that is already there.
     Yours(&'a str),
     /// The password of one that is started.
     Own(String),
@@ -59,7 +59,7 @@ impl Manifest<'_> {
         format!("{}-{part}", self.name)
     }
 
-    /// What distinguishes the pods of a component.
+    /// Labels that distinguish the pods of a component.
     pub(super) fn selector(&self, component: &str) -> Value {
         json!({
             "app.kubernetes.io/name": "throng",

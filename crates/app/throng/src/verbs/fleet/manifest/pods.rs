@@ -1,4 +1,4 @@
-//! What the pods of a fleet consist of.
+//! Pods of a fleet.
 
 use std::sync::LazyLock;
 

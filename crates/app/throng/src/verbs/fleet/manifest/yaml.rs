@@ -46,7 +46,7 @@ fn block(out: &mut String, value: &Value, indent: usize) {
     }
 }
 
-/// What follows a key or a dash, to the end of the line or of the block.
+/// Writes the value behind a key or a dash, to the end of the line or of the block.
 fn behind(out: &mut String, value: &Value, indent: usize) {
     match value {
         Value::Object(pairs) if pairs.is_empty() => *out += " {}\n",
