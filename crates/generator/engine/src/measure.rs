@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plan::Plan;
-use plan::{MeasureId, MeasureKind, Numbered, Phase, SessionId};
+use plan::{MeasureId, MeasureKind, MessageNumber, Phase, SessionId};
 use record::schema::{SessionEnd, UnfinishedSessions, UserState, WhyNot};
 use record::{Measurement, Outcome};
 use serde::{Deserialize, Serialize};
@@ -368,7 +368,7 @@ impl Recorder {
     }
 
     /// Counts a message, or a subscription, of which it is unknown what was lost.
-    pub(crate) fn unaccounted(&mut self, numbered: &Numbered) {
+    pub(crate) fn unaccounted(&mut self, numbered: &MessageNumber) {
         self.counts.numbers_unaccounted += 1;
         self.count(numbered.unaccounted, 1);
     }

@@ -5,7 +5,9 @@ mod stamps;
 
 use plan::Plan;
 use plan::json::depth_note;
-use plan::{Acknowledgement, Expect, Match, MeasureId, MessageId, Numbered, Pushed, Source};
+use plan::{
+    Acknowledgement, Expect, Match, MeasureId, MessageId, MessageNumber, PushedMessage, Source,
+};
 use record::{Measurement, Outcome};
 
 use crate::measure::Recorder;
@@ -112,7 +114,7 @@ impl<'p> Messages<'p> {
         &mut self,
         users: &mut Users<'_>,
         delivery: &Delivery<'_>,
-    ) -> Option<(MessageId, &'p Pushed)> {
+    ) -> Option<(MessageId, &'p PushedMessage)> {
         let plan = self.plan;
         let mut known = plan.messages.iter();
         let scope = &mut users.scope(delivery.now_ns, delivery.user);
@@ -142,7 +144,7 @@ impl<'p> Messages<'p> {
         users: &Users<'_>,
         recorder: &mut Recorder,
         delivery: &Delivery<'_>,
-        (place, message): (MessageId, &Pushed),
+        (place, message): (MessageId, &PushedMessage),
     ) {
         let (measure, user) = (message.measure, &users[delivery.user]);
         let (now_ns, received) = (delivery.now_ns, delivery.received);
@@ -221,7 +223,7 @@ impl<'p> Messages<'p> {
         &mut self,
         recorder: &mut Recorder,
         delivery: &Delivery<'_>,
-        (place, message): (MessageId, &Pushed),
+        (place, message): (MessageId, &PushedMessage),
         users: &Users<'_>,
         sent: Sent,
     ) -> bool {
@@ -250,7 +252,7 @@ impl<'p> Messages<'p> {
         &mut self,
         recorder: &mut Recorder,
         delivery: &Delivery<'_>,
-        (message, numbered): (MessageId, &Numbered),
+        (message, numbered): (MessageId, &MessageNumber),
         number: u64,
         sent: Sent,
     ) {
@@ -351,7 +353,7 @@ impl<'p> Messages<'p> {
 }
 
 /// Why a message does not count as numbered.
-fn absent_number(received: &Received<'_>, numbered: &Numbered) -> String {
+fn absent_number(received: &Received<'_>, numbered: &MessageNumber) -> String {
     let note = received.missing_note(&numbered.from, &None);
     format!("no number in {}{note}", received.shown(true))
 }

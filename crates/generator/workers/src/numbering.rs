@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use engine::measure::Delta;
 use engine::schedule::share::region_loops;
-use plan::{MeasureId, Plan, Recorded};
+use plan::{MeasureId, Plan, RecordedMeasures};
 use record::Measurement;
 
 /// The measures of the record to which the measures of each loop belong.
 #[derive(Debug, Clone)]
 pub struct Numbering {
-    recorded: Arc<Recorded>,
+    recorded: Arc<RecordedMeasures>,
     /// The region of each loop; empty: there are no regions, and the numbers are the same.
     regions: Arc<[usize]>,
     regions_count: usize,

@@ -1,12 +1,12 @@
 //! The names that thresholds and figures of a run can use.
 
-use plan::thresholds::{Names, Tagged};
+use plan::thresholds::{MeasureTags, Names};
 use record::schema::{MeasureInfo, RunInfo};
 
 /// The names of a run's measures, tags and phases.
 pub struct RunNames<'r> {
     measures: Vec<&'r str>,
-    tags: Vec<Tagged<'r>>,
+    tags: Vec<MeasureTags<'r>>,
     phases: Vec<&'r str>,
 }
 
@@ -30,8 +30,8 @@ impl<'r> RunNames<'r> {
     }
 }
 
-fn tagged(measure: &MeasureInfo) -> Tagged<'_> {
-    Tagged {
+fn tagged(measure: &MeasureInfo) -> MeasureTags<'_> {
+    MeasureTags {
         shared_name: measure.shared_name.as_deref(),
         tags: &measure.tags,
         is_request: is_request(&measure.kind),

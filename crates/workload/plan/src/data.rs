@@ -44,7 +44,7 @@ pub enum End {
 
 /// Outcome of a user's draw from the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum DrawnRow {
     Row(usize),
     /// There is no row and the user has finished.
     Stop,
@@ -54,18 +54,18 @@ pub enum Found {
 
 impl Data {
     /// The row that user number `user` gets at its draw number `draw`, both from 0.
-    pub fn row(&self, user: u64, draw: u64, rng: &mut Rng) -> Found {
+    pub fn row(&self, user: u64, draw: u64, rng: &mut Rng) -> DrawnRow {
         let rows = self.table.rows_count() as u64;
         let wanted = match self.order {
-            Order::Random => return Found::Row(rng.below(rows) as usize),
+            Order::Random => return DrawnRow::Row(rng.below(rows) as usize),
             Order::Sequential => user.saturating_add(draw),
             Order::Unique => user,
         };
         match self.end {
-            End::Wrap => Found::Row((wanted % rows) as usize),
-            _ if wanted < rows => Found::Row(wanted as usize),
-            End::Stop => Found::Stop,
-            End::Error => Found::Error,
+            End::Wrap => DrawnRow::Row((wanted % rows) as usize),
+            _ if wanted < rows => DrawnRow::Row(wanted as usize),
+            End::Stop => DrawnRow::Stop,
+            End::Error => DrawnRow::Error,
         }
     }
 }

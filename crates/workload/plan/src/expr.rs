@@ -169,12 +169,12 @@ pub trait Context {
 /// Text with expressions in it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Template {
-    pub parts: Vec<Part>,
+    pub parts: Vec<TemplatePart>,
 }
 
 /// A piece of a [`Template`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub enum Part {
+pub enum TemplatePart {
     Text(Arc<str>),
     /// Bytes of a file, which all users share.
     Bytes(Arc<[u8]>),

@@ -41,7 +41,7 @@ ids! {
     MeasureId
     /// Index of an [`crate::Endpoint`] in [`crate::Plan::endpoints`].
     EndpointId
-    /// Index of a [`crate::Pushed`] in [`crate::Plan::messages`].
+    /// Index of a [`crate::PushedMessage`] in [`crate::Plan::messages`].
     MessageId
     /// Index of [`crate::Data`] in [`crate::Plan::data`].
     DataId

@@ -43,7 +43,7 @@ mod wire;
 
 pub use auth::{Aws, Digest};
 pub use channels::{ChannelOp, ChannelVerb, Protocol};
-pub use data::{Data, End, Feed, Found, Order, Table};
+pub use data::{Data, DrawnRow, End, Feed, Order, Table};
 pub use elements::Elements;
 pub use http::{HttpOp, StatusRule, is_secret_header};
 pub use ids::{DataId, EndpointId, MeasureId, MessageId, Pc, Register, SessionId, Slot};
@@ -53,9 +53,9 @@ pub use measures::{
     GROUP, GROUP_SEPARATOR, Measure, MeasureKind, Tags, all_tags, builtin, difference, has_tag,
 };
 pub use meetings::{Counter, MeetOp, Meetings, Queue, Rendezvous};
-pub use messages::{Acknowledgement, Expect, Pushed, SendOp, SentAt};
+pub use messages::{Acknowledgement, Expect, PushedMessage, SendOp, SentAt};
 pub use mqtt::{Delivery, MqttOpen, MqttWill};
-pub use numbered::Numbered;
+pub use numbered::MessageNumber;
 pub use once::Once;
 pub use options::{
     ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls, WebSockets,
@@ -64,7 +64,7 @@ pub use phases::{
     Phase, PhaseKind, Population, RATE_MAX_PER_S, Series, Single, Spacing, Trace, closed_until_ns,
 };
 pub use reconnect::{Backoff, Jitter, Pauses, WsReconnect};
-pub use regions::{REGION, Recorded, Region};
+pub use regions::{REGION, RecordedMeasures, Region};
 pub use script::{Script, ScriptOp, ScriptStep};
 pub use session::{Branch, Failures, Op, Parallel, Retry, Session, Transaction, Visits};
 pub use streams::{Poll, Reconnect, SseOpen, WsOpen};
@@ -128,7 +128,7 @@ pub struct Plan {
     /// Rendezvous, counters and queues that users share while they run.
     pub meetings: Meetings,
     /// Messages that the server pushes, tried in order.
-    pub messages: Vec<Pushed>,
+    pub messages: Vec<PushedMessage>,
     /// In order, gapless from 0.
     pub phases: Vec<Phase>,
     /// Users that start at times of their own, beside the phases; in the order of their times.
@@ -201,8 +201,8 @@ impl Plan {
     }
 
     /// The measures of a run's record; [`Threshold`]s refer to them.
-    pub fn recorded(&self) -> Recorded {
-        Recorded::new(&self.measures, &self.messages, &self.regions)
+    pub fn recorded(&self) -> RecordedMeasures {
+        RecordedMeasures::new(&self.measures, &self.messages, &self.regions)
     }
 
     /// Whether any user may run the session of this number.

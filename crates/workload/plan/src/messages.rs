@@ -6,7 +6,7 @@ use crate::expr::{Condition, Template};
 use crate::graphql::Answer;
 use crate::ids::MeasureId;
 use crate::matching::{Match, Save, Source};
-use crate::numbered::Numbered;
+use crate::numbered::MessageNumber;
 use crate::tcp::Payload;
 
 /// Sending a message over a WebSocket or a framed TCP connection.
@@ -38,7 +38,7 @@ pub struct Expect {
 
 /// A kind of message that the server pushes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Pushed {
+pub struct PushedMessage {
     /// As written: the key under `messages`.
     pub name: String,
     pub when: Vec<Match>,
@@ -48,7 +48,7 @@ pub struct Pushed {
     /// The user's answer if the server wants an acknowledgement (Socket.IO).
     pub ack: Acknowledgement,
     /// The message's number, if it has one: then it is reported which of them each user got.
-    pub numbered: Option<Numbered>,
+    pub numbered: Option<MessageNumber>,
     pub measure: MeasureId,
 }
 

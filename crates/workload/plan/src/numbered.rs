@@ -7,7 +7,7 @@ use crate::matching::Source;
 
 /// A number inside a message that grows by one with each.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Numbered {
+pub struct MessageNumber {
     pub from: Source,
     /// The value that distinguishes sequences; `None`: the topic, if there is one.
     pub sequence: Option<Source>,

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::ids::MeasureId;
 use crate::measures::{Measure, MeasureKind, Tags, difference};
-use crate::messages::Pushed;
+use crate::messages::PushedMessage;
 
 /// The key of the tag that a region gives to what its users measure.
 pub const REGION: &str = "region";
@@ -25,25 +25,29 @@ pub struct Region {
 
 /// The measures of a run's record, and which of them a measure of the plan is in each region.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
+pub struct RecordedMeasures {
     /// Those of the plan in its order, each followed by itself in the other regions.
     pub measures: Vec<Measure>,
     /// By measure of the plan: the first of its own, and whether there is one for each region.
     places: Vec<(u16, bool)>,
 }
 
-impl Recorded {
+impl RecordedMeasures {
     /// The measures of users in these regions. Without regions these are the plan's measures as
     /// they are. Figures of the messages of all users together, such as which of them nobody lost,
     /// belong to no region.
     ///
     /// # Panics
     /// If there are more than `u16::MAX`; plans have fewer.
-    pub fn new(measures: &[Measure], messages: &[Pushed], regions: &[Region]) -> Recorded {
+    pub fn new(
+        measures: &[Measure],
+        messages: &[PushedMessage],
+        regions: &[Region],
+    ) -> RecordedMeasures {
         let mut all = Vec::with_capacity(measures.len() * regions.len().max(1));
         let mut places = Vec::with_capacity(measures.len());
         for (number, measure) in measures.iter().enumerate() {
-            let is_pushed = |message: &Pushed| message.measure.index() == number;
+            let is_pushed = |message: &PushedMessage| message.measure.index() == number;
             let is_regional = !regions.is_empty()
                 && (measure.kind != MeasureKind::Message || messages.iter().any(is_pushed));
             let first = u16::try_from(all.len());
@@ -57,7 +61,7 @@ impl Recorded {
         if !regions.is_empty() {
             name_by_tags(&mut all);
         }
-        Recorded {
+        RecordedMeasures {
             measures: all,
             places,
         }
@@ -141,20 +145,20 @@ mod tests {
         ]
     }
 
-    fn names(recorded: &Recorded) -> Vec<&str> {
+    fn names(recorded: &RecordedMeasures) -> Vec<&str> {
         recorded.measures.iter().map(|m| m.name.as_str()).collect()
     }
 
     #[test]
     fn without_regions_a_record_has_the_measures_of_the_plan() {
-        let recorded = Recorded::new(&measures(), &[], &[]);
+        let recorded = RecordedMeasures::new(&measures(), &[], &[]);
         assert_eq!(recorded.measures, measures());
         assert_eq!(recorded.measure(0, MeasureId(2)), MeasureId(2));
     }
 
     #[test]
     fn one_region_changes_no_name() {
-        let recorded = Recorded::new(&measures(), &[], &regions(&["only"]));
+        let recorded = RecordedMeasures::new(&measures(), &[], &regions(&["only"]));
         let plain = measures();
         let plain: Vec<&str> = plain.iter().map(|m| m.name.as_str()).collect();
         assert_eq!(names(&recorded), plain);
@@ -163,7 +167,7 @@ mod tests {
 
     #[test]
     fn each_region_has_its_own_but_for_what_all_users_find_out_together() {
-        let recorded = Recorded::new(&measures(), &[], &regions(&["north", "south"]));
+        let recorded = RecordedMeasures::new(&measures(), &[], &regions(&["north", "south"]));
         let expected = [
             "connect (region=north)",
             "connect (region=south)",

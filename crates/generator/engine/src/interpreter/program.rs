@@ -1,7 +1,7 @@
 //! The instructions: runs a user's program until it has to wait.
 
 use plan::expr::{Condition, EvalError, Value};
-use plan::{ChannelVerb, Feed, Found, MeasureId, Op, Pc, Register, Slot};
+use plan::{ChannelVerb, DrawnRow, Feed, MeasureId, Op, Pc, Register, Slot};
 use record::Outcome;
 use stats::dist::Dist;
 
@@ -308,7 +308,7 @@ impl Interpreter<'_> {
         let draw = *draws;
         *draws += 1;
         match data.row(user.number, draw, &mut user.value) {
-            Found::Row(row) => {
+            DrawnRow::Row(row) => {
                 for &(slot, column) in &feed.columns {
                     let value = data.table.value(row, column);
                     self.recorder.trace(|| TraceEvent::Set {
@@ -319,7 +319,7 @@ impl Interpreter<'_> {
                 }
                 return Flow::Next;
             }
-            Found::Error => {
+            DrawnRow::Error => {
                 self.fault(now_ns, key, self.plan.faults, || {
                     let rows = data.table.rows_count();
                     format!("the data {:?} have only {rows} rows", data.name)
@@ -327,7 +327,7 @@ impl Interpreter<'_> {
                 self.users[key].repeats_until_ns = 0;
                 return Flow::Fail;
             }
-            Found::Stop => {}
+            DrawnRow::Stop => {}
         }
         // A restart would find no row either.
         self.users[key].repeats_until_ns = 0;

@@ -5,7 +5,7 @@
 //! it, or when the connection is lost. An event stream that reconnects stays subscribed, a plain WebSocket
 //! that does subscribes again.
 
-use plan::expr::{Part, Template};
+use plan::expr::{Template, TemplatePart};
 use plan::{ChannelVerb, Op, Pc, Poll, SessionId};
 
 use super::state::Interpreter;
@@ -120,9 +120,9 @@ fn step(session: SessionId, pc: Pc) -> u64 {
 fn is_same_for_all(path: &Template) -> bool {
     let mut parts = path.parts.iter();
     let end = parts.find(|part| match part {
-        Part::Text(text) => text.contains('?'),
-        Part::Bytes(_) => false,
-        Part::Expr(..) => true,
+        TemplatePart::Text(text) => text.contains('?'),
+        TemplatePart::Bytes(_) => false,
+        TemplatePart::Expr(..) => true,
     });
-    !matches!(end, Some(Part::Expr(..)))
+    !matches!(end, Some(TemplatePart::Expr(..)))
 }

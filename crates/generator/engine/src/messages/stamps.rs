@@ -1,6 +1,6 @@
 //! When messages were sent, according to their own timestamps, and what these say of the sender's clock.
 
-use plan::{MessageId, Plan, Pushed, SentAt};
+use plan::{MessageId, Plan, PushedMessage, SentAt};
 
 use crate::measure::Counts;
 use crate::received::Received;
@@ -63,7 +63,7 @@ impl Clocks {
     /// from before the run are counted.
     pub(super) fn sent(
         &self,
-        (place, message): (MessageId, &Pushed),
+        (place, message): (MessageId, &PushedMessage),
         received: &Received<'_>,
         (zero_unix_ns, now_ns): (u64, u64),
         counts: &mut Counts,
@@ -100,7 +100,7 @@ impl Clocks {
     /// that stamped it; `None`: nothing.
     pub(super) fn compare(
         &mut self,
-        (place, message): (MessageId, &Pushed),
+        (place, message): (MessageId, &PushedMessage),
         received: &Received<'_>,
         zero_unix_ns: u64,
         (sent_ns, received_ns): (u64, u64),

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Context, Escape, EvalError, Expr, Part, Template, Value};
+use super::{Context, Escape, EvalError, Expr, Template, TemplatePart, Value};
 
 /// Puts a template together; neighbouring texts become one part.
 #[derive(Debug, Default)]
 pub struct Builder {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
     text: String,
 }
 
@@ -25,27 +25,28 @@ impl Builder {
             return;
         }
         self.end_text();
-        self.parts.push(Part::Expr(expr, escape));
+        self.parts.push(TemplatePart::Expr(expr, escape));
     }
 
     pub fn push(&mut self, template: Template) {
         for part in template.parts {
             match part {
-                Part::Text(text) => self.push_text(&text),
-                Part::Bytes(bytes) => self.push_bytes(bytes),
-                Part::Expr(expr, escape) => self.push_expr(expr, escape),
+                TemplatePart::Text(text) => self.push_text(&text),
+                TemplatePart::Bytes(bytes) => self.push_bytes(bytes),
+                TemplatePart::Expr(expr, escape) => self.push_expr(expr, escape),
             }
         }
     }
 
     pub fn push_bytes(&mut self, bytes: Arc<[u8]>) {
         self.end_text();
-        self.parts.push(Part::Bytes(bytes));
+        self.parts.push(TemplatePart::Bytes(bytes));
     }
 
     fn end_text(&mut self) {
         if !self.text.is_empty() {
-            self.parts.push(Part::Text(Arc::from(self.text.as_str())));
+            self.parts
+                .push(TemplatePart::Text(Arc::from(self.text.as_str())));
             self.text.clear();
         }
     }
@@ -63,7 +64,7 @@ impl Template {
             return Template::default();
         }
         Template {
-            parts: vec![Part::Text(Arc::from(text))],
+            parts: vec![TemplatePart::Text(Arc::from(text))],
         }
     }
 
@@ -71,15 +72,15 @@ impl Template {
     pub fn render<C: Context>(&self, context: &mut C, out: &mut Vec<u8>) -> Result<(), EvalError> {
         for part in &self.parts {
             match part {
-                Part::Text(text) => out.extend_from_slice(text.as_bytes()),
-                Part::Bytes(bytes) => out.extend_from_slice(bytes),
-                Part::Expr(Expr::Var(slot), escape) => {
+                TemplatePart::Text(text) => out.extend_from_slice(text.as_bytes()),
+                TemplatePart::Bytes(bytes) => out.extend_from_slice(bytes),
+                TemplatePart::Expr(Expr::Var(slot), escape) => {
                     context.var(*slot).write_escaped(*escape, out);
                 }
-                Part::Expr(Expr::Shared(slot), escape) => {
+                TemplatePart::Expr(Expr::Shared(slot), escape) => {
                     context.shared(*slot).write_escaped(*escape, out);
                 }
-                Part::Expr(expr, escape) => expr.eval(context)?.write_escaped(*escape, out),
+                TemplatePart::Expr(expr, escape) => expr.eval(context)?.write_escaped(*escape, out),
             }
         }
         Ok(())
@@ -87,10 +88,10 @@ impl Template {
 
     /// The template as a variable's value: a single expression keeps its type, all else is text.
     pub fn eval<C: Context>(&self, context: &mut C) -> Result<Value, EvalError> {
-        if let [Part::Expr(expr, _)] = self.parts.as_slice() {
+        if let [TemplatePart::Expr(expr, _)] = self.parts.as_slice() {
             return expr.eval(context);
         }
-        if let [Part::Text(text)] = self.parts.as_slice() {
+        if let [TemplatePart::Text(text)] = self.parts.as_slice() {
             return Ok(Value::Text(Arc::clone(text)));
         }
         let mut out = Vec::new();
@@ -102,7 +103,7 @@ impl Template {
     pub fn as_static(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
-            [Part::Text(text)] => Some(text),
+            [TemplatePart::Text(text)] => Some(text),
             _ => None,
         }
     }

@@ -48,14 +48,14 @@ pub struct Names<'c> {
     /// In the order of [`crate::Plan::measures`].
     pub measures: &'c [&'c str],
     /// Further names and tags of these, in the same order; may be empty if none has tags.
-    pub tags: &'c [Tagged<'c>],
+    pub tags: &'c [MeasureTags<'c>],
     /// In the order of [`crate::Plan::phases`].
     pub phases: &'c [&'c str],
 }
 
 /// A measure's names besides its own.
 #[derive(Debug, Clone, Copy)]
-pub struct Tagged<'c> {
+pub struct MeasureTags<'c> {
     /// As [`crate::Measure::shared_name`].
     pub shared_name: Option<&'c str>,
     pub tags: &'c Tags,
@@ -65,7 +65,7 @@ pub struct Tagged<'c> {
 
 /// The measures that a figure is of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum Measures {
     One(MeasureId),
     Several(Vec<MeasureId>),
 }
@@ -221,13 +221,13 @@ impl Names<'_> {
         let (measure, basis) = self.measure(text, measure_span.clone())?;
         check_basis(basis, (stat, unit), measure_span)?;
         let figure = match measure {
-            Which::One(measure) => Figure::Measure {
+            Measures::One(measure) => Figure::Measure {
                 stat,
                 measure: Some(measure),
                 basis,
                 phase,
             },
-            Which::Several(measures) => Figure::Measures {
+            Measures::Several(measures) => Figure::Measures {
                 stat,
                 measures,
                 basis,
@@ -238,7 +238,7 @@ impl Names<'_> {
     }
 
     /// A measure's name, in quotes or not, or tags; and which of the durations is meant.
-    fn measure(&self, text: &str, span: Range<usize>) -> Result<(Which, Basis), FigureError> {
+    fn measure(&self, text: &str, span: Range<usize>) -> Result<(Measures, Basis), FigureError> {
         let written = &text[span.clone()];
         if let Some(found) = self.which(written) {
             return Ok((found, Basis::Response));
@@ -265,10 +265,10 @@ impl Names<'_> {
     }
 
     /// The measures called this: one, several that share their name, or those with tags.
-    fn which(&self, written: &str) -> Option<Which> {
+    fn which(&self, written: &str) -> Option<Measures> {
         let name = tags::unquoted(written);
         if let Some(found) = self.measures.iter().position(|&measure| measure == name) {
-            return Some(Which::One(index(found)));
+            return Some(Measures::One(index(found)));
         }
         let several = self
             .sharing(name)
@@ -277,7 +277,7 @@ impl Names<'_> {
                 let (named, tags) = self.named(written)?;
                 tags::with_all(self.tags, named, tags)
             })?;
-        Some(Which::Several(several.into_iter().map(index).collect()))
+        Some(Measures::Several(several.into_iter().map(index).collect()))
     }
 
     /// The places of the measures that share this name.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::error::FigureError;
-use super::parse::{Tagged, UNKNOWN_TAG};
+use super::parse::{MeasureTags, UNKNOWN_TAG};
 use crate::measures::{all_tags, has_tag};
 
 /// The text without quotes around it.
@@ -17,8 +17,8 @@ pub(super) fn unquoted(text: &str) -> &str {
 
 /// The places of those that are wanted; `None`: there are none.
 pub(super) fn places(
-    all: &[Tagged<'_>],
-    wanted: impl Fn(&Tagged<'_>) -> bool,
+    all: &[MeasureTags<'_>],
+    wanted: impl Fn(&MeasureTags<'_>) -> bool,
 ) -> Option<Vec<usize>> {
     let found = all.iter().enumerate().filter(|(_, tagged)| wanted(tagged));
     let found: Vec<usize> = found.map(|(place, _)| place).collect();
@@ -26,14 +26,14 @@ pub(super) fn places(
 }
 
 /// The places of the requests that have all these tags; `None`: there are none, or no tags are written.
-pub(super) fn find(all: &[Tagged<'_>], written: &str) -> Option<Vec<usize>> {
+pub(super) fn find(all: &[MeasureTags<'_>], written: &str) -> Option<Vec<usize>> {
     let pairs = pairs(written)?;
     places(all, |tagged| tagged.is_request && has_all(tagged, &pairs))
 }
 
 /// Those of these places that have all these tags; `None`: none has.
 pub(super) fn with_all(
-    all: &[Tagged<'_>],
+    all: &[MeasureTags<'_>],
     mut places: Vec<usize>,
     written: &str,
 ) -> Option<Vec<usize>> {
@@ -47,7 +47,7 @@ pub(super) fn are(written: &str) -> bool {
     pairs(written).is_some()
 }
 
-fn has_all(tagged: &Tagged<'_>, pairs: &[(&str, &str)]) -> bool {
+fn has_all(tagged: &MeasureTags<'_>, pairs: &[(&str, &str)]) -> bool {
     pairs
         .iter()
         .all(|(key, value)| has_tag(tagged.tags, key, value))
@@ -65,7 +65,7 @@ fn pairs(written: &str) -> Option<Vec<(&str, &str)>> {
 /// The error about tags that no request has; `None` if no tags are written, or there are none at
 /// all.
 pub(super) fn unknown(
-    all: &[Tagged<'_>],
+    all: &[MeasureTags<'_>],
     written: &str,
     span: &Range<usize>,
 ) -> Option<FigureError> {
@@ -75,7 +75,7 @@ pub(super) fn unknown(
         return None;
     }
     let exists = |(key, value): (&str, &str)| {
-        let has_it = |tagged: &Tagged<'_>| has_tag(tagged.tags, key, value);
+        let has_it = |tagged: &MeasureTags<'_>| has_tag(tagged.tags, key, value);
         all.iter().any(has_it)
     };
     let Some((key, value)) = pairs.iter().copied().find(|&pair| !exists(pair)) else {
@@ -115,7 +115,7 @@ pub(super) fn unknown(
 }
 
 /// The tags of all, each once.
-fn known<'t>(all: &[Tagged<'t>]) -> BTreeSet<(&'t str, &'t str)> {
+fn known<'t>(all: &[MeasureTags<'t>]) -> BTreeSet<(&'t str, &'t str)> {
     all.iter()
         .flat_map(|tagged| all_tags(tagged.tags))
         .collect()

@@ -4,7 +4,7 @@ use crate::keys::{AUTH, CREDENTIALS};
 use plan::Digest;
 use plan::expr::eval::fold_call;
 use plan::expr::template::Builder;
-use plan::expr::{Escape, Expr, Func, Part, Template, Value};
+use plan::expr::{Escape, Expr, Func, Template, TemplatePart, Value};
 
 use super::Checker;
 use super::fields::Fields;
@@ -111,9 +111,11 @@ fn basic(user: Template, password: Template) -> Template {
     let parts = [user, colon, password].into_iter().flat_map(|t| t.parts);
     let args: Vec<Expr> = parts
         .map(|part| match part {
-            Part::Text(text) => Expr::Const(Value::Text(text)),
-            Part::Bytes(bytes) => Expr::Const(Value::text(&String::from_utf8_lossy(&bytes))),
-            Part::Expr(expr, _) => expr,
+            TemplatePart::Text(text) => Expr::Const(Value::Text(text)),
+            TemplatePart::Bytes(bytes) => {
+                Expr::Const(Value::text(&String::from_utf8_lossy(&bytes)))
+            }
+            TemplatePart::Expr(expr, _) => expr,
         })
         .collect();
     let constant = |arg: &Expr| match arg {

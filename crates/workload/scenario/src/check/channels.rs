@@ -1,7 +1,7 @@
 //! Protocols of channels: what a WebSocket speaks, joining, pushing and leaving.
 
 use crate::keys::{EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
-use plan::expr::{Escape, Part, Template};
+use plan::expr::{Escape, Template, TemplatePart};
 use plan::{ChannelOp, ChannelVerb, MeasureId, MeasureKind, Op, Payload, Protocol};
 
 use super::Checker;
@@ -105,14 +105,14 @@ impl Checker<'_> {
         };
         let holds = |what: &str| {
             let mut parts = path.parts.iter();
-            parts.any(|part| matches!(part, Part::Text(text) if text.contains(what)))
+            parts.any(|part| matches!(part, TemplatePart::Text(text) if text.contains(what)))
         };
         if holds(name) {
             return;
         }
         let joint = if holds("?") { '&' } else { '?' };
         path.parts
-            .push(Part::Text(format!("{joint}{query}").into()));
+            .push(TemplatePart::Text(format!("{joint}{query}").into()));
     }
 
     pub(super) fn join(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {

@@ -3,8 +3,8 @@
 use crate::keys::{DOCUMENT, TARGET_URL};
 use plan::probes::Probe;
 use plan::{
-    Endpoint, Measure, MeasureId, MeasureKind, Options, Phase, Plan, Pushed, Session, Single, Tags,
-    Target, Via, builtin,
+    Endpoint, Measure, MeasureId, MeasureKind, Options, Phase, Plan, PushedMessage, Session,
+    Single, Tags, Target, Via, builtin,
 };
 
 use super::fields::Fields;
@@ -215,7 +215,7 @@ impl Checker<'_> {
         }
     }
 
-    fn messages_of(&mut self, fields: &Fields<'_>) -> Vec<Pushed> {
+    fn messages_of(&mut self, fields: &Fields<'_>) -> Vec<PushedMessage> {
         match fields.get("messages").filter(|node| !node.is_null()) {
             Some(node) => self.messages(node),
             None => Vec::new(),

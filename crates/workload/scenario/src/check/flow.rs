@@ -1,7 +1,7 @@
 //! Steps that decide what comes next, and variables.
 
 use crate::keys::CHOICE;
-use plan::expr::{Binary, Escape, Expr, Func, Part, Pure, Template, Value};
+use plan::expr::{Binary, Escape, Expr, Func, Pure, Template, TemplatePart, Value};
 use plan::{MeasureId, MeasureKind, Op, Slot, Transaction};
 
 use super::Checker;
@@ -16,7 +16,7 @@ pub(super) fn set(slot: Slot, expr: Expr) -> Op {
     Op::Set {
         slot,
         value: Template {
-            parts: vec![Part::Expr(expr, Escape::None)],
+            parts: vec![TemplatePart::Expr(expr, Escape::None)],
         },
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::keys::HTTP_REQUEST;
 use plan::expr::template::Builder;
-use plan::expr::{Escape, Part, Template};
+use plan::expr::{Escape, Template, TemplatePart};
 use plan::graphql::Answer;
 use plan::{Aws, Digest, HttpOp, MeasureKind, Op, StatusRule};
 use units::parse::UnitError;
@@ -118,12 +118,12 @@ impl Checker<'_> {
         let mut path = Builder::default();
         for (index, part) in template.parts.into_iter().enumerate() {
             match part {
-                Part::Text(text) if index == 0 => {
+                TemplatePart::Text(text) if index == 0 => {
                     path.push_text(text.split_once(' ').map_or("", |(_, url)| url).trim_start());
                 }
-                Part::Text(text) => path.push_text(&text),
-                Part::Bytes(bytes) => path.push_bytes(bytes),
-                Part::Expr(expr, escape) => path.push_expr(expr, escape),
+                TemplatePart::Text(text) => path.push_text(&text),
+                TemplatePart::Bytes(bytes) => path.push_bytes(bytes),
+                TemplatePart::Expr(expr, escape) => path.push_expr(expr, escape),
             }
         }
         let location = self.split_location(path.finish(), &value.place);
@@ -370,9 +370,9 @@ impl Checker<'_> {
             out.push_text("=");
             for part in self.template(&entry.value, Escape::None, program)?.parts {
                 match part {
-                    Part::Text(text) => out.push_text(&url_text(&text)),
-                    Part::Bytes(bytes) => out.push_bytes(bytes),
-                    Part::Expr(expr, _) => out.push_expr(expr, Escape::Url),
+                    TemplatePart::Text(text) => out.push_text(&url_text(&text)),
+                    TemplatePart::Bytes(bytes) => out.push_bytes(bytes),
+                    TemplatePart::Expr(expr, _) => out.push_expr(expr, Escape::Url),
                 }
             }
         }
@@ -410,9 +410,9 @@ impl Checker<'_> {
             let Some(value) = self.template(&entry.value, Escape::None, program) else {
                 continue;
             };
-            let control = |part: &Part| match part {
-                Part::Text(text) => text.chars().any(|c| c.is_control() && c != '\t'),
-                Part::Bytes(_) | Part::Expr(..) => false,
+            let control = |part: &TemplatePart| match part {
+                TemplatePart::Text(text) => text.chars().any(|c| c.is_control() && c != '\t'),
+                TemplatePart::Bytes(_) | TemplatePart::Expr(..) => false,
             };
             if value.parts.iter().any(control) {
                 let message =

@@ -1,6 +1,6 @@
 //! URLs: where connections go and what is requested there.
 
-use plan::expr::{Escape, Expr, Part, Template};
+use plan::expr::{Escape, Expr, Template, TemplatePart};
 use plan::{Endpoint, EndpointId, Slot, Via};
 
 use super::Checker;
@@ -89,15 +89,15 @@ impl Checker<'_> {
         place: &Place,
     ) -> Option<Location> {
         let first = match template.parts.first() {
-            Some(Part::Text(text)) => text.to_string(),
-            Some(Part::Bytes(_) | Part::Expr(..)) | None => String::new(),
+            Some(TemplatePart::Text(text)) => text.to_string(),
+            Some(TemplatePart::Bytes(_) | TemplatePart::Expr(..)) | None => String::new(),
         };
         for part in &template.parts {
-            if let Part::Text(text) = part {
+            if let TemplatePart::Text(text) = part {
                 self.path_text(text, place)?;
             }
         }
-        if let Some(Part::Expr(Expr::Var(slot), Escape::UrlRaw)) = template.parts.first() {
+        if let Some(TemplatePart::Expr(Expr::Var(slot), Escape::UrlRaw)) = template.parts.first() {
             let located_by = Some(*slot);
             return Some(Location {
                 endpoint: EndpointId(0),
@@ -136,7 +136,7 @@ impl Checker<'_> {
                 .hint(hint);
             return None;
         };
-        template.parts[0] = Part::Text(path.into());
+        template.parts[0] = TemplatePart::Text(path.into());
         Some(Location {
             endpoint,
             path: template,

@@ -2,7 +2,7 @@
 
 use crate::keys::{MESSAGE, STAMPS};
 use plan::expr::Template;
-use plan::{Acknowledgement, MeasureId, MeasureKind, Numbered, Pushed, SentAt, Source};
+use plan::{Acknowledgement, MeasureId, MeasureKind, MessageNumber, PushedMessage, SentAt, Source};
 
 use super::Checker;
 use super::channels::list_of;
@@ -12,7 +12,7 @@ use super::program::Program;
 use crate::document::node::{Entry, Node, Place};
 
 impl Checker<'_> {
-    pub(super) fn messages(&mut self, node: &Node) -> Vec<Pushed> {
+    pub(super) fn messages(&mut self, node: &Node) -> Vec<PushedMessage> {
         let Some(entries) = node.mapping() else {
             self.expected(node, "a mapping of message names");
             return Vec::new();
@@ -23,7 +23,7 @@ impl Checker<'_> {
             .collect()
     }
 
-    fn message(&mut self, entry: &Entry) -> Option<Pushed> {
+    fn message(&mut self, entry: &Entry) -> Option<PushedMessage> {
         let called = format!("message `{}`", entry.key);
         let fields = self.fields(&entry.value, &MESSAGE, &called)?;
         // Messages come to no step of a session, so that no variables stand in their conditions.
@@ -54,7 +54,7 @@ impl Checker<'_> {
         });
         let numbered = self.numbered(&fields, measure, sent_at.is_some());
         let ack = self.acknowledgement(&fields)?;
-        Some(Pushed {
+        Some(PushedMessage {
             name: entry.key.clone(),
             when,
             sent_at,
@@ -85,7 +85,7 @@ impl Checker<'_> {
         fields: &Fields<'_>,
         measure: MeasureId,
         stamped: bool,
-    ) -> Option<Numbered> {
+    ) -> Option<MessageNumber> {
         let Some(seq) = fields.get("seq") else {
             for key in ["key", "numbers"] {
                 if let Some(place) = fields.key_place(key) {
@@ -104,7 +104,7 @@ impl Checker<'_> {
             None => None,
         };
         let mut part = |part: &str| self.part(measure, part, &seq.place);
-        Some(Numbered {
+        Some(MessageNumber {
             from,
             sequence,
             shared: own.is_none_or(|place| place == 0),

@@ -6,7 +6,7 @@ use crate::keys::PART;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use plan::expr::template::Builder;
-use plan::expr::{Escape, Part, Template};
+use plan::expr::{Escape, Template, TemplatePart};
 
 use super::Checker;
 use super::program::Program;
@@ -171,9 +171,9 @@ fn boundary(fields: &[Field]) -> String {
         let clashes = fields.iter().any(|field| match &field.content {
             Content::File(bytes) => holds(bytes),
             Content::Value(value) => value.parts.iter().any(|part| match part {
-                Part::Text(text) => text.contains(&boundary),
-                Part::Bytes(bytes) => holds(bytes),
-                Part::Expr(..) => false,
+                TemplatePart::Text(text) => text.contains(&boundary),
+                TemplatePart::Bytes(bytes) => holds(bytes),
+                TemplatePart::Expr(..) => false,
             }),
         });
         if !clashes {

@@ -1,6 +1,6 @@
 //! A session while it is compiled.
 
-use plan::expr::{Expr, Part};
+use plan::expr::{Expr, TemplatePart};
 use plan::{DataId, MeetOp, Op, Pc, Protocol, Register, Retry, Slot, Transaction, Visits};
 use stats::dist::Dist;
 
@@ -173,8 +173,8 @@ pub(super) fn may_fail_in(ops: &[Op]) -> bool {
     let may_fail = |expr: &Expr| !matches!(expr, Expr::Const(_) | Expr::Var(_));
     ops.iter().any(|op| match op {
         Op::Set { value, .. } => value.parts.iter().any(|part| match part {
-            Part::Text(_) | Part::Bytes(_) => false,
-            Part::Expr(expr, _) => may_fail(expr),
+            TemplatePart::Text(_) | TemplatePart::Bytes(_) => false,
+            TemplatePart::Expr(expr, _) => may_fail(expr),
         }),
         // These want a number or a truth, which a variable need not hold.
         Op::LoopStart { times: expr, .. }

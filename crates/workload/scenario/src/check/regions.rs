@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plan::{Pushed, REGION, Recorded, Region};
+use plan::{PushedMessage, REGION, RecordedMeasures, Region};
 
 use super::Checker;
 use crate::document::node::{Entry, Node, Place};
@@ -59,9 +59,13 @@ impl Checker<'_> {
     }
 
     /// The measures that runs record. All measures are known and have their names.
-    pub(super) fn recorded(&mut self, place: Option<&Place>, messages: &[Pushed]) -> Recorded {
+    pub(super) fn recorded(
+        &mut self,
+        place: Option<&Place>,
+        messages: &[PushedMessage],
+    ) -> RecordedMeasures {
         let Some(place) = place else {
-            return Recorded::new(&self.measures, messages, &self.regions);
+            return RecordedMeasures::new(&self.measures, messages, &self.regions);
         };
         let count = self.measures.len() * self.regions.len();
         if count > RECORDED_MAX {
@@ -72,9 +76,9 @@ impl Checker<'_> {
             self.diagnostics
                 .error("bad-region", place, message)
                 .hint("give steps that may share a measure the same name with `as`");
-            return Recorded::new(&self.measures, messages, &[]);
+            return RecordedMeasures::new(&self.measures, messages, &[]);
         }
-        let recorded = Recorded::new(&self.measures, messages, &self.regions);
+        let recorded = RecordedMeasures::new(&self.measures, messages, &self.regions);
         let mut names = BTreeSet::new();
         let mut all = recorded.measures.iter().map(|m| m.name.as_str());
         if let Some(name) = all.find(|&name| !names.insert(name)) {

@@ -188,7 +188,7 @@ impl Checker<'_> {
                     return None;
                 };
                 let number = self.typed_template(value, program)?;
-                let [plan::expr::Part::Expr(expr, _)] = &number.parts[..] else {
+                let [plan::expr::TemplatePart::Expr(expr, _)] = &number.parts[..] else {
                     self.expected(value, "a number or a single `${…}`");
                     return None;
                 };

@@ -2,7 +2,7 @@
 
 use plan::expr::template::Builder;
 use plan::expr::value::{Number, write_json_text};
-use plan::expr::{Condition, Escape, Expr, Part, Template, Value};
+use plan::expr::{Condition, Escape, Expr, Template, TemplatePart, Value};
 
 use super::Checker;
 use super::names::Names;
@@ -70,12 +70,12 @@ impl Checker<'_> {
         if !scalar.quoted && !scalar.text.contains("${") {
             let value = Value::from_plain(&scalar.text);
             return Some(Template {
-                parts: vec![Part::Expr(Expr::Const(value), Escape::None)],
+                parts: vec![TemplatePart::Expr(Expr::Const(value), Escape::None)],
             });
         }
         match self.lone(node, scalar, program)? {
             Some(expr) => Some(Template {
-                parts: vec![Part::Expr(expr, Escape::None)],
+                parts: vec![TemplatePart::Expr(expr, Escape::None)],
             }),
             None => self.template(node, Escape::None, program),
         }

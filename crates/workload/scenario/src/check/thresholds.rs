@@ -1,7 +1,7 @@
 //! Conditions that decide whether the run passes.
 
-use plan::thresholds::{FigureError, Names, Tagged, UNKNOWN_MEASURE};
-use plan::{Figure, Measure, MeasureKind, Phase, Plan, Recorded, Threshold};
+use plan::thresholds::{FigureError, MeasureTags, Names, UNKNOWN_MEASURE};
+use plan::{Figure, Measure, MeasureKind, Phase, Plan, RecordedMeasures, Threshold};
 
 use super::Checker;
 use crate::document::node::Node;
@@ -14,7 +14,7 @@ impl Checker<'_> {
         &mut self,
         node: &Node,
         phases: &[Phase],
-        recorded: Option<&Recorded>,
+        recorded: Option<&RecordedMeasures>,
     ) -> Vec<Threshold> {
         let items = match node.sequence() {
             Some(items) => items,
@@ -31,7 +31,7 @@ impl Checker<'_> {
         &mut self,
         node: &Node,
         phases: &[Phase],
-        recorded: Option<&Recorded>,
+        recorded: Option<&RecordedMeasures>,
     ) -> Option<Threshold> {
         let word = self.word(node, "a condition")?;
         let measures = recorded.map_or(&self.measures, |recorded| &recorded.measures);
@@ -62,8 +62,8 @@ impl Checker<'_> {
 }
 
 /// The names of a measure in thresholds besides its own.
-fn tagged(measure: &Measure) -> Tagged<'_> {
-    Tagged {
+fn tagged(measure: &Measure) -> MeasureTags<'_> {
+    MeasureTags {
         shared_name: measure.shared_name.as_deref(),
         tags: &measure.tags,
         is_request: matches!(measure.kind, MeasureKind::Request | MeasureKind::Handshake),

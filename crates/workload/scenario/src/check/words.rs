@@ -1,6 +1,6 @@
 //! Single values: text, numbers with units, words.
 
-use plan::expr::{Escape, Part, Template};
+use plan::expr::{Escape, Template, TemplatePart};
 use units::parse::{self, UnitError};
 
 use super::Checker;
@@ -195,8 +195,8 @@ pub(super) fn fixed_text(template: &Template) -> Option<String> {
     let mut text = String::new();
     for part in &template.parts {
         match part {
-            Part::Text(piece) => text.push_str(piece),
-            Part::Bytes(_) | Part::Expr(..) => return None,
+            TemplatePart::Text(piece) => text.push_str(piece),
+            TemplatePart::Bytes(_) | TemplatePart::Expr(..) => return None,
         }
     }
     Some(text)

@@ -1,6 +1,6 @@
 //! Steps that run once, and steps that are tried again.
 
-use plan::expr::{Escape, Expr, Part};
+use plan::expr::{Escape, Expr, TemplatePart};
 use plan::{MeasureKind, Op, Slot};
 
 use crate::{plan, with_steps};
@@ -42,7 +42,7 @@ teardown: { time_limit: 5s, steps: [ { get: \"/${token}\", as: logout } ] }
     };
     assert_eq!(
         page.path.parts[1],
-        Part::Expr(Expr::Shared(Slot(0)), Escape::Url)
+        TemplatePart::Expr(Expr::Shared(Slot(0)), Escape::Url)
     );
     let teardown = plan.teardown.as_ref().expect("a teardown");
     assert_eq!(teardown.time_limit_ns, 5_000_000_000);

@@ -10,9 +10,9 @@ fn opened(step: &str) -> (WsOpen, String) {
         panic!("no WebSocket: {:?}", plan.sessions[0].ops)
     };
     let path = open.path.parts.iter().map(|part| match part {
-        plan::expr::Part::Text(text) => text.to_string(),
-        plan::expr::Part::Bytes(_) => panic!("a path has no file"),
-        plan::expr::Part::Expr(..) => "$".to_owned(),
+        plan::expr::TemplatePart::Text(text) => text.to_string(),
+        plan::expr::TemplatePart::Bytes(_) => panic!("a path has no file"),
+        plan::expr::TemplatePart::Expr(..) => "$".to_owned(),
     });
     ((**open).clone(), path.collect())
 }

@@ -1,7 +1,7 @@
 //! Users' own data: tables and the rows that users get.
 
 use plan::expr::Value;
-use plan::{Data, DataId, End, Found, Op, Order, Register, Slot};
+use plan::{Data, DataId, DrawnRow, End, Op, Order, Register, Slot};
 use stats::rng::{Purpose, Rng};
 
 use crate::{compile_with, plan, rendered};
@@ -45,7 +45,7 @@ fn columns_may_be_named_by_the_scenario() {
 
 #[test]
 fn rows_follow_the_users_number() {
-    let rows = |settings: &str, users: &[(u64, u64)]| -> Vec<Found> {
+    let rows = |settings: &str, users: &[(u64, u64)]| -> Vec<DrawnRow> {
         let data = data(&format!("file: accounts.csv, {settings}"));
         let mut rng = Rng::new(1, 1, Purpose::Value);
         let found = users
@@ -53,7 +53,7 @@ fn rows_follow_the_users_number() {
             .map(|(user, draw)| data.row(*user, *draw, &mut rng));
         found.collect()
     };
-    let row = Found::Row;
+    let row = DrawnRow::Row;
     let users = [(0, 0), (0, 1), (2, 0), (2, 1), (7, 0)];
     assert_eq!(
         rows("order: sequential", &users),
@@ -61,11 +61,11 @@ fn rows_follow_the_users_number() {
     );
     assert_eq!(
         rows("order: sequential, end: stop", &users),
-        [row(0), row(1), row(2), Found::Stop, Found::Stop]
+        [row(0), row(1), row(2), DrawnRow::Stop, DrawnRow::Stop]
     );
     assert_eq!(
         rows("order: unique", &users),
-        [row(0), row(0), row(2), row(2), Found::Error]
+        [row(0), row(0), row(2), row(2), DrawnRow::Error]
     );
     assert_eq!(rows("order: unique, end: wrap", &[(7, 3)]), [row(1)]);
     let draws: Vec<_> = (0..3000).map(|n| (n, 0)).collect();

@@ -1,6 +1,6 @@
 //! Bodies of several parts (RFC 7578).
 
-use plan::expr::Part;
+use plan::expr::TemplatePart;
 use plan::{HttpOp, Op};
 
 use crate::{compile_with, plan, rendered, with_steps};
@@ -20,9 +20,9 @@ fn encoded(http: &HttpOp) -> (Vec<u8>, String) {
     let mut bytes = Vec::new();
     for part in &http.body.as_ref().expect("a body").parts {
         match part {
-            Part::Text(text) => bytes.extend_from_slice(text.as_bytes()),
-            Part::Bytes(file) => bytes.extend_from_slice(file),
-            Part::Expr(..) => bytes.push(b'$'),
+            TemplatePart::Text(text) => bytes.extend_from_slice(text.as_bytes()),
+            TemplatePart::Bytes(file) => bytes.extend_from_slice(file),
+            TemplatePart::Expr(..) => bytes.push(b'$'),
         }
     }
     let mut types = http

@@ -1,6 +1,6 @@
 //! Steps become instructions.
 
-use plan::expr::{Escape, Expr, Part, Template, Value};
+use plan::expr::{Escape, Expr, Template, TemplatePart, Value};
 use plan::{
     EndpointId, HttpOp, MatchTest, MeasureKind, Op, Payload, Plan, Session, Slot, Source,
     StatusRule,
@@ -56,15 +56,15 @@ fn a_get_with_everything() {
     };
     assert_eq!(
         value.parts,
-        [Part::Expr(Expr::Const(Value::Int(5)), Escape::None)]
+        [TemplatePart::Expr(Expr::Const(Value::Int(5)), Escape::None)]
     );
     assert_eq!(http.method, "GET");
     assert_eq!(
         http.path.parts,
         [
-            Part::Text("/base/items/".into()),
-            Part::Expr(Expr::Var(Slot(0)), Escape::Url),
-            Part::Text("?q=bx".into())
+            TemplatePart::Text("/base/items/".into()),
+            TemplatePart::Expr(Expr::Var(Slot(0)), Escape::Url),
+            TemplatePart::Text("?q=bx".into())
         ]
     );
     assert_eq!(
@@ -201,13 +201,13 @@ fn a_websocket_conversation() {
     assert_eq!(
         template(&second.payload).parts,
         [
-            Part::Text("{\"op\":".into()),
-            Part::Expr(Expr::Var(Slot(0)), Escape::Json),
-            Part::Text(",\"n\":\"".into()),
-            Part::Expr(Expr::Var(Slot(0)), Escape::JsonText),
-            Part::Text(" ".into()),
-            Part::Expr(Expr::User, Escape::JsonText),
-            Part::Text("\"}".into()),
+            TemplatePart::Text("{\"op\":".into()),
+            TemplatePart::Expr(Expr::Var(Slot(0)), Escape::Json),
+            TemplatePart::Text(",\"n\":\"".into()),
+            TemplatePart::Expr(Expr::Var(Slot(0)), Escape::JsonText),
+            TemplatePart::Text(" ".into()),
+            TemplatePart::Expr(Expr::User, Escape::JsonText),
+            TemplatePart::Text("\"}".into()),
         ]
     );
     assert!(matches!(&session.ops[3], Op::Send(send) if send.binary));

@@ -1,6 +1,6 @@
 //! Tokens and requests that are signed, compiled.
 
-use plan::expr::{Expr, Part, Value};
+use plan::expr::{Expr, TemplatePart, Value};
 use plan::{Aws, HttpOp, Op};
 
 use crate::expressions::{template, value};
@@ -9,8 +9,8 @@ use crate::{compile_with, plan, plan_with};
 /// The expression that a variable is set to.
 fn compiled(expression: &str) -> Expr {
     match template(expression).parts.pop() {
-        Some(Part::Expr(expr, _)) => expr,
-        Some(Part::Text(text)) => Expr::Const(Value::Text(text)),
+        Some(TemplatePart::Expr(expr, _)) => expr,
+        Some(TemplatePart::Text(text)) => Expr::Const(Value::Text(text)),
         other => panic!("{other:?}"),
     }
 }

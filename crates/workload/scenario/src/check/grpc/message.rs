@@ -6,7 +6,7 @@ use grpc::{
     Field, Kind, Label, Message, Scalar, Schema, WireType, write_key, write_scalar, write_varint,
 };
 use plan::calls::{Payload, Piece, nested_key, write_value};
-use plan::expr::{Expr, Part, Template, Value};
+use plan::expr::{Expr, Template, TemplatePart, Value};
 
 use super::super::Checker;
 use super::super::program::Program;
@@ -355,7 +355,7 @@ fn plain<'s>(scalar: &'s Written, value: &'s Value) -> Scalar<'s> {
 /// The value of a template in which nothing varies.
 fn constant_of(template: &Template) -> Option<Value> {
     match template.parts.as_slice() {
-        [Part::Expr(Expr::Const(value), _)] => Some(value.clone()),
+        [TemplatePart::Expr(Expr::Const(value), _)] => Some(value.clone()),
         _ => template.as_static().map(Value::text),
     }
 }
