@@ -129,7 +129,8 @@ impl Serialize for Table {
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hash = self.hash();
-        let (rows, columns) = (self.rows_count(), self.0.columns_count);
+        let rows = self.rows_count();
+        let columns = self.0.columns_count;
         write!(f, "Table({rows} x {columns}, {hash:016x})")
     }
 }

@@ -49,7 +49,7 @@ impl Elements {
         Some(Value::text(&list))
     }
 
-    /// That they are not there, in words.
+    /// Text of the error that the page has no such elements.
     pub(crate) fn missing(&self) -> String {
         let selector = self.selector.text();
         match (&self.attribute, self.all) {

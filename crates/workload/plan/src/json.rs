@@ -50,7 +50,8 @@ pub fn each_item<'a>(json: &'a [u8], mut each: impl FnMut(&'a [u8]) -> bool) -> 
 /// `None` if it is no array.
 pub fn first_items<const N: usize>(json: &[u8]) -> Option<([&[u8]; N], usize)> {
     let list = array(json)?;
-    let (mut found, mut count) = ([&b""[..]; N], 0);
+    let mut found = [&b""[..]; N];
+    let mut count = 0;
     for (place, item) in found.iter_mut().zip(sonic_rs::to_array_iter(list.bytes())) {
         *place = list.part(item.ok()?.as_raw_str())?.bytes();
         count += 1;

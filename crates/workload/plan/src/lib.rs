@@ -139,7 +139,8 @@ pub struct Plan {
     pub thresholds: Vec<Threshold>,
     /// Which overrides hold secrets, by their place in the list: the record leaves out their values.
     pub secret_sets: Vec<usize>,
-    /// Those of them that reach cookies only: an experiment may compare settings that cookies carry.
+    /// Secret overrides that reach cookies only: an experiment may compare settings that cookies
+    /// carry.
     pub cookie_sets: Vec<usize>,
     /// Probes that query the server's side.
     pub probes: Vec<Probe>,

@@ -141,7 +141,7 @@ impl Source {
         }
     }
 
-    /// That nothing is found there, in words.
+    /// Text of the error that nothing is found at the place.
     pub fn missing(&self) -> String {
         match self {
             Source::Pointer(tokens) if tokens.is_empty() => "no JSON".to_owned(),

@@ -57,7 +57,7 @@ pub struct PushedMessage {
 pub enum Acknowledgement {
     /// With these arguments, a JSON list.
     With(Template),
-    /// There is none.
+    /// No acknowledgement is sent.
     Never,
 }
 

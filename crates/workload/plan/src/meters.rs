@@ -70,7 +70,7 @@ pub enum From {
     },
     /// By run: what somebody wrote down.
     Value(Vec<(String, f64)>),
-    /// Another meter.
+    /// The value of another meter.
     Meter(String),
     /// How long the run's system runs for one unit of money, in hours, by the price list.
     HoursPerMoney,

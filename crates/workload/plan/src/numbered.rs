@@ -28,6 +28,7 @@ pub struct MessageNumber {
     pub silent: MeasureId,
     /// From the sender's stamp to the first user's receipt; `None`: there is no stamp.
     pub first: Option<MeasureId>,
-    /// From there to the last user's receipt; without a stamp from the first user's.
+    /// From the sender's stamp to the last user's receipt; without a stamp from the first user's
+    /// receipt.
     pub last: MeasureId,
 }

@@ -31,7 +31,7 @@ pub struct Item {
     pub uses: Vec<Use>,
 }
 
-/// So much of something with a price.
+/// A quantity of something with a price.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Use {
     /// The price's name.

@@ -27,9 +27,9 @@ pub enum Pauses {
 /// Pauses that double, and differ at random so that clients lost together do not return together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Backoff {
-    /// The first; each further one is twice as long.
+    /// The first pause; each further one is twice as long.
     pub pause_ns: u64,
-    /// None is longer.
+    /// Longest pause.
     pub pause_max_ns: u64,
     pub jitter: Jitter,
     /// Attempts after one loss; `None`: any number.

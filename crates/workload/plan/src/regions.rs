@@ -26,7 +26,8 @@ pub struct Region {
 /// The measures of a run's record, and which of them a measure of the plan is in each region.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedMeasures {
-    /// Those of the plan in its order, each followed by itself in the other regions.
+    /// The measures of the plan in its order, each followed by the same measure in the other
+    /// regions.
     pub measures: Vec<Measure>,
     /// By measure of the plan: the first of its own, and whether there is one for each region.
     places: Vec<(u16, bool)>,

@@ -63,7 +63,7 @@ pub struct Visits {
 /// Instructions that are timed together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Transaction {
-    /// Those behind its [`Op::TransactionStart`], up to its [`Op::TransactionEnd`].
+    /// The instructions behind its [`Op::TransactionStart`], up to its [`Op::TransactionEnd`].
     pub instructions: Range<Pc>,
     /// When it was due.
     pub register: Register,

@@ -60,7 +60,7 @@ pub enum Figure {
     Refused,
     /// The cost of the lab's hosts, in the currency of its price list: `cost`.
     Cost,
-    /// The same for each hour that a user was there: `cost_per_user_hour`.
+    /// The cost for each hour that a user was there: `cost_per_user_hour`.
     CostPerUserHour,
     /// Seconds in which more than 2 % of all requests failed or took longer than this, in nanoseconds: `behind(300ms)`.
     Behind(u64),
@@ -82,7 +82,7 @@ pub enum Figure {
         /// Ascending; at least one.
         measures: Vec<MeasureId>,
         basis: Basis,
-        /// As above.
+        /// The phase, as in [`Figure::Measure`].
         phase: Option<usize>,
     },
 }

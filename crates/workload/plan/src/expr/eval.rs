@@ -49,7 +49,8 @@ impl Expr {
                 Ok(Value::Bool(truth))
             }
             Expr::Binary(op, left, right) => {
-                let (left, right) = (left.eval(context)?, right.eval(context)?);
+                let left = left.eval(context)?;
+                let right = right.eval(context)?;
                 binary(*op, &left, &right)
             }
         }
@@ -232,7 +233,8 @@ fn arithmetic(op: Binary, left: Number, right: Number) -> Result<Value, EvalErro
         };
         return exact.map(Value::Int).ok_or(EvalError::Overflow);
     }
-    let (a, b) = (left.as_f64(), right.as_f64());
+    let a = left.as_f64();
+    let b = right.as_f64();
     if b == 0.0 && matches!(op, Binary::Divide | Binary::Remainder) {
         return Err(EvalError::DivisionByZero);
     }

@@ -101,7 +101,8 @@ pub enum Pure {
 /// The function's value.
 pub(super) fn apply(function: Pure, args: &[Value]) -> Result<Value, EvalError> {
     let text = |at: usize| args.get(at).unwrap_or(&Value::Nothing).to_text();
-    let (first, second) = (text(0), text(1));
+    let first = text(0);
+    let second = text(1);
     Ok(match function {
         Pure::Contains => Value::Bool(first.contains(&*second)),
         Pure::StartsWith => Value::Bool(first.starts_with(&*second)),

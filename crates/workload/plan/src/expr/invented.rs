@@ -275,10 +275,8 @@ impl Maker<'_> {
     }
 
     fn name(&mut self) -> String {
-        let (first, last) = (
-            self.pick(self.lists.first_names),
-            self.pick(self.lists.last_names),
-        );
+        let first = self.pick(self.lists.first_names);
+        let last = self.pick(self.lists.last_names);
         let name = self.lists.name.replace("{FirstName}", first);
         name.replace("{LastName}", last)
     }
@@ -291,20 +289,16 @@ impl Maker<'_> {
 
     fn company(&mut self) -> String {
         let pattern = self.pick(self.lists.companies);
-        let (one, two) = (
-            self.pick(self.lists.last_names),
-            self.pick(self.lists.last_names),
-        );
+        let one = self.pick(self.lists.last_names);
+        let two = self.pick(self.lists.last_names);
         let suffix = self.pick(self.lists.company_suffixes);
         let name = pattern.replace("{Name_1}", one).replace("{Name_2}", two);
         name.replace("{Suffix}", suffix)
     }
 
     fn job(&mut self) -> String {
-        let (seniority, field) = (
-            self.pick(self.lists.seniorities),
-            self.pick(self.lists.fields),
-        );
+        let seniority = self.pick(self.lists.seniorities);
+        let field = self.pick(self.lists.fields);
         let position = self.pick(self.lists.positions);
         let job = self.lists.job.replace("{Seniority}", seniority);
         job.replace("{Field}", field)
@@ -343,7 +337,8 @@ impl Maker<'_> {
     fn address(&mut self, language: Language) -> String {
         let street = self.street();
         let street = self.numbered(&street, language);
-        let (city, postcode) = (self.city(), self.postcode());
+        let city = self.city();
+        let postcode = self.postcode();
         match language {
             Language::English => {
                 let state = self.pick(self.lists.states);

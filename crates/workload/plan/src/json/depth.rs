@@ -55,7 +55,8 @@ fn openings(json: &[u8]) -> usize {
 
 /// Follows the nesting. In a text that is no JSON the parser stops where the two could disagree.
 fn nests_too_deeply(json: &[u8]) -> bool {
-    let (mut at, mut depth) = (0, 0_usize);
+    let mut at = 0;
+    let mut depth = 0_usize;
     while let Some(&byte) = json.get(at) {
         at += 1;
         match byte {

@@ -17,7 +17,11 @@ const STRING_BYTES: usize = 32;
 /// 64-bit machine. It is some 20 bytes for each byte of an ordinary answer, 74 for `[1,1,…]`, and up to 154 for lists in
 /// lists.
 pub fn document_bytes(json: &[u8]) -> usize {
-    let (mut lists, mut objects, mut commas, mut pairs, mut strings) = (0, 0, 0_usize, 0_usize, 0);
+    let mut lists = 0;
+    let mut objects = 0;
+    let mut commas = 0_usize;
+    let mut pairs = 0_usize;
+    let mut strings = 0;
     let mut at = 0;
     while let Some(&byte) = json.get(at) {
         at += 1;

@@ -41,7 +41,7 @@ impl Population {
         self.at_once() + self.to_count.saturating_sub(self.from_count)
     }
 
-    /// Those of them that start with it.
+    /// The users that start at the beginning of the phase.
     fn at_once(self) -> u64 {
         self.from_count.saturating_sub(self.kept_count)
     }

@@ -41,7 +41,9 @@ impl Session {
             true => WALKS,
             false => 1,
         };
-        let (mut total_ns, mut count, mut steps_left) = (0.0, 0.0, STEPS_MAX);
+        let mut total_ns = 0.0;
+        let mut count = 0.0;
+        let mut steps_left = STEPS_MAX;
         for number in 0..walks {
             let mut walk = Walk::new(self, number, steps_left);
             walk.run(0);

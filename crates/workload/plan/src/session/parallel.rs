@@ -16,7 +16,7 @@ pub struct Parallel {
     pub draws: Register,
 }
 
-/// One of them. It has the user's variables as they were when it began.
+/// A branch. It has the user's variables as they were when it began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Branch {
     /// The branch's instructions, with its [`Op::BranchEnd`](crate::Op::BranchEnd).

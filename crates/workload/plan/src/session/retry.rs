@@ -12,8 +12,8 @@ use crate::reconnect::Jitter;
 /// Steps that are tried again if one of them fails.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Retry {
-    /// Those of an attempt, its [`Op::RetryEnd`](crate::Op::RetryEnd) included. Before them stand the
-    /// [`Op::TransactionStart`](crate::Op::TransactionStart) of all attempts and the
+    /// The instructions of an attempt, with its [`Op::RetryEnd`](crate::Op::RetryEnd). Before them
+    /// stand the [`Op::TransactionStart`](crate::Op::TransactionStart) of all attempts and the
     /// [`Op::RetryStart`](crate::Op::RetryStart).
     pub instructions: Range<Pc>,
     /// All attempts together.

@@ -62,7 +62,8 @@ impl FigureError {
         code: &'static str,
         span: Range<usize>,
         message: String,
-        (name, what): (&str, &'static str),
+        name: &str,
+        what: &'static str,
         known: impl IntoIterator<Item = &'n str>,
     ) -> FigureError {
         FigureError {

@@ -130,13 +130,13 @@ impl Names<'_> {
             Some(phase) => Ok((value, Some((phase, written)))),
             None => {
                 let message = format!("there is no phase `{name}`");
-                let written_as = (name, "the phases are");
                 let known = self.phases.iter().copied();
                 Err(FigureError::unknown(
                     "unknown-phase",
                     written,
                     message,
-                    written_as,
+                    name,
+                    "the phases are",
                     known,
                 ))
             }
@@ -219,7 +219,7 @@ impl Names<'_> {
             return Err(FigureError::new(span, message).hint(hint));
         }
         let (measure, basis) = self.measure(text, measure_span.clone())?;
-        check_basis(basis, (stat, unit), measure_span)?;
+        check_basis(basis, stat, unit, measure_span)?;
         let figure = match measure {
             Measures::One(measure) => Figure::Measure {
                 stat,
@@ -254,12 +254,12 @@ impl Names<'_> {
         let name = tags::unquoted(name);
         let message = format!("nothing is measured as `{name}`");
         let known = self.measures.iter().copied();
-        let written_as = (name, "the measures are");
         Err(FigureError::unknown(
             UNKNOWN_MEASURE,
             span,
             message,
-            written_as,
+            name,
+            "the measures are",
             known,
         ))
     }
@@ -328,7 +328,7 @@ fn of_all_requests(
         return Err(FigureError::new(span, message).hint(hint));
     }
     let (stat, unit) = stat(name, name_span)?;
-    check_basis(basis, (stat, unit), span.clone())?;
+    check_basis(basis, stat, unit, span.clone())?;
     let figure = Figure::Measure {
         stat,
         measure: None,

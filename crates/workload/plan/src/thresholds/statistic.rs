@@ -64,7 +64,8 @@ pub(super) fn split_basis(written: &str) -> (&str, Option<&'static str>) {
 /// Durations are of every basis; of those that succeeded there are also a number and a rate.
 pub(super) fn check_basis(
     basis: Basis,
-    (stat, unit): (Stat, Unit),
+    stat: Stat,
+    unit: Unit,
     span: Range<usize>,
 ) -> Result<(), FigureError> {
     let fits = match basis {
@@ -119,12 +120,12 @@ pub(super) fn stat(name: &str, span: Range<usize>) -> Result<(Stat, Unit), Figur
                     let names = names.chain(STATS.iter().copied());
                     let names = names.chain(Wire::ALL.iter().map(|(name, _)| *name));
                     let message = format!("there is no figure `{name}`");
-                    let written_as = (name, "the figures are");
                     return Err(FigureError::unknown(
                         "unknown-figure",
                         span,
                         message,
-                        written_as,
+                        name,
+                        "the figures are",
                         names,
                     ));
                 }

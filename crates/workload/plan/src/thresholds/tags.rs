@@ -31,7 +31,7 @@ pub(super) fn find(all: &[MeasureTags<'_>], written: &str) -> Option<Vec<usize>>
     places(all, |tagged| tagged.is_request && has_all(tagged, &pairs))
 }
 
-/// Those of these places that have all these tags; `None`: none has.
+/// The measures among these that have all of the tags; `None`: none has.
 pub(super) fn with_all(
     all: &[MeasureTags<'_>],
     mut places: Vec<usize>,
@@ -103,13 +103,13 @@ pub(super) fn unknown(
     };
     let name = format!("{key}={value}");
     let message = format!("no step has the tag `{name}`");
-    let written_as = (name.as_str(), "the tags are");
     let names = names.iter().map(String::as_str);
     Some(FigureError::unknown(
         UNKNOWN_TAG,
         span.clone(),
         message,
-        written_as,
+        &name,
+        "the tags are",
         names,
     ))
 }

@@ -63,7 +63,8 @@ pub(super) fn split(text: &str, separator: &str) -> Value {
 }
 
 pub(super) fn join(list: &str, separator: &str) -> Result<Value, EvalError> {
-    let (mut text, mut is_first) = (String::new(), true);
+    let mut text = String::new();
+    let mut is_first = true;
     // What is too long is not built.
     let count = crate::json::each_item(list.as_bytes(), |item| {
         if !std::mem::replace(&mut is_first, false) {
