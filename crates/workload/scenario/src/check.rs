@@ -76,9 +76,9 @@ use crate::document::node::Place;
 use crate::document::{Source, suggest, yaml};
 use crate::overrides;
 use auth::Auth;
-use data::Declared;
+use data::DataTable;
 use library::Scripts;
-use meetings::Shared;
+use meetings::Declarations;
 use names::Param;
 use plan::expr::Template;
 use plan::probes::Probe;
@@ -194,7 +194,7 @@ pub(crate) struct Checker<'a> {
     measure_places: Vec<Place>,
     /// Any of the messages that the server pushes has a number.
     has_numbers: bool,
-    /// Those of the session, the groups and the step that are being compiled.
+    /// Tags of the session, the groups and the step that are being compiled.
     tags: Tags,
     /// All tags so far.
     totals: BTreeSet<(String, String)>,
@@ -210,7 +210,7 @@ pub(crate) struct Checker<'a> {
     redirects: u8,
     /// The run's seed, for what is drawn already now.
     seed: u64,
-    data: Vec<Declared>,
+    data: Vec<DataTable>,
     /// `options.auth`.
     auth: Option<Auth>,
     /// `options.sign`.
@@ -234,7 +234,7 @@ pub(crate) struct Checker<'a> {
     /// Variables that `setup` sets for all users.
     shared: Vec<String>,
     /// State that users share while they run.
-    between: Shared,
+    between: Declarations,
 }
 
 /// Every count of numbered things fits its type, for each takes several of the limited nodes.
@@ -289,7 +289,7 @@ impl<'a> Checker<'a> {
             proxies: Proxies::default(),
             folder: PathBuf::new(),
             shared: Vec::new(),
-            between: Shared::default(),
+            between: Declarations::default(),
         }
     }
 }
@@ -349,16 +349,17 @@ impl Checker<'_> {
         index(at)
     }
 
-    /// Reports a name that is not among the known ones.
+    /// Reports a name that is not among the known ones; `introduction` begins the list of those.
     pub(crate) fn unknown<'n>(
         &mut self,
         code: &'static str,
         place: &Place,
         message: String,
-        (written, what): (&str, &str),
+        written: &str,
+        introduction: &str,
         known: impl IntoIterator<Item = &'n str> + Clone,
     ) {
-        let hint = suggest::hint(written, what, known);
+        let hint = suggest::hint(written, introduction, known);
         self.diagnostics.error(code, place, message).hint_some(hint);
     }
 }

@@ -115,13 +115,13 @@ pub struct Response {
     /// As thresholds write it.
     pub figure: String,
     pub multiplicative: bool,
-    pub published: Published,
+    pub published: PublishedResponse,
     pub place: Range<usize>,
 }
 
 /// Values that others published for a response; durations in nanoseconds, shares of 1.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Published {
+pub struct PublishedResponse {
     /// The publication; empty: unknown.
     pub source: String,
     /// A value for each of [`Experiment::cells`]; or none.
@@ -207,7 +207,7 @@ impl Experiment {
     }
 }
 
-impl Published {
+impl PublishedResponse {
     /// The value of each of an experiment's combinations, where there is one; empty if none was published.
     pub fn of_cells(&self, cells: &[Vec<usize>]) -> Vec<Option<f64>> {
         if self.values_at.is_empty() {

@@ -155,7 +155,7 @@ pub enum Kind {
     /// One of these words.
     Word(&'static [&'static str]),
     List(&'static Kind),
-    /// One of them, or a list of them.
+    /// One value of this kind, or a list of them.
     OneOrMore(&'static Kind),
     /// Names chosen by the author, each with such a value.
     Map(&'static Kind),

@@ -126,8 +126,8 @@ fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> D
     data
 }
 
-/// The experiment's file, for the result.
-fn published(written: &scenario::experiment::Published, cells: &[Vec<usize>]) -> Published {
+/// The published values of the experiment's file, for the result.
+fn published(written: &scenario::experiment::PublishedResponse, cells: &[Vec<usize>]) -> Published {
     let claims = written.claims.iter().map(|claim| Claim {
         text: claim.text.clone(),
         factor: claim.factor,

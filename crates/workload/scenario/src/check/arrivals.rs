@@ -357,7 +357,7 @@ impl Checker<'_> {
 
     fn ramp(&mut self, node: &Node, fields: &Fields<'_>) -> Option<PhaseKind> {
         let spacing = self.spacing(fields);
-        let (from_per_s, to_per_s) = self.unit(node, ("bad-rate", "two rates"), |text| {
+        let (from_per_s, to_per_s) = self.unit(node, "bad-rate", "two rates", |text| {
             let Some((from, to)) = text.split_once("..") else {
                 rate_in_range(text)?;
                 return Err(UnitError {
@@ -422,8 +422,12 @@ impl Checker<'_> {
     fn rate_range(&mut self, node: &Node) -> Option<Vec<f64>> {
         let fields = self.fields(node, &STEP_RANGE, "`steps`")?;
         let mut read = |key| fields.get(key).and_then(|node| self.rate(node));
-        let (from, to, by) = (read("from"), read("to"), read("by"));
-        let (from, to, by) = (from?, to?, by?);
+        let from = read("from");
+        let to = read("to");
+        let by = read("by");
+        let from = from?;
+        let to = to?;
+        let by = by?;
         if by <= 0.0 {
             self.diagnostics
                 .error("bad-rate", &node.place, "`by` must be above 0");
@@ -455,8 +459,16 @@ impl Checker<'_> {
         if found.is_none() {
             let message = format!("there is no session `{name}`");
             let names = sessions.iter().map(|session| session.name.as_str());
-            let written = (name, "the sessions are");
-            self.unknown("unknown-session", place, message, written, names);
+            let written = name;
+            let introduction = "the sessions are";
+            self.unknown(
+                "unknown-session",
+                place,
+                message,
+                written,
+                introduction,
+                names,
+            );
         }
         found.map(super::index)
     }

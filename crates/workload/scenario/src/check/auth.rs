@@ -86,7 +86,8 @@ impl Checker<'_> {
         let password = fields
             .get("password")
             .and_then(|node| self.secret(node, program));
-        let (user, password) = (user?, password?);
+        let user = user?;
+        let password = password?;
         if kind == "digest" {
             return Some(Auth::Challenge(Digest { user, password }));
         }

@@ -15,7 +15,7 @@ const CABLE_SUBPROTOCOLS: &str = "actioncable-v1-json, actioncable-unsupported";
 /// Names in MQTT and GraphQL for steps of other protocols.
 const SUBSCRIBING: &[(&str, &str)] = &[("join", "subscribe"), ("leave", "unsubscribe")];
 
-/// That of the library graphql-ws.
+/// Subprotocol of the library graphql-ws.
 const GRAPHQL_SUBPROTOCOL: &str = "graphql-transport-ws";
 
 impl Checker<'_> {
@@ -191,7 +191,7 @@ impl Checker<'_> {
             Some(node) => self.template(node, Escape::None, program).map(Some),
             None => Some(None),
         };
-        self.pushed((pushed.get("event"), payload, topic), fields, program);
+        self.pushed(pushed.get("event"), payload, topic, fields, program);
     }
 
     pub(super) fn perform(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
@@ -225,7 +225,7 @@ impl Checker<'_> {
             }
             (None, None) => Some(None),
         };
-        self.pushed((action, payload, topic), fields, program);
+        self.pushed(action, payload, topic, fields, program);
     }
 
     pub(super) fn emit(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
@@ -242,13 +242,15 @@ impl Checker<'_> {
             Some(node) => self.namespace(node, program).map(Some),
             None => Some(None),
         };
-        self.pushed((emitted.get("event"), payload, topic), fields, program);
+        self.pushed(emitted.get("event"), payload, topic, fields, program);
     }
 
     /// The end of all three ways to push.
     fn pushed(
         &mut self,
-        (event, payload, topic): (Option<&Node>, Option<Template>, Option<Option<Template>>),
+        event: Option<&Node>,
+        payload: Option<Template>,
+        topic: Option<Option<Template>>,
         fields: &Fields<'_>,
         program: &mut Program,
     ) {

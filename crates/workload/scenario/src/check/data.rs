@@ -14,7 +14,7 @@ use crate::document::node::{Entry, Node, Place};
 use crate::expression::{is_name, reserved_as};
 
 /// A table that was declared.
-pub(super) struct Declared {
+pub(super) struct DataTable {
     pub(super) data: Data,
     columns: Vec<String>,
     place: Place,
@@ -42,7 +42,7 @@ impl Checker<'_> {
         }
     }
 
-    fn declared(&mut self, entry: &Entry) -> Option<Declared> {
+    fn declared(&mut self, entry: &Entry) -> Option<DataTable> {
         let called = format!("the data `{}`", entry.key);
         let fields = self.fields(&entry.value, &DATA, &called)?;
         let order = match fields.get_or_default("order") {
@@ -79,7 +79,7 @@ impl Checker<'_> {
             None => None,
         };
         let read = self.table(&file, separator, format, columns)?;
-        Some(Declared {
+        Some(DataTable {
             data: Data {
                 name: entry.key.clone(),
                 table: read.table,
@@ -173,8 +173,16 @@ impl Checker<'_> {
             let message = format!("there is no data `{}`", word.text);
             let names: Vec<String> = self.data.iter().map(|d| d.data.name.clone()).collect();
             let names = names.iter().map(String::as_str);
-            let written = (word.text.as_str(), "the entries of `data` are");
-            self.unknown("unknown-data", &word.place, message, written, names);
+            let written = word.text.as_str();
+            let introduction = "the entries of `data` are";
+            self.unknown(
+                "unknown-data",
+                &word.place,
+                message,
+                written,
+                introduction,
+                names,
+            );
             return;
         };
         self.data[at].used = true;
@@ -235,9 +243,17 @@ impl Checker<'_> {
             let names = self.data[at].columns.clone();
             let Some(index) = names.iter().position(|name| *name == word.text) else {
                 let message = format!("there is no column `{}`", word.text);
-                let written = (word.text.as_str(), "the columns are");
+                let written = word.text.as_str();
+                let introduction = "the columns are";
                 let names = names.iter().map(String::as_str);
-                self.unknown("unknown-column", &word.place, message, written, names);
+                self.unknown(
+                    "unknown-column",
+                    &word.place,
+                    message,
+                    written,
+                    introduction,
+                    names,
+                );
                 continue;
             };
             columns.extend(slot.map(|slot| (slot, index)));
@@ -249,7 +265,7 @@ impl Checker<'_> {
     /// that will come. Returns what the plan needs.
     pub(super) fn finish_data(&mut self, users_planned: f64) -> Vec<Data> {
         let declared = std::mem::take(&mut self.data);
-        for Declared {
+        for DataTable {
             data, place, used, ..
         } in &declared
         {

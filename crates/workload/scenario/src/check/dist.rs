@@ -51,35 +51,30 @@ impl Checker<'_> {
 
     /// `3s` or `1s..15s`.
     fn short_dist(&mut self, node: &Node) -> Option<Dist> {
-        self.unit(
-            node,
-            ("bad-duration", "a duration or distribution"),
-            |text| {
-                let Some((low, high)) = text.split_once("..") else {
-                    return in_range(parse::duration(text)?, text).map(Dist::Constant);
-                };
-                let min = in_range(parse::duration(low.trim())?, text)?;
-                let max = in_range(parse::duration(high.trim())?, text)?;
-                if min < max {
-                    return Ok(Dist::Uniform { min, max });
-                }
-                Err(UnitError {
-                    message: format!("`{text}` is empty: its end is not above its start"),
-                    hint: format!("write {}..{}", high.trim(), low.trim()),
-                })
-            },
-        )
+        self.unit(node, "bad-duration", "a duration or distribution", |text| {
+            let Some((low, high)) = text.split_once("..") else {
+                return in_range(parse::duration(text)?, text).map(Dist::Constant);
+            };
+            let min = in_range(parse::duration(low.trim())?, text)?;
+            let max = in_range(parse::duration(high.trim())?, text)?;
+            if min < max {
+                return Ok(Dist::Uniform { min, max });
+            }
+            Err(UnitError {
+                message: format!("`{text}` is empty: its end is not above its start"),
+                hint: format!("write {}..{}", high.trim(), low.trim()),
+            })
+        })
     }
 
     fn named_dist(&mut self, name: &str, node: &Node) -> Option<Dist> {
         match name {
             "uniform" => {
                 let fields = self.parameters(node, &UNIFORM)?;
-                let (min, max) = (
-                    self.parameter(&fields, "min"),
-                    self.parameter(&fields, "max"),
-                );
-                let (min, max) = (min?, max?);
+                let min = self.parameter(&fields, "min");
+                let max = self.parameter(&fields, "max");
+                let min = min?;
+                let max = max?;
                 self.require(min < max, node, "`max` must be above `min`")?;
                 Some(Dist::Uniform { min, max })
             }
@@ -88,10 +83,8 @@ impl Checker<'_> {
             }),
             "normal" => {
                 let fields = self.parameters(node, &NORMAL)?;
-                let (mean, sd) = (
-                    self.parameter(&fields, "mean"),
-                    self.parameter(&fields, "sd"),
-                );
+                let mean = self.parameter(&fields, "mean");
+                let sd = self.parameter(&fields, "sd");
                 Some(Dist::Normal {
                     mean: mean?,
                     sd: sd?,
@@ -131,13 +124,13 @@ impl Checker<'_> {
 
     fn parameter(&mut self, fields: &Fields<'_>, key: &str) -> Option<f64> {
         let node = fields.get(key)?;
-        self.unit(node, ("bad-duration", "a duration"), |t| {
+        self.unit(node, "bad-duration", "a duration", |t| {
             in_range(parse::duration(t)?, t)
         })
     }
 
     fn positive_seconds(&mut self, node: &Node) -> Option<f64> {
-        let seconds = self.unit(node, ("bad-duration", "a duration"), |t| {
+        let seconds = self.unit(node, "bad-duration", "a duration", |t| {
             in_range(parse::duration(t)?, t)
         })?;
         self.require(seconds > 0.0, node, "this must be above 0")
@@ -223,11 +216,12 @@ impl Checker<'_> {
     fn empirical(&mut self, node: &Node) -> Option<Dist> {
         let values = match node.sequence() {
             Some(items) => {
-                let what = ("bad-duration", "a duration");
+                let code = "bad-duration";
+                let what = "a duration";
                 let read = |t: &str| in_range(parse::duration(t)?, t);
                 let values: Vec<f64> = items
                     .iter()
-                    .filter_map(|item| self.unit(item, what, read))
+                    .filter_map(|item| self.unit(item, code, what, read))
                     .collect();
                 if values.len() < items.len() {
                     return None;
@@ -252,7 +246,7 @@ impl Checker<'_> {
             };
             value.map_err(|error| error.message)
         };
-        let values = self.values_of(file, None, &[], (hint, read))?;
+        let values = self.values_of(file, None, &[], hint, read)?;
         if values.len() > VALUES_MAX {
             let message = format!("`{}` has more than {VALUES_MAX} values", file.name);
             self.diagnostics
@@ -288,7 +282,8 @@ impl Checker<'_> {
 
     /// `min` and `max`, where they are written.
     fn clamped(&mut self, inner: Dist, fields: &Fields<'_>) -> Option<Dist> {
-        let (low, high) = (fields.get("min"), fields.get("max"));
+        let low = fields.get("min");
+        let high = fields.get("max");
         if low.is_none() && high.is_none() {
             return Some(inner);
         }

@@ -40,7 +40,8 @@ impl Checker<'_> {
         self.of_users(&fields);
         let (mut sessions, mut once) = self.programs(&fields);
         self.name_measures_by_tags();
-        let (faults, redirects) = (self.faults(&sessions), self.redirects_measure(&sessions));
+        let faults = self.faults(&sessions);
+        let redirects = self.redirects_measure(&sessions);
         let (phases, singles) = self.arrivals_of(&fields, &sessions);
         let recorded = self.recorded(fields.key_place("regions"), &messages);
         let thresholds = fields.get("thresholds").map_or_else(Vec::new, |node| {
@@ -149,15 +150,18 @@ impl Checker<'_> {
         }
         let experiment = "this is an experiment, not a scenario";
         let hint = "run it with `throng experiment FILE`; with --plan it is only checked";
-        self.is_another_file(root, ("factors", "sessions"), (experiment, hint))
+        self.is_another_file(root, "factors", "sessions", experiment, hint)
     }
 
-    /// Whether a file has a key of another kind of file, and lacks one of its own kind; that is then reported alone.
+    /// Whether a file has the key `others` of another kind of file, and lacks the key `own` of its own kind; that is then
+    /// reported alone.
     pub(crate) fn is_another_file(
         &mut self,
         root: &Node,
-        (others, own): (&str, &str),
-        (problem, hint): (&str, &str),
+        others: &str,
+        own: &str,
+        problem: &str,
+        hint: &str,
     ) -> bool {
         let mut entries = root.mapping().unwrap_or_default().iter();
         let Some(entry) = entries.find(|entry| entry.key == others) else {
@@ -265,7 +269,8 @@ impl Checker<'_> {
             );
             return None;
         };
-        let (mut args, mut places) = (Vec::new(), Vec::new());
+        let mut args = Vec::new();
+        let mut places = Vec::new();
         let settings = if entry.value.is_null() {
             Some(&[][..])
         } else {

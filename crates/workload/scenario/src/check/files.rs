@@ -52,7 +52,8 @@ impl Checker<'_> {
         file: &File,
         column: Option<&Node>,
         separators: &[char],
-        (hint, read): (&str, impl Fn(&str) -> Result<T, String>),
+        hint: &str,
+        read: impl Fn(&str) -> Result<T, String>,
     ) -> Option<Vec<T>> {
         let found = match column {
             Some(node) => {

@@ -272,7 +272,8 @@ impl Checker<'_> {
         steps: Option<&Node>,
         program: &mut Program,
     ) {
-        let (register, failure) = (program.register(), program.register());
+        let register = program.register();
+        let failure = program.register();
         let place = program.transactions.len();
         if let Some(measure) = measure {
             program.push(Op::TransactionStart {

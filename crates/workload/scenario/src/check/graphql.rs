@@ -186,7 +186,8 @@ impl Checker<'_> {
     }
 
     fn operation(&mut self, fields: &Fields<'_>, place: &Place, program: &Program) -> Operation {
-        let (query, named) = (fields.get("query"), fields.get("operation"));
+        let query = fields.get("query");
+        let named = fields.get("operation");
         let mut entries = Vec::new();
         entries.extend(query.map(|node| pair("query", node)));
         if let Some(variables) = fields.get("variables") {

@@ -16,12 +16,12 @@ use plan::{HttpOp, HttpVersion, MeasureKind, Op, Options, StatusRule};
 use super::Checker;
 use super::fields::Fields;
 use super::headers::add_absent;
-use super::matching::Of;
+use super::matching::SaveScope;
 use super::program::Program;
 use crate::document::node::{Node, Place};
 
 /// A method of the schema.
-struct Found {
+struct CalledMethod {
     method: Method,
     /// `/package.Service/Method`, with the URL of another host in front.
     url: String,
@@ -47,7 +47,8 @@ impl Checker<'_> {
         let Some(protos) = fields.get("protos") else {
             return;
         };
-        let (mut names, mut place) = (Vec::new(), None);
+        let mut names = Vec::new();
+        let mut place = None;
         for item in self.one_or_more(protos) {
             if let Some(word) = self.word(item, "a file's name") {
                 let name = word.text.strip_prefix("./").unwrap_or(&word.text);
@@ -101,14 +102,14 @@ impl Checker<'_> {
                 self.stays_open(&place);
                 return;
             }
-            return self.open_call(&schema, &found, (fields, &word.place), program);
+            return self.open_call(&schema, &found, fields, &word.place, program);
         }
         let deadline_ns = fields
             .get("deadline")
             .and_then(|node| self.duration_ns(node));
         let (headers, call) = self.call(&schema, &found.method, deadline_ns, fields, program);
         self.check_places(&schema, found.method.reply, fields);
-        let save = self.saves(fields.get("save"), Of::Response, program);
+        let save = self.saves(fields.get("save"), SaveScope::Response, program);
         let check = self.conditions(fields.get("check"), program);
         let measure = match fields.get("as") {
             Some(_) => self.measure_from(fields, "as", &found.name, MeasureKind::Request),
@@ -167,7 +168,7 @@ impl Checker<'_> {
             Some(node) => self.bool(&node).unwrap_or(false),
             None => false,
         };
-        let headers = self.call_headers(fields, (compress, deadline_ns), program);
+        let headers = self.call_headers(fields, compress, deadline_ns, program);
         let statuses = self.call_statuses(fields);
         let expect = self.matches(fields.get("expect"), program);
         let call = message.map(|message| Call {
@@ -183,7 +184,7 @@ impl Checker<'_> {
     }
 
     /// The method of this name; reports a service or method that is none.
-    fn method_named(&mut self, schema: &Schema, text: &str, place: &Place) -> Option<Found> {
+    fn method_named(&mut self, schema: &Schema, text: &str, place: &Place) -> Option<CalledMethod> {
         let (url, rest) = match text.split_once("://") {
             Some((scheme, rest)) => {
                 let (host, rest) = rest.split_once('/').unwrap_or((rest, ""));
@@ -195,8 +196,16 @@ impl Checker<'_> {
         let Some(known) = schema.service(service) else {
             let message = format!("there is no service `{service}`");
             let names = schema.services.iter().map(|own| own.name.as_str());
-            let written = (service, "the services are");
-            self.unknown("unknown-service", place, message, written, names);
+            let written = service;
+            let introduction = "the services are";
+            self.unknown(
+                "unknown-service",
+                place,
+                message,
+                written,
+                introduction,
+                names,
+            );
             return None;
         };
         let Some(found) = known.methods.iter().find(|own| own.name == method) else {
@@ -205,11 +214,19 @@ impl Checker<'_> {
                 _ => format!("the service `{service}` has no method `{method}`"),
             };
             let names = known.methods.iter().map(|own| own.name.as_str());
-            let written = (method, "its methods are");
-            self.unknown("unknown-method", place, message, written, names);
+            let written = method;
+            let introduction = "its methods are";
+            self.unknown(
+                "unknown-method",
+                place,
+                message,
+                written,
+                introduction,
+                names,
+            );
             return None;
         };
-        Some(Found {
+        Some(CalledMethod {
             method: found.clone(),
             url: format!("{url}{service}/{method}"),
             name: format!("{service}/{method}"),
@@ -233,7 +250,8 @@ impl Checker<'_> {
     fn call_headers(
         &mut self,
         fields: &Fields<'_>,
-        (compress, deadline_ns): (bool, Option<u64>),
+        compress: bool,
+        deadline_ns: Option<u64>,
         program: &Program,
     ) -> Vec<(String, Template)> {
         let own = |name: &str, value: &str| (name.to_owned(), Template::fixed(value));
@@ -286,9 +304,17 @@ impl Checker<'_> {
                 Some(code) => codes.push(code),
                 None => {
                     let message = format!("`{}` is not a status of gRPC", word.text);
-                    let written = (word.text.as_str(), "the statuses are");
+                    let written = word.text.as_str();
+                    let introduction = "the statuses are";
                     let names = grpc::STATUSES.iter().copied();
-                    self.unknown("bad-status", &word.place, message, written, names);
+                    self.unknown(
+                        "bad-status",
+                        &word.place,
+                        message,
+                        written,
+                        introduction,
+                        names,
+                    );
                 }
             }
         }

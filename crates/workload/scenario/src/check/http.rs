@@ -12,7 +12,7 @@ use super::auth::Auth;
 use super::fields::Fields;
 use super::headers::add_absent;
 use super::location::Location;
-use super::matching::Of;
+use super::matching::SaveScope;
 use super::program::Program;
 use crate::document::node::{Node, Place};
 
@@ -209,7 +209,7 @@ impl Checker<'_> {
             .find(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"));
         let decodes = encoding.is_some_and(|(_, value)| value.as_static() != Some("identity"));
         let status = self.status_rule(fields.get("status"));
-        let save = self.saves(fields.get("save"), Of::Response, program);
+        let save = self.saves(fields.get("save"), SaveScope::Response, program);
         let redirects = self.redirects_of(fields, &status, &save);
         let check = self.conditions(fields.get("check"), program);
         let name = line.name.clone();
@@ -473,10 +473,11 @@ impl Checker<'_> {
             return StatusRule::BelowFourHundred;
         };
         let items = self.one_or_more(node);
-        let what = ("bad-status", "a status like 200, 2xx or 200..204");
+        let code = "bad-status";
+        let what = "a status like 200, 2xx or 200..204";
         let ranges = items
             .iter()
-            .filter_map(|item| self.unit(item, what, status_range))
+            .filter_map(|item| self.unit(item, code, what, status_range))
             .collect();
         StatusRule::Ranges(ranges)
     }

@@ -95,7 +95,8 @@ impl Checker<'_> {
         // No variable of the scenario can have these names.
         let item = variable("as", "the item".to_owned());
         let index = variable("index", format!("number of {}", list.0));
-        let (item, index) = (item?, index?);
+        let item = item?;
+        let index = index?;
         let further = || {
             let more = Box::new(Expr::Const(Value::Int(at_once)));
             Expr::Binary(Binary::Add, Box::new(Expr::Var(index)), more)

@@ -33,7 +33,7 @@ pub(super) struct Scripts {
     memory_bytes_max: usize,
     /// The functions that can be called.
     names: Vec<String>,
-    /// Those that are called, by their numbers.
+    /// The functions that are called; a call names them by their index here.
     used: Vec<String>,
     steps: Vec<ScriptStep>,
     /// There is a file, and it is wrong: nothing that is called is blamed for that.

@@ -62,7 +62,7 @@ impl Checker<'_> {
         self.split_location(template, &node.place)
     }
 
-    /// The same for a step whose host cannot be left to a variable.
+    /// The location of a step whose host cannot be left to a variable.
     pub(super) fn fixed_location(
         &mut self,
         node: &Node,

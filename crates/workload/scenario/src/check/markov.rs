@@ -137,12 +137,14 @@ impl Checker<'_> {
         if found.is_none() {
             let message = format!("there is no state `{name}`");
             let names = states.iter().map(|entry| entry.key.as_str());
-            let written = (name, "the states are");
+            let written = name;
+            let introduction = "the states are";
             self.unknown(
                 "unknown-state",
                 place,
                 message,
                 written,
+                introduction,
                 names.chain([EXIT]),
             );
         }

@@ -15,7 +15,7 @@ const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// The kind of thing that a `save` looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum SaveScope {
     Response,
     Message,
     /// A message of a call, which has the metadata of the call's beginning.
@@ -76,7 +76,7 @@ impl Checker<'_> {
     pub(super) fn saves(
         &mut self,
         node: Option<&Node>,
-        of: Of,
+        scope: SaveScope,
         program: &mut Program,
     ) -> Vec<Save> {
         let Some(node) = node else { return Vec::new() };
@@ -89,7 +89,7 @@ impl Checker<'_> {
         };
         let mut saves = Vec::new();
         for entry in entries {
-            let source = self.save_source(&entry.value, of, program);
+            let source = self.save_source(&entry.value, scope, program);
             let slot = self.variable(&entry.key, &entry.key_place, program);
             if let (Some(slot), Some((from, default))) = (slot, source) {
                 saves.push(Save {
@@ -105,35 +105,35 @@ impl Checker<'_> {
     fn save_source(
         &mut self,
         node: &Node,
-        of: Of,
+        scope: SaveScope,
         program: &Program,
     ) -> Option<(Source, Option<Template>)> {
         if node.mapping().is_none() {
-            return self.short_source(node, of).map(|source| (source, None));
+            return self.short_source(node, scope).map(|source| (source, None));
         }
         let fields = self.fields(node, &SAVE, "`save`")?;
         let default = match fields.get("default") {
             Some(default) => Some(self.typed_template(default, program)?),
             None => None,
         };
-        self.long_source(node, &fields, of)
+        self.long_source(node, &fields, scope)
             .map(|source| (source, default))
     }
 
     /// A pointer or one of the words.
-    fn short_source(&mut self, node: &Node, of: Of) -> Option<Source> {
+    fn short_source(&mut self, node: &Node, scope: SaveScope) -> Option<Source> {
         let word = self.word(node, "a JSON pointer or a mapping")?;
         match word.text.as_str() {
             "body" => Some(Source::Body),
-            "status" => self.only_response(node, of, Source::Status),
-            "time" => self.only_response(node, of, Source::Time),
-            "event" => self.only_message(node, of, Source::Event),
-            "id" => self.only_message(node, of, Source::EventId),
-            "topic" => self.only_message(node, of, Source::Topic),
+            "status" => self.only_response(node, scope, Source::Status),
+            "time" => self.only_response(node, scope, Source::Time),
+            "event" => self.only_message(node, scope, Source::Event),
+            "id" => self.only_message(node, scope, Source::EventId),
+            "topic" => self.only_message(node, scope, Source::Topic),
             text if is_place(text) => self.place_or_places(node),
             text if text.contains('@') => {
                 let source = self.number_at(text, &word.place)?;
-                self.only_message(node, of, source)
+                self.only_message(node, scope, source)
             }
             text => {
                 let message = format!("`{text}` is not something that can be saved");
@@ -150,7 +150,12 @@ impl Checker<'_> {
         }
     }
 
-    fn long_source(&mut self, node: &Node, fields: &Fields<'_>, of: Of) -> Option<Source> {
+    fn long_source(
+        &mut self,
+        node: &Node,
+        fields: &Fields<'_>,
+        scope: SaveScope,
+    ) -> Option<Source> {
         const SOURCES: [&str; 6] = ["pointer", "regex", "css", "header", "property", "from"];
         const PARTS: [(&str, &str); 4] = [
             ("group", "regex"),
@@ -178,40 +183,42 @@ impl Checker<'_> {
         }
         match key {
             "pointer" => self.place_or_places(value),
-            "regex" => self.regex_group(value, fields, of),
+            "regex" => self.regex_group(value, fields, scope),
             "css" => self.elements(value, fields),
             "header" => {
                 let word = self.word(value, "a header's name")?;
                 self.token(&word.text, "header", &word.place);
                 let source = Source::Header(word.text.to_ascii_lowercase());
-                match of {
-                    Of::CallMessage => Some(source),
-                    Of::Response | Of::Message => self.only_response(value, of, source),
+                match scope {
+                    SaveScope::CallMessage => Some(source),
+                    SaveScope::Response | SaveScope::Message => {
+                        self.only_response(value, scope, source)
+                    }
                 }
             }
             "property" => {
                 let word = self.word(value, "a property's name")?;
-                self.only_message(value, of, Source::Property(word.text))
+                self.only_message(value, scope, Source::Property(word.text))
             }
             _ => match self.choice(value, SAVE_WORDS)? {
-                0 => self.only_response(value, of, Source::Status),
+                0 => self.only_response(value, scope, Source::Status),
                 1 => Some(Source::Body),
-                2 => self.only_message(value, of, Source::Event),
-                3 => self.only_message(value, of, Source::EventId),
-                4 => self.only_message(value, of, Source::Topic),
-                _ => self.only_response(value, of, Source::Time),
+                2 => self.only_message(value, scope, Source::Event),
+                3 => self.only_message(value, scope, Source::EventId),
+                4 => self.only_message(value, scope, Source::Topic),
+                _ => self.only_response(value, scope, Source::Time),
             },
         }
     }
 
-    fn only_response(&mut self, node: &Node, of: Of, source: Source) -> Option<Source> {
-        let (message, hint) = match of {
-            Of::Response => return Some(source),
-            Of::Message => (
+    fn only_response(&mut self, node: &Node, scope: SaveScope, source: Source) -> Option<Source> {
+        let (message, hint) = match scope {
+            SaveScope::Response => return Some(source),
+            SaveScope::Message => (
                 "a message has no status, headers or response time",
                 "save a JSON pointer, a `regex`, `body`, `event` or `id`",
             ),
-            Of::CallMessage => (
+            SaveScope::CallMessage => (
                 "a message of a call has no status and no response time",
                 "save a JSON pointer, or a `header` of the call's beginning; the status is that of `close`",
             ),
@@ -222,8 +229,8 @@ impl Checker<'_> {
         None
     }
 
-    fn only_message(&mut self, node: &Node, of: Of, source: Source) -> Option<Source> {
-        if of == Of::Response {
+    fn only_message(&mut self, node: &Node, scope: SaveScope, source: Source) -> Option<Source> {
+        if scope == SaveScope::Response {
             self.diagnostics
                 .error(
                     "bad-save",
@@ -236,7 +243,12 @@ impl Checker<'_> {
         Some(source)
     }
 
-    fn regex_group(&mut self, node: &Node, fields: &Fields<'_>, of: Of) -> Option<Source> {
+    fn regex_group(
+        &mut self,
+        node: &Node,
+        fields: &Fields<'_>,
+        scope: SaveScope,
+    ) -> Option<Source> {
         let regex = self.regex(node)?;
         let whole = match fields.get_or_default("in") {
             Some(part) => self.choice(&part, REGEX_PARTS)? == 1,
@@ -266,7 +278,7 @@ impl Checker<'_> {
             whole,
         };
         if whole {
-            return self.only_response(node, of, source);
+            return self.only_response(node, scope, source);
         }
         Some(source)
     }

@@ -52,7 +52,7 @@ impl Kind {
 
 /// Something that is declared.
 #[derive(Debug)]
-struct Declared {
+struct Declaration {
     kind: Kind,
     name: String,
     /// Users, the first number, or values.
@@ -63,14 +63,14 @@ struct Declared {
 
 /// Everything that is declared.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
-    all: Vec<Declared>,
+pub(super) struct Declarations {
+    all: Vec<Declaration>,
     /// The steps that are being compiled run once, for nobody: where they stand.
     pub(super) alone: Option<&'static str>,
 }
 
-impl Shared {
-    fn declared(&self, kind: Kind) -> impl Iterator<Item = &Declared> + Clone {
+impl Declarations {
+    fn declared(&self, kind: Kind) -> impl Iterator<Item = &Declaration> + Clone {
         self.all.iter().filter(move |one| one.kind == kind)
     }
 }
@@ -130,7 +130,7 @@ impl Checker<'_> {
                 .error("bad-count", &entry.value.place, message)
                 .hint_some(hint);
         }
-        self.between.all.push(Declared {
+        self.between.all.push(Declaration {
             kind,
             name: entry.key.clone(),
             number,
@@ -169,8 +169,16 @@ impl Checker<'_> {
                     .error("unknown-shared", &word.place, message)
                     .hint(hint);
             } else {
-                let written = (word.text.as_str(), known.as_str());
-                self.unknown("unknown-shared", &word.place, message, written, names);
+                let written = word.text.as_str();
+                let introduction = known.as_str();
+                self.unknown(
+                    "unknown-shared",
+                    &word.place,
+                    message,
+                    written,
+                    introduction,
+                    names,
+                );
             }
             return None;
         };
@@ -279,7 +287,8 @@ impl Checker<'_> {
         // Branches of one user may meet each other.
         let one_each = !sessions.iter().any(Session::has_branches);
         for one in &all {
-            let (noun, name) = (one.kind.noun(), &one.name);
+            let noun = one.kind.noun();
+            let name = &one.name;
             if !one.used {
                 let message = format!("the {noun} `{name}` is never used");
                 self.diagnostics
@@ -295,7 +304,7 @@ impl Checker<'_> {
             }
         }
         let mut meetings = Meetings::default();
-        for Declared {
+        for Declaration {
             kind, name, number, ..
         } in all
         {

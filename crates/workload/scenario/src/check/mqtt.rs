@@ -144,7 +144,9 @@ impl Checker<'_> {
             Some(node) => self.template(node, Escape::None, program).map(Some),
             None => Some(None),
         };
-        let (client_id, user, password) = (text("client_id"), text("user"), text("password"));
+        let client_id = text("client_id");
+        let user = text("user");
+        let password = text("password");
         if let Some(node) = fields.get("password") {
             self.note_secret(node);
         }

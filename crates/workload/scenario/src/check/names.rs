@@ -27,7 +27,7 @@ pub(super) struct Names<'c> {
     params: &'c [Param],
     /// The session's variables so far; `None` where no user is running.
     slots: Option<&'c [String]>,
-    /// Those that all users share.
+    /// Variables that all users share.
     shared: &'c [String],
     settings: &'c Settings<'c>,
     scripts: &'c RefCell<Scripts>,
@@ -67,7 +67,7 @@ impl Scope for Names<'_> {
 
     fn names(&self) -> Vec<&str> {
         let slots = self.slots.unwrap_or_default().iter();
-        // Those with a space are no variables of the scenario.
+        // Names with a space are internal, and no variables of the scenario.
         slots
             .filter(|name| !name.contains(' '))
             .chain(self.shared)

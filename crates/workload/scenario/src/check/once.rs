@@ -64,7 +64,7 @@ impl Checker<'_> {
         let mut program = Program::default();
         if is_strict {
             let measure = self.measure(name, MeasureKind::Transaction, place);
-            self.attempts_at((measure, 1), steps, (None, None), &mut program);
+            self.attempts_at(measure, 1, steps, None, None, &mut program);
         } else if let Some(steps) = steps {
             self.steps(steps, &mut program);
         }
@@ -77,7 +77,8 @@ impl Checker<'_> {
         }
         self.name_measures_by_tags();
         let of_it = std::slice::from_ref(&session);
-        let (faults, redirects) = (self.faults(of_it), self.redirects_measure(of_it));
+        let faults = self.faults(of_it);
+        let redirects = self.redirects_measure(of_it);
         self.totals = totals;
         self.measure_places = places;
         Some(Box::new(Once {

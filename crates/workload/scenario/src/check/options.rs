@@ -152,9 +152,10 @@ impl Checker<'_> {
     }
 
     fn option_bytes(&mut self, fields: &Fields<'_>, key: &str) -> usize {
-        let what = ("bad-size", "a size");
+        let code = "bad-size";
+        let what = "a size";
         let bytes = fields.get_or_default(key).and_then(|node| {
-            self.unit(&node, what, |text| match parse::size(text)? {
+            self.unit(&node, code, what, |text| match parse::size(text)? {
                 bytes @ 1..=0x4000_0000 => Ok(bytes),
                 _ => Err(UnitError {
                     message: format!("`{text}` is out of range"),
@@ -219,7 +220,8 @@ impl Checker<'_> {
     fn share_within(&mut self, node: &Node) -> Option<f64> {
         self.unit(
             node,
-            ("bad-share", "a percentage"),
+            "bad-share",
+            "a percentage",
             |text| match parse::share(text)? {
                 share @ 0.0..=1.0 => Ok(share),
                 _ => Err(UnitError {
@@ -231,8 +233,9 @@ impl Checker<'_> {
     }
 
     pub(crate) fn count_within(&mut self, node: &Node, range: RangeInclusive<u64>) -> Option<u64> {
-        let what = ("bad-count", "a whole number");
-        self.unit(node, what, |text| match parse::count(text)? {
+        let code = "bad-count";
+        let what = "a whole number";
+        self.unit(node, code, what, |text| match parse::count(text)? {
             count if range.contains(&count) => Ok(count),
             _ => Err(UnitError {
                 message: format!("`{text}` is out of range"),
@@ -297,8 +300,9 @@ impl Checker<'_> {
         let Some(node) = node else { return Vec::new() };
         let mut addresses = Vec::new();
         for item in self.one_or_more(node) {
-            let what = ("bad-address", "an address, range or network");
-            let range = self.unit(item, what, |text| {
+            let code = "bad-address";
+            let what = "an address, range or network";
+            let range = self.unit(item, code, what, |text| {
                 address_range(text).ok_or_else(|| UnitError {
                     message: format!("`{text}` is not an address, range or network"),
                     hint: "write 10.0.0.5, 10.0.0.5..10.0.0.9 or 10.0.0.0/24".to_owned(),
@@ -361,7 +365,8 @@ fn address_range(text: &str) -> Option<AddressRange> {
     let hosts = 1u128
         .checked_shl(width - prefix)
         .map_or(u128::MAX, |count| count - 1);
-    let (low, high) = (base & !hosts, base | hosts);
+    let low = base & !hosts;
+    let high = base | hosts;
     // A network's first and last IPv4 address are its own and the broadcast's.
     let edge = u128::from(is_v4 && prefix < 31);
     Some(AddressRange {

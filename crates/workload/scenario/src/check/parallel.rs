@@ -26,7 +26,7 @@ const OPENED_OUTSIDE: &str = "what stays open between steps belongs to the user:
 pub(super) struct InBranch {
     /// Variables that the branches before set, by name.
     others: Vec<(String, Place)>,
-    /// The same of this branch.
+    /// Variables that this branch sets, by name.
     own: Vec<(String, Place)>,
 }
 
@@ -57,7 +57,8 @@ impl Checker<'_> {
         })));
         let around = program.retry_draws;
         let known_count = program.slot_names.len();
-        let (mut branches, mut others) = (Vec::new(), Vec::new());
+        let mut branches = Vec::new();
+        let mut others = Vec::new();
         for item in items {
             let first_new = program.slot_names.len();
             program.retry_draws = None;

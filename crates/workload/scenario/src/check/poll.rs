@@ -5,7 +5,7 @@ use plan::{MeasureKind, Op, Poll};
 use super::Checker;
 use super::fields::Fields;
 use super::headers::add_absent;
-use super::matching::Of;
+use super::matching::SaveScope;
 use super::program::Program;
 use crate::document::node::Node;
 
@@ -21,7 +21,7 @@ impl Checker<'_> {
         }
         let every_ns = fields.get("every").and_then(|node| self.duration_ns(node));
         let each = fields.get("each").and_then(|node| self.pointer(node));
-        let save = self.saves(fields.get("save"), Of::Response, program);
+        let save = self.saves(fields.get("save"), SaveScope::Response, program);
         let status = self.status_rule(fields.get("status"));
         let name = format!("poll {}", node.text().unwrap_or_default());
         let measure = self.measure_from(fields, "as", &name, MeasureKind::Request);

@@ -274,9 +274,10 @@ impl Checker<'_> {
     }
 
     fn every(&mut self, fields: &Fields<'_>) -> u64 {
-        let what = ("bad-duration", "a duration");
+        let code = "bad-duration";
+        let what = "a duration";
         let every = fields.get_or_default("every").and_then(|node| {
-            self.unit(&node, what, |text| {
+            self.unit(&node, code, what, |text| {
                 let ns = parse::seconds_to_ns(parse::duration(text)?);
                 ns.filter(|ns| EVERY_NS.contains(ns))
                     .ok_or_else(|| UnitError {
@@ -329,7 +330,8 @@ impl Checker<'_> {
 /// metrics.
 fn is_taken_for(probe: &Probe, other: &Probe) -> bool {
     let known_as = |probe: &Probe| {
-        let (role, region) = (probe.role.clone(), probe.region.clone());
+        let role = probe.role.clone();
+        let region = probe.region.clone();
         (probe.kind.word(), role, region, probe.source())
     };
     let of_page = |probe: &Probe| match &probe.kind {

@@ -176,7 +176,7 @@ pub(super) fn may_fail_in(ops: &[Op]) -> bool {
             TemplatePart::Text(_) | TemplatePart::Bytes(_) => false,
             TemplatePart::Expr(expr, _) => may_fail(expr),
         }),
-        // These want a number or a truth, which a variable need not hold.
+        // These instructions need a number or a truth value, which a variable need not hold.
         Op::LoopStart { times: expr, .. }
         | Op::JumpUnless {
             condition: expr, ..

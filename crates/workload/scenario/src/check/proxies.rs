@@ -29,15 +29,15 @@ const FORM: &str = "write it like http://proxy.example.org:3128, socks5://… or
 #[derive(Debug, Default)]
 pub(super) struct Proxies {
     /// For hosts without TLS.
-    plain: Option<Written>,
+    plain: Option<ProxyUrl>,
     /// For hosts with TLS.
-    tls: Option<Written>,
+    tls: Option<ProxyUrl>,
     exceptions: Vec<Exception>,
 }
 
 /// A proxy as its URL says.
 #[derive(Debug, Clone, PartialEq)]
-struct Written {
+struct ProxyUrl {
     kind: ProxyKind,
     host: String,
     port: u16,
@@ -152,7 +152,8 @@ impl Checker<'_> {
     /// Leads endpoints through proxies, and adds the proxies' own endpoints. A built-in target is on this machine.
     pub(super) fn lead_through_proxies(&mut self, target: Option<&Target>) -> Vec<Proxy> {
         let own = std::mem::take(&mut self.proxies);
-        let (mut written, mut proxies) = (Vec::new(), Vec::new());
+        let mut written = Vec::new();
+        let mut proxies = Vec::new();
         for at in 0..self.endpoints.len() {
             let endpoint = &self.endpoints[at];
             let is_builtin = at == 0 && matches!(target, Some(Target::Builtin { .. }));
@@ -172,7 +173,7 @@ impl Checker<'_> {
         proxies
     }
 
-    fn add_proxy(&mut self, proxy: &Written) -> Proxy {
+    fn add_proxy(&mut self, proxy: &ProxyUrl) -> Proxy {
         let id: EndpointId = index(self.endpoints.len());
         self.endpoints.push(Endpoint {
             tls: false,
@@ -245,7 +246,7 @@ fn exception(text: &str) -> Option<Exception> {
 type Problem = (String, String);
 
 /// Reads a proxy's URL. Errors do not repeat it, since it may hold a password.
-fn parse(text: &str) -> Result<Written, Problem> {
+fn parse(text: &str) -> Result<ProxyUrl, Problem> {
     let problem = |message: &str, hint: &str| (message.to_owned(), hint.to_owned());
     let Some((scheme, rest)) = text.split_once("://") else {
         return Err(problem("a proxy is a URL", FORM));
@@ -278,7 +279,7 @@ fn parse(text: &str) -> Result<Written, Problem> {
             FORM,
         ));
     };
-    Ok(Written {
+    Ok(ProxyUrl {
         kind,
         host: host.to_owned(),
         port,
@@ -297,7 +298,8 @@ fn credentials(user_info: &str, kind: ProxyKind) -> Result<ProxyCredentials, Pro
             (message.to_owned(), "write %40 for @, %3A for :".to_owned())
         })
     };
-    let (user, password) = (decoded(user)?, decoded(written)?);
+    let user = decoded(user)?;
+    let password = decoded(written)?;
     if kind == ProxyKind::Http && user.contains(':') {
         let message = "a user name for an HTTP proxy cannot hold a colon (RFC 7617)";
         return Err((message.to_owned(), "use another user".to_owned()));
@@ -338,7 +340,7 @@ fn percent_decoded(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn proxy(text: &str) -> Written {
+    fn proxy(text: &str) -> ProxyUrl {
         parse(text).unwrap_or_else(|error| panic!("{text}: {error:?}"))
     }
 

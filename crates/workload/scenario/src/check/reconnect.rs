@@ -19,7 +19,8 @@ impl Checker<'_> {
         protocol: Option<Protocol>,
         program: &mut Program,
     ) -> Option<WsReconnect> {
-        let (node, place) = (fields.get("reconnect")?, fields.key_place("reconnect")?);
+        let node = fields.get("reconnect")?;
+        let place = fields.key_place("reconnect")?;
         let settings = node.mapping().is_some();
         if settings && let Some(protocol) = protocol {
             let message = format!(
@@ -87,7 +88,8 @@ impl Checker<'_> {
         {
             send.push(self.payload(message, program)?);
         }
-        let (pause_ns, pause_max_ns) = (pause_ns?, pause_max_ns?);
+        let pause_ns = pause_ns?;
+        let pause_max_ns = pause_max_ns?;
         if pause_ns > pause_max_ns {
             let place = fields.key_place("pause").unwrap_or(fields.place());
             self.diagnostics

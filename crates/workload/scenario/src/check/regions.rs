@@ -69,7 +69,8 @@ impl Checker<'_> {
         };
         let count = self.measures.len() * self.regions.len();
         if count > RECORDED_MAX {
-            let (measures, regions) = (self.measures.len(), self.regions.len());
+            let measures = self.measures.len();
+            let regions = self.regions.len();
             let message = format!(
                 "{measures} measures in {regions} regions are too many: their product is at most {RECORDED_MAX}"
             );

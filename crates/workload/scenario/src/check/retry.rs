@@ -29,11 +29,12 @@ impl Checker<'_> {
         let failures = fields.get("failures").map(|node| self.failures(node));
         let pauses = self.pauses(fields);
         let measure = self.measure_from(fields, "as", "retry", MeasureKind::Transaction);
-        let conditions = (fields.get("when"), fields.get("until"));
         let place = self.attempts_at(
-            (measure, attempts_max),
+            measure,
+            attempts_max,
             fields.get("steps"),
-            conditions,
+            fields.get("when"),
+            fields.get("until"),
             program,
         );
         let otherwise = self.otherwise(fields, program);
@@ -50,13 +51,17 @@ impl Checker<'_> {
     /// Returns their place among the program's.
     pub(super) fn attempts_at(
         &mut self,
-        (measure, attempts_max): (MeasureId, u32),
+        measure: MeasureId,
+        attempts_max: u32,
         steps: Option<&Node>,
-        (when, until): (Option<&Node>, Option<&Node>),
+        when: Option<&Node>,
+        until: Option<&Node>,
         program: &mut Program,
     ) -> usize {
-        let (register, failure) = (program.register(), program.register());
-        let (attempts, draws) = (program.register(), program.retry_draws());
+        let register = program.register();
+        let failure = program.register();
+        let attempts = program.register();
+        let draws = program.retry_draws();
         program.push(Op::TransactionStart {
             register,
             failure,
@@ -90,7 +95,7 @@ impl Checker<'_> {
         if let Some(steps) = steps {
             self.steps(steps, program);
         }
-        // Both may use what the steps set.
+        // The conditions may use variables that the steps set.
         let when = when.and_then(|node| self.expression(node, program));
         let until = until.and_then(|node| {
             let text = node.text().unwrap_or_default().into();
@@ -102,7 +107,8 @@ impl Checker<'_> {
         let opens_stream = may_lose_in(steps) || steps.iter().any(|op| matches!(op, Op::Poll(_)));
         let ends = program.pc();
         let retry = &mut program.retries[place];
-        (retry.when, retry.opens_stream) = (when, opens_stream);
+        retry.when = when;
+        retry.opens_stream = opens_stream;
         retry.instructions.end = ends;
         program.push(Op::TransactionEnd {
             register,
@@ -136,12 +142,14 @@ impl Checker<'_> {
     }
 
     fn failures(&mut self, node: &Node) -> Failures {
-        let (mut kinds, mut statuses) = (Vec::new(), Vec::new());
+        let mut kinds = Vec::new();
+        let mut statuses = Vec::new();
         for item in self.one_or_more(node) {
             let is_status = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
             if item.text().is_some_and(is_status) {
-                let what = ("bad-status", "a status like 503, 5xx or 500..504");
-                statuses.extend(self.unit(item, what, status_range));
+                let code = "bad-status";
+                let what = "a status like 503, 5xx or 500..504";
+                statuses.extend(self.unit(item, code, what, status_range));
             } else if let Some(kind) = self.choice(item, FAILURES) {
                 kinds.push(FAILURES[kind].to_owned());
             }

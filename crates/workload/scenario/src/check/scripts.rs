@@ -37,10 +37,11 @@ impl Checker<'_> {
                 )
                 .hint("write at most 10s; what takes longer is no part of a load test");
         }
-        let what = ("bad-size", "a size");
+        let code = "bad-size";
+        let what = "a size";
         let memory = fields.get_or_default("script_memory_max");
         let memory = memory.and_then(|node| {
-            self.unit(&node, what, |text| match parse::size(text)? {
+            self.unit(&node, code, what, |text| match parse::size(text)? {
                 bytes @ MEMORY_BYTES_MIN..=MEMORY_BYTES_MAX => Ok(bytes),
                 _ => Err(UnitError {
                     message: format!("`{text}` is out of range"),

@@ -102,7 +102,8 @@ impl Checker<'_> {
             let texts = texts.iter().filter(|(_, is_cookie)| *is_cookie == wanted);
             with_variables(texts.map(|(text, _)| text.clone()).collect(), &variables)
         };
-        let (others, of_cookies) = (closure(false), closure(true));
+        let others = closure(false);
+        let of_cookies = closure(true);
         for session in sessions {
             let names = session.slot_names.iter().enumerate();
             let secret = names.filter(|(_, name)| {
@@ -137,7 +138,7 @@ fn is_secret_name(name: &str) -> bool {
     NAMES.iter().any(|secret| name.eq_ignore_ascii_case(secret))
 }
 
-/// These texts, and those of the variables that reach them.
+/// The texts, and those of the variables that reach them.
 fn with_variables(mut texts: Vec<String>, variables: &[(String, String)]) -> Vec<String> {
     let mut variables: Vec<&(String, String)> = variables.iter().collect();
     let mut at = 0;

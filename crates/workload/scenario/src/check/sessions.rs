@@ -68,7 +68,8 @@ impl Checker<'_> {
     /// Compiles one step. Where that fails a wait stands in for it, lest a loop around it be
     /// blamed for not waiting.
     pub(super) fn step(&mut self, node: &Node, program: &mut Program) {
-        let (diagnostics, start) = (self.diagnostics.count(), program.ops.len());
+        let diagnostics = self.diagnostics.count();
+        let start = program.ops.len();
         self.sound_step(node, program);
         if self.diagnostics.count() > diagnostics && !program.waits_since(start) {
             program.push(Op::Think(Dist::Constant(1.0)));

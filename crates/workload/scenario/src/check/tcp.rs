@@ -117,7 +117,7 @@ impl Checker<'_> {
     }
 
     fn up_to(&mut self, node: &Node, min: u64, max: u64) -> Option<u64> {
-        self.unit(node, ("bad-count", "a number of bytes"), |text| {
+        self.unit(node, "bad-count", "a number of bytes", |text| {
             let count = units::parse::count(text)?;
             let fits = (min..=max).contains(&count);
             fits.then_some(count).ok_or_else(|| UnitError {
@@ -179,7 +179,7 @@ impl Checker<'_> {
                 .parts
                 .push(BytesPart::Text(self.json(value, program)?)),
             "hex" => {
-                let digits = self.unit(value, ("bad-hex", "hexadecimal digits"), hex)?;
+                let digits = self.unit(value, "bad-hex", "hexadecimal digits", hex)?;
                 bytes.push_fixed(&digits);
             }
             name => {

@@ -75,7 +75,8 @@ impl Checker<'_> {
     pub(crate) fn unit<T>(
         &mut self,
         node: &Node,
-        (code, what): (&'static str, &str),
+        code: &'static str,
+        what: &str,
         parse: impl Fn(&str) -> Result<T, UnitError>,
     ) -> Option<T> {
         let word = self.word(node, what)?;
@@ -92,7 +93,7 @@ impl Checker<'_> {
 
     /// Nanoseconds, more than 0 and at most [`DURATION_MAX_S`].
     pub(super) fn duration_ns(&mut self, node: &Node) -> Option<u64> {
-        self.unit(node, ("bad-duration", "a duration"), |text| {
+        self.unit(node, "bad-duration", "a duration", |text| {
             let seconds = parse::duration(text)?;
             positive_ns(seconds).ok_or_else(|| UnitError {
                 message: format!("`{text}` is out of range"),
@@ -103,7 +104,7 @@ impl Checker<'_> {
 
     /// A duration that may be 0.
     pub(super) fn duration_or_none_ns(&mut self, node: &Node) -> Option<u64> {
-        self.unit(node, ("bad-duration", "a duration"), |text| {
+        self.unit(node, "bad-duration", "a duration", |text| {
             let seconds = parse::duration(text)?;
             let none = (seconds == 0.0).then_some(0);
             none.or_else(|| positive_ns(seconds))
@@ -116,20 +117,20 @@ impl Checker<'_> {
 
     /// Per second, 0 to [`RATE_MAX_PER_S`].
     pub(super) fn rate(&mut self, node: &Node) -> Option<f64> {
-        self.unit(node, ("bad-rate", "a rate"), rate_in_range)
+        self.unit(node, "bad-rate", "a rate", rate_in_range)
     }
 
     pub(super) fn count(&mut self, node: &Node) -> Option<u64> {
-        self.unit(node, ("bad-count", "a whole number"), parse::count)
+        self.unit(node, "bad-count", "a whole number", parse::count)
     }
 
     pub(super) fn number(&mut self, node: &Node) -> Option<f64> {
-        self.unit(node, ("bad-number", "a number"), parse::number)
+        self.unit(node, "bad-number", "a number", parse::number)
     }
 
     /// A weight: a number, at least 0.
     pub(super) fn weight(&mut self, node: &Node) -> Option<f64> {
-        self.unit(node, ("bad-number", "a weight"), |text| {
+        self.unit(node, "bad-number", "a weight", |text| {
             parse::number(text).and_then(|weight| {
                 if (0.0..=1e12).contains(&weight) {
                     return Ok(weight);
@@ -143,7 +144,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn bool(&mut self, node: &Node) -> Option<bool> {
-        self.unit(node, ("bad-word", "true or false"), |text| match text {
+        self.unit(node, "bad-word", "true or false", |text| match text {
             "true" => Ok(true),
             "false" => Ok(false),
             _ => Err(UnitError {
@@ -159,12 +160,14 @@ impl Checker<'_> {
         let found = words.iter().position(|w| *w == word.text);
         if found.is_none() {
             let message = format!("`{}` is not known here", word.text);
-            let written = (word.text.as_str(), "write one of");
+            let written = word.text.as_str();
+            let introduction = "write one of";
             self.unknown(
                 "bad-word",
                 &word.place,
                 message,
                 written,
+                introduction,
                 words.iter().copied(),
             );
         }

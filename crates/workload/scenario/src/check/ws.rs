@@ -11,7 +11,7 @@ use proto::ws::Offer;
 use super::Checker;
 use super::fields::Fields;
 use super::headers::add_absent;
-use super::matching::Of;
+use super::matching::SaveScope;
 use super::program::Program;
 use crate::document::node::{Node, NodeKind, Place};
 
@@ -209,8 +209,8 @@ impl Checker<'_> {
         program: &mut Program,
     ) -> Expect {
         let of = match program.call {
-            Some(_) => Of::CallMessage,
-            None => Of::Message,
+            Some(_) => SaveScope::CallMessage,
+            None => SaveScope::Message,
         };
         let save = self.saves(fields.get("save"), of, program);
         let check = self.conditions(fields.get("check"), program);

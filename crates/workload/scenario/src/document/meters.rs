@@ -124,7 +124,8 @@ impl DocumentReader<'_> {
     fn source_key(&mut self, map: &Map<'_>) -> Option<&'static str> {
         let sources = ["figure", "probe", "value", "meter", "cost"];
         let mut given = sources.into_iter().filter(|key| map.get(key).is_some());
-        let (source, another) = (given.next(), given.next());
+        let source = given.next();
+        let another = given.next();
         if source.is_none() || another.is_some() {
             self.diagnostics
                 .error("bad-input", map.place, "an input needs exactly one source")

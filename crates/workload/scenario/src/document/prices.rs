@@ -172,7 +172,8 @@ impl DocumentReader<'_> {
             Some(node) => self.decimal(node, "a number").map(Some),
             None => Some(None),
         };
-        let (amount, count) = (given("amount")?, given("count")?);
+        let amount = given("amount")?;
+        let count = given("count")?;
         if amount.is_none()
             && let Some(unit) = &price.unit
         {

@@ -100,9 +100,11 @@ impl Table {
     }
 
     fn add(&mut self, read: &Row<'_>, is_response: &[bool]) -> Result<(), TableError> {
-        let (line, fields) = (read.line, cells(read));
+        let line = read.line;
+        let fields = cells(read);
         if fields.len() != is_response.len() {
-            let (found, wanted) = (fields.len(), is_response.len());
+            let found = fields.len();
+            let wanted = is_response.len();
             let problem = format!("{found} fields, but the header has {wanted}");
             return Err(TableError::Line { line, problem });
         }

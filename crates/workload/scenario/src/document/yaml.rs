@@ -87,7 +87,7 @@ struct Open {
 
 /// A value with an anchor.
 #[derive(Clone)]
-struct Anchored {
+struct AnchoredValue {
     node: Node,
     /// How many values it brings.
     count: usize,
@@ -101,7 +101,7 @@ struct Builder<'t> {
     offsets: Vec<usize>,
     open: Vec<Open>,
     /// Values that aliases stand for.
-    anchors: HashMap<usize, Anchored>,
+    anchors: HashMap<usize, AnchoredValue>,
     root: Option<Node>,
     nodes_count: usize,
     duplicates: Vec<Duplicate>,
@@ -174,7 +174,7 @@ impl Builder<'_> {
                 self.add(node, anchor, 1)
             }
             Event::Alias(anchor) => {
-                let Some(Anchored { node, count, depth }) = self.anchors.get(&anchor).cloned()
+                let Some(AnchoredValue { node, count, depth }) = self.anchors.get(&anchor).cloned()
                 else {
                     return Err(SyntaxError {
                         span,
@@ -277,7 +277,7 @@ impl Builder<'_> {
             return Err(too_large(message, node.place.span));
         }
         if anchor > 0 {
-            let anchored = Anchored {
+            let anchored = AnchoredValue {
                 node: node.clone(),
                 count: size(&node),
                 depth: depth(&node),

@@ -6,8 +6,8 @@ use crate::keys::{COMPARE, DESIGNS, EXPERIMENT, FACTOR, RESPONSE};
 use units::parse::{self, UnitError};
 
 use super::{
-    CONFIDENCE, Compare, Design, Experiment, FACTORS_MAX, Factor, LEVELS_MAX, Level, Published,
-    REPETITIONS_MAX, RUN_VARIABLE, RUNS_MAX, Response,
+    CONFIDENCE, Compare, Design, Experiment, FACTORS_MAX, Factor, LEVELS_MAX, Level,
+    PublishedResponse, REPETITIONS_MAX, RUN_VARIABLE, RUNS_MAX, Response,
 };
 use crate::check::{Checker, Fields, stem};
 use crate::document::node::{Entry, Node, Place};
@@ -26,7 +26,7 @@ impl Checker<'_> {
         }
         let scenario = "this is a scenario, not an experiment";
         let hint = "run it with `throng run FILE`";
-        if self.is_another_file(root, ("sessions", "factors"), (scenario, hint)) {
+        if self.is_another_file(root, "sessions", "factors", scenario, hint) {
             return None;
         }
         let fields = self.fields(root, &EXPERIMENT, "the experiment")?;
@@ -333,7 +333,7 @@ impl Checker<'_> {
             return Some(Response {
                 figure: word.text,
                 multiplicative: false,
-                published: Published::default(),
+                published: PublishedResponse::default(),
                 place: word.place.span,
             });
         }
@@ -344,7 +344,7 @@ impl Checker<'_> {
             multiplicative: self.option_choice(&RESPONSE, &fields, "model") == 1,
             published: match fields.get("published") {
                 Some(node) => self.published(node, factors, cells),
-                None => Published::default(),
+                None => PublishedResponse::default(),
             },
             place: word.place.span,
         })
@@ -399,10 +399,11 @@ impl Checker<'_> {
     }
 
     fn confidence(&mut self, fields: &Fields<'_>) -> f64 {
-        let what = ("bad-share", "a percentage");
+        let code = "bad-share";
+        let what = "a percentage";
         let node = fields.get_or_default("confidence");
         let found = node.and_then(|node| {
-            self.unit(&node, what, |text| match parse::share(text) {
+            self.unit(&node, code, what, |text| match parse::share(text) {
                 Ok(share) if CONFIDENCE.contains(&share) => Ok(share),
                 Ok(_) => Err(UnitError {
                     message: format!("`{text}` is out of range"),

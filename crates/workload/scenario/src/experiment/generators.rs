@@ -86,9 +86,12 @@ fn generator(text: &str, factors_count: usize) -> Result<Generator, String> {
     let left = numbers(left, factors_count)?;
     let mut of = numbers(right, factors_count)?;
     of.sort_unstable();
-    let (&[factor], false) = (&left[..], of.is_empty()) else {
+    let &[factor] = &left[..] else {
         return Err(form());
     };
+    if of.is_empty() {
+        return Err(form());
+    }
     if of.contains(&factor) || of.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(format!("a factor occurs twice in `{text}`"));
     }

@@ -2,7 +2,7 @@
 
 use units::parse;
 
-use super::{Claim, Factor, Published, PublishedValue};
+use super::{Claim, Factor, PublishedResponse, PublishedValue};
 use crate::check::{Checker, Word};
 use crate::document::node::Node;
 use crate::keys::{CLAIM, PUBLISHED, PUBLISHED_VALUE};
@@ -13,8 +13,13 @@ const VALUES_MAX: usize = 1000;
 
 impl Checker<'_> {
     /// The published values of a response of an experiment with `cells` combinations.
-    pub(super) fn published(&mut self, node: &Node, factors: &[Factor], cells: usize) -> Published {
-        let mut published = Published::default();
+    pub(super) fn published(
+        &mut self,
+        node: &Node,
+        factors: &[Factor],
+        cells: usize,
+    ) -> PublishedResponse {
+        let mut published = PublishedResponse::default();
         if node.mapping().is_none() {
             published.values = self.published_values(node, cells);
             return published;
@@ -25,7 +30,8 @@ impl Checker<'_> {
         let source = fields.get("source");
         let source = source.and_then(|node| self.word(node, "a source"));
         published.source = source.map_or_else(String::new, |word| word.text);
-        let (values, claims) = (fields.get("values"), fields.get("claims"));
+        let values = fields.get("values");
+        let claims = fields.get("claims");
         if values.is_none() && claims.is_none() {
             self.diagnostics
                 .error(
@@ -86,7 +92,8 @@ impl Checker<'_> {
     fn published_value(&mut self, node: &Node) -> Option<f64> {
         self.unit(
             node,
-            ("bad-value", "a number, a duration, a rate or a percentage"),
+            "bad-value",
+            "a number, a duration, a rate or a percentage",
             |text| {
                 if text.contains('%') {
                     return parse::share(text);
@@ -151,8 +158,16 @@ impl Checker<'_> {
             let Some(factor) = found else {
                 let message = format!("there is no factor `{}`", entry.key);
                 let names = factors.iter().map(|factor| factor.name.as_str());
-                let written = (entry.key.as_str(), "the factors are");
-                self.unknown("unknown-factor", &entry.key_place, message, written, names);
+                let written = entry.key.as_str();
+                let introduction = "the factors are";
+                self.unknown(
+                    "unknown-factor",
+                    &entry.key_place,
+                    message,
+                    written,
+                    introduction,
+                    names,
+                );
                 is_right = false;
                 continue;
             };
@@ -168,8 +183,16 @@ impl Checker<'_> {
         let found = levels.clone().position(|level| level == word.text);
         if found.is_none() {
             let message = format!("`{}` has no level `{}`", factor.name, word.text);
-            let written = (word.text.as_str(), "its levels are");
-            self.unknown("unknown-level", &word.place, message, written, levels);
+            let written = word.text.as_str();
+            let introduction = "its levels are";
+            self.unknown(
+                "unknown-level",
+                &word.place,
+                message,
+                written,
+                introduction,
+                levels,
+            );
         }
         found
     }
@@ -242,8 +265,16 @@ impl Checker<'_> {
         let found = names.clone().position(|name| name == word.text);
         if found.is_none() {
             let message = format!("there is no factor `{}`", word.text);
-            let written = (word.text.as_str(), "the factors are");
-            self.unknown("unknown-factor", &word.place, message, written, names);
+            let written = word.text.as_str();
+            let introduction = "the factors are";
+            self.unknown(
+                "unknown-factor",
+                &word.place,
+                message,
+                written,
+                introduction,
+                names,
+            );
         }
         found
     }

@@ -12,7 +12,7 @@ const FILTERS_MAX: usize = 4;
 
 /// Why a path is no pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct PathError {
     /// The error's message.
     pub message: String,
     /// Advice on what to write instead.
@@ -31,7 +31,8 @@ fn excess(path: &str) -> Option<String> {
     if path.len() > PATH_BYTES_MAX {
         return Some(format!("is longer than {PATH_BYTES_MAX} bytes"));
     }
-    let (mut level, mut filters) = (0_usize, 0);
+    let mut level = 0_usize;
+    let mut filters = 0;
     let mut quote = None;
     let mut bytes = path.bytes();
     while let Some(byte) = bytes.next() {
@@ -71,14 +72,14 @@ pub fn places(text: &str) -> Result<Option<JsonPath>, String> {
 }
 
 /// The tokens of the pointer that leads to the same place.
-pub fn tokens(path: &str) -> Result<Vec<String>, Refused> {
-    walk(path).map_err(|what| Refused {
+pub fn tokens(path: &str) -> Result<Vec<String>, PathError> {
+    walk(path).map_err(|what| PathError {
         message: format!("`{path}` {what}"),
         hint: "name one place, like $.items[0].id or /items/0/id".to_owned(),
     })
 }
 
-/// The same. The error says what the path is instead.
+/// The tokens of a path. The error says what the path is instead.
 fn walk(path: &str) -> Result<Vec<String>, &'static str> {
     let mut rest = path.strip_prefix('$').ok_or("is not JSONPath")?;
     let mut tokens = Vec::new();
@@ -118,7 +119,8 @@ fn segment(text: &str) -> Result<(String, &str), &'static str> {
         return quoted(&inner[1..], quote);
     }
     let end = inner.find(']').ok_or("has a bracket that is not closed")?;
-    let (index, after) = (inner[..end].trim_end(), &inner[end + 1..]);
+    let index = inner[..end].trim_end();
+    let after = &inner[end + 1..];
     match index {
         "*" => Err(WILDCARD),
         index if index.starts_with('?') => {

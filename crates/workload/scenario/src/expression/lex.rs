@@ -21,7 +21,7 @@ pub(crate) enum Token {
 
 /// A token and where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Spanned {
+pub(crate) struct SpannedToken {
     pub(crate) token: Token,
     pub(crate) span: Range<usize>,
 }
@@ -70,14 +70,14 @@ const SIGNS: &[&str] = &[
 
 /// The tokens from `start` up to an unquoted `}` or the text's end; the last one is
 /// [`Token::End`] and stands where the expression ends.
-pub(crate) fn tokens(text: &str, start: usize) -> Result<Vec<Spanned>, ExprError> {
+pub(crate) fn tokens(text: &str, start: usize) -> Result<Vec<SpannedToken>, ExprError> {
     let mut found = Vec::new();
     let mut at = start;
     loop {
         at += text[at..].len() - text[at..].trim_start().len();
         let (token, length) = token(text, at)?;
         let end = token == Token::End;
-        found.push(Spanned {
+        found.push(SpannedToken {
             token,
             span: at..at + length,
         });

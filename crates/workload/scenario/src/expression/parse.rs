@@ -13,7 +13,7 @@ use serde_json_path::JsonPath;
 use crate::document::suggest;
 use crate::expression::functions::FUNCTIONS;
 use crate::expression::json_path;
-use crate::expression::lex::{ExprError, Spanned, Token, is_name_char, tokens};
+use crate::expression::lex::{ExprError, SpannedToken, Token, is_name_char, tokens};
 use crate::expression::special::{self, SPECIAL, Texts};
 
 /// The names that are known to an expression.
@@ -205,7 +205,7 @@ fn expression_at(text: &str, at: usize, scope: &dyn Scope) -> Result<(Expr, usiz
 
 struct Parser<'s> {
     /// Never empty; the last one is [`Token::End`].
-    tokens: Vec<Spanned>,
+    tokens: Vec<SpannedToken>,
     next: usize,
     /// Operands that are being parsed inside of each other.
     depth: usize,
@@ -214,11 +214,11 @@ struct Parser<'s> {
 }
 
 impl Parser<'_> {
-    fn peek(&self) -> &Spanned {
+    fn peek(&self) -> &SpannedToken {
         &self.tokens[self.next.min(self.tokens.len() - 1)]
     }
 
-    fn take(&mut self) -> Spanned {
+    fn take(&mut self) -> SpannedToken {
         let token = self.peek().clone();
         self.next += 1;
         token
@@ -261,7 +261,7 @@ impl Parser<'_> {
     }
 
     fn operand(&mut self) -> Result<Expr, ExprError> {
-        let Spanned { token, span } = self.take();
+        let SpannedToken { token, span } = self.take();
         if self.depth == DEPTH_MAX {
             let message = format!("nested too deeply ({DEPTH_MAX} levels at most)");
             return Err(ExprError::new(span, message));

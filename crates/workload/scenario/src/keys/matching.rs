@@ -68,7 +68,7 @@ pub static EXPECT: Table = Table {
     ]],
 };
 
-/// Besides these, any key that is a JSON pointer, or a number at a place.
+/// Keys of `when`, besides any key that is a JSON pointer, or a number at a place.
 pub static WHEN: Table = Table {
     name: "when",
     groups: &[&[

@@ -43,7 +43,7 @@ impl Checker<'_> {
                 .hint("shorten `for`, or name fewer times");
             return None;
         }
-        let moments = moments(&knots, (start, &zone), length_s, linear)?;
+        let moments = moments(&knots, start, &zone, length_s, linear)?;
         let curve = Curve {
             moments,
             linear,
@@ -148,7 +148,8 @@ fn time_of_day(text: &str) -> Option<Time> {
 /// `None` where that is beyond the calendar.
 fn moments(
     knots: &[Knot],
-    (start, zone): (DateTime, &TimeZone),
+    start: DateTime,
+    zone: &TimeZone,
     length_s: f64,
     linear: bool,
 ) -> Option<Vec<Moment>> {
@@ -174,7 +175,8 @@ fn moments(
     // Times that summer time skips come an hour later, and perhaps behind others.
     moments.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
     let begins = moments.partition_point(|moment| moment.at_s <= 0.0);
-    let (before, after) = (moments[begins - 1], moments[begins]);
+    let before = moments[begins - 1];
+    let after = moments[begins];
     // The phase begins at one of the times, or between two: its own rate is worked out from them.
     let part = if linear {
         -before.at_s / (after.at_s - before.at_s)
@@ -206,7 +208,8 @@ impl Curve {
         let stretches = self.moments.iter().zip(self.moments.iter().skip(1));
         let pieces = stretches.filter_map(|(from, to)| {
             let end_s = to.at_s.min(length_s);
-            let (start_ns, end_ns) = (to_ns(from.at_s), to_ns(end_s));
+            let start_ns = to_ns(from.at_s);
+            let end_ns = to_ns(end_s);
             if start_ns >= end_ns {
                 return None;
             }

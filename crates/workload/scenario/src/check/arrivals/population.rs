@@ -10,12 +10,14 @@ use crate::document::node::{Node, Place};
 impl Checker<'_> {
     /// `64`, or `0..500`.
     pub(super) fn closed(&mut self, node: &Node) -> Option<PhaseKind> {
-        let what = ("bad-count", "a number of users, or two (`0..500`)");
-        let (from_count, to_count) = self.unit(node, what, |text| {
+        let code = "bad-count";
+        let what = "a number of users, or two (`0..500`)";
+        let (from_count, to_count) = self.unit(node, code, what, |text| {
             let Some((from, to)) = text.split_once("..") else {
                 return rate_is_no_count(text).map(|count| (count, count));
             };
-            let (from, to) = (from.trim(), to.trim());
+            let from = from.trim();
+            let to = to.trim();
             if from.is_empty() || to.is_empty() {
                 return Err(UnitError {
                     message: format!("`{text}` lacks a number"),

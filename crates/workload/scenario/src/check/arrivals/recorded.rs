@@ -32,7 +32,7 @@ impl Checker<'_> {
         let Some(node) = fields.get("from") else {
             return Some(0.0);
         };
-        self.unit(node, ("bad-duration", "a duration"), |text| {
+        self.unit(node, "bad-duration", "a duration", |text| {
             let seconds = parse::duration(text)?;
             let within = (seconds <= DURATION_MAX_S).then_some(seconds);
             within.ok_or_else(|| UnitError {
@@ -46,12 +46,11 @@ impl Checker<'_> {
         let spacing = self.spacing(fields);
         let bin = fields.get_or_default("bin")?;
         let bin_s = self.duration_ns(&bin)? as f64 / 1e9;
-        let (speed, scale) = (
-            self.positive_factor(fields, "speed"),
-            self.positive_factor(fields, "scale"),
-        );
+        let speed = self.positive_factor(fields, "speed");
+        let scale = self.positive_factor(fields, "scale");
         let from_s = self.recorded_from(fields)?;
-        let (speed, scale) = (speed?, scale?);
+        let speed = speed?;
+        let scale = scale?;
         let file = self.file(node)?;
         let hint = "a trace lists the number of users that start in each `bin`: `3 0 5.5 2`";
         let count = |text: &str| match plain_number(text)? {
@@ -60,7 +59,7 @@ impl Checker<'_> {
             count => Ok(count * scale),
         };
         let separators = [' ', '\t', ','];
-        let counts = self.values_of(&file, fields.get("column"), &separators, (hint, count))?;
+        let counts = self.values_of(&file, fields.get("column"), &separators, hint, count)?;
         let skipped = (from_s / bin_s).floor() as usize;
         let Some(counts) = counts.get(skipped..).filter(|counts| !counts.is_empty()) else {
             let message = format!("`{}` is shorter than `from`", file.name);
@@ -104,7 +103,7 @@ impl Checker<'_> {
         let file = self.file(node)?;
         let hint =
             "write seconds like `12.5`, or a date with a time zone like `2026-03-29T06:00:00Z`";
-        let times = self.values_of(&file, fields.get("column"), &[], (hint, recorded_time))?;
+        let times = self.values_of(&file, fields.get("column"), &[], hint, recorded_time)?;
         let (dates, mut seconds) = split(&times);
         if !dates.is_empty() && !seconds.is_empty() {
             let message = format!("`{}` has both seconds and dates", file.name);
@@ -155,7 +154,8 @@ fn recorded_time(text: &str) -> Result<Time, String> {
 }
 
 fn split(times: &[Time]) -> (Vec<Timestamp>, Vec<f64>) {
-    let (mut dates, mut seconds) = (Vec::new(), Vec::new());
+    let mut dates = Vec::new();
+    let mut seconds = Vec::new();
     for time in times {
         match time {
             Time::Seconds(time) => seconds.push(*time),

@@ -49,7 +49,8 @@ impl Checker<'_> {
             .and_then(|node| self.count_within(node, 1..=SOURCES_MAX));
         let rate = inner.get("rate").and_then(|node| self.rate(node));
         let mut periods = |key| inner.get(key).and_then(|node| self.periods(node));
-        let (on, off) = (periods("on"), periods("off"));
+        let on = periods("on");
+        let off = periods("off");
         let sources = Sources {
             count: count? as u32,
             rate_per_s: rate?,
@@ -154,9 +155,9 @@ impl Periods {
         self.scale * (1.0 - unit).powf(-1.0 / self.shape)
     }
 
-    /// The same of what is left of a period that is met at any moment. Its density is
-    /// (1 − F(x)) / mean (Cox 1962, §5.4): even up to the scale, a Pareto tail with an exponent one
-    /// lower above it.
+    /// The quantile of the rest of a period that is met at any moment. Its density is (1 − F(x)) /
+    /// mean (Cox 1962, §5.4): even up to the scale, a Pareto tail with an exponent one lower above
+    /// it.
     fn rest_quantile(&self, unit: f64) -> f64 {
         let below_scale = (self.shape - 1.0) / self.shape;
         if unit < below_scale {

@@ -150,8 +150,16 @@ impl Checker<'_> {
         if found.is_none() {
             let text = format!("{} has no field `{}`", message.name, entry.key);
             let names = message.fields.iter().map(|field| field.name.as_str());
-            let written = (entry.key.as_str(), "its fields are");
-            self.unknown("unknown-field", &entry.key_place, text, written, names);
+            let written = entry.key.as_str();
+            let introduction = "its fields are";
+            self.unknown(
+                "unknown-field",
+                &entry.key_place,
+                text,
+                written,
+                introduction,
+                names,
+            );
         }
         found
     }

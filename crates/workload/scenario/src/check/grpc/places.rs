@@ -35,8 +35,9 @@ impl Checker<'_> {
             Err(NoPlace::Unknown { name, message }) => {
                 let text = format!("{} has no field `{name}`", message.name);
                 let known = message.fields.iter().map(|field| field.name.as_str());
-                let written = (name.as_str(), "its fields are");
-                self.unknown("unknown-field", place, text, written, known);
+                let written = name.as_str();
+                let introduction = "its fields are";
+                self.unknown("unknown-field", place, text, written, introduction, known);
             }
         }
     }

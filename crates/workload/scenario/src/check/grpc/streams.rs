@@ -7,10 +7,10 @@ use plan::{MeasureKind, Op, Payload, Save, SendOp, Source};
 
 use super::super::Checker;
 use super::super::fields::Fields;
-use super::super::matching::Of;
+use super::super::matching::SaveScope;
 use super::super::program::{OpenCall, Program};
 use super::super::ws::send_name;
-use super::Found;
+use super::CalledMethod;
 use crate::document::node::{Node, Place};
 
 /// Keys of calls with one reply: of others each message has its own step.
@@ -21,8 +21,9 @@ impl Checker<'_> {
     pub(super) fn open_call(
         &mut self,
         schema: &Schema,
-        found: &Found,
-        (fields, place): (&Fields<'_>, &Place),
+        found: &CalledMethod,
+        fields: &Fields<'_>,
+        place: &Place,
         program: &mut Program,
     ) {
         for key in OF_ONE_REPLY {
@@ -61,7 +62,7 @@ impl Checker<'_> {
         let deadline_ns = fields
             .get("deadline")
             .and_then(|node| self.duration_ns(node));
-        let headers = self.call_headers(fields, (compress, deadline_ns), program);
+        let headers = self.call_headers(fields, compress, deadline_ns, program);
         let measure = self.measure_from(fields, "as", &found.name, MeasureKind::Handshake);
         let timeout_ns = self.timeout(fields.get("timeout"));
         let location = self.split_location(Template::fixed(&found.url), place);
@@ -193,7 +194,7 @@ impl Checker<'_> {
             let message = "a call that is given up has no status and no metadata";
             self.diagnostics.error("misplaced-key", place, message);
         }
-        let save = self.saves(fields.get("save"), Of::Response, program);
+        let save = self.saves(fields.get("save"), SaveScope::Response, program);
         let is_of_end =
             |own: &Save| matches!(own.from, Source::Status | Source::Header(_) | Source::Time);
         if !save.iter().all(is_of_end) {

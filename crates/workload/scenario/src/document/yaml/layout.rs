@@ -179,7 +179,8 @@ impl<'t> Lines<'t> {
         let above = self.above(here).next()?;
         let first = (0..here).find_map(|number| self.line(number))?;
         if info.contains("document start") && first.indent > line.indent {
-            let (number, column) = (first.number + 1, line.indent + 1);
+            let number = first.number + 1;
+            let column = line.indent + 1;
             return Some(format!(
                 "begin line {number} in column {column}, as this one"
             ));
@@ -195,14 +196,16 @@ impl<'t> Lines<'t> {
             }
             let item =
                 self.nearest(here, line.indent, |one| one.is_item().then_some(one.indent))?;
-            let (column, number) = (item.0 + 1, item.1 + 1);
+            let column = item.0 + 1;
+            let number = item.1 + 1;
             return Some(format!(
                 "begin this item in column {column}, as the item in line {number}; it begins in column {found}"
             ));
         }
         let key = |one: &Line<'_>| one.pair().map(|_| one.inner().0);
         let (column, number) = self.nearest(here, line.indent, key)?;
-        let (column, number) = (column + 1, number + 1);
+        let column = column + 1;
+        let number = number + 1;
         Some(format!(
             "begin this line in column {column}, as the key in line {number}; it begins in column {found}"
         ))
@@ -260,7 +263,8 @@ fn flow(lines: &Lines<'_>, at: usize) -> Option<String> {
         }
     }
     let (place, sign) = open.last()?;
-    let (line, here) = (lines.number(*place), lines.number(at));
+    let line = lines.number(*place);
+    let here = lines.number(at);
     if line == here {
         return Some("quote a value that contains [ ] { } or a comma".to_owned());
     }
