@@ -87,7 +87,7 @@ pub struct Arrivals {
     pub no_cycle: Option<NoCycle>,
     /// Counts in windows of equal expected users, time rescaled by the cycle: of a Poisson process whose
     /// rate is the cycle's they are Poisson.
-    pub rescaled: Option<Rescaled>,
+    pub rescaled: Option<RescaledCounts>,
     /// Self-similarity.
     pub hurst: Option<Hurst>,
     /// Stretches without anybody that the rate does not explain, the longest first.
@@ -126,7 +126,7 @@ pub struct Trend {
 /// Counts after the cycle has been taken out of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct Rescaled {
+pub struct RescaledCounts {
     /// Windows.
     pub windows: u64,
     /// Variance over mean; 1 for Poisson.
@@ -235,7 +235,8 @@ fn by_hour(counts: &Counts) -> Vec<u64> {
         .filter(|(_, count)| **count > 0)
     {
         // A bin of several hours is spread over them evenly.
-        let (begin_s, bin_s) = (bin as u64 * counts.bin_s, counts.bin_s);
+        let begin_s = bin as u64 * counts.bin_s;
+        let bin_s = counts.bin_s;
         let upto = |second: u64| u64::from(count) * second / bin_s;
         let mut from_s = 0;
         while from_s < bin_s {
@@ -267,8 +268,14 @@ fn rejects_poisson(scales: &[Scale], trend: Option<Trend>) -> bool {
 }
 
 /// The dispersion in windows in each of which the cycle expects ten users.
-fn rescaled(counts: &Counts, cycle: &Cycle, silences: &[Silence], seed: u64) -> Option<Rescaled> {
-    let (mut seen, mut expected) = (0, 0.0);
+fn rescaled(
+    counts: &Counts,
+    cycle: &Cycle,
+    silences: &[Silence],
+    seed: u64,
+) -> Option<RescaledCounts> {
+    let mut seen = 0;
+    let mut expected = 0.0;
     let mut windows = Vec::new();
     for (bin, &count) in counts.bins.iter().enumerate() {
         let Some(rate) = cycle.rate_at(counts, bin, silences) else {
@@ -288,7 +295,7 @@ fn rescaled(counts: &Counts, cycle: &Cycle, silences: &[Silence], seed: u64) -> 
         .collect();
     let mut rng = Rng::new(seed, 0, Purpose::Resample);
     let p_dependence = independence(&residuals, &mut rng).map_or(1.0, |found| found.p);
-    Some(Rescaled {
+    Some(RescaledCounts {
         windows: windows.len() as u64,
         index: found.index,
         p: found.p,

@@ -117,9 +117,11 @@ impl Tally {
             .entry((visits.len() as u64).min(LENGTH_MAX))
             .or_default() += 1;
         for pair in visits.windows(2) {
-            let (from, to) = (class(&pair[0]), class(&pair[1]));
+            let from = class(&pair[0]);
+            let to = class(&pair[1]);
             let seconds = (pair[1].time_ns - pair[0].time_ns) as f64 / 1e9;
-            let (keep, seed) = (self.keep, self.seed);
+            let keep = self.keep;
+            let seed = self.seed;
             let number = u64::from(from) << 16 | u64::from(to);
             let cell = self.cells.entry((from, to));
             cell.or_insert_with(|| Reservoir::new(keep, seed, number))
@@ -267,7 +269,8 @@ pub(crate) fn wilson(count: u64, of: u64) -> (f64, f64) {
     if of == 0 {
         return (0.0, 1.0);
     }
-    let (n, p) = (of as f64, count as f64 / of as f64);
+    let n = of as f64;
+    let p = count as f64 / of as f64;
     let z2 = Z * Z / n;
     let middle = (p + z2 / 2.0) / (1.0 + z2);
     let half = Z / (1.0 + z2) * (p * (1.0 - p) / n + z2 / n / 4.0).sqrt();

@@ -49,7 +49,7 @@ pub struct CheckTest {
     pub distance: f64,
     /// P(as different).
     pub p: f64,
-    /// The same, adjusted for the number of tests (Holm 1979).
+    /// `p`, adjusted for the number of tests (Holm 1979).
     pub p_adjusted: f64,
     /// Below the level.
     pub rejected: bool,
@@ -77,7 +77,8 @@ impl Tests {
         };
         // Rao and Scott (1981), first order.
         let p = chi_squared_tail(found.statistic / inflation, found.freedom);
-        let (n, m) = (a.iter().sum::<u64>() as f64, b.iter().sum::<u64>() as f64);
+        let n = a.iter().sum::<u64>() as f64;
+        let m = b.iter().sum::<u64>() as f64;
         let apart = a
             .iter()
             .zip(b)
@@ -225,11 +226,11 @@ pub fn check(first: &Model, second: &Model, played: SimulatedSpan) -> Check {
             segment(first, one, other, &places, &mut tests);
         }
     }
-    decided(tests, (sessions(first), sessions(second)))
+    decided(tests, sessions(first), sessions(second))
 }
 
 /// The tests by p-value, adjusted for their number.
-fn decided(tests: Tests, sessions: (u64, u64)) -> Check {
+fn decided(tests: Tests, sessions_first: u64, sessions_second: u64) -> Check {
     let mut tests = tests.0;
     let raw: Vec<f64> = tests.iter().map(|test| test.p).collect();
     for (test, adjusted) in tests.iter_mut().zip(holm(&raw)) {
@@ -239,7 +240,7 @@ fn decided(tests: Tests, sessions: (u64, u64)) -> Check {
     tests.sort_by(|a, b| a.p.total_cmp(&b.p));
     Check {
         level: LEVEL,
-        sessions,
+        sessions: (sessions_first, sessions_second),
         holds: tests.iter().all(|test| !test.rejected),
         tests,
     }
@@ -263,7 +264,8 @@ fn over_time(first: &Arrivals, second: &Arrivals, seconds: f64) -> (Vec<u64>, Ve
         let mut sums = vec![0.0; pieces];
         for (from_s, length_s, users) in slots {
             for (piece, sum) in sums.iter_mut().enumerate() {
-                let (begin_s, end_s) = (piece as f64 * piece_s, (piece + 1) as f64 * piece_s);
+                let begin_s = piece as f64 * piece_s;
+                let end_s = (piece + 1) as f64 * piece_s;
                 let common_s = end_s.min(from_s + length_s) - begin_s.max(from_s);
                 *sum += common_s.max(0.0) / length_s * users as f64;
             }
@@ -318,7 +320,8 @@ fn segment(
     places: &[Option<usize>],
     tests: &mut Tests,
 ) {
-    let (a, b) = (&first.behaviour, &second.behaviour);
+    let a = &first.behaviour;
+    let b = &second.behaviour;
     let name = &first.name;
     let design = Design::new(model, first);
     let sessions = Units::all(first.sessions, second.sessions);
@@ -365,7 +368,8 @@ fn segment(
             );
         }
     }
-    let (own, other) = (&a.thinks, &b.thinks);
+    let own = &a.thinks;
+    let other = &b.thinks;
     let inflation = design.thinks(None, Units::thinks(own, other));
     tests.thinks(&format!("{name}: all"), own, other, inflation);
     let lengths = |behaviour: &crate::Behaviour| -> Vec<(f64, u64)> {

@@ -143,7 +143,8 @@ fn roots(routes: &[String], requests: &[u64], least: u64) -> (Vec<Group>, Vec<Gr
         .into_iter()
         .map(|(name, members)| group(name.to_owned(), members, true))
         .collect();
-    let (mut open, mut rare) = (Vec::new(), Vec::new());
+    let mut open = Vec::new();
+    let mut rare = Vec::new();
     for (method, members) in methods {
         let one = group(format!("{method} /*"), members, false);
         if one.requests >= least {

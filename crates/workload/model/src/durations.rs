@@ -56,7 +56,7 @@ pub enum Outcome {
     Fits,
     /// The best fit is rejected, but it and its mean are within 5 %; it is used.
     Near,
-    /// None fits; the scenario draws recorded values.
+    /// No distribution fits; the scenario draws recorded values.
     NoFit,
     /// Too few to fit; the scenario draws recorded values.
     TooFew,
@@ -172,7 +172,8 @@ impl Durations {
         let mut left = values.into_iter().peekable();
         for place in 0..most {
             let weight = unit * share(place);
-            let (mut wanted, mut sum) = (weight, 0.0);
+            let mut wanted = weight;
+            let mut sum = 0.0;
             while let Some((value, there)) = left.peek_mut() {
                 let taken = wanted.min(*there);
                 sum += taken * *value;

@@ -48,7 +48,7 @@ pub(crate) struct Entry<'a> {
     /// 0: unknown.
     pub(crate) status: u16,
     pub(crate) others: Vec<(&'a str, Cow<'a, [u8]>)>,
-    /// The same, of formats whose lines bring names of their own.
+    /// Further fields, of formats whose lines bring names of their own.
     pub(crate) named: Vec<(String, String)>,
 }
 
@@ -109,7 +109,8 @@ impl<'a> Entry<'a> {
         true
     }
 
-    /// The same, or a path alone if another field has the method, as with some collectors.
+    /// Sets method and target from a request line, or the target from a path alone if another field
+    /// has the method, as with some collectors.
     pub(crate) fn set_request_or_target(&mut self, value: Cow<'a, [u8]>) -> bool {
         let is_path = !self.method.is_empty() && is_path(&value);
         if is_path {

@@ -32,7 +32,7 @@ pub enum Severity {
 /// A sentence about a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The same for all findings of a kind.
+    /// Code that all findings of a kind share.
     pub code: String,
     /// How much it matters.
     pub severity: Severity,

@@ -185,7 +185,7 @@ impl Format {
         matches!(self, Format::Json(_))
     }
 
-    /// Those of the first of these lines.
+    /// The names of the fields in the first of these lines.
     pub(crate) fn names(&self, head: &[u8]) -> Vec<String> {
         match self {
             Format::Json(_) => {

@@ -121,8 +121,13 @@ pub(crate) fn build(
     scratch: &Scratch,
     name: String,
 ) -> std::io::Result<BuiltModel> {
-    let sizes = (reading.routes.len(), reading.segments.len());
-    let mut survey = sessions::survey((&reading.runs, reading.step_ns), sizes, settings.gap_s)?;
+    let mut survey = sessions::survey(
+        &reading.runs,
+        reading.step_ns,
+        reading.routes.len(),
+        reading.segments.len(),
+        settings.gap_s,
+    )?;
     let mut classes = class::classify(
         &reading.routes,
         &survey.route_requests,
@@ -140,7 +145,8 @@ pub(crate) fn build(
         &reading,
         &segments,
         &mut classes,
-        (settings, scratch),
+        settings,
+        scratch,
         survey.gap.seconds,
     )?;
     survey.gap.cuts = counted.cuts;
@@ -211,7 +217,8 @@ fn count_sessions(
     reading: &Reading,
     segments: &Segments,
     classes: &mut Classes,
-    (settings, scratch): (&Settings, &Scratch),
+    settings: &Settings,
+    scratch: &Scratch,
     gap_s: f64,
 ) -> std::io::Result<CountedSessions> {
     let count = segments.names.len();
@@ -228,27 +235,22 @@ fn count_sessions(
     let mut starts: Sorter<'_, SessionStart> =
         Sorter::new(scratch, "starts".to_owned(), RUNS_OF_STARTS_MAX);
     let mut failed = None;
-    let cuts = sessions::sessions(
-        (&reading.runs, reading.step_ns),
-        gap_s,
-        |segment, visits| {
-            let segment = if segment == NO_SEGMENT {
-                segments.rest
-            } else {
-                segments.model_number(segment)
-            };
-            tallies[usize::from(segment)].add(visits, &classes.class_of_route);
-            for visit in visits.iter().filter(|visit| visit.status > 0) {
-                let class =
-                    &mut classes.all[usize::from(classes.class_of_route[visit.route as usize])];
-                *class.statuses.entry(visit.status).or_default() += 1;
-            }
-            let time_ns = visits[0].time_ns;
-            if let Err(error) = starts.push(SessionStart { segment, time_ns }) {
-                failed.get_or_insert(error);
-            }
-        },
-    )?;
+    let cuts = sessions::sessions(&reading.runs, reading.step_ns, gap_s, |segment, visits| {
+        let segment = if segment == NO_SEGMENT {
+            segments.rest
+        } else {
+            segments.model_number(segment)
+        };
+        tallies[usize::from(segment)].add(visits, &classes.class_of_route);
+        for visit in visits.iter().filter(|visit| visit.status > 0) {
+            let class = &mut classes.all[usize::from(classes.class_of_route[visit.route as usize])];
+            *class.statuses.entry(visit.status).or_default() += 1;
+        }
+        let time_ns = visits[0].time_ns;
+        if let Err(error) = starts.push(SessionStart { segment, time_ns }) {
+            failed.get_or_insert(error);
+        }
+    })?;
     if let Some(error) = failed {
         return Err(error);
     }

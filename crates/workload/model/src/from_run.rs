@@ -33,7 +33,9 @@ pub fn from_run(
         source: error,
     };
     let mut sorter: Sorter<'_, RequestRecord> = Sorter::new(&scratch, "requests".to_owned(), 8);
-    let (mut lines, mut failed, mut sampled) = (0, None, false);
+    let mut lines = 0;
+    let mut failed = None;
+    let mut sampled = false;
     let mut span_ns = (i64::MAX, i64::MIN);
     let started_ns = info.started_unix_ns.cast_signed();
     run.requests(|rows| {

@@ -44,7 +44,7 @@ impl Input {
         })
     }
 
-    /// The same, as bytes.
+    /// Opens a file to be read as bytes.
     pub(crate) fn open_whole(path: &Path) -> io::Result<Box<dyn Read + Send>> {
         let file = File::open(path)?;
         if file.metadata()?.is_dir() {

@@ -48,14 +48,14 @@ mod target_lookup;
 mod time;
 mod tsung;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 pub use arrivals::{
     Arrivals, Break, CountsBar, CountsPicture, Cycle, DaysTest, Hurst, HurstEstimate, HurstHidden,
-    NoCycle, Pictures, Rescaled, Scale, Silence, Trend,
+    NoCycle, Pictures, RescaledCounts, Scale, Silence, Trend,
 };
 pub use behaviour::{Behaviour, Transition};
 pub use check::{Check, CheckTest, LEVEL, SimulatedSpan, check, users_expected};
@@ -253,7 +253,7 @@ impl BuiltModel {
     /// Completes the model with the targets of its sequences, as far as `look` finds them by line, and with its findings.
     fn finish(
         mut self,
-        look: impl FnOnce(&[u64]) -> Result<HashMap<u64, (String, String)>, ModelError>,
+        look: impl FnOnce(&[u64]) -> Result<target_lookup::LineTargets, ModelError>,
     ) -> Result<Self, ModelError> {
         let model = &mut self.model;
         target_lookup::look_up_targets(model, look)?;

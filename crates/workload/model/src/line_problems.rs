@@ -98,6 +98,15 @@ pub struct Example {
     pub text: String,
 }
 
+/// The place of a line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LinePlace {
+    /// Number of the file, from 0.
+    pub(crate) file: u32,
+    /// Number of the line in the file, from 1.
+    pub(crate) line: u64,
+}
+
 /// Counts by kind.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LineProblems {
@@ -106,13 +115,7 @@ pub(crate) struct LineProblems {
 
 impl LineProblems {
     /// Counts a line of the file `name`.
-    pub(crate) fn add(
-        &mut self,
-        kind: ProblemKind,
-        (file, line): (u32, u64),
-        text: &[u8],
-        name: &str,
-    ) {
+    pub(crate) fn add(&mut self, kind: ProblemKind, place: LinePlace, text: &[u8], name: &str) {
         let count = self.kinds.entry(kind).or_default();
         count.lines += 1;
         if count.examples.len() < EXAMPLES_MAX {
@@ -122,9 +125,9 @@ impl LineProblems {
                 .chars()
                 .map(|c| if c.is_control() { '\u{fffd}' } else { c });
             count.examples.push(Example {
-                file,
-                line,
-                at: format!("{name}:{line}"),
+                file: place.file,
+                line: place.line,
+                at: format!("{name}:{}", place.line),
                 text: clean.take(EXAMPLE_CHARS_MAX).collect(),
             });
         }

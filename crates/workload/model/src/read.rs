@@ -21,7 +21,7 @@ use crate::format::{self, Format};
 use crate::input::{Input, Piece};
 use crate::interner::Interner;
 use crate::line_part::JOINED;
-use crate::line_problems::{LineProblems, ProblemKind};
+use crate::line_problems::{LinePlace, LineProblems, ProblemKind};
 use crate::request_record::{NO_SEGMENT, RequestRecord};
 use crate::settings::Settings;
 use crate::sorter::{Run, Scratch};
@@ -106,7 +106,7 @@ pub(crate) struct Reading {
 
 /// State of the files before their lines are taken apart.
 #[derive(Default)]
-struct Fed {
+struct FileSurvey {
     files: Vec<FileRead>,
     /// Lines that reach beyond a piece.
     problems: LineProblems,
@@ -148,7 +148,9 @@ pub(crate) fn read(
                     zone.clone(),
                     &routes,
                     &segments,
-                    (scratch, number, own.max(1)),
+                    scratch,
+                    number,
+                    own.max(1),
                 );
                 scope.spawn(move || work(lines, &receiver))
             })
@@ -207,8 +209,8 @@ fn feed(
     paths: &[PathBuf],
     settings: &Settings,
     sender: &SyncSender<Work>,
-) -> Result<Fed, ModelError> {
-    let mut fed = Fed::default();
+) -> Result<FileSurvey, ModelError> {
+    let mut fed = FileSurvey::default();
     let mut number = 0;
     for (file, path) in paths.iter().enumerate() {
         let unreadable = |source| ModelError::Read {
@@ -261,7 +263,10 @@ fn feed(
                 }
             }
             for _ in 0..too_long {
-                let place = (file as u32, line);
+                let place = LinePlace {
+                    file: file as u32,
+                    line,
+                };
                 fed.problems.add(ProblemKind::TooLong, place, b"", &name);
                 line += 1;
                 read.lines += 1;
@@ -314,7 +319,7 @@ fn line_count(bytes: &[u8]) -> u64 {
     ends + u64::from(!bytes.is_empty() && !bytes.ends_with(b"\n"))
 }
 
-fn gather(outcomes: Vec<Outcome>, fed: Fed) -> Reading {
+fn gather(outcomes: Vec<Outcome>, fed: FileSurvey) -> Reading {
     let mut reading = Reading {
         lines: fed.problems.bad(),
         files: fed.files,

@@ -25,7 +25,7 @@ pub(crate) type Sequence = Vec<(usize, f64)>;
 #[derive(Debug)]
 pub(crate) struct Sample {
     sessions_max: usize,
-    kept: BinaryHeap<Kept>,
+    kept: BinaryHeap<RecordedSession>,
     requests: usize,
     /// Sessions of this random number or a greater one have been left out.
     limit: u64,
@@ -35,23 +35,23 @@ pub(crate) struct Sample {
 }
 
 #[derive(Debug, PartialEq)]
-struct Kept {
+struct RecordedSession {
     number: u64,
     /// The places in the log of its requests.
     orders: Vec<u64>,
     sequence: Sequence,
 }
 
-impl Eq for Kept {}
+impl Eq for RecordedSession {}
 
-impl Ord for Kept {
-    fn cmp(&self, other: &Kept) -> std::cmp::Ordering {
+impl Ord for RecordedSession {
+    fn cmp(&self, other: &RecordedSession) -> std::cmp::Ordering {
         (self.number, &self.orders).cmp(&(other.number, &other.orders))
     }
 }
 
-impl PartialOrd for Kept {
-    fn partial_cmp(&self, other: &Kept) -> Option<std::cmp::Ordering> {
+impl PartialOrd for RecordedSession {
+    fn partial_cmp(&self, other: &RecordedSession) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
@@ -87,7 +87,7 @@ impl Sample {
             before = visit.time_ns;
             (usize::from(class_of[visit.route as usize]), seconds)
         });
-        self.kept.push(Kept {
+        self.kept.push(RecordedSession {
             number,
             sequence: steps.collect(),
             orders: visits.iter().map(|visit| visit.order).collect(),
@@ -104,7 +104,7 @@ impl Sample {
 
     /// The sessions and the places of their requests, the shortest first.
     pub(crate) fn sessions(&self) -> (Vec<Sequence>, Vec<Vec<u64>>) {
-        let mut kept: Vec<&Kept> = self.kept.iter().collect();
+        let mut kept: Vec<&RecordedSession> = self.kept.iter().collect();
         kept.sort_by_key(|one| (one.sequence.len(), one.number));
         let parts = kept.into_iter();
         parts

@@ -33,7 +33,7 @@ pub struct ReferenceCheck {
     pub misses_expected: f64,
     /// P(as many, or more).
     pub p_misses: f64,
-    /// The same, adjusted together with the figures.
+    /// `p_misses`, adjusted together with the figures.
     pub p_misses_adjusted: f64,
     /// Corrections of the table, and figures that could not be tested; a sentence each.
     pub notes: Vec<String>,
@@ -50,7 +50,7 @@ pub struct ReferenceFigure {
     pub what: String,
     /// A probability, or sessions a second.
     pub reference: f64,
-    /// The same in the log; missing if no session came so far.
+    /// The figure in the log; missing if no session came so far.
     pub observed: Option<f64>,
     /// Lower bound of its interval.
     pub low: f64,
@@ -66,7 +66,7 @@ pub struct ReferenceFigure {
     pub miss: f64,
     /// P(as far from the reference).
     pub p: f64,
-    /// The same, adjusted for the number of figures (Holm 1979).
+    /// `p`, adjusted for the number of figures (Holm 1979).
     pub p_adjusted: f64,
     /// Below the level.
     pub rejected: bool,
@@ -187,7 +187,8 @@ fn between(model: &Model, segment: &Segment) -> u64 {
 /// How often one class followed another, of how often anything did, the session's end included.
 fn followed(segment: &Segment, from: usize, to: Option<usize>) -> (u64, u64) {
     let behaviour = &segment.behaviour;
-    let (mut count, mut of) = (0, behaviour.exits[from]);
+    let mut count = 0;
+    let mut of = behaviour.exits[from];
     for transition in behaviour.transitions.iter().filter(|t| t.from == from) {
         of += transition.count;
         if Some(transition.to) == to {

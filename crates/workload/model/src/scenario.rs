@@ -48,7 +48,7 @@ pub(crate) fn text(model: &Model) -> String {
     written(model, Detail::largest_that_fits(model).unwrap_or_default())
 }
 
-/// The same with this much detail.
+/// The scenario's text with this much detail.
 fn written(model: &Model, detail: Detail) -> String {
     let mut out = head(model);
     let names = names(model);
@@ -279,7 +279,8 @@ fn chain(model: &Model, segment: &Segment, detail: Detail, out: &mut String) {
         if exits == seen {
             out.push_str("                exit: 1\n");
         } else if exits > 0 {
-            let (e, on) = (number(exit), number(1.0 - exit));
+            let e = number(exit);
+            let on = number(1.0 - exit);
             let _ = writeln!(
                 out,
                 "                exit: \"${{{e} / ({e} + {on} * length)}}\""
@@ -293,7 +294,9 @@ fn probability(p: f64, exit: f64) -> String {
     if exit == 0.0 {
         return number(p);
     }
-    let (p, e, on) = (number(p), number(exit), number(1.0 - exit));
+    let p = number(p);
+    let e = number(exit);
+    let on = number(1.0 - exit);
     format!("\"${{{p} * length / ({e} + {on} * length)}}\"")
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct StartCounts<'a> {
 }
 
 /// A segment while its begins are counted.
-struct Counting {
+struct SegmentCounts {
     segment: u16,
     counts: Counts,
     gaps: Reservoir,
@@ -97,8 +97,8 @@ impl<'a> StartCounts<'a> {
         let step_s = self.step_s.max(self.all.bin_s as f64);
         let whole = self.analyse_counts(&self.all, &gaps, step_s);
         let mut own: Vec<Option<SegmentArrivals>> = vec![None; segments];
-        let mut current: Option<Counting> = None;
-        let mut finish = |done: Option<Counting>| {
+        let mut current: Option<SegmentCounts> = None;
+        let mut finish = |done: Option<SegmentCounts>| {
             if let Some(done) = done {
                 own[usize::from(done.segment)] = Some(self.own(&done, &whole, segments));
             }
@@ -107,7 +107,7 @@ impl<'a> StartCounts<'a> {
             if current.as_ref().map(|current| current.segment) != Some(start.segment) {
                 finish(current.take());
             }
-            let counting = current.get_or_insert_with(|| Counting {
+            let counting = current.get_or_insert_with(|| SegmentCounts {
                 segment: start.segment,
                 counts: Counts {
                     bins: vec![0; self.all.bins.len()],
@@ -127,7 +127,7 @@ impl<'a> StartCounts<'a> {
         Ok((whole, own))
     }
 
-    fn own(&self, done: &Counting, whole: &Arrivals, segments: usize) -> SegmentArrivals {
+    fn own(&self, done: &SegmentCounts, whole: &Arrivals, segments: usize) -> SegmentArrivals {
         let mut arrivals = self.analyse_counts(&done.counts, &done.gaps, self.step_s);
         // All traces together are no longer than one alone may be.
         let bins_max = (TRACE_BINS_MAX / segments).max(1);
@@ -236,7 +236,8 @@ fn trace(
             let late_s = counts.local_s.rem_euclid(3600);
             let users = |hour: i64| {
                 let at_s = counts.local_s + hour * 3600;
-                let (now, next) = (cycle.share(at_s), cycle.share(at_s + 3600));
+                let now = cycle.share(at_s);
+                let next = cycle.share(at_s + 3600);
                 let shares = now * (3600 - late_s) as f64 + next * late_s as f64;
                 shares * arrivals.rate_per_s
             };

@@ -65,12 +65,14 @@ pub(crate) struct Survey {
 
 /// Counts all requests, and finds the gap.
 pub(crate) fn survey(
-    (runs, step_ns): (&[Run<RequestRecord>], u64),
-    (routes, segments): (usize, usize),
+    runs: &[Run<RequestRecord>],
+    step_ns: u64,
+    routes_count: usize,
+    segments_count: usize,
     given_s: Option<f64>,
 ) -> io::Result<Survey> {
-    let mut route_requests = vec![0; routes];
-    let mut segment_requests = vec![0; segments];
+    let mut route_requests = vec![0; routes_count];
+    let mut segment_requests = vec![0; segments_count];
     let mut bins = vec![0_u64; BINS_IN_OCTAVE * OCTAVES];
     let mut longer = [0_u64; CANDIDATES_S.len()];
     let mut users = 0;
@@ -145,7 +147,8 @@ fn valley(bins: &[u64]) -> Option<f64> {
         let near = &bins[at.saturating_sub(1)..(at + 2).min(bins.len())];
         near.iter().sum::<u64>() as f64 / near.len() as f64
     };
-    let (first, last) = (bin(VALLEY_FROM_S), bin(VALLEY_UPTO_S));
+    let first = bin(VALLEY_FROM_S);
+    let last = bin(VALLEY_UPTO_S);
     let lowest = (first..=last).map(smooth).fold(f64::INFINITY, f64::min);
     let begin = (first..=last).find(|&at| smooth(at) <= lowest)?;
     let end = (begin..=last)
@@ -175,7 +178,8 @@ pub(crate) struct Visit {
 /// Calls `each` with every session: its segment, if a request has one, and its requests in their order. Returns how
 /// often one was cut for its length.
 pub(crate) fn sessions(
-    (runs, step_ns): (&[Run<RequestRecord>], u64),
+    runs: &[Run<RequestRecord>],
+    step_ns: u64,
     gap_s: f64,
     mut each: impl FnMut(u16, &[Visit]),
 ) -> io::Result<u64> {
@@ -238,7 +242,7 @@ mod tests {
     fn session_ends_after_the_gap_not_at_it() {
         let runs = requests(&[(1, 0), (2, 5), (1, 600), (1, 1201), (2, 5)]);
         let mut lengths = Vec::new();
-        sessions((&runs, 1), 600.0, |_, visits| lengths.push(visits.len())).unwrap();
+        sessions(&runs, 1, 600.0, |_, visits| lengths.push(visits.len())).unwrap();
         assert_eq!(lengths, [2, 1, 2]);
     }
 
@@ -246,7 +250,7 @@ mod tests {
     fn cuts_of_endless_sessions_are_counted() {
         let times: Vec<(u64, i64)> = (0..2 * REQUESTS_MAX as i64 + 1).map(|s| (1, s)).collect();
         let mut lengths = Vec::new();
-        let cuts = sessions((&requests(&times), 1), 1800.0, |_, visits| {
+        let cuts = sessions(&requests(&times), 1, 1800.0, |_, visits| {
             lengths.push(visits.len());
         });
         assert_eq!(
@@ -261,7 +265,7 @@ mod tests {
         let times: Vec<(u64, i64)> = (0..200_i64)
             .flat_map(|day| (0..5).map(move |i| (day as u64 % 7, day * 86_400 + i * 7)))
             .collect();
-        let found = survey((&requests(&times), 1), (1, 0), None).unwrap();
+        let found = survey(&requests(&times), 1, 1, 0, None).unwrap();
         assert_eq!((found.gap.why, found.users), (GapReason::Valley, 7));
         assert!(
             (60.0..21_600.0).contains(&found.gap.seconds),
@@ -269,7 +273,7 @@ mod tests {
             found.gap.seconds
         );
         let even: Vec<(u64, i64)> = (0..500).map(|i| (1, i * 7)).collect();
-        let found = survey((&requests(&even), 1), (1, 0), None).unwrap();
+        let found = survey(&requests(&even), 1, 1, 0, None).unwrap();
         assert_eq!(
             (found.gap.why, found.gap.seconds),
             (GapReason::Usual, 1800.0)
@@ -278,7 +282,7 @@ mod tests {
         let polls: Vec<(u64, i64)> = (0..480)
             .map(|i| ((i % 8) as u64, i / 8 * 600 + i * 7 % 60))
             .collect();
-        let found = survey((&requests(&polls), 1), (1, 0), None).unwrap();
+        let found = survey(&requests(&polls), 1, 1, 0, None).unwrap();
         assert_eq!(
             (found.gap.why, found.gap.seconds),
             (GapReason::Usual, 1800.0)
@@ -290,12 +294,12 @@ mod tests {
             Some((1, *at as i64))
         });
         let near: Vec<(u64, i64)> = near.collect();
-        let found = survey((&requests(&near), 1), (1, 0), None).unwrap();
+        let found = survey(&requests(&near), 1, 1, 0, None).unwrap();
         assert_eq!(
             (found.gap.why, found.gap.seconds),
             (GapReason::Valley, 60.0)
         );
-        let given = survey((&requests(&even), 1), (1, 0), Some(5.0)).unwrap();
+        let given = survey(&requests(&even), 1, 1, 0, Some(5.0)).unwrap();
         assert_eq!((given.gap.why, given.gap.seconds), (GapReason::Given, 5.0));
     }
 }

@@ -64,7 +64,7 @@ pub struct Rule {
 #[derive(Debug, Clone)]
 enum Matcher {
     Pattern(Regex),
-    /// These alone: targets may be longer than patterns can be.
+    /// Complete texts: targets may be longer than patterns can be.
     Texts(HashSet<Vec<u8>>),
 }
 

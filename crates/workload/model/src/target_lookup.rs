@@ -6,8 +6,15 @@ use crate::recorded::spread;
 use crate::scenario::sequences_each;
 use crate::{BehaviourKind, Class, Model, ModelError, Target};
 
+/// Method and target of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct RequestTarget {
+    pub(crate) method: String,
+    pub(crate) target: String,
+}
+
 /// Methods and targets of lines, by their places in the log.
-type LineTargets = HashMap<u64, (String, String)>;
+pub(crate) type LineTargets = HashMap<u64, RequestTarget>;
 
 /// Leaves the model the sequences that its scenario has room for, and gives each of their requests its own target.
 /// `look`: the requests of these lines, as far as they can be read.
@@ -59,7 +66,7 @@ pub(crate) fn look_up_targets(
 
 /// The targets of a class by their places, and those that came to them.
 struct ClassTargets {
-    places: HashMap<(String, String), usize>,
+    places: HashMap<RequestTarget, usize>,
     more: Vec<Target>,
 }
 
@@ -67,7 +74,10 @@ impl ClassTargets {
     fn new(class: &Class) -> ClassTargets {
         let targets = class.targets.iter().enumerate();
         let places = targets.map(|(place, target)| {
-            let request = (target.method.clone(), target.target.clone());
+            let request = RequestTarget {
+                method: target.method.clone(),
+                target: target.target.clone(),
+            };
             (request, place)
         });
         ClassTargets {
@@ -76,15 +86,15 @@ impl ClassTargets {
         }
     }
 
-    fn place(&mut self, request: &(String, String)) -> usize {
+    fn place(&mut self, request: &RequestTarget) -> usize {
         if let Some(&place) = self.places.get(request) {
             return place;
         }
         let place = self.places.len();
         self.places.insert(request.clone(), place);
         self.more.push(Target {
-            method: request.0.clone(),
-            target: request.1.clone(),
+            method: request.method.clone(),
+            target: request.target.clone(),
             weight: 0,
         });
         place

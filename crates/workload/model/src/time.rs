@@ -80,7 +80,7 @@ fn common(text: &[u8]) -> Result<Stamp, TimeFault> {
         _ => return Err(TimeFault::Unknown),
     };
     let (year, rest) = number(rest)?;
-    clock((year, month, day), after(rest, b':')?)
+    clock(year, month, day, after(rest, b':')?)
 }
 
 /// RFC 3339, and the same with a blank for the `T` or without a zone.
@@ -89,7 +89,7 @@ fn iso(text: &[u8]) -> Result<Stamp, TimeFault> {
     let (month, rest) = number(after(rest, b'-')?)?;
     let (day, rest) = number(after(rest, b'-')?)?;
     match rest.first() {
-        Some(b'T' | b't' | b' ' | b'\t') => clock((year, month, day), &rest[1..]),
+        Some(b'T' | b't' | b' ' | b'\t') => clock(year, month, day, &rest[1..]),
         _ => Err(TimeFault::Unknown),
     }
 }
@@ -118,7 +118,7 @@ fn epoch(text: &[u8], digits: usize) -> Result<Stamp, TimeFault> {
 }
 
 /// `10:05:03`, a fraction, a zone.
-fn clock((year, month, day): (i64, i64, i64), text: &[u8]) -> Result<Stamp, TimeFault> {
+fn clock(year: i64, month: i64, day: i64, text: &[u8]) -> Result<Stamp, TimeFault> {
     let (hour, rest) = number(text)?;
     let (minute, rest) = number(after(rest, b':')?)?;
     let (second, mut rest) = number(after(rest, b':')?)?;

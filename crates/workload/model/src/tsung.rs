@@ -172,7 +172,8 @@ fn of_arrivals(model: &Model, phases: &Phases) -> Option<String> {
 fn load(phases: &Phases, out: &mut Xml) {
     out.open("load", &[]);
     for (place, &(length_s, rate_per_s)) in phases.iter().enumerate() {
-        let (phase, duration) = ((place + 1).to_string(), number(length_s));
+        let phase = (place + 1).to_string();
+        let duration = number(length_s);
         out.open(
             "arrivalphase",
             &[
@@ -263,7 +264,8 @@ impl Writer<'_> {
     }
 
     fn chain(&mut self, segment: &Segment, name: &str) {
-        let (behaviour, classes) = (&segment.behaviour, &self.model.classes);
+        let behaviour = &segment.behaviour;
+        let classes = &self.model.classes;
         self.session(name, segment.sessions as f64);
         let starts: Vec<(&str, u64)> = classes
             .iter()
@@ -274,8 +276,8 @@ impl Writer<'_> {
         self.draw("draw", DRAWS);
         let counts: Vec<u64> = starts.iter().map(|start| start.1).collect();
         self.set(starts.first().map_or(END, |start| start.0));
-        for ((state, _), range) in starts.iter().zip(shares(&counts)).skip(1) {
-            self.within("draw", range, |writer| writer.set(state));
+        for ((state, _), (above, upto)) in starts.iter().zip(shares(&counts)).skip(1) {
+            self.within("draw", above, upto, |writer| writer.set(state));
         }
         let rounds = ROUNDS_MAX.to_string();
         self.xml
@@ -298,13 +300,13 @@ impl Writer<'_> {
                 self.draw("draw", DRAWS);
             }
             let of_class = behaviour.class_thinks[place].as_ref();
-            for (transition, range) in leaving.iter().zip(shares(&counts)) {
+            for (transition, (above, upto)) in leaving.iter().zip(shares(&counts)) {
                 let think = transition
                     .think
                     .as_ref()
                     .or(of_class)
                     .unwrap_or(&behaviour.thinks);
-                self.within("draw", range, |writer| {
+                self.within("draw", above, upto, |writer| {
                     writer.set(&classes[transition.to].state);
                     writer.think(think);
                 });
@@ -350,9 +352,9 @@ impl Writer<'_> {
             self.draw("pick", all);
             let mut upto = 0;
             for target in targets {
-                let range = (upto, upto + target.weight);
-                upto = range.1;
-                self.within("pick", range, |writer| writer.request(target));
+                let above = upto;
+                upto += target.weight;
+                self.within("pick", above, upto, |writer| writer.request(target));
             }
         }
         self.xml.close("transaction");
@@ -412,11 +414,12 @@ impl Writer<'_> {
     }
 
     /// Writes the part that is done if a draw is above the first number and not above the second.
-    fn within(&mut self, draw: &str, (above, upto): (u64, u64), inner: impl FnOnce(&mut Self)) {
+    fn within(&mut self, draw: &str, above: u64, upto: u64, inner: impl FnOnce(&mut Self)) {
         if above == upto {
             return;
         }
-        let (above, upto) = (above.to_string(), upto.to_string());
+        let above = above.to_string();
+        let upto = upto.to_string();
         self.xml.open("if", &[("var", draw), ("gt", &above)]);
         self.xml.open("if", &[("var", draw), ("lte", &upto)]);
         inner(self);

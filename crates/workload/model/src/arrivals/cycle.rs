@@ -176,7 +176,8 @@ pub(super) fn find(counts: &Counts, silences: &[Silence], seed: u64) -> Result<C
     }
     let mut hours = hours(counts);
     hours.retain(|hour| {
-        let (from, upto) = (hour.from_s as u64, (hour.from_s + HOUR_S) as u64);
+        let from = hour.from_s as u64;
+        let upto = (hour.from_s + HOUR_S) as u64;
         !silences
             .iter()
             .any(|s| s.from_s < upto && from < s.from_s + s.length_s)
@@ -296,7 +297,8 @@ fn find_break(hours: &[Hour], seed: u64) -> Option<Break> {
     let mut directions: Vec<(usize, (f64, f64))> = Vec::new();
     let first = hours.first()?.from_s;
     for day in hours.chunk_by(|a, b| (a.from_s - first) / DAY_S == (b.from_s - first) / DAY_S) {
-        let (mut x, mut y) = (0.0, 0.0);
+        let mut x = 0.0;
+        let mut y = 0.0;
         for hour in day {
             let angle = std::f64::consts::TAU * slot(hour.local_s, 24) as f64 / 24.0;
             x += hour.users as f64 * angle.cos();
@@ -315,7 +317,8 @@ fn find_break(hours: &[Hour], seed: u64) -> Option<Break> {
     }
     let days: Vec<(f64, f64)> = directions.iter().map(|day| day.1).collect();
     let (place, gain) = best_cut(&days);
-    let (before, behind) = (mean_angle(&days[..place]), mean_angle(&days[place..]));
+    let before = mean_angle(&days[..place]);
+    let behind = mean_angle(&days[place..]);
     let hours =
         (behind - before).sin().atan2((behind - before).cos()) * 24.0 / std::f64::consts::TAU;
     if hours.abs() < BREAK_HOURS_MIN {

@@ -146,8 +146,14 @@ fn is_h(h: f64) -> bool {
     h > 0.0 && h < 1.0
 }
 
-/// An estimate with its scales, seconds, and P(straight).
-type Scaled = (hurst::Estimate, (f64, f64), Option<f64>);
+/// An estimate, and the scales that it holds for.
+struct ScaledEstimate {
+    estimate: hurst::Estimate,
+    /// Least and greatest scale, seconds.
+    scales_s: (f64, f64),
+    /// P(as far from a straight line), for estimates that fit one.
+    p_straight: Option<f64>,
+}
 
 /// Counts one after the other.
 struct Series<'n> {
@@ -161,37 +167,43 @@ struct Series<'n> {
 
 impl Series<'_> {
     fn estimates(&self, found: &mut Hurst) {
-        let (series, noise) = (self.numbers, self.noise);
+        let series = self.numbers;
+        let noise = self.noise;
         if series.iter().all(|x| *x == series[0]) {
             return;
         }
         let length_s = series.len() as f64 * self.number_s;
         let aggregated = hurst::aggregated_variance(series, noise);
-        let blocks = |least: f64| (least * self.number_s, length_s / 10.0);
+        let in_blocks = |estimate: hurst::Estimate, least: f64| ScaledEstimate {
+            estimate,
+            scales_s: (least * self.number_s, length_s / 10.0),
+            p_straight: None,
+        };
         self.add(
             "aggregated-variance",
-            aggregated.map(|estimate| (estimate, blocks(8.0), None)),
+            aggregated.map(|estimate| in_blocks(estimate, 8.0)),
             found,
         );
         let rescaled = hurst::rescaled_range(series).ok_or(NoEstimate::None);
         self.add(
             "rescaled-range",
-            rescaled.map(|estimate| (estimate, blocks(16.0), None)),
+            rescaled.map(|estimate| in_blocks(estimate, 16.0)),
             found,
         );
         let frequencies = (series.len() as f64).powf(WHITTLE_POWER) as usize;
         let whittle = hurst::local_whittle(series, frequencies, noise, CONFIDENCE);
         let whittle = whittle.map(|whittle| {
             let used_s = whittle.length as f64 * self.number_s;
-            let scales = (used_s / whittle.frequencies as f64, used_s);
-            (whittle.estimate, scales, None)
+            ScaledEstimate {
+                estimate: whittle.estimate,
+                scales_s: (used_s / whittle.frequencies as f64, used_s),
+                p_straight: None,
+            }
         });
         self.add("local-whittle", whittle, found);
         let octave = |seconds: f64| (seconds / self.number_s).log2().round().max(1.0) as u32;
-        let (from, upto) = (
-            octave(WAVELET_FROM_S).max(WAVELET_OCTAVE_MIN),
-            octave(WAVELET_UPTO_S).max(7),
-        );
+        let from = octave(WAVELET_FROM_S).max(WAVELET_OCTAVE_MIN);
+        let upto = octave(WAVELET_UPTO_S).max(7);
         let span = |octave: u32| self.number_s * 2_f64.powi(octave as i32);
         let wavelet = hurst::wavelet(series, from, upto, noise, CONFIDENCE);
         if !self.about_cycle && series.len() >= hurst::LENGTH_MIN {
@@ -201,16 +213,22 @@ impl Series<'_> {
                 .map(|o| (span(o.octave), o.log_energy, o.error))
                 .collect();
         }
-        let wavelet = wavelet.map(|wavelet| {
-            let scales = (span(wavelet.used.0), span(wavelet.used.1));
-            (wavelet.estimate, scales, Some(wavelet.p_straight))
+        let wavelet = wavelet.map(|wavelet| ScaledEstimate {
+            estimate: wavelet.estimate,
+            scales_s: (span(wavelet.used.0), span(wavelet.used.1)),
+            p_straight: Some(wavelet.p_straight),
         });
         self.add("wavelet", wavelet, found);
     }
 
-    fn add(&self, method: &str, estimate: Result<Scaled, NoEstimate>, found: &mut Hurst) {
-        let (method, about_cycle) = (method.to_owned(), self.about_cycle);
-        let (estimate, scales, p_straight) = match estimate {
+    fn add(&self, method: &str, estimate: Result<ScaledEstimate, NoEstimate>, found: &mut Hurst) {
+        let method = method.to_owned();
+        let about_cycle = self.about_cycle;
+        let ScaledEstimate {
+            estimate,
+            scales_s,
+            p_straight,
+        } = match estimate {
             Ok(estimate) => estimate,
             Err(NoEstimate::Noise) => {
                 found.hidden.push(HurstHidden {
@@ -227,8 +245,8 @@ impl Series<'_> {
         found.estimates.push(HurstEstimate {
             method,
             about_cycle,
-            from_s: scales.0,
-            upto_s: scales.1,
+            from_s: scales_s.0,
+            upto_s: scales_s.1,
             h: estimate.h,
             low,
             high,

@@ -90,19 +90,19 @@ pub(super) fn pictures(
 fn of_counts(counts: &Counts, factor: usize) -> CountsPicture {
     let mut seen: Vec<u64> = merged_bins(&counts.bins, factor).collect();
     seen.sort_unstable();
-    let (windows, sum) = (seen.len() as f64, seen.iter().sum::<u64>());
+    let windows = seen.len() as f64;
+    let sum = seen.iter().sum::<u64>();
     let mean = sum as f64 / windows;
-    let (least, most) = (
-        seen.first().copied().unwrap_or(0),
-        seen.last().copied().unwrap_or(0),
-    );
+    let least = seen.first().copied().unwrap_or(0);
+    let most = seen.last().copied().unwrap_or(0);
     let width = (most - least + 1).div_ceil(BARS_MAX);
     let upto = |count: u64| match count.checked_sub(1) {
         Some(count) => poisson_upto(count, mean),
         None => 0.0,
     };
     let bars = (0..(most - least + 1).div_ceil(width)).map(|bar| {
-        let (from, next) = (least + bar * width, least + (bar + 1) * width);
+        let from = least + bar * width;
+        let next = least + (bar + 1) * width;
         let place = |count: u64| seen.partition_point(|&one| one < count);
         CountsBar {
             from,

@@ -1,4 +1,4 @@
-//! The same counts at several scales: their dispersion, dependence, picture and self-similarity.
+//! Counts at several scales: their dispersion, dependence, picture and self-similarity.
 
 use serde::{Deserialize, Serialize};
 use stats::counts::dispersion;

@@ -16,10 +16,10 @@ const RECORDED_MIN: usize = 100;
 /// How many draws both sides of a test have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Units {
-    /// Those of the log that were compared, and of which they are a part.
+    /// Units of the log that were compared, and of the whole log.
     log: f64,
     log_all: f64,
-    /// Those of the simulated log.
+    /// Units of the simulated log.
     simulated: f64,
 }
 
@@ -90,7 +90,8 @@ impl<'m> Design<'m> {
         if self.recorded.is_empty() || possible < 2 {
             return 1.0;
         }
-        let (mut draws, mut squares) = (0.0, 0.0);
+        let mut draws = 0.0;
+        let mut squares = 0.0;
         for sequence in &self.recorded {
             let mut counts = vec![0.0; shares.len()];
             for (place, _) in sequence.iter().enumerate().filter(|(_, s)| s.0 == from) {
@@ -123,7 +124,8 @@ impl<'m> Design<'m> {
             return None;
         }
         let mean = sessions.iter().flatten().sum::<f64>() / draws.max(1.0);
-        let (mut alone, mut together) = (0.0, 0.0);
+        let mut alone = 0.0;
+        let mut together = 0.0;
         for session in &sessions {
             let off = session.iter().map(|x| x - mean);
             together += off.clone().sum::<f64>().powi(2);

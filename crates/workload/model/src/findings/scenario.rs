@@ -73,7 +73,8 @@ pub(super) fn sequences(model: &Model, found: &mut Findings) {
 
 /// Requests of recorded sessions whose targets are not known.
 fn unknown_targets(model: &Model, found: &mut Findings) {
-    let (mut unknown, mut all) = (0, 0);
+    let mut unknown = 0;
+    let mut all = 0;
     for segment in &model.segments {
         let behaviour = &segment.behaviour;
         all += behaviour.sequences.len();

@@ -50,7 +50,7 @@ fn why_recorded(arrivals: &Arrivals) -> (Severity, &'static str) {
     }
 }
 
-/// That there is no cycle, of all users or of those named, though it was requested.
+/// The finding that there is no cycle, of all users or of those named, though it was requested.
 fn no_cycle(of: &str, why: NoCycle, found: &mut Findings) {
     let why = match why {
         NoCycle::Bins => "the counts do not add up to hours",
@@ -76,7 +76,8 @@ fn of_one(name: &str, own: &Arrivals, whole: &Arrivals, found: &mut Findings) {
     if let Some((own, all)) = rates.map(|(own, all)| (&own.rates, &all.rates))
         && own.len() == all.len()
     {
-        let (own_sum, all_sum): (f64, f64) = (own.iter().sum(), all.iter().sum());
+        let own_sum: f64 = own.iter().sum();
+        let all_sum: f64 = all.iter().sum();
         let shares = own.iter().zip(all);
         let apart = shares.map(|(o, a)| (o / own_sum - a / all_sum).abs());
         let elsewhen = apart.sum::<f64>() / 2.0;

@@ -39,7 +39,9 @@ impl Columns {
 
     pub(super) fn parse<'a>(&'a self, line: &'a [u8]) -> Result<Entry<'a>, ProblemKind> {
         let mut entry = Entry::default();
-        let (mut date, mut clock, mut request) = (None, None, None);
+        let mut date = None;
+        let mut clock = None;
+        let mut request = None;
         let mut count = 0;
         // Behind the last separator there may be nothing, which is a value too.
         let line = match self.separator {

@@ -19,7 +19,7 @@ const PARTS_MAX: usize = 64;
 /// A pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct Template {
-    parts: Vec<Part>,
+    parts: Vec<TemplateField>,
     /// The text before the first variable.
     before: Vec<u8>,
     /// The client is before that, as in common logs.
@@ -32,7 +32,7 @@ pub(crate) struct Template {
 }
 
 #[derive(Debug, Clone)]
-struct Part {
+struct TemplateField {
     meaning: Meaning,
     form: Form,
     /// The text after it; empty at the end of the line.
@@ -62,7 +62,7 @@ impl Template {
         let before = rest.find('$').ok_or("no variable such as $remote_addr")?;
         let opening = rest.as_bytes()[..before].to_vec();
         rest = &rest[before..];
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<TemplateField> = Vec::new();
         let mut last = opening.last().copied();
         while let Some(named) = rest.strip_prefix('$') {
             let braced = named.strip_prefix('{');
@@ -83,7 +83,7 @@ impl Template {
                 return Err(format!("no text separates ${name} from the next variable"));
             }
             let (meaning, form) = variable(name);
-            parts.push(Part {
+            parts.push(TemplateField {
                 meaning,
                 form,
                 quoted: last == Some(b'"') && literal.starts_with('"'),
@@ -200,7 +200,11 @@ fn quoted_end(text: &[u8], literal: &[u8]) -> Option<usize> {
     None
 }
 
-fn set<'a>(entry: &mut Entry<'a>, part: &'a Part, value: &'a [u8]) -> Result<(), ProblemKind> {
+fn set<'a>(
+    entry: &mut Entry<'a>,
+    part: &'a TemplateField,
+    value: &'a [u8],
+) -> Result<(), ProblemKind> {
     if value == b"-" && part.meaning != Meaning::Request {
         return Ok(());
     }

@@ -12,7 +12,7 @@ use crate::format::{Format, key};
 use crate::input::{LINE_BYTES_MAX, without_end};
 use crate::interner::Interner;
 use crate::line_part::LinePart;
-use crate::line_problems::{LineProblems, ProblemKind};
+use crate::line_problems::{LinePlace, LineProblems, ProblemKind};
 use crate::request_record::{NO_SEGMENT, RequestRecord};
 use crate::route::route;
 use crate::settings::Settings;
@@ -72,7 +72,9 @@ impl<'a> Lines<'a> {
         zone: Option<TimeZone>,
         routes: &'a Interner,
         segments: &'a Interner,
-        (scratch, number, runs_in_memory): (&'a Scratch, usize, usize),
+        scratch: &'a Scratch,
+        number: usize,
+        runs_in_memory: usize,
     ) -> Lines<'a> {
         Lines {
             settings,
@@ -119,7 +121,10 @@ impl<'a> Lines<'a> {
             let whole = work.bytes[at..next].ends_with(b"\n");
             let length = next - at - usize::from(whole);
             at = next;
-            let place = (work.file, work.first_line + number);
+            let place = LinePlace {
+                file: work.file,
+                line: work.first_line + number,
+            };
             let order = work.number << LINE_BITS | number;
             number += 1;
             if line.trim_ascii_start().is_empty() || work.format.is_remark(line) {
@@ -148,7 +153,7 @@ impl<'a> Lines<'a> {
             });
             match request {
                 Ok(Some((request, odd))) => {
-                    self.keep(request, odd, &mut last_ns, (place, line, &work.name))?;
+                    self.keep(request, odd, &mut last_ns, place, line, &work.name)?;
                 }
                 Ok(None) => self.outcome.without += 1,
                 Err(kind) => self.outcome.problems.add(kind, place, line, &work.name),
@@ -167,7 +172,9 @@ impl<'a> Lines<'a> {
         request: RequestRecord,
         odd: Option<ProblemKind>,
         last_ns: &mut i64,
-        (place, line, name): ((u32, u64), &[u8], &str),
+        place: LinePlace,
+        line: &[u8],
+        name: &str,
     ) -> io::Result<()> {
         let problems = &mut self.outcome.problems;
         if let Some(kind) = odd {

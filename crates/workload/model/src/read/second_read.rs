@@ -1,6 +1,5 @@
 //! Reads logs a second time, for the targets of single lines.
 
-use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::mpsc::sync_channel;
@@ -10,6 +9,7 @@ use crate::ModelError;
 use crate::entry::clean_target;
 use crate::input::without_end;
 use crate::settings::Settings;
+use crate::target_lookup::{LineTargets, RequestTarget};
 
 /// Bytes of targets that are looked up; a scenario has no room for more.
 const BYTES_MAX: usize = 8 << 20;
@@ -49,8 +49,8 @@ pub(crate) fn targets_of_lines(
     settings: &Settings,
     identities: &FileIdentities,
     orders: &[u64],
-) -> Result<HashMap<u64, (String, String)>, ModelError> {
-    let mut found = HashMap::new();
+) -> Result<LineTargets, ModelError> {
+    let mut found = LineTargets::new();
     if !identities.still_holds(paths) {
         return Ok(found);
     }
@@ -58,15 +58,16 @@ pub(crate) fn targets_of_lines(
         let (sender, receiver) = sync_channel::<Work>(PIECES_WAITING);
         // Problems of the lines were counted at the first read.
         let fed = scope.spawn(move || feed(paths, settings, &sender));
-        let (mut left, mut bytes) = (orders, 0);
+        let mut left = orders;
+        let mut bytes = 0;
         for work in &receiver {
             let end = left.partition_point(|order| order >> LINE_BITS <= work.number);
             let (here, later) = left.split_at(end);
             left = later;
-            for (order, (method, target)) in targets_of_piece(&work, here) {
-                bytes += target.len();
+            for (order, request) in targets_of_piece(&work, here) {
+                bytes += request.target.len();
                 if bytes <= BYTES_MAX {
-                    found.insert(order, (method, target));
+                    found.insert(order, request);
                 }
             }
             if left.is_empty() {
@@ -82,7 +83,7 @@ pub(crate) fn targets_of_lines(
 }
 
 /// The requests of these lines of a piece.
-fn targets_of_piece(work: &Work, orders: &[u64]) -> Vec<(u64, (String, String))> {
+fn targets_of_piece(work: &Work, orders: &[u64]) -> Vec<(u64, RequestTarget)> {
     let mut found = Vec::new();
     let mut orders = orders.iter().copied().peekable();
     let mut at = 0;
@@ -105,7 +106,7 @@ fn targets_of_piece(work: &Work, orders: &[u64]) -> Vec<(u64, (String, String))>
                 let request = [entry.method_or_get(), &target];
                 let [method, target] =
                     request.map(|part| String::from_utf8_lossy(part).into_owned());
-                Some((method, target))
+                Some(RequestTarget { method, target })
             });
             found.extend(request.map(|request| (order, request)));
         }

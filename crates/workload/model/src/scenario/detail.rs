@@ -52,7 +52,8 @@ fn values(text: &str) -> usize {
         let line = line.trim_start();
         count += usize::from(line.starts_with("- "));
         let bytes = line.as_bytes();
-        let (mut quoted, mut at) = (false, 0);
+        let mut quoted = false;
+        let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             let ends = matches!(bytes.get(at + 1), None | Some(b' '));
             match byte {
