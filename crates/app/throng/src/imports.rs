@@ -2,10 +2,10 @@
 
 use report::TsungRequest;
 
-pub(crate) use convert::{Converted, Leniency, is_xml};
+pub(crate) use convert::{Conversion, Leniency, is_xml};
 
 /// Requests of a Tsung file, as Tsung's log has them.
-pub(crate) fn tsung_requests(converted: &Converted) -> Vec<TsungRequest> {
+pub(crate) fn tsung_requests(converted: &Conversion) -> Vec<TsungRequest> {
     let requests = converted.requests.iter();
     let described = requests.map(|request| TsungRequest {
         measure: request.measure.clone(),

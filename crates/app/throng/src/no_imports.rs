@@ -15,9 +15,9 @@ pub(crate) enum Leniency {
 
 /// A value of this type never exists.
 #[derive(Debug)]
-pub(crate) enum Converted {}
+pub(crate) enum Conversion {}
 
-impl Converted {
+impl Conversion {
     pub(crate) fn origin(&self, _line: usize) -> Option<Range<usize>> {
         match *self {}
     }
@@ -28,7 +28,7 @@ pub(crate) fn is_xml(bytes: &[u8]) -> bool {
     bytes.trim_ascii_start().starts_with(b"<")
 }
 
-pub(crate) fn tsung_requests(converted: &Converted) -> Vec<TsungRequest> {
+pub(crate) fn tsung_requests(converted: &Conversion) -> Vec<TsungRequest> {
     match *converted {}
 }
 

@@ -23,7 +23,7 @@ use scenario::{Diagnostic, Experiment, Load, Settings, Severity, Source, UrlRun,
 use crate::args::LoadArgs;
 use crate::excerpt;
 use crate::exit::{Exit, Failure, print_error, shows_warnings};
-use crate::imports::{Converted, Leniency, is_xml};
+use crate::imports::{Conversion, Leniency, is_xml};
 
 #[cfg(feature = "full")]
 pub(crate) use imported::from_har;
@@ -47,7 +47,7 @@ pub(crate) struct Text {
     /// Overrides that belong to the text.
     pub(crate) sets: Vec<(String, String)>,
     /// If the scenario was converted from another tool's file: that file's text, and the conversion.
-    pub(crate) original: Option<(String, Converted)>,
+    pub(crate) original: Option<(String, Conversion)>,
 }
 
 /// Reads a scenario, or converts a Tsung file; `-` is standard input.
@@ -205,13 +205,13 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
 
 /// A plan, and the files and environment variables the scenario read.
 #[derive(Debug)]
-pub(crate) struct Compiled {
+pub(crate) struct CompiledScenario {
     pub(crate) plan: Plan,
     pub(crate) inputs: Inputs,
 }
 
 /// Compiles a scenario and prints all its diagnostics. Files it names are relative to its directory.
-pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled, Failure> {
+pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<CompiledScenario, Failure> {
     let (compiled, diagnostics) = try_compile(text, sets);
     print_diagnostics(text, &diagnostics);
     compiled.ok_or_else(|| {
@@ -227,7 +227,7 @@ pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled
 pub(crate) fn try_compile(
     text: &Text,
     sets: &[(String, String)],
-) -> (Option<Compiled>, Vec<Diagnostic>) {
+) -> (Option<CompiledScenario>, Vec<Diagnostic>) {
     let folder = folder(&text.name);
     // Inputs are kept, so that workers compile the scenario to the same plan.
     let inputs = RefCell::new(Inputs::default());
@@ -270,7 +270,7 @@ pub(crate) fn try_compile(
         problems
     };
     let (plan, diagnostics) = scenario::compile_checking(source, &settings, &check);
-    let compiled = plan.map(|plan| Compiled {
+    let compiled = plan.map(|plan| CompiledScenario {
         plan,
         inputs: inputs.into_inner(),
     });

@@ -31,7 +31,7 @@ pub use capacity_search::{
 };
 pub use control::{Interrupt, PAUSED, Pause, RESUMED};
 pub use engine::trace::{TraceEvent, Traced};
-pub use probe::{ProbeError, Probed};
+pub use probe::{ProbeError, ProbeValue};
 pub use run::probing::target_location;
 pub use run::tick::{Second, Tick, TickMeasure};
 pub use run::{

@@ -12,7 +12,7 @@ use stats::rng::{Purpose, Rng};
 use stats::student;
 
 use super::change::{Change, Figure, Rule, WindowMeans};
-use super::read::Measured;
+use super::read::RunMeasure;
 use super::unit::{Ends, Rate, Unit};
 use super::{ComparedRun, Options, neighbours};
 
@@ -285,7 +285,7 @@ impl Sides {
     /// The windows of two runs, which are also given as `both` with one unit each; `None` where a window
     /// has too few operations.
     pub(crate) fn of_windows(
-        of_runs: &[&Measured],
+        of_runs: &[&RunMeasure],
         runs: &[ComparedRun],
         both: [Vec<Unit>; 2],
     ) -> Option<Sides> {

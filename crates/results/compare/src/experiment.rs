@@ -28,7 +28,7 @@ pub use ensembles::{
     ensemble, wide_bins,
 };
 
-pub use scaling::Scaling;
+pub use scaling::ScalingLaw;
 
 use stats::factorial::factor_letter;
 
@@ -66,12 +66,12 @@ pub struct ResponseData {
     /// Whether effects are factors instead of sums.
     pub multiplicative: bool,
     /// Values that others published.
-    pub published: Published,
+    pub published: PublishedResponse,
 }
 
 /// Values that others published for a response.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Published {
+pub struct PublishedResponse {
     /// The publication; empty: unknown.
     pub source: String,
     /// The published values, one for each of [`Data::planned`], `None` where nothing was published;

@@ -44,7 +44,7 @@ use record::samples::NO_CLOCK;
 use record::schema::Verdict as RunVerdict;
 
 pub use change::{Change, Figure, Rule, WindowMeans};
-pub use options::{Correction, Options, Published, Time};
+pub use options::{Correction, Options, PublishedPipeline, Time};
 pub use result::{
     Acceptance, AllOperations, COMPARISON_FORMAT, ComparedMeasure, ComparedRun, Comparison, Curves,
     Detect, Evidence, Pair, PairTest, Peak, QuantileChange, RunFigures, Serial, Side, SideModes,
@@ -56,7 +56,7 @@ use decide::{Component, Sides, components, decide};
 use judge::JudgeError;
 #[cfg(test)]
 use judge::{Figures, judge_figures};
-use read::{Measured, Span};
+use read::{RunMeasure, Span};
 use stats::sample::Sample;
 use unit::{Ends, Rate, Unit};
 
@@ -206,7 +206,7 @@ pub fn compare_with_progress(
 /// Compares each common measure that some run has, with the components of its tests.
 fn compare_measures(
     common: &[Common],
-    read: &[Vec<Measured>],
+    read: &[Vec<RunMeasure>],
     runs: &[ComparedRun],
     rule: Option<Rule>,
     options: &Options,
@@ -221,7 +221,7 @@ fn compare_measures(
             of,
             measure: &common.name,
         });
-        let of_runs: Vec<&Measured> = read.iter().map(|run| &run[number]).collect();
+        let of_runs: Vec<&RunMeasure> = read.iter().map(|run| &run[number]).collect();
         if of_runs.iter().all(|measured| measured.is_empty()) {
             continue;
         }
@@ -360,7 +360,7 @@ fn read_all(
     common: &[Common],
     options: &Options,
     progress: &mut dyn FnMut(Step<'_>),
-) -> Result<Vec<Vec<Measured>>, CompareError> {
+) -> Result<Vec<Vec<RunMeasure>>, CompareError> {
     let places = |run: usize| -> Vec<usize> { common.iter().map(|c| c.places[run]).collect() };
     let mut counts = Vec::with_capacity(all.len());
     for (number, run) in all.iter().enumerate() {
@@ -387,7 +387,7 @@ fn read_all(
 /// All that is reported of a measure besides what is decided.
 fn fill(
     measure: &mut ComparedMeasure,
-    of_runs: &[&Measured],
+    of_runs: &[&RunMeasure],
     units: &[Unit],
     baselines: usize,
     options: &Options,
@@ -425,7 +425,7 @@ fn fill(
 /// A measure but for its verdict, and what is to be decided of it.
 fn measure(
     common: &Common,
-    of_runs: &[&Measured],
+    of_runs: &[&RunMeasure],
     runs: &[ComparedRun],
     rule: Option<Rule>,
     options: &Options,
@@ -479,7 +479,7 @@ fn measure(
     (measure, components)
 }
 
-fn figures(measured: &Measured, unit: Option<&Unit>, options: &Options) -> RunFigures {
+fn figures(measured: &RunMeasure, unit: Option<&Unit>, options: &Options) -> RunFigures {
     let sample = unit.map(|unit| &unit.sample);
     RunFigures {
         count: measured.count(),

@@ -45,7 +45,7 @@ impl Correction {
 /// The published pipeline's numbers: O'Dwyer, "Analysis and Load Testing of a Real-World Cloud
 /// Deployed Distributed System" (2016), section 3.4.2.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Published {
+pub struct PublishedPipeline {
     /// Samples in the window of the median filter.
     pub window: usize,
     /// A sample farther from the window's median than this many of its standard deviations is
@@ -75,7 +75,7 @@ pub struct Options {
     /// Measures whose rows take more than this together are compared by their histograms.
     pub memory_bytes: u64,
     /// Settings of the published pipeline.
-    pub published: Published,
+    pub published: PublishedPipeline,
     /// The difference to be seen that the number of further runs is reported for, as a share.
     pub detect: f64,
     /// Decide nothing from a single run a side.
@@ -103,7 +103,7 @@ impl Default for Options {
             phase: None,
             skip_ns: 0,
             memory_bytes: 1 << 30,
-            published: Published {
+            published: PublishedPipeline {
                 window: 20,
                 sigmas: 2.0,
                 bin_ns: 1e6,

@@ -10,12 +10,12 @@ use stats::filter::median_filter;
 use stats::sample::Sample;
 use stats::spline::Kind;
 
-use super::read::Measured;
+use super::read::RunMeasure;
 use super::{Options, Similarity, pairs};
 
 /// Runs compared by the pipeline, and in how many bins; `None` where the order of times is not known,
 /// or their range is too wide for the bins.
-pub(crate) fn similarity(of_runs: &[&Measured], options: &Options) -> Option<(Similarity, u64)> {
+pub(crate) fn similarity(of_runs: &[&RunMeasure], options: &Options) -> Option<(Similarity, u64)> {
     let published = &options.published;
     let filtered: Option<Vec<Sample>> = of_runs
         .iter()

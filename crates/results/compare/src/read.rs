@@ -43,7 +43,7 @@ pub(crate) enum Times {
 
 /// A measure of a run.
 #[derive(Debug, Clone)]
-pub(crate) struct Measured {
+pub(crate) struct RunMeasure {
     /// False if the record does not say when operations started; then it has an order only.
     has_clock: bool,
     /// Times of operations that succeeded.
@@ -149,10 +149,10 @@ pub(crate) fn read(
     places: &[usize],
     by_rows: &[bool],
     options: &Options,
-) -> Result<Vec<Measured>, JudgeError> {
-    let mut all: Vec<Measured> = by_rows
+) -> Result<Vec<RunMeasure>, JudgeError> {
+    let mut all: Vec<RunMeasure> = by_rows
         .iter()
-        .map(|&rows| Measured::new(rows, run.info().clock != NO_CLOCK))
+        .map(|&rows| RunMeasure::new(rows, run.info().clock != NO_CLOCK))
         .collect();
     if by_rows.contains(&true) {
         read_rows(run, span, places, &mut all, options.time)?;
@@ -178,7 +178,7 @@ fn read_rows(
     run: &Run,
     span: Span,
     places: &[usize],
-    all: &mut [Measured],
+    all: &mut [RunMeasure],
     time: Time,
 ) -> Result<(), JudgeError> {
     let mut numbers = vec![None; run.info().measures.len()];
@@ -218,7 +218,7 @@ fn read_rows(
 
 /// The operations that a tag's histogram counts.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum TagOutcome {
     Succeeded,
     Failed,
     Unanswered,
@@ -228,20 +228,20 @@ fn read_histograms(
     run: &Run,
     span: Span,
     places: &[usize],
-    all: &mut [Measured],
+    all: &mut [RunMeasure],
     time: Time,
 ) -> Result<(), JudgeError> {
-    let mut tags: HashMap<String, (usize, Part)> = HashMap::new();
+    let mut tags: HashMap<String, (usize, TagOutcome)> = HashMap::new();
     for (number, &place) in places.iter().enumerate() {
         let name = &run.info().measures[place].name;
         match time {
             Time::Response => {
-                tags.insert(name.clone(), (number, Part::Succeeded));
-                tags.insert(format!("{name}.failed"), (number, Part::Failed));
-                tags.insert(format!("{name}.censored"), (number, Part::Unanswered));
+                tags.insert(name.clone(), (number, TagOutcome::Succeeded));
+                tags.insert(format!("{name}.failed"), (number, TagOutcome::Failed));
+                tags.insert(format!("{name}.censored"), (number, TagOutcome::Unanswered));
             }
             Time::Service => {
-                tags.insert(format!("{name}.service"), (number, Part::Succeeded));
+                tags.insert(format!("{name}.service"), (number, TagOutcome::Succeeded));
             }
         }
     }
@@ -254,14 +254,14 @@ fn read_histograms(
         let measured = &mut all[number];
         if let Times::Histograms(windows) = &mut measured.times {
             let hist = match part {
-                Part::Succeeded => {
+                TagOutcome::Succeeded => {
                     if span.is_drain(interval.start_ns) {
                         measured.drained += interval.hist.count();
                     }
                     &mut windows[window]
                 }
-                Part::Failed => &mut measured.failed,
-                Part::Unanswered => &mut measured.unanswered,
+                TagOutcome::Failed => &mut measured.failed,
+                TagOutcome::Unanswered => &mut measured.unanswered,
             };
             hist.merge(&interval.hist);
         }
@@ -274,7 +274,7 @@ fn read_tally(
     run: &Run,
     span: Span,
     places: &[usize],
-    all: &mut [Measured],
+    all: &mut [RunMeasure],
     options: &Options,
 ) -> Result<(), JudgeError> {
     let Some(tally) = run.tally()?.filter(|_| options.skip_ns == 0) else {
@@ -306,9 +306,9 @@ fn read_tally(
     Ok(())
 }
 
-impl Measured {
-    fn new(by_rows: bool, has_clock: bool) -> Measured {
-        Measured {
+impl RunMeasure {
+    fn new(by_rows: bool, has_clock: bool) -> RunMeasure {
+        RunMeasure {
             has_clock,
             times: if by_rows {
                 Times::Rows(vec![Vec::new(); WINDOWS])
@@ -496,7 +496,7 @@ mod tests {
 
     #[test]
     fn what_is_answered_after_the_load_is_no_rate_of_it() {
-        let mut measured = Measured::new(true, true);
+        let mut measured = RunMeasure::new(true, true);
         measured.times = Times::Rows(vec![vec![1e6; 100]; WINDOWS]);
         measured.drained = 60;
         let rates = |units: &[Unit]| -> Vec<u64> {

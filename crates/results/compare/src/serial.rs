@@ -7,7 +7,7 @@ use stats::sample::Sample;
 use stats::serial::effective;
 
 use super::Serial;
-use super::read::Measured;
+use super::read::RunMeasure;
 
 /// Operations that say more than this share of what independent ones would are left as they are.
 const INDEPENDENT_MIN: f64 = 0.8;
@@ -17,7 +17,7 @@ const STRETCH_MAX: usize = 1 << 18;
 
 /// Serial correlation of each run's operations, by their order in time; `None` if that is not
 /// known.
-pub(crate) fn of_runs(of_runs: &[&Measured]) -> Option<Vec<(Serial, Option<Sample>)>> {
+pub(crate) fn of_runs(of_runs: &[&RunMeasure]) -> Option<Vec<(Serial, Option<Sample>)>> {
     of_runs
         .iter()
         .map(|measured| measured.in_order().map(|times| of_run(&times)))

@@ -89,7 +89,7 @@ pub struct ResultsPages {
     pub style: &'static str,
 }
 
-struct Shared<R> {
+struct ResultsState<R> {
     pages: ResultsPages,
     results: R,
     comparisons: Jobs<ComparisonRequest, Comparison>,
@@ -109,7 +109,7 @@ pub fn serve_results(
     pages: ResultsPages,
     results: impl Results,
 ) -> io::Result<Listener> {
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(ResultsState {
         pages,
         results,
         comparisons: Jobs::new(),
@@ -138,7 +138,7 @@ pub fn serve_results(
     site.serve(socket, limits.http(), STACK_BYTES)
 }
 
-impl<R: Results> Pages for Arc<Shared<R>> {
+impl<R: Results> Pages for Arc<ResultsState<R>> {
     fn answer(&self, request: &PageRequest<'_>) -> io::Result<()> {
         let pages = &self.pages;
         let head = request.head();
@@ -169,7 +169,11 @@ impl<R: Results> Pages for Arc<Shared<R>> {
 
 const JSON: &str = "application/json";
 
-fn report<R: Results>(shared: &Shared<R>, request: &PageRequest<'_>, id: &str) -> io::Result<()> {
+fn report<R: Results>(
+    shared: &ResultsState<R>,
+    request: &PageRequest<'_>,
+    id: &str,
+) -> io::Result<()> {
     if request.head().method != Method::Get || !is_id(id) {
         return request.reply_status(404, "there is no such page\n");
     }
@@ -184,7 +188,11 @@ fn report<R: Results>(shared: &Shared<R>, request: &PageRequest<'_>, id: &str) -
     }
 }
 
-fn trend<R: Results>(shared: &Shared<R>, request: &PageRequest<'_>, id: &str) -> io::Result<()> {
+fn trend<R: Results>(
+    shared: &ResultsState<R>,
+    request: &PageRequest<'_>,
+    id: &str,
+) -> io::Result<()> {
     let is_query = request.head().method == Method::Get && is_id(id);
     match is_query.then(|| shared.results.trend(id)).flatten() {
         Some(json) => request.reply(JSON, json.as_bytes()),
@@ -194,7 +202,7 @@ fn trend<R: Results>(shared: &Shared<R>, request: &PageRequest<'_>, id: &str) ->
 
 /// Writes a note: its text is in the query, because requests have no bodies.
 fn write_note<R: Results>(
-    shared: &Shared<R>,
+    shared: &ResultsState<R>,
     request: &PageRequest<'_>,
     id: &str,
 ) -> io::Result<()> {
@@ -234,7 +242,7 @@ fn percent_decoded(part: &str) -> Option<String> {
     String::from_utf8(decoded).ok()
 }
 
-fn compare<R: Results>(shared: &Shared<R>, request: &PageRequest<'_>) -> io::Result<()> {
+fn compare<R: Results>(shared: &ResultsState<R>, request: &PageRequest<'_>) -> io::Result<()> {
     let query = request.head().query.as_deref();
     let Some(wanted) = query.and_then(parse_request) else {
         return request.reply_status(
@@ -250,7 +258,7 @@ fn compare<R: Results>(shared: &Shared<R>, request: &PageRequest<'_>) -> io::Res
 
 /// The stage of comparison `N`; or its file, `N/report.html`.
 fn comparison<R: Results>(
-    shared: &Shared<R>,
+    shared: &ResultsState<R>,
     request: &PageRequest<'_>,
     rest: &str,
 ) -> io::Result<()> {

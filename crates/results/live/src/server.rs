@@ -73,11 +73,11 @@ pub struct Action {
 
 /// Serves the page of a run until it is dropped.
 pub struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     _listener: Listener,
 }
 
-struct Shared {
+struct ServerState {
     pages: Pages,
     limits: Limits,
     feed: Feed,
@@ -95,7 +95,7 @@ impl Server {
         pages: Pages,
         limits: Limits,
     ) -> io::Result<Server> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             pages,
             limits,
             feed: Feed::default(),
@@ -132,7 +132,7 @@ impl Server {
     }
 }
 
-impl site::Pages for Arc<Shared> {
+impl site::Pages for Arc<ServerState> {
     fn answer(&self, request: &PageRequest<'_>) -> io::Result<()> {
         let head = request.head();
         let pages = &self.pages;
@@ -165,7 +165,7 @@ impl site::Pages for Arc<Shared> {
 }
 
 /// Sends one viewer each new document, until the run ends or the viewer is gone or too slow.
-fn follow(request: &PageRequest<'_>, shared: &Shared) -> io::Result<()> {
+fn follow(request: &PageRequest<'_>, shared: &ServerState) -> io::Result<()> {
     let Limits {
         viewers_max,
         write,

@@ -44,9 +44,9 @@ mod web;
 
 pub use clock::Clock;
 pub use ledger::Tally;
-pub use newest::{Newest, Probed};
+pub use newest::{Newest, ProbeValue};
 pub use open::check;
-pub use pool::{News, Pool, SourceName};
+pub use pool::{Pool, ProbeEvent, SourceName};
 pub use prometheus::text::{Kind, Sample, samples};
 pub use reading::GENERATOR_ROLE;
 pub use source::{ProbeError, TargetLocation};

@@ -2,11 +2,11 @@
 
 use record::ProbeInfo;
 
-use crate::pool::News;
+use crate::pool::ProbeEvent;
 
 /// A probe's newest value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Probed {
+pub struct ProbeValue {
     pub info: ProbeInfo,
     /// Index of the source in [`crate::Pool::sources`].
     pub source: usize,
@@ -18,34 +18,34 @@ pub struct Probed {
 
 /// All probes in the order of their first values.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Newest(Vec<Probed>);
+pub struct Newest(Vec<ProbeValue>);
 
 impl Newest {
     /// Takes a piece of news.
-    pub fn take(&mut self, news: &News) {
+    pub fn take(&mut self, news: &ProbeEvent) {
         match news {
-            News::Probe { source, info } => self.0.push(Probed {
+            ProbeEvent::Probe { source, info } => self.0.push(ProbeValue {
                 info: info.clone(),
                 source: *source,
                 at_ns: 0,
                 value: None,
             }),
-            News::Row(row) => {
+            ProbeEvent::Row(row) => {
                 if let Some(probed) = self.0.get_mut(row.probe as usize) {
                     (probed.at_ns, probed.value) = (row.at_ns, Some(row.value));
                 }
             }
             // Its last values are out of date.
-            News::Lost { source, .. } => {
+            ProbeEvent::Lost { source, .. } => {
                 let its = self.0.iter_mut().filter(|probed| probed.source == *source);
                 its.for_each(|probed| probed.value = None);
             }
-            News::Back { .. } | News::Remark { .. } => {}
+            ProbeEvent::Back { .. } | ProbeEvent::Remark { .. } => {}
         }
     }
 
     /// The probes.
-    pub fn list(&self) -> &[Probed] {
+    pub fn list(&self) -> &[ProbeValue] {
         &self.0
     }
 
@@ -73,15 +73,15 @@ mod tests {
             via: "host".to_owned(),
         };
         let mut newest = Newest::default();
-        newest.take(&News::Probe { source: 3, info });
+        newest.take(&ProbeEvent::Probe { source: 3, info });
         let row = ProbeRow {
             at_ns: 7,
             probe: 0,
             value: 12.0,
         };
-        newest.take(&News::Row(row));
+        newest.take(&ProbeEvent::Row(row));
         assert_eq!(newest.values().map(|(_, value)| value).sum::<f64>(), 12.0);
-        let lost = |source| News::Lost {
+        let lost = |source| ProbeEvent::Lost {
             source,
             at_ns: 8,
             why: String::new(),

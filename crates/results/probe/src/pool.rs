@@ -20,7 +20,7 @@ const STOP_MAX: Duration = Duration::from_secs(3);
 
 /// Event of a source.
 #[derive(Debug, Clone, PartialEq)]
-pub enum News {
+pub enum ProbeEvent {
     /// A new metric; its number is the number of metrics before it.
     Probe {
         /// Index in [`Pool::sources`].
@@ -199,7 +199,7 @@ impl Pool {
     }
 
     /// The events so far; waits for at most `timeout`.
-    pub fn receive(&mut self, timeout: Duration) -> Vec<News> {
+    pub fn receive(&mut self, timeout: Duration) -> Vec<ProbeEvent> {
         let mut news = Vec::new();
         match self.reports.recv_timeout(timeout) {
             Ok(report) => self.take(report, &mut news),
@@ -221,7 +221,7 @@ impl Pool {
     }
 
     /// Stops the queries and returns the remaining news. Threads that do not stop in time are abandoned.
-    pub fn stop(&mut self) -> Vec<News> {
+    pub fn stop(&mut self) -> Vec<ProbeEvent> {
         let now_ns = self.clock.now_ns();
         self.stop.request();
         let mut news = Vec::new();
@@ -239,7 +239,7 @@ impl Pool {
         news
     }
 
-    fn take(&mut self, report: Report, news: &mut Vec<News>) {
+    fn take(&mut self, report: Report, news: &mut Vec<ProbeEvent>) {
         match report {
             Report::Answer {
                 source,
@@ -254,10 +254,10 @@ impl Pool {
                 for info in answer.new {
                     source_state.numbers.push(self.probes_count);
                     self.probes_count += 1;
-                    news.push(News::Probe { source, info });
+                    news.push(ProbeEvent::Probe { source, info });
                 }
                 let rows = answer.values.into_iter().map(|(number, value)| {
-                    News::Row(ProbeRow {
+                    ProbeEvent::Row(ProbeRow {
                         at_ns,
                         probe: source_state.numbers[number as usize],
                         value,
@@ -265,7 +265,7 @@ impl Pool {
                 });
                 news.extend(rows);
                 let remarks = answer.remarks.into_iter();
-                news.extend(remarks.map(|text| News::Remark { source, text }));
+                news.extend(remarks.map(|text| ProbeEvent::Remark { source, text }));
             }
             Report::Failure { source, tick, why } => {
                 let change = self.known[source].ledger.failed(tick, why);
@@ -294,10 +294,10 @@ pub struct SourceName<'a> {
     pub via: &'a str,
 }
 
-fn news_of(source: usize, change: Change) -> News {
+fn news_of(source: usize, change: Change) -> ProbeEvent {
     match change {
-        Change::Lost { at_ns, why } => News::Lost { source, at_ns, why },
-        Change::Back { at_ns, missed } => News::Back {
+        Change::Lost { at_ns, why } => ProbeEvent::Lost { source, at_ns, why },
+        Change::Back { at_ns, missed } => ProbeEvent::Back {
             source,
             at_ns,
             missed,
@@ -400,13 +400,13 @@ mod tests {
         while rows == 0 || lost.is_empty() {
             for news in pool.receive(Duration::from_secs(1)) {
                 match news {
-                    News::Probe { info, .. } => infos.push(info),
-                    News::Row(row) => {
+                    ProbeEvent::Probe { info, .. } => infos.push(info),
+                    ProbeEvent::Row(row) => {
                         assert!((row.probe as usize) < infos.len());
                         rows += 1;
                     }
-                    News::Lost { source, .. } => lost.push(source),
-                    News::Back { .. } | News::Remark { .. } => {}
+                    ProbeEvent::Lost { source, .. } => lost.push(source),
+                    ProbeEvent::Back { .. } | ProbeEvent::Remark { .. } => {}
                 }
             }
         }

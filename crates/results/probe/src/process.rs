@@ -25,26 +25,26 @@ const FILES_COUNTED_MAX: usize = 100_000;
 #[derive(Debug)]
 pub(crate) struct Process {
     spec: ProcessSpec,
-    known: Vec<Known>,
+    known: Vec<WatchedProcess>,
     answers_since_found: u32,
     /// Resources that processes used while they were watched, those gone included.
-    used: Used,
+    used: ProcessUsage,
 }
 
 /// One process.
 #[derive(Debug)]
-struct Known {
+struct WatchedProcess {
     pid: u32,
     /// Distinguishes it from a later process with the same number.
     started: u64,
-    last: Used,
+    last: ProcessUsage,
     /// CPU ticks of its threads.
     threads: HashMap<u32, u64>,
 }
 
 /// Totals that only grow.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Used {
+struct ProcessUsage {
     user_ticks: u64,
     system_ticks: u64,
     switches_voluntary: u64,
@@ -55,7 +55,7 @@ struct Used {
 
 /// Resources that a process has now.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Has {
+struct ProcessState {
     resident_bytes: u64,
     threads: u64,
     files: Option<u64>,
@@ -71,7 +71,7 @@ impl Process {
             spec,
             known: Vec::new(),
             answers_since_found: 0,
-            used: Used::default(),
+            used: ProcessUsage::default(),
         }
     }
 
@@ -90,12 +90,12 @@ impl Process {
             let Some(started) = Stat::parse(&stat).map(|stat| stat.started) else {
                 continue;
             };
-            let is_known = |known: &Known| known.pid == pid && known.started == started;
+            let is_known = |known: &WatchedProcess| known.pid == pid && known.started == started;
             if !self.known.iter().any(is_known) {
-                let mut known = Known {
+                let mut known = WatchedProcess {
                     pid,
                     started,
-                    last: Used::default(),
+                    last: ProcessUsage::default(),
                     threads: HashMap::new(),
                 };
                 // What it used before it was found is not counted.
@@ -111,9 +111,9 @@ impl Process {
 impl Source for Process {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
         self.find();
-        let mut sum = Has {
+        let mut sum = ProcessState {
             files: Some(0),
-            ..Has::default()
+            ..ProcessState::default()
         };
         let mut remarks = Vec::new();
         let used = &mut self.used;
@@ -165,9 +165,9 @@ impl Source for Process {
     }
 }
 
-impl Used {
+impl ProcessUsage {
     /// Adds what was used between two looks. Threads that end take their switches with them.
-    fn add(&mut self, now: &Used, before: &Used) {
+    fn add(&mut self, now: &ProcessUsage, before: &ProcessUsage) {
         self.user_ticks += now.user_ticks.saturating_sub(before.user_ticks);
         self.system_ticks += now.system_ticks.saturating_sub(before.system_ticks);
         self.switches_voluntary += now
@@ -179,23 +179,23 @@ impl Used {
     }
 }
 
-impl Known {
+impl WatchedProcess {
     /// Resources that the process has used so far, and has now; `None`: it is gone.
-    fn look(&mut self, remarks: &mut Vec<String>) -> Option<(Used, Has)> {
+    fn look(&mut self, remarks: &mut Vec<String>) -> Option<(ProcessUsage, ProcessState)> {
         let stat = Stat::parse(&text(&path(self.pid, "stat")).ok()?)?;
         if stat.started != self.started || stat.is_dead {
             return None;
         }
         let status = text(&path(self.pid, "status")).ok()?;
-        let mut used = Used {
+        let mut used = ProcessUsage {
             user_ticks: stat.user_ticks,
             system_ticks: stat.system_ticks,
-            ..Used::default()
+            ..ProcessUsage::default()
         };
-        let mut has = Has {
+        let mut has = ProcessState {
             resident_bytes: field(&status, "VmRSS").unwrap_or(0) * 1024,
             threads: stat.threads,
-            ..Has::default()
+            ..ProcessState::default()
         };
         self.threads(stat.threads, &mut used, &mut has, remarks);
         match files_count(&path(self.pid, "fd")) {
@@ -216,7 +216,13 @@ impl Known {
     }
 
     /// Switches, and the busiest thread.
-    fn threads(&mut self, count: u64, used: &mut Used, has: &mut Has, remarks: &mut Vec<String>) {
+    fn threads(
+        &mut self,
+        count: u64,
+        used: &mut ProcessUsage,
+        has: &mut ProcessState,
+        remarks: &mut Vec<String>,
+    ) {
         if count > THREADS_MAX as u64 {
             remarks.push(format!(
                 "threads are not measured one by one while it has more than {THREADS_MAX}"
@@ -304,12 +310,12 @@ mod tests {
 
     #[test]
     fn totals_never_fall() {
-        let used = |n| Used {
+        let used = |n| ProcessUsage {
             user_ticks: n,
             switches_forced: 10 - n,
-            ..Used::default()
+            ..ProcessUsage::default()
         };
-        let mut sum = Used::default();
+        let mut sum = ProcessUsage::default();
         sum.add(&used(3), &used(1));
         assert_eq!((sum.user_ticks, sum.switches_forced), (2, 0));
     }

@@ -17,7 +17,7 @@ mod results;
 
 use std::path::{Path, PathBuf};
 
-pub use results::Imported;
+pub use results::ImportedRun;
 
 /// Parses a client's report, for the fuzzers.
 pub(crate) fn parse_report(text: &str) {
@@ -96,7 +96,7 @@ pub enum ImportError {
 
 /// Runs in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Detected {
+pub struct DetectedRuns {
     /// Directories with the results of one run each, by name.
     pub runs: Vec<PathBuf>,
     /// Other entries beside them, by name; hidden files aside.
@@ -107,7 +107,7 @@ pub struct Detected {
 ///
 /// # Errors
 /// [`ImportError::Unknown`] where there are none, and what the system says.
-pub fn detect(path: &Path) -> Result<Detected, ImportError> {
+pub fn detect(path: &Path) -> Result<DetectedRuns, ImportError> {
     layout::detect(path)
 }
 
@@ -123,6 +123,6 @@ pub fn parse_time(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// If not one report can be read, if it is unknown when the run began, and errors of the system.
-pub fn read(path: &Path, settings: &Settings) -> Result<Imported, ImportError> {
+pub fn read(path: &Path, settings: &Settings) -> Result<ImportedRun, ImportError> {
     layout::read(path, settings)
 }

@@ -18,7 +18,8 @@ mod render;
 mod tables;
 
 pub use import::{
-    Detected, FILE_BYTES_MAX, FILES_MAX, ImportError, Imported, Settings, detect, parse_time, read,
+    DetectedRuns, FILE_BYTES_MAX, FILES_MAX, ImportError, ImportedRun, Settings, detect,
+    parse_time, read,
 };
 pub use judge::judge;
 pub use render::results::imported as render_results;

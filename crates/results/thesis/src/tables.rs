@@ -78,7 +78,7 @@ struct Row {
 
 /// All that was printed.
 #[derive(Debug, Deserialize)]
-struct Published {
+struct PublishedTables {
     source: String,
     minutes: i64,
     systems: Vec<System>,
@@ -87,12 +87,12 @@ struct Published {
     tables: Vec<Table>,
 }
 
-static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
+static PUBLISHED: LazyLock<PublishedTables> = LazyLock::new(|| {
     serde_json::from_str(include_str!("tables/published.json"))
         .expect("the file is part of the program, and a test reads it")
 });
 
-impl Published {
+impl PublishedTables {
     /// A figure as it is printed.
     fn printed(&self, table: &str, id: &str, system: usize) -> Option<&str> {
         let table = self.tables.iter().find(|found| found.number == table)?;

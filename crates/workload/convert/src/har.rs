@@ -16,7 +16,7 @@ use scenario::document::{Diagnostic, Source};
 
 use crate::diagnostics::Diagnostics;
 use crate::writer::{Item, Map, Writer, literal};
-use crate::{Converted, Leniency};
+use crate::{Conversion, Leniency};
 
 /// Largest recording, in bytes: bodies are kept in it.
 pub const TEXT_BYTES_MAX: usize = 256 << 20;
@@ -47,7 +47,7 @@ pub struct Settings {
 }
 
 /// Makes a scenario of a recording. There is one exactly where no diagnostic is an error.
-pub fn convert(source: Source<'_>, settings: &Settings) -> (Option<Converted>, Vec<Diagnostic>) {
+pub fn convert(source: Source<'_>, settings: &Settings) -> (Option<Conversion>, Vec<Diagnostic>) {
     let mut diagnostics = Diagnostics::new(source.text, Leniency::Strict);
     let converted = exchanges(source.text, settings.cached, &mut diagnostics)
         .and_then(|all| scenario_of(source.name, all, *settings, &mut diagnostics));
@@ -60,7 +60,7 @@ fn scenario_of(
     all: Vec<Exchange>,
     settings: Settings,
     diagnostics: &mut Diagnostics<'_>,
-) -> Option<Converted> {
+) -> Option<Conversion> {
     let origin = all.first()?.origin.clone();
     let others: BTreeSet<String> = all
         .iter()
@@ -105,7 +105,7 @@ fn scenario_of(
         writer.comment(&(0..0), 0, &format!("{what}: requests to {host}"));
     }
     writer.map(&top, 0);
-    Some(Converted {
+    Some(Conversion {
         text: writer.text,
         lines: writer.lines,
         requests: Vec::new(),

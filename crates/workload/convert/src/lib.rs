@@ -26,7 +26,7 @@ pub enum Leniency {
 
 /// The scenario converted from a file of another tool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Converted {
+pub struct Conversion {
     /// YAML.
     pub text: String,
     /// For each line of the text the bytes of the original it was made of.
@@ -36,7 +36,7 @@ pub struct Converted {
     pub requests: Vec<tsung::Request>,
 }
 
-impl Converted {
+impl Conversion {
     /// Bytes of the original that a place of the scenario comes from; `line` counts from 1.
     pub fn origin(&self, line: usize) -> Option<Range<usize>> {
         self.lines.get(line.checked_sub(1)?).cloned()

@@ -29,7 +29,7 @@ use sessions::Session;
 
 use crate::diagnostics::Diagnostics;
 use crate::writer::{Item, Map, Writer, literal};
-use crate::{Converted, Leniency, xml};
+use crate::{Conversion, Leniency, xml};
 
 /// Settings of a conversion.
 #[derive(Clone, Copy)]
@@ -81,7 +81,7 @@ struct Importer<'a> {
 pub fn convert(
     source: Source<'_>,
     settings: &Settings<'_>,
-) -> (Option<Converted>, Vec<Diagnostic>) {
+) -> (Option<Conversion>, Vec<Diagnostic>) {
     let mut importer = Importer {
         diagnostics: Diagnostics::new(source.text, settings.leniency),
         files: settings.files,
@@ -103,7 +103,7 @@ pub fn convert(
 }
 
 impl Importer<'_> {
-    fn document(&mut self, root: Node<'_, '_>, name: &str) -> Option<Converted> {
+    fn document(&mut self, root: Node<'_, '_>, name: &str) -> Option<Conversion> {
         if root.tag_name().name() != "tsung" {
             let message = format!("the document is a `{}`", root.tag_name().name());
             self.diagnostics
@@ -173,7 +173,7 @@ impl Importer<'_> {
         settings: Map,
         programs: &[sessions::Program],
         arrivals: Vec<Map>,
-    ) -> Converted {
+    ) -> Conversion {
         let mut top = Map::new(opening(root));
         let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
         let stem = file.strip_suffix(".xml").unwrap_or(file);
@@ -200,7 +200,7 @@ impl Importer<'_> {
         let made = format!("Converted from Tsung's {file}; see docs/tsung.md.");
         writer.comment(&(0..0), 0, &made);
         writer.map(&top, 0);
-        Converted {
+        Conversion {
             text: writer.text,
             lines: writer.lines,
             requests: std::mem::take(&mut self.requests),

@@ -5,7 +5,7 @@ use scenario::document::{Diagnostic, Source};
 
 use super::{FILES_BYTES_MAX, Text, folder, print, read_input, wrong};
 use crate::exit::{Exit, Failure};
-use crate::imports::{Converted, Leniency};
+use crate::imports::{Conversion, Leniency};
 
 /// Converts a Tsung file to a scenario and prints the diagnostics of the conversion.
 pub(crate) fn from_tsung(name: &str, bytes: &[u8], leniency: Leniency) -> Result<Text, Failure> {
@@ -25,7 +25,7 @@ pub(crate) fn from_tsung(name: &str, bytes: &[u8], leniency: Leniency) -> Result
 fn converted_text(
     name: &str,
     original: String,
-    converted: Option<Converted>,
+    converted: Option<Conversion>,
     diagnostics: &[Diagnostic],
 ) -> Result<Text, Failure> {
     for diagnostic in diagnostics {

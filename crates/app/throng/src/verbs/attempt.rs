@@ -13,7 +13,7 @@ use record::schema::SessionEnd;
 use super::run::{failure, interrupt};
 use crate::args::TryArgs;
 use crate::exit::{Exit, Failure, written};
-use crate::source::{self, Compiled};
+use crate::source::{self, CompiledScenario};
 use crate::terminal;
 use json::JsonView;
 use text::TextView;
@@ -29,7 +29,7 @@ trait View {
 pub(crate) fn attempt(args: &TryArgs) -> Result<Exit, Failure> {
     let text = source::scenario(&args.file, args.tsung.leniency())?;
     let overrides = [&text.sets[..], &args.sets.sets].concat();
-    let Compiled { plan, inputs } = source::compile(&text, &overrides)?;
+    let CompiledScenario { plan, inputs } = source::compile(&text, &overrides)?;
     let session = session(&plan, args.session.as_deref())?;
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
     let interrupt = interrupt()?;

@@ -18,7 +18,7 @@ use crate::args::CapacityArgs;
 use crate::exit::{Exit, Failure, written};
 use crate::imports::Leniency;
 use crate::page;
-use crate::source::{self, Compiled, Text};
+use crate::source::{self, CompiledScenario, Text};
 use crate::terminal::{self, View};
 use crate::verbs::run;
 
@@ -51,7 +51,7 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     };
     let compile = |settings: &[(String, String)]| {
         let sets = [&sets[..], settings].concat();
-        let Compiled { plan, inputs } = source::compile(&text, &sets)?;
+        let CompiledScenario { plan, inputs } = source::compile(&text, &sets)?;
         let scenario = ScenarioText {
             name: text.name.clone(),
             text: text.text.clone(),
@@ -236,7 +236,7 @@ fn show(
 fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
     let file = args.file.as_deref().unwrap_or("-");
     let text = source::scenario(file, Leniency::Strict)?;
-    let Compiled { plan, .. } = source::compile(&text, &args.sets.sets)?;
+    let CompiledScenario { plan, .. } = source::compile(&text, &args.sets.sets)?;
     source::no_secrets(&plan, &args.sets.sets, args.sets.sets.len())?;
     let (setting, course) = match &args.over {
         Some((key, list)) => {

@@ -7,11 +7,11 @@ use plan::Plan;
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure, written};
-use crate::source::{self, Compiled};
+use crate::source::{self, CompiledScenario};
 
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let text = source::scenario(&args.file, args.tsung.leniency())?;
-    let Compiled { plan, .. } = source::compile(&text, &args.sets.sets)?;
+    let CompiledScenario { plan, .. } = source::compile(&text, &args.sets.sets)?;
     let description = describe(&text.name, &plan);
     written(write!(
         std::io::stdout(),

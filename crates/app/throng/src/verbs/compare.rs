@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use compare::{
-    Acceptance, CompareError, Comparison, Correction, Options, Published, Time,
+    Acceptance, CompareError, Comparison, Correction, Options, PublishedPipeline, Time,
     compare as compare_runs,
 };
 use record::Run;
@@ -62,7 +62,7 @@ fn options(args: &CompareArgs) -> Options {
         phase: what.phase.clone(),
         skip_ns: ns(what.skip),
         memory_bytes: how.memory,
-        published: Published {
+        published: PublishedPipeline {
             window: how.filter_window as usize,
             sigmas: how.filter_sigmas,
             bin_ns: ns(how.bin) as f64,

@@ -20,7 +20,7 @@ use crate::exit::{Exit, Failure, written};
 use crate::verbs::export::{cannot_create, write};
 use crate::verbs::run::interrupt;
 use crate::{page, source, terminal};
-use open::Opened;
+use open::RunnableExperiment;
 use progress::Watcher;
 
 /// Confidence of intervals unless --confidence says otherwise.
@@ -40,7 +40,7 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, Failure> {
         };
     }
     let (file, full, directory) = place(args)?;
-    let opened = Opened::open(&file, full)?;
+    let opened = RunnableExperiment::open(&file, full)?;
     let directory = directory.unwrap_or_else(|| {
         let in_full = if full { "-full" } else { "" };
         let name = format!("{}{in_full}", opened.experiment.name);
@@ -88,7 +88,10 @@ fn known(directory: &Path) -> Result<ExperimentState, Failure> {
 }
 
 /// The state that stands in the directory already. What the runs follow from must not have changed.
-fn begun(directory: &Path, opened: &Opened) -> Result<Option<ExperimentState>, Failure> {
+fn begun(
+    directory: &Path,
+    opened: &RunnableExperiment,
+) -> Result<Option<ExperimentState>, Failure> {
     let state = ExperimentState::read(directory).map_err(refused)?;
     let fresh = opened.state();
     match state {
@@ -123,7 +126,7 @@ fn unfit(experiment: &str, directory: &Path) -> Failure {
 
 fn conduct(
     args: &ExperimentArgs,
-    opened: &Opened,
+    opened: &RunnableExperiment,
     directory: &Path,
     begun: Option<ExperimentState>,
 ) -> Result<ExperimentState, Failure> {

@@ -10,7 +10,7 @@ use controller::{Interrupt, WatchError, WatchRequest};
 use live::export::{ProbeValue, Server};
 use plan::Target;
 use plan::probes::Probe;
-use probe::{Clock, Newest, News, Pool, ProbeError, TargetLocation};
+use probe::{Clock, Newest, Pool, ProbeError, ProbeEvent, TargetLocation};
 
 use crate::args::ProbeArgs;
 use crate::exit::{Exit, Failure, print_error, written};
@@ -69,7 +69,7 @@ fn request(args: &ProbeArgs) -> Result<Request, Failure> {
         });
     };
     let text = source::read(file)?;
-    let source::Compiled { plan, inputs } = source::compile(&text, &[])?;
+    let source::CompiledScenario { plan, inputs } = source::compile(&text, &[])?;
     if plan.probes.is_empty() {
         return Err(Failure::hinted(
             Exit::Data,
@@ -112,7 +112,7 @@ fn print(request: &Request) -> Result<Exit, Failure> {
         for news in pool.receive(NEWS_TIMEOUT) {
             newest.take(&news);
             print_news(&pool, &news);
-            if let News::Lost { source, .. } = news {
+            if let ProbeEvent::Lost { source, .. } = news {
                 lost.push(source);
             }
         }
@@ -187,7 +187,7 @@ fn page(newest: &Newest) -> String {
 }
 
 /// Prints news that are not values.
-fn print_news(pool: &Pool, news: &News) {
+fn print_news(pool: &Pool, news: &ProbeEvent) {
     let name = |source: usize| {
         let found = pool.sources().nth(source);
         found.map_or_else(String::new, |(name, _)| {
@@ -195,12 +195,12 @@ fn print_news(pool: &Pool, news: &News) {
         })
     };
     let line = match news {
-        News::Lost { source, why, .. } => format!("{}: lost: {why}", name(*source)),
-        News::Back { source, missed, .. } => {
+        ProbeEvent::Lost { source, why, .. } => format!("{}: lost: {why}", name(*source)),
+        ProbeEvent::Back { source, missed, .. } => {
             format!("{}: back, {missed} replies are missing", name(*source))
         }
-        News::Remark { source, text } => format!("{}: {text}", name(*source)),
-        News::Probe { .. } | News::Row(_) => return,
+        ProbeEvent::Remark { source, text } => format!("{}: {text}", name(*source)),
+        ProbeEvent::Probe { .. } | ProbeEvent::Row(_) => return,
     };
     print_error(&line);
 }

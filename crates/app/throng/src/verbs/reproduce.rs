@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use thesis::{Detected, Results};
+use thesis::{DetectedRuns, Results};
 
 use crate::args::{Publication, ReproduceArgs};
 use crate::exit::{Exit, Failure, written};
@@ -20,7 +20,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<Exit, Failure> {
 /// The results below a directory, of those systems that the thesis prints.
 fn results(dir: &Path) -> Result<Vec<Results>, Failure> {
     let mut found = Vec::new();
-    let Detected { runs, skipped } = thesis::detect(dir).map_err(failure)?;
+    let DetectedRuns { runs, skipped } = thesis::detect(dir).map_err(failure)?;
     skipped.iter().for_each(|path| note_skipped(path, NO_RUN));
     for path in runs {
         let name = path

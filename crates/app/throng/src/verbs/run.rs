@@ -24,7 +24,7 @@ use crate::exports;
 use crate::imports;
 use crate::live_page::LivePage;
 use crate::page;
-use crate::source::{self, Compiled, Text};
+use crate::source::{self, CompiledScenario, Text};
 use crate::terminal::{self, View};
 use crate::verbs;
 use crate::verbs::export::write;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     check_rows(args)?;
     let text = scenario_text(args)?;
     let overrides = [&text.sets[..], &args.sets.sets].concat();
-    let Compiled { plan, inputs } = source::compile(&text, &overrides)?;
+    let CompiledScenario { plan, inputs } = source::compile(&text, &overrides)?;
     let requests = text.original;
     let requests = requests.map(|(_, converted)| imports::tsung_requests(&converted));
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use compare::experiment::{
-    Analysis, Claim, Data, Ensemble, EnsembleOptions, LeftOut, Published, ResponseData, Row,
-    analyze, ensemble, wide_bins,
+    Analysis, Claim, Data, Ensemble, EnsembleOptions, LeftOut, PublishedResponse, ResponseData,
+    Row, analyze, ensemble, wide_bins,
 };
 use judge::responses::{RunValue, figure_units, run_values};
 use record::Run;
@@ -42,7 +42,7 @@ pub fn analyze_table(
         name,
         unit: Unit::Plain,
         multiplicative,
-        published: Published::default(),
+        published: PublishedResponse::default(),
     };
     let row = |row: TableRow| Row {
         levels: row.levels,
@@ -127,14 +127,17 @@ fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> D
 }
 
 /// The published values of the experiment's file, for the result.
-fn published(written: &scenario::experiment::PublishedResponse, cells: &[Vec<usize>]) -> Published {
+fn published(
+    written: &scenario::experiment::PublishedResponse,
+    cells: &[Vec<usize>],
+) -> PublishedResponse {
     let claims = written.claims.iter().map(|claim| Claim {
         text: claim.text.clone(),
         factor: claim.factor,
         order: claim.order.clone(),
         at: claim.at.clone(),
     });
-    Published {
+    PublishedResponse {
         source: written.source.clone(),
         values: written.of_cells(cells),
         claims: claims.collect(),

@@ -5,7 +5,7 @@ use std::sync::mpsc::Receiver;
 
 use crate::names::Resolving;
 use driver::real::Zero;
-use probe::Probed;
+use probe::ProbeValue;
 use record::RecordError;
 use record::schema::{EventKind, SeriesRow};
 
@@ -72,7 +72,7 @@ impl Outside {
     }
 
     /// All probes with their newest values.
-    pub(super) fn newest_probes(&mut self) -> &[Probed] {
+    pub(super) fn newest_probes(&mut self) -> &[ProbeValue] {
         self.probing.as_mut().map_or(&[], Probing::newest)
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use driver::real::Zero;
 use machine::clock::monotonic_ns;
 use plan::{Plan, Via};
-use probe::{Clock, Newest, News, Pool, ProbeError, Probed, TargetLocation};
+use probe::{Clock, Newest, Pool, ProbeError, ProbeEvent, ProbeValue, TargetLocation};
 use record::schema::EventKind;
 use record::{ProbesWriter, RecordError};
 
@@ -112,7 +112,7 @@ impl Probing {
     }
 
     /// All probes with their newest values.
-    pub(crate) fn newest(&mut self) -> &[Probed] {
+    pub(crate) fn newest(&mut self) -> &[ProbeValue] {
         self.newest.clone_from(&lock(&self.shared).newest);
         self.newest.list()
     }
@@ -166,21 +166,21 @@ impl Recorder {
     }
 
     /// Records news.
-    fn take(&mut self, news: Vec<News>) {
+    fn take(&mut self, news: Vec<ProbeEvent>) {
         let mut shared = lock(&self.shared);
         for news in news {
             shared.newest.take(&news);
             match news {
-                News::Probe { info, .. } => {
+                ProbeEvent::Probe { info, .. } => {
                     self.writer.probe(info);
                 }
-                News::Row(row) => self.writer.push(row),
-                News::Lost { source, at_ns, why } => {
+                ProbeEvent::Row(row) => self.writer.push(row),
+                ProbeEvent::Lost { source, at_ns, why } => {
                     let (role, source) = self.name(source);
                     let what = EventKind::ProbeLost { role, source, why };
                     shared.events.push((since_start(at_ns), what));
                 }
-                News::Back {
+                ProbeEvent::Back {
                     source,
                     at_ns,
                     missed,
@@ -193,7 +193,7 @@ impl Recorder {
                     };
                     shared.events.push((since_start(at_ns), what));
                 }
-                News::Remark { source, text } => {
+                ProbeEvent::Remark { source, text } => {
                     let (role, source) = self.name(source);
                     let text = format!("probe {role} {source}: {text}");
                     let at_ns = since_start(self.probes.now_ns());

@@ -6,7 +6,7 @@ use engine::measure::{Example, MeasureDelta};
 use engine::sequences::ClockReading;
 use judge::course::{Growing, SecondOf};
 use plan::Plan;
-use probe::Probed;
+use probe::ProbeValue;
 use record::Outcome;
 use record::schema::{Event, EventKind, RunInfo, SeriesRow};
 use stats::censored::{CensoredTimes, Quantile};
@@ -25,7 +25,7 @@ pub struct Tick<'a> {
     /// True if arrivals are paused.
     pub paused: bool,
     /// The newest values of the probes.
-    pub probes: &'a [Probed],
+    pub probes: &'a [ProbeValue],
     /// The events since the last second.
     pub events: &'a [Event],
     pub(crate) interval: &'a Interval,
@@ -78,7 +78,7 @@ pub struct Second {
     row: SeriesRow,
     measures: Vec<MeasureDelta>,
     events: Vec<Event>,
-    probes: Vec<Probed>,
+    probes: Vec<ProbeValue>,
     /// True if the run is being stopped.
     pub interrupted: bool,
     /// True if arrivals are paused.

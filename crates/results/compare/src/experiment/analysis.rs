@@ -88,7 +88,7 @@ pub struct ResponseAnalysis {
     pub fit: Option<FitFigures>,
     /// The scalability law by factors that count something.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub scaling: Vec<super::Scaling>,
+    pub scaling: Vec<super::ScalingLaw>,
     /// The means of the levels of one factor, for each combination of the others.
     pub bars: super::Bars,
     /// Values that others published, if the experiment lists any.

@@ -19,7 +19,7 @@ use judge::limits::{
 const BOUND_DIGITS: usize = 3;
 
 /// Figures of a response that its findings follow from.
-pub(super) struct Seen<'a> {
+pub(super) struct ResponseEvidence<'a> {
     pub(super) data: &'a Data,
     pub(super) response: &'a ResponseData,
     pub(super) cells: &'a [CellFigures],
@@ -113,7 +113,7 @@ pub(super) fn left_out(data: &Data) -> Option<Finding> {
 
 /// Findings of one response: first those that hinder the analysis, then its results, then whether
 /// the residuals look like errors.
-pub(super) fn of_response(seen: &Seen<'_>) -> Vec<Finding> {
+pub(super) fn of_response(seen: &ResponseEvidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(bounds(seen));
     findings.extend(values_missing(seen));
@@ -130,7 +130,7 @@ pub(super) fn of_response(seen: &Seen<'_>) -> Vec<Finding> {
     findings
 }
 
-fn values_missing(seen: &Seen<'_>) -> Option<Finding> {
+fn values_missing(seen: &ResponseEvidence<'_>) -> Option<Finding> {
     let count = seen.rows_without;
     let of = seen.data.rows.len();
     let text = format!(
@@ -149,7 +149,7 @@ fn values_missing(seen: &Seen<'_>) -> Option<Finding> {
 }
 
 /// Values that are only lower bounds, of which no effect follows.
-fn bounds(seen: &Seen<'_>) -> Option<Finding> {
+fn bounds(seen: &ResponseEvidence<'_>) -> Option<Finding> {
     let count = seen.bounded.len();
     if count == 0 {
         return None;
@@ -176,7 +176,7 @@ fn bounds(seen: &Seen<'_>) -> Option<Finding> {
     Some(finding(Severity::Warning, "lower-bounds", text, &evidence))
 }
 
-fn factors_unused(seen: &Seen<'_>) -> Option<Finding> {
+fn factors_unused(seen: &ResponseEvidence<'_>) -> Option<Finding> {
     if seen.unused.is_empty() {
         return None;
     }
@@ -187,14 +187,14 @@ fn factors_unused(seen: &Seen<'_>) -> Option<Finding> {
     Some(finding(Severity::Warning, "factor-constant", text, &[]))
 }
 
-fn not_positive(seen: &Seen<'_>) -> Option<Finding> {
+fn not_positive(seen: &ResponseEvidence<'_>) -> Option<Finding> {
     let text = "a multiplicative model requires values above 0, and some are not: the additive \
         model is used";
     (seen.response.multiplicative && !seen.is_positive)
         .then(|| finding(Severity::Warning, "not-positive", text.to_owned(), &[]))
 }
 
-fn problem(seen: &Seen<'_>) -> Option<Finding> {
+fn problem(seen: &ResponseEvidence<'_>) -> Option<Finding> {
     let problem = seen.problem?;
     let (severity, code) = match problem {
         FactorialError::Constant => (Severity::Note, "constant"),
@@ -204,7 +204,7 @@ fn problem(seen: &Seen<'_>) -> Option<Finding> {
 }
 
 /// Which terms explain most.
-fn largest(seen: &Seen<'_>, fit: &FitFigures) -> Option<Finding> {
+fn largest(seen: &ResponseEvidence<'_>, fit: &FitFigures) -> Option<Finding> {
     let mut terms: Vec<_> = fit.terms.iter().collect();
     terms.sort_by(|a, b| b.share.total_cmp(&a.share));
     let name = |factors: &[usize]| -> String {
@@ -246,7 +246,7 @@ fn largest(seen: &Seen<'_>, fit: &FitFigures) -> Option<Finding> {
 }
 
 /// Findings about terms that the model lacks.
-fn order(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
+fn order(seen: &ResponseEvidence<'_>, fit: &FitFigures) -> Vec<Finding> {
     let mut findings = Vec::new();
     let factors = seen.data.factors.len() - seen.unused.len();
     if fit.order_max < factors {
@@ -283,7 +283,7 @@ fn shares(fit: &FitFigures) -> Option<Finding> {
 }
 
 /// Whether the residuals look like errors: normal, as large everywhere, without a trend in time.
-fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
+fn residuals(seen: &ResponseEvidence<'_>, fit: &FitFigures) -> Vec<Finding> {
     if fit.error.is_none() {
         return Vec::new();
     }
@@ -370,7 +370,7 @@ fn spread_by_size(groups: &[Vec<f64>]) -> Option<Test> {
 }
 
 /// Whether logarithms should be tried.
-fn log(seen: &Seen<'_>, findings: &[Finding]) -> Option<Finding> {
+fn log(seen: &ResponseEvidence<'_>, findings: &[Finding]) -> Option<Finding> {
     if seen.multiplicative || !seen.is_positive || seen.fit.is_none() {
         return None;
     }

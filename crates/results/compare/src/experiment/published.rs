@@ -2,7 +2,7 @@
 
 use super::analysis::{PublishedFigures, PublishedTerm};
 use super::claims::ClaimFigures;
-use super::{Data, Published, ResponseData, Row, response};
+use super::{Data, PublishedResponse, ResponseData, Row, response};
 
 /// The published figures of response `number`: the values, the model of the response,
 /// multiplicative or not as that of the runs, fitted to them, and the verdicts on its claims.
@@ -65,7 +65,7 @@ fn fit(
         factors: data.factors.clone(),
         responses: vec![ResponseData {
             multiplicative,
-            published: Published::default(),
+            published: PublishedResponse::default(),
             ..own.clone()
         }],
         rows: cells.iter().map(row).collect(),

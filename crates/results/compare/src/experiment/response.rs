@@ -11,14 +11,14 @@ use super::analysis::{
 };
 use super::bars::{self, Scale};
 use super::claims;
-use super::findings::{self, Seen};
+use super::findings::{self, ResponseEvidence};
 use super::published;
 use super::scaling;
 use super::values::deviation;
 use super::{Data, Row, word};
 
 /// The part of a design that remains without missing combinations.
-struct Reduced {
+struct ReducedDesign {
     /// The design's number of each factor that is left.
     factors: Vec<usize>,
     /// The design's numbers of the remaining levels of each of these factors.
@@ -49,7 +49,7 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
     let fitted = fitted.and_then(Result::ok);
     let fit = fitted.map(|fit| fit_figures(data, &measured, &reduced, fit));
     let cells = cells(&measured, &bounded);
-    let mut findings = findings::of_response(&Seen {
+    let mut findings = findings::of_response(&ResponseEvidence {
         data,
         response,
         cells: &cells,
@@ -94,7 +94,7 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
 
 /// The observations with numbers for levels and factors that were seen at all; a factor that was
 /// seen at one level only shows nothing.
-fn reduce(data: &Data, measured: &[(&[usize], f64)], multiplicative: bool) -> Reduced {
+fn reduce(data: &Data, measured: &[(&[usize], f64)], multiplicative: bool) -> ReducedDesign {
     let seen = |factor: usize| -> Vec<usize> {
         let count = data.factors[factor].1.len();
         let levels = 0..count;
@@ -118,7 +118,7 @@ fn reduce(data: &Data, measured: &[(&[usize], f64)], multiplicative: bool) -> Re
             *value
         },
     });
-    Reduced {
+    ReducedDesign {
         observations: observations.collect(),
         factors,
         levels,
@@ -126,7 +126,7 @@ fn reduce(data: &Data, measured: &[(&[usize], f64)], multiplicative: bool) -> Re
 }
 
 /// Names of the factors that are excluded.
-fn unused<'d>(data: &'d Data, reduced: &Reduced) -> Vec<&'d str> {
+fn unused<'d>(data: &'d Data, reduced: &ReducedDesign) -> Vec<&'d str> {
     let all = data.factors.iter().enumerate();
     all.filter(|(number, _)| !reduced.factors.contains(number))
         .map(|(_, (name, _))| name.as_str())
@@ -165,7 +165,7 @@ fn cells(measured: &[(&[usize], f64)], bounded: &[(&Row, f64)]) -> Vec<CellFigur
 fn fit_figures(
     data: &Data,
     measured: &[(&[usize], f64)],
-    reduced: &Reduced,
+    reduced: &ReducedDesign,
     fit: &Factorial,
 ) -> FitFigures {
     FitFigures {
@@ -204,13 +204,13 @@ fn estimate(estimate: &Estimate) -> EstimateFigures {
     }
 }
 
-fn alias_word(alias: &Alias, reduced: &Reduced) -> String {
+fn alias_word(alias: &Alias, reduced: &ReducedDesign) -> String {
     let factors: Vec<usize> = alias.factors.iter().map(|&f| reduced.factors[f]).collect();
     let sign = if alias.negative { "−" } else { "" };
     format!("{sign}{}", word(&factors))
 }
 
-fn term_figures(data: &Data, term: &Term, reduced: &Reduced) -> TermFigures {
+fn term_figures(data: &Data, term: &Term, reduced: &ReducedDesign) -> TermFigures {
     let factors: Vec<usize> = term.factors.iter().map(|&f| reduced.factors[f]).collect();
     let names = term
         .factors

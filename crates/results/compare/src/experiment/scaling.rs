@@ -15,7 +15,7 @@ use crate::law::{Law, Peak};
 
 /// The law of a response by a factor, with the experiment's confidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Scaling {
+pub struct ScalingLaw {
     /// The factor whose levels are the law's loads.
     pub factor: usize,
     /// The levels of the others, by factor; `None` at the place of the factor itself.
@@ -42,7 +42,7 @@ pub struct Scaling {
 
 /// Laws of a response, by factor and by the levels of the others. Of throughputs only, and of factors with at least
 /// four levels that are all positive numbers.
-pub(super) fn laws(data: &Data, response: usize) -> Vec<Scaling> {
+pub(super) fn laws(data: &Data, response: usize) -> Vec<ScalingLaw> {
     if data.responses[response].unit != Unit::PerSecond {
         return Vec::new();
     }
@@ -60,7 +60,7 @@ fn loads(levels: &[String]) -> Option<Vec<f64>> {
     loads.filter(|loads| loads.len() >= POINTS_MIN)
 }
 
-fn of_factor(data: &Data, response: usize, factor: usize, loads: &[f64]) -> Vec<Scaling> {
+fn of_factor(data: &Data, response: usize, factor: usize, loads: &[f64]) -> Vec<ScalingLaw> {
     let mut points: BTreeMap<Vec<Option<usize>>, Vec<(f64, f64)>> = BTreeMap::new();
     for row in &data.rows {
         let Some(value) = row.values.get(response).copied().flatten() else {
@@ -75,7 +75,7 @@ fn of_factor(data: &Data, response: usize, factor: usize, loads: &[f64]) -> Vec<
         .into_iter()
         .filter_map(|(others, points)| {
             let law = Law::fit(&points, data.confidence).ok()?;
-            Some(Scaling {
+            Some(ScalingLaw {
                 factor,
                 others,
                 lambda: law.lambda.0,
@@ -93,7 +93,7 @@ fn of_factor(data: &Data, response: usize, factor: usize, loads: &[f64]) -> Vec<
 }
 
 /// A law in words.
-pub(super) fn in_words(data: &Data, law: &Scaling) -> Finding {
+pub(super) fn in_words(data: &Data, law: &ScalingLaw) -> Finding {
     let (name, _) = &data.factors[law.factor];
     let levels = law.others.iter().enumerate();
     let others: Vec<String> = levels

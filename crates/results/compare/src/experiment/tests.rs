@@ -38,7 +38,7 @@ fn data(levels: &[usize], times: usize, value: impl Fn(&[usize], usize) -> Optio
             name: "p99(request)".to_owned(),
             unit: Unit::Nanoseconds,
             multiplicative: false,
-            published: Published::default(),
+            published: PublishedResponse::default(),
         }],
         rows: rows.collect(),
         planned: cells.clone(),

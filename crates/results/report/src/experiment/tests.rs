@@ -1,6 +1,8 @@
 //! What others published, as text and as CSV.
 
-use compare::experiment::{Claim, Data, Published, ResponseData, Row, analyze as analysis_of};
+use compare::experiment::{
+    Claim, Data, PublishedResponse, ResponseData, Row, analyze as analysis_of,
+};
 use expect_test::expect;
 use units::Unit;
 
@@ -49,7 +51,7 @@ fn analysis() -> Analysis {
             response(
                 "mean(work)",
                 Unit::Nanoseconds,
-                Published {
+                PublishedResponse {
                     source: "Olaru (2015)".to_owned(),
                     values: vec![None, Some(75e6), None, None, None, None],
                     claims: vec![
@@ -61,9 +63,9 @@ fn analysis() -> Analysis {
             response(
                 "success_rate(work)",
                 Unit::Share,
-                Published {
+                PublishedResponse {
                     claims: vec![claim("", &[&[1], &[0]], Some(1))],
-                    ..Published::default()
+                    ..PublishedResponse::default()
                 },
             ),
         ],

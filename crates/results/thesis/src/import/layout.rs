@@ -14,15 +14,17 @@ use record::probes::ProbeInfo;
 
 use super::repairs::{Kind, Repairs};
 use super::results::{Draft, Series};
-use super::{Detected, FILE_BYTES_MAX, FILES_MAX, ImportError, Imported, Settings, metric, report};
+use super::{
+    DetectedRuns, FILE_BYTES_MAX, FILES_MAX, ImportError, ImportedRun, Settings, metric, report,
+};
 
 /// The role whose files are reports.
 const CLIENTS: &str = "clients";
 
-pub(crate) fn detect(path: &Path) -> Result<Detected, ImportError> {
+pub(crate) fn detect(path: &Path) -> Result<DetectedRuns, ImportError> {
     let is_run = |path: &Path| path.join(CLIENTS).is_dir();
     if is_run(path) {
-        return Ok(Detected {
+        return Ok(DetectedRuns {
             runs: vec![path.to_owned()],
             skipped: Vec::new(),
         });
@@ -33,11 +35,11 @@ pub(crate) fn detect(path: &Path) -> Result<Detected, ImportError> {
         true => Err(ImportError::Unknown {
             path: path.to_owned(),
         }),
-        false => Ok(Detected { runs, skipped }),
+        false => Ok(DetectedRuns { runs, skipped }),
     }
 }
 
-pub(crate) fn read(path: &Path, settings: &Settings) -> Result<Imported, ImportError> {
+pub(crate) fn read(path: &Path, settings: &Settings) -> Result<ImportedRun, ImportError> {
     let mut reader = Reader {
         root: path,
         files_count: 0,

@@ -24,7 +24,7 @@ const UTILISATION_SLACK: f64 = 0.01;
 
 /// The results of one run, as they stand in its directory.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Imported {
+pub struct ImportedRun {
     /// The run, as far as it is known.
     pub info: RunInfo,
     /// Figures that the clients reported.
@@ -51,7 +51,7 @@ pub(crate) struct Draft {
     pub(crate) series: Vec<Series>,
 }
 
-impl Imported {
+impl ImportedRun {
     /// Makes the run directory below `root`, all but its summary.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Draft {
         path: &Path,
         settings: &Settings,
         mut repairs: Repairs,
-    ) -> Result<Imported, ImportError> {
+    ) -> Result<ImportedRun, ImportError> {
         utilisations(&self.series, &mut repairs);
         let first = self.first_minute();
         let known = settings.started_unix_ns;
@@ -121,7 +121,7 @@ impl Draft {
         let probes = probes(self.series, started_unix_ns);
         let info = info(&name, started_unix_ns, &import, &probes, settings);
         let tally = tally(&import.clients);
-        Ok(Imported {
+        Ok(ImportedRun {
             info,
             import,
             tally,

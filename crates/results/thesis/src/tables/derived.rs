@@ -6,7 +6,7 @@ use plan::prices::Prices;
 use rust_decimal::Decimal;
 use stats::polygon;
 
-use super::Published;
+use super::PublishedTables;
 use super::agreement::{Reading, parse};
 use judge::cost;
 
@@ -20,7 +20,7 @@ static PRICES: LazyLock<Prices> = LazyLock::new(|| {
 
 /// A printed figure: what it can stand for, rounded or cut off.
 #[derive(Debug, Clone, Copy)]
-struct Printed {
+struct PrintedFigure {
     value: f64,
     low: f64,
     high: f64,
@@ -28,10 +28,10 @@ struct Printed {
     last: f64,
 }
 
-impl Printed {
-    fn parse(text: &str) -> Option<Printed> {
+impl PrintedFigure {
+    fn parse(text: &str) -> Option<PrintedFigure> {
         let (value, last) = parse(text)?;
-        Some(Printed {
+        Some(PrintedFigure {
             value,
             low: value - last / 2.0,
             high: value + last,
@@ -40,9 +40,9 @@ impl Printed {
     }
 
     /// Exactly this figure with as many decimals as another one is printed with.
-    fn to_decimals_of(self, other: Printed) -> Printed {
+    fn to_decimals_of(self, other: PrintedFigure) -> PrintedFigure {
         let value = (self.value / other.last).round() * other.last;
-        Printed {
+        PrintedFigure {
             value,
             low: value,
             high: value,
@@ -51,8 +51,8 @@ impl Printed {
     }
 
     /// 1/x.
-    fn inverse(self) -> Printed {
-        Printed {
+    fn inverse(self) -> PrintedFigure {
+        PrintedFigure {
             value: 1.0 / self.value,
             low: 1.0 / self.high,
             high: 1.0 / self.low.max(f64::MIN_POSITIVE),
@@ -62,8 +62,8 @@ impl Printed {
 }
 
 /// The computed figure of a row; `None` if it does not follow from printed figures.
-pub(super) fn reading(published: &Published, id: &str, system: usize) -> Option<Reading> {
-    let printed = |table, id: &str| Printed::parse(published.printed(table, id, system)?);
+pub(super) fn reading(published: &PublishedTables, id: &str, system: usize) -> Option<Reading> {
+    let printed = |table, id: &str| PrintedFigure::parse(published.printed(table, id, system)?);
     if let Some(item) = id.strip_prefix("cost:") {
         let name = &published.systems.get(system)?.id;
         let cost = cost::cost(&PRICES, name).ok()?;
@@ -82,8 +82,8 @@ pub(super) fn reading(published: &Published, id: &str, system: usize) -> Option<
 }
 
 /// A polygon of printed radii. It grows with each of them, so that its bounds are those of all.
-fn polygon_of(radii: &[Printed], scale: f64) -> Option<Reading> {
-    let area = |of: fn(&Printed) -> f64| {
+fn polygon_of(radii: &[PrintedFigure], scale: f64) -> Option<Reading> {
+    let area = |of: fn(&PrintedFigure) -> f64| {
         polygon::area(&radii.iter().map(of).collect::<Vec<_>>()).map(|area| area * scale)
     };
     let mut reading = Reading::exactly(area(|radius| radius.value)?);
@@ -92,7 +92,10 @@ fn polygon_of(radii: &[Printed], scale: f64) -> Option<Reading> {
 }
 
 /// Latencies inverse, network as it is, in the order of the text.
-fn spm(which: &str, printed: impl Fn(&'static str, &str) -> Option<Printed>) -> Option<Reading> {
+fn spm(
+    which: &str,
+    printed: impl Fn(&'static str, &str) -> Option<PrintedFigure>,
+) -> Option<Reading> {
     let with = |latency: &str| {
         let mut radii = Vec::new();
         for measure in ["handshake", "request", "broadcast"] {
@@ -116,7 +119,7 @@ fn spm(which: &str, printed: impl Fn(&'static str, &str) -> Option<Printed>) -> 
 }
 
 /// From the printed least inputs, as if they fell into one minute.
-fn crum_min(printed: impl Fn(&'static str, &str) -> Option<Printed>) -> Option<Reading> {
+fn crum_min(printed: impl Fn(&'static str, &str) -> Option<PrintedFigure>) -> Option<Reading> {
     let mut radii = Vec::new();
     for id in ["cpu-min", "memory-min", "disk-min"] {
         radii.push(printed("8.3", id)?);
@@ -126,7 +129,7 @@ fn crum_min(printed: impl Fn(&'static str, &str) -> Option<Printed>) -> Option<R
     Some(reading)
 }
 
-fn slm(printed: impl Fn(&'static str, &str) -> Option<Printed>) -> Option<Reading> {
+fn slm(printed: impl Fn(&'static str, &str) -> Option<PrintedFigure>) -> Option<Reading> {
     let mut radii = Vec::new();
     for id in ["connected", "requests", "redis-hits", "mysql-queries"] {
         radii.push(printed("8.5", id)?);
@@ -142,7 +145,7 @@ fn slm(printed: impl Fn(&'static str, &str) -> Option<Printed>) -> Option<Readin
 }
 
 /// The sum of the items as they are printed, decimal.
-fn total(published: &Published, system: usize) -> Option<Reading> {
+fn total(published: &PublishedTables, system: usize) -> Option<Reading> {
     let table = published
         .tables
         .iter()
@@ -155,7 +158,10 @@ fn total(published: &Published, system: usize) -> Option<Reading> {
 
 /// Load, performance, use and hours on a dollar, in this order. Load went in with as many decimals as
 /// the table has that it is printed in again, though not with the value that stands there.
-fn sec(which: &str, printed: impl Fn(&'static str, &str) -> Option<Printed>) -> Option<Reading> {
+fn sec(
+    which: &str,
+    printed: impl Fn(&'static str, &str) -> Option<PrintedFigure>,
+) -> Option<Reading> {
     let load = printed("8.5", "slm")?.to_decimals_of(printed("8.7", "slm")?);
     let of = |which: &str, crum: &str| {
         let radii = [
@@ -178,7 +184,7 @@ fn sec(which: &str, printed: impl Fn(&'static str, &str) -> Option<Printed>) -> 
 }
 
 /// (SPMmax − SPMmin)/(SECmax − SECmin).
-fn ess(printed: impl Fn(&'static str, &str) -> Option<Printed>) -> Option<Reading> {
+fn ess(printed: impl Fn(&'static str, &str) -> Option<PrintedFigure>) -> Option<Reading> {
     let (most, least) = (printed("8.4", "spm-max")?, printed("8.4", "spm-min")?);
     let (above, below) = (printed("8.7", "sec-max")?, printed("8.7", "sec-min")?);
     let mut reading = Reading::exactly((most.value - least.value) / (above.value - below.value));

@@ -22,7 +22,7 @@ const SEARCHED_BYTES_MAX: usize = 4 << 30;
 
 /// A value and where its response has it.
 #[derive(Debug, Clone, PartialEq)]
-struct Found {
+struct ReusedValue {
     name: String,
     value: String,
     source: Source,
@@ -40,7 +40,7 @@ enum Source {
 #[derive(Debug, Default)]
 pub(super) struct Reuse {
     /// By exchange: what is kept of its response.
-    kept: BTreeMap<usize, Vec<Found>>,
+    kept: BTreeMap<usize, Vec<ReusedValue>>,
     is_cut: bool,
 }
 
@@ -64,7 +64,7 @@ impl Reuse {
                     continue;
                 }
                 let name = unused(&hint, &mut names);
-                let found = Found {
+                let found = ReusedValue {
                     name,
                     value,
                     source,
@@ -82,8 +82,8 @@ impl Reuse {
 
     /// Values that an earlier exchange may have saved, the latest first, and longer values before
     /// shorter.
-    fn before(&self, index: usize) -> Vec<&Found> {
-        let mut all: Vec<&Found> = self
+    fn before(&self, index: usize) -> Vec<&ReusedValue> {
+        let mut all: Vec<&ReusedValue> = self
             .kept
             .range(..index)
             .rev()
@@ -103,7 +103,12 @@ impl Reuse {
         self.replaced(index, path, |found| in_url(&found.value))
     }
 
-    fn replaced(&self, index: usize, text: &str, spelled: impl Fn(&Found) -> String) -> String {
+    fn replaced(
+        &self,
+        index: usize,
+        text: &str,
+        spelled: impl Fn(&ReusedValue) -> String,
+    ) -> String {
         let before = self.before(index);
         let mut out = String::new();
         let mut rest = text;

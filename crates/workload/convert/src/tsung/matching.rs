@@ -58,7 +58,7 @@ impl Match {
 
 /// Whether a regex is sought in an HTTP response or in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum MatchSource {
     Response,
     Message,
 }
@@ -68,7 +68,7 @@ impl Importer<'_> {
     pub(super) fn read_match(
         &mut self,
         node: Node<'_, '_>,
-        seen: Seen,
+        seen: MatchSource,
         save: &mut Map,
     ) -> Option<Match> {
         self.known_attributes(node);
@@ -106,7 +106,7 @@ impl Importer<'_> {
         let skip = node.attribute("skip_headers") == Some("http");
         let mut source = Map::new(at).with("regex", Item::Text(pattern));
         source.put("group", Item::Bare("0".to_owned()));
-        if seen == Seen::Response && !skip {
+        if seen == MatchSource::Response && !skip {
             source.put("in", Item::Text("response".to_owned()));
         }
         source.put("default", Item::Bare("null".to_owned()));
@@ -161,7 +161,12 @@ impl Importer<'_> {
     }
 
     /// Reads a `<dyn_variable>` and adds it to `save`.
-    pub(super) fn read_dyn_variable(&mut self, node: Node<'_, '_>, seen: Seen, save: &mut Map) {
+    pub(super) fn read_dyn_variable(
+        &mut self,
+        node: Node<'_, '_>,
+        seen: MatchSource,
+        save: &mut Map,
+    ) {
         self.known_attributes(node);
         let Some(written) = self.required(node, "name") else {
             return;
@@ -192,7 +197,7 @@ impl Importer<'_> {
             };
             self.regex(&pattern, &place).map(|pattern| {
                 let mut source = Map::new(place).with("regex", Item::Text(pattern));
-                if seen == Seen::Response {
+                if seen == MatchSource::Response {
                     source.put("in", Item::Text("response".to_owned()));
                 }
                 source

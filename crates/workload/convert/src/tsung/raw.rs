@@ -3,7 +3,7 @@
 use roxmltree::Node;
 
 use super::attributes::value_at;
-use super::matching::Seen;
+use super::matching::MatchSource;
 use super::places::Server;
 use super::requests::Around;
 use super::text::Form;
@@ -64,7 +64,7 @@ impl Importer<'_> {
         };
         self.open_plain(node, steps);
         for part in dynamic {
-            self.read_dyn_variable(*part, Seen::Message, &mut around.save);
+            self.read_dyn_variable(*part, MatchSource::Message, &mut around.save);
         }
         self.answered(step, ack != Some("no_ack"), around, steps);
     }

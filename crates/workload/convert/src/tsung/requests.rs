@@ -5,7 +5,7 @@ use std::ops::Range;
 use roxmltree::Node;
 
 use super::attributes::value_at;
-use super::matching::{Match, Seen};
+use super::matching::{Match, MatchSource};
 use super::text::Form;
 use super::{Importer, Item, Map, Request, elements, opening};
 use crate::writer::literal;
@@ -51,8 +51,8 @@ impl Importer<'_> {
             .map(|part| part.tag_name().name().to_owned())
             .as_deref()
         {
-            Some("websocket" | "raw") => Seen::Message,
-            _ => Seen::Response,
+            Some("websocket" | "raw") => MatchSource::Message,
+            _ => MatchSource::Response,
         };
         // Read last: the request itself cannot use what its response brings.
         let mut dynamic = Vec::new();
@@ -131,7 +131,7 @@ impl Importer<'_> {
         }
         self.put_identity(node, &around, &mut step);
         for part in dynamic {
-            self.read_dyn_variable(*part, Seen::Response, &mut around.save);
+            self.read_dyn_variable(*part, MatchSource::Response, &mut around.save);
         }
         let measure = self.named(&name, &around, &mut step);
         self.remember(measure, &around);
@@ -406,7 +406,7 @@ impl Importer<'_> {
         }
         let payload = self.template(&text, around.subst, Form::Plain, &text_at);
         for part in dynamic {
-            self.read_dyn_variable(*part, Seen::Message, &mut around.save);
+            self.read_dyn_variable(*part, MatchSource::Message, &mut around.save);
         }
         let frame = self.word(node, "frame", &["binary", "text"]);
         let binary = frame.map_or(!self.websocket_text, |frame| frame == "binary");

@@ -8,7 +8,7 @@ mod corpus;
 
 use std::path::{Path, PathBuf};
 
-use convert::{Converted, Leniency, decode, har, tsung};
+use convert::{Conversion, Leniency, decode, har, tsung};
 use plan::Plan;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
@@ -28,7 +28,7 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     files
 }
 
-fn from_tsung(name: &str, text: &str, leniency: Leniency) -> (Option<Converted>, Vec<Diagnostic>) {
+fn from_tsung(name: &str, text: &str, leniency: Leniency) -> (Option<Conversion>, Vec<Diagnostic>) {
     let files = |name: &str| {
         std::fs::read_to_string(testdata().join("tsung").join(name)).map_err(|e| e.to_string())
     };
@@ -75,7 +75,7 @@ fn name_of(path: &Path) -> &str {
 }
 
 #[track_caller]
-fn assert_compiles(name: &str, converted: &Converted) {
+fn assert_compiles(name: &str, converted: &Conversion) {
     let (plan, diagnostics) = compile(&converted.text);
     let text = &converted.text;
     let said = render(&diagnostics, Source { name, text });

@@ -13,20 +13,20 @@ const UNPACKED_BYTES_MAX: usize = 256 << 10;
 
 /// A body as lines of text, and a note on what was done with it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct BodyText {
     pub(super) lines: Vec<String>,
     pub(super) note: Option<String>,
 }
 
 /// Lays out what was kept of a body of `len` bytes. `encoding`: its Content-Encoding.
-pub(super) fn shown(bytes: &[u8], len: usize, encoding: Option<&str>, full: bool) -> Shown {
+pub(super) fn shown(bytes: &[u8], len: usize, encoding: Option<&str>, full: bool) -> BodyText {
     let (bytes, mut note) = unpacked(bytes, encoding);
     let cut = bytes.len() < len && note.is_none();
     let Ok(text) = std::str::from_utf8(text_part(&bytes, cut)) else {
         let shown = &bytes[..bytes.len().min(HEX_BYTES_MAX)];
         let hex: Vec<String> = shown.iter().map(|byte| format!("{byte:02x}")).collect();
         let more = if shown.len() < len { " …" } else { "" };
-        return Shown {
+        return BodyText {
             lines: vec![format!("{}{more}", hex.join(" "))],
             note: Some(note.unwrap_or_else(|| format!("{} of no text", units::bytes(len as u64)))),
         };
@@ -45,7 +45,7 @@ pub(super) fn shown(bytes: &[u8], len: usize, encoding: Option<&str>, full: bool
             false => format!("{total} in all; --full shows more"),
         });
     }
-    Shown { lines, note }
+    BodyText { lines, note }
 }
 
 /// The recorded part of a body as one text, unpacked; in hexadecimal if it is none.

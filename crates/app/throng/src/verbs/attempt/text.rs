@@ -8,7 +8,7 @@ use plan::{Endpoint, Op, Plan, SessionId, Via};
 use record::{Measurement, Outcome};
 use report::{Style, visible};
 
-use super::body::{self, Shown};
+use super::body::{self, BodyText};
 use super::{View, ending, is_aside, measure_name, variable_name, word};
 
 /// Colours of the terminal (ECMA-48 §8.3.117).
@@ -143,7 +143,7 @@ impl TextView {
         lines.collect()
     }
 
-    fn note(&self, shown: &Shown) -> String {
+    fn note(&self, shown: &BodyText) -> String {
         match &shown.note {
             Some(note) => format!("     {}\n", self.paint(DIM, &format!("  ({note})"))),
             None => String::new(),

@@ -13,10 +13,10 @@ use scenario::{Experiment, Severity};
 use crate::excerpt;
 use crate::exit::{Exit, Failure};
 use crate::imports::Leniency;
-use crate::source::{self, Compiled, Text};
+use crate::source::{self, CompiledScenario, Text};
 
 /// An experiment that can be run.
-pub(super) struct Opened {
+pub(super) struct RunnableExperiment {
     pub(super) text: Text,
     /// Whether it is run in full.
     full: bool,
@@ -32,17 +32,17 @@ pub(super) struct Opened {
     inputs: BTreeMap<String, String>,
 }
 
-impl Opened {
+impl RunnableExperiment {
     /// Reads and checks experiment and scenario: each combination must make a plan that measures
     /// all responses.
-    pub(super) fn open(file: &str, full: bool) -> Result<Opened, Failure> {
+    pub(super) fn open(file: &str, full: bool) -> Result<RunnableExperiment, Failure> {
         let text = source::read(file)?;
         let experiment = source::experiment(&text, full)?;
         let folder = Path::new(&text.name).parent().unwrap_or(Path::new(""));
         let scenario = folder.join(&experiment.scenario).display().to_string();
         let scenario = source::scenario(&scenario, Leniency::Strict)?;
         let runs = order(&experiment);
-        let mut opened = Opened {
+        let mut opened = RunnableExperiment {
             text,
             full,
             experiment,
@@ -95,7 +95,7 @@ impl Opened {
         overrides: &[(String, String)],
     ) -> Result<(Plan, ScenarioText), String> {
         let (compiled, diagnostics) = source::try_compile(&self.scenario, overrides);
-        let Compiled { plan, inputs } = compiled.ok_or_else(|| {
+        let CompiledScenario { plan, inputs } = compiled.ok_or_else(|| {
             let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
             let messages: Vec<&str> = errors.map(|d| d.message.as_str()).collect();
             format!("the scenario no longer compiles: {}", messages.join("; "))
@@ -148,7 +148,7 @@ impl Opened {
         for cell in self.experiment.cells() {
             let overrides = self.experiment.overrides(&cell);
             let (compiled, diagnostics) = source::try_compile(&self.scenario, &overrides);
-            let Some(Compiled { plan, inputs }) = compiled else {
+            let Some(CompiledScenario { plan, inputs }) = compiled else {
                 source::print_diagnostics(&self.scenario, &diagnostics);
                 let set: Vec<String> = overrides.iter().map(|(k, v)| format!("{k}={v}")).collect();
                 return Err(Failure::hinted(

@@ -12,7 +12,7 @@ use scenario::Experiment;
 use scenario::experiment::Design;
 use stats::factorial::factor_letter;
 
-use super::open::Opened;
+use super::open::RunnableExperiment;
 use crate::page;
 use crate::terminal::{self, View};
 use judge::responses::figure_units;
@@ -21,7 +21,11 @@ use judge::responses::figure_units;
 const DIGITS: usize = 3;
 
 /// The runs in their order, and their time.
-pub(super) fn plan(opened: &Opened, directory: &Path, begun: Option<&ExperimentState>) -> String {
+pub(super) fn plan(
+    opened: &RunnableExperiment,
+    directory: &Path,
+    begun: Option<&ExperimentState>,
+) -> String {
     let experiment = &opened.experiment;
     let cells = experiment.cells().len();
     let mut text = format!(
@@ -108,7 +112,7 @@ fn confounding(experiment: &Experiment) -> String {
 }
 
 /// How exact the planned time is.
-fn about(opened: &Opened) -> &'static str {
+fn about(opened: &RunnableExperiment) -> &'static str {
     if opened.ends_early {
         "at most"
     } else {
@@ -118,7 +122,7 @@ fn about(opened: &Opened) -> &'static str {
 
 /// States what continues.
 pub(super) struct Watcher<'a> {
-    opened: &'a Opened,
+    opened: &'a RunnableExperiment,
     figures: Vec<&'a str>,
     quiet: bool,
     runs: usize,
@@ -133,7 +137,7 @@ pub(super) struct Watcher<'a> {
 
 impl<'a> Watcher<'a> {
     pub(super) fn new(
-        opened: &'a Opened,
+        opened: &'a RunnableExperiment,
         state: &ExperimentState,
         directory: &Path,
         quiet: bool,

@@ -9,7 +9,7 @@ use std::io::Write;
 use crate::args::fleet::ManifestArgs;
 use crate::exit::{Exit, Failure, written};
 use crate::imports::Leniency;
-use crate::source::{self, Compiled};
+use crate::source::{self, CompiledScenario};
 
 use objects::{Manifest, NatsServer};
 
@@ -26,7 +26,7 @@ pub(super) fn manifest(args: &ManifestArgs) -> Result<Exit, Failure> {
     let text = source::scenario(&args.file, Leniency::Strict)?;
     let sets = &args.sets.sets;
     let overrides = [&text.sets[..], sets].concat();
-    let Compiled { inputs, .. } = source::compile(&text, &overrides)?;
+    let CompiledScenario { inputs, .. } = source::compile(&text, &overrides)?;
     let files = files(inputs.files)?;
     let bytes: usize = files
         .iter()

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use record::RecordError;
-use thesis::{Detected, ImportError, Imported, Settings};
+use thesis::{DetectedRuns, ImportError, ImportedRun, Settings};
 
 use crate::args::{Layout, ResultsArgs};
 use crate::exit::{Exit, Failure, print_note, written};
@@ -18,7 +18,7 @@ pub(crate) const NO_RUN: &str = "a directory with the results of a run";
 pub(super) fn import(dir: &Path, args: &ResultsArgs) -> Result<Exit, Failure> {
     // There is one layout so far, and it is detected.
     let (None | Some(Layout::Thesis)) = args.layout;
-    let Detected { runs, skipped } = thesis::detect(dir).map_err(failure)?;
+    let DetectedRuns { runs, skipped } = thesis::detect(dir).map_err(failure)?;
     if args.start.is_some() && runs.len() > 1 {
         return Err(Failure::hinted(
             Exit::Usage,
@@ -63,11 +63,11 @@ pub(crate) fn settings(results: &Path, start: Option<u64>) -> Settings {
 }
 
 /// Makes the run directory, and returns the text on it.
-fn write(imported: &Imported, args: &ResultsArgs) -> Result<String, Failure> {
+fn write(imported: &ImportedRun, args: &ResultsArgs) -> Result<String, Failure> {
     let dir = imported
         .write(args.runs.as_deref().unwrap_or(Path::new(RUNS)))
         .map_err(not_written)?;
-    let Imported {
+    let ImportedRun {
         info,
         import,
         tally,

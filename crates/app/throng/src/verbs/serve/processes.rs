@@ -49,7 +49,7 @@ pub(super) enum OnCrash {
 }
 
 /// Event in the group of processes.
-enum News {
+enum ProcessEvent {
     /// This process is to stop.
     Stop,
     /// The process of this number said something.
@@ -102,7 +102,7 @@ pub(super) fn run(
 /// Calls `ready` once all processes listen; returns when this process is to stop, or with the number of a
 /// process that ended by itself and is not restarted.
 fn wait_for_end(
-    news: &Receiver<News>,
+    news: &Receiver<ProcessEvent>,
     processes: &mut [Process],
     on_crash: OnCrash,
     restart: impl Fn(usize) -> std::io::Result<Process>,
@@ -112,8 +112,8 @@ fn wait_for_end(
     let mut ready = Some(ready);
     loop {
         match next(news) {
-            News::Stop => return None,
-            News::Silent(number) => {
+            ProcessEvent::Stop => return None,
+            ProcessEvent::Silent(number) => {
                 // One that never came up would not come up the next time either.
                 if on_crash == OnCrash::Stop || ready.is_some() {
                     return Some(number);
@@ -124,7 +124,7 @@ fn wait_for_end(
                 let mut before = std::mem::replace(&mut processes[number], again);
                 report_crash(number, &mut before.child);
             }
-            News::Said(_, line) if line.starts_with(LISTENING) => {
+            ProcessEvent::Said(_, line) if line.starts_with(LISTENING) => {
                 listening += 1;
                 if listening == processes.len()
                     && let Some(ready) = ready.take()
@@ -132,7 +132,7 @@ fn wait_for_end(
                     ready();
                 }
             }
-            News::Said(..) => {}
+            ProcessEvent::Said(..) => {}
         }
     }
 }
@@ -151,16 +151,16 @@ fn report_crash(number: usize, child: &mut Child) {
 }
 
 /// Stops all processes gracefully and reads their figures; kills those that take too long.
-fn stop_all(processes: &mut [Process], news: &Receiver<News>, crashed: Option<usize>) {
+fn stop_all(processes: &mut [Process], news: &Receiver<ProcessEvent>, crashed: Option<usize>) {
     for process in &mut *processes {
         drop(process.leash.take());
     }
     let mut open = processes.len() - usize::from(crashed.is_some());
     while open > 0 {
         match news.recv_timeout(STOP_MAX) {
-            Ok(News::Stop) => {}
-            Ok(News::Silent(_)) => open -= 1,
-            Ok(News::Said(number, line)) => read_line(&mut processes[number], &line),
+            Ok(ProcessEvent::Stop) => {}
+            Ok(ProcessEvent::Silent(_)) => open -= 1,
+            Ok(ProcessEvent::Said(number, line)) => read_line(&mut processes[number], &line),
             Err(_) => {
                 for process in &mut *processes {
                     // Those that have ended by themselves cannot be killed.
@@ -200,9 +200,9 @@ fn sum_figures(processes: &mut [Process], crashed: Option<usize>) -> Result<Vec<
     fault.map_or(Ok(sums), Err)
 }
 
-fn next(news: &Receiver<News>) -> News {
+fn next(news: &Receiver<ProcessEvent>) -> ProcessEvent {
     // Who watches for the stop holds a sender for ever.
-    news.recv().unwrap_or(News::Stop)
+    news.recv().unwrap_or(ProcessEvent::Stop)
 }
 
 fn read_line(process: &mut Process, line: &str) {
@@ -219,7 +219,7 @@ fn start(
     group: &str,
     number: usize,
     address: SocketAddr,
-    news: &Sender<News>,
+    news: &Sender<ProcessEvent>,
 ) -> std::io::Result<Process> {
     let mut child = Command::new(std::env::current_exe()?)
         .args(std::env::args_os().skip(1))
@@ -243,25 +243,26 @@ fn start(
 }
 
 /// Passes on what a process says.
-fn listen(number: usize, out: ChildStdout, news: Sender<News>) {
+fn listen(number: usize, out: ChildStdout, news: Sender<ProcessEvent>) {
     std::thread::spawn(move || {
         for line in BufReader::new(out).lines().map_while(Result::ok) {
             // Nobody listens any more at the very end.
-            let _ = news.send(News::Said(number, line));
+            let _ = news.send(ProcessEvent::Said(number, line));
         }
-        let _ = news.send(News::Silent(number));
+        let _ = news.send(ProcessEvent::Silent(number));
     });
 }
 
 /// Reports when it is time to stop: at a signal, and if that is wanted at the end of standard input.
-fn watch(stop: Stop, news: &Sender<News>) -> std::io::Result<()> {
+fn watch(stop: Stop, news: &Sender<ProcessEvent>) -> std::io::Result<()> {
     let sender = news.clone();
-    ctrlc::set_handler(move || drop(sender.send(News::Stop))).map_err(std::io::Error::other)?;
+    ctrlc::set_handler(move || drop(sender.send(ProcessEvent::Stop)))
+        .map_err(std::io::Error::other)?;
     if stop == Stop::SignalOrStdin {
         let sender = news.clone();
         std::thread::spawn(move || {
             let ended = std::io::stdin().lock().read_to_end(&mut Vec::new());
-            drop((ended, sender.send(News::Stop)));
+            drop((ended, sender.send(ProcessEvent::Stop)));
         });
     }
     Ok(())

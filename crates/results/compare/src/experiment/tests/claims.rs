@@ -194,7 +194,7 @@ fn a_claim_needs_values_of_all_its_levels() {
 #[test]
 fn some_published_values_stand_beside_their_bars() {
     let mut data = policies();
-    data.responses[0].published = Published {
+    data.responses[0].published = PublishedResponse {
         source: "elsewhere".to_owned(),
         values: vec![None, Some(5e9), None, None, None, None],
         claims: Vec::new(),
