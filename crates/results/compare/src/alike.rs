@@ -76,7 +76,8 @@ fn pair(a: &RunInfo, b: &RunInfo, options: &Options) -> Vec<Unlike> {
             format!("they were made with versions {} and {}", a.throng, b.throng),
         );
     }
-    let (ga, gb) = (&a.generator, &b.generator);
+    let ga = &a.generator;
+    let gb = &b.generator;
     if (&ga.mode, ga.loops) != (&gb.mode, gb.loops) {
         let shown = |g: &record::schema::GeneratorInfo| {
             format!("{} {}", g.mode, units::counted(u64::from(g.loops), "loop"))
@@ -107,7 +108,8 @@ fn measures(a: &RunInfo, b: &RunInfo) -> Option<String> {
         let all = info.measures.iter();
         all.map(|m| (m.name.clone(), m.kind.clone())).collect()
     };
-    let (of_a, of_b) = (of(a), of(b));
+    let of_a = of(a);
+    let of_b = of(b);
     let odd: Vec<String> = of_a
         .symmetric_difference(&of_b)
         .map(|(name, kind)| format!("{name} ({kind})"))
@@ -123,7 +125,8 @@ fn phases(a: &RunInfo, b: &RunInfo, options: &Options) -> Option<String> {
         let wanted = |p: &&PhaseInfo| options.phase.as_ref().is_none_or(|name| &p.name == name);
         all.filter(wanted).cloned().collect()
     };
-    let (of_a, of_b) = (of(a), of(b));
+    let of_a = of(a);
+    let of_b = of(b);
     if of_a == of_b {
         return None;
     }
@@ -140,7 +143,8 @@ fn phases(a: &RunInfo, b: &RunInfo, options: &Options) -> Option<String> {
             units::about(users)
         )
     };
-    let (plan_a, plan_b) = (planned(&of_a), planned(&of_b));
+    let plan_a = planned(&of_a);
+    let plan_b = planned(&of_b);
     Some(if plan_a == plan_b {
         "their phases differ in names or times".to_owned()
     } else {

@@ -78,7 +78,7 @@ pub enum Ending {
     Found,
     /// The highest load that was requested holds.
     AllHold,
-    /// Not even the lowest holds.
+    /// Not even the lowest load holds.
     NoneHolds,
     /// The loads that do not hold could not be trusted: the generator was the limit.
     Untrusted,

@@ -93,7 +93,7 @@ pub struct Change {
     /// Mean over the baseline's runs, each with all of its operations: nanoseconds, per second, or a
     /// share; `None` of a shape.
     pub baseline: Option<f64>,
-    /// The same of the candidate.
+    /// Mean over the candidate's runs, as for the baseline.
     pub candidate: Option<f64>,
     /// The figure's mean over the windows of each run, where these are compared (one run a side). A
     /// quantile of a run is not the mean of its windows' quantiles.

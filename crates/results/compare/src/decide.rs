@@ -97,15 +97,16 @@ pub(crate) fn times<'a>(units: impl Iterator<Item = &'a Unit>, options: &Options
         .collect()
 }
 
-/// How each figure of each measure differs. All measures have this many units a side.
+/// The changes of each figure of each measure. All measures have `first` units of the baseline and `second` of the candidate.
 pub(crate) fn decide(
     measures: Vec<Vec<Component>>,
-    (first, second): (usize, usize),
+    first: usize,
+    second: usize,
     rule: Rule,
     options: &Options,
 ) -> Vec<Vec<Change>> {
     let all: Vec<&Component> = measures.iter().flatten().collect();
-    let tests = test(&all, (first, second), rule, options);
+    let tests = test(&all, first, second, rule, options);
     let mut tests = tests.into_iter();
     let of_measure = |components: Vec<Component>| {
         components
@@ -149,7 +150,8 @@ fn counted_error(sides: &Sides) -> f64 {
 /// t, p and corrected p of each component.
 fn test(
     components: &[&Component],
-    (first, second): (usize, usize),
+    first: usize,
+    second: usize,
     rule: Rule,
     options: &Options,
 ) -> Vec<(f64, f64, f64)> {
@@ -229,8 +231,10 @@ fn change(figure: Figure, sides: &Sides, rule: Rule, options: &Options) -> Chang
         let values = units.iter().map(|unit| plain(figure, unit));
         values.collect()
     };
-    let (first, second) = (of(&sides.baseline), of(&sides.candidate));
-    let (baseline, candidate) = (mean(&first), mean(&second));
+    let first = of(&sides.baseline);
+    let second = of(&sides.candidate);
+    let baseline = mean(&first);
+    let candidate = mean(&second);
     let runs = sides.runs.as_ref().map(|runs| {
         let own = |run: &[Unit]| mean(&of(run));
         [own(&runs[0]), own(&runs[1])]

@@ -57,7 +57,7 @@ pub(crate) fn correct(measures: &mut [ComparedMeasure], correction: Correction) 
     }
 }
 
-/// These p-values corrected for each other.
+/// The p-values, corrected for each other.
 pub(crate) fn adjusted(p: &[f64], correction: Correction) -> Vec<f64> {
     match correction {
         Correction::Holm => multiple::holm(p),

@@ -128,7 +128,8 @@ fn of_order(runs: &[ComparedRun]) -> Option<Finding> {
     };
     let [(b_first, b_last, b_runs), (c_first, c_last, c_runs)] = [Side::Baseline, Side::Candidate]
         .map(|side| {
-            let (first, last) = (times(side).min(), times(side).max());
+            let first = times(side).min();
+            let last = times(side).max();
             (first, last, times(side).count())
         });
     let apart = b_last < c_first || c_last < b_first;

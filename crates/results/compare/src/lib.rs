@@ -115,14 +115,14 @@ pub enum Step<'a> {
     Reading {
         /// From 0.
         number: usize,
-        /// So many are to be read.
+        /// Number of runs to be read.
         of: usize,
     },
     /// A measure is compared.
     Comparing {
         /// From 0.
         number: usize,
-        /// So many are in all runs.
+        /// Number of measures that all runs have.
         of: usize,
         /// Name of the measure.
         measure: &'a str,
@@ -171,13 +171,13 @@ pub fn compare_with_progress(
         return Err(CompareError::NoMeasure);
     }
     if let Some(rule) = rule {
-        let units = match rule {
+        let (first, second) = match rule {
             Rule::Windows => (read::WINDOWS, read::WINDOWS),
             _ => (baselines.len(), candidates.len()),
         };
         for (measure, changes) in measures
             .iter_mut()
-            .zip(decide(tested, units, rule, options))
+            .zip(decide(tested, first, second, rule, options))
         {
             measure.changes = changes;
         }
@@ -244,7 +244,8 @@ pub fn samples(
     let all: Vec<&Run> = runs.iter().collect();
     check(&all, options)?;
     let spans: Result<Vec<Span>, CompareError> = all.iter().map(|run| span(run, options)).collect();
-    let (spans, common) = (spans?, common(&all, options));
+    let spans = spans?;
+    let common = common(&all, options);
     let read = read_all(&all, &spans, &common, options, &mut |_| {})?;
     let of_measure = |number: usize| -> Option<Vec<Sample>> {
         let runs = read.iter().zip(&spans);

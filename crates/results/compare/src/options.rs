@@ -70,7 +70,7 @@ pub struct Options {
     pub correction: Correction,
     /// Only this phase.
     pub phase: Option<String>,
-    /// So much is excluded at the start, of the run or else of the phase.
+    /// Time excluded at the start, of the run or else of the phase.
     pub skip_ns: u64,
     /// Measures whose rows take more than this together are compared by their histograms.
     pub memory_bytes: u64,

@@ -132,7 +132,7 @@ fn unjudged(statistic: f64, p: f64) -> PairTest {
 mod tests {
     use super::*;
 
-    /// So many numbers around `middle`, evenly spaced.
+    /// This many numbers around `middle`, evenly spaced.
     fn sample(middle: f64, count: u32) -> Sample {
         let number = |i| middle + f64::from(i) / f64::from(count);
         Sample::new((0..count).map(number).collect()).unwrap()

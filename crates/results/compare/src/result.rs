@@ -183,8 +183,8 @@ pub struct ComparedMeasure {
     pub serial: Vec<Serial>,
     /// Runs tested pair by pair on their samples.
     pub direct: Option<Similarity>,
-    /// The same by the published pipeline: median filter, distribution function on bins, splines;
-    /// `None` where the order of operations is not known.
+    /// Runs tested pair by pair by the published pipeline: median filter, distribution function on
+    /// bins, splines; `None` where the order of operations is not known.
     pub published: Option<Similarity>,
     /// Into how many bins that took the times.
     pub published_bins: Option<u64>,
@@ -203,7 +203,8 @@ pub struct ComparedMeasure {
 pub struct RunFigures {
     /// Operations that succeeded.
     pub count: u64,
-    /// The same per second; `None` where the record does not say when they started.
+    /// Operations that succeeded, per second; `None` where the record does not say when they
+    /// started.
     pub rate: Option<f64>,
     /// Share of operations that failed; `None` where the record cannot tell it.
     pub error_rate: Option<f64>,
@@ -224,7 +225,7 @@ pub struct RunFigures {
 pub struct AllOperations {
     /// How many ended.
     pub count: u64,
-    /// Those of them that were never answered.
+    /// Operations among these that were never answered.
     pub unanswered: u64,
     /// The chosen quantiles, nanoseconds.
     pub quantiles_ns: Vec<u64>,
@@ -297,7 +298,7 @@ pub struct Similarity {
     /// Maximal cliques of the graph with an edge where the Kolmogorov–Smirnov test sees no
     /// difference: modes of behaviour. Runs by number; a run may be in several.
     pub ks_cliques: Vec<Vec<usize>>,
-    /// The same by the Anderson–Darling test.
+    /// Cliques by the Anderson–Darling test.
     pub ad_cliques: Vec<Vec<usize>>,
     /// True where there are more cliques than were listed.
     pub cut_off: bool,
@@ -327,7 +328,7 @@ pub struct PairTest {
     pub p: f64,
     /// The p-value of so few operations, evenly spaced, that they can be taken for independent.
     pub p_effective: f64,
-    /// The latter, corrected for all pairs by the correction of the options.
+    /// `p_effective`, corrected for all pairs by the correction of the options.
     pub p_adjusted: f64,
     /// No difference is seen at the level, or none beyond the tolerance.
     pub alike: bool,
@@ -365,7 +366,7 @@ pub struct Detect {
     /// Runs a side that would show the difference requested four times in five; `None` where more
     /// than can be counted are needed.
     pub runs: Option<u64>,
-    /// The same less the runs that are there.
+    /// The further runs needed.
     pub more: Option<u64>,
 }
 
@@ -375,7 +376,8 @@ pub struct Detect {
 pub struct Curves {
     /// The distribution function of each run; empty of too many runs.
     pub runs: Vec<Vec<Share>>,
-    /// That of each side's operations taken together; of all runs where there is no baseline.
+    /// The distribution function of each side's operations together; of all runs if there is no
+    /// baseline.
     pub sides: Vec<(Side, Vec<Share>)>,
     /// Differences of quantiles from the 5th to the 99th percentile, and of the 99.9th where there
     /// are operations for it; empty without a baseline.

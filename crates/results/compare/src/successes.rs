@@ -42,7 +42,8 @@ pub(crate) fn finding(
     let partial = of_runs().filter(|(_, figures)| changed(figures).next().is_some());
     let count = partial.clone().count();
     let (run, figures) = partial.clone().next()?;
-    let (all, number) = (figures.all.as_ref()?, changed(figures).last()?);
+    let all = figures.all.as_ref()?;
+    let number = changed(figures).last()?;
     let at_least = if all.is_bound[number] {
         "at least "
     } else {

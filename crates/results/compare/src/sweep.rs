@@ -37,7 +37,7 @@ pub enum SweepError {
     /// More than [`VALUES_MAX`].
     #[error("{0} values are too many: {VALUES_MAX} can be tried")]
     TooMany(usize),
-    /// Not above 0.
+    /// A value is not above 0.
     #[error("{0} is not above 0")]
     NotPositive(f64),
     /// They do not rise.
@@ -70,7 +70,8 @@ impl Sweep {
             _ => {}
         }
         if let Some(pair) = values.windows(2).find(|pair| pair[1] <= pair[0]) {
-            let (before, after) = (pair[0], pair[1]);
+            let before = pair[0];
+            let after = pair[1];
             return Err(SweepError::Unsorted { before, after });
         }
         match self.repeat {

@@ -76,7 +76,7 @@ pub struct ComparisonRequest {
 pub struct Comparison {
     /// The document that the page's script draws.
     pub document: String,
-    /// The same as a self-contained HTML file.
+    /// The report as a self-contained HTML file.
     pub html: String,
 }
 

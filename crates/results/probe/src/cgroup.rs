@@ -26,7 +26,8 @@ impl Cgroup {
     fn cores(&self) -> Option<f64> {
         if let Some(text) = self.group.text("cpu.max", "cpu", "") {
             let mut words = text.split_ascii_whitespace();
-            let (quota, period) = (number(words.next())?, number(words.next())?);
+            let quota = number(words.next())?;
+            let period = number(words.next())?;
             return (period > 0).then(|| quota as f64 / period as f64);
         }
         // Without a limit it is -1, which is no number here.
@@ -115,7 +116,8 @@ impl Source for Cgroup {
 
 /// Bytes read and written: `8:0 rbytes=1 wbytes=2 …`, or in version 1 lines `8:0 Read 1`.
 fn traffic(text: &str) -> (u64, u64) {
-    let (mut read, mut written) = (0u64, 0u64);
+    let mut read = 0u64;
+    let mut written = 0u64;
     for line in text.lines() {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         match words[..] {

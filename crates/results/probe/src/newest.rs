@@ -49,7 +49,7 @@ impl Newest {
         &self.0
     }
 
-    /// Those that have a value.
+    /// The probes that have a value.
     pub fn values(&self) -> impl Iterator<Item = (&ProbeInfo, f64)> {
         let all = self.0.iter();
         all.filter_map(|probed| Some((&probed.info, probed.value?)))

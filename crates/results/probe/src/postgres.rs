@@ -125,7 +125,8 @@ impl Postgres {
             .connect(MakeRustlsConnect::new(self.tls.clone()))?;
         let timeout_ms = ANSWER_MAX.as_millis();
         client.batch_execute(&format!("SET statement_timeout = {timeout_ms}"))?;
-        let (activity, databases) = (client.prepare(ACTIVITY)?, client.prepare(DATABASES)?);
+        let activity = client.prepare(ACTIVITY)?;
+        let databases = client.prepare(DATABASES)?;
         let (statements, remark) = match statements(&mut client) {
             Ok(Some(statement)) => (Some(statement), None),
             Ok(None) => (None, Some("there is no pg_stat_statements here".to_owned())),

@@ -218,7 +218,8 @@ pub(crate) mod tests {
 
     #[test]
     fn counters_become_rates_and_gauges_stay() {
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         reading.begin(0);
         reading.gauge("users", "1", 5.0);
         reading.counter("sent", "B/s", 1000.0);
@@ -253,7 +254,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_metric_counts_once_per_answer() {
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         reading.begin(0);
         for value in [5.0, 6.0, 7.0] {
             reading.gauge("users", "1", value);

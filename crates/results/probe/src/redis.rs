@@ -40,7 +40,7 @@ const COUNTERS: &[(&str, &str)] = &[
 
 /// Seconds of CPU, recorded as percent of a core.
 const CPU: &[&str] = &["used_cpu_user", "used_cpu_sys"];
-/// The same of the thread that runs the commands, which is the limit of one server.
+/// Seconds of CPU of the thread that runs the commands, which is the limit of one server.
 const CPU_MAIN: &[&str] = &["used_cpu_user_main_thread", "used_cpu_sys_main_thread"];
 
 /// One server.

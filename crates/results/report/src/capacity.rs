@@ -8,7 +8,7 @@ use crate::style::{Line, Style, Tone};
 use crate::table::Table;
 use crate::verdict::{COLUMNS, INDENT, finding_lines};
 
-/// That the target is left alone, as a line without a newline.
+/// Note that the target is left alone, as a line without a newline.
 pub fn recovers(pause_ns: u64) -> String {
     format!(
         "     waits {} until the target can have worked off what it has not answered",

@@ -305,7 +305,8 @@ fn groups(similarity: &Similarity, comparison: &Comparison) -> String {
             .collect();
         all.join(" ")
     };
-    let (ks, ad) = (&similarity.ks_cliques, &similarity.ad_cliques);
+    let ks = &similarity.ks_cliques;
+    let ad = &similarity.ad_cliques;
     let ad = if ks == ad {
         "the same".to_owned()
     } else {

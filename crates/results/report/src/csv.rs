@@ -134,7 +134,8 @@ pub fn probes_csv(probes: &Probes) -> String {
             let Some(info) = probes.list.get(probe as usize) else {
                 continue;
             };
-            let (at_ns, value) = (at_ns.to_string(), value.to_string());
+            let at_ns = at_ns.to_string();
+            let value = value.to_string();
             writer.write_record([
                 at_ns.as_str(),
                 &info.role,

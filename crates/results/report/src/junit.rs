@@ -21,11 +21,13 @@ pub(crate) enum Status {
     Error,
 }
 
-/// A test case: its class and name, status, message and text.
+/// A test case of this class and name. A failure has a kind, a message and a text.
 pub(crate) fn case(
-    (class, name): (&str, &str),
+    class: &str,
+    name: &str,
     status: Status,
-    (kind, message): (&str, &str),
+    kind: &str,
+    message: &str,
     text: &str,
 ) -> String {
     let head = format!(
@@ -49,7 +51,7 @@ pub(crate) fn case(
 }
 
 /// A test case that passed, and what there is to know of it.
-fn passed_with((class, name): (&str, &str), text: &str) -> String {
+fn passed_with(class: &str, name: &str, text: &str) -> String {
     format!(
         "    <testcase name=\"{}\" classname=\"throng.{class}\" time=\"0\">\n      <system-out>{}</system-out>\n    \
          </testcase>\n",
@@ -102,11 +104,23 @@ pub fn run_junit(summary: &Summary) -> String {
         None => (Status::Passed, ""),
         Some(first) => (Status::Error, *first),
     };
-    let trusted = ("run", "the run can be trusted");
-    text += &case(trusted, status, ("untrusted", message), &fatal.join("\n"));
+    text += &case(
+        "run",
+        "the run can be trusted",
+        status,
+        "untrusted",
+        message,
+        &fatal.join("\n"),
+    );
     for finding in failing {
-        let about = ("finding", finding.text.as_str());
-        text += &case(("run", &finding.code), Status::Failed, about, &finding.text);
+        text += &case(
+            "run",
+            &finding.code,
+            Status::Failed,
+            "finding",
+            &finding.text,
+            &finding.text,
+        );
     }
     for threshold in &summary.thresholds {
         let status = match threshold.passed {
@@ -121,11 +135,17 @@ pub fn run_junit(summary: &Summary) -> String {
             None => threshold.shown.clone(),
         };
         if threshold.passed && threshold.within_interval {
-            text += &passed_with(("run", &threshold.text), &message);
+            text += &passed_with("run", &threshold.text, &message);
             continue;
         }
-        let about = ("threshold", message.as_str());
-        text += &case(("run", &threshold.text), status, about, &message);
+        text += &case(
+            "run",
+            &threshold.text,
+            status,
+            "threshold",
+            &message,
+            &message,
+        );
     }
     text += &format!(
         "    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
@@ -144,8 +164,15 @@ mod tests {
 
     #[test]
     fn names_are_escaped() {
-        let name = ("compare", "GET /a?b=1&c=\"<x>\"\u{1}");
-        let text = case(name, Status::Failed, ("comparison", "a < b"), "one\ntwo");
+        let name = "GET /a?b=1&c=\"<x>\"\u{1}";
+        let text = case(
+            "compare",
+            name,
+            Status::Failed,
+            "comparison",
+            "a < b",
+            "one\ntwo",
+        );
         assert!(
             text.contains("name=\"GET /a?b=1&amp;c=&quot;&lt;x&gt;&quot;\u{fffd}\""),
             "{text}"

@@ -295,7 +295,8 @@ pub fn plain_line(info: &RunInfo, state: &LiveState<'_>) -> String {
     );
     for measure in state.measures.iter().take(PLAIN_MEASURES) {
         if let (Some(p50_ns), Some(p99_ns)) = (measure.p50_ns, measure.p99_ns) {
-            let (p50, p99) = (bounded_duration(p50_ns), bounded_duration(p99_ns));
+            let p50 = bounded_duration(p50_ns);
+            let p99 = bounded_duration(p99_ns);
             text += &format!("  {} p50 {p50} p99 {p99}", measure.name);
         }
     }
@@ -314,7 +315,10 @@ struct Rates {
 
 impl Rates {
     fn compute(rows: &[SeriesRow]) -> Rates {
-        let (mut started, mut begun, mut completed, mut time_ns) = (0, 0, 0, 0);
+        let mut started = 0;
+        let mut begun = 0;
+        let mut completed = 0;
+        let mut time_ns = 0;
         for row in rows.iter().rev() {
             if time_ns >= RATE_WINDOW_NS {
                 break;

@@ -44,7 +44,7 @@ pub fn probes(probes: &Probes, info: &RunInfo, style: Style) -> String {
     text
 }
 
-/// The same for machines; `docs/probes.md` is its reference.
+/// The probes' figures for machines; `docs/probes.md` is the reference.
 pub fn probes_json(probes: &Probes, info: &RunInfo) -> String {
     let found = figures(probes, i64::MIN, i64::MAX);
     let found = found.iter().map(|probe| {

@@ -23,7 +23,7 @@ impl<W: Write> Screen<W> {
     /// Draws a frame over the last one. Lines must fit the terminal's width and number.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Errors of the writer.
     pub fn draw(&mut self, lines: &[String]) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(4096);
         queue!(bytes, BeginSynchronizedUpdate)?;
@@ -46,7 +46,7 @@ impl<W: Write> Screen<W> {
     /// Prints lines that stay, above the frame; the next [`Screen::draw`] puts it below them.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Errors of the writer.
     pub fn print(&mut self, text: &str) -> io::Result<()> {
         self.clear()?;
         self.out.write_all(text.as_bytes())?;
@@ -59,7 +59,7 @@ impl<W: Write> Screen<W> {
     /// Removes the frame.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Errors of the writer.
     pub fn clear(&mut self) -> io::Result<()> {
         let mut bytes = Vec::new();
         self.rewind(&mut bytes)?;

@@ -102,9 +102,11 @@ impl TsungLog {
         } = line;
         let id = row.user + 1;
         let date_us = (self.started_unix_ns + row.done_ns) / 1000;
-        let (date_s, date_us) = (date_us / 1_000_000, date_us % 1_000_000);
+        let date_s = date_us / 1_000_000;
+        let date_us = date_us % 1_000_000;
         let duration_ms = row.service_ns() as f64 / 1e6;
-        let (status, size) = (row.status, row.bytes_in);
+        let status = row.status;
+        let size = row.bytes_in;
         let transaction = match request.transaction.as_str() {
             "" => "-".to_owned(),
             name => format!("tr_{name}"),

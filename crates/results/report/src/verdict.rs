@@ -250,7 +250,8 @@ pub(crate) fn others(users: &UsersSummary) -> String {
 
 /// Users that started, and how many the plan has; of random arrivals it has an expectation.
 fn started(users: &UsersSummary, info: &RunInfo) -> String {
-    let (started, planned) = (units::count(users.started), units::about(users.planned));
+    let started = units::count(users.started);
+    let planned = units::about(users.planned);
     match info.phases.iter().any(|phase| phase.kind == "poisson") {
         true => format!("{started} started ({planned} expected)"),
         false => format!("{started} of {planned} planned started"),
@@ -279,7 +280,8 @@ pub(crate) fn rates(summary: &Summary) -> Option<String> {
 }
 
 fn foot(summary: &Summary, info: &RunInfo, directory: &str) -> Vec<Line> {
-    let (users, health) = (&summary.users, &summary.health);
+    let users = &summary.users;
+    let health = &summary.health;
     let line = |name: &str, text: String| {
         Line::default()
             .tone(Tone::Dim, format!("{name:<11}"))

@@ -40,13 +40,13 @@ type Cores = BTreeMap<String, f64>;
 struct AsPrinted {
     /// The source that is left out.
     without: String,
-    /// The same in words.
+    /// The exclusion in words.
     words: String,
     cores: Cores,
     /// Divisor of the sum, in place of the sum of `cores`. A source without a row in a minute
     /// counts as idle in it.
     cores_total: f64,
-    /// Both in words, for figures that the CPU is part of.
+    /// Both changes in words, for figures that the CPU is part of.
     cpu_words: String,
 }
 

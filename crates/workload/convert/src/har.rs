@@ -169,7 +169,8 @@ fn steps_of(kept: &[Exchange], origin: &str, statics: Statics, reuse: &Reuse) ->
     let mut steps = Vec::new();
     let mut group: Vec<Map> = Vec::new();
     let mut page = String::new();
-    let (mut end_ms, mut length_s) = (f64::NEG_INFINITY, 0.0);
+    let mut end_ms = f64::NEG_INFINITY;
+    let mut length_s = 0.0;
     for (index, exchange) in kept.iter().enumerate() {
         let pause_ms = exchange.start_ms - end_ms;
         end_ms = end_ms.max(exchange.start_ms + exchange.length_ms);

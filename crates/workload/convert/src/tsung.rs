@@ -112,8 +112,11 @@ impl Importer<'_> {
             return None;
         }
         self.known_attributes(root);
-        let (mut clients, mut servers, mut load) = (None, None, None);
-        let (mut options, mut sessions) = (None, None);
+        let mut clients = None;
+        let mut servers = None;
+        let mut load = None;
+        let mut options = None;
+        let mut sessions = None;
         for part in elements(root) {
             let place = match part.tag_name().name() {
                 "clients" => &mut clients,
@@ -141,7 +144,9 @@ impl Importer<'_> {
                     .error("missing-element", opening(root), message);
             }
         }
-        let (servers, load, sessions) = (servers?, load?, sessions?);
+        let servers = servers?;
+        let load = load?;
+        let sessions = sessions?;
         let mut settings = Map::new(options.map_or(0..0, opening));
         settings.put("timeout", Item::Bare("10m".to_owned()));
         let mut retries = options::Retries::default();

@@ -46,7 +46,7 @@ const SIGNS: [Sign; 5] = [
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Bend {
-    /// That load.
+    /// The load that did not hold.
     pub load: f64,
     /// The run that was looked at.
     pub run: String,

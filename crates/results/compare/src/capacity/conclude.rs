@@ -146,7 +146,8 @@ fn law(trials: &[Trial]) -> Result<Law, String> {
         });
     let found = law::Law::fit(&points, CONFIDENCE).map_err(|error: UslError| error.to_string())?;
     if most < SPREAD_MIN * least {
-        let (least, most) = (units::significant(least, 3), units::significant(most, 3));
+        let least = units::significant(least, 3);
+        let most = units::significant(most, 3);
         return Err(format!(
             "{least} to {most} operations in flight are too close together to fit a law"
         ));

@@ -79,7 +79,8 @@ fn through_zero(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
         return None;
     }
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n as f64;
-    let (x_mean, y_mean) = (mean(|p| p.0), mean(|p| p.1));
+    let x_mean = mean(|p| p.0);
+    let y_mean = mean(|p| p.1);
     let sxx: f64 = points.iter().map(|p| (p.0 - x_mean).powi(2)).sum();
     let sxy: f64 = points.iter().map(|p| (p.0 - x_mean) * (p.1 - y_mean)).sum();
     let slope = sxy / sxx;

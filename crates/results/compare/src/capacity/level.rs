@@ -13,11 +13,11 @@ const LAST_BREAKS: usize = 2;
 pub enum Verdict {
     /// Most of those that could be trusted keep the thresholds, and the last ones do not contradict that.
     Holds,
-    /// They do not, or as many do as do not, or the last ones did not.
+    /// Most do not keep the thresholds, or as many do as do not, or the last ones did not.
     Breaks,
-    /// None could be trusted.
+    /// No trial could be trusted.
     Untrusted,
-    /// One could not be trusted; another may be.
+    /// One trial could not be trusted; another may be.
     Open,
 }
 
@@ -54,7 +54,8 @@ impl Level {
                 .filter(|trial| trial.outcome == wanted)
                 .count()
         };
-        let (holds, breaks) = (count(Outcome::Holds), count(Outcome::Breaks));
+        let holds = count(Outcome::Holds);
+        let breaks = count(Outcome::Breaks);
         let untrusted = count(Outcome::Untrusted);
         let verdict = match (holds + breaks, untrusted) {
             (0, untrusted) if untrusted < UNTRUSTED_MAX => Verdict::Open,

@@ -79,7 +79,8 @@ fn sign_of_life(levels: &[Level], trials: &[Trial]) -> Option<f64> {
 /// the bracket that had fewer. Not without repetitions.
 fn unclear(bounds: &Bounds, levels: &[Level], trials: &[Trial]) -> Option<Next> {
     let bad = levels.iter().position(|l| l.verdict != Verdict::Holds)?;
-    let (good, bad) = (levels.get(bad.checked_sub(1)?)?, levels.get(bad)?);
+    let good = levels.get(bad.checked_sub(1)?)?;
+    let bad = levels.get(bad)?;
     let runs = |level: &&Level| level.holds + level.breaks + level.untrusted;
     let knee = (good.load + bad.load) / 2.0;
     let is_wanted = bounds.repeat > 1 && is_unclear(trials, knee, RUNS_NEAR_MAX * bounds.repeat);

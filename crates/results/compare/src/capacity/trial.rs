@@ -192,7 +192,8 @@ fn growth(figures: &Figures) -> Option<String> {
         .clone()
         .partition(|row| row.start_ns < middle_ns + (phase.end_ns - middle_ns) / 2);
     let due = |rows: &[&SeriesRow]| rows.iter().map(|row| row.users_due).sum::<u64>() as f64;
-    let (before, after) = (due(&first), due(&second));
+    let before = due(&first);
+    let after = due(&second);
     if after > GROWTH_OF_ARRIVALS * before + POISSON_SIGMAS * before.sqrt() {
         // A rate that rises brings more users by itself.
         return None;
@@ -201,7 +202,8 @@ fn growth(figures: &Figures) -> Option<String> {
         .map(|row| (row.end_ns as f64 / 1e9, row.users as f64))
         .collect();
     let trend = trend(&points, GROWTH_CONFIDENCE).ok()?;
-    let (first, last) = (points.first()?, points.last()?);
+    let first = points.first()?;
+    let last = points.last()?;
     let mean = points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
     let grown = trend.slope * (last.0 - first.0);
     let grows = trend.p < GROWTH_SIGNIFICANCE && trend.slope_low > 0.0;
@@ -271,10 +273,12 @@ fn times_in(
             .map(|&measure| &figures.info.measures[measure]);
         infos.map(|info| info.name.clone()).collect()
     };
-    let (tags, timed) = (names(measures), names(&figures.timed(measures.to_vec())));
+    let tags = names(measures);
+    let timed = names(&figures.timed(measures.to_vec()));
     let time = &figures.info.phases[phase];
     let mut known = LogHistogram::new();
-    let (mut unanswered, mut service) = (LogHistogram::new(), LogHistogram::new());
+    let mut unanswered = LogHistogram::new();
+    let mut service = LogHistogram::new();
     run.intervals(|interval| {
         if !(time.start_ns..time.end_ns).contains(&interval.start_ns) {
             return;

@@ -83,7 +83,7 @@ fn compared(
     let rule = Rule::of(runs.0, runs.1, options.alpha);
     let all = (0..measures).map(|_| sides(side(rng, runs.0, 0.0), side(rng, runs.1, extra_ns)));
     let tested = all.map(|sides| components(&sides, rule, &options));
-    decide(tested.collect(), runs, rule, &options)
+    decide(tested.collect(), runs.0, runs.1, rule, &options)
 }
 
 fn any_seen(measures: &[Vec<Change>]) -> bool {
@@ -138,8 +138,9 @@ fn errors(rng: &mut Rng, baseline: &[usize], candidate: &[usize]) -> Change {
     };
     let sides = sides(side(baseline), side(candidate));
     let tested = components(&sides, rule, &options);
-    let runs = (baseline.len(), candidate.len());
-    let mut changes = decide(vec![tested], runs, rule, &options).remove(0);
+    let first = baseline.len();
+    let second = candidate.len();
+    let mut changes = decide(vec![tested], first, second, rule, &options).remove(0);
     let place = changes.iter().position(|c| c.figure == Figure::ErrorRate);
     changes.remove(place.unwrap())
 }
@@ -194,7 +195,7 @@ fn a_rate_that_is_always_the_same_scatters_by_the_tolerance() {
     for (candidate, seen) in [(26_999, false), (20_000, true)] {
         let sides = sides(side(&[27_000; 3]), side(&[candidate; 3]));
         let tested = components(&sides, Rule::Student, &options);
-        let changes = decide(vec![tested], (3, 3), Rule::Student, &options);
+        let changes = decide(vec![tested], 3, 3, Rule::Student, &options);
         let rate = changes[0].iter().find(|c| c.figure == Figure::Rate);
         assert_eq!(rate.unwrap().seen, seen, "{candidate}");
     }
@@ -210,7 +211,7 @@ fn three_milliseconds_on_one_in_ten_are_found() {
         let all = [3e6, 0.0, 0.0]
             .map(|extra_ns| sides(side(&mut rng, 5, 0.0), side(&mut rng, 5, extra_ns)));
         let tested = all.map(|sides| components(&sides, Rule::Permutation, &options));
-        let changes = decide(tested.into(), (5, 5), Rule::Permutation, &options);
+        let changes = decide(tested.into(), 5, 5, Rule::Permutation, &options);
         let verdicts: Vec<Verdict> = changes.iter().map(|c| of_changes(c).0).collect();
         found += u32::from(verdicts[0] == Verdict::Slower);
         elsewhere += u32::from(verdicts[1..].iter().any(|v| *v != Verdict::NoDifference));
@@ -269,7 +270,7 @@ fn constant_samples_are_not_different_and_shifted_ones_are() {
         let sides = sides(vec![unit(10.0); units], vec![unit(ns); units]);
         let rule = Rule::of(runs, runs, options.alpha);
         let tested = components(&sides, rule, &options);
-        let changes = decide(vec![tested], (units, units), rule, &options);
+        let changes = decide(vec![tested], units, units, rule, &options);
         assert_eq!(any_seen(&changes), seen, "{runs} runs at {ns}: {changes:?}");
         for change in &changes[0] {
             assert!(!change.p.is_nan() && !change.t.is_nan(), "{change:?}");
@@ -288,7 +289,7 @@ fn a_difference_within_the_tolerance_is_seen_and_does_not_count() {
     let units = |from: f64| (0..5).map(|i| unit(from + f64::from(i))).collect();
     let sides = sides(units(100_000.0), units(100_500.0));
     let tested = components(&sides, Rule::Permutation, &options);
-    let changes = decide(vec![tested], (5, 5), Rule::Permutation, &options);
+    let changes = decide(vec![tested], 5, 5, Rule::Permutation, &options);
     let mean = &changes[0][0];
     assert!(mean.seen && !mean.counts, "{mean:?}");
     assert!((mean.difference - 500.0).abs() < 1e-6);
@@ -331,7 +332,7 @@ fn single_runs_show_their_own_quantiles_beside_those_of_windows() {
     };
     let options = Options::default();
     let found = components(&sides, Rule::Windows, &options);
-    let found = decide(vec![found], (10, 10), Rule::Windows, &options);
+    let found = decide(vec![found], 10, 10, Rule::Windows, &options);
     let is_p95 = |change: &&Change| change.figure == Figure::Quantile(0.95);
     let p95 = found[0].iter().find(is_p95).unwrap();
     // 50 of 1,000 operations are longer: the 950th is not one of them.

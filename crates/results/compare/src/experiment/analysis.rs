@@ -153,7 +153,7 @@ pub struct FitFigures {
     pub mean: EstimateFigures,
     /// Terms that it cannot be separated from.
     pub mean_aliases: Vec<String>,
-    /// Those of fewer factors first.
+    /// Terms of fewer factors come first.
     pub terms: Vec<TermFigures>,
     /// Interactions of more factors than this count as errors.
     pub order_max: usize,

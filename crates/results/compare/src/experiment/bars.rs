@@ -17,7 +17,7 @@ use super::analysis::CellFigures;
 pub struct Bars {
     /// The factor whose levels stand side by side, from 0.
     pub factor: usize,
-    /// Those that were measured, in the order of the design.
+    /// The combinations of the other factors that were measured, in the order of the design.
     pub groups: Vec<BarGroup>,
 }
 

@@ -169,7 +169,7 @@ struct Pair<'g> {
     lower: &'g Bar,
     /// From the upper end of the lower interval to the lower end of the upper one; below 0 if they overlap.
     gap: f64,
-    /// The same if the order were the opposite.
+    /// The gap if the order were the opposite.
     opposite: f64,
 }
 

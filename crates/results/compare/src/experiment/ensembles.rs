@@ -38,12 +38,12 @@ pub struct EnsembleOptions<'a> {
 pub struct Ensemble {
     /// The combination, by factor.
     pub levels: Vec<String>,
-    /// Those that were compared.
+    /// The runs that were compared.
     pub runs: Vec<EnsembleRun>,
     /// Why they were not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Those that were requested and are there.
+    /// The requested measures that the runs have.
     pub measures: Vec<EnsembleMeasure>,
 }
 
@@ -69,7 +69,7 @@ pub struct EnsembleMeasure {
     pub tested: Vec<TestedModes>,
     /// Every pair, tested on all operations; runs by their place.
     pub direct: Option<Similarity>,
-    /// The same in the published way; `None` where the order of operations is not known.
+    /// Every pair, tested in the published way; `None` if the order of operations is not known.
     pub published: Option<Similarity>,
     /// Lower edges of the histograms' bins and the last upper one, nanoseconds: equally far apart
     /// on a logarithmic scale.
@@ -93,9 +93,9 @@ pub struct Mode {
     pub runs: Vec<usize>,
     /// Number of all operations of these runs.
     pub count: u64,
-    /// The same, nanoseconds.
+    /// Median of all their operations together, nanoseconds.
     pub median_ns: f64,
-    /// The same.
+    /// Histogram of all their operations together.
     pub histogram: Histogram,
 }
 
@@ -114,7 +114,8 @@ pub fn wide_bins(ensembles: &[Ensemble], bin_ns: u64) -> Option<Finding> {
         .filter(|measure| measure.published.is_some())
         .flat_map(|measure| measure.medians_ns.iter().copied());
     let least_ns = medians.reduce(f64::min)?;
-    let (bin_ns, most_ns) = (bin_ns as f64, least_ns * EXPERIMENT_BIN_OF_MEDIAN_MAX);
+    let bin_ns = bin_ns as f64;
+    let most_ns = least_ns * EXPERIMENT_BIN_OF_MEDIAN_MAX;
     let text = format!(
         "bins of {} are too wide for a run with a median of {}: the published method cannot see \
          differences within a bin; set `bin` to {} or less",
@@ -194,7 +195,8 @@ fn measures(
                 ("AD", &similarity.ad_cliques),
             ];
             for (test, cliques) in tests {
-                let (name, modes) = (format!("{test}{way}"), modes(cliques));
+                let name = format!("{test}{way}");
+                let modes = modes(cliques);
                 match tested.iter_mut().find(|known| known.modes == modes) {
                     Some(known) => known.tests.push(name),
                     None => tested.push(TestedModes {

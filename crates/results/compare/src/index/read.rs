@@ -167,7 +167,8 @@ struct ExperimentRun {
 fn experiment(path: &Path, entry: &mut Entry) -> Result<(), String> {
     let file: ExperimentFile = json(&path.join(EXPERIMENT))?;
     let count = |stage: &str| file.runs.iter().filter(|run| run.stage == stage).count();
-    let (done, failed) = (count("done"), count("failed"));
+    let done = count("done");
+    let failed = count("failed");
     entry.detail = format!("{done} of {} runs", file.runs.len());
     if failed > 0 {
         entry.detail += &format!(", {failed} failed");

@@ -68,7 +68,7 @@ pub struct TrendPart {
     pub median: Number,
     /// The p-value of the change that it begins with; `None` of the first part.
     pub p: Option<f64>,
-    /// That change as a share of the median before; `None` if that is 0.
+    /// The change as a share of the median before; `None` if that is 0.
     pub change: Option<Number>,
 }
 

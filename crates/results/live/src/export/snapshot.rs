@@ -24,7 +24,7 @@ pub struct MeasureSecond {
     pub name: String,
     /// Operations that ended, successful or failed.
     pub count: u64,
-    /// Those of them that the target answered.
+    /// Operations among these that the target answered.
     pub completed: u64,
     pub errors: u64,
     /// Response times of all: 50, 95, 99 %.

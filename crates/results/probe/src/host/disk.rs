@@ -28,7 +28,8 @@ impl Disks {
 
     pub(super) fn read_into(&mut self, text: &str, reading: &mut Reading) {
         let mut sums = [0.0; 4];
-        let (mut disks_count, mut busiest_ms) = (0, None);
+        let mut disks_count = 0;
+        let mut busiest_ms = None;
         for line in text.lines() {
             let words: Vec<&str> = line.split_ascii_whitespace().collect();
             let Some(name) = words

@@ -28,7 +28,7 @@ pub(super) fn pids(spec: &ProcessSpec) -> Vec<u32> {
     }
 }
 
-/// That there is none, in words.
+/// Text of the error that there is no such process.
 pub(super) fn missing(spec: &ProcessSpec) -> String {
     match spec {
         ProcessSpec::Target => "the target is not known".to_owned(),

@@ -36,9 +36,14 @@ pub fn comparison_junit(comparison: &Comparison) -> String {
             .iter()
             .filter(|f| f.severity == Severity::Fatal);
         let why: Vec<&str> = fatal.map(|finding| finding.text.as_str()).collect();
-        let about = ("comparison", "inconclusive");
-        let name = ("compare", "comparison");
-        text += &case(name, Status::Error, about, &why.join("\n"));
+        text += &case(
+            "compare",
+            "comparison",
+            Status::Error,
+            "comparison",
+            "inconclusive",
+            &why.join("\n"),
+        );
     }
     for measure in &comparison.measures {
         let about = format!("{}: {}", measure.name, measure.text);
@@ -50,9 +55,14 @@ pub fn comparison_junit(comparison: &Comparison) -> String {
             verdict if verdict.acceptance() == Acceptance::Rejected => Status::Failed,
             _ => Status::Passed,
         };
-        let name = ("compare", measure.name.as_str());
-        let about = ("comparison", measure.text.as_str());
-        text += &case(name, status, about, &related.join("\n"));
+        text += &case(
+            "compare",
+            &measure.name,
+            status,
+            "comparison",
+            &measure.text,
+            &related.join("\n"),
+        );
     }
     text += &format!(
         "    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",

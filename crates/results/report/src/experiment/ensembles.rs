@@ -54,10 +54,8 @@ fn table(analysis: &Analysis, name: &str) -> Table {
 
 fn section(table: &mut Table, ensemble: &Ensemble, measure: &EnsembleMeasure) {
     let medians = measure.medians_ns.iter().copied();
-    let (low, high) = (
-        medians.clone().fold(f64::INFINITY, f64::min),
-        medians.fold(0.0, f64::max),
-    );
+    let low = medians.clone().fold(f64::INFINITY, f64::min);
+    let high = medians.fold(0.0, f64::max);
     let ends = measure.edges_ns.first().zip(measure.edges_ns.last());
     let ends = ends.map_or_else(String::new, |(low, high)| {
         format!(

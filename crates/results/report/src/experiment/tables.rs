@@ -80,7 +80,7 @@ pub(super) fn effects(analysis: &Analysis, response: &ResponseAnalysis, fit: &Fi
     table
 }
 
-/// The same term of what others measured.
+/// The term of this name in the published values.
 fn published_term<'r>(
     response: &'r ResponseAnalysis,
     term: &TermFigures,
@@ -277,7 +277,8 @@ fn interaction(
     means: &[Vec<Option<f64>>],
 ) -> Table {
     let numbers = Numbers::new(response);
-    let (rows, columns) = (&analysis.factors[first], &analysis.factors[second]);
+    let rows = &analysis.factors[first];
+    let columns = &analysis.factors[second];
     let title = format!("means of {}{}", rows.letter, columns.letter);
     let heads: Vec<String> = columns
         .levels

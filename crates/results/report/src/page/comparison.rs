@@ -75,7 +75,7 @@ struct Graph<'a> {
     pairs_left_out: usize,
     /// Runs by number, where the Kolmogorov–Smirnov test sees no difference.
     ks_edges: Vec<[usize; 2]>,
-    /// The same by the Anderson–Darling test.
+    /// Runs by number, where the Anderson–Darling test sees no difference.
     ad_edges: Vec<[usize; 2]>,
     ks_cliques: &'a [Vec<usize>],
     ad_cliques: &'a [Vec<usize>],

@@ -30,7 +30,8 @@ impl Page {
             (false, true) => RunVerdict::Paused,
             (false, false) => RunVerdict::Running,
         };
-        let (summary, course) = (growing.judge(report.thresholds), growing.course());
+        let summary = growing.judge(report.thresholds);
+        let course = growing.course();
         let so_far = RunReport {
             info,
             summary: &summary,

@@ -302,7 +302,7 @@ fn behaviour<'a>(model: &'a Model, name: &'a str, behaviour: &'a Behaviour) -> S
     };
     let mut transitions: Vec<&model::Transition> = behaviour.transitions.iter().collect();
     transitions.sort_by_key(|transition| std::cmp::Reverse(transition.count));
-    // Those of all first, then the most frequent.
+    // Think times of all users come first, then those of transitions, the most frequent first.
     let own = transitions.iter().filter_map(|transition| {
         let think = transition.think.as_ref()?;
         let name = format!("{} → {}", state(transition.from), state(transition.to));

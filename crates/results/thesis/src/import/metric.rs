@@ -25,7 +25,9 @@ pub(crate) fn parse(text: &str, name: &str, repairs: &mut Repairs) -> Option<Met
         .filter(|(_, line)| !line.trim().is_empty());
     let header: Vec<&str> = lines.next()?.1.split(',').map(str::trim).collect();
     let column = |word: &str| header.iter().position(|&cell| cell == word);
-    let (time, value, unit) = (column("Timestamp")?, column("Average")?, column("Unit")?);
+    let time = column("Timestamp")?;
+    let value = column("Average")?;
+    let unit = column("Unit")?;
     let samples = column("SampleCount");
     let mut metric = Metric {
         unit: String::new(),

@@ -254,7 +254,8 @@ fn info(
     }
 }
 
-/// The same results have the same id, so that they are not imported twice unseen.
+/// The part of a run's id that depends on its results: the same results have the same id, so that
+/// they are not imported twice unseen.
 fn entropy(import: &Import, probes: &Probes) -> u16 {
     let mut hash = Sha1::new();
     hash.update(serde_json::json!(import.clients).to_string());

@@ -113,7 +113,8 @@ fn between(bounds: Option<(f64, f64)>) -> String {
     if low == high {
         return units::duration(low);
     }
-    let (low, high) = (units::duration(low), units::duration(high));
+    let low = units::duration(low);
+    let high = units::duration(high);
     match (low.rsplit_once(' '), high.rsplit_once(' ')) {
         (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}…{high}"),
         _ => format!("{low}…{high}"),

@@ -65,13 +65,13 @@ pub(super) fn agree(printed: Option<&str>, reading: Option<&Reading>) -> Agreeme
     if let Some(agreement) = digits_agree(value, last, reading.value) {
         return agreement;
     }
-    if within(value, last, reading.range) {
+    if within(value, last, reading.range.0, reading.range.1) {
         return Agreement::WithinRounding;
     }
     let other = reading
         .others
         .iter()
-        .find(|other| within(value, last, other.1));
+        .find(|(_, (low, high))| within(value, last, *low, *high));
     let note = match other {
         Some((words, _)) => Some(format!("it does follow {words}")),
         None => reading.note.clone(),
@@ -97,7 +97,7 @@ fn digits_agree(printed: f64, last: f64, computed: f64) -> Option<Agreement> {
 }
 
 /// True where some value of the range is printed like this, rounded or cut off.
-fn within(printed: f64, last: f64, (low, high): (f64, f64)) -> bool {
+fn within(printed: f64, last: f64, low: f64, high: f64) -> bool {
     let slack = last * SLACK;
     low < printed + last && printed - last / 2.0 <= high + slack && low <= high
 }

@@ -137,7 +137,8 @@ fn slm(printed: impl Fn(&'static str, &str) -> Option<PrintedFigure>) -> Option<
     let mut reading = polygon_of(&radii, 1e-12)?;
     let values: Vec<f64> = radii.iter().map(|radius| radius.value).collect();
     let (least, most) = polygon::area_range(&values)?;
-    let (least, most) = (least * 1e-12, most * 1e-12);
+    let least = least * 1e-12;
+    let most = most * 1e-12;
     reading.note = Some(format!(
         "the order of the four inputs can make it {least:.3} to {most:.3}, but not this"
     ));
@@ -185,8 +186,10 @@ fn sec(
 
 /// (SPMmax − SPMmin)/(SECmax − SECmin).
 fn ess(printed: impl Fn(&'static str, &str) -> Option<PrintedFigure>) -> Option<Reading> {
-    let (most, least) = (printed("8.4", "spm-max")?, printed("8.4", "spm-min")?);
-    let (above, below) = (printed("8.7", "sec-max")?, printed("8.7", "sec-min")?);
+    let most = printed("8.4", "spm-max")?;
+    let least = printed("8.4", "spm-min")?;
+    let above = printed("8.7", "sec-max")?;
+    let below = printed("8.7", "sec-min")?;
     let mut reading = Reading::exactly((most.value - least.value) / (above.value - below.value));
     reading.range = (
         (most.low - least.high) / (above.high - below.low),

@@ -59,7 +59,7 @@ fn times_of(kept: &[Exchange], steps: &[Map]) -> Times {
         .collect()
 }
 
-/// Those with the longest times, still in the order of the recording.
+/// The requests with the longest times, still in the order of the recording.
 fn slowest(times: Times) -> Times {
     let mut sorted: Vec<f64> = times.iter().map(|(_, ms)| *ms).collect();
     sorted.sort_by(|a, b| b.total_cmp(a));

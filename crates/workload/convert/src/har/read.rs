@@ -46,7 +46,7 @@ pub(super) struct Exchange {
     pub(super) origin: String,
     /// Path and query.
     pub(super) path: String,
-    /// Those that matter.
+    /// Headers that a step needs.
     pub(super) headers: Vec<(String, String)>,
     pub(super) user_agent: Option<String>,
     pub(super) cookies: Vec<(String, String)>,
@@ -78,7 +78,8 @@ pub(super) fn exchanges(
 ) -> Option<Vec<Exchange>> {
     let document = document(text, diagnostics)?;
     let entries = entries(&document, diagnostics)?;
-    let (mut exchanges, mut left) = (Vec::new(), LeftOut::default());
+    let mut exchanges = Vec::new();
+    let mut left = LeftOut::default();
     for (index, entry) in entries.iter().enumerate() {
         let url = word(entry, "/request/url");
         let scheme = url.split("://").next().unwrap_or_default();
@@ -105,7 +106,7 @@ pub(super) fn exchanges(
                 .hint("write it like 2026-01-31T09:30:00.123Z");
             return None;
         };
-        exchanges.push(exchange(entry, url, status, (start_ms, from_cache)));
+        exchanges.push(exchange(entry, url, status, start_ms, from_cache));
     }
     report(&left, exchanges.is_empty(), diagnostics);
     exchanges.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
@@ -206,21 +207,16 @@ fn entries<'d>(document: &'d Value, diagnostics: &mut Diagnostics<'_>) -> Option
     Some(entries)
 }
 
-fn exchange(
-    entry: &Value,
-    url: &str,
-    status: u16,
-    (start_ms, from_cache): (f64, bool),
-) -> Exchange {
+fn exchange(entry: &Value, url: &str, status: u16, start_ms: f64, from_cache: bool) -> Exchange {
     let (origin, path) = split(url);
     let request = pairs(entry, "/request/headers");
     let user_agent = request
         .iter()
-        .find(|pair| is(pair, "user-agent"))
+        .find(|(name, _)| is(name, "user-agent"))
         .map(|(_, v)| v.clone());
     let cookie = request
         .iter()
-        .filter(|pair| is(pair, "cookie"))
+        .filter(|(name, _)| is(name, "cookie"))
         .map(|(_, v)| v.as_str());
     let cookies = cookie.flat_map(cookies_of).collect();
     let headers = request.iter().filter(|(name, value)| {
@@ -234,7 +230,7 @@ fn exchange(
     });
     let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
     let response = pairs(entry, "/response/headers");
-    let set = response.iter().filter(|pair| is(pair, "set-cookie"));
+    let set = response.iter().filter(|(name, _)| is(name, "set-cookie"));
     let set_cookies = set.flat_map(|(_, value)| value.split('\n'));
     let set_cookies = set_cookies.filter_map(|one| {
         let (name, value) = one.split(';').next()?.split_once('=')?;
@@ -275,7 +271,7 @@ fn exchange(
     }
 }
 
-fn is((name, _): &(String, String), wanted: &str) -> bool {
+fn is(name: &str, wanted: &str) -> bool {
     name.eq_ignore_ascii_case(wanted)
 }
 
@@ -347,7 +343,8 @@ fn pairs(entry: &Value, pointer: &str) -> Vec<(String, String)> {
 fn cookies_of(header: &str) -> impl Iterator<Item = (String, String)> {
     header.split(';').filter_map(|one| {
         let (name, value) = one.split_once('=')?;
-        let (name, value) = (name.trim(), value.trim());
+        let name = name.trim();
+        let value = value.trim();
         let is_sound = !name.is_empty() && name.bytes().all(is_token_byte);
         let is_sound = is_sound && !value.contains(char::is_control);
         is_sound.then(|| (name.to_owned(), value.to_owned()))

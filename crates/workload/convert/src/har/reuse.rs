@@ -98,7 +98,7 @@ impl Reuse {
         self.replaced(index, text, |found| found.value.clone())
     }
 
-    /// The same of a URL, in which values stand percent-encoded.
+    /// A URL with variables in the place of values, which stand percent-encoded in it.
     pub(super) fn filled_url(&self, index: usize, path: &str) -> String {
         self.replaced(index, path, |found| in_url(&found.value))
     }
@@ -241,7 +241,8 @@ fn fields(html: &str, found: &mut Vec<(String, String, Source)>) {
     let pattern = r#"<input\b[^>]*?\bname=["']?([\w.\-\[\]:]+)["']?[^>]*?\bvalue=["']([^"']*)"#;
     let field = Regex::new(pattern).expect("a pattern that is always the same");
     for captures in field.captures_iter(html).take(VALUES_MAX) {
-        let (name, value) = (captures[1].to_owned(), captures[2].to_owned());
+        let name = captures[1].to_owned();
+        let value = captures[2].to_owned();
         found.push((name.clone(), value, Source::Field(name)));
     }
 }

@@ -77,7 +77,8 @@ impl Importer<'_> {
         let counter = self
             .required(node, "var")
             .map(|name| self.set_variable(name));
-        let (from, to) = (self.bound(node, "from"), self.bound(node, "to"));
+        let from = self.bound(node, "from");
+        let to = self.bound(node, "to");
         let step = self.count(node, "incr").unwrap_or(1);
         if step == 0 {
             let message = "the loop would never end".to_owned();
@@ -108,7 +109,8 @@ impl Importer<'_> {
         let times = match rounds {
             Some(rounds) => Item::Bare(rounds.to_string()),
             None => {
-                let (from, to) = (text(&from), text(&to));
+                let from = text(&from);
+                let to = text(&to);
                 let again = self.helper("rounds");
                 // Rounded up, and one round at least.
                 let rounds = format!("${{int(({to} - {from} + {step} - 1) / {step})}}");
@@ -168,7 +170,8 @@ impl Importer<'_> {
     /// One round for each item of a list.
     pub(super) fn for_each(&mut self, node: Node<'_, '_>, steps: &mut Vec<Map>) {
         let at = opening(node);
-        let (name, list) = (self.required(node, "name"), self.required(node, "in"));
+        let name = self.required(node, "name");
+        let list = self.required(node, "in");
         for filter in ["include", "exclude"] {
             if node.has_attribute(filter) {
                 let message = "items of a list cannot be filtered".to_owned();

@@ -9,7 +9,7 @@ use super::{Importer, Item, Map, elements, opening};
 
 /// Longest time for the last users to finish, if nothing in the document bounds it.
 const FINISH_S_MAX: f64 = 24.0 * 3600.0;
-/// Besides what their pauses take.
+/// Least time for the last users to finish, besides their pauses.
 const FINISH_S_MIN: f64 = 60.0;
 /// How often a load may be repeated; what it makes is limited besides.
 const LOOPS_MAX: u64 = 10_000;
@@ -109,7 +109,8 @@ impl Importer<'_> {
             self.diagnostics
                 .lost(value_at(node, "wait_all_sessions_end"), message);
         }
-        let (mut rate, mut users_max) = (None, None);
+        let mut rate = None;
+        let mut users_max = None;
         let mut weights = Map::new(opening(node));
         for part in elements(node) {
             self.known_attributes(part);
@@ -122,7 +123,8 @@ impl Importer<'_> {
                 _ => self.unknown_element(part),
             }
         }
-        let (number, length_s) = (number?, length_s?);
+        let number = number?;
+        let length_s = length_s?;
         if length_s == 0.0 {
             let message = "the phase has no duration".to_owned();
             self.diagnostics

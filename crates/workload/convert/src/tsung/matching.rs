@@ -245,7 +245,8 @@ impl Importer<'_> {
             steps.extend(self.decision(matches, None));
             return;
         };
-        let (again, tried) = (self.helper("again"), self.helper("tried"));
+        let again = self.helper("again");
+        let tried = self.helper("tried");
         // What opens a plain connection is no request: it is not gone back to.
         let opens = |step: &Map| step.entries.first().is_some_and(|(key, _)| key == "tcp");
         let counted: Vec<usize> = (0..steps.len()).filter(|n| !opens(&steps[*n])).collect();
@@ -345,7 +346,8 @@ fn header_source(at: &Range<usize>, header: &str) -> Map {
     match header.split_once('/') {
         None => Map::single(at.clone(), "header", Item::Text(header.to_owned())),
         Some((name, part)) => {
-            let (name, part) = (regex::escape(name), regex::escape(part));
+            let name = regex::escape(name);
+            let part = regex::escape(part);
             let pattern = format!(r#"(?im)^{name}:[^\r\n]*\b{part}="?([^",;\r\n]*)"#);
             Map::single(at.clone(), "regex", Item::Text(pattern))
                 .with("in", Item::Text("response".to_owned()))

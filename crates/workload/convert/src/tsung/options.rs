@@ -232,7 +232,8 @@ impl Importer<'_> {
 
     /// The pause that `value`, `random`, `min` and `max` say.
     pub(super) fn pause(&mut self, node: Node<'_, '_>) -> Option<Pause> {
-        let (min, max) = (self.number(node, "min"), self.number(node, "max"));
+        let min = self.number(node, "min");
+        let max = self.number(node, "max");
         if let (Some(min), Some(max)) = (min, max) {
             if min > max {
                 let message = format!("{min} is more than {max}");

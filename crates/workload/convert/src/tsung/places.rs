@@ -87,7 +87,8 @@ impl Importer<'_> {
                 continue;
             }
             self.known_attributes(server);
-            let (host, port) = (self.required(server, "host"), self.port(server, "port"));
+            let host = self.required(server, "host");
+            let port = self.port(server, "port");
             let scheme = self.scheme(server, "type");
             let weight = self.number(server, "weight").unwrap_or(1.0);
             if let (Some(host), Some(port)) = (host, port) {

@@ -55,7 +55,7 @@ impl Importer<'_> {
                 .lost(value_at(node, "ack"), message.to_owned());
         }
         let Some(step) = self.raw_step(node, &around) else {
-            // So that what reads them is not reported as well.
+            // The variables are set all the same, so that reading them is not reported as well.
             for name in dynamic.iter().filter_map(|part| part.attribute("name")) {
                 let name = self.set_variable(name);
                 self.session.undefined.push(name);

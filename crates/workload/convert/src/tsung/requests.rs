@@ -250,7 +250,8 @@ impl Importer<'_> {
             self.known_attributes(part);
             match part.tag_name().name() {
                 "http_header" => {
-                    let (name, value) = (self.required(part, "name"), part.attribute("value"));
+                    let name = self.required(part, "name");
+                    let value = part.attribute("value");
                     if part.has_attribute("encoding") {
                         let message = "a header's encoding is not supported".to_owned();
                         self.diagnostics.lost(value_at(part, "encoding"), message);
@@ -274,7 +275,7 @@ impl Importer<'_> {
                         headers.push(("soapaction".to_owned(), value));
                     }
                 }
-                // Not headers, but who the user is.
+                // These are credentials and cookies of the user, not headers.
                 "add_cookie" | "www_authenticate" => {}
                 _ => self.unknown_element(part),
             }
@@ -288,7 +289,8 @@ impl Importer<'_> {
         for part in elements(node) {
             match part.tag_name().name() {
                 "add_cookie" => {
-                    let (key, value) = (self.required(part, "key"), self.required(part, "value"));
+                    let key = self.required(part, "key");
+                    let value = self.required(part, "value");
                     let (Some(key), Some(value)) = (key, value) else {
                         continue;
                     };
@@ -314,8 +316,10 @@ impl Importer<'_> {
 
     /// Basic credentials, or those that answer a challenge.
     fn credentials(&mut self, node: Node<'_, '_>, around: &Around) -> Option<Map> {
-        let (user, password) = (self.required(node, "userid"), self.required(node, "passwd"));
-        let (user, password) = (user?, password?);
+        let user = self.required(node, "userid");
+        let password = self.required(node, "passwd");
+        let user = user?;
+        let password = password?;
         let kind = self.word(node, "type", &["basic", "digest"]);
         let kind = kind.unwrap_or("basic");
         if kind == "digest" {

@@ -83,7 +83,7 @@ impl Importer<'_> {
         }
         let values = self.values(node, kind, names.len());
         if values.is_none() {
-            // So that what reads them is not reported as well.
+            // The variables are set all the same, so that reading them is not reported as well.
             for (name, _) in &names {
                 self.set_variable(name);
                 let name = sound(name);
@@ -109,7 +109,8 @@ impl Importer<'_> {
             "random_number" => {
                 self.required(node, "start")?;
                 self.required(node, "end")?;
-                let (start, end) = (self.count(node, "start")?, self.count(node, "end")?);
+                let start = self.count(node, "start")?;
+                let end = self.count(node, "end")?;
                 if start > end {
                     let message = format!("{start} is more than {end}");
                     self.diagnostics
@@ -130,8 +131,10 @@ impl Importer<'_> {
                 same(text)
             }
             "jsonpath" => {
-                let (from, path) = (self.required(node, "from"), self.required(node, "jsonpath"));
-                let (from, path) = (from?, path?);
+                let from = self.required(node, "from");
+                let path = self.required(node, "jsonpath");
+                let from = from?;
+                let path = path?;
                 let from = self.read_variable(from, &value_at(node, "from"));
                 let at = value_at(node, "jsonpath");
                 let (pointer, rest) = self.pointer(path, &at)?;
@@ -178,7 +181,8 @@ impl Importer<'_> {
     ) -> Option<(String, Option<String>)> {
         let plain = path.strip_prefix("$.").unwrap_or(path);
         let dotted = plain.replace('[', ".").replace(']', "");
-        let (mut pointer, mut of_items) = (String::new(), None);
+        let mut pointer = String::new();
+        let mut of_items = None;
         for key in dotted.split('.').filter(|key| !key.is_empty()) {
             if key == "*" && of_items.is_none() {
                 of_items = Some(String::new());

@@ -38,7 +38,8 @@ impl Queue {
         let service_s = f64::from(self.servers) / MOST;
         let ns = |seconds: f64| (seconds * 1e9) as u64;
         let mut free: BinaryHeap<Reverse<u64>> = (0..self.servers).map(|_| Reverse(0)).collect();
-        let (mut now, mut responses) = (0.0, Vec::new());
+        let mut now = 0.0;
+        let mut responses = Vec::new();
         loop {
             now += exponential(1.0 / rate);
             if now > self.run_s {
@@ -66,10 +67,12 @@ impl Queue {
     }
 
     fn later_mmc(&self, rate: f64) -> f64 {
-        let (servers, time) = (f64::from(self.servers), self.limit_s);
+        let servers = f64::from(self.servers);
+        let time = self.limit_s;
         let mu = MOST / servers;
         let offered = rate / mu;
-        let (mut term, mut total) = (1.0, 1.0);
+        let mut term = 1.0;
+        let mut total = 1.0;
         for n in 1..self.servers {
             term *= offered / f64::from(n);
             total += term;
@@ -95,7 +98,8 @@ impl Queue {
 
     /// The rate at which p95 passes the limit.
     fn capacity(&self) -> f64 {
-        let (mut low, mut high) = (0.01 * MOST, MOST);
+        let mut low = 0.01 * MOST;
+        let mut high = MOST;
         for _ in 0..100 {
             let middle = f64::midpoint(low, high);
             match self.later(middle) < 0.05 {
@@ -135,7 +139,8 @@ impl Queue {
             .iter()
             .position(|l| l.verdict != Verdict::Holds)
             .unwrap();
-        let (good, bad) = (levels[bad - 1].load, levels[bad].load);
+        let good = levels[bad - 1].load;
+        let bad = levels[bad].load;
         match crossing(&trials, f64::midpoint(good, bad)) {
             Some((_, low, high)) => (low, high),
             None => (good, bad),

@@ -41,7 +41,7 @@ impl<'r> Minutes<'r> {
         }
     }
 
-    /// The same minutes as the printed figures were computed from.
+    /// The minutes that the printed figures were computed from.
     pub(super) fn as_printed(&self, how: &'r AsPrinted) -> Minutes<'r> {
         let left = self.series.iter().filter(|one| one.0.source != how.without);
         Minutes {
@@ -130,7 +130,8 @@ impl<'r> Minutes<'r> {
     }
 
     pub(super) fn crum(&self) -> BTreeMap<i64, f64> {
-        let (memory, disk) = (self.share("Memory"), self.share("DiskSpace"));
+        let memory = self.share("Memory");
+        let disk = self.share("DiskSpace");
         let area = |(at, cpu): (i64, f64)| {
             let radii = [cpu, *memory.get(&at)?, *disk.get(&at)?];
             Some((at, polygon::area(&radii)?))
