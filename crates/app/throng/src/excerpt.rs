@@ -17,8 +17,10 @@ const AFTER_BYTES: usize = 120;
 /// A report of `diagnostic` at `span` of the text called `name`; without a span it has no place.
 pub(crate) fn report(
     diagnostic: MietteDiagnostic,
-    (span, label): (Option<Range<usize>>, Option<String>),
-    (name, text): (&str, &str),
+    span: Option<Range<usize>>,
+    label: Option<String>,
+    name: &str,
+    text: &str,
 ) -> Report {
     let Some(span) = span else {
         return Report::new(diagnostic);
@@ -136,7 +138,7 @@ mod tests {
     fn rendered(text: &str, span: Range<usize>) -> String {
         let diagnostic = MietteDiagnostic::new("wrong");
         let label = Some("here".to_owned());
-        let report = report(diagnostic, (Some(span), label), ("a.yaml", text));
+        let report = report(diagnostic, Some(span), label, "a.yaml", text);
         format!("{report:?}")
     }
 

@@ -56,7 +56,8 @@ impl LivePage {
         let limits = Limits::default();
         let server =
             Server::start(listener.socket, listener.access, pages, limits).map_err(system)?;
-        let (server, is_over) = (Arc::new(server), Arc::<AtomicBool>::default());
+        let server = Arc::new(server);
+        let is_over = Arc::<AtomicBool>::default();
         let (updates, received) = channel();
         let painter = Painter {
             server: Arc::clone(&server),
@@ -144,7 +145,8 @@ impl Painter {
             if self.is_over.load(Ordering::Relaxed) {
                 return;
             }
-            let (mut interrupted, mut paused) = (false, false);
+            let mut interrupted = false;
+            let mut paused = false;
             // If drawing took longer than a second, there are several.
             for Update { info, second } in std::iter::once(first).chain(updates.try_iter()) {
                 (interrupted, paused) = (second.interrupted, second.paused);

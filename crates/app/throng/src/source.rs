@@ -353,17 +353,17 @@ pub(crate) fn experiment(text: &Text, in_full: bool) -> Result<Experiment, Failu
 pub(crate) fn print_diagnostics(text: &Text, diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
         let (span, name, source) = shown(text, diagnostic);
-        print(diagnostic, span, (name, source));
+        print(diagnostic, span, name, source);
     }
 }
 
 /// Prints a diagnostic with its place in the text of this name.
-fn print(diagnostic: &Diagnostic, span: Option<Range<usize>>, source: (&str, &str)) {
+fn print(diagnostic: &Diagnostic, span: Option<Range<usize>>, name: &str, text: &str) {
     if diagnostic.severity == Severity::Warning && !shows_warnings() {
         return;
     }
     let label = Some(diagnostic.label.clone()).filter(|label| !label.is_empty());
-    let report = excerpt::report(to_miette(diagnostic), (span, label), source);
+    let report = excerpt::report(to_miette(diagnostic), span, label, name, text);
     print_error(&format!("{report:?}"));
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn check(system: &str, settings: &[(String, String)]) -> Vec<SystemPr
     };
     let each = settings.iter().enumerate();
     let mut problems: Vec<SystemProblem> = each
-        .filter_map(|(number, (key, value))| setting(command, (system, number), key, value))
+        .filter_map(|(number, (key, value))| setting(command, system, number, key, value))
         .collect();
     // One that is wrong by itself would be reported again.
     if problems.is_empty() {
@@ -64,7 +64,8 @@ pub(crate) fn unreadable(
 
 fn setting(
     command: &Command,
-    (system, number): (&str, usize),
+    system: &str,
+    number: usize,
     key: &str,
     value: &str,
 ) -> Option<SystemProblem> {

@@ -29,7 +29,7 @@ fn converted_text(
     diagnostics: &[Diagnostic],
 ) -> Result<Text, Failure> {
     for diagnostic in diagnostics {
-        print(diagnostic, diagnostic.span.clone(), (name, &original));
+        print(diagnostic, diagnostic.span.clone(), name, &original);
     }
     let Some(converted) = converted else {
         return Err(wrong(

@@ -36,7 +36,8 @@ pub(crate) mod fleet {
     /// A run here; one by a fleet is an error.
     pub(crate) fn of_run(
         args: &RunFleetArgs,
-        _: (&str, &Plan),
+        _: &str,
+        _: &Plan,
         _: &Arc<Interrupt>,
         _: &Rc<RefCell<View>>,
     ) -> Result<Option<Rc<dyn Fleet>>, Failure> {

@@ -241,7 +241,7 @@ fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
     let (setting, course) = match &args.over {
         Some((key, list)) => {
             let time_max = args.time_limit.unwrap_or(TIME_MAX);
-            sweep::sweep(args, (key, list), &text, &plan, time_max)?
+            sweep::sweep(args, key, list, &text, &plan, time_max)?
         }
         None => knee(args, file, &text, &plan)?,
     };

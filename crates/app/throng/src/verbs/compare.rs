@@ -16,7 +16,8 @@ use crate::page;
 use crate::terminal;
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
-    let (candidates, baselines) = (open(&args.runs)?, open(&args.baseline)?);
+    let candidates = open(&args.runs)?;
+    let baselines = open(&args.baseline)?;
     let comparison = compare_runs(&candidates, &baselines, &options(args)).map_err(failure)?;
     if let Some(path) = &args.junit {
         write(path, &report::comparison_junit(&comparison))?;
@@ -42,7 +43,8 @@ fn open(paths: &[PathBuf]) -> Result<Vec<Run>, Failure> {
 }
 
 fn options(args: &CompareArgs) -> Options {
-    let (what, how) = (&args.what, &args.how);
+    let what = &args.what;
+    let how = &args.how;
     let ns = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let mut quantiles = what.quantiles.clone();
     quantiles.sort_by(f64::total_cmp);

@@ -267,7 +267,8 @@ fn wait(args: &WaitArgs) -> Result<Exit, Failure> {
 /// The agents of a run by a fleet; `None`: it is run here. What they do that cannot wait is shown in `view`.
 pub(crate) fn of_run(
     args: &RunFleetArgs,
-    (scenario, plan): (&str, &Plan),
+    scenario: &str,
+    plan: &Plan,
     interrupt: &Arc<Interrupt>,
     view: &Rc<RefCell<View>>,
 ) -> Result<Option<Rc<dyn Fleet>>, Failure> {
@@ -301,7 +302,8 @@ pub(crate) fn of_run(
         alone,
         key: read_key(args.key.as_deref())?,
     };
-    let (view, interrupt) = (Rc::clone(view), Arc::clone(interrupt));
+    let view = Rc::clone(view);
+    let interrupt = Arc::clone(interrupt);
     let notify = Box::new(move |what: &str| view.borrow_mut().notice(what));
     let stop = move || {
         interrupt.request();

@@ -38,11 +38,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let requests = text.original;
     let requests = requests.map(|(_, converted)| imports::tsung_requests(&converted));
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
-    let (interrupt, pause) = (interrupt()?, pause()?);
+    let interrupt = interrupt()?;
+    let pause = pause()?;
     let thresholds = plan.thresholds.clone();
     let style = terminal::style();
     let view = Rc::new(RefCell::new(View::new(args.quiet || args.json)));
-    let fleet = verbs::fleet::of_run(&args.fleet, (&text.name, &plan), &interrupt, &view)?;
+    let fleet = verbs::fleet::of_run(&args.fleet, &text.name, &plan, &interrupt, &view)?;
     let continues = args.fleet.on_loss != OnLossArg::Fail;
     let request = RunRequest {
         plan,
@@ -93,7 +94,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if let Some(path) = &args.tsung_log {
         tsung_log::write(path, &conducted.directory, requests)?;
     }
-    print((args.json, args.quiet), &conducted, path.as_deref())?;
+    print(args.json, args.quiet, &conducted, path.as_deref())?;
     Ok(exit(conducted.summary.verdict))
 }
 
@@ -237,7 +238,8 @@ pub(crate) fn pause() -> Result<Arc<Pause>, Failure> {
 
 /// Prints the summary: as JSON, or not at all, or as text with the path of the page.
 pub(crate) fn print(
-    (json, quiet): (bool, bool),
+    json: bool,
+    quiet: bool,
     conducted: &Conducted,
     page: Option<&Path>,
 ) -> Result<Exit, Failure> {

@@ -181,7 +181,8 @@ impl Results for Directory {
             ..Options::default()
         };
         let mut step = |step: Step<'_>| report(progress(step));
-        let (runs, baseline) = (open(&request.runs)?, open(&request.baseline)?);
+        let runs = open(&request.runs)?;
+        let baseline = open(&request.baseline)?;
         let comparison = compare_with_progress(&runs, &baseline, &options, &mut step)
             .map_err(|error| Failure::new(Exit::Data, error).one_line())?;
         let page = Page::comparison(&comparison, page::VERSION);

@@ -251,7 +251,8 @@ impl View for TextView {
                     pause_ns,
                 } => {
                     let name = visible(measure_name(plan, *measure));
-                    let (why, pause) = (outcome.name(), units::duration(*pause_ns as f64));
+                    let why = outcome.name();
+                    let pause = units::duration(*pause_ns as f64);
                     let next = format!("attempt {attempt} of {attempts_max} failed ({why})");
                     format!("     {name}: {next}, the next in {pause}\n")
                 }
@@ -314,6 +315,7 @@ fn target(plan: &Plan, endpoint: &Endpoint) -> String {
         return format!("unix:{path}");
     }
     let scheme = if endpoint.tls { "https" } else { "http" };
-    let (host, port) = (&endpoint.host, endpoint.port);
+    let host = &endpoint.host;
+    let port = endpoint.port;
     format!("{scheme}://{host}:{port}{}", plan.detour(endpoint))
 }

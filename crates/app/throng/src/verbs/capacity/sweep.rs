@@ -16,7 +16,8 @@ use crate::source::{self, Text};
 /// The setting to vary, and its values.
 pub(super) fn sweep(
     args: &CapacityArgs,
-    (key, list): (&str, &str),
+    key: &str,
+    list: &str,
     text: &Text,
     plan: &Plan,
     time_max: Duration,

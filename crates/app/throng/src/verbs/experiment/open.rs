@@ -239,8 +239,14 @@ impl RunnableExperiment {
     /// A failure at a place of the experiment's file.
     fn at(&self, place: &Range<usize>, message: String, hint: String) -> Failure {
         let diagnostic = MietteDiagnostic::new(message).with_help(hint);
-        let source = (self.text.name.as_str(), self.text.text.as_str());
-        let report = excerpt::report(diagnostic, (Some(place.clone()), None), source);
+        let text = &self.text;
+        let report = excerpt::report(
+            diagnostic,
+            Some(place.clone()),
+            None,
+            &text.name,
+            &text.text,
+        );
         Failure::at_source(Exit::Data, report)
     }
 }

@@ -45,7 +45,8 @@ pub(super) fn plan(
             .iter()
             .map(|level| level.text.as_str())
             .collect();
-        let (letter, levels) = (factor_letter(number), levels.join(", "));
+        let letter = factor_letter(number);
+        let levels = levels.join(", ");
         if let Some(place) = factor.place_set() {
             let _ = writeln!(text, "  {letter} {} ({place}): {levels}", factor.name);
             continue;

@@ -16,7 +16,8 @@ use crate::verbs::run;
 
 pub(super) fn attach(args: &AttachArgs) -> Result<Exit, Failure> {
     run::check_results(&args.results)?;
-    let (interrupt, pause) = (run::interrupt()?, run::pause()?);
+    let interrupt = run::interrupt()?;
+    let pause = run::pause()?;
     let style = terminal::style();
     let view = Rc::new(RefCell::new(View::new(args.quiet || args.json)));
     let notify = {
@@ -57,6 +58,6 @@ pub(super) fn attach(args: &AttachArgs) -> Result<Exit, Failure> {
     let page = page::after_run(&conducted.directory, &conducted.summary);
     let (page, path) = page.unzip();
     run::write_results(&args.results, &conducted, page.as_ref())?;
-    run::print((args.json, args.quiet), &conducted, path.as_deref())?;
+    run::print(args.json, args.quiet, &conducted, path.as_deref())?;
     Ok(run::exit(conducted.summary.verdict))
 }

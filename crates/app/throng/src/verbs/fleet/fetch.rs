@@ -22,12 +22,13 @@ pub(super) fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     let access = access(&args.nats.nats, &args.nats.access);
     let admin = Admin::connect(&access).map_err(failure)?;
     let parts = run.parts();
-    let (absent, mut failed) = (parts.absent(), Vec::new());
+    let absent = parts.absent();
+    let mut failed = Vec::new();
     if !absent.is_empty() {
         parts.prepare().map_err(io)?;
     }
     for (worker, rows) in absent {
-        let fetched = fetch_part(&admin, (&parts, &args.run), (worker, rows), key.as_ref());
+        let fetched = fetch_part(&admin, &parts, &args.run, worker, rows, key.as_ref());
         match fetched {
             Ok(line) => written(writeln!(std::io::stdout(), "{line}")).map(drop)?,
             // The others are fetched all the same.
@@ -86,11 +87,13 @@ fn wanted<'a>(worker: &'a WorkerInfo, rows: &'a WorkerRows) -> KeptRows<'a> {
     }
 }
 
-/// Fetches the rows of one agent, checks them, and puts them into the record. What is to be said of it.
+/// Fetches the rows of one agent, checks them, and puts them into the record. Returns a line about them.
 fn fetch_part(
     admin: &Admin,
-    (parts, directory): (&Parts<'_>, &Path),
-    (worker, rows): (&WorkerInfo, &WorkerRows),
+    parts: &Parts<'_>,
+    directory: &Path,
+    worker: &WorkerInfo,
+    rows: &WorkerRows,
     key: Option<&UserKey>,
 ) -> Result<String, Failure> {
     let wanted = wanted(worker, rows);

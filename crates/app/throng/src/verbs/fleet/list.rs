@@ -8,7 +8,8 @@ use machine::limits::about;
 
 /// The agents by what they do, and the runs.
 pub(super) fn status(admin: &Admin) -> Result<String, FleetError> {
-    let (agents, runs) = (admin.agents()?, admin.runs()?);
+    let agents = admin.agents()?;
+    let runs = admin.runs()?;
     let free = agents
         .iter()
         .filter(|card| card.run.is_none() && !card.draining);

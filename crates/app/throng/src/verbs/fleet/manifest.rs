@@ -61,7 +61,8 @@ pub(super) fn manifest(args: &ManifestArgs) -> Result<Exit, Failure> {
         reads_environment: !inputs.env.is_empty(),
     };
     if let [first, ..] = &inputs.env[..] {
-        let (name, secret) = (&first.0, manifest.named("env"));
+        let name = &first.0;
+        let secret = manifest.named("env");
         // Whoever reads the manifest is not to read secrets.
         let _ = writeln!(
             std::io::stderr(),

@@ -107,7 +107,8 @@ fn scale(model: &Model, sessions: u32) -> SimulatedSpan {
 }
 
 fn sets(scale: &SimulatedSpan, args: &ModelCheckArgs) -> Vec<(String, String)> {
-    let (users, seconds) = (scale.users, scale.seconds);
+    let users = scale.users;
+    let seconds = scale.seconds;
     let mut sets = vec![
         ("target", "http://model.test/".to_owned()),
         ("users", format!("{users}")),

@@ -163,7 +163,7 @@ fn stop_all(processes: &mut [Process], news: &Receiver<ProcessEvent>, crashed: O
             Ok(ProcessEvent::Said(number, line)) => read_line(&mut processes[number], &line),
             Err(_) => {
                 for process in &mut *processes {
-                    // Those that have ended by themselves cannot be killed.
+                    // Processes that have ended by themselves cannot be killed.
                     let _ = process.child.kill();
                 }
             }

@@ -75,8 +75,14 @@ impl Manifest<'_> {
         labels
     }
 
-    fn object(&self, kind: (&str, &str), name: &str, component: &str, content: Value) -> Value {
-        let (version, kind) = kind;
+    fn object(
+        &self,
+        version: &str,
+        kind: &str,
+        name: &str,
+        component: &str,
+        content: Value,
+    ) -> Value {
         let mut metadata = Map::new();
         metadata.insert("name".to_owned(), name.into());
         if let Some(namespace) = self.namespace {
@@ -92,7 +98,7 @@ impl Manifest<'_> {
 
     fn account(&self) -> Value {
         let content = json!({ "automountServiceAccountToken": false });
-        self.object(("v1", "ServiceAccount"), self.name, "fleet", content)
+        self.object("v1", "ServiceAccount", self.name, "fleet", content)
     }
 
     fn nats_secret(&self) -> Value {
@@ -104,7 +110,7 @@ impl Manifest<'_> {
             }),
         };
         let content = json!({ "type": "Opaque", "stringData": content });
-        self.object(("v1", "Secret"), &self.named("nats"), "nats", content)
+        self.object("v1", "Secret", &self.named("nats"), "nats", content)
     }
 
     fn nats_configuration(&self) -> Value {
@@ -114,7 +120,7 @@ impl Manifest<'_> {
              authorization {{ user: throng, password: $NATS_PASSWORD }}\n"
         );
         let content = json!({ "data": { "nats.conf": text } });
-        self.object(("v1", "ConfigMap"), &self.named("nats"), "nats", content)
+        self.object("v1", "ConfigMap", &self.named("nats"), "nats", content)
     }
 
     fn nats_service(&self) -> Value {
@@ -122,7 +128,7 @@ impl Manifest<'_> {
             "selector": self.selector("nats"),
             "ports": [{ "name": "nats", "port": NATS_PORT, "targetPort": "nats" }],
         } });
-        self.object(("v1", "Service"), &self.named("nats"), "nats", content)
+        self.object("v1", "Service", &self.named("nats"), "nats", content)
     }
 
     fn nats_server(&self) -> Value {
@@ -138,7 +144,7 @@ impl Manifest<'_> {
             },
             "volumeClaimTemplates": [{ "metadata": { "name": "data" }, "spec": claim() }],
         } });
-        self.object(("apps/v1", "StatefulSet"), &name, "nats", content)
+        self.object("apps/v1", "StatefulSet", &name, "nats", content)
     }
 
     fn nats_policy(&self) -> Value {
@@ -154,8 +160,13 @@ impl Manifest<'_> {
                 "ports": [{ "port": "nats" }],
             }],
         } });
-        let kind = ("networking.k8s.io/v1", "NetworkPolicy");
-        self.object(kind, &self.named("nats"), "nats", content)
+        self.object(
+            "networking.k8s.io/v1",
+            "NetworkPolicy",
+            &self.named("nats"),
+            "nats",
+            content,
+        )
     }
 
     fn scenario(&self) -> Value {
@@ -165,7 +176,7 @@ impl Manifest<'_> {
             data.insert(name.clone(), text.as_str().into());
         }
         let name = self.named("scenario");
-        self.object(("v1", "ConfigMap"), &name, "run", json!({ "data": data }))
+        self.object("v1", "ConfigMap", &name, "run", json!({ "data": data }))
     }
 
     fn agents(&self) -> Value {
@@ -179,7 +190,8 @@ impl Manifest<'_> {
             "template": self.stays_template("agents", &agents(self)),
         } });
         self.object(
-            ("batch/v1", "Job"),
+            "batch/v1",
+            "Job",
             &self.named("agents-1"),
             "agents",
             content,
@@ -187,9 +199,9 @@ impl Manifest<'_> {
     }
 
     fn results(&self) -> Value {
-        let kind = ("v1", "PersistentVolumeClaim");
         self.object(
-            kind,
+            "v1",
+            "PersistentVolumeClaim",
             &self.named("results"),
             "run",
             json!({ "spec": claim() }),
@@ -202,7 +214,7 @@ impl Manifest<'_> {
             "activeDeadlineSeconds": DEADLINE_S,
             "template": self.stays_template("run", &run(self)),
         } });
-        self.object(("batch/v1", "Job"), &self.named("run-1"), "run", content)
+        self.object("batch/v1", "Job", &self.named("run-1"), "run", content)
     }
 
     /// Pods that nobody moves to another node during a run.

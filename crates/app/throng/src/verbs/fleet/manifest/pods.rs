@@ -75,7 +75,7 @@ pub(super) fn nats(manifest: &Manifest<'_>) -> Value {
                 "periodSeconds": 10,
                 "failureThreshold": 6,
             },
-            "resources": resources(("500m", "512Mi"), &json!({ "memory": "1Gi" })),
+            "resources": resources("500m", "512Mi", &json!({ "memory": "1Gi" })),
             "securityContext": *CONTAINER_SECURITY,
             "volumeMounts": [
                 { "name": "config", "mountPath": "/etc/nats", "readOnly": true },
@@ -105,7 +105,7 @@ pub(super) fn agents(manifest: &Manifest<'_>) -> Value {
         "imagePullPolicy": "IfNotPresent",
         "args": ["agent", "--nats", "$(NATS_URL)", "--name", "$(POD_NAME)", "--once"],
         "env": [pod_name, nats_url(manifest)],
-        "resources": resources(("2", "2Gi"), &json!({ "cpu": "2", "memory": "2Gi" })),
+        "resources": resources("2", "2Gi", &json!({ "cpu": "2", "memory": "2Gi" })),
         "securityContext": *CONTAINER_SECURITY,
         // Spool and rows are in the second.
         "volumeMounts": [
@@ -146,7 +146,7 @@ pub(super) fn run(manifest: &Manifest<'_>) -> Value {
         "args": args,
         "env": [nats_url(manifest)],
         "workingDir": "/results",
-        "resources": resources(("1", "1Gi"), &json!({ "memory": "2Gi" })),
+        "resources": resources("1", "1Gi", &json!({ "memory": "2Gi" })),
         "securityContext": *CONTAINER_SECURITY,
         "volumeMounts": [
             { "name": "scenario", "mountPath": "/scenario", "readOnly": true },
@@ -179,7 +179,7 @@ fn wait(manifest: &Manifest<'_>, agents: u32) -> Value {
         "imagePullPolicy": "IfNotPresent",
         "args": ["fleet", "wait", "--nats", "$(NATS_URL)", "--agents", agents, "--within", WAIT],
         "env": [nats_url(manifest)],
-        "resources": resources(("50m", "64Mi"), &json!({ "memory": "128Mi" })),
+        "resources": resources("50m", "64Mi", &json!({ "memory": "128Mi" })),
         "securityContext": *CONTAINER_SECURITY,
     })
 }
@@ -193,7 +193,6 @@ fn secret(variable: &str, name: &str, key: &str) -> Value {
 }
 
 /// Requested CPU and memory, and limits.
-fn resources(requests: (&str, &str), limits: &Value) -> Value {
-    let (cpu, memory) = requests;
+fn resources(cpu: &str, memory: &str, limits: &Value) -> Value {
     json!({ "requests": { "cpu": cpu, "memory": memory }, "limits": limits })
 }
