@@ -98,7 +98,7 @@ impl Failure {
 /// Whether the user wants to see errors only (`--quiet`).
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From now on warnings are not printed.
+/// Suppresses warnings from now on.
 pub(crate) fn be_quiet() {
     IS_QUIET.store(true, Ordering::Relaxed);
 }

@@ -37,7 +37,7 @@ pub struct Bounds {
     /// The highest; infinite where there is none.
     #[serde(with = "infinite")]
     pub at_most: f64,
-    /// From a load that holds to the next; above 1.
+    /// Factor from a load that holds to the next; above 1.
     pub growth: f64,
     /// The knee is found where what does not hold is at most by this share above what holds.
     pub within: f64,

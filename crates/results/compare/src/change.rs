@@ -110,7 +110,7 @@ pub struct Change {
     /// Student's t of the figure's logarithm, of a shape the root of a pseudo-F; but for Student's own
     /// rule with a floor under the standard error.
     pub t: f64,
-    /// By the rule, this figure alone.
+    /// The p-value by the rule, for this figure alone.
     pub p: f64,
     /// Corrected for all figures of all measures.
     pub p_adjusted: f64,

@@ -84,7 +84,7 @@ pub struct PublishedResponse {
 /// An observation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// By factor, from 0.
+    /// Levels by factor, from 0.
     pub levels: Vec<usize>,
     /// By response; `None` where nothing was measured.
     pub values: Vec<Option<f64>>,

@@ -56,7 +56,7 @@ pub enum State {
     Untrusted,
     /// Results that were measured elsewhere.
     Imported,
-    /// In progress, interrupted, or killed.
+    /// Still in progress, interrupted, or killed.
     Unfinished,
     /// It cannot be read.
     Damaged,

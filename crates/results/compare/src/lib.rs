@@ -104,7 +104,7 @@ impl From<record::RecordError> for CompareError {
 struct Common {
     name: String,
     kind: String,
-    /// By run.
+    /// Places by run.
     places: Vec<usize>,
 }
 
@@ -113,14 +113,14 @@ struct Common {
 pub enum Step<'a> {
     /// A run is read.
     Reading {
-        /// From 0.
+        /// Number of the run, from 0.
         number: usize,
         /// Number of runs to be read.
         of: usize,
     },
     /// A measure is compared.
     Comparing {
-        /// From 0.
+        /// Number of the measure, from 0.
         number: usize,
         /// Number of measures that all runs have.
         of: usize,

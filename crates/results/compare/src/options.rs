@@ -33,7 +33,7 @@ pub enum Correction {
 }
 
 impl Correction {
-    /// For people.
+    /// Name for people.
     pub fn name(self) -> &'static str {
         match self {
             Correction::Holm => "Holm",

@@ -52,7 +52,7 @@ pub(crate) struct RunMeasure {
     drained: u64,
     /// Over the stretch; `None` where the record cannot tell it.
     pub(crate) ends: Option<Ends>,
-    /// By window; empty where rows were not read.
+    /// Ends by window; empty if rows were not read.
     pub(crate) window_ends: Vec<Ends>,
     /// Response times of operations that were answered with a failure; empty if service times are read.
     pub(crate) failed: LogHistogram,

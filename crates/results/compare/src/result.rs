@@ -229,7 +229,7 @@ pub struct AllOperations {
     pub unanswered: u64,
     /// The chosen quantiles, nanoseconds.
     pub quantiles_ns: Vec<u64>,
-    /// By quantile: true if it is a lower bound.
+    /// True for each quantile that is a lower bound.
     pub is_bound: Vec<bool>,
 }
 
@@ -340,7 +340,7 @@ pub struct PairTest {
 pub struct SideModes {
     /// The side.
     pub side: Side,
-    /// From the shortest time.
+    /// The peaks, from the shortest time.
     pub peaks: Vec<Peak>,
 }
 

@@ -36,14 +36,14 @@ pub enum ProbeEvent {
         source: usize,
         /// Time of the first query without an answer, since the run's start.
         at_ns: i64,
-        /// In words, without secrets.
+        /// The reason in words, without secrets.
         why: String,
     },
     /// It answers again.
     Back {
         /// Index in [`Pool::sources`].
         source: usize,
-        /// Since the run's start.
+        /// Time since the run's start.
         at_ns: i64,
         /// Queries without an answer.
         missed: u64,
@@ -52,7 +52,7 @@ pub enum ProbeEvent {
     Remark {
         /// Index in [`Pool::sources`].
         source: usize,
-        /// In words.
+        /// The remark in words.
         text: String,
     },
 }

@@ -36,7 +36,7 @@ pub enum ProbeError {
     Url {
         /// As `redis`.
         kind: &'static str,
-        /// Without secrets.
+        /// The problem, without secrets.
         problem: String,
     },
     /// `process: target` or a path, of a target that is not here or unknown.
@@ -44,7 +44,7 @@ pub enum ProbeError {
     Target {
         /// As the scenario says.
         probe: String,
-        /// In words.
+        /// The problem in words.
         problem: &'static str,
     },
     /// A database's client is not part of this program.

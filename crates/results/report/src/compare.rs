@@ -163,7 +163,7 @@ fn change_cells(change: &Change) -> Vec<(Option<Tone>, String)> {
     cells.into_iter().map(|text| (tone, text)).collect()
 }
 
-/// Without a baseline: the figures of each run.
+/// The figures of each run, for a comparison without a baseline.
 fn figures_of_runs(comparison: &Comparison) -> Table {
     let mut header = vec!["".to_owned(), "count".to_owned(), "rate".to_owned()];
     header.extend(["errors".to_owned(), "mean".to_owned()]);

@@ -36,11 +36,11 @@ const PLAIN_MEASURES: usize = 3;
 /// The state of a run at a moment.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveState<'a> {
-    /// Since the run's start.
+    /// Time since the run's start.
     pub now_ns: u64,
     /// All seconds so far, in order.
     pub rows: &'a [SeriesRow],
-    /// In display order.
+    /// Measures in display order.
     pub measures: &'a [LiveMeasure],
     /// The response times in the same seconds.
     pub heat: &'a [HeatColumn],
@@ -50,9 +50,9 @@ pub struct LiveState<'a> {
 /// The stage of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// In its phases.
+    /// The run is in its phases.
     Running,
-    /// In its phases, with arrivals paused.
+    /// The run is in its phases, with arrivals paused.
     Paused,
     /// The phases are over; operations in flight may complete.
     Draining,
@@ -66,7 +66,7 @@ pub struct LiveMeasure {
     pub name: String,
     /// Completed operations per second.
     pub rate_per_s: f64,
-    /// Since the run's start.
+    /// Errors since the run's start.
     pub errors: u64,
     /// Response times in nanoseconds; `None` if nothing ended.
     pub p50_ns: Option<Quantile>,

@@ -32,7 +32,7 @@ struct Line {
 #[derive(Debug)]
 pub struct TsungLog {
     started_unix_ns: u64,
-    /// By measure; `None`: it is no HTTP request.
+    /// Lines by measure; `None`: it is no HTTP request.
     lines: Vec<Option<Line>>,
 }
 

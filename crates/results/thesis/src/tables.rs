@@ -69,7 +69,7 @@ struct Row {
     id: String,
     name: String,
     unit: String,
-    /// By system, digit by digit as printed.
+    /// Printed figures by system, digit by digit.
     printed: Vec<Option<String>>,
     /// `TABLE/ID` of the row that this one repeats.
     #[serde(default, rename = "as")]
@@ -132,7 +132,7 @@ pub struct ReproducedTable {
     pub number: String,
     /// Title of the table.
     pub title: String,
-    /// In the order of print.
+    /// The rows in the order of print.
     pub rows: Vec<ReproducedRow>,
 }
 
@@ -143,7 +143,7 @@ pub struct ReproducedRow {
     pub name: String,
     /// Unit of the row; may be empty.
     pub unit: String,
-    /// By system.
+    /// The cells by system.
     pub cells: Vec<ReproducedCell>,
 }
 

@@ -30,7 +30,7 @@ pub enum DecodeError {
         "byte {at} is not {encoding}; convert the file, or declare its encoding in the first line"
     )]
     Invalid {
-        /// From 0.
+        /// Position in the text, from 0.
         at: usize,
         /// As it is called.
         encoding: &'static str,

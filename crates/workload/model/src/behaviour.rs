@@ -28,7 +28,7 @@ pub struct Behaviour {
     pub starts: Vec<u64>,
     /// How many sessions ended after each class.
     pub exits: Vec<u64>,
-    /// From class to class.
+    /// Transitions from class to class.
     pub transitions: Vec<Transition>,
     /// Thinks after each class, of all its transitions without a fit of their own; missing if there are none.
     pub class_thinks: Vec<Option<Durations>>,
@@ -48,7 +48,7 @@ pub struct Behaviour {
     pub sequences_too_long: u64,
 }
 
-/// From one class to another.
+/// A transition from one class to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Transition {
     /// The class before.

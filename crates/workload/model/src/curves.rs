@@ -30,9 +30,9 @@ pub struct Curves {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Bar {
-    /// From here on, seconds.
+    /// Lower edge, seconds.
     pub from_s: f64,
-    /// Up to here, which is in the next, seconds.
+    /// Upper edge, which is in the next, seconds.
     pub upto_s: f64,
     /// The share of them.
     pub share: f64,

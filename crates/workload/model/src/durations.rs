@@ -69,7 +69,7 @@ pub struct Fit {
     /// Which.
     #[cfg_attr(feature = "typescript", ts(type = "string"))]
     pub family: Family,
-    /// By name.
+    /// Parameters by name.
     pub parameters: Vec<Parameter>,
     /// ln of the likelihood.
     pub log_likelihood: f64,

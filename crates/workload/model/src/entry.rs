@@ -21,7 +21,7 @@ pub(crate) enum Meaning {
     SmallMethod,
     /// A path, with or without a query, or a URL.
     Target,
-    /// Without its `?`.
+    /// The query without its `?`.
     Query,
     /// `GET /path HTTP/1.1`.
     Request,

@@ -148,7 +148,7 @@ fn detect(head: &[u8], map: &FieldMap) -> Result<Format, String> {
 }
 
 impl Format {
-    /// For people.
+    /// Name of the format for people.
     pub(crate) fn name(&self) -> String {
         match self {
             Format::Template(template) => template.name(),

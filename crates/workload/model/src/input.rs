@@ -18,7 +18,7 @@ pub(crate) struct Input {
     reader: Box<dyn Read + Send>,
     /// Bytes that were read beyond the last piece's end.
     left: Vec<u8>,
-    /// In the middle of a line that is too long.
+    /// True in the middle of a line that is too long.
     skipping: bool,
     done: bool,
 }

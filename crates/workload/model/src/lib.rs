@@ -188,7 +188,7 @@ impl SegmentProcess {
 /// The log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Log {
-    /// In the order read.
+    /// Files in the order read.
     pub files: Vec<FileRead>,
     /// Good and bad.
     pub lines: u64,

@@ -90,7 +90,7 @@ pub struct Example {
     /// The place of its file among those read.
     #[serde(skip)]
     pub(crate) file: u32,
-    /// From 1.
+    /// Number of the line, from 1.
     pub(crate) line: u64,
     /// `FILE:LINE`.
     pub at: String,

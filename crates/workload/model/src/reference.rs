@@ -34,7 +34,7 @@ pub struct ReferenceColumns {
 /// A table of reference figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
-    /// In the table's order.
+    /// Segments in the table's order.
     pub segments: Vec<ReferenceSegment>,
     /// How many times faster than the table the log's users were.
     pub speed: f64,
@@ -59,7 +59,7 @@ pub struct ReferenceSegment {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct ReferenceError {
-    /// From 1.
+    /// Line of the table, from 1.
     pub line: usize,
     /// The column's name, or its number from 1.
     pub column: String,

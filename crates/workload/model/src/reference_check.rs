@@ -94,7 +94,7 @@ pub enum ReferenceCheckError {
     /// The recording is too short for rates.
     #[error("all sessions began within {seconds} s; rates take at least three seconds")]
     Short {
-        /// From the first begin to the last.
+        /// Time from the first begin to the last.
         seconds: u64,
     },
 }

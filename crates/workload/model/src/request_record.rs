@@ -7,7 +7,7 @@ use crate::sorter::Item;
 pub(crate) struct RequestRecord {
     /// Hash of the user's key.
     pub(crate) key: u64,
-    /// Since the Unix epoch.
+    /// Time since the Unix epoch.
     pub(crate) time_ns: i64,
     /// The line's place among all lines.
     pub(crate) order: u64,

@@ -61,7 +61,7 @@ pub struct ChannelOp {
     /// The answer to a push, or to an operation of GraphQL.
     pub reply: Option<Expect>,
     pub measure: MeasureId,
-    /// For the server's answer.
+    /// Time limit for the server's answer.
     pub timeout_ns: u64,
     /// For a join: the server confirms it, and the step waits for that.
     pub confirmed: bool,

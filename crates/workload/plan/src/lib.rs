@@ -129,7 +129,7 @@ pub struct Plan {
     pub meetings: Meetings,
     /// Messages that the server pushes, tried in order.
     pub messages: Vec<PushedMessage>,
-    /// In order, gapless from 0.
+    /// The phases in order, gapless from 0.
     pub phases: Vec<Phase>,
     /// Users that start at times of their own, beside the phases; in the order of their times.
     pub singles: Vec<Single>,

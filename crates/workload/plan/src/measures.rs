@@ -67,7 +67,7 @@ pub enum MeasureKind {
     Message,
     /// A redirect that a request followed: a part of that request's time.
     Redirect,
-    /// Between users: a rendezvous, a queue.
+    /// Waiting between users: a rendezvous, a queue.
     Meeting,
     /// Several steps: a transaction, or a group.
     Transaction,

@@ -32,7 +32,7 @@ pub struct Expect {
     /// Evaluated after `save`; a false one counts as error kind `check`.
     pub check: Vec<Condition>,
     pub measure: MeasureId,
-    /// From being sent to the reply.
+    /// Time limit from being sent to the reply.
     pub timeout_ns: u64,
 }
 
@@ -55,7 +55,7 @@ pub struct PushedMessage {
 /// The answer to a message whose sender wants one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Acknowledgement {
-    /// With these arguments, a JSON list.
+    /// Acknowledgement with these arguments, a JSON list.
     With(Template),
     /// No acknowledgement is sent.
     Never,

@@ -24,14 +24,14 @@ pub struct Meter {
     /// True where it is computed for each moment of its probes, and then reported as least, mean and
     /// greatest; else from the worst, mean and best of each input.
     pub each_moment: bool,
-    /// In order, [`INPUTS_MIN`] at least.
+    /// The inputs in order, [`INPUTS_MIN`] at least.
     pub inputs: Vec<Input>,
 }
 
 /// An input of a meter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Input {
-    /// For people.
+    /// Name for people.
     pub name: String,
     /// Origin of the value.
     pub from: From,
@@ -43,7 +43,7 @@ pub struct Input {
     pub invert: bool,
     /// For the normalised form: true where less is better.
     pub lower_is_better: bool,
-    /// For the normalised form.
+    /// Weight in the normalised form.
     pub weight: f64,
 }
 
@@ -54,9 +54,9 @@ pub enum From {
     Figure {
         /// The figure that is reported for the run as a whole.
         mean: String,
-        /// For the meter's worst value.
+        /// The figure for the meter's worst value.
         worst: Option<String>,
-        /// For its best value.
+        /// The figure for the meter's best value.
         best: Option<String>,
     },
     /// Metrics that the servers reported.
@@ -68,7 +68,7 @@ pub enum From {
         /// Instead of a sum, the mean of the sources weighted by their roles.
         weigh: Vec<(String, f64)>,
     },
-    /// By run: what somebody wrote down.
+    /// Values by run, as somebody wrote them down.
     Value(Vec<(String, f64)>),
     /// The value of another meter.
     Meter(String),

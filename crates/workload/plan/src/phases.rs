@@ -21,7 +21,7 @@ pub struct Phase {
     /// Unique in the plan; given, or made from the kind (`ramp`, `hold`, `hold-2`).
     pub name: String,
     pub kind: PhaseKind,
-    /// Since the run's start.
+    /// Start of the phase, since the run's start.
     pub start_ns: u64,
     pub duration_ns: u64,
     /// The session its users run; `None`: drawn by weight.
@@ -37,7 +37,7 @@ pub struct Phase {
 /// One user that starts at a time of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Single {
-    /// Since the run's start.
+    /// Time at which it is due, since the run's start.
     pub due_ns: u64,
     /// The session it runs.
     pub session: SessionId,

@@ -25,7 +25,7 @@ pub struct System {
 /// An item of the bill: uses that are reported together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// For people.
+    /// Name for people.
     pub name: String,
     /// The priced quantities that it is made of; if there are none, it costs nothing.
     pub uses: Vec<Use>,

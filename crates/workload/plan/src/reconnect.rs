@@ -20,7 +20,7 @@ pub enum Pauses {
     /// As the client of its protocol of channels pauses. Each attempt to join one of its channels again is an
     /// operation of this measure.
     OfClient { rejoin: MeasureId },
-    /// For a plain WebSocket.
+    /// Reconnection of a plain WebSocket.
     Backoff(Backoff),
 }
 

@@ -17,7 +17,7 @@ pub struct Script {
     pub declared: Vec<String>,
     /// The functions that expressions call; [`Expr::Script`] has their numbers.
     pub functions: Vec<String>,
-    /// By the number in their [`ScriptOp`].
+    /// The steps, by the number in their [`ScriptOp`].
     pub steps: Vec<ScriptStep>,
     /// CPU time of one call.
     pub time_max_ns: u64,

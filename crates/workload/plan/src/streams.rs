@@ -68,13 +68,13 @@ pub struct Poll {
     pub every_ns: Option<u64>,
     /// The path of the list of messages in the response; `None`: the body is one message.
     pub each: Option<Vec<String>>,
-    /// Before the messages are handed on.
+    /// Values to save before the messages are handed on.
     pub save: Vec<Save>,
     pub status: StatusRule,
     /// Response latency of each request.
     pub measure: MeasureId,
     /// From a request being sent to its response's end.
     pub timeout_ns: u64,
-    /// From a failure to the next request.
+    /// Pause from a failure to the next request.
     pub pause_ns: u64,
 }

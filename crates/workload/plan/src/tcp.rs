@@ -23,7 +23,7 @@ pub struct TcpOpen {
 pub enum Payload {
     Text(Template),
     Bytes(Bytes),
-    /// Over a call of gRPC, which frames it.
+    /// A message over a call of gRPC, which frames it.
     Message {
         message: crate::calls::Payload,
         /// No further message follows.

@@ -107,7 +107,7 @@ pub enum Stat {
     Mean,
     Min,
     Max,
-    /// In 0..=1: `p98(x)`.
+    /// The quantile, in 0..=1: `p98(x)`.
     Quantile(f64),
 }
 

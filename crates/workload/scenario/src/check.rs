@@ -104,7 +104,7 @@ pub struct Settings<'a> {
 pub struct SystemProblem {
     /// The setting at fault.
     pub about: SystemPart,
-    /// In words.
+    /// The problem in words.
     pub message: String,
     /// Advice on what to write instead.
     pub hint: Option<String>,

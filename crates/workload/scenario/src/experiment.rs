@@ -58,7 +58,7 @@ pub struct Experiment {
 /// Distributions that are compared between the runs of each combination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compare {
-    /// By name, each with where it is written.
+    /// Measures by name, each with where it is written.
     pub measures: Vec<(String, Range<usize>)>,
     /// Width of the bins of the published way.
     pub bin_ns: u64,
@@ -134,7 +134,7 @@ pub struct PublishedResponse {
 /// A value, and the combinations that it was measured at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedValue {
-    /// By factor; `None`: at each of its levels.
+    /// Level by factor; `None`: at each of its levels.
     pub at: Vec<Option<usize>>,
     pub value: f64,
 }
@@ -142,7 +142,7 @@ pub struct PublishedValue {
 /// An ordering of the levels of a factor by the response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// In words; empty: the ordering is all.
+    /// The claim in words; empty: the ordering is all.
     pub text: String,
     pub factor: usize,
     /// The greatest first; levels in one list are not ordered among each other.

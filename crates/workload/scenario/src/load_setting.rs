@@ -19,7 +19,7 @@ pub enum LoadSettingError {
     Missing {
         /// As requested.
         path: String,
-        /// In words, with what leads to it; or empty.
+        /// Advice, with the punctuation before it; or empty.
         hint: String,
     },
     /// Something else stands there.

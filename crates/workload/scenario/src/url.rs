@@ -21,7 +21,7 @@ pub struct UrlRun<'a> {
     pub url: &'a str,
     /// Closed or open load.
     pub load: Load<'a>,
-    /// For how long, as written: `30s`.
+    /// Length of the load, as written: `30s`.
     pub duration: &'a str,
     /// `None`: `GET`, or `POST` where there is a body.
     pub method: Option<&'a str>,

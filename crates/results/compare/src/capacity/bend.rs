@@ -101,7 +101,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// By the seconds of the load that held.
+    /// Limits by the seconds of the load that held.
     fn of(known: &[Second]) -> Limits {
         let worst = |of: fn(&Second) -> f64| known.iter().map(of).fold(0.0, f64::max);
         let compared = |limit: f64| (!known.is_empty()).then_some(limit);

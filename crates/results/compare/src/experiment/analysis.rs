@@ -17,7 +17,7 @@ pub struct Analysis {
     pub name: String,
     /// Confidence of all intervals, in 0..1.
     pub confidence: f64,
-    /// By letter.
+    /// The factors by letter.
     pub factors: Vec<FactorFigures>,
     /// Rows of levels and values.
     pub observations: usize,
@@ -52,7 +52,7 @@ pub struct FactorFigures {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct MissingCell {
-    /// By factor.
+    /// Levels by factor.
     pub levels: Vec<String>,
     /// How often it should be there.
     pub planned: usize,
@@ -129,9 +129,9 @@ pub struct PublishedTerm {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CellFigures {
-    /// By factor, from 0.
+    /// Levels by factor, from 0.
     pub levels: Vec<usize>,
-    /// In the order in which they were measured.
+    /// Values in the order in which they were measured.
     pub values: Vec<f64>,
     /// How many of them are only lower bounds; then the mean is one, too.
     #[serde(default, skip_serializing_if = "is_none")]

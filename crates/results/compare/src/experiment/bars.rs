@@ -30,7 +30,7 @@ pub struct BarGroup {
     /// True if one scatter of all its runs determines the intervals; false if each bar has its own, because the
     /// scatter differs.
     pub pooled: bool,
-    /// By level.
+    /// Bars by level.
     pub bars: Vec<Bar>,
 }
 
@@ -38,7 +38,7 @@ pub struct BarGroup {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Bar {
-    /// From 0.
+    /// The level, from 0.
     pub level: usize,
     /// How many runs it is of.
     pub runs: usize,

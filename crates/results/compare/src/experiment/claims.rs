@@ -14,7 +14,7 @@ const DIGITS: usize = 3;
 /// An ordering of a factor's levels by a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// In words; empty: the ordering is all.
+    /// The claim in words; empty: the ordering is all.
     pub text: String,
     /// The factor whose levels are ordered, from 0.
     pub factor: usize,
@@ -42,7 +42,7 @@ pub enum ClaimVerdict {
 /// A claim and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClaimFigures {
-    /// In words.
+    /// The claim in words.
     pub text: String,
     /// The factor whose levels are ordered, from 0.
     pub factor: usize,
@@ -67,7 +67,7 @@ pub struct ClaimPlace {
 }
 
 impl ClaimVerdict {
-    /// In words.
+    /// The verdict in words.
     pub fn text(self) -> &'static str {
         match self {
             ClaimVerdict::Holds => "holds",

@@ -21,7 +21,7 @@ const BEYOND: f64 = 0.005;
 /// Settings of a comparison of ensembles.
 #[derive(Debug, Clone, Copy)]
 pub struct EnsembleOptions<'a> {
-    /// By name.
+    /// The measures by name.
     pub measures: &'a [String],
     /// Width of the bins of the published way, in nanoseconds.
     pub bin_ns: u64,
@@ -61,9 +61,9 @@ pub struct EnsembleRun {
 pub struct EnsembleMeasure {
     /// Name of the measure.
     pub name: String,
-    /// By run: operations that succeeded.
+    /// Operations that succeeded, by run.
     pub counts: Vec<u64>,
-    /// By run, nanoseconds.
+    /// Medians by run, nanoseconds.
     pub medians_ns: Vec<f64>,
     /// Groups by each test; tests that find the same groups stand together.
     pub tested: Vec<TestedModes>,
@@ -103,7 +103,7 @@ pub struct Mode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Histogram {
-    /// By bin.
+    /// Operations by bin.
     pub counts: Vec<u64>,
 }
 

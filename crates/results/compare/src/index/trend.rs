@@ -18,7 +18,7 @@ pub struct Trend {
     pub name: String,
     /// The step of the percentiles.
     pub step: Option<String>,
-    /// In the order in which they started.
+    /// The runs in the order in which they started.
     pub runs: Vec<TrendRun>,
     /// Their figures.
     pub figures: Vec<TrendFigure>,
@@ -50,7 +50,7 @@ pub struct TrendFigure {
     pub name: &'static str,
     /// `ns`, `1/s` or `share`.
     pub unit: &'static str,
-    /// By run; `None`: a run does not have it.
+    /// Values by run; `None`: a run does not have it.
     pub values: Vec<Option<Number>>,
     /// The parts between changes; one part if there are none.
     pub parts: Vec<TrendPart>,

@@ -50,7 +50,7 @@ pub struct ProbeValue {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     pub metric: &'static Metric,
-    /// In the order of [`Metric::labels`].
+    /// Values in the order of [`Metric::labels`].
     pub labels: Vec<String>,
     /// For a counter: the sum since the run's start.
     pub value: f64,

@@ -12,7 +12,7 @@ pub struct Sample<'t> {
     pub name: &'t str,
     /// As they stand there, without the braces.
     pub labels: &'t str,
-    /// In the metric's unit.
+    /// The value in the metric's unit.
     pub value: f64,
     /// Kind of the metric.
     pub kind: Kind,

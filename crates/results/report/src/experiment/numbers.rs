@@ -64,7 +64,7 @@ impl Numbers {
     }
 }
 
-/// Without zeros at the end of a fraction.
+/// The number without zeros at the end of a fraction.
 fn trimmed(text: &str) -> &str {
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.'),

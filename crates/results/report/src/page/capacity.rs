@@ -23,7 +23,7 @@ pub(super) struct CapacityDocument<'a> {
     conclusion: &'a Conclusion,
     /// The loads as text, by level.
     shown: Vec<String>,
-    /// In the order of execution.
+    /// The trials in the order of execution.
     trials: &'a [Trial],
     /// The law: in flight, throughput by second, mean response in nanoseconds.
     law_curve: Vec<(Number, Number, Number)>,
@@ -41,7 +41,7 @@ pub(super) struct SweepDocument<'a> {
     conclusion: &'a SweepConclusion,
     /// The values as text.
     shown: Vec<String>,
-    /// In the order of execution.
+    /// The trials in the order of execution.
     trials: &'a [Trial],
     /// The law: value, throughput by second.
     law_curve: Vec<(Number, Number)>,

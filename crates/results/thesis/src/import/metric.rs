@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use super::repairs::{Kind, Repairs};
 
-/// From one row to the next.
+/// Time from one row to the next.
 pub(crate) const STEP_NS: i64 = 60_000_000_000;
 
 /// A metric in the order of time.

@@ -133,7 +133,7 @@ impl Repairs {
         }
     }
 
-    /// In the order of the kinds.
+    /// The repairs in the order of the kinds.
     pub(crate) fn finish(mut self) -> Vec<Repair> {
         self.0.sort_by_key(|found| found.0);
         let reported = self.0.into_iter().map(|(kind, count, first)| Repair {

@@ -211,7 +211,7 @@ impl<'r> System<'r> {
         Some(reading)
     }
 
-    /// From figures that were not rounded.
+    /// The meter from figures that were not rounded.
     fn spm(&self, which: &str) -> Option<f64> {
         let latency = match which {
             "min" => "p98",

@@ -38,7 +38,7 @@ const DROPPED: &[&str] = &[
 /// A request and what came back.
 #[derive(Debug, Clone)]
 pub(super) struct Exchange {
-    /// Since the Unix epoch.
+    /// Start of the exchange, since the Unix epoch.
     pub(super) start_ms: f64,
     pub(super) length_ms: f64,
     pub(super) method: String,

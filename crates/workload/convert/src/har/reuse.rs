@@ -39,7 +39,7 @@ enum Source {
 /// Values that are saved from responses and filled into requests.
 #[derive(Debug, Default)]
 pub(super) struct Reuse {
-    /// By exchange: what is kept of its response.
+    /// Values by exchange, saved from its response.
     kept: BTreeMap<usize, Vec<ReusedValue>>,
     is_cut: bool,
 }

@@ -18,7 +18,7 @@ const LOOPS_MAX: u64 = 10_000;
 struct Phase {
     number: u64,
     map: Map,
-    /// In `map` under `for`.
+    /// Length of the phase, which is in `map` under `for`.
     length_s: f64,
 }
 

@@ -12,7 +12,7 @@ use crate::writer::literal;
 pub(super) struct Server {
     /// `http` or `https`.
     pub(super) scheme: &'static str,
-    /// With brackets, where it is an IPv6 address.
+    /// The host, with brackets if it is an IPv6 address.
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) weight: f64,

@@ -24,7 +24,7 @@ pub(super) fn seconds(seconds: f64) -> String {
     format!("{}us", rounded(seconds * 1e6))
 }
 
-/// Without what binary fractions add.
+/// The number without what binary fractions add.
 fn rounded(number: f64) -> f64 {
     (number * 1e6).round() / 1e6
 }

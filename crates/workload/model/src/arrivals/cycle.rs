@@ -57,7 +57,7 @@ pub struct DaysTest {
 pub struct Break {
     /// The first shifted day, from 0.
     pub day: usize,
-    /// By how many hours, −12 to 12.
+    /// Hours by which the day is moved, −12 to 12.
     pub hours: f64,
     /// P(as great a one in days of any order).
     pub p: f64,

@@ -33,7 +33,7 @@ pub struct Pictures {
 pub struct CountsPicture {
     /// A window's length, seconds.
     pub window_s: u64,
-    /// By how many came.
+    /// Bars, by how many users came.
     pub bars: Vec<CountsBar>,
 }
 

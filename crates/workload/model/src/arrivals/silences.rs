@@ -13,7 +13,7 @@ const SILENCES_MAX: usize = 5;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Silence {
-    /// From the recording's beginning, seconds.
+    /// Start of the silence, in seconds from the recording's beginning.
     pub from_s: u64,
     /// How long, seconds.
     pub length_s: u64,

@@ -10,7 +10,7 @@ use crate::entry::{Entry, Meaning};
 use crate::line_problems::ProblemKind;
 use crate::time::Form;
 
-/// Behind address, identity and user.
+/// The part of a line behind address, identity and user.
 const COMMON: &str = "[$time_local] \"$request\" $status $body_bytes_sent";
 const COMBINED: &str = " \"$http_referer\" \"$http_user_agent\"";
 /// Most variables of a format.
@@ -24,7 +24,7 @@ pub(crate) struct Template {
     before: Vec<u8>,
     /// The client is before that, as in common logs.
     client: bool,
-    /// From this part on a line may end.
+    /// Number of parts after which a line may end.
     needed: usize,
     /// Text behind the last part is skipped.
     open: bool,

@@ -27,7 +27,7 @@ const BACK_REPORTED_NS: i64 = 1_000_000_000;
 /// A target of a route, sampled from all lines.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sample {
-    /// By which it was chosen.
+    /// Random number by which the line was chosen.
     pub(crate) lot: u64,
     pub(crate) route: u32,
     pub(crate) method: String,

@@ -20,7 +20,7 @@ pub struct Retry {
     pub measure: MeasureId,
     /// Attempts that have begun.
     pub attempts: Register,
-    /// At most this many, from 2.
+    /// Most attempts, from 2.
     pub attempts_max: u32,
     /// Failures that are tried again; `None`: all.
     pub failures: Option<Failures>,
@@ -45,7 +45,7 @@ pub struct Retry {
 /// Ways in which a step can fail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Failures {
-    /// By name, as in results.
+    /// Kinds by name, as in results.
     pub kinds: Vec<String>,
     /// Statuses that the step does not allow, as inclusive ranges.
     pub statuses: Vec<(u16, u16)>,

@@ -24,7 +24,7 @@ pub const UNKNOWN_MEASURE: &str = "unknown-measure";
 /// The code of an error about a tag that no step has.
 pub const UNKNOWN_TAG: &str = "unknown-tag";
 
-/// Before the limit of `behind(300ms)`.
+/// Text before the limit of `behind(300ms)`.
 const BEHIND: &str = "behind(";
 
 const FORMS: &str = "write it like `p98(request) < 250ms`, `connected >= 99.9%` or `errors == 0`";
@@ -45,11 +45,11 @@ type InPhase = (usize, Range<usize>);
 /// Names that thresholds and figures can use.
 #[derive(Debug, Clone, Copy)]
 pub struct Names<'c> {
-    /// In the order of [`crate::Plan::measures`].
+    /// Names in the order of [`crate::Plan::measures`].
     pub measures: &'c [&'c str],
     /// Further names and tags of these, in the same order; may be empty if none has tags.
     pub tags: &'c [MeasureTags<'c>],
-    /// In the order of [`crate::Plan::phases`].
+    /// Names in the order of [`crate::Plan::phases`].
     pub phases: &'c [&'c str],
 }
 

@@ -32,9 +32,9 @@ pub(super) struct Program {
     feeds: Vec<(DataId, Register)>,
     /// For chains: how often their states are expected to be visited.
     pub(super) visits: Vec<Visits>,
-    /// By where they begin.
+    /// Transactions, by where they begin.
     pub(super) transactions: Vec<Transaction>,
-    /// By where they begin.
+    /// Retries, by where they begin.
     pub(super) retries: Vec<Retry>,
     /// Counts the pauses that a user draws before further attempts.
     pub(super) retry_draws: Option<Register>,

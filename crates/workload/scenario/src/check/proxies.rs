@@ -28,9 +28,9 @@ const FORM: &str = "write it like http://proxy.example.org:3128, socks5://… or
 /// The proxies of a scenario.
 #[derive(Debug, Default)]
 pub(super) struct Proxies {
-    /// For hosts without TLS.
+    /// Proxy for hosts without TLS.
     plain: Option<ProxyUrl>,
-    /// For hosts with TLS.
+    /// Proxy for hosts with TLS.
     tls: Option<ProxyUrl>,
     exceptions: Vec<Exception>,
 }

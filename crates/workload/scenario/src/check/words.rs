@@ -115,7 +115,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Per second, 0 to [`RATE_MAX_PER_S`].
+    /// A rate per second, 0 to [`RATE_MAX_PER_S`].
     pub(super) fn rate(&mut self, node: &Node) -> Option<f64> {
         self.unit(node, "bad-rate", "a rate", rate_in_range)
     }
@@ -188,7 +188,7 @@ fn positive_ns(seconds: f64) -> Option<u64> {
     (seconds <= DURATION_MAX_S).then_some(ns)
 }
 
-/// Per second, within the limit.
+/// A rate per second, within the limit.
 pub(super) fn rate_in_range(text: &str) -> Result<f64, UnitError> {
     parse::rate_at_most(text, plan::RATE_MAX_PER_S)
 }

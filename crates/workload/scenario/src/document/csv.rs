@@ -7,9 +7,9 @@ use std::borrow::Cow;
 /// An error in a file of data, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// From 1.
+    /// Line, from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
     /// The message.
     pub message: String,

@@ -44,9 +44,9 @@ pub struct Diagnostic {
     pub message: String,
     /// Bytes of the text that [`Diagnostic::origin`] names; `None`: no place in particular.
     pub span: Option<Range<usize>>,
-    /// From 1; 1 where there is no span.
+    /// Line from 1; 1 if there is no span.
     pub line: usize,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
     /// A few words for beside the marked text; may be empty.
     pub label: String,

@@ -52,7 +52,7 @@ pub struct Entry {
 /// A word, number or text.
 #[derive(Debug, Clone)]
 pub struct Scalar {
-    /// Without quotes and escapes.
+    /// The text without quotes and escapes.
     pub text: String,
     /// True where quotes or a block style make it text, whatever it looks like.
     pub quoted: bool,

@@ -41,7 +41,7 @@ pub fn prices(source: Source<'_>) -> (Option<Prices>, Vec<Diagnostic>) {
 pub struct Hourly {
     /// The currency, such as `USD`.
     pub currency: String,
-    /// By name, digit by digit.
+    /// Prices by name, digit by digit.
     pub per_hour: BTreeMap<String, String>,
 }
 

@@ -30,7 +30,7 @@ pub struct TableFactor {
 /// A line of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableRow {
-    /// By factor, from 0.
+    /// Levels by factor, from 0.
     pub levels: Vec<usize>,
     /// By response; `None` where the field is empty.
     pub values: Vec<Option<f64>>,

@@ -16,7 +16,7 @@ pub(super) struct Minutes<'r> {
     cores: &'r Cores,
     /// Divisor of the sum over cores, if that is not their sum.
     cores_total: Option<f64>,
-    /// By probe: (minute, value).
+    /// Minutes and values by probe.
     series: Vec<(&'r ProbeInfo, BTreeMap<i64, f64>)>,
     /// Minutes that count.
     count: i64,
@@ -102,7 +102,7 @@ impl<'r> Minutes<'r> {
         minutes.filter_map(|minute| of(&minute)).collect()
     }
 
-    /// Per cent, weighted by cores.
+    /// CPU in per cent, weighted by cores.
     pub(super) fn cpu(&self) -> BTreeMap<i64, f64> {
         let total = self.cores_total();
         if self.cores_total.is_none() {

@@ -129,7 +129,7 @@ pub(super) fn url(text: &str) -> Value {
     Value::text(&String::from_utf8_lossy(&out))
 }
 
-/// In characters, as `substring` counts them.
+/// Index of the part in characters, as `substring` counts them.
 pub(super) fn index_of(text: &str, part: &str) -> Value {
     let found = text.find(part);
     Value::Int(found.map_or(-1, |at| text[..at].chars().count() as i64))

@@ -40,7 +40,7 @@ pub(super) fn hint(text: &str, at: usize, info: &str) -> Option<String> {
 /// A line that is not blank and not a comment.
 #[derive(Debug, Clone, Copy)]
 struct Line<'t> {
-    /// From 0.
+    /// Number of the line, from 0.
     number: usize,
     /// Blanks before it.
     indent: usize,
