@@ -90,7 +90,7 @@ kubernetes: toolchain web
 	@scripts/kubernetes --throng $(TARGET)/debug/throng
 
 interop: toolchain web
-	@scripts/interop/run.py --write
+	@checks/interop/run.py --write
 
 bench: toolchain web
 	@bench/run $(if $(APPLY),--apply)
@@ -144,10 +144,10 @@ model-truth: toolchain
 	@scripts/model-truth.py
 
 truth: toolchain web
-	@scripts/truth/cases.py
+	@checks/truth/cases.py
 
 hostile-truth: toolchain web
-	@scripts/truth/hostile.py
+	@checks/truth/hostile.py
 
 accounts-truth: toolchain
 	@export THRONG_CASES=$(or $(CASES),100000)
@@ -158,13 +158,13 @@ kill: toolchain web
 	@KILL_EVERY=1 cargo test --locked --package throng --test it -- kill:: --nocapture
 
 blame-truth: toolchain web
-	@scripts/truth/blame.py --repeat $(or $(REPEAT),1)
+	@checks/truth/blame.py --repeat $(or $(REPEAT),1)
 
 percentile-truth: toolchain
 	@scripts/percentile-truth.py
 
 capacity-truth: toolchain web
-	@scripts/truth/theory.py
+	@checks/truth/theory.py
 
 picture: toolchain web
 	@cargo build --release --locked --package throng

@@ -144,7 +144,7 @@ mod tests {
     }
 
     /// What the shoelace formula and SciPy say, over all orders where need be:
-    /// `scripts/golden/meters.py`.
+    /// `checks/golden/meters.py`.
     #[test]
     fn results_agree_with_scipy() {
         let golden = include_str!("../../../../testdata/golden/meters.json");

@@ -158,7 +158,7 @@ mod tests {
         assert!((pooled.total - 5.8f64.sqrt()).abs() < 1e-12);
     }
 
-    /// What NumPy says of all values: `scripts/golden/meters.py`.
+    /// What NumPy says of all values: `checks/golden/meters.py`.
     #[test]
     fn results_agree_with_scipy() {
         let golden = include_str!("../../../../testdata/golden/meters.json");

@@ -150,7 +150,7 @@ fn one_user_is_shown_with_messages_as_json() {
 #[test]
 fn scenarios_of_the_interop_cases_are_valid() {
     let mut scenarios_count = 0;
-    for entry in std::fs::read_dir(root().join("scripts/interop/grpc")).unwrap() {
+    for entry in std::fs::read_dir(root().join("checks/interop/grpc")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|found| found == "yaml") {
             Ended::of(plain(throng(["check"])).arg(&path)).with(0);

@@ -1,4 +1,4 @@
-//! Held against statsmodels and SciPy (`scripts/golden/factorial.py`), and against published
+//! Held against statsmodels and SciPy (`checks/golden/factorial.py`), and against published
 //! tables.
 
 use crate::rng::{Purpose, Rng};

@@ -3,7 +3,7 @@ use serde_json::Value;
 use super::*;
 use crate::rng::Purpose;
 
-/// `testdata/golden/permute.json`, which `scripts/golden/permute.py` makes.
+/// `testdata/golden/permute.json`, which `checks/golden/permute.py` makes.
 pub(crate) fn golden() -> Value {
     let text = include_str!("../../../../../testdata/golden/permute.json");
     serde_json::from_str(text).unwrap()

@@ -1,4 +1,4 @@
-//! Exact intervals beside SciPy's: `scripts/golden/exact.py` wrote the values.
+//! Exact intervals beside SciPy's: `checks/golden/exact.py` wrote the values.
 
 use std::sync::LazyLock;
 

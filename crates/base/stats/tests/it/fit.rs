@@ -1,4 +1,4 @@
-//! Fits, counts and Hurst's H beside SciPy, statsmodels and NumPy: `scripts/golden/fit.py` wrote the values.
+//! Fits, counts and Hurst's H beside SciPy, statsmodels and NumPy: `checks/golden/fit.py` wrote the values.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
 //! The crate beside other people's: what SciPy, statsmodels and NetworkX say of the same samples.
-//! `scripts/golden/compare.py` wrote the values.
+//! `checks/golden/compare.py` wrote the values.
 
 mod cliques;
 mod curves;

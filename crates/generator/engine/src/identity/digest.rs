@@ -267,7 +267,7 @@ mod tests {
         );
     }
 
-    /// The values of the session forms come from Python's hashlib (scripts/golden/digest.py).
+    /// The values of the session forms come from Python's hashlib (checks/golden/digest.py).
     #[test]
     fn session_forms_keep_their_key_and_users_can_be_hashed() {
         let golden = include_str!("../../../../../testdata/golden/digest.json");

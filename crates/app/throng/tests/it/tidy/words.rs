@@ -178,6 +178,7 @@ fn texts_of(source: &Source) -> Vec<(usize, String)> {
 /// Files of users' texts beside the Rust sources: folders, and how names in them end.
 const DOCUMENTS: &[(&str, &[&str])] = &[
     (".github", &["yml"]),
+    ("checks", &["py"]),
     ("ci", &["py", "sh", "yml"]),
     ("crates/results/report/src", &["md"]),
     (

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays small scenarios against servers of others, and compares the record with what these counted.
 
-    scripts/interop/run.py [--write] [http] [grpc] [SERVER]...
+    checks/interop/run.py [--write] [http] [grpc] [SERVER]...
 
 Prints tables in Markdown, of all or of those named; fails if something differs. `--write` puts the tables into
 docs/interop.md. THRONG names another binary than the release build. Needs Go, Node and Python with venv; nginx, Apache,

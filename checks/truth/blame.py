@@ -2,7 +2,7 @@
 """Who is to blame? Situations in which the target, the network or the generator is known to be the limit, each run
 several times on real sockets.
 
-    scripts/truth/blame.py [--repeat N] [--at-once N] [--json FILE] [SITUATION]...
+    checks/truth/blame.py [--repeat N] [--at-once N] [--json FILE] [SITUATION]...
 
 A run is right if its first complaint - the first finding that is a warning or fatal - is one of those that are true
 of the situation, and if no finding blames another side, be it only as a warning. Where nobody is to blame there is no

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes testdata/golden/samples.json: figures by NumPy of samples that `throng import` reads.
 
-    python -m venv venv && venv/bin/pip install -r scripts/golden/requirements.txt
-    venv/bin/python scripts/golden/samples.py
+    python -m venv venv && venv/bin/pip install -r checks/golden/requirements.txt
+    venv/bin/python checks/golden/samples.py
 """
 
 import json
@@ -37,7 +37,7 @@ def main():
         case("new-1", 3, 2),
         case("new-2", 4, 2),
     ]
-    golden = {"written by": "scripts/golden/samples.py", "numpy": np.__version__, "cases": cases}
+    golden = {"written by": "checks/golden/samples.py", "numpy": np.__version__, "cases": cases}
     OUT.write_text(json.dumps(golden) + "\n")
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Golden values for crates/base/stats: designs fitted by statsmodels, tests by SciPy.
 
-    pip install -r scripts/golden/requirements.txt
-    python scripts/golden/factorial.py
+    pip install -r checks/golden/requirements.txt
+    python checks/golden/factorial.py
 """
 
 import itertools

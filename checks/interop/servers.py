@@ -28,7 +28,7 @@ def load(path: pathlib.Path):
     return module
 
 
-services = load(HERE.parent / "services")
+services = load(HERE.parents[1] / "scripts/services")
 program, free_port, listens = services.program, services.free_port, services.listens
 
 

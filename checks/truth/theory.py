@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Searches for the capacity of queues whose capacity is known in closed form.
 
-    scripts/truth/theory.py [--repeat N] [--at-once N] [QUEUE]...
+    checks/truth/theory.py [--repeat N] [--at-once N] [QUEUE]...
 
 Each queue is a server with random work; the searched load is the one at which p95 of the response passes a limit.
 How late the machine lets the servers answer, in the mean, stands beside the results: theory knows no such time.

@@ -1,8 +1,8 @@
 """Writes testdata/golden/analyze.json: truncation, trends, means and reliability by NumPy, SciPy,
 statsmodels and pyMannKendall.
 
-    pip install -r scripts/golden/requirements.txt
-    python scripts/golden/analyze.py
+    pip install -r checks/golden/requirements.txt
+    python checks/golden/analyze.py
 """
 
 import json

@@ -2,7 +2,7 @@
 """Eleven runs in which a load tool is easily wrong, two of them also with a time limit, each against what is known of
 its target.
 
-    scripts/truth/cases.py [CASE]...    all of them, or these; THRONG names another binary
+    checks/truth/cases.py [CASE]...    all of them, or these; THRONG names another binary
 
 Prints a line for each, with what Throng said, and fails if one is wrong. Most take a minute or less.
 """

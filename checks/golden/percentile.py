@@ -1,7 +1,7 @@
 """Writes testdata/golden/percentile.json: long-run variances by SciPy's cosine transform.
 
-    pip install -r scripts/golden/requirements.txt
-    python scripts/golden/percentile.py
+    pip install -r checks/golden/requirements.txt
+    python checks/golden/percentile.py
 """
 
 import json

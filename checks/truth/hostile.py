@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Targets, kills and files that once hurt a run or its record, each against what is known of it.
 
-    scripts/truth/hostile.py [CASE]...    all of them, or these; THRONG names another binary
+    checks/truth/hostile.py [CASE]...    all of them, or these; THRONG names another binary
 
 Prints a line for each, with what Throng said, and fails if one is wrong. With an older binary it shows what was wrong
 then.

@@ -3,8 +3,8 @@
 other means than the crate's: areas by the shoelace formula over all orders, deviations and quantiles
 from all values, the geometric mean by SciPy.
 
-    python -m venv venv && venv/bin/pip install -r scripts/golden/requirements.txt
-    venv/bin/python scripts/golden/meters.py
+    python -m venv venv && venv/bin/pip install -r checks/golden/requirements.txt
+    venv/bin/python checks/golden/meters.py
 """
 
 import itertools

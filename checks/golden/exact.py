@@ -2,8 +2,8 @@
 """Writes testdata/golden/exact.json: intervals and p-values of counts by SciPy, and how often intervals miss,
 counted out over all counts.
 
-    python -m venv venv && venv/bin/pip install -r scripts/golden/requirements.txt
-    venv/bin/python scripts/golden/exact.py
+    python -m venv venv && venv/bin/pip install -r checks/golden/requirements.txt
+    venv/bin/python checks/golden/exact.py
 """
 
 import json

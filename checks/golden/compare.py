@@ -3,8 +3,8 @@
 crates/base/stats computes as well. Where they say nothing (ties in exact tests, limits beyond their
 tables), the answer is counted out or integrated here, by other means than the crate's.
 
-    python -m venv venv && venv/bin/pip install -r scripts/golden/requirements.txt
-    venv/bin/python scripts/golden/compare.py
+    python -m venv venv && venv/bin/pip install -r checks/golden/requirements.txt
+    venv/bin/python checks/golden/compare.py
 """
 
 import fractions
@@ -602,7 +602,7 @@ def plain(x):
 
 def main():
     golden = {
-        "written by": "scripts/golden/compare.py",
+        "written by": "checks/golden/compare.py",
         "versions": {
             "python": platform.python_version(),
             "numpy": np.__version__,

@@ -4,8 +4,8 @@ Fits are curve_fit's with bounds; intervals are profiles: the values whose best 
 the best of all by more than s² t². Data and printed coefficients under "published" are those of the R
 package usl (specsdm91 and raytracer, from Gunther's books; its documentation and saved tests).
 
-    pip install -r scripts/golden/requirements.txt
-    python scripts/golden/usl.py
+    pip install -r checks/golden/requirements.txt
+    python checks/golden/usl.py
 """
 
 import json

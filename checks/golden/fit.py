@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Golden values of crates/base/stats/src/{fit,counts,hurst,serial}.rs, from SciPy, NumPy and statsmodels.
 
-    pip install -r scripts/golden/requirements.txt
-    python scripts/golden/fit.py
+    pip install -r checks/golden/requirements.txt
+    python checks/golden/fit.py
 
 Fits of numbers as they are are SciPy's own, made as exact as they can be where its search ends early (Weibull);
 their intervals come from statsmodels' numeric second derivatives of SciPy's likelihood. What a clock of whole steps shows has no counterpart there: its
@@ -339,7 +339,7 @@ def hurst_of_counts():
 
 
 golden = {
-    "made_by": "scripts/golden/fit.py",
+    "made_by": "checks/golden/fit.py",
     "versions": {
         "python": platform.python_version(),
         "numpy": np.__version__,
