@@ -151,7 +151,7 @@ hostile-truth: toolchain web
 
 accounts-truth: toolchain
 	@export THRONG_CASES=$(or $(CASES),100000)
-	cargo test --release --locked --package driver --test it -- accounts:: --nocapture
+	cargo test --release --locked --package engine --test it -- accounts:: --nocapture
 	cargo test --release --locked --package controller --lib -- sums:: --nocapture
 
 kill: toolchain web

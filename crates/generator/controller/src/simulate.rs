@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use driver::sim::{self, Link, Peer, PeerAction, PeerConn, PeerEvent};
 use engine::SetupError;
+use engine::sim::{self, Link, Peer, PeerAction, PeerConn, PeerEvent};
 use plan::Plan;
 use plan::{HttpVersion, Phase, PhaseKind};
 

@@ -1,7 +1,6 @@
-//! Carries out what a shard wants done: with epoll on real sockets, or on a simulated network in virtual time.
+//! Carries out a shard's commands with epoll on real sockets.
 //!
-//! [`real`] runs a loop on its thread; [`sim`] runs shards with a virtual clock and scripted peers.
+//! [`real`] runs a loop on its thread. In virtual time, `engine::sim` runs shards with scripted peers.
 
 pub mod addresses;
 pub mod real;
-pub mod sim;

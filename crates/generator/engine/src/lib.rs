@@ -1,6 +1,6 @@
 //! Runs one slice of a plan: session machine, waits, connections.
 //!
-//! What drives a [`Shard`] is in the crate `driver`: real sockets, or a simulated network.
+//! The crate `driver` runs a [`Shard`] on real sockets, [`sim`] runs it on a simulated network in virtual time.
 
 pub mod addresses;
 pub mod channels;
@@ -25,6 +25,7 @@ mod scripts;
 mod scripts;
 pub mod sequences;
 pub mod shard;
+pub mod sim;
 #[cfg(test)]
 mod sizes;
 pub mod tables;

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use driver::addresses::{AddressBook, Addresses};
-use driver::sim::{Link, Verdict};
 use engine::addresses::Choice;
+use engine::sim::{Link, Verdict};
 use record::Outcome;
 
 use crate::peers::{HttpPeer, ok};
@@ -90,7 +90,7 @@ fn users_that_ignore_ttls_are_the_same_for_any_number_of_loops() {
             ..Link::new(MS)
         };
         let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
-        driver::sim::run(&plan, shards_count, &mut peer, link).unwrap();
+        engine::sim::run(&plan, shards_count, &mut peer, link).unwrap();
         keeping
     };
     let one = kept(1);

@@ -1,64 +1,17 @@
-//! The engine's rules, tested on the simulated network: virtual time, scripted peers, faults; and on
-//! loopback, what only real sockets do.
+//! The real driver on loopback, and the addresses that names come to stand for.
 
-mod accounts;
 mod addresses;
-mod adopted;
-mod attempts;
-mod binary;
-mod branch_connections;
-mod branches;
-mod branches_peer;
-mod channel_ends;
-mod channels;
-mod closing;
-mod contents;
-mod continuing;
-mod deflate;
-mod deliveries;
-mod depth;
-mod events;
-mod faults;
-mod feeds;
-mod graphql;
-mod grpc;
-mod grpc_streams;
-mod http;
-mod http2;
-mod http2_ends;
-mod http2_peer;
-mod http2_sockets;
-mod http2_sockets_ends;
-mod identity;
-mod latency;
-mod lists;
-mod locations;
 mod meetings;
-mod memory;
-mod missed;
-mod mqtt;
-mod mqtt_filters;
-mod mqtt_sessions;
-mod pauses;
+#[expect(
+    dead_code,
+    reason = "some of the engine's tests' peers are needed here"
+)]
+#[path = "../../../engine/tests/it/peers.rs"]
 mod peers;
-mod polls;
-mod proxies;
-mod ramps;
-mod reconnects;
-mod redirects;
-mod reproducible;
-mod resent;
-mod retries;
-mod scripts;
-mod sequences;
 mod sockets;
-mod stamps;
-mod steps;
-mod storms;
+#[expect(
+    dead_code,
+    reason = "some of the engine's tests' figures are needed here"
+)]
+#[path = "../../../engine/tests/it/support.rs"]
 mod support;
-mod tcp;
-mod tls;
-mod tracing;
-mod tunnels;
-mod websocket;
-mod ws_reconnects;

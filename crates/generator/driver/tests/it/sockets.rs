@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use driver::addresses::AddressBook;
 use driver::real::{LoopNews, LoopSetup, StartBarrier, Waiting, Zero, run_loop};
-use driver::sim::SimRun;
 use engine::Setup;
 use engine::meeting::{Meeting, Part};
 use engine::schedule::share::Share;
+use engine::sim::SimRun;
 use machine::clock::monotonic_ns;
 use record::Outcome;
 

@@ -2,8 +2,8 @@
 
 use std::sync::mpsc::SyncSender;
 
-use driver::sim::{self, Link};
 use engine::measure::Delta;
+use engine::sim::{self, Link};
 use engine::traffic::Traffic;
 use machine::loops::open_files_max;
 use plan::Plan;

@@ -1,6 +1,6 @@
 //! The situations, by the side that is the limit.
 
-use driver::sim::{Packet, Verdict};
+use engine::sim::{Packet, Verdict};
 use record::Outcome;
 use record::schema::EventKind;
 use stats::rng::{Purpose, Rng};

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use driver::sim::{Peer, PeerAction, PeerConn, PeerEvent};
+use engine::sim::{Peer, PeerAction, PeerConn, PeerEvent};
 use stats::rng::{Purpose, Rng};
 
 /// Nanoseconds in a second.
