@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `table` | opening, sending, closing, TLS, idle connections that users share |
 //! | `connection` | one connection, its stage, the protocol it speaks |
+//! | `link` | what carries it: HTTP/1.1, a stream of HTTP/2, frames of a WebSocket, or nothing |
 //! | `decoding` | the one loop that reads the peer's bytes, whatever the protocol |
 //! | `branches` | which connection a branch of a user gets |
 //! | `tunnel` | proxies |
@@ -25,9 +26,10 @@ pub(crate) mod carried;
 pub(crate) mod channels;
 mod connection;
 mod decoding;
-mod deflate;
+pub(crate) mod deflate;
 pub(crate) mod http;
 mod http2;
+mod link;
 mod mqtt;
 mod poll;
 mod reconnecting;
@@ -40,10 +42,11 @@ pub(crate) use background::NEVER;
 pub(crate) use branches::Way;
 pub(crate) use call::{Answer, CallStream};
 pub(crate) use carried::Takes;
-pub(crate) use connection::{Conn, Pending, Protocol, Reuse, SWITCHING, Stage};
+pub(crate) use connection::{Conn, Pending, Protocol, Reuse, SWITCHING, Stage, WebSocket};
 pub(crate) use decoding::{Decoder, Event, Failure, http_outcome};
-pub(crate) use deflate::Deflated;
+pub(crate) use deflate::Framing;
 pub(crate) use http2::{Carrier, Waiting};
+pub(crate) use link::Link;
 pub(crate) use mqtt::Mqtt;
 pub(crate) use poll::Poller;
 pub(crate) use reconnecting::{Reconnectable, Reconnecting};

@@ -7,7 +7,8 @@ use proto::ws::{self, Deflater, InflatingDecoder};
 
 use crate::conn::carried::Carried;
 use crate::conn::channels::{Channels, Topic};
-use crate::conn::{Carrier, Conn, Deflated, EventStream, Mqtt, Pending, Poller, Reconnectable};
+use crate::conn::deflate::Compression;
+use crate::conn::{Carrier, Conn, EventStream, Mqtt, Pending, Poller, Reconnectable};
 use crate::schedule::wheel;
 use crate::tables::slots;
 use crate::users::User;
@@ -111,7 +112,7 @@ fn mqtt_takes_184_bytes_more() {
 /// Compressed messages: this much is there from the start, the rest from the first message on.
 #[test]
 fn compression_takes_what_is_documented() {
-    let start = size_of::<Deflated>() + size_of::<InflatingDecoder>() + 2 * BLOCK;
+    let start = size_of::<Compression>() + size_of::<InflatingDecoder>() + 2 * BLOCK;
     assert!(
         start <= 176,
         "a compressed connection begins with {start} bytes"

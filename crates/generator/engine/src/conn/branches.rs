@@ -7,6 +7,7 @@ use plan::EndpointId;
 
 use super::connection::{Protocol, Stage};
 use super::http2::Carrier;
+use super::link::Link;
 use super::table::Connections;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Users;
@@ -28,7 +29,7 @@ impl Connections {
         let idle = match &self.shared {
             Some(shared) => shared[endpoint.index()].last().copied(),
             None => self.find(users, owner, |conn| {
-                conn.endpoint == endpoint && conn.stage == Stage::Idle && conn.protocol.is_http()
+                conn.endpoint == endpoint && conn.stage == Stage::Idle && conn.speaks.is_http()
             }),
         };
         if let Some(slot) = idle {
@@ -53,7 +54,8 @@ impl Connections {
         let (mut count, mut is_setting_up, mut is_set_up) = (0, false, false);
         for &branch in users.branches.family(owner) {
             let own = self.find(users, branch, |conn| {
-                conn.endpoint == endpoint && matches!(conn.protocol, Protocol::Http(_))
+                conn.endpoint == endpoint
+                    && matches!((&conn.link, &conn.speaks), (Link::Http1(_), Protocol::Http))
             });
             if let Some(slot) = own {
                 count += 1;

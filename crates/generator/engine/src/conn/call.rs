@@ -4,7 +4,6 @@ use grpc::Frames;
 use plan::Pc;
 
 use super::background::Background;
-use super::http2::Stream;
 
 /// What is known of an answer before its trailers.
 #[derive(Debug, Default)]
@@ -25,8 +24,6 @@ pub(crate) struct Answer {
 /// A call that stays open between steps.
 #[derive(Debug)]
 pub(crate) struct CallStream {
-    /// How it reaches its server, once there is a connection.
-    pub(crate) stream: Option<Stream>,
     pub(crate) frames: Frames,
     /// The message under way, in its frame.
     pub(crate) message: Vec<u8>,
@@ -45,7 +42,6 @@ pub(crate) struct CallStream {
 impl CallStream {
     pub(crate) fn new(pc: Pc, sends: bool) -> CallStream {
         CallStream {
-            stream: None,
             frames: Frames::default(),
             message: Vec::new(),
             head: Vec::new(),

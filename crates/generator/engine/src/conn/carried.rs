@@ -2,9 +2,11 @@
 //! its handshake goes out once the carrier's settings have come.
 
 use plan::EndpointId;
+use proto::ws;
 
-use super::connection::{Protocol, Stage};
+use super::connection::Stage;
 use super::http2::Stream;
+use super::link::Link;
 use super::table::Connections;
 use crate::command::ConnId;
 use crate::tables::slots::{ConnSlot, Key};
@@ -16,8 +18,8 @@ pub(crate) struct Carried {
     pub(crate) stream: Option<Stream>,
     /// The status that opened it.
     pub(crate) status: u16,
-    /// What is spoken over it.
-    pub(crate) spoken: Protocol,
+    /// The reader of its frames.
+    pub(crate) reader: ws::Reader,
 }
 
 /// Whether a carrier takes a WebSocket.
@@ -33,14 +35,14 @@ pub(crate) enum Takes {
 }
 
 impl Connections {
-    /// A WebSocket that is still to be opened, in the way that the plan wants.
-    pub(crate) fn websocket(&self, endpoint: EndpointId) -> Protocol {
+    /// The link of a WebSocket that is still to be opened, as the plan wants it.
+    pub(crate) fn websocket_link(&self, endpoint: EndpointId) -> Link {
         match self.http2.carries_websockets && self.http2.may_speak(endpoint) {
-            false => Protocol::upgrade(),
-            true => Protocol::Carried(Box::new(Carried {
+            false => Link::http1(),
+            true => Link::Carried(Box::new(Carried {
                 stream: None,
                 status: 0,
-                spoken: Protocol::upgrade(),
+                reader: ws::Reader::default(),
             })),
         }
     }

@@ -4,7 +4,6 @@ mod topics;
 
 use crate::channels::{is_answered, is_confirmed};
 use plan::{ChannelVerb, Pc, Protocol as ChannelProtocol};
-use proto::{http1, ws};
 
 use super::background::{Background, NEVER};
 use super::deflate::Compression;
@@ -46,7 +45,6 @@ pub(crate) struct Channels {
     /// When the next heartbeat is due, or silence has lasted too long.
     pub(crate) beat_ns: u64,
     pub(crate) protocol: ChannelProtocol,
-    pub(crate) reader: ws::Reader,
     /// Of our messages, if that was agreed on.
     pub(crate) compression: Option<Compression>,
     /// How long the server may be silent.
@@ -77,7 +75,6 @@ impl Channels {
             background: Background::new(pc),
             beat_ns: NEVER,
             protocol,
-            reader: ws::Reader::default(),
             compression: None,
             silence_ns: None,
             numbers: 0,
@@ -111,11 +108,6 @@ impl Channels {
         self.reconnect.as_ref().is_some_and(|own| own.lost)
     }
 
-    /// What reads the answer to its upgrade, if one is awaited.
-    pub(crate) fn upgrade(&mut self) -> Option<&mut http1::Decoder> {
-        self.reconnect.as_mut()?.upgrade()
-    }
-
     /// The connection is lost, and will reconnect: no topic is open until then.
     pub(crate) fn suspend(&mut self) {
         self.beat_ns = NEVER;
@@ -132,14 +124,10 @@ impl Channels {
 
     /// Before a new connection.
     pub(crate) fn reset(&mut self) {
-        self.reader = ws::Reader::default();
         self.compression = None;
         self.attachments = 0;
         if let Some(mqtt) = &mut self.mqtt {
             mqtt.part.clear();
-        }
-        if let Some(reconnect) = &mut self.reconnect {
-            reconnect.reset();
         }
     }
 

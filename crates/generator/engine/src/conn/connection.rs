@@ -1,14 +1,14 @@
-//! One connection: its stage, the protocol it speaks, and what little it keeps between reads.
+//! One connection: its stage, the link that carries it, the protocol that it speaks, and the little it keeps between reads.
 
 use plan::{EndpointId, Pc};
-use proto::{frame, http1, proxy, ws};
+use proto::{http1, proxy, ws};
 
 use super::background::Background;
 use super::call::{Answer, CallStream};
-use super::carried::Carried;
 use super::channels::Channels;
-use super::deflate::{Compression, Deflated};
+use super::deflate::Compression;
 use super::http2::{Carrier, Stream};
+use super::link::Link;
 use super::mqtt::Mqtt;
 use super::poll::Poller;
 use super::reconnecting::{Reconnectable, Reconnecting};
@@ -61,25 +61,13 @@ pub(crate) enum Reuse {
     Answering,
 }
 
-/// What a connection speaks, and what reads the peer's bytes.
+/// The protocol that is spoken over a connection, whatever carries it.
 #[derive(Debug)]
 pub(crate) enum Protocol {
-    Http(http1::Decoder),
-    /// HTTP/2: it carries requests that have rows of their own.
-    Http2(Box<Carrier>),
-    /// A request over such a connection.
-    Stream(Stream),
-    /// A WebSocket before the answer to its upgrade.
-    Upgrade(http1::Decoder),
-    WebSocket(ws::Reader),
-    /// A WebSocket whose messages may be compressed.
-    Deflated(Box<Deflated>),
-    /// A WebSocket that reconnects.
-    Reconnectable(Box<Reconnectable>),
-    /// A WebSocket that carries a protocol of channels, or MQTT.
+    Http,
+    Ws(WebSocket),
+    /// A protocol of channels over a WebSocket, or MQTT.
     Channels(Box<Channels>),
-    /// Any of these WebSockets over HTTP/2.
-    Carried(Box<Carried>),
     /// An event stream.
     Sse(Box<EventStream>),
     Poll(Box<Poller>),
@@ -89,105 +77,75 @@ pub(crate) enum Protocol {
     /// opened it.
     Tcp {
         opened_by: Pc,
-        decoder: frame::Decoder,
     },
 }
 
-impl Protocol {
-    pub(crate) fn http() -> Protocol {
-        Protocol::Http(http1::Decoder::new())
-    }
+/// A WebSocket that carries no protocol of channels.
+#[derive(Debug)]
+pub(crate) enum WebSocket {
+    /// Not open yet, or without anything to remember.
+    Plain,
+    /// Its messages may be compressed.
+    Deflated(Box<Compression>),
+    /// It reconnects.
+    Reconnectable(Box<Reconnectable>),
+}
 
+impl Protocol {
     /// A WebSocket that is still to be opened.
     pub(crate) fn upgrade() -> Protocol {
-        Protocol::Upgrade(http1::Decoder::new())
-    }
-
-    pub(crate) fn tcp(opened_by: Pc) -> Protocol {
-        let decoder = frame::Decoder::new();
-        Protocol::Tcp { opened_by, decoder }
+        Protocol::Ws(WebSocket::Plain)
     }
 
     pub(crate) fn is_http(&self) -> bool {
-        matches!(
-            self,
-            Protocol::Http(_) | Protocol::Http2(_) | Protocol::Stream(_)
-        )
-    }
-
-    /// True if HTTP/2 can do it as well.
-    pub(crate) fn may_be_carried(&self) -> bool {
-        matches!(
-            self,
-            Protocol::Http(_)
-                | Protocol::Sse(_)
-                | Protocol::Poll(_)
-                | Protocol::Call(_)
-                | Protocol::Carried(_)
-        )
+        matches!(self, Protocol::Http)
     }
 
     pub(crate) fn is_websocket(&self) -> bool {
-        match self {
-            Protocol::Upgrade(_)
-            | Protocol::WebSocket(_)
-            | Protocol::Deflated(_)
-            | Protocol::Reconnectable(_)
-            | Protocol::Channels(_)
-            | Protocol::Carried(_) => true,
-            Protocol::Http(_)
-            | Protocol::Http2(_)
-            | Protocol::Stream(_)
-            | Protocol::Sse(_)
-            | Protocol::Poll(_)
-            | Protocol::Call(_)
-            | Protocol::Tcp { .. } => false,
-        }
+        matches!(self, Protocol::Ws(_) | Protocol::Channels(_))
     }
 
     /// True if steps send messages over it.
     pub(crate) fn carries_messages(&self) -> bool {
-        self.is_websocket() || matches!(self, Protocol::Tcp { .. } | Protocol::Call(_))
-    }
-
-    /// What is spoken, whatever carries it.
-    #[inline]
-    pub(crate) fn spoken(&self) -> &Protocol {
         match self {
-            Protocol::Carried(own) => &own.spoken,
-            own => own,
+            Protocol::Ws(_) | Protocol::Channels(_) | Protocol::Call(_) | Protocol::Tcp { .. } => {
+                true
+            }
+            Protocol::Http | Protocol::Sse(_) | Protocol::Poll(_) => false,
         }
     }
 
-    /// The same, to be changed.
-    #[inline]
-    pub(crate) fn spoken_mut(&mut self) -> &mut Protocol {
+    /// True if HTTP/2 can carry it as well, over this link.
+    pub(crate) fn may_be_carried(&self, link: &Link) -> bool {
         match self {
-            Protocol::Carried(own) => &mut own.spoken,
-            own => own,
+            Protocol::Http | Protocol::Sse(_) | Protocol::Poll(_) | Protocol::Call(_) => true,
+            Protocol::Ws(_) | Protocol::Channels(_) => matches!(link, Link::Carried(_)),
+            Protocol::Tcp { .. } => false,
         }
     }
 
-    /// Bytes of messages that have come in part.
+    /// Bytes of messages that have come in part, but for those that the link has gathered.
     fn gathered_bytes(&self) -> usize {
         match self {
-            Protocol::Http(_)
-            | Protocol::Stream(_)
-            | Protocol::Upgrade(_)
-            | Protocol::Tcp { .. } => 0,
-            Protocol::Http2(carrier) => carrier.h2.memory_bytes(),
-            Protocol::WebSocket(reader) => reader.gathered_len(),
-            Protocol::Deflated(deflated) => deflated.reader.gathered_len(),
-            Protocol::Reconnectable(own) => own.reader.gathered_len(),
+            Protocol::Http | Protocol::Ws(_) | Protocol::Tcp { .. } => 0,
             Protocol::Channels(channels) => {
                 let mqtt = channels.mqtt.as_ref();
-                let kept = mqtt.map_or(0, |own| own.part.capacity() + own.client.kept_bytes());
-                channels.reader.gathered_len() + kept
+                mqtt.map_or(0, |own| own.part.capacity() + own.client.kept_bytes())
             }
-            Protocol::Carried(own) => own.spoken.gathered_bytes(),
             Protocol::Sse(stream) => stream.held.capacity(),
             Protocol::Poll(poller) => poller.body.capacity(),
             Protocol::Call(own) => own.message.capacity() + own.head.capacity(),
+        }
+    }
+
+    /// The connection is given up; another one will take its place.
+    pub(super) fn reset(&mut self) {
+        match self {
+            Protocol::Sse(own) => own.reset(),
+            Protocol::Poll(own) => own.reset(),
+            Protocol::Ws(WebSocket::Reconnectable(own)) => own.reset(),
+            Protocol::Channels(own) => own.reset(),
+            Protocol::Http | Protocol::Ws(_) | Protocol::Call(_) | Protocol::Tcp { .. } => {}
         }
     }
 }
@@ -195,7 +153,8 @@ impl Protocol {
 /// A connection. Idle, it owns no buffer.
 #[derive(Debug)]
 pub(crate) struct Conn {
-    pub(crate) protocol: Protocol,
+    pub(crate) link: Link,
+    pub(crate) speaks: Protocol,
     pub(crate) started_ns: u64,
     /// Bytes that are not enough yet to be decoded.
     #[expect(
@@ -216,9 +175,16 @@ pub(crate) struct Conn {
 
 impl Conn {
     /// A connection of the user `key`, before it has a TCP connection.
-    pub(crate) fn new(key: UserKey, user: &User, endpoint: EndpointId, protocol: Protocol) -> Conn {
+    pub(crate) fn new(
+        key: UserKey,
+        user: &User,
+        endpoint: EndpointId,
+        link: Link,
+        speaks: Protocol,
+    ) -> Conn {
         Conn {
-            protocol,
+            link,
+            speaks,
             started_ns: 0,
             inbox: None,
             pending: None,
@@ -232,57 +198,42 @@ impl Conn {
         }
     }
 
-    /// What it carries, if it speaks HTTP/2.
+    /// The streams that it carries, if it speaks HTTP/2.
     pub(crate) fn carrier(&self) -> Option<&Carrier> {
-        match &self.protocol {
-            Protocol::Http2(carrier) => Some(carrier),
+        match &self.link {
+            Link::Carrier(carrier) => Some(carrier),
             _ => None,
         }
     }
 
     /// The same, to be changed.
     pub(crate) fn carrier_mut(&mut self) -> Option<&mut Carrier> {
-        match &mut self.protocol {
-            Protocol::Http2(carrier) => Some(carrier),
+        match &mut self.link {
+            Link::Carrier(carrier) => Some(carrier),
             _ => None,
         }
     }
 
-    /// How it reaches its server, if another connection carries it.
+    /// The stream by which it reaches its server, if another connection carries it.
+    #[inline]
     pub(crate) fn stream(&self) -> Option<Stream> {
-        match &self.protocol {
-            Protocol::Stream(stream) => Some(*stream),
-            Protocol::Sse(own) => own.link.stream(),
-            Protocol::Poll(own) => own.link.stream(),
-            Protocol::Call(own) => own.stream,
-            Protocol::Carried(own) => own.stream,
-            _ => None,
-        }
+        self.link.stream()
     }
 
-    /// The number of its stream in flight; 0: none is.
-    pub(crate) fn set_stream_id(&mut self, id: u32) {
-        match &mut self.protocol {
-            Protocol::Stream(stream) => stream.id = id,
-            Protocol::Sse(own) => own.link.set_stream_id(id),
-            Protocol::Poll(own) => own.link.set_stream_id(id),
-            Protocol::Call(own) => {
-                if let Some(stream) = &mut own.stream {
-                    stream.id = id;
-                }
-            }
-            Protocol::Carried(own) => {
-                if let Some(stream) = &mut own.stream {
-                    stream.id = id;
-                }
-            }
-            _ => {}
-        }
+    /// The decoder of its HTTP responses.
+    #[inline]
+    pub(crate) fn http(&mut self) -> Option<&mut http1::Decoder> {
+        self.link.http()
+    }
+
+    /// True if HTTP/2 can carry it as well.
+    pub(crate) fn may_be_carried(&self) -> bool {
+        self.speaks.may_be_carried(&self.link)
     }
 
     /// The state of a call that stays open.
     pub(crate) fn call_stream(&mut self) -> Option<&mut CallStream> {
-        match &mut self.protocol {
+        match &mut self.speaks {
             Protocol::Call(own) => Some(own),
             _ => None,
         }
@@ -290,7 +241,7 @@ impl Conn {
 
     /// The event stream's state.
     pub(crate) fn event_stream(&mut self) -> Option<&mut EventStream> {
-        match &mut self.protocol {
+        match &mut self.speaks {
             Protocol::Sse(stream) => Some(stream),
             _ => None,
         }
@@ -298,7 +249,7 @@ impl Conn {
 
     /// The poll's state.
     pub(crate) fn poller(&mut self) -> Option<&mut Poller> {
-        match &mut self.protocol {
+        match &mut self.speaks {
             Protocol::Poll(poller) => Some(poller),
             _ => None,
         }
@@ -306,7 +257,7 @@ impl Conn {
 
     /// The state of the protocol of channels that it speaks.
     pub(crate) fn channels(&mut self) -> Option<&mut Channels> {
-        match self.protocol.spoken_mut() {
+        match &mut self.speaks {
             Protocol::Channels(channels) => Some(channels),
             _ => None,
         }
@@ -319,128 +270,91 @@ impl Conn {
 
     /// The state of a plain WebSocket that reconnects.
     pub(crate) fn reconnectable(&mut self) -> Option<&mut Reconnectable> {
-        match self.protocol.spoken_mut() {
-            Protocol::Reconnectable(own) => Some(own),
+        match &mut self.speaks {
+            Protocol::Ws(WebSocket::Reconnectable(own)) => Some(own),
             _ => None,
         }
     }
 
-    /// What it remembers of its losses, if it reconnects.
+    /// The losses that it remembers, if it reconnects.
     pub(crate) fn reconnecting(&mut self) -> Option<&mut Reconnecting> {
-        match self.protocol.spoken_mut() {
-            Protocol::Reconnectable(own) => Some(&mut own.reconnecting),
+        match &mut self.speaks {
+            Protocol::Ws(WebSocket::Reconnectable(own)) => Some(&mut own.reconnecting),
             Protocol::Channels(channels) => channels.reconnect.as_deref_mut(),
             _ => None,
         }
     }
 
-    /// The decoder of its HTTP responses.
-    pub(crate) fn http(&mut self) -> Option<&mut http1::Decoder> {
-        match self.protocol.spoken_mut() {
-            Protocol::Http(decoder) | Protocol::Upgrade(decoder) => Some(decoder),
-            Protocol::Sse(stream) => stream.link.http(),
-            Protocol::Poll(poller) => poller.link.http(),
-            Protocol::Reconnectable(own) => own.reconnecting.upgrade(),
-            Protocol::Channels(channels) => channels.upgrade(),
-            Protocol::Http2(_)
-            | Protocol::Stream(_)
-            | Protocol::WebSocket(_)
-            | Protocol::Deflated(_)
-            | Protocol::Carried(_)
-            | Protocol::Call(_)
-            | Protocol::Tcp { .. } => None,
-        }
-    }
-
     /// True while the answer to an upgrade is awaited.
     pub(crate) fn is_upgrading(&self) -> bool {
-        match self.protocol.spoken() {
-            Protocol::Upgrade(_) => true,
-            Protocol::Reconnectable(own) => own.reconnecting.is_upgrading(),
-            Protocol::Channels(channels) => {
-                let reconnect = channels.reconnect.as_ref();
-                reconnect.is_some_and(|own| own.is_upgrading())
-            }
-            _ => false,
-        }
-    }
-
-    /// What reads its WebSocket frames.
-    pub(crate) fn reader(&mut self) -> Option<&mut ws::Reader> {
-        match self.protocol.spoken_mut() {
-            Protocol::WebSocket(reader) => Some(reader),
-            Protocol::Deflated(deflated) => Some(&mut deflated.reader),
-            Protocol::Reconnectable(own) => Some(&mut own.reader),
-            Protocol::Channels(channels) => Some(&mut channels.reader),
-            _ => None,
-        }
+        matches!(self.link, Link::Http1(_)) && self.speaks.is_websocket()
     }
 
     /// How our messages are compressed, if they are.
     pub(crate) fn compression(&mut self) -> Option<&mut Compression> {
-        match self.protocol.spoken_mut() {
-            Protocol::Deflated(deflated) => Some(&mut deflated.compression),
-            Protocol::Reconnectable(own) => own.compression.as_mut(),
+        match &mut self.speaks {
+            Protocol::Ws(WebSocket::Deflated(compression)) => Some(compression),
+            Protocol::Ws(WebSocket::Reconnectable(own)) => own.compression.as_mut(),
             Protocol::Channels(channels) => channels.compression.as_mut(),
             _ => None,
         }
     }
 
-    /// What runs in the background on this connection.
+    /// The operations that run in the background on this connection.
     pub(crate) fn background(&self) -> Option<&Background> {
-        match self.protocol.spoken() {
+        match &self.speaks {
             Protocol::Sse(stream) => Some(&stream.background),
             Protocol::Poll(poller) => Some(&poller.background),
-            Protocol::Reconnectable(own) => Some(&own.background),
+            Protocol::Ws(WebSocket::Reconnectable(own)) => Some(&own.background),
             Protocol::Channels(channels) => Some(&channels.background),
             Protocol::Call(own) => Some(&own.background),
-            _ => None,
+            Protocol::Http | Protocol::Ws(_) | Protocol::Tcp { .. } => None,
         }
     }
 
     /// The same, to be changed.
     pub(crate) fn background_mut(&mut self) -> Option<&mut Background> {
-        match self.protocol.spoken_mut() {
+        match &mut self.speaks {
             Protocol::Sse(stream) => Some(&mut stream.background),
             Protocol::Poll(poller) => Some(&mut poller.background),
-            Protocol::Reconnectable(own) => Some(&mut own.background),
+            Protocol::Ws(WebSocket::Reconnectable(own)) => Some(&mut own.background),
             Protocol::Channels(channels) => Some(&mut channels.background),
             Protocol::Call(own) => Some(&mut own.background),
-            _ => None,
+            Protocol::Http | Protocol::Ws(_) | Protocol::Tcp { .. } => None,
         }
     }
 
     /// True if no step in flight depends on the connection: it polls, or its event stream was open
     /// before, or it reconnects.
     pub(crate) fn is_background(&self) -> bool {
-        match self.protocol.spoken() {
+        match &self.speaks {
             Protocol::Sse(stream) => stream.opened,
             Protocol::Poll(_) => true,
-            Protocol::Reconnectable(own) => own.reconnecting.lost,
+            Protocol::Ws(WebSocket::Reconnectable(own)) => own.reconnecting.lost,
             Protocol::Channels(channels) => channels.is_lost(),
-            _ => false,
+            Protocol::Http | Protocol::Ws(_) | Protocol::Call(_) | Protocol::Tcp { .. } => false,
         }
     }
 
     /// A WebSocket that may be carried is to be opened by an upgrade after all.
     pub(crate) fn forgo_carrier(&mut self) {
-        if let Protocol::Carried(own) = &mut self.protocol {
-            self.protocol = std::mem::replace(&mut own.spoken, Protocol::upgrade());
+        if let Link::Carried(_) = self.link {
+            self.link = Link::http1();
         }
     }
 
     /// The status that opened a WebSocket; 0 without one.
     pub(crate) fn opened_status(&self) -> u16 {
-        match &self.protocol {
-            Protocol::Carried(own) => own.status,
-            Protocol::Channels(channels) if channels.is_bare() => 0,
+        match &self.link {
+            Link::Carried(own) => own.status,
+            Link::Bare(_) => 0,
             _ => SWITCHING,
         }
     }
 
     /// True for an event stream or a poll, which run in the background.
     pub(crate) fn runs_in_background(&self) -> bool {
-        matches!(self.protocol, Protocol::Sse(_) | Protocol::Poll(_))
+        matches!(self.speaks, Protocol::Sse(_) | Protocol::Poll(_))
     }
 
     /// Bytes kept of what the peer sent.
@@ -451,7 +365,7 @@ impl Conn {
             Some(Pending::Upgrade(_) | Pending::Tunnel(_)) | None => 0,
         };
         let inbox = self.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
-        inbox + body + self.protocol.gathered_bytes()
+        inbox + body + self.link.gathered_bytes() + self.speaks.gathered_bytes()
     }
 
     /// True while a background operation is in flight on it.

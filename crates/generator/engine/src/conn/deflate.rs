@@ -2,25 +2,29 @@
 
 use proto::ws::{self, DeflateParameters, Deflater, InflatingDecoder, MessageKind, Reader};
 
-/// A WebSocket whose messages may be compressed, and that speaks no protocol of channels.
+/// How both sides of a WebSocket write their messages.
 #[derive(Debug)]
-pub(crate) struct Deflated {
+pub(crate) struct Framing {
+    /// Reads the peer's frames.
     pub(crate) reader: Reader,
-    pub(crate) compression: Compression,
+    /// Of our messages, if that was agreed on.
+    pub(crate) compression: Option<Compression>,
 }
 
-impl Deflated {
-    pub(crate) fn new(agreed: DeflateParameters) -> Deflated {
-        Deflated {
-            reader: reader(agreed),
-            compression: Compression::new(agreed),
+impl Framing {
+    /// The framing that the handshake has agreed on; `None`: no compression.
+    pub(crate) fn new(agreed: Option<Agreed>) -> Framing {
+        let Some(agreed) = agreed else {
+            return Framing {
+                reader: Reader::default(),
+                compression: None,
+            };
+        };
+        Framing {
+            reader: Reader::Inflating(Box::new(InflatingDecoder::new(agreed))),
+            compression: Some(Compression::new(agreed)),
         }
     }
-}
-
-/// What reads frames as it was agreed on.
-pub(crate) fn reader(agreed: DeflateParameters) -> Reader {
-    Reader::Inflating(Box::new(InflatingDecoder::new(agreed)))
 }
 
 /// How our messages are compressed.
@@ -38,14 +42,6 @@ impl Compression {
             shared: agreed.client_context,
             own: None,
         }
-    }
-
-    /// What is left in its place has no messages to compress any more.
-    pub(crate) fn take(&mut self) -> Option<Compression> {
-        Some(Compression {
-            shared: self.shared,
-            own: self.own.take(),
-        })
     }
 
     /// The payload of a compressed message. `common`: the loop's deflater.

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use plan::{EndpointId, HttpVersion, Plan, WebSockets};
 use proto::h2::{self, Code, Settings};
-use proto::http1;
 
 use super::connection::{Conn, Pending, Protocol, Reuse, Stage};
+use super::link::Link;
 use super::table::Connections;
 use crate::command::ConnId;
 use crate::tables::slots::{ConnSlot, Key, Slots, UserKey};
@@ -57,49 +57,6 @@ pub(crate) struct Stream {
     pub(crate) carrier: ConnId,
     /// The number of the stream in flight; 0: none is.
     pub(crate) id: u32,
-}
-
-/// How an event stream or a poll reaches its server.
-#[derive(Debug)]
-pub(crate) enum Link {
-    /// By a connection of its own, with HTTP/1.1.
-    Own(http1::Decoder),
-    Carried(Stream),
-}
-
-impl Link {
-    /// A connection of its own, with no response due.
-    pub(crate) fn own() -> Link {
-        Link::Own(http1::Decoder::new())
-    }
-
-    /// A request is about to be sent.
-    pub(crate) fn begin(&mut self) {
-        if let Link::Own(http) = self {
-            *http = http1::Decoder::new();
-            http.begin(false);
-        }
-    }
-
-    pub(crate) fn http(&mut self) -> Option<&mut http1::Decoder> {
-        match self {
-            Link::Own(http) => Some(http),
-            Link::Carried(_) => None,
-        }
-    }
-
-    pub(crate) fn stream(&self) -> Option<Stream> {
-        match self {
-            Link::Own(_) => None,
-            Link::Carried(stream) => Some(*stream),
-        }
-    }
-
-    pub(crate) fn set_stream_id(&mut self, id: u32) {
-        if let Link::Carried(stream) = self {
-            stream.id = id;
-        }
-    }
 }
 
 /// What all of a shard's HTTP/2 has in common.
@@ -211,7 +168,7 @@ impl Connections {
     /// though it has to be.
     pub(crate) fn speaks_http2(&self, slot: ConnSlot) -> Result<bool, &'static str> {
         let conn = &self.table[slot];
-        if !conn.protocol.may_be_carried() {
+        if !conn.may_be_carried() {
             return Ok(false);
         }
         match (self.http2.version, &conn.tls) {
@@ -226,8 +183,12 @@ impl Connections {
     }
 
     /// Makes a connection that was just set up a carrier, and sends what a client sends first. Returns
-    /// what it was for.
-    pub(crate) fn become_carrier(&mut self, users: &mut Users<'_>, slot: ConnSlot) -> Protocol {
+    /// the link and the protocol that it was opened for.
+    pub(crate) fn become_carrier(
+        &mut self,
+        users: &mut Users<'_>,
+        slot: ConnSlot,
+    ) -> (Link, Protocol) {
         let start = self.commands.bytes.len();
         let out = &mut self.commands.bytes;
         let carrier = Box::new(Carrier {
@@ -239,7 +200,8 @@ impl Connections {
             is_suspect: false,
         });
         let conn = &mut self.table[slot];
-        let protocol = std::mem::replace(&mut conn.protocol, Protocol::Http2(carrier));
+        let link = std::mem::replace(&mut conn.link, Link::Carrier(carrier));
+        let protocol = std::mem::replace(&mut conn.speaks, Protocol::Http);
         let endpoint = conn.endpoint;
         self.set_up(slot, Stage::Open);
         self.transmit(slot, start);
@@ -251,7 +213,7 @@ impl Connections {
         } else {
             self.give_back(users, slot);
         }
-        protocol
+        (link, protocol)
     }
 
     /// From now on a carrier takes requests of other users.
@@ -321,10 +283,11 @@ impl Connections {
         users: &mut Users<'_>,
         key: UserKey,
         carrier: ConnSlot,
+        link: Link,
         protocol: Protocol,
     ) -> ConnSlot {
         let endpoint = self.table[carrier].endpoint;
-        let slot = self.insert(users, key, endpoint, protocol);
+        let slot = self.insert(users, key, endpoint, link, protocol);
         self.attach(slot, carrier);
         slot
     }
@@ -340,23 +303,17 @@ impl Connections {
         let conn = &mut self.table[slot];
         conn.reuse = if served { Reuse::Served } else { Reuse::Fresh };
         conn.stage = Stage::Busy;
-        match &mut conn.protocol {
-            Protocol::Sse(own) => {
-                own.link = Link::Carried(stream);
+        match &mut conn.link {
+            Link::Carried(own) => own.stream = Some(stream),
+            link => *link = Link::Stream(stream),
+        }
+        match &conn.speaks {
+            Protocol::Sse(_) | Protocol::Ws(_) | Protocol::Channels(_) => {
                 conn.stage = Stage::Upgrading;
                 self.begin_set_up();
             }
-            Protocol::Carried(own) => {
-                own.stream = Some(stream);
-                conn.stage = Stage::Upgrading;
-                self.begin_set_up();
-            }
-            Protocol::Poll(own) => own.link = Link::Carried(stream),
-            Protocol::Call(own) => {
-                own.stream = Some(stream);
-                conn.stage = Stage::Open;
-            }
-            own => *own = Protocol::Stream(stream),
+            Protocol::Call(_) => conn.stage = Stage::Open,
+            Protocol::Http | Protocol::Poll(_) | Protocol::Tcp { .. } => {}
         }
     }
 
@@ -403,8 +360,8 @@ impl Connections {
             true => "https",
             false => "http",
         };
-        let len = match self.table[slot].protocol {
-            Protocol::Carried(_) => h2::encode_connect(&text, scheme, WEBSOCKET, &mut block),
+        let len = match self.table[slot].link {
+            Link::Carried(_) => h2::encode_connect(&text, scheme, WEBSOCKET, &mut block),
             _ => h2::encode_head(&text, scheme, &mut block),
         };
         // What we wrote is a request.
@@ -426,20 +383,17 @@ impl Connections {
         is_head: bool,
     ) -> Option<ConnSlot> {
         let at = self.live(self.table[slot].stream()?.carrier)?;
+        let conn = &mut self.table[slot];
+        let is_tunnel = matches!(conn.link, Link::Carried(_));
         let request = h2::Request {
             token: slot.place(),
             block,
             body,
             is_head,
-            is_endless: matches!(
-                self.table[slot].protocol,
-                Protocol::Sse(_) | Protocol::Call(_) | Protocol::Carried(_)
-            ),
+            is_endless: is_tunnel || matches!(conn.speaks, Protocol::Sse(_) | Protocol::Call(_)),
         };
-        let conn = &mut self.table[slot];
         let is_held = matches!(conn.pending.as_deref(), Some(Pending::Unsent(_)));
         let is_open = is_held || conn.call_stream().is_some_and(|own| own.sends);
-        let is_tunnel = matches!(conn.protocol, Protocol::Carried(_));
         let carrier = self.table[at].carrier_mut()?;
         let out = &mut self.commands.bytes;
         let id = match (is_tunnel, is_open) {
@@ -447,7 +401,7 @@ impl Connections {
             (false, true) => carrier.h2.open(&request, out),
             (false, false) => carrier.h2.request(&request, out),
         };
-        self.table[slot].set_stream_id(id);
+        self.table[slot].link.set_stream_id(id);
         Some(at)
     }
 

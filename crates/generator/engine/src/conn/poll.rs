@@ -3,13 +3,11 @@
 use plan::Pc;
 
 use super::background::Background;
-use super::http2::Link;
 
 /// A poll.
 #[derive(Debug)]
 pub(crate) struct Poller {
     pub(crate) background: Background,
-    pub(crate) link: Link,
     /// The response so far.
     pub(crate) head: Vec<u8>,
     pub(crate) body: Vec<u8>,
@@ -19,7 +17,6 @@ impl Poller {
     pub(crate) fn new(pc: Pc) -> Poller {
         Poller {
             background: Background::new(pc),
-            link: Link::own(),
             head: Vec::new(),
             body: Vec::new(),
         }
@@ -27,7 +24,6 @@ impl Poller {
 
     /// Before a new connection.
     pub(crate) fn reset(&mut self) {
-        self.link = Link::own();
         self.head = Vec::new();
         self.body = Vec::new();
     }

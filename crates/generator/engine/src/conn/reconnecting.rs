@@ -1,11 +1,10 @@
 //! A lost WebSocket that reconnects: at the times of each protocol's own client, or after pauses that double.
 
 use plan::{Backoff, Pc, Protocol as ChannelProtocol};
-use proto::{http1, ws};
 use stats::rng::Rng;
 
 use super::background::Background;
-use super::deflate::{Compression, Deflated};
+use super::deflate::Compression;
 
 const MS: u64 = 1_000_000;
 
@@ -40,7 +39,6 @@ const GRAPHQL_ATTEMPTS: u32 = 5;
 #[derive(Debug)]
 pub(crate) struct Reconnectable {
     pub(crate) background: Background,
-    pub(crate) reader: ws::Reader,
     /// Of our messages, if that was agreed on.
     pub(crate) compression: Option<Compression>,
     pub(crate) reconnecting: Reconnecting,
@@ -49,44 +47,27 @@ pub(crate) struct Reconnectable {
 }
 
 impl Reconnectable {
-    /// Opened by the instruction at `pc`; `deflated`: its messages may be compressed.
-    pub(crate) fn new(pc: Pc, deflated: Option<Deflated>) -> Reconnectable {
-        let mut own = Reconnectable {
+    /// Opened by the instruction at `pc`; `compression`: its messages may be compressed.
+    pub(crate) fn new(pc: Pc, compression: Option<Compression>) -> Reconnectable {
+        Reconnectable {
             background: Background::new(pc),
-            reader: ws::Reader::default(),
-            compression: None,
+            compression,
             reconnecting: Reconnecting::new(),
             deferred: false,
-        };
-        own.read_with(deflated);
-        own
-    }
-
-    /// What was agreed on when it opened, or opened again.
-    pub(crate) fn read_with(&mut self, deflated: Option<Deflated>) {
-        if let Some(deflated) = deflated {
-            self.reader = deflated.reader;
-            self.compression = Some(deflated.compression);
         }
     }
 
     /// Before a new connection.
     pub(crate) fn reset(&mut self) {
-        self.reader = ws::Reader::default();
         self.compression = None;
-        self.reconnecting.reset();
     }
 }
 
 /// What a connection that reconnects remembers.
 #[derive(Debug)]
 pub(crate) struct Reconnecting {
-    /// Reads the answer to an upgrade.
-    pub(crate) http: http1::Decoder,
     /// From the loss until it can be used again.
     pub(crate) lost: bool,
-    /// The answer to its upgrade is not there yet.
-    pub(crate) upgrading: bool,
     /// Attempts since it could be used.
     tries: u32,
 }
@@ -94,21 +75,9 @@ pub(crate) struct Reconnecting {
 impl Reconnecting {
     pub(crate) fn new() -> Reconnecting {
         Reconnecting {
-            http: http1::Decoder::new(),
             lost: false,
-            upgrading: false,
             tries: 0,
         }
-    }
-
-    /// What reads the answer to its upgrade, if one is awaited.
-    pub(crate) fn upgrade(&mut self) -> Option<&mut http1::Decoder> {
-        self.is_upgrading().then_some(&mut self.http)
-    }
-
-    /// True while the answer to a further upgrade is awaited.
-    pub(crate) fn is_upgrading(&self) -> bool {
-        self.lost && self.upgrading
     }
 
     /// True if these attempts are all that there are after one loss.
@@ -122,16 +91,9 @@ impl Reconnecting {
         gives_up.then_some(GRAPHQL_ATTEMPTS)
     }
 
-    /// Before a new connection.
-    pub(crate) fn reset(&mut self) {
-        self.http = http1::Decoder::new();
-        self.upgrading = true;
-    }
-
     /// It can be used again.
     pub(crate) fn rest(&mut self) {
         self.lost = false;
-        self.upgrading = false;
         self.tries = 0;
     }
 

@@ -4,13 +4,11 @@ use plan::Pc;
 use proto::sse;
 
 use super::background::Background;
-use super::http2::Link;
 
 /// An event stream.
 #[derive(Debug)]
 pub(crate) struct EventStream {
     pub(crate) background: Background,
-    pub(crate) link: Link,
     pub(crate) sse: sse::Decoder,
     /// The lines of an event that is not wholly there yet.
     pub(crate) held: Vec<u8>,
@@ -26,7 +24,6 @@ impl EventStream {
     pub(crate) fn new(pc: Pc, retry_ns: u64) -> EventStream {
         EventStream {
             background: Background::new(pc),
-            link: Link::own(),
             sse: sse::Decoder::new(),
             held: Vec::new(),
             last_id: Vec::new(),
@@ -37,7 +34,6 @@ impl EventStream {
 
     /// Before the next response.
     pub(crate) fn reset(&mut self) {
-        self.link.begin();
         self.sse = sse::Decoder::new();
         self.held = Vec::new();
     }

@@ -11,7 +11,8 @@ use stats::rng::Rng;
 use super::connection::{Conn, Protocol, Reuse, Stage};
 use super::decoding::Decoder;
 use super::deflate::encode_deflated;
-use super::http2::{Http2, Link};
+use super::http2::Http2;
+use super::link::Link;
 use super::tunnel::Tunnels;
 use crate::addresses::Choice;
 use crate::command::{Command, Commands, ConnId};
@@ -158,10 +159,11 @@ impl Connections {
         users: &mut Users<'_>,
         key: UserKey,
         endpoint: EndpointId,
+        link: Link,
         protocol: Protocol,
     ) -> ConnSlot {
         self.generation = self.generation.wrapping_add(1);
-        let mut conn = Conn::new(key, &users[key], endpoint, protocol);
+        let mut conn = Conn::new(key, &users[key], endpoint, link, protocol);
         conn.generation = self.generation;
         let slot = self.table.insert(conn);
         users[key].conn = slot;
@@ -193,7 +195,7 @@ impl Connections {
     /// TCP, and the tunnel if there is one, are set up: begins TLS if the endpoint wants it. True: there is nothing to wait for.
     pub(crate) fn secure(&mut self, slot: ConnSlot) -> Result<bool, TlsFailure> {
         let conn = &mut self.table[slot];
-        let may_be_carried = conn.protocol.may_be_carried();
+        let may_be_carried = conn.may_be_carried();
         let Some(tls) = self.tls.session(conn.endpoint, may_be_carried) else {
             return Ok(true);
         };
@@ -226,7 +228,7 @@ impl Connections {
     ) -> Option<ConnSlot> {
         let Some(shared) = &mut self.shared else {
             return self.find(users, key, |conn| {
-                conn.endpoint == endpoint && conn.stage == Stage::Idle && conn.protocol.is_http()
+                conn.endpoint == endpoint && conn.stage == Stage::Idle && conn.speaks.is_http()
             });
         };
         let slot = shared[endpoint.index()].pop()?;
@@ -316,7 +318,7 @@ impl Connections {
             Some(stream) => {
                 // Of a WebSocket, as TCP would end it (RFC 8441 §5).
                 let is_open = matches!(conn.stage, Stage::Open | Stage::Closing)
-                    && conn.protocol.is_websocket();
+                    && conn.speaks.is_websocket();
                 self.http2.carried_count -= 1;
                 self.end_stream(users, stream, is_open);
             }
@@ -342,19 +344,8 @@ impl Connections {
         conn.pending = None;
         // News of the connection that was given up arrives late and is ignored.
         conn.generation = self.generation;
-        if let Protocol::Carried(own) = &mut conn.protocol {
-            own.stream = None;
-        }
-        match conn.protocol.spoken_mut() {
-            Protocol::Sse(own) => {
-                own.reset();
-                own.link = Link::own();
-            }
-            Protocol::Poll(poller) => poller.reset(),
-            Protocol::Reconnectable(own) => own.reset(),
-            Protocol::Channels(channels) => channels.reset(),
-            _ => {}
-        }
+        conn.link.reset();
+        conn.speaks.reset();
     }
 
     /// A background operation begins.
@@ -489,7 +480,7 @@ impl Connections {
         match conn.http() {
             Some(decoder) => Some(Decoder::Http(std::mem::take(decoder))),
             None => {
-                let reader = conn.reader()?;
+                let reader = conn.link.reader()?;
                 Some(Decoder::WebSocket(std::mem::take(reader)))
             }
         }
@@ -505,7 +496,7 @@ impl Connections {
                 }
             }
             Decoder::WebSocket(reader) => {
-                if let Some(place) = conn.reader() {
+                if let Some(place) = conn.link.reader() {
                     *place = reader;
                 }
             }
@@ -515,7 +506,7 @@ impl Connections {
                 }
             }
             Decoder::Tcp(_, own) => {
-                if let Protocol::Tcp { decoder, .. } = &mut conn.protocol {
+                if let Link::Bare(decoder) = &mut conn.link {
                     *decoder = own;
                 }
             }

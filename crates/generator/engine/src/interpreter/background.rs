@@ -23,10 +23,10 @@ impl<'p> Interpreter<'p> {
         }
         let due_ns = std::mem::replace(&mut background.due_ns, NEVER);
         let conn = &self.conns[slot];
-        if matches!(conn.protocol.spoken(), Protocol::Channels(_)) && !conn.is_background() {
+        if matches!(conn.speaks, Protocol::Channels(_)) && !conn.is_background() {
             return self.channels_due(now_ns, slot);
         }
-        if let Protocol::Call(_) = conn.protocol {
+        if let Protocol::Call(_) = conn.speaks {
             return self.end_at_deadline(now_ns, slot);
         }
         let outcome = match self.conns[slot].stage {
@@ -43,7 +43,7 @@ impl<'p> Interpreter<'p> {
         if let Some(slot) = self.conns.find(&self.users, key, Conn::is_requesting) {
             self.record_background(now_ns, slot, Outcome::Unfinished, 0);
         }
-        let has_channels = |conn: &Conn| matches!(conn.protocol.spoken(), Protocol::Channels(_));
+        let has_channels = |conn: &Conn| matches!(conn.speaks, Protocol::Channels(_));
         if self.users[key].background
             && let Some(slot) = self.conns.find(&self.users, key, has_channels)
         {
@@ -75,7 +75,7 @@ impl<'p> Interpreter<'p> {
     /// Opens a connection for the background operation in flight, which began at `sent_ns`.
     pub(super) fn connect_background(&mut self, now_ns: u64, slot: ConnSlot, sent_ns: u64) {
         let conn = &self.conns[slot];
-        if conn.protocol.may_be_carried()
+        if conn.may_be_carried()
             && let Some(carrier) = self.conns.carrier(&self.users, conn.user, conn.endpoint)
         {
             self.conns.attach(slot, carrier);

@@ -9,7 +9,7 @@ use record::Outcome;
 
 use super::flow::Flow;
 use super::state::Interpreter;
-use crate::conn::{Protocol, Way};
+use crate::conn::{Link, Protocol, Way};
 use crate::tables::slots::{Key, UserKey};
 use crate::users::Wait;
 
@@ -179,7 +179,9 @@ impl Interpreter<'_> {
                 self.count_connected(key);
                 self.send_request(now_ns, key, slot);
             }
-            Way::Carrier(slot) => self.ride(now_ns, key, slot, Protocol::http()),
+            Way::Carrier(slot) => {
+                self.ride(now_ns, key, slot, Link::http1(), Protocol::Http);
+            }
             Way::Open => self.wait_or_open(now_ns, key, endpoint),
             Way::Wait => {
                 let owner = self.users.owner(key);

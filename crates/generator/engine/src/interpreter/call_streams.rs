@@ -36,10 +36,10 @@ impl<'p> Interpreter<'p> {
             self.wait_or_open(now_ns, key, endpoint);
             return Flow::Wait;
         };
-        let protocol = self.protocol_of_step(key, endpoint);
+        let (link, protocol) = self.protocol_of_step(key, endpoint);
         let slot = self
             .conns
-            .add_stream(&mut self.users, key, carrier, protocol);
+            .add_stream(&mut self.users, key, carrier, link, protocol);
         self.count_connected(key);
         if let Err(error) = self.send_call_head(now_ns, slot) {
             self.conns.close(&mut self.users, slot);
@@ -331,7 +331,7 @@ impl<'p> Interpreter<'p> {
     /// Ends the user's call: gives it up, or sends no more and waits for its status.
     pub(super) fn end_call_by_step(&mut self, now_ns: u64, key: UserKey, end: &CallEnd) -> Flow {
         self.begin(now_ns, key);
-        let is_call = |conn: &Conn| matches!(conn.protocol, Protocol::Call(_));
+        let is_call = |conn: &Conn| matches!(conn.speaks, Protocol::Call(_));
         let Some(slot) = self.conns.find(&self.users, key, is_call) else {
             return self.cannot(now_ns, key, "no call is open".to_owned());
         };

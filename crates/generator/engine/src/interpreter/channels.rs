@@ -11,7 +11,7 @@ use super::flow::Flow;
 use super::mqtt::OTHER_PROTOCOL;
 use super::state::Interpreter;
 use crate::conn::channels::{Attempt, BY_TOPIC, Channels, Unsent};
-use crate::conn::{Protocol, Reconnecting};
+use crate::conn::{Protocol, Reconnecting, WebSocket};
 use crate::messages::Delivery;
 use crate::received::{Label, Received, excerpt};
 use crate::tables::budget::EXHAUSTED;
@@ -27,9 +27,9 @@ impl<'p> Interpreter<'p> {
             return false;
         };
         let mut channels = Channels::new(protocol, self.users[key].pc);
-        if let Protocol::Deflated(deflated) = self.conns[slot].protocol.spoken_mut() {
-            channels.reader = std::mem::take(&mut deflated.reader);
-            channels.compression = deflated.compression.take();
+        let before = std::mem::replace(&mut self.conns[slot].speaks, Protocol::upgrade());
+        if let Protocol::Ws(WebSocket::Deflated(compression)) = before {
+            channels.compression = Some(*compression);
         }
         channels.mqtt = self.new_mqtt(key);
         let introduces = channels.mqtt.is_some();
@@ -39,7 +39,7 @@ impl<'p> Interpreter<'p> {
         if let ChannelProtocol::Phoenix { heartbeat_ns, .. } = protocol {
             channels.beat_ns = now_ns.saturating_add(heartbeat_ns);
         }
-        *self.conns[slot].protocol.spoken_mut() = Protocol::Channels(Box::new(channels));
+        self.conns[slot].speaks = Protocol::Channels(Box::new(channels));
         self.arm_channels(slot);
         self.send_first(now_ns, slot);
         if introduces {
@@ -157,7 +157,7 @@ impl<'p> Interpreter<'p> {
     /// What a push waits for if the protocol does not number its answers.
     pub(super) fn answer_by_content(&self, key: UserKey, op: &'p ChannelOp) -> Option<&'p Expect> {
         let awaits_number = self.stream(key).is_some_and(
-            |slot| matches!(self.conns[slot].protocol.spoken(), Protocol::Channels(c) if c.awaited.is_some() || c.deferred),
+            |slot| matches!(&self.conns[slot].speaks, Protocol::Channels(c) if c.awaited.is_some() || c.deferred),
         );
         op.reply.as_ref().filter(|_| !awaits_number)
     }

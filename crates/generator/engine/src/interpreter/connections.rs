@@ -7,7 +7,7 @@ use super::operations::timeout_ns;
 use super::state::Interpreter;
 use super::websocket::NORMAL;
 use crate::command::ConnId;
-use crate::conn::{CallStream, Conn, EventStream, NEVER, Protocol, Stage};
+use crate::conn::{CallStream, Conn, EventStream, Link, NEVER, Protocol, Stage};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::tls::TlsFailure;
 use crate::users::Wait;
@@ -114,9 +114,12 @@ impl Interpreter<'_> {
         now_ns: u64,
         key: UserKey,
         endpoint: EndpointId,
+        link: Link,
         protocol: Protocol,
     ) {
-        let slot = self.conns.insert(&mut self.users, key, endpoint, protocol);
+        let slot = self
+            .conns
+            .insert(&mut self.users, key, endpoint, link, protocol);
         self.recorder.begin(builtin::CONNECT);
         self.conns.connect(now_ns, &self.users, slot);
         self.wait_for(key, Wait::Connect, self.connected_by_ns(now_ns, key));
@@ -145,20 +148,15 @@ impl Interpreter<'_> {
         self.conns[slot].forgo_carrier();
         let (id, endpoint) = (self.conns.id(slot), self.conns[slot].endpoint);
         let waiting = self.conns.take_waiting(slot);
-        match &self.conns[slot].protocol {
+        match &self.conns[slot].speaks {
             // A call is made over HTTP/2 alone.
-            Protocol::Http2(_) | Protocol::Stream(_) | Protocol::Call(_) | Protocol::Carried(_) => {
-            }
-            Protocol::Http(_) => {
+            Protocol::Call(_) => {}
+            Protocol::Http => {
                 self.conns.set_up(slot, Stage::Idle);
                 self.conns.wake(&mut self.users, slot);
                 self.send_request(now_ns, key, slot);
             }
-            Protocol::Upgrade(_)
-            | Protocol::WebSocket(_)
-            | Protocol::Deflated(_)
-            | Protocol::Reconnectable(_)
-            | Protocol::Channels(_) => self.send_upgrade(now_ns, key, slot),
+            Protocol::Ws(_) | Protocol::Channels(_) => self.send_upgrade(now_ns, key, slot),
             Protocol::Sse(_) => self.request_event_stream(now_ns, key, slot),
             Protocol::Poll(_) => {
                 self.conns.set_up(slot, Stage::Busy);
@@ -224,9 +222,9 @@ impl Interpreter<'_> {
             None => detail(),
         };
         if self.conns[slot].is_background() {
-            return match self.conns[slot].protocol.spoken() {
+            return match &self.conns[slot].speaks {
                 Protocol::Poll(_) => self.poll_lost(now_ns, slot, outcome, detail),
-                Protocol::Channels(_) | Protocol::Reconnectable(_) => {
+                Protocol::Channels(_) | Protocol::Ws(_) => {
                     self.reconnect_failed(now_ns, slot, (outcome, 0), detail);
                 }
                 _ => self.event_stream_lost(now_ns, slot, outcome, detail),
@@ -393,29 +391,35 @@ impl Interpreter<'_> {
         self.ride_or_open(now_ns, key, endpoint);
     }
 
-    /// What the user's step in flight is to use.
-    pub(super) fn protocol_of_step(&self, key: UserKey, endpoint: EndpointId) -> Protocol {
+    /// The link and the protocol that the user's step in flight is to use.
+    pub(super) fn protocol_of_step(&self, key: UserKey, endpoint: EndpointId) -> (Link, Protocol) {
         let pc = self.users[key].pc;
         match self.users.op(key) {
-            Some(Op::WsOpen(open)) => match open.mqtt.as_ref().is_some_and(|own| own.bare) {
-                true => Protocol::upgrade(),
-                false => self.conns.websocket(endpoint),
-            },
+            Some(Op::WsOpen(open)) => {
+                let is_bare = open.mqtt.as_ref().is_some_and(|own| own.bare);
+                let link = match is_bare {
+                    true => Link::bare(),
+                    false => self.conns.websocket_link(endpoint),
+                };
+                (link, Protocol::upgrade())
+            }
             Some(Op::SseOpen(open)) => {
                 let retry_ns = open.reconnect.map_or(NEVER, |reconnect| reconnect.pause_ns);
-                Protocol::Sse(Box::new(EventStream::new(pc, retry_ns)))
+                let stream = EventStream::new(pc, retry_ns);
+                (Link::http1(), Protocol::Sse(Box::new(stream)))
             }
             Some(Op::CallOpen(open)) => {
-                Protocol::Call(Box::new(CallStream::new(pc, open.message.is_none())))
+                let call = CallStream::new(pc, open.message.is_none());
+                (Link::http1(), Protocol::Call(Box::new(call)))
             }
-            _ => Protocol::http(),
+            _ => (Link::http1(), Protocol::Http),
         }
     }
 
     /// The user's WebSocket, TCP connection, event stream or poll.
     pub(super) fn stream(&self, key: UserKey) -> Option<ConnSlot> {
         self.conns
-            .find(&self.users, key, |conn| !conn.protocol.is_http())
+            .find(&self.users, key, |conn| !conn.speaks.is_http())
     }
 
     /// True if the user has a stream already; then the step just begun, which opens one, has failed.
@@ -423,7 +427,7 @@ impl Interpreter<'_> {
         let Some(slot) = self.stream(key) else {
             return false;
         };
-        let what = match self.conns[slot].protocol.spoken() {
+        let what = match &self.conns[slot].speaks {
             Protocol::Sse(_) => "event stream is open",
             Protocol::Poll(_) => "poll is running",
             Protocol::Tcp { .. } => "TCP connection is open",
@@ -438,7 +442,7 @@ impl Interpreter<'_> {
     /// The user's open WebSocket or TCP connection; if it has none, the operation just begun has
     /// failed.
     pub(super) fn open_stream(&mut self, now_ns: u64, key: UserKey) -> Option<ConnSlot> {
-        let carries = |conn: &Conn| conn.protocol.carries_messages();
+        let carries = |conn: &Conn| conn.speaks.carries_messages();
         let slot = self.conns.find(&self.users, key, carries).filter(|&slot| {
             let conn = &self.conns[slot];
             conn.stage == Stage::Open || conn.is_background()

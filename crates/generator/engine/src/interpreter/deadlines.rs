@@ -6,16 +6,16 @@ use grpc::{DEADLINE_EXCEEDED, Ending};
 
 use super::calls::call_at;
 use super::state::Interpreter;
-use crate::conn::{Pending, Protocol, Stage};
+use crate::conn::{Link, Pending, Protocol, Stage};
 use crate::tables::slots::ConnSlot;
 
 impl Interpreter<'_> {
     /// True if a row has a call in flight whose time is over.
     pub(super) fn is_past_deadline(&self, now_ns: u64, slot: ConnSlot) -> bool {
         let conn = &self.conns[slot];
-        match &conn.protocol {
-            Protocol::Call(own) => own.background.due_ns <= now_ns,
-            Protocol::Stream(_) if conn.stage == Stage::Busy => {
+        match (&conn.link, &conn.speaks) {
+            (_, Protocol::Call(own)) => own.background.due_ns <= now_ns,
+            (Link::Stream(_), Protocol::Http) if conn.stage == Stage::Busy => {
                 let call = call_at(self.users.op(conn.user));
                 let deadline_ns = call.and_then(|call| call.deadline_ns);
                 let began_ns = self.users[conn.user].sent_ns;
@@ -32,7 +32,7 @@ impl Interpreter<'_> {
         if self.users[self.conns[slot].user].wait.in_flight() {
             self.suspect(slot);
         }
-        if let Protocol::Call(own) = &self.conns[slot].protocol {
+        if let Protocol::Call(own) = &self.conns[slot].speaks {
             let text = ending.head_text(&own.head, &[]);
             return self.call_ended_as(now_ns, slot, &ending, text);
         }

@@ -8,7 +8,7 @@ use record::Outcome;
 use super::flow::Flow;
 use super::state::Interpreter;
 use crate::conn::http::encode_http;
-use crate::conn::{Pending, Protocol, Reuse, SWITCHING, Stage, http_outcome};
+use crate::conn::{Link, Pending, Protocol, Reuse, SWITCHING, Stage, http_outcome};
 use crate::identity::Exchange;
 use crate::received::{Label, Received};
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -127,7 +127,7 @@ impl<'p> Interpreter<'p> {
             let conn = &self.conns.table[slot];
             let may_repeat = http.redirects > 0
                 || conn.reuse == Reuse::Served
-                || matches!(conn.protocol, Protocol::Stream(_));
+                || matches!(conn.link, Link::Stream(_));
             if may_repeat && self.users[key].value != before {
                 self.follows.remember(key, before);
             }
@@ -172,7 +172,7 @@ impl<'p> Interpreter<'p> {
         bytes: &[u8],
     ) -> Option<usize> {
         let conn = &mut self.conns.table[slot];
-        let Protocol::Http(decoder) = &mut conn.protocol else {
+        let Link::Http1(decoder) = &mut conn.link else {
             return None;
         };
         if conn.pending.is_some() {
@@ -353,7 +353,7 @@ impl<'p> Interpreter<'p> {
         if !decoder.finish()? {
             return Ok(false);
         }
-        match conn.protocol {
+        match conn.speaks {
             Protocol::Poll(_) => self.end_poll(now_ns, slot, false),
             _ => self.end_pieces(now_ns, slot, false),
         }

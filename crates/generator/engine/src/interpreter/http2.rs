@@ -7,7 +7,7 @@ use record::Outcome;
 
 use super::state::Interpreter;
 use crate::command::ConnId;
-use crate::conn::{Carrier, Protocol, Reuse, Stage, Waiting};
+use crate::conn::{Carrier, Link, Protocol, Reuse, Stage, Waiting};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, Key, UserKey};
 use crate::users::Wait;
@@ -18,13 +18,13 @@ const FLOOD_NS: u64 = 1_000_000_000;
 impl Interpreter<'_> {
     /// Does what the user's step is for over a carrier that takes it, once one is set up, or over a new connection.
     pub(super) fn ride_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
-        let protocol = self.protocol_of_step(key, endpoint);
-        let carrier = match protocol.may_be_carried() {
+        let (link, protocol) = self.protocol_of_step(key, endpoint);
+        let carrier = match protocol.may_be_carried(&link) {
             true => self.conns.carrier(&self.users, key, endpoint),
             false => None,
         };
         match carrier {
-            Some(carrier) => self.ride(now_ns, key, carrier, protocol),
+            Some(carrier) => self.ride(now_ns, key, carrier, link, protocol),
             None if self.users[key].is_branch && protocol.is_http() => {
                 self.reach_in_turn(now_ns, key, endpoint);
             }
@@ -34,9 +34,9 @@ impl Interpreter<'_> {
 
     /// The same over a connection that has served nothing yet.
     pub(super) fn wait_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
-        let protocol = self.protocol_of_step(key, endpoint);
-        if !protocol.may_be_carried() {
-            return self.open_conn(now_ns, key, endpoint, protocol);
+        let (link, protocol) = self.protocol_of_step(key, endpoint);
+        if !protocol.may_be_carried(&link) {
+            return self.open_conn(now_ns, key, endpoint, link, protocol);
         }
         let user = &self.users[key];
         let waiting = Waiting {
@@ -47,7 +47,7 @@ impl Interpreter<'_> {
         if self.conns.wait_for_carrier(endpoint, waiting) {
             return self.wait_for(key, Wait::Connect, self.connected_by_ns(now_ns, key));
         }
-        self.open_conn(now_ns, key, endpoint, protocol);
+        self.open_conn(now_ns, key, endpoint, link, protocol);
         let slot = self.users[key].conn;
         self.conns.opens_carrier(endpoint, slot);
     }
@@ -73,11 +73,11 @@ impl Interpreter<'_> {
             let fresh = opened.and_then(|id| self.conns.live(id));
             let takes =
                 |&slot: &ConnSlot| self.conns[slot].carrier().is_some_and(Carrier::can_open);
-            let protocol = self.protocol_of_step(own.user, endpoint);
+            let (link, protocol) = self.protocol_of_step(own.user, endpoint);
             match fresh.filter(takes) {
-                Some(carrier) => self.ride(now_ns, own.user, carrier, protocol),
+                Some(carrier) => self.ride(now_ns, own.user, carrier, link, protocol),
                 None if opened.is_some() => self.ride_or_open(now_ns, own.user, endpoint),
-                None => self.open_conn(now_ns, own.user, endpoint, protocol),
+                None => self.open_conn(now_ns, own.user, endpoint, link, protocol),
             }
         }
     }
@@ -85,8 +85,8 @@ impl Interpreter<'_> {
     /// A connection is set up that speaks HTTP/2: what it was opened for goes over it first.
     pub(super) fn begin_http2(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
-        let protocol = self.conns.become_carrier(&mut self.users, slot);
-        self.ride(now_ns, key, slot, protocol);
+        let (link, protocol) = self.conns.become_carrier(&mut self.users, slot);
+        self.ride(now_ns, key, slot, link, protocol);
     }
 
     /// The server has said how many requests it takes at once: others may go over its connection.
@@ -106,11 +106,12 @@ impl Interpreter<'_> {
         now_ns: u64,
         key: UserKey,
         carrier: ConnSlot,
+        link: Link,
         protocol: Protocol,
     ) {
         let slot = self
             .conns
-            .add_stream(&mut self.users, key, carrier, protocol);
+            .add_stream(&mut self.users, key, carrier, link, protocol);
         self.send_riding(now_ns, slot);
     }
 
@@ -118,12 +119,13 @@ impl Interpreter<'_> {
     pub(super) fn send_riding(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         self.count_connected(key);
-        match self.conns[slot].protocol {
+        match self.conns[slot].speaks {
+            Protocol::Http => self.send_request(now_ns, key, slot),
             Protocol::Sse(_) => self.request_event_stream(now_ns, key, slot),
             Protocol::Poll(_) => self.send_poll(now_ns, slot),
             Protocol::Call(_) => self.begin_call(now_ns, slot),
-            Protocol::Carried(_) => self.open_carried(now_ns, slot),
-            _ => self.send_request(now_ns, key, slot),
+            Protocol::Ws(_) | Protocol::Channels(_) => self.open_carried(now_ns, slot),
+            Protocol::Tcp { .. } => {}
         }
     }
 
@@ -134,7 +136,7 @@ impl Interpreter<'_> {
         slot: ConnSlot,
         http: &HttpOp,
     ) -> Option<ConnSlot> {
-        let is_plain = matches!(self.conns[slot].protocol, Protocol::Stream(_))
+        let is_plain = matches!(self.conns[slot].link, Link::Stream(_))
             && !self.users.session(key).cookies
             && http.digest.is_none()
             && http.sign.is_none()
@@ -304,10 +306,10 @@ impl Interpreter<'_> {
         let slot = ConnSlot::new(token);
         let conn = &mut self.conns.table[slot];
         if ends {
-            conn.set_stream_id(0);
+            conn.link.set_stream_id(0);
         }
-        match &mut conn.protocol {
-            Protocol::Stream(_) => {
+        match &mut conn.speaks {
+            Protocol::Http => {
                 let user = &mut self.users[conn.user];
                 user.bytes_in = user.bytes_in.saturating_add(bytes as u32);
             }
@@ -328,11 +330,11 @@ impl Interpreter<'_> {
         len: usize,
         head: &Head<'_>,
     ) -> usize {
-        match self.conns[slot].protocol {
-            Protocol::Stream(_) if self.call_on(slot).is_some() => {
+        match self.conns[slot].speaks {
+            Protocol::Http if self.call_on(slot).is_some() => {
                 self.end_call_at_head(now_ns, slot, head);
             }
-            Protocol::Stream(_) => self.end_response(now_ns, slot, head, &[], false),
+            Protocol::Http => self.end_response(now_ns, slot, head, &[], false),
             Protocol::Call(_) => self.end_open_call_at_head(now_ns, slot, head),
             Protocol::Poll(_) => {
                 self.keep_head(slot, head);
@@ -358,11 +360,11 @@ impl Interpreter<'_> {
         (stream, rest): (u32, &[u8]),
     ) -> usize {
         self.conns[slot].reuse = Reuse::Answering;
-        match self.conns[slot].protocol {
-            Protocol::Stream(_) if self.call_on(slot).is_some() => {
+        match self.conns[slot].speaks {
+            Protocol::Http if self.call_on(slot).is_some() => {
                 self.begin_answer(now_ns, slot, head);
             }
-            Protocol::Stream(_) => {
+            Protocol::Http => {
                 let limits = self.conns.limits;
                 let start = self.conns.commands.bytes.len();
                 let conns = &mut self.conns;
@@ -387,19 +389,21 @@ impl Interpreter<'_> {
 
     /// The head that opens an event stream or a WebSocket.
     fn take_opening_head(&mut self, now_ns: u64, slot: ConnSlot, len: usize, head: &Head<'_>) {
-        match self.conns[slot].protocol {
-            Protocol::Carried(_) => self.take_connect_head(now_ns, slot, len, head),
+        match self.conns[slot].speaks {
+            Protocol::Ws(_) | Protocol::Channels(_) => {
+                self.take_connect_head(now_ns, slot, len, head)
+            }
             _ => self.take_stream_head(now_ns, slot, len, head),
         }
     }
 
     fn take_body(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
         let id = self.conns.id(slot);
-        match self.conns[slot].protocol {
+        match self.conns[slot].speaks {
             Protocol::Sse(_) => self.take_stream_piece(now_ns, slot, piece),
             Protocol::Call(_) => self.take_call_piece(now_ns, slot, piece),
-            Protocol::Carried(_) => return self.take_in(now_ns, slot, piece),
-            Protocol::Stream(_) if self.call_on(slot).is_some() => {
+            Protocol::Ws(_) | Protocol::Channels(_) => return self.take_in(now_ns, slot, piece),
+            Protocol::Http if self.call_on(slot).is_some() => {
                 self.take_answer_piece(now_ns, slot, piece);
             }
             _ => self.keep_piece(slot, piece),
@@ -411,16 +415,18 @@ impl Interpreter<'_> {
 
     /// All of a response has come.
     fn end_carried(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8]) {
-        match self.conns[slot].protocol {
-            Protocol::Stream(_) if self.call_on(slot).is_some() => {
+        match self.conns[slot].speaks {
+            Protocol::Http if self.call_on(slot).is_some() => {
                 self.end_call(now_ns, slot, trailers);
             }
-            Protocol::Stream(_) => self.end_pieces(now_ns, slot, false),
+            Protocol::Http => self.end_pieces(now_ns, slot, false),
             Protocol::Poll(_) => self.end_poll(now_ns, slot, false),
             Protocol::Call(_) => self.end_open_call(now_ns, slot, trailers),
-            Protocol::Carried(_) => self.lost(now_ns, slot, Outcome::Closed, || {
-                "the peer closed".to_owned()
-            }),
+            Protocol::Ws(_) | Protocol::Channels(_) => {
+                self.lost(now_ns, slot, Outcome::Closed, || {
+                    "the peer closed".to_owned()
+                })
+            }
             _ => self.lost(now_ns, slot, Outcome::Closed, || {
                 "the server ended the event stream".to_owned()
             }),
@@ -446,10 +452,12 @@ impl Interpreter<'_> {
         let own = self.conns[carrier].carrier();
         let served = own.is_some_and(|own| own.served);
         let code = own.and_then(|own| own.ending).unwrap_or(Code::NoError);
-        match self.conns[slot].protocol {
-            Protocol::Stream(_) if served => self.resend(now_ns, slot, true),
+        match self.conns[slot].speaks {
+            Protocol::Http if served => self.resend(now_ns, slot, true),
             Protocol::Poll(_) if served => self.poll_again(now_ns, slot, true),
-            Protocol::Sse(_) | Protocol::Carried(_) if served && self.is_opening(slot) => {
+            Protocol::Sse(_) | Protocol::Ws(_) | Protocol::Channels(_)
+                if served && self.is_opening(slot) =>
+            {
                 self.resend(now_ns, slot, true);
             }
             _ => {

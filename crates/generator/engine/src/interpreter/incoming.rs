@@ -4,7 +4,7 @@ use plan::Op;
 use record::Outcome;
 
 use super::state::Interpreter;
-use crate::conn::{Decoder, Event, Failure, Protocol, Reuse, Stage};
+use crate::conn::{Decoder, Event, Failure, Link, Protocol, Reuse, Stage};
 use crate::messages::Delivery;
 use crate::received::{Label, Received};
 use crate::tables::budget::EXHAUSTED;
@@ -42,27 +42,25 @@ impl<'p> Interpreter<'p> {
     /// afterwards.
     fn decode(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         let conn = &self.conns[slot];
-        match (conn.stage, &conn.protocol) {
-            (Stage::Securing, _) if self.conns.is_tunnelling(slot) => {
+        match (conn.stage, &conn.link, &conn.speaks) {
+            (Stage::Securing, ..) if self.conns.is_tunnelling(slot) => {
                 self.decode_tunnel(now_ns, slot, bytes)
             }
-            (Stage::Connecting | Stage::Securing | Stage::Idle | Stage::Waiting, _) => {
+            (Stage::Connecting | Stage::Securing | Stage::Idle | Stage::Waiting, ..) => {
                 self.drop_unsolicited(slot);
                 bytes.len()
             }
-            (_, Protocol::Http2(_)) => self.decode_http2(now_ns, slot, bytes),
+            (_, Link::Carrier(_), _) => self.decode_http2(now_ns, slot, bytes),
             _ if conn.is_upgrading() => self.decode_upgrade(now_ns, slot, bytes),
-            (_, Protocol::Http(_)) => match self.decode_whole(now_ns, slot, bytes) {
+            (_, _, Protocol::Http) => match self.decode_whole(now_ns, slot, bytes) {
                 Some(taken) => taken,
                 None => {
                     self.conns[slot].reuse = Reuse::Answering;
                     self.decode_response(now_ns, slot, bytes)
                 }
             },
-            (_, Protocol::Channels(own)) if own.is_bare() => {
-                self.decode_packets(now_ns, slot, bytes)
-            }
-            (_, Protocol::Poll(_)) => {
+            (_, Link::Bare(_), Protocol::Channels(_)) => self.decode_packets(now_ns, slot, bytes),
+            (_, _, Protocol::Poll(_)) => {
                 self.conns[slot].reuse = Reuse::Answering;
                 self.decode_pieces(now_ns, slot, bytes)
             }
@@ -126,10 +124,10 @@ impl<'p> Interpreter<'p> {
 
     /// Decodes event by event.
     pub(super) fn decode_pieces(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
-        let decoder = match &self.conns[slot].protocol {
-            Protocol::Tcp { decoder, .. } => self
+        let decoder = match self.conns[slot].link {
+            Link::Bare(decoder) => self
                 .framing(slot)
-                .map(|framing| Decoder::Tcp(framing, *decoder)),
+                .map(|framing| Decoder::Tcp(framing, decoder)),
             _ => self.conns.take_decoder(slot),
         };
         match decoder {
@@ -148,7 +146,7 @@ impl<'p> Interpreter<'p> {
         bytes: &[u8],
     ) -> usize {
         let id = self.conns.id(slot);
-        let limits = match &self.conns[slot].protocol {
+        let limits = match &self.conns[slot].speaks {
             Protocol::Sse(_) if matches!(decoder, Decoder::Http(_)) => self.conns.stream_limits,
             _ => self.conns.limits,
         };
@@ -184,16 +182,16 @@ impl<'p> Interpreter<'p> {
 
     fn take_event(&mut self, now_ns: u64, slot: ConnSlot, event: Event<'_>, len: usize) {
         match event {
-            Event::Head(head) => match &self.conns[slot].protocol {
+            Event::Head(head) => match &self.conns[slot].speaks {
                 Protocol::Sse(_) => self.take_stream_head(now_ns, slot, len, &head),
                 _ => self.keep_head(slot, &head),
             },
-            Event::Body(piece) => match &self.conns[slot].protocol {
+            Event::Body(piece) => match &self.conns[slot].speaks {
                 Protocol::Sse(_) => self.take_stream_piece(now_ns, slot, piece),
                 _ => self.keep_piece(slot, piece),
             },
             Event::End => {}
-            Event::Frame(frame) => match self.conns[slot].protocol.spoken() {
+            Event::Frame(frame) => match &self.conns[slot].speaks {
                 Protocol::Channels(_) => self.take_channel_frame(now_ns, slot, len, &frame),
                 _ => self.take_frame(now_ns, slot, len, &frame),
             },
@@ -206,7 +204,7 @@ impl<'p> Interpreter<'p> {
     }
 
     fn end_of_response(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
-        match &self.conns[slot].protocol {
+        match &self.conns[slot].speaks {
             Protocol::Sse(_) => self.lost(now_ns, slot, Outcome::Closed, || {
                 "the server ended the event stream".to_owned()
             }),
@@ -225,8 +223,8 @@ impl<'p> Interpreter<'p> {
     /// Counts bytes that belong to a response; those of messages are counted by message.
     fn count_in(&mut self, slot: ConnSlot, bytes: usize) {
         let conn = &mut self.conns[slot];
-        let bytes_in = match &mut conn.protocol {
-            Protocol::Http(_) => &mut self.users[conn.user].bytes_in,
+        let bytes_in = match &mut conn.speaks {
+            Protocol::Http => &mut self.users[conn.user].bytes_in,
             Protocol::Poll(poller) => &mut poller.background.bytes_in,
             _ => return,
         };

@@ -232,7 +232,7 @@ impl Interpreter<'_> {
     /// The number of the message whose acknowledgement the step in flight waits for, if it is sent again should the
     /// server have kept the session.
     pub(super) fn kept_message(&self, slot: ConnSlot) -> Option<u32> {
-        let Protocol::Channels(channels) = self.conns[slot].protocol.spoken() else {
+        let Protocol::Channels(channels) = &self.conns[slot].speaks else {
             return None;
         };
         let mqtt = channels.mqtt.as_ref()?;
@@ -418,7 +418,7 @@ impl Interpreter<'_> {
             Some(Op::WsOpen(open)) => open.reconnect.is_some(),
             _ => false,
         };
-        let Protocol::Channels(channels) = self.conns[slot].protocol.spoken_mut() else {
+        let Protocol::Channels(channels) = &mut self.conns[slot].speaks else {
             return;
         };
         // Before the first acceptance, a loss is a failure of the step.

@@ -13,7 +13,7 @@ use super::flow::Flow;
 use super::http::{head_again, refuse_switch};
 use super::state::Interpreter;
 use crate::conn::http::encode_get;
-use crate::conn::{Poller, Protocol, Reuse, Stage};
+use crate::conn::{Link, Poller, Protocol, Reuse, Stage};
 use crate::received::{Label, Received};
 use crate::tables::slots::{ConnSlot, UserKey};
 
@@ -32,7 +32,10 @@ impl<'p> Interpreter<'p> {
         let (pc, due_ns) = (user.pc, user.due_ns);
         let endpoint = self.users.endpoint(key, poll.endpoint);
         let protocol = Protocol::Poll(Box::new(Poller::new(pc)));
-        let slot = self.conns.insert(&mut self.users, key, endpoint, protocol);
+        let link = Link::http1();
+        let slot = self
+            .conns
+            .insert(&mut self.users, key, endpoint, link, protocol);
         self.begin_background(now_ns, slot, due_ns);
         Flow::Next
     }
@@ -59,8 +62,8 @@ impl<'p> Interpreter<'p> {
             return self.poll_failed(now_ns, slot, self.users.blame(), || error);
         }
         self.carry_cookies(now_ns, slot, &poll.headers, &[], start);
+        self.conns[slot].link.begin();
         if let Some(poller) = self.conns[slot].poller() {
-            poller.link.begin();
             let end_ns = poller.background.sent_ns + poll.timeout_ns;
             self.transmit_background(slot, start, end_ns);
         }

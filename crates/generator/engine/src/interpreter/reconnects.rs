@@ -10,7 +10,7 @@ use proto::ws::{DeflateParameters, MessageKind};
 use record::Outcome;
 
 use super::state::Interpreter;
-use crate::conn::{Deflated, NEVER, Stage};
+use crate::conn::{Framing, NEVER, Stage};
 use crate::tables::slots::ConnSlot;
 use crate::users::Wait;
 
@@ -161,15 +161,12 @@ impl<'p> Interpreter<'p> {
         agreed: Option<DeflateParameters>,
     ) {
         let conn = &mut self.conns[slot];
-        let deflated = agreed.map(Deflated::new);
+        let agreed = Framing::new(agreed);
+        conn.link.read_frames(agreed.reader);
         if let Some(own) = conn.reconnectable() {
-            own.read_with(deflated);
-        } else if let (Some(channels), Some(deflated)) = (conn.channels(), deflated) {
-            channels.reader = deflated.reader;
-            channels.compression = Some(deflated.compression);
-        }
-        if let Some(reconnecting) = conn.reconnecting() {
-            reconnecting.upgrading = false;
+            own.compression = agreed.compression;
+        } else if let Some(channels) = conn.channels() {
+            channels.compression = agreed.compression;
         }
         if conn.mqtt().is_some() {
             return self.introduce(now_ns, slot);

@@ -28,8 +28,8 @@ impl Interpreter<'_> {
     /// The method of the request in flight.
     fn method_of(&self, slot: ConnSlot) -> &str {
         let conn = &self.conns[slot];
-        match conn.protocol {
-            Protocol::Http(_) | Protocol::Stream(_) => match self.follows.hop(conn.user) {
+        match conn.speaks {
+            Protocol::Http => match self.follows.hop(conn.user) {
                 Some(hop) if hop.is_get => "GET",
                 _ => &self.http_op(conn.user).method,
             },

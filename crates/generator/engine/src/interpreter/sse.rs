@@ -55,6 +55,7 @@ impl<'p> Interpreter<'p> {
         }
         self.carry_cookies(now_ns, slot, &open.headers, &[], start);
         self.conns[slot].stage = Stage::Upgrading;
+        self.conns[slot].link.begin();
         let Some(stream) = self.conns[slot].event_stream() else {
             return;
         };

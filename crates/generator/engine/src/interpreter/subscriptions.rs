@@ -42,7 +42,7 @@ impl Interpreter<'_> {
         let Some(slot) = self.stream(key) else {
             return;
         };
-        if let Protocol::Channels(channels) = self.conns[slot].protocol.spoken()
+        if let Protocol::Channels(channels) = &self.conns[slot].speaks
             && let Some(last) = channels.topics.last()
         {
             let topics = channels.topics.iter();
@@ -87,7 +87,7 @@ impl Interpreter<'_> {
             return Vec::new();
         }
         let stream = self.stream(key);
-        let stream = stream.map(|slot| self.conns[slot].protocol.spoken());
+        let stream = stream.map(|slot| &self.conns[slot].speaks);
         let Some(Protocol::Channels(channels)) = stream else {
             return Vec::new();
         };

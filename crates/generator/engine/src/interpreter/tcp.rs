@@ -5,7 +5,7 @@ use proto::frame;
 
 use super::flow::Flow;
 use super::state::Interpreter;
-use crate::conn::Protocol;
+use crate::conn::{Link, Protocol};
 use crate::tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
@@ -20,14 +20,15 @@ impl<'p> Interpreter<'p> {
 
     pub(super) fn connect_tcp(&mut self, now_ns: u64, key: UserKey, open: &TcpOpen) {
         let endpoint = self.users.endpoint(key, open.endpoint);
-        let protocol = Protocol::tcp(self.users[key].pc);
-        self.open_conn(now_ns, key, endpoint, protocol);
+        let opened_by = self.users[key].pc;
+        let protocol = Protocol::Tcp { opened_by };
+        self.open_conn(now_ns, key, endpoint, Link::bare(), protocol);
     }
 
     /// Where messages begin and end on a connection.
     pub(super) fn framing(&self, slot: ConnSlot) -> Option<&'p frame::Framing> {
         let conn = &self.conns[slot];
-        let Protocol::Tcp { opened_by, .. } = conn.protocol else {
+        let Protocol::Tcp { opened_by } = conn.speaks else {
             return None;
         };
         match &self.users.session(conn.user).ops[opened_by as usize] {

@@ -61,7 +61,7 @@ impl Interpreter<'_> {
             return;
         }
         let conn = &self.conns.table[slot];
-        let sends_frames = conn.protocol.is_websocket() && conn.stage != Stage::Upgrading;
+        let sends_frames = conn.speaks.is_websocket() && conn.stage != Stage::Upgrading;
         // A control frame is no news.
         if !sends_frames {
             let text = &self.conns.commands.bytes[start..];
@@ -98,7 +98,7 @@ impl Interpreter<'_> {
         let Some(trace) = &self.recorder.trace else {
             return;
         };
-        match self.conns[slot].protocol.spoken() {
+        match &self.conns[slot].speaks {
             Protocol::Poll(_) | Protocol::Channels(_) => {}
             _ => trace.message(received.event(), received.bytes()),
         }

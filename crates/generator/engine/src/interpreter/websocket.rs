@@ -10,7 +10,9 @@ use super::operations::timeout_ns;
 use super::sessions::LEAVE_NS;
 use super::state::Interpreter;
 use crate::conn::websocket::{encode_upgrade, verify_upgrade};
-use crate::conn::{Conn, Decoder, Deflated, Pending, Protocol, Reconnectable, Stage, http_outcome};
+use crate::conn::{
+    Conn, Decoder, Framing, Link, Pending, Protocol, Reconnectable, Stage, WebSocket, http_outcome,
+};
 use crate::received::{Received, excerpt};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -161,7 +163,7 @@ impl<'p> Interpreter<'p> {
                 return self.not_upgraded(now_ns, slot, ended, error.to_string());
             }
         };
-        if let Protocol::Carried(own) = &mut self.conns[slot].protocol {
+        if let Link::Carried(own) = &mut self.conns[slot].link {
             own.status = head.status;
         }
         match background {
@@ -181,10 +183,13 @@ impl<'p> Interpreter<'p> {
         agreed: Option<DeflateParameters>,
     ) {
         let key = self.conns[slot].user;
-        *self.conns[slot].protocol.spoken_mut() = match agreed {
-            Some(agreed) => Protocol::Deflated(Box::new(Deflated::new(agreed))),
-            None => Protocol::WebSocket(ws::Reader::default()),
-        };
+        let framing = Framing::new(agreed);
+        let conn = &mut self.conns[slot];
+        conn.link.read_frames(framing.reader);
+        conn.speaks = Protocol::Ws(match framing.compression {
+            Some(compression) => WebSocket::Deflated(Box::new(compression)),
+            None => WebSocket::Plain,
+        });
         self.conns.set_up(slot, Stage::Open);
         if !self.opens_channels(now_ns, slot) {
             self.keep_reconnectable(slot);
@@ -200,13 +205,13 @@ impl<'p> Interpreter<'p> {
         if open.reconnect.is_none() || open.protocol.is_some() {
             return;
         }
-        let spoken = self.conns[slot].protocol.spoken_mut();
-        let deflated = match std::mem::replace(spoken, Protocol::upgrade()) {
-            Protocol::Deflated(deflated) => Some(*deflated),
+        let speaks = &mut self.conns[slot].speaks;
+        let compression = match std::mem::replace(speaks, Protocol::upgrade()) {
+            Protocol::Ws(WebSocket::Deflated(compression)) => Some(*compression),
             _ => None,
         };
-        let own = Reconnectable::new(self.users[key].pc, deflated);
-        *self.conns[slot].protocol.spoken_mut() = Protocol::Reconnectable(Box::new(own));
+        let own = Reconnectable::new(self.users[key].pc, compression);
+        *speaks = Protocol::Ws(WebSocket::Reconnectable(Box::new(own)));
     }
 
     /// A message arrived or a control frame, in `len` bytes.
@@ -305,11 +310,11 @@ impl<'p> Interpreter<'p> {
         slot: ConnSlot,
         send: &SendOp,
     ) -> Result<(), String> {
-        if let Protocol::Call(_) = self.conns[slot].protocol {
+        if let Protocol::Call(_) = self.conns[slot].speaks {
             return self.send_call_message(now_ns, slot, send);
         }
         let start = self.conns.commands.bytes.len();
-        let encoded = match self.conns[slot].protocol {
+        let encoded = match self.conns[slot].speaks {
             Protocol::Tcp { .. } => self.encode_frame(now_ns, slot, send),
             _ => {
                 let kind = if send.binary {
@@ -359,7 +364,7 @@ impl<'p> Interpreter<'p> {
         };
         self.end_subscription(now_ns, key);
         let conn = &self.conns[slot];
-        if !conn.protocol.is_websocket() || conn.is_background() {
+        if !conn.speaks.is_websocket() || conn.is_background() {
             // There is nothing to send and nothing to wait for.
             self.give_up_background(now_ns, key);
             self.abandon(now_ns, slot);
@@ -404,12 +409,12 @@ impl<'p> Interpreter<'p> {
 
     pub(super) fn is_open_websocket(&self, slot: ConnSlot) -> bool {
         let conn = &self.conns[slot];
-        conn.stage == Stage::Open && conn.protocol.is_websocket()
+        conn.stage == Stage::Open && conn.speaks.is_websocket()
     }
 
     /// The user leaves: true if a close frame was sent whose answer is worth waiting for.
     pub(super) fn begin_leaving(&mut self, key: UserKey) -> bool {
-        let is_websocket = |conn: &Conn| conn.protocol.is_websocket();
+        let is_websocket = |conn: &Conn| conn.speaks.is_websocket();
         match self.conns.find(&self.users, key, is_websocket) {
             Some(slot) if self.is_open_websocket(slot) => self.send_close(slot, NORMAL),
             _ => false,
