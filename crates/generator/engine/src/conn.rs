@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `table` | opening, sending, closing, TLS, idle connections that users share |
 //! | `connection` | one connection, its stage, the protocol it speaks |
+//! | `protocol` | the protocols, and what each remembers of its connection |
 //! | `link` | what carries it: HTTP/1.1, a stream of HTTP/2, frames of a WebSocket, or nothing |
 //! | `decoding` | the one loop that reads the peer's bytes, whatever the protocol |
 //! | `branches` | which connection a branch of a user gets |
@@ -32,6 +33,7 @@ mod http2;
 mod link;
 mod mqtt;
 mod poll;
+mod protocol;
 mod reconnecting;
 mod sse;
 mod table;
@@ -42,13 +44,14 @@ pub(crate) use background::NEVER;
 pub(crate) use branches::Way;
 pub(crate) use call::{Answer, CallStream};
 pub(crate) use carried::Takes;
-pub(crate) use connection::{Conn, Pending, Protocol, Reuse, SWITCHING, Stage, WebSocket};
+pub(crate) use connection::{Conn, Pending, Reuse, SWITCHING, Stage};
 pub(crate) use decoding::{Decoder, Event, Failure, http_outcome};
 pub(crate) use deflate::Framing;
 pub(crate) use http2::{Carrier, Waiting};
 pub(crate) use link::Link;
 pub(crate) use mqtt::Mqtt;
 pub(crate) use poll::Poller;
+pub(crate) use protocol::{Protocol, WebSocket};
 pub(crate) use reconnecting::{Reconnectable, Reconnecting};
 pub(crate) use sse::EventStream;
 pub(crate) use table::Connections;

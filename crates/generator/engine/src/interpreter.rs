@@ -9,6 +9,7 @@
 //! | `sessions` | how sessions end, restart and fail |
 //! | `connections` | news of connections, and what each means to its user |
 //! | `incoming` | bytes received: decoded, and handed to their protocol |
+//! | `protocols` | what all protocols do: open, begin, send, receive, fire, lose; a line for each |
 //! | `http`, `websocket`, `channels`, `mqtt`, `sse`, `poll`, `tcp` | the steps of each protocol |
 //! | `calls`, `call_streams` | calls of gRPC; those that stay open between steps |
 //! | `deadlines` | calls whose time is over |
@@ -46,6 +47,7 @@ mod mqtt;
 mod operations;
 mod poll;
 mod program;
+mod protocols;
 mod reconnects;
 mod redirects;
 mod resend;

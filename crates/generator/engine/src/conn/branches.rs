@@ -5,9 +5,10 @@
 
 use plan::EndpointId;
 
-use super::connection::{Protocol, Stage};
+use super::connection::Stage;
 use super::http2::Carrier;
 use super::link::Link;
+use super::protocol::Protocol;
 use super::table::Connections;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Users;

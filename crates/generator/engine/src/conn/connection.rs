@@ -1,6 +1,6 @@
 //! One connection: its stage, the link that carries it, the protocol that it speaks, and the little it keeps between reads.
 
-use plan::{EndpointId, Pc};
+use plan::EndpointId;
 use proto::{http1, proxy, ws};
 
 use super::background::Background;
@@ -11,6 +11,7 @@ use super::http2::{Carrier, Stream};
 use super::link::Link;
 use super::mqtt::Mqtt;
 use super::poll::Poller;
+use super::protocol::{Protocol, WebSocket};
 use super::reconnecting::{Reconnectable, Reconnecting};
 use super::sse::EventStream;
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -59,95 +60,6 @@ pub(crate) enum Reuse {
     Served,
     /// A part of a response.
     Answering,
-}
-
-/// The protocol that is spoken over a connection, whatever carries it.
-#[derive(Debug)]
-pub(crate) enum Protocol {
-    Http,
-    Ws(WebSocket),
-    /// A protocol of channels over a WebSocket, or MQTT.
-    Channels(Box<Channels>),
-    /// An event stream.
-    Sse(Box<EventStream>),
-    Poll(Box<Poller>),
-    /// A call of gRPC that stays open.
-    Call(Box<CallStream>),
-    /// Messages in frames, straight on TCP or TLS. The framing is that of the instruction that
-    /// opened it.
-    Tcp {
-        opened_by: Pc,
-    },
-}
-
-/// A WebSocket that carries no protocol of channels.
-#[derive(Debug)]
-pub(crate) enum WebSocket {
-    /// Not open yet, or without anything to remember.
-    Plain,
-    /// Its messages may be compressed.
-    Deflated(Box<Compression>),
-    /// It reconnects.
-    Reconnectable(Box<Reconnectable>),
-}
-
-impl Protocol {
-    /// A WebSocket that is still to be opened.
-    pub(crate) fn upgrade() -> Protocol {
-        Protocol::Ws(WebSocket::Plain)
-    }
-
-    pub(crate) fn is_http(&self) -> bool {
-        matches!(self, Protocol::Http)
-    }
-
-    pub(crate) fn is_websocket(&self) -> bool {
-        matches!(self, Protocol::Ws(_) | Protocol::Channels(_))
-    }
-
-    /// True if steps send messages over it.
-    pub(crate) fn carries_messages(&self) -> bool {
-        match self {
-            Protocol::Ws(_) | Protocol::Channels(_) | Protocol::Call(_) | Protocol::Tcp { .. } => {
-                true
-            }
-            Protocol::Http | Protocol::Sse(_) | Protocol::Poll(_) => false,
-        }
-    }
-
-    /// True if HTTP/2 can carry it as well, over this link.
-    pub(crate) fn may_be_carried(&self, link: &Link) -> bool {
-        match self {
-            Protocol::Http | Protocol::Sse(_) | Protocol::Poll(_) | Protocol::Call(_) => true,
-            Protocol::Ws(_) | Protocol::Channels(_) => matches!(link, Link::Carried(_)),
-            Protocol::Tcp { .. } => false,
-        }
-    }
-
-    /// Bytes of messages that have come in part, but for those that the link has gathered.
-    fn gathered_bytes(&self) -> usize {
-        match self {
-            Protocol::Http | Protocol::Ws(_) | Protocol::Tcp { .. } => 0,
-            Protocol::Channels(channels) => {
-                let mqtt = channels.mqtt.as_ref();
-                mqtt.map_or(0, |own| own.part.capacity() + own.client.kept_bytes())
-            }
-            Protocol::Sse(stream) => stream.held.capacity(),
-            Protocol::Poll(poller) => poller.body.capacity(),
-            Protocol::Call(own) => own.message.capacity() + own.head.capacity(),
-        }
-    }
-
-    /// The connection is given up; another one will take its place.
-    pub(super) fn reset(&mut self) {
-        match self {
-            Protocol::Sse(own) => own.reset(),
-            Protocol::Poll(own) => own.reset(),
-            Protocol::Ws(WebSocket::Reconnectable(own)) => own.reset(),
-            Protocol::Channels(own) => own.reset(),
-            Protocol::Http | Protocol::Ws(_) | Protocol::Call(_) | Protocol::Tcp { .. } => {}
-        }
-    }
 }
 
 /// A connection. Idle, it owns no buffer.
@@ -300,40 +212,21 @@ impl Conn {
         }
     }
 
-    /// The operations that run in the background on this connection.
+    /// The operations that run beside the steps on this connection.
     pub(crate) fn background(&self) -> Option<&Background> {
-        match &self.speaks {
-            Protocol::Sse(stream) => Some(&stream.background),
-            Protocol::Poll(poller) => Some(&poller.background),
-            Protocol::Ws(WebSocket::Reconnectable(own)) => Some(&own.background),
-            Protocol::Channels(channels) => Some(&channels.background),
-            Protocol::Call(own) => Some(&own.background),
-            Protocol::Http | Protocol::Ws(_) | Protocol::Tcp { .. } => None,
-        }
+        self.speaks.background()
     }
 
     /// The same, to be changed.
     pub(crate) fn background_mut(&mut self) -> Option<&mut Background> {
-        match &mut self.speaks {
-            Protocol::Sse(stream) => Some(&mut stream.background),
-            Protocol::Poll(poller) => Some(&mut poller.background),
-            Protocol::Ws(WebSocket::Reconnectable(own)) => Some(&mut own.background),
-            Protocol::Channels(channels) => Some(&mut channels.background),
-            Protocol::Call(own) => Some(&mut own.background),
-            Protocol::Http | Protocol::Ws(_) | Protocol::Tcp { .. } => None,
-        }
+        self.speaks.background_mut()
     }
 
     /// True if no step in flight depends on the connection: it polls, or its event stream was open
     /// before, or it reconnects.
+    #[inline]
     pub(crate) fn is_background(&self) -> bool {
-        match &self.speaks {
-            Protocol::Sse(stream) => stream.opened,
-            Protocol::Poll(_) => true,
-            Protocol::Ws(WebSocket::Reconnectable(own)) => own.reconnecting.lost,
-            Protocol::Channels(channels) => channels.is_lost(),
-            Protocol::Http | Protocol::Ws(_) | Protocol::Call(_) | Protocol::Tcp { .. } => false,
-        }
+        self.speaks.is_background()
     }
 
     /// A WebSocket that may be carried is to be opened by an upgrade after all.

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use plan::{EndpointId, HttpVersion, Plan, WebSockets};
 use proto::h2::{self, Code, Settings};
 
-use super::connection::{Conn, Pending, Protocol, Reuse, Stage};
+use super::connection::{Conn, Pending, Reuse, Stage};
 use super::link::Link;
+use super::protocol::Protocol;
 use super::table::Connections;
 use crate::command::ConnId;
 use crate::tables::slots::{ConnSlot, Key, Slots, UserKey};
@@ -302,18 +303,13 @@ impl Connections {
         let served = self.table[carrier].carrier().is_some_and(|own| own.served);
         let conn = &mut self.table[slot];
         conn.reuse = if served { Reuse::Served } else { Reuse::Fresh };
-        conn.stage = Stage::Busy;
+        conn.stage = conn.speaks.stage_on_stream();
         match &mut conn.link {
             Link::Carried(own) => own.stream = Some(stream),
             link => *link = Link::Stream(stream),
         }
-        match &conn.speaks {
-            Protocol::Sse(_) | Protocol::Ws(_) | Protocol::Channels(_) => {
-                conn.stage = Stage::Upgrading;
-                self.begin_set_up();
-            }
-            Protocol::Call(_) => conn.stage = Stage::Open,
-            Protocol::Http | Protocol::Poll(_) | Protocol::Tcp { .. } => {}
+        if conn.stage == Stage::Upgrading {
+            self.begin_set_up();
         }
     }
 

@@ -8,11 +8,12 @@ use proto::ws::{self, Deflater, MessageKind};
 use proto::{Limits, http1};
 use stats::rng::Rng;
 
-use super::connection::{Conn, Protocol, Reuse, Stage};
+use super::connection::{Conn, Reuse, Stage};
 use super::decoding::Decoder;
 use super::deflate::encode_deflated;
 use super::http2::Http2;
 use super::link::Link;
+use super::protocol::Protocol;
 use super::tunnel::Tunnels;
 use crate::addresses::Choice;
 use crate::command::{Command, Commands, ConnId};

@@ -1,10 +1,10 @@
 //! Background operations: requests of polls, event streams and WebSockets that reconnect, heartbeats, deadlines of
 //! calls.
 
-use plan::{MeasureId, Op, builtin};
+use plan::{Op, builtin};
 use record::{Measurement, Outcome};
 
-use super::operations::timeout_ns;
+use super::protocols::timeout_ns;
 use super::state::Interpreter;
 use crate::conn::{Conn, NEVER, Protocol, Stage};
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -22,12 +22,8 @@ impl<'p> Interpreter<'p> {
             return;
         }
         let due_ns = std::mem::replace(&mut background.due_ns, NEVER);
-        let conn = &self.conns[slot];
-        if matches!(conn.speaks, Protocol::Channels(_)) && !conn.is_background() {
-            return self.channels_due(now_ns, slot);
-        }
-        if let Protocol::Call(_) = conn.speaks {
-            return self.end_at_deadline(now_ns, slot);
+        if self.fire_on(now_ns, slot) {
+            return;
         }
         let outcome = match self.conns[slot].stage {
             Stage::Waiting | Stage::Idle => return self.begin_background(now_ns, slot, due_ns),
@@ -112,16 +108,6 @@ impl<'p> Interpreter<'p> {
         let conn = &self.conns[slot];
         let pc = conn.background().map_or(0, |background| background.pc);
         &self.users.session(conn.user).ops[pc as usize]
-    }
-
-    /// The measure of what runs in the background.
-    fn background_measure(&self, slot: ConnSlot) -> Option<MeasureId> {
-        match self.background_op(slot) {
-            Op::SseOpen(open) => open.reconnect.map(|reconnect| reconnect.measure),
-            Op::Poll(poll) => Some(poll.measure),
-            Op::WsOpen(open) => open.reconnect.as_ref().map(|reconnect| reconnect.measure),
-            _ => None,
-        }
     }
 
     /// Writes down how the background operation in flight ended.

@@ -36,7 +36,7 @@ impl<'p> Interpreter<'p> {
             self.wait_or_open(now_ns, key, endpoint);
             return Flow::Wait;
         };
-        let (link, protocol) = self.protocol_of_step(key, endpoint);
+        let (link, protocol) = self.connection_for(key, endpoint);
         let slot = self
             .conns
             .add_stream(&mut self.users, key, carrier, link, protocol);

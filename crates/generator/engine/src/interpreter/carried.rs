@@ -4,7 +4,7 @@ use plan::builtin;
 use proto::http1::Head;
 use record::Outcome;
 
-use super::operations::timeout_ns;
+use super::protocols::timeout_ns;
 use super::state::Interpreter;
 use crate::conn::Takes;
 use crate::conn::websocket::verify_connect;

@@ -1,13 +1,13 @@
 //! News of connections, and what each means to its user.
 
-use plan::{EndpointId, Op, builtin};
+use plan::{EndpointId, builtin};
 use record::{Measurement, Outcome};
 
-use super::operations::timeout_ns;
+use super::protocols::timeout_ns;
 use super::state::Interpreter;
 use super::websocket::NORMAL;
 use crate::command::ConnId;
-use crate::conn::{CallStream, Conn, EventStream, Link, NEVER, Protocol, Stage};
+use crate::conn::{Conn, Link, Protocol, Stage};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::tls::TlsFailure;
 use crate::users::Wait;
@@ -148,25 +148,7 @@ impl Interpreter<'_> {
         self.conns[slot].forgo_carrier();
         let (id, endpoint) = (self.conns.id(slot), self.conns[slot].endpoint);
         let waiting = self.conns.take_waiting(slot);
-        match &self.conns[slot].speaks {
-            // A call is made over HTTP/2 alone.
-            Protocol::Call(_) => {}
-            Protocol::Http => {
-                self.conns.set_up(slot, Stage::Idle);
-                self.conns.wake(&mut self.users, slot);
-                self.send_request(now_ns, key, slot);
-            }
-            Protocol::Ws(_) | Protocol::Channels(_) => self.send_upgrade(now_ns, key, slot),
-            Protocol::Sse(_) => self.request_event_stream(now_ns, key, slot),
-            Protocol::Poll(_) => {
-                self.conns.set_up(slot, Stage::Busy);
-                self.send_poll(now_ns, slot);
-            }
-            Protocol::Tcp { .. } => {
-                self.conns.set_up(slot, Stage::Open);
-                self.complete(now_ns, key, Outcome::Ok, 0);
-            }
-        }
+        self.begin_speaking(now_ns, slot);
         // Over HTTP/1.1, others open further ones.
         self.release_waiting(now_ns, endpoint, waiting, Some(id));
     }
@@ -222,13 +204,7 @@ impl Interpreter<'_> {
             None => detail(),
         };
         if self.conns[slot].is_background() {
-            return match &self.conns[slot].speaks {
-                Protocol::Poll(_) => self.poll_lost(now_ns, slot, outcome, detail),
-                Protocol::Channels(_) | Protocol::Ws(_) => {
-                    self.reconnect_failed(now_ns, slot, (outcome, 0), detail);
-                }
-                _ => self.event_stream_lost(now_ns, slot, outcome, detail),
-            };
+            return self.lost_in_background(now_ns, slot, outcome, detail);
         }
         let (key, stage) = (self.conns[slot].user, self.conns[slot].stage);
         match stage {
@@ -255,10 +231,7 @@ impl Interpreter<'_> {
                 self.conns.close(&mut self.users, slot);
                 self.complete(now_ns, key, outcome, 0);
             }
-            Stage::Open if self.conns[slot].call_stream().is_some() => {
-                self.call_lost(now_ns, slot, outcome, detail);
-            }
-            Stage::Open => self.stream_lost(now_ns, slot, outcome, detail),
+            Stage::Open => self.lost_while_open(now_ns, slot, outcome, detail),
             Stage::Closing => self.websocket_closed(now_ns, slot),
         }
     }
@@ -364,19 +337,6 @@ impl Interpreter<'_> {
         true
     }
 
-    /// The pause before another attempt is over.
-    pub(super) fn connect_again(&mut self, now_ns: u64, key: UserKey) {
-        match self.users.op(key) {
-            // Another user may have released a connection since.
-            Some(Op::Http(http)) => self.reach(now_ns, key, http),
-            Some(Op::WsOpen(open)) => self.reach_for_stream(now_ns, key, open.endpoint),
-            Some(Op::SseOpen(open)) => self.reach_for_stream(now_ns, key, open.endpoint),
-            Some(Op::CallOpen(open)) => self.reach_for_stream(now_ns, key, open.endpoint),
-            Some(Op::TcpOpen(open)) => self.connect_tcp(now_ns, key, open),
-            other => unreachable!("a connection is tried again for {other:?}"),
-        }
-    }
-
     /// When the user's operation in flight times out.
     pub(super) fn operation_end_ns(&self, key: UserKey) -> u64 {
         let timeout_ns = self.users.op(key).map_or(0, timeout_ns);
@@ -391,31 +351,6 @@ impl Interpreter<'_> {
         self.ride_or_open(now_ns, key, endpoint);
     }
 
-    /// The link and the protocol that the user's step in flight is to use.
-    pub(super) fn protocol_of_step(&self, key: UserKey, endpoint: EndpointId) -> (Link, Protocol) {
-        let pc = self.users[key].pc;
-        match self.users.op(key) {
-            Some(Op::WsOpen(open)) => {
-                let is_bare = open.mqtt.as_ref().is_some_and(|own| own.bare);
-                let link = match is_bare {
-                    true => Link::bare(),
-                    false => self.conns.websocket_link(endpoint),
-                };
-                (link, Protocol::upgrade())
-            }
-            Some(Op::SseOpen(open)) => {
-                let retry_ns = open.reconnect.map_or(NEVER, |reconnect| reconnect.pause_ns);
-                let stream = EventStream::new(pc, retry_ns);
-                (Link::http1(), Protocol::Sse(Box::new(stream)))
-            }
-            Some(Op::CallOpen(open)) => {
-                let call = CallStream::new(pc, open.message.is_none());
-                (Link::http1(), Protocol::Call(Box::new(call)))
-            }
-            _ => (Link::http1(), Protocol::Http),
-        }
-    }
-
     /// The user's WebSocket, TCP connection, event stream or poll.
     pub(super) fn stream(&self, key: UserKey) -> Option<ConnSlot> {
         self.conns
@@ -427,14 +362,7 @@ impl Interpreter<'_> {
         let Some(slot) = self.stream(key) else {
             return false;
         };
-        let what = match &self.conns[slot].speaks {
-            Protocol::Sse(_) => "event stream is open",
-            Protocol::Poll(_) => "poll is running",
-            Protocol::Tcp { .. } => "TCP connection is open",
-            Protocol::Call(_) => "call is open",
-            Protocol::Channels(own) if own.mqtt.is_some() => "connection of MQTT is open",
-            _ => "WebSocket is open",
-        };
+        let what = self.conns[slot].speaks.in_use();
         self.cannot(now_ns, key, format!("the user's {what} already"));
         true
     }

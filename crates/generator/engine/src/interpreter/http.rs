@@ -8,7 +8,7 @@ use record::Outcome;
 use super::flow::Flow;
 use super::state::Interpreter;
 use crate::conn::http::encode_http;
-use crate::conn::{Link, Pending, Protocol, Reuse, SWITCHING, Stage, http_outcome};
+use crate::conn::{Link, Pending, Reuse, SWITCHING, Stage, http_outcome};
 use crate::identity::Exchange;
 use crate::received::{Label, Received};
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -353,10 +353,7 @@ impl<'p> Interpreter<'p> {
         if !decoder.finish()? {
             return Ok(false);
         }
-        match conn.speaks {
-            Protocol::Poll(_) => self.end_poll(now_ns, slot, false),
-            _ => self.end_pieces(now_ns, slot, false),
-        }
+        self.take_end(now_ns, slot, &[], false);
         Ok(true)
     }
 

@@ -18,7 +18,7 @@ const FLOOD_NS: u64 = 1_000_000_000;
 impl Interpreter<'_> {
     /// Does what the user's step is for over a carrier that takes it, once one is set up, or over a new connection.
     pub(super) fn ride_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
-        let (link, protocol) = self.protocol_of_step(key, endpoint);
+        let (link, protocol) = self.connection_for(key, endpoint);
         let carrier = match protocol.may_be_carried(&link) {
             true => self.conns.carrier(&self.users, key, endpoint),
             false => None,
@@ -34,7 +34,7 @@ impl Interpreter<'_> {
 
     /// The same over a connection that has served nothing yet.
     pub(super) fn wait_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
-        let (link, protocol) = self.protocol_of_step(key, endpoint);
+        let (link, protocol) = self.connection_for(key, endpoint);
         if !protocol.may_be_carried(&link) {
             return self.open_conn(now_ns, key, endpoint, link, protocol);
         }
@@ -73,7 +73,7 @@ impl Interpreter<'_> {
             let fresh = opened.and_then(|id| self.conns.live(id));
             let takes =
                 |&slot: &ConnSlot| self.conns[slot].carrier().is_some_and(Carrier::can_open);
-            let (link, protocol) = self.protocol_of_step(own.user, endpoint);
+            let (link, protocol) = self.connection_for(own.user, endpoint);
             match fresh.filter(takes) {
                 Some(carrier) => self.ride(now_ns, own.user, carrier, link, protocol),
                 None if opened.is_some() => self.ride_or_open(now_ns, own.user, endpoint),
@@ -119,14 +119,7 @@ impl Interpreter<'_> {
     pub(super) fn send_riding(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         self.count_connected(key);
-        match self.conns[slot].speaks {
-            Protocol::Http => self.send_request(now_ns, key, slot),
-            Protocol::Sse(_) => self.request_event_stream(now_ns, key, slot),
-            Protocol::Poll(_) => self.send_poll(now_ns, slot),
-            Protocol::Call(_) => self.begin_call(now_ns, slot),
-            Protocol::Ws(_) | Protocol::Channels(_) => self.open_carried(now_ns, slot),
-            Protocol::Tcp { .. } => {}
-        }
+        self.begin_speaking(now_ns, slot);
     }
 
     /// Sends the request in its prepared form, and returns its carrier; `None`: it has none, or goes another way.
@@ -255,13 +248,11 @@ impl Interpreter<'_> {
                     own.served = true;
                 }
                 let slot = self.count_received(token, consumed, ends);
-                return match ends {
-                    true => self.take_last_head(now_ns, slot, consumed, &head),
-                    false => {
-                        let slots = (carrier, slot);
-                        self.take_first_head(now_ns, slots, (consumed, &head), (stream, rest))
-                    }
-                };
+                if !ends {
+                    return self
+                        .take_first_head(now_ns, carrier, slot, consumed, &head, stream, rest);
+                }
+                self.take_only_head(now_ns, slot, consumed, &head);
             }
             Event::Continue { token } => {
                 let slot = self.count_received(token, consumed, false);
@@ -273,7 +264,7 @@ impl Interpreter<'_> {
             }
             Event::End { token, trailers } => {
                 let slot = self.count_received(token, consumed, true);
-                self.end_carried(now_ns, slot, trailers);
+                self.take_end(now_ns, slot, trailers, false);
             }
             Event::Reset { token, code } => {
                 let slot = self.count_received(token, consumed, true);
@@ -322,114 +313,45 @@ impl Interpreter<'_> {
         slot
     }
 
-    /// A response that consists of a head.
-    fn take_last_head(
-        &mut self,
-        now_ns: u64,
-        slot: ConnSlot,
-        len: usize,
-        head: &Head<'_>,
-    ) -> usize {
-        match self.conns[slot].speaks {
-            Protocol::Http if self.call_on(slot).is_some() => {
-                self.end_call_at_head(now_ns, slot, head);
-            }
-            Protocol::Http => self.end_response(now_ns, slot, head, &[], false),
-            Protocol::Call(_) => self.end_open_call_at_head(now_ns, slot, head),
-            Protocol::Poll(_) => {
-                self.keep_head(slot, head);
-                self.end_poll(now_ns, slot, false);
-            }
-            _ => {
-                let id = self.conns.id(slot);
-                self.take_opening_head(now_ns, slot, len, head);
-                if self.conns.live(id).is_some() {
-                    self.end_carried(now_ns, slot, &[]);
-                }
-            }
-        }
-        0
-    }
-
     /// A head that a body follows; it may be there already, at the front of `rest`.
     fn take_first_head(
         &mut self,
         now_ns: u64,
-        (carrier, slot): (ConnSlot, ConnSlot),
-        (len, head): (usize, &Head<'_>),
-        (stream, rest): (u32, &[u8]),
+        carrier: ConnSlot,
+        slot: ConnSlot,
+        len: usize,
+        head: &Head<'_>,
+        stream: u32,
+        rest: &[u8],
     ) -> usize {
         self.conns[slot].reuse = Reuse::Answering;
-        match self.conns[slot].speaks {
-            Protocol::Http if self.call_on(slot).is_some() => {
-                self.begin_answer(now_ns, slot, head);
+        let may_be_whole = self.conns[slot].speaks.is_http() && self.call_on(slot).is_none();
+        if may_be_whole {
+            let limits = self.conns.limits;
+            let start = self.conns.commands.bytes.len();
+            let conns = &mut self.conns;
+            let whole = conns.table[carrier].carrier_mut().and_then(|own| {
+                let out = &mut conns.commands.bytes;
+                own.h2.take_whole_body(stream, rest, &limits, out)
+            });
+            conns.transmit(carrier, start);
+            if let Some((taken, body)) = whole {
+                self.count_received(slot.place(), taken, true);
+                self.end_response(now_ns, slot, head, body, false);
+                return taken;
             }
-            Protocol::Http => {
-                let limits = self.conns.limits;
-                let start = self.conns.commands.bytes.len();
-                let conns = &mut self.conns;
-                let whole = conns.table[carrier].carrier_mut().and_then(|own| {
-                    let out = &mut conns.commands.bytes;
-                    own.h2.take_whole_body(stream, rest, &limits, out)
-                });
-                conns.transmit(carrier, start);
-                if let Some((taken, body)) = whole {
-                    self.count_received(slot.place(), taken, true);
-                    self.end_response(now_ns, slot, head, body, false);
-                    return taken;
-                }
-                self.keep_head(slot, head);
-            }
-            Protocol::Poll(_) => self.keep_head(slot, head),
-            Protocol::Call(_) => self.take_call_head(now_ns, slot, head),
-            _ => self.take_opening_head(now_ns, slot, len, head),
         }
+        self.take_head(now_ns, slot, len, head);
         0
     }
 
-    /// The head that opens an event stream or a WebSocket.
-    fn take_opening_head(&mut self, now_ns: u64, slot: ConnSlot, len: usize, head: &Head<'_>) {
-        match self.conns[slot].speaks {
-            Protocol::Ws(_) | Protocol::Channels(_) => {
-                self.take_connect_head(now_ns, slot, len, head)
-            }
-            _ => self.take_stream_head(now_ns, slot, len, head),
-        }
-    }
-
+    /// A piece of a body; a WebSocket counts by itself what it keeps of it.
     fn take_body(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
         let id = self.conns.id(slot);
-        match self.conns[slot].speaks {
-            Protocol::Sse(_) => self.take_stream_piece(now_ns, slot, piece),
-            Protocol::Call(_) => self.take_call_piece(now_ns, slot, piece),
-            Protocol::Ws(_) | Protocol::Channels(_) => return self.take_in(now_ns, slot, piece),
-            Protocol::Http if self.call_on(slot).is_some() => {
-                self.take_answer_piece(now_ns, slot, piece);
-            }
-            _ => self.keep_piece(slot, piece),
-        }
-        if self.conns.live(id).is_some() && !self.conns.has_room(slot) {
+        let counts_itself = self.conns[slot].speaks.is_websocket();
+        self.take_piece(now_ns, slot, piece);
+        if !counts_itself && self.conns.live(id).is_some() && !self.conns.has_room(slot) {
             self.lost(now_ns, slot, Outcome::NoMemory, || EXHAUSTED.to_owned());
-        }
-    }
-
-    /// All of a response has come.
-    fn end_carried(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8]) {
-        match self.conns[slot].speaks {
-            Protocol::Http if self.call_on(slot).is_some() => {
-                self.end_call(now_ns, slot, trailers);
-            }
-            Protocol::Http => self.end_pieces(now_ns, slot, false),
-            Protocol::Poll(_) => self.end_poll(now_ns, slot, false),
-            Protocol::Call(_) => self.end_open_call(now_ns, slot, trailers),
-            Protocol::Ws(_) | Protocol::Channels(_) => {
-                self.lost(now_ns, slot, Outcome::Closed, || {
-                    "the peer closed".to_owned()
-                })
-            }
-            _ => self.lost(now_ns, slot, Outcome::Closed, || {
-                "the server ended the event stream".to_owned()
-            }),
         }
     }
 
@@ -452,26 +374,16 @@ impl Interpreter<'_> {
         let own = self.conns[carrier].carrier();
         let served = own.is_some_and(|own| own.served);
         let code = own.and_then(|own| own.ending).unwrap_or(Code::NoError);
-        match self.conns[slot].speaks {
-            Protocol::Http if served => self.resend(now_ns, slot, true),
-            Protocol::Poll(_) if served => self.poll_again(now_ns, slot, true),
-            Protocol::Sse(_) | Protocol::Ws(_) | Protocol::Channels(_)
-                if served && self.is_opening(slot) =>
-            {
-                self.resend(now_ns, slot, true);
-            }
-            _ => {
-                let outcome = outcome_of_end(code);
-                let name = code.name();
-                let detail =
-                    || format!("the server ended the connection without an answer ({name})");
-                self.carried_failed(now_ns, slot, outcome, detail);
-            }
+        if served && self.send_unprocessed_again(now_ns, slot) {
+            return;
         }
+        let name = code.name();
+        let detail = || format!("the server ended the connection without an answer ({name})");
+        self.carried_failed(now_ns, slot, outcome_of_end(code), detail);
     }
 
     /// True if a step in flight opens an event stream or a WebSocket on this row.
-    fn is_opening(&self, slot: ConnSlot) -> bool {
+    pub(super) fn is_opening(&self, slot: ConnSlot) -> bool {
         let conn = &self.conns[slot];
         conn.stage == Stage::Upgrading && !conn.is_background()
     }

@@ -59,7 +59,7 @@ impl<'p> Interpreter<'p> {
                     self.decode_response(now_ns, slot, bytes)
                 }
             },
-            (_, Link::Bare(_), Protocol::Channels(_)) => self.decode_packets(now_ns, slot, bytes),
+            (_, Link::Bare(_), _) => self.take_bare(now_ns, slot, bytes),
             (_, _, Protocol::Poll(_)) => {
                 self.conns[slot].reuse = Reuse::Answering;
                 self.decode_pieces(now_ns, slot, bytes)
@@ -167,7 +167,7 @@ impl<'p> Interpreter<'p> {
                 // What follows may begin the connection's next response.
                 Some((Event::End, _)) => {
                     self.conns.put_decoder(slot, decoder);
-                    self.end_of_response(now_ns, slot, taken < bytes.len());
+                    self.take_end(now_ns, slot, &[], taken < bytes.len());
                     return taken;
                 }
                 Some((event, len)) => self.take_event(now_ns, slot, event, len),
@@ -182,34 +182,15 @@ impl<'p> Interpreter<'p> {
 
     fn take_event(&mut self, now_ns: u64, slot: ConnSlot, event: Event<'_>, len: usize) {
         match event {
-            Event::Head(head) => match &self.conns[slot].speaks {
-                Protocol::Sse(_) => self.take_stream_head(now_ns, slot, len, &head),
-                _ => self.keep_head(slot, &head),
-            },
-            Event::Body(piece) => match &self.conns[slot].speaks {
-                Protocol::Sse(_) => self.take_stream_piece(now_ns, slot, piece),
-                _ => self.keep_piece(slot, piece),
-            },
+            Event::Head(head) => self.take_head(now_ns, slot, len, &head),
+            Event::Body(piece) => self.take_piece(now_ns, slot, piece),
             Event::End => {}
-            Event::Frame(frame) => match &self.conns[slot].speaks {
-                Protocol::Channels(_) => self.take_channel_frame(now_ns, slot, len, &frame),
-                _ => self.take_frame(now_ns, slot, len, &frame),
-            },
+            Event::Frame(frame) => self.take_frame_of(now_ns, slot, len, &frame),
             Event::Sse(event) => self.take_sse(now_ns, slot, len, &event),
             Event::Message(frame) => {
                 let received = Received::labelled(frame.payload(), Label::Frame(&frame.message));
                 self.take_message(now_ns, slot, len, &received);
             }
-        }
-    }
-
-    fn end_of_response(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
-        match &self.conns[slot].speaks {
-            Protocol::Sse(_) => self.lost(now_ns, slot, Outcome::Closed, || {
-                "the server ended the event stream".to_owned()
-            }),
-            Protocol::Poll(_) => self.end_poll(now_ns, slot, surplus),
-            _ => self.end_pieces(now_ns, slot, surplus),
         }
     }
 

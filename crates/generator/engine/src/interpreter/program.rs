@@ -52,10 +52,10 @@ impl Interpreter<'_> {
         self.users.clear_blame();
         match op {
             Op::Http(http) => self.request(now_ns, key, http),
-            Op::WsOpen(open) => self.open_websocket(now_ns, key, open),
-            Op::SseOpen(open) => self.open_event_stream(now_ns, key, open),
-            Op::TcpOpen(_) | Op::CallOpen(_) | Op::CallEnd(_) => self.bare_step(now_ns, key, op),
-            Op::Poll(poll) => self.start_poll(now_ns, key, poll),
+            Op::WsOpen(_) | Op::SseOpen(_) | Op::Poll(_) | Op::CallOpen(_) | Op::TcpOpen(_) => {
+                self.open(now_ns, key, op)
+            }
+            Op::CallEnd(end) => self.end_call_by_step(now_ns, key, end),
             Op::Send(send) => self.send(now_ns, key, send),
             Op::Channel(op) if op.verb == ChannelVerb::Leave => {
                 let before = self.topics(key);
@@ -113,16 +113,6 @@ impl Interpreter<'_> {
                 self.cannot_compute(now_ns, key, op, &error);
                 Flow::Fail
             }),
-        }
-    }
-
-    /// Steps of plain TCP and of calls that stay open.
-    fn bare_step(&mut self, now_ns: u64, key: UserKey, op: &Op) -> Flow {
-        match op {
-            Op::TcpOpen(open) => self.open_tcp(now_ns, key, open),
-            Op::CallOpen(open) => self.open_call(now_ns, key, open),
-            Op::CallEnd(end) => self.end_call_by_step(now_ns, key, end),
-            _ => Flow::Next,
         }
     }
 

@@ -2,10 +2,11 @@
 
 use plan::{Op, SendOp, TcpOpen};
 use proto::frame;
+use record::Outcome;
 
 use super::flow::Flow;
 use super::state::Interpreter;
-use crate::conn::{Link, Protocol};
+use crate::conn::{Protocol, Stage};
 use crate::tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
@@ -20,9 +21,14 @@ impl<'p> Interpreter<'p> {
 
     pub(super) fn connect_tcp(&mut self, now_ns: u64, key: UserKey, open: &TcpOpen) {
         let endpoint = self.users.endpoint(key, open.endpoint);
-        let opened_by = self.users[key].pc;
-        let protocol = Protocol::Tcp { opened_by };
-        self.open_conn(now_ns, key, endpoint, Link::bare(), protocol);
+        let (link, protocol) = self.connection_for(key, endpoint);
+        self.open_conn(now_ns, key, endpoint, link, protocol);
+    }
+
+    /// TCP, and TLS if wanted, are set up: the step is done.
+    pub(super) fn tcp_is_open(&mut self, now_ns: u64, slot: ConnSlot) {
+        self.conns.set_up(slot, Stage::Open);
+        self.complete(now_ns, self.conns[slot].user, Outcome::Ok, 0);
     }
 
     /// Where messages begin and end on a connection.

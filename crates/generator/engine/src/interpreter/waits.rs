@@ -39,7 +39,7 @@ impl Interpreter<'_> {
             Wait::Until => self.proceed(now_ns, key),
             Wait::Leaving => self.remove_user(now_ns, key),
             Wait::Restart => self.restart(now_ns, key),
-            Wait::Retry => self.connect_again(now_ns, key),
+            Wait::Retry => self.open_again(now_ns, key),
             Wait::Connect => self.time_out(now_ns, key, Outcome::ConnectTimeout),
             Wait::Response | Wait::Upgrade | Wait::Reply | Wait::Close => {
                 self.time_out(now_ns, key, Outcome::Timeout);

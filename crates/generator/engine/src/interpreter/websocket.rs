@@ -6,7 +6,7 @@ use proto::ws::{self, DeflateParameters, Event, HandshakeError, MessageKind};
 use record::Outcome;
 
 use super::flow::Flow;
-use super::operations::timeout_ns;
+use super::protocols::timeout_ns;
 use super::sessions::LEAVE_NS;
 use super::state::Interpreter;
 use crate::conn::websocket::{encode_upgrade, verify_upgrade};
@@ -314,21 +314,7 @@ impl<'p> Interpreter<'p> {
             return self.send_call_message(now_ns, slot, send);
         }
         let start = self.conns.commands.bytes.len();
-        let encoded = match self.conns[slot].speaks {
-            Protocol::Tcp { .. } => self.encode_frame(now_ns, slot, send),
-            _ => {
-                let kind = if send.binary {
-                    MessageKind::Binary
-                } else {
-                    MessageKind::Text
-                };
-                let scope = &mut self.users.scope(now_ns, self.conns[slot].user);
-                let mut rendered = Ok(());
-                let write = |out: &mut Vec<u8>| rendered = send.payload.render(scope, out);
-                self.conns.encode_message(slot, kind, write);
-                rendered.map_err(|error| error.to_string())
-            }
-        };
+        let encoded = self.encode_for_step(now_ns, slot, send);
         encoded.inspect_err(|_| self.conns.commands.bytes.truncate(start))?;
         let sender = self.send_for_user(slot, start);
         // What the windows of HTTP/2 do not take is kept.
@@ -336,6 +322,24 @@ impl<'p> Interpreter<'p> {
             true => Ok(()),
             false => Err(EXHAUSTED.to_owned()),
         }
+    }
+
+    /// Appends a step's message in the frame of a WebSocket.
+    pub(super) fn encode_websocket_message(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        send: &SendOp,
+    ) -> Result<(), String> {
+        let kind = match send.binary {
+            true => MessageKind::Binary,
+            false => MessageKind::Text,
+        };
+        let scope = &mut self.users.scope(now_ns, self.conns[slot].user);
+        let mut rendered = Ok(());
+        let write = |out: &mut Vec<u8>| rendered = send.payload.render(scope, out);
+        self.conns.encode_message(slot, kind, write);
+        rendered.map_err(|error| error.to_string())
     }
 
     pub(super) fn expect(&mut self, now_ns: u64, key: UserKey, expect: &Expect) -> Flow {

@@ -1,0 +1,307 @@
+//! The protocols: a line for each wherever all of them are treated alike.
+//!
+//! | method | when |
+//! |---|---|
+//! | `open` | a step opens a connection that stays open between steps |
+//! | `connection_for`, `open_again` | the step in flight needs a connection, or another attempt at one |
+//! | `begin_speaking` | the connection is there: the first bytes go out |
+//! | `encode_for_step` | a step sends a message |
+//! | `take_bare` | bytes came that no HTTP and no WebSocket frames |
+//! | `take_frame_of` | a frame of a WebSocket came |
+//! | `take_head`, `take_only_head`, `take_piece`, `take_end` | a response came, over HTTP/1.1 or HTTP/2 |
+//! | `fire_on` | something is due that runs beside the steps |
+//! | `lost_in_background`, `lost_while_open` | the connection is lost |
+//! | `send_unprocessed_again` | the server says that it has not processed the request |
+//!
+//! Whatever a protocol is alone in is in its own file. What a connection of it is, and remembers, is in
+//! `conn/protocol.rs`.
+
+use plan::{EndpointId, MeasureId, Op, SendOp};
+use proto::http1::Head;
+use proto::ws;
+use record::Outcome;
+
+use super::flow::Flow;
+use super::state::Interpreter;
+use crate::conn::{CallStream, EventStream, Link, NEVER, Protocol, Stage};
+use crate::tables::slots::{ConnSlot, UserKey};
+
+impl<'p> Interpreter<'p> {
+    // Opening.
+
+    /// Carries out a step that opens a connection which stays open between steps.
+    pub(super) fn open(&mut self, now_ns: u64, key: UserKey, op: &Op) -> Flow {
+        match op {
+            Op::WsOpen(open) => self.open_websocket(now_ns, key, open),
+            Op::SseOpen(open) => self.open_event_stream(now_ns, key, open),
+            Op::Poll(poll) => self.start_poll(now_ns, key, poll),
+            Op::CallOpen(open) => self.open_call(now_ns, key, open),
+            Op::TcpOpen(open) => self.open_tcp(now_ns, key, open),
+            other => unreachable!("{other:?} opens no connection"),
+        }
+    }
+
+    /// Tries again to connect for the user's step in flight.
+    pub(super) fn open_again(&mut self, now_ns: u64, key: UserKey) {
+        match self.users.op(key) {
+            // Another user may have released a connection since.
+            Some(Op::Http(http)) => self.reach(now_ns, key, http),
+            Some(Op::WsOpen(open)) => self.reach_for_stream(now_ns, key, open.endpoint),
+            Some(Op::SseOpen(open)) => self.reach_for_stream(now_ns, key, open.endpoint),
+            Some(Op::CallOpen(open)) => self.reach_for_stream(now_ns, key, open.endpoint),
+            Some(Op::TcpOpen(open)) => self.connect_tcp(now_ns, key, open),
+            other => unreachable!("a connection is tried again for {other:?}"),
+        }
+    }
+
+    /// The link and the protocol of a new connection for the user's step in flight.
+    pub(super) fn connection_for(&self, key: UserKey, endpoint: EndpointId) -> (Link, Protocol) {
+        let pc = self.users[key].pc;
+        match self.users.op(key) {
+            Some(Op::WsOpen(open)) => {
+                let is_bare = open.mqtt.as_ref().is_some_and(|own| own.bare);
+                let link = match is_bare {
+                    true => Link::bare(),
+                    false => self.conns.websocket_link(endpoint),
+                };
+                (link, Protocol::upgrade())
+            }
+            Some(Op::SseOpen(open)) => {
+                let retry_ns = open.reconnect.map_or(NEVER, |reconnect| reconnect.pause_ns);
+                let stream = EventStream::new(pc, retry_ns);
+                (Link::http1(), Protocol::Sse(Box::new(stream)))
+            }
+            Some(Op::CallOpen(open)) => {
+                let call = CallStream::new(pc, open.message.is_none());
+                (Link::http1(), Protocol::Call(Box::new(call)))
+            }
+            Some(Op::TcpOpen(_)) => (Link::bare(), Protocol::Tcp { opened_by: pc }),
+            _ => (Link::http1(), Protocol::Http),
+        }
+    }
+
+    /// The connection is there, or the stream over one: the first bytes go out.
+    pub(super) fn begin_speaking(&mut self, now_ns: u64, slot: ConnSlot) {
+        let key = self.conns[slot].user;
+        let is_carried = self.conns[slot].stream().is_some();
+        match self.conns[slot].speaks {
+            Protocol::Http => {
+                if !is_carried {
+                    self.conns.set_up(slot, Stage::Idle);
+                    self.conns.wake(&mut self.users, slot);
+                }
+                self.send_request(now_ns, key, slot);
+            }
+            Protocol::Ws(_) | Protocol::Channels(_) if is_carried => {
+                self.open_carried(now_ns, slot);
+            }
+            Protocol::Ws(_) | Protocol::Channels(_) => self.send_upgrade(now_ns, key, slot),
+            Protocol::Sse(_) => self.request_event_stream(now_ns, key, slot),
+            Protocol::Poll(_) => {
+                if !is_carried {
+                    self.conns.set_up(slot, Stage::Busy);
+                }
+                self.send_poll(now_ns, slot);
+            }
+            // A call is made over HTTP/2 alone.
+            Protocol::Call(_) if !is_carried => {}
+            Protocol::Call(_) => self.begin_call(now_ns, slot),
+            Protocol::Tcp { .. } => self.tcp_is_open(now_ns, slot),
+        }
+    }
+
+    // Sending.
+
+    /// Appends the message of a step to the command bytes.
+    pub(super) fn encode_for_step(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        send: &SendOp,
+    ) -> Result<(), String> {
+        match self.conns[slot].speaks {
+            Protocol::Tcp { .. } => self.encode_frame(now_ns, slot, send),
+            _ => self.encode_websocket_message(now_ns, slot, send),
+        }
+    }
+
+    // Receiving.
+
+    /// Takes bytes from a connection with nothing between TCP or TLS and what is spoken. Returns how many that were.
+    pub(super) fn take_bare(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+        match self.conns[slot].speaks {
+            Protocol::Ws(_) | Protocol::Channels(_) => self.decode_packets(now_ns, slot, bytes),
+            _ => self.decode_pieces(now_ns, slot, bytes),
+        }
+    }
+
+    /// Takes a frame of a WebSocket, of `len` bytes.
+    pub(super) fn take_frame_of(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        len: usize,
+        frame: &ws::Event<'_>,
+    ) {
+        match self.conns[slot].speaks {
+            Protocol::Channels(_) => self.take_channel_frame(now_ns, slot, len, frame),
+            _ => self.take_frame(now_ns, slot, len, frame),
+        }
+    }
+
+    /// Takes the head of a response, of `len` bytes, after which more comes.
+    pub(super) fn take_head(&mut self, now_ns: u64, slot: ConnSlot, len: usize, head: &Head<'_>) {
+        match self.conns[slot].speaks {
+            Protocol::Http if self.is_answer(slot) => self.begin_answer(now_ns, slot, head),
+            Protocol::Http | Protocol::Poll(_) => self.keep_head(slot, head),
+            Protocol::Call(_) => self.take_call_head(now_ns, slot, head),
+            Protocol::Ws(_) | Protocol::Channels(_) => {
+                self.take_connect_head(now_ns, slot, len, head);
+            }
+            Protocol::Sse(_) => self.take_stream_head(now_ns, slot, len, head),
+            Protocol::Tcp { .. } => {}
+        }
+    }
+
+    /// Takes a response that consists of a head, of `len` bytes.
+    pub(super) fn take_only_head(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        len: usize,
+        head: &Head<'_>,
+    ) {
+        match self.conns[slot].speaks {
+            Protocol::Http if self.is_answer(slot) => self.end_call_at_head(now_ns, slot, head),
+            Protocol::Http => self.end_response(now_ns, slot, head, &[], false),
+            Protocol::Call(_) => self.end_open_call_at_head(now_ns, slot, head),
+            _ => {
+                let id = self.conns.id(slot);
+                self.take_head(now_ns, slot, len, head);
+                if self.conns.live(id).is_some() {
+                    self.take_end(now_ns, slot, &[], false);
+                }
+            }
+        }
+    }
+
+    /// Takes a piece of a response's body.
+    pub(super) fn take_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
+        match self.conns[slot].speaks {
+            Protocol::Http if self.is_answer(slot) => self.take_answer_piece(now_ns, slot, piece),
+            Protocol::Http | Protocol::Poll(_) => self.keep_piece(slot, piece),
+            Protocol::Call(_) => self.take_call_piece(now_ns, slot, piece),
+            Protocol::Ws(_) | Protocol::Channels(_) => self.take_in(now_ns, slot, piece),
+            Protocol::Sse(_) => self.take_stream_piece(now_ns, slot, piece),
+            Protocol::Tcp { .. } => {}
+        }
+    }
+
+    /// Takes the end of a response. `surplus`: more bytes follow it.
+    pub(super) fn take_end(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8], surplus: bool) {
+        let ended = match self.conns[slot].speaks {
+            Protocol::Http if self.is_answer(slot) => {
+                return self.end_call(now_ns, slot, trailers);
+            }
+            Protocol::Http => return self.end_pieces(now_ns, slot, surplus),
+            Protocol::Poll(_) => return self.end_poll(now_ns, slot, surplus),
+            Protocol::Call(_) => return self.end_open_call(now_ns, slot, trailers),
+            Protocol::Ws(_) | Protocol::Channels(_) => "the peer closed",
+            Protocol::Sse(_) => "the server ended the event stream",
+            Protocol::Tcp { .. } => return,
+        };
+        self.lost(now_ns, slot, Outcome::Closed, || ended.to_owned());
+    }
+
+    /// True if a row's response is the answer to a call of gRPC.
+    fn is_answer(&self, slot: ConnSlot) -> bool {
+        self.conns[slot].stream().is_some() && self.call_on(slot).is_some()
+    }
+
+    // What runs beside the steps.
+
+    /// Does what is due on a connection beside the steps, if it is more than the next operation or the end of the time
+    /// that the one in flight has. False: it is not.
+    pub(super) fn fire_on(&mut self, now_ns: u64, slot: ConnSlot) -> bool {
+        match self.conns[slot].speaks {
+            Protocol::Channels(_) if !self.conns[slot].is_background() => {
+                self.channels_due(now_ns, slot);
+                true
+            }
+            Protocol::Call(_) => {
+                self.end_at_deadline(now_ns, slot);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The measure of the operations that run beside the steps on this connection.
+    pub(super) fn background_measure(&self, slot: ConnSlot) -> Option<MeasureId> {
+        match self.background_op(slot) {
+            Op::SseOpen(open) => open.reconnect.map(|reconnect| reconnect.measure),
+            Op::Poll(poll) => Some(poll.measure),
+            Op::WsOpen(open) => open.reconnect.as_ref().map(|reconnect| reconnect.measure),
+            _ => None,
+        }
+    }
+
+    // Losing the connection.
+
+    /// A connection on which no step in flight depends is lost, or could not be had.
+    pub(super) fn lost_in_background(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        match self.conns[slot].speaks {
+            Protocol::Poll(_) => self.poll_lost(now_ns, slot, outcome, detail),
+            Protocol::Ws(_) | Protocol::Channels(_) => {
+                self.reconnect_failed(now_ns, slot, (outcome, 0), detail);
+            }
+            _ => self.event_stream_lost(now_ns, slot, outcome, detail),
+        }
+    }
+
+    /// A connection is lost that steps use.
+    pub(super) fn lost_while_open(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        match self.conns[slot].speaks {
+            Protocol::Call(_) => self.call_lost(now_ns, slot, outcome, detail),
+            _ => self.stream_lost(now_ns, slot, outcome, detail),
+        }
+    }
+
+    /// Sends a request once more that its server has not processed. False: it is not to be sent again.
+    pub(super) fn send_unprocessed_again(&mut self, now_ns: u64, slot: ConnSlot) -> bool {
+        match self.conns[slot].speaks {
+            Protocol::Http => self.resend(now_ns, slot, true),
+            Protocol::Poll(_) => self.poll_again(now_ns, slot, true),
+            Protocol::Sse(_) | Protocol::Ws(_) | Protocol::Channels(_) if self.is_opening(slot) => {
+                self.resend(now_ns, slot, true);
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// The timeout of an operation that needs a connection, its set-up included.
+pub(super) fn timeout_ns(op: &Op) -> u64 {
+    match op {
+        Op::Http(http) => http.timeout_ns,
+        Op::WsOpen(open) => open.timeout_ns,
+        Op::SseOpen(open) => open.timeout_ns,
+        Op::TcpOpen(open) => open.timeout_ns,
+        Op::CallOpen(open) => open.timeout_ns,
+        Op::Poll(poll) => poll.timeout_ns,
+        _ => 0,
+    }
+}
