@@ -16,6 +16,7 @@ pub mod meeting;
 mod messages;
 #[doc(hidden)]
 pub mod microbench;
+mod protocols;
 mod received;
 pub mod schedule;
 #[cfg(feature = "full")]

@@ -6,9 +6,13 @@ use plan::expr::Value;
 use proto::ws::{self, Deflater, InflatingDecoder};
 
 use crate::conn::carried::Carried;
-use crate::conn::channels::{Channels, Topic};
-use crate::conn::deflate::Compression;
-use crate::conn::{Carrier, Conn, EventStream, Mqtt, Pending, Poller, Reconnectable};
+use crate::conn::{Carrier, Conn, Pending};
+use crate::protocols::channels::state::{Channels, Topic};
+use crate::protocols::mqtt::client::Mqtt;
+use crate::protocols::poll::Poller;
+use crate::protocols::sse::EventStream;
+use crate::protocols::websocket::deflate::Compression;
+use crate::protocols::websocket::pauses::Reconnectable;
 use crate::schedule::wheel;
 use crate::tables::slots;
 use crate::users::User;

@@ -5,11 +5,11 @@
 
 use plan::EndpointId;
 
-use super::connection::Stage;
-use super::http2::Carrier;
-use super::link::Link;
-use super::protocol::Protocol;
-use super::table::Connections;
+use crate::conn::connection::Stage;
+use crate::conn::http2::Carrier;
+use crate::conn::link::Link;
+use crate::conn::table::Connections;
+use crate::protocols::Protocol;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Users;
 
@@ -94,7 +94,7 @@ impl Connections {
     }
 
     /// What a branch has opened, and does not use any more, is its user's.
-    pub(super) fn give_back(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
+    pub(crate) fn give_back(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
         let key = self.table[slot].user;
         if users[key].is_branch {
             let owner = users.owner(key);

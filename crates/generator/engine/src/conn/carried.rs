@@ -4,11 +4,11 @@
 use plan::EndpointId;
 use proto::ws;
 
-use super::connection::Stage;
-use super::http2::Stream;
-use super::link::Link;
-use super::table::Connections;
 use crate::command::ConnId;
+use crate::conn::connection::Stage;
+use crate::conn::http2::Stream;
+use crate::conn::link::Link;
+use crate::conn::table::Connections;
 use crate::tables::slots::{ConnSlot, Key};
 
 /// A WebSocket that a carrier carries, or may carry.

@@ -3,17 +3,17 @@
 use plan::EndpointId;
 use proto::{http1, proxy, ws};
 
-use super::background::Background;
-use super::call::{Answer, CallStream};
-use super::channels::Channels;
-use super::deflate::Compression;
-use super::http2::{Carrier, Stream};
-use super::link::Link;
-use super::mqtt::Mqtt;
-use super::poll::Poller;
-use super::protocol::{Protocol, WebSocket};
-use super::reconnecting::{Reconnectable, Reconnecting};
-use super::sse::EventStream;
+use crate::conn::background::Background;
+use crate::conn::http2::{Carrier, Stream};
+use crate::conn::link::Link;
+use crate::protocols::calls::state::{Answer, CallStream};
+use crate::protocols::channels::state::Channels;
+use crate::protocols::mqtt::client::Mqtt;
+use crate::protocols::poll::Poller;
+use crate::protocols::sse::EventStream;
+use crate::protocols::websocket::deflate::Compression;
+use crate::protocols::websocket::pauses::{Reconnectable, Reconnecting};
+use crate::protocols::{Protocol, WebSocket};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::tls::Tls;
 use crate::users::User;

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use plan::{EndpointId, HttpVersion, Plan, WebSockets};
 use proto::h2::{self, Code, Settings};
 
-use super::connection::{Conn, Pending, Reuse, Stage};
-use super::link::Link;
-use super::protocol::Protocol;
-use super::table::Connections;
 use crate::command::ConnId;
+use crate::conn::connection::{Conn, Pending, Reuse, Stage};
+use crate::conn::link::Link;
+use crate::conn::table::Connections;
+use crate::protocols::Protocol;
 use crate::tables::slots::{ConnSlot, Key, Slots, UserKey};
 use crate::users::Users;
 
@@ -69,11 +69,11 @@ pub(crate) struct Http2 {
     /// What users share, by endpoint; empty: each user has its own connections.
     shared: Vec<Shared>,
     /// WebSockets go over it where a server takes them.
-    pub(super) carries_websockets: bool,
+    pub(crate) carries_websockets: bool,
     /// Rows that wait for the settings of a carrier, by its place.
-    pub(super) unsettled: BTreeMap<u32, Vec<ConnId>>,
+    pub(crate) unsettled: BTreeMap<u32, Vec<ConnId>>,
     /// Rows that reach their server over a carrier.
-    pub(super) carried_count: usize,
+    pub(crate) carried_count: usize,
     /// A request as text, and its header block.
     text: Vec<u8>,
     block: Vec<u8>,
@@ -131,7 +131,7 @@ impl Http2 {
 
 impl Http2 {
     /// Whether connections to the endpoint may speak it.
-    pub(super) fn may_speak(&self, endpoint: EndpointId) -> bool {
+    pub(crate) fn may_speak(&self, endpoint: EndpointId) -> bool {
         self.may_speak[endpoint.index()]
     }
 
@@ -423,7 +423,7 @@ impl Connections {
 
     /// A row gives its request up, or closes its tunnel if it is `open`. A carrier that was there for this request alone
     /// is closed.
-    pub(super) fn end_stream(&mut self, users: &mut Users<'_>, stream: Stream, open: bool) {
+    pub(crate) fn end_stream(&mut self, users: &mut Users<'_>, stream: Stream, open: bool) {
         let start = self.commands.bytes.len();
         if let Some(at) = self.live(stream.carrier)
             && let Some(carrier) = self.table[at].carrier_mut()

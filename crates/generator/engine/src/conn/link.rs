@@ -2,8 +2,8 @@
 
 use proto::{frame, http1, ws};
 
-use super::carried::Carried;
-use super::http2::{Carrier, Stream};
+use crate::conn::carried::Carried;
+use crate::conn::http2::{Carrier, Stream};
 
 /// How a row of the table reaches its server, whatever it speaks.
 #[derive(Debug)]

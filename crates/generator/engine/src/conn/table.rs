@@ -8,15 +8,15 @@ use proto::ws::{self, Deflater, MessageKind};
 use proto::{Limits, http1};
 use stats::rng::Rng;
 
-use super::connection::{Conn, Reuse, Stage};
-use super::decoding::Decoder;
-use super::deflate::encode_deflated;
-use super::http2::Http2;
-use super::link::Link;
-use super::protocol::Protocol;
-use super::tunnel::Tunnels;
 use crate::addresses::Choice;
 use crate::command::{Command, Commands, ConnId};
+use crate::conn::connection::{Conn, Reuse, Stage};
+use crate::conn::decoding::Decoder;
+use crate::conn::http2::Http2;
+use crate::conn::link::Link;
+use crate::conn::tunnel::Tunnels;
+use crate::protocols::Protocol;
+use crate::protocols::websocket::deflate::encode_deflated;
 use crate::tables::budget::{Budget, Charges};
 use crate::tables::slots::{ConnSlot, Key, Slots, UserKey};
 use crate::tls::{TlsClients, TlsFailure};
@@ -35,7 +35,7 @@ pub(crate) struct Connections {
     pub(crate) heads: http1::Heads,
     pub(crate) http2: Http2,
     tls: TlsClients,
-    pub(super) tunnels: Tunnels,
+    pub(crate) tunnels: Tunnels,
     /// Mask keys and nonces.
     pub(crate) wire_rng: Rng,
     /// Of messages that stand for themselves.
@@ -46,13 +46,13 @@ pub(crate) struct Connections {
     /// The share of users that keep the first answer of a name.
     ignore_ttl: f64,
     /// Idle connections that any user may take, by endpoint; `None`: each user keeps its own.
-    pub(super) shared: Option<Vec<Vec<ConnSlot>>>,
+    pub(crate) shared: Option<Vec<Vec<ConnSlot>>>,
     /// Idle connections do not stay where they are: users share them, or have branches.
     passes_on: bool,
     /// Users have branches.
-    pub(super) has_branches: bool,
+    pub(crate) has_branches: bool,
     /// Of one user to one endpoint, for its branches.
-    pub(super) connections_max: u32,
+    pub(crate) connections_max: u32,
     /// Connections being set up, upgrades included.
     setting_up: u64,
     /// Background operations in flight.
@@ -188,7 +188,7 @@ impl Connections {
     }
 
     /// Which addresses the connection's user gets.
-    pub(super) fn choice(&self, users: &Users<'_>, slot: ConnSlot) -> Choice {
+    pub(crate) fn choice(&self, users: &Users<'_>, slot: ConnSlot) -> Choice {
         let user = self.table[slot].user;
         Choice::of(self.seed, users[user].number, self.ignore_ttl)
     }
@@ -210,7 +210,7 @@ impl Connections {
     }
 
     /// A connection is being set up that needs no TCP connection of its own.
-    pub(super) fn begin_set_up(&mut self) {
+    pub(crate) fn begin_set_up(&mut self) {
         self.setting_up += 1;
     }
 
@@ -238,7 +238,7 @@ impl Connections {
     }
 
     /// Puts a connection of nobody's into the user's list.
-    pub(super) fn link(&mut self, users: &mut Users<'_>, slot: ConnSlot, key: UserKey) {
+    pub(crate) fn link(&mut self, users: &mut Users<'_>, slot: ConnSlot, key: UserKey) {
         let conn = &mut self.table[slot];
         conn.user = key;
         conn.next = std::mem::replace(&mut users[key].conn, slot);
@@ -272,7 +272,7 @@ impl Connections {
     // Closing.
 
     /// Takes the connection out of its user's list.
-    pub(super) fn unlink(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
+    pub(crate) fn unlink(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
         let (key, next) = (self.table[slot].user, self.table[slot].next);
         let mut before = users[key].conn;
         if before == slot {
@@ -372,7 +372,7 @@ impl Connections {
         self.push_send(slot, start);
     }
 
-    pub(super) fn push_send(&mut self, slot: ConnSlot, start: usize) {
+    pub(crate) fn push_send(&mut self, slot: ConnSlot, start: usize) {
         let end = self.commands.bytes.len();
         if end > start {
             let conn = self.id(slot);

@@ -9,9 +9,9 @@ use plan::{EndpointId, Plan, ProxyCredentials, ProxyKind};
 use proto::proxy::{self, Credentials, Handshake, Host, Kind, Tunnel};
 use record::Outcome;
 
-use super::connection::{Pending, Stage};
-use super::table::Connections;
 use crate::addresses::{Choice, NOWHERE};
+use crate::conn::connection::{Pending, Stage};
+use crate::conn::table::Connections;
 use crate::tables::slots::ConnSlot;
 use crate::users::Users;
 
@@ -26,7 +26,7 @@ impl fmt::Debug for Resolver {
 
 /// The proxies of a plan.
 #[derive(Debug)]
-pub(super) struct Tunnels {
+pub(crate) struct Tunnels {
     /// By endpoint: where TCP connections go.
     first_hops: Vec<EndpointId>,
     /// By endpoint; empty: there are no proxies.
@@ -46,7 +46,7 @@ struct Way {
 }
 
 impl Tunnels {
-    pub(super) fn new(plan: &Plan) -> Tunnels {
+    pub(crate) fn new(plan: &Plan) -> Tunnels {
         let ids = (0..).map(EndpointId);
         let first_hops = plan.endpoints.iter().zip(ids).map(|(endpoint, id)| {
             let proxy = plan.proxy_of(endpoint);
@@ -74,7 +74,7 @@ impl Tunnels {
     }
 
     /// Where the TCP connections to an endpoint go.
-    pub(super) fn first_hop(&self, endpoint: EndpointId) -> EndpointId {
+    pub(crate) fn first_hop(&self, endpoint: EndpointId) -> EndpointId {
         self.first_hops[endpoint.index()]
     }
 

@@ -11,21 +11,21 @@ use plan::{MeasureId, Op, Pc, Retry};
 use record::Outcome;
 use stats::rng::{Purpose, Rng};
 
-use super::state::Interpreter;
+use crate::interpreter::Interpreter;
 use crate::tables::slots::UserKey;
 use crate::trace::TraceEvent;
 use crate::users::Wait;
 
 impl Interpreter<'_> {
     /// Is the user's step part of an attempt?
-    pub(super) fn is_attempt(&self, key: UserKey) -> bool {
+    pub(crate) fn is_attempt(&self, key: UserKey) -> bool {
         let session = self.users.session(key);
         let mut around = session.retries_around(self.users[key].pc);
         around.next().is_some()
     }
 
     /// The user's attempt came to its end, and what it was to reach does not hold.
-    pub(super) fn fail_attempt(&mut self, now_ns: u64, key: UserKey, until: &Condition) {
+    pub(crate) fn fail_attempt(&mut self, now_ns: u64, key: UserKey, until: &Condition) {
         self.trace_check(now_ns, key, until, false);
         let session = self.users.session(key);
         let retry = session.retries_around(self.users[key].pc).next();
@@ -44,7 +44,7 @@ impl Interpreter<'_> {
 
     /// The user's step failed in this way, with this status. True: the user continues, with another attempt or with what
     /// comes after the last one. `begun`: where attempts begin that this is of concern to.
-    pub(super) fn end_attempt(
+    pub(crate) fn end_attempt(
         &mut self,
         now_ns: u64,
         key: UserKey,

@@ -4,14 +4,14 @@
 use plan::{Op, builtin};
 use record::{Measurement, Outcome};
 
-use super::protocols::timeout_ns;
-use super::state::Interpreter;
-use crate::conn::{Conn, NEVER, Protocol, Stage};
+use crate::conn::{Conn, NEVER, Stage};
+use crate::interpreter::Interpreter;
+use crate::protocols::{Protocol, timeout_ns};
 use crate::tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
     /// Does what is due in the background. The user may be gone afterwards.
-    pub(super) fn fire_background(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn fire_background(&mut self, now_ns: u64, key: UserKey) {
         let Some(slot) = self.background_slot(key) else {
             return;
         };
@@ -35,7 +35,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The session or run is over: what is in flight in the background stays unfinished.
-    pub(super) fn give_up_background(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn give_up_background(&mut self, now_ns: u64, key: UserKey) {
         if let Some(slot) = self.conns.find(&self.users, key, Conn::is_requesting) {
             self.record_background(now_ns, slot, Outcome::Unfinished, 0);
         }
@@ -48,7 +48,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A background operation begins: over the connection that is there, or a new one.
-    pub(super) fn begin_background(&mut self, now_ns: u64, slot: ConnSlot, due_ns: u64) {
+    pub(crate) fn begin_background(&mut self, now_ns: u64, slot: ConnSlot, due_ns: u64) {
         self.conns.begin_background();
         self.recorder.counts.sends += 1;
         if let Some(measure) = self.background_measure(slot) {
@@ -69,7 +69,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Opens a connection for the background operation in flight, which began at `sent_ns`.
-    pub(super) fn connect_background(&mut self, now_ns: u64, slot: ConnSlot, sent_ns: u64) {
+    pub(crate) fn connect_background(&mut self, now_ns: u64, slot: ConnSlot, sent_ns: u64) {
         let conn = &self.conns[slot];
         if conn.may_be_carried()
             && let Some(carrier) = self.conns.carrier(&self.users, conn.user, conn.endpoint)
@@ -81,7 +81,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The same, and no other connection will do.
-    pub(super) fn open_background(&mut self, now_ns: u64, slot: ConnSlot, sent_ns: u64) {
+    pub(crate) fn open_background(&mut self, now_ns: u64, slot: ConnSlot, sent_ns: u64) {
         self.recorder.begin(builtin::CONNECT);
         self.conns.connect(now_ns, &self.users, slot);
         let end_ns = sent_ns.saturating_add(timeout_ns(self.background_op(slot)));
@@ -91,7 +91,7 @@ impl<'p> Interpreter<'p> {
 
     /// Sends the request that was appended to the command bytes since `start`; its operation has
     /// time until `end_ns`.
-    pub(super) fn transmit_background(&mut self, slot: ConnSlot, start: usize, end_ns: u64) {
+    pub(crate) fn transmit_background(&mut self, slot: ConnSlot, start: usize, end_ns: u64) {
         self.trace_sent(slot, start);
         let sender = self.conns.frame_request(slot, start);
         let bytes_out = self.conns.commands.bytes.len() - start;
@@ -104,14 +104,14 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The step that started what runs on this connection.
-    pub(super) fn background_op(&self, slot: ConnSlot) -> &'p Op {
+    pub(crate) fn background_op(&self, slot: ConnSlot) -> &'p Op {
         let conn = &self.conns[slot];
         let pc = conn.background().map_or(0, |background| background.pc);
         &self.users.session(conn.user).ops[pc as usize]
     }
 
     /// Writes down how the background operation in flight ended.
-    pub(super) fn record_background(
+    pub(crate) fn record_background(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -138,7 +138,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Keeps the text of an error of what runs in the background.
-    pub(super) fn explain_background(
+    pub(crate) fn explain_background(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,

@@ -7,15 +7,15 @@
 use plan::{EndpointId, Op, Parallel};
 use record::Outcome;
 
-use super::flow::Flow;
-use super::state::Interpreter;
-use crate::conn::{Link, Protocol, Way};
+use crate::conn::{Link, Way};
+use crate::interpreter::{Flow, Interpreter};
+use crate::protocols::Protocol;
 use crate::tables::slots::{Key, UserKey};
 use crate::users::Wait;
 
 impl Interpreter<'_> {
     /// The instruction that begins branches, which are due when it is.
-    pub(super) fn fork(&mut self, now_ns: u64, key: UserKey, parallel: &Parallel) -> Flow {
+    pub(crate) fn fork(&mut self, now_ns: u64, key: UserKey, parallel: &Parallel) -> Flow {
         if !self.users.fork(key, parallel) {
             let measure = self.plan.faults;
             self.out_of_memory(now_ns, key, measure);
@@ -37,7 +37,7 @@ impl Interpreter<'_> {
     }
 
     /// The instruction that ends a branch. The user continues with the end of the last one.
-    pub(super) fn end_branch(&mut self, now_ns: u64, key: UserKey) -> Flow {
+    pub(crate) fn end_branch(&mut self, now_ns: u64, key: UserKey) -> Flow {
         self.users[key].wait = Wait::Branches;
         self.users.wheel.disarm(key.place());
         let owner = self.users.owner(key);
@@ -102,7 +102,7 @@ impl Interpreter<'_> {
 
     /// What cannot continue as a branch continues, or ends, as its user, in its place; the other branches end. Returns
     /// the user.
-    pub(super) fn become_user(&mut self, now_ns: u64, key: UserKey) -> UserKey {
+    pub(crate) fn become_user(&mut self, now_ns: u64, key: UserKey) -> UserKey {
         let owner = self.users.owner(key);
         if owner != key {
             self.interrupt_others(now_ns, owner, key);
@@ -113,7 +113,7 @@ impl Interpreter<'_> {
     }
 
     /// The session of a user ends, or its attempt: what its branches, if it has any, are at stays unfinished.
-    pub(super) fn interrupt_branches(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn interrupt_branches(&mut self, now_ns: u64, key: UserKey) {
         self.interrupt_others(now_ns, key, UserKey::NONE);
     }
 
@@ -140,7 +140,7 @@ impl Interpreter<'_> {
 
     /// The run is over for a user in a loop that never ends: so it is for those of its branches that are between two
     /// steps.
-    pub(super) fn end_idle_branches(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn end_idle_branches(&mut self, now_ns: u64, key: UserKey) {
         for branch in self.users.branches.family(key).to_vec() {
             let is_there = !self.users.branches.family(key).is_empty();
             if is_there && self.users[branch].wait == Wait::Until {
@@ -150,7 +150,7 @@ impl Interpreter<'_> {
     }
 
     /// A branch does not come to its end; its user is to continue when the others have ended.
-    pub(super) fn end_branch_early(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn end_branch_early(&mut self, now_ns: u64, key: UserKey) {
         let begun_at = self.users.begun_at(key).unwrap_or_default();
         self.end_transactions_from(now_ns, key, Outcome::Unfinished, begun_at);
         self.end_branch(now_ns, key);
@@ -159,7 +159,7 @@ impl Interpreter<'_> {
     // Connections.
 
     /// Sends the request of a branch, or has it wait behind others.
-    pub(super) fn reach_in_turn(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
+    pub(crate) fn reach_in_turn(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
         let way = self.way(self.users.owner(key), endpoint);
         self.go(now_ns, key, endpoint, way);
     }
@@ -192,7 +192,7 @@ impl Interpreter<'_> {
     }
 
     /// Something has become of the user's connections: branches that wait for one may have it, in turn.
-    pub(super) fn serve_waiting(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn serve_waiting(&mut self, now_ns: u64, key: UserKey) {
         self.wait_for(key, Wait::Branches, u64::MAX);
         for (branch, endpoint) in self.users.branches.take_waiting(key) {
             // A failure has ended them all.
@@ -219,7 +219,7 @@ impl Interpreter<'_> {
     }
 
     /// A branch's request has waited for a connection for as long as it may.
-    pub(super) fn give_up_turn(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn give_up_turn(&mut self, now_ns: u64, key: UserKey) {
         let owner = self.users.owner(key);
         self.users.branches.stop_waiting(owner, key);
         let (sent_ns, max) = (self.users[key].sent_ns, self.plan.options.connections_max);

@@ -3,11 +3,11 @@
 use plan::{EndpointId, builtin};
 use record::{Measurement, Outcome};
 
-use super::protocols::timeout_ns;
-use super::state::Interpreter;
-use super::websocket::NORMAL;
 use crate::command::ConnId;
-use crate::conn::{Conn, Link, Protocol, Stage};
+use crate::conn::{Conn, Link, Stage};
+use crate::interpreter::Interpreter;
+use crate::protocols::websocket::NORMAL;
+use crate::protocols::{Protocol, timeout_ns};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::tls::TlsFailure;
 use crate::users::Wait;
@@ -27,7 +27,7 @@ impl Interpreter<'_> {
     }
 
     /// TCP, and the tunnel if there is one, are set up.
-    pub(super) fn connected_to_target(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn connected_to_target(&mut self, now_ns: u64, slot: ConnSlot) {
         match self.conns.secure(slot) {
             Ok(true) => self.established(now_ns, slot),
             Ok(false) => {}
@@ -36,7 +36,7 @@ impl Interpreter<'_> {
     }
 
     /// A step towards a connection for which an operation waits.
-    pub(super) fn connection_came(&mut self, slot: ConnSlot) {
+    pub(crate) fn connection_came(&mut self, slot: ConnSlot) {
         let conn = &self.conns[slot];
         if !conn.is_background() {
             self.took_step(conn.user);
@@ -109,7 +109,7 @@ impl Interpreter<'_> {
     }
 
     /// Opens a connection for the user's current step, and has the user wait for it.
-    pub(super) fn open_conn(
+    pub(crate) fn open_conn(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -126,7 +126,7 @@ impl Interpreter<'_> {
     }
 
     /// Until when the user waits for a connection.
-    pub(super) fn connected_by_ns(&self, now_ns: u64, key: UserKey) -> u64 {
+    pub(crate) fn connected_by_ns(&self, now_ns: u64, key: UserKey) -> u64 {
         let connected_by_ns = now_ns + self.plan.options.connect_timeout_ns;
         connected_by_ns.min(self.operation_end_ns(key))
     }
@@ -154,7 +154,7 @@ impl Interpreter<'_> {
     }
 
     /// The user has a connection.
-    pub(super) fn count_connected(&mut self, key: UserKey) {
+    pub(crate) fn count_connected(&mut self, key: UserKey) {
         let user = &mut self.users[key];
         if !user.connected {
             user.connected = true;
@@ -165,7 +165,7 @@ impl Interpreter<'_> {
         }
     }
 
-    pub(super) fn record_connect(&mut self, now_ns: u64, slot: ConnSlot, outcome: Outcome) {
+    pub(crate) fn record_connect(&mut self, now_ns: u64, slot: ConnSlot, outcome: Outcome) {
         self.trace_branch(self.conns[slot].user);
         let conn = &self.conns[slot];
         let row = Measurement {
@@ -185,7 +185,7 @@ impl Interpreter<'_> {
     }
 
     /// The connection is of no more use: it is closed, and the operation that needs it fails.
-    pub(super) fn lost(
+    pub(crate) fn lost(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -238,7 +238,7 @@ impl Interpreter<'_> {
 
     /// An open WebSocket, TCP connection or event stream ended for good that the user did not close:
     /// its session cannot continue.
-    pub(super) fn stream_lost(
+    pub(crate) fn stream_lost(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -292,7 +292,7 @@ impl Interpreter<'_> {
     }
 
     /// The step's timeout passed.
-    pub(super) fn time_out(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
+    pub(crate) fn time_out(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
         if self.sends_held_body(now_ns, key) {
             return;
         }
@@ -338,7 +338,7 @@ impl Interpreter<'_> {
     }
 
     /// When the user's operation in flight times out.
-    pub(super) fn operation_end_ns(&self, key: UserKey) -> u64 {
+    pub(crate) fn operation_end_ns(&self, key: UserKey) -> u64 {
         let timeout_ns = self.users.op(key).map_or(0, timeout_ns);
         self.users[key].sent_ns.saturating_add(timeout_ns)
     }
@@ -346,19 +346,19 @@ impl Interpreter<'_> {
     // Streams: what is open between steps, of which a user has at most one.
 
     /// Finds or opens the connection for a step that opens a WebSocket, an event stream or a call.
-    pub(super) fn reach_for_stream(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
+    pub(crate) fn reach_for_stream(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
         let endpoint = self.users.endpoint(key, endpoint);
         self.ride_or_open(now_ns, key, endpoint);
     }
 
     /// The user's WebSocket, TCP connection, event stream or poll.
-    pub(super) fn stream(&self, key: UserKey) -> Option<ConnSlot> {
+    pub(crate) fn stream(&self, key: UserKey) -> Option<ConnSlot> {
         self.conns
             .find(&self.users, key, |conn| !conn.speaks.is_http())
     }
 
     /// True if the user has a stream already; then the step just begun, which opens one, has failed.
-    pub(super) fn has_stream(&mut self, now_ns: u64, key: UserKey) -> bool {
+    pub(crate) fn has_stream(&mut self, now_ns: u64, key: UserKey) -> bool {
         let Some(slot) = self.stream(key) else {
             return false;
         };
@@ -369,7 +369,7 @@ impl Interpreter<'_> {
 
     /// The user's open WebSocket or TCP connection; if it has none, the operation just begun has
     /// failed.
-    pub(super) fn open_stream(&mut self, now_ns: u64, key: UserKey) -> Option<ConnSlot> {
+    pub(crate) fn open_stream(&mut self, now_ns: u64, key: UserKey) -> Option<ConnSlot> {
         let carries = |conn: &Conn| conn.speaks.carries_messages();
         let slot = self.conns.find(&self.users, key, carries).filter(|&slot| {
             let conn = &self.conns[slot];
@@ -383,7 +383,7 @@ impl Interpreter<'_> {
     }
 
     /// A session restarts: what it has open ends without ceremony.
-    pub(super) fn drop_stream(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn drop_stream(&mut self, now_ns: u64, key: UserKey) {
         self.end_subscription(now_ns, key);
         if let Some(slot) = self.stream(key) {
             if self.is_open_websocket(slot) {
@@ -394,7 +394,7 @@ impl Interpreter<'_> {
     }
 
     /// Closes a connection that may still be on its way.
-    pub(super) fn abandon(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn abandon(&mut self, now_ns: u64, slot: ConnSlot) {
         if matches!(self.conns[slot].stage, Stage::Connecting | Stage::Securing) {
             self.record_connect(now_ns, slot, Outcome::Unfinished);
         }
@@ -404,7 +404,7 @@ impl Interpreter<'_> {
 
 /// True if the target or the way there turned the connection away. A shortage of the generator's
 /// own, and an untrusted certificate, will be no better in a moment.
-pub(super) fn is_worth_a_retry(outcome: Outcome) -> bool {
+pub(crate) fn is_worth_a_retry(outcome: Outcome) -> bool {
     matches!(
         outcome,
         Outcome::Refused

@@ -3,7 +3,7 @@
 use plan::Pc;
 
 /// What comes after an instruction.
-pub(super) enum Flow {
+pub(crate) enum Flow {
     /// The next one.
     Next,
     /// That one.

@@ -5,9 +5,10 @@ use proto::h2::{Code, Error, Event, Scratch};
 use proto::http1::Head;
 use record::Outcome;
 
-use super::state::Interpreter;
 use crate::command::ConnId;
-use crate::conn::{Carrier, Link, Protocol, Reuse, Stage, Waiting};
+use crate::conn::{Carrier, Link, Reuse, Stage, Waiting};
+use crate::interpreter::Interpreter;
+use crate::protocols::Protocol;
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, Key, UserKey};
 use crate::users::Wait;
@@ -17,7 +18,7 @@ const FLOOD_NS: u64 = 1_000_000_000;
 
 impl Interpreter<'_> {
     /// Does what the user's step is for over a carrier that takes it, once one is set up, or over a new connection.
-    pub(super) fn ride_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
+    pub(crate) fn ride_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
         let (link, protocol) = self.connection_for(key, endpoint);
         let carrier = match protocol.may_be_carried(&link) {
             true => self.conns.carrier(&self.users, key, endpoint),
@@ -33,7 +34,7 @@ impl Interpreter<'_> {
     }
 
     /// The same over a connection that has served nothing yet.
-    pub(super) fn wait_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
+    pub(crate) fn wait_or_open(&mut self, now_ns: u64, key: UserKey, endpoint: EndpointId) {
         let (link, protocol) = self.connection_for(key, endpoint);
         if !protocol.may_be_carried(&link) {
             return self.open_conn(now_ns, key, endpoint, link, protocol);
@@ -53,7 +54,7 @@ impl Interpreter<'_> {
     }
 
     /// What waited for a connection that is set up, or cannot be: it goes out over that one, or tries by itself.
-    pub(super) fn release_waiting(
+    pub(crate) fn release_waiting(
         &mut self,
         now_ns: u64,
         endpoint: EndpointId,
@@ -83,7 +84,7 @@ impl Interpreter<'_> {
     }
 
     /// A connection is set up that speaks HTTP/2: what it was opened for goes over it first.
-    pub(super) fn begin_http2(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn begin_http2(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         let (link, protocol) = self.conns.become_carrier(&mut self.users, slot);
         self.ride(now_ns, key, slot, link, protocol);
@@ -101,7 +102,7 @@ impl Interpreter<'_> {
     }
 
     /// Sends what `protocol` is for over a carrier.
-    pub(super) fn ride(
+    pub(crate) fn ride(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -116,14 +117,14 @@ impl Interpreter<'_> {
     }
 
     /// A row is attached to its carrier: its request goes out.
-    pub(super) fn send_riding(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn send_riding(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         self.count_connected(key);
         self.begin_speaking(now_ns, slot);
     }
 
     /// Sends the request in its prepared form, and returns its carrier; `None`: it has none, or goes another way.
-    pub(super) fn send_prepared(
+    pub(crate) fn send_prepared(
         &mut self,
         key: UserKey,
         slot: ConnSlot,
@@ -152,7 +153,7 @@ impl Interpreter<'_> {
     }
 
     /// What the server's windows did not take of a request is kept, as long as there is memory for it.
-    pub(super) fn hold_unsent(&mut self, now_ns: u64, slot: ConnSlot, carrier: ConnSlot) {
+    pub(crate) fn hold_unsent(&mut self, now_ns: u64, slot: ConnSlot, carrier: ConnSlot) {
         let own = self.conns[carrier].carrier();
         if own.is_some_and(|own| own.h2.has_unsent()) && !self.conns.has_room(carrier) {
             let key = self.conns[slot].user;
@@ -162,7 +163,7 @@ impl Interpreter<'_> {
     }
 
     /// Frames from the peer: how many bytes were decoded.
-    pub(super) fn decode_http2(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+    pub(crate) fn decode_http2(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         if let Some(carrier) = self.conns[slot].carrier_mut() {
             carrier.heard_ns = now_ns;
             carrier.is_suspect = false;
@@ -383,7 +384,7 @@ impl Interpreter<'_> {
     }
 
     /// True if a step in flight opens an event stream or a WebSocket on this row.
-    pub(super) fn is_opening(&self, slot: ConnSlot) -> bool {
+    pub(crate) fn is_opening(&self, slot: ConnSlot) -> bool {
         let conn = &self.conns[slot];
         conn.stage == Stage::Upgrading && !conn.is_background()
     }
@@ -399,7 +400,7 @@ impl Interpreter<'_> {
 
     /// A carrier is of no more use: what it carried fails, or is sent once more as on a connection of
     /// HTTP/1.1 that met its end.
-    pub(super) fn carrier_lost(
+    pub(crate) fn carrier_lost(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -448,7 +449,7 @@ impl Interpreter<'_> {
     }
 
     /// The operation in flight over a row was not answered in time: perhaps nobody is there any more.
-    pub(super) fn suspect(&mut self, slot: ConnSlot) {
+    pub(crate) fn suspect(&mut self, slot: ConnSlot) {
         let conn = &self.conns[slot];
         let background = conn.background().filter(|_| conn.is_background());
         let sent_ns = background.map_or(self.users[conn.user].sent_ns, |own| own.sent_ns);

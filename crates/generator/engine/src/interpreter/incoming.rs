@@ -3,9 +3,10 @@
 use plan::Op;
 use record::Outcome;
 
-use super::state::Interpreter;
-use crate::conn::{Decoder, Event, Failure, Link, Protocol, Reuse, Stage};
+use crate::conn::{Decoder, Event, Failure, Link, Reuse, Stage};
+use crate::interpreter::Interpreter;
 use crate::messages::Delivery;
+use crate::protocols::Protocol;
 use crate::received::{Label, Received};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::ConnSlot;
@@ -13,7 +14,7 @@ use crate::users::Wait;
 
 impl<'p> Interpreter<'p> {
     /// Plain bytes from the peer: what cannot be decoded yet is kept, as long as there is memory for it.
-    pub(super) fn take_in(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) {
+    pub(crate) fn take_in(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) {
         let id = self.conns.id(slot);
         let left = match self.conns[slot].inbox.take() {
             None => {
@@ -123,7 +124,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Decodes event by event.
-    pub(super) fn decode_pieces(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+    pub(crate) fn decode_pieces(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         let decoder = match self.conns[slot].link {
             Link::Bare(decoder) => self
                 .framing(slot)
@@ -138,7 +139,7 @@ impl<'p> Interpreter<'p> {
 
     /// The loop: decodes with a decoder that was taken out of its connection, hands each event on,
     /// and puts the decoder back, unless the connection is gone. Returns how many bytes it took.
-    pub(super) fn decode_with(
+    pub(crate) fn decode_with(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -214,7 +215,7 @@ impl<'p> Interpreter<'p> {
 
     /// A message or an event arrived, in `len` bytes: the reply that a step waits for, or a pushed
     /// one.
-    pub(super) fn take_message(
+    pub(crate) fn take_message(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,

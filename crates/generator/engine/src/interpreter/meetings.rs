@@ -3,13 +3,12 @@
 //! A wait for other users is an operation of its own, from when the step was due to when the others were there. It is in
 //! flight, but not on its way to the target: gauges leave it out.
 
-use crate::meeting::Desk;
 use plan::expr::{EvalError, Template, Value};
 use plan::{MeetOp, Op};
 use record::Outcome;
 
-use super::flow::Flow;
-use super::state::Interpreter;
+use crate::interpreter::{Flow, Interpreter};
+use crate::meeting::Desk;
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::UserKey;
 use crate::users::Wait;
@@ -21,7 +20,7 @@ impl Interpreter<'_> {
     }
 
     /// A step between users.
-    pub(super) fn meet(&mut self, now_ns: u64, key: UserKey, op: &MeetOp) -> Flow {
+    pub(crate) fn meet(&mut self, now_ns: u64, key: UserKey, op: &MeetOp) -> Flow {
         match op {
             MeetOp::Next { counter, slot } => {
                 let number = self.desk().next(*counter);
@@ -142,7 +141,7 @@ impl Interpreter<'_> {
     }
 
     /// A user has waited for others for as long as it may.
-    pub(super) fn give_up_meeting(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn give_up_meeting(&mut self, now_ns: u64, key: UserKey) {
         let Some(Op::Meet(op)) = self.users.op(key) else {
             return;
         };
@@ -173,7 +172,7 @@ impl Interpreter<'_> {
     }
 
     /// The user does not wait for others any more, if it did: it blocks nobody.
-    pub(super) fn leave_meeting(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn leave_meeting(&mut self, now_ns: u64, key: UserKey) {
         if let Some(desk) = &mut self.desk {
             desk.leave(now_ns, key);
         }

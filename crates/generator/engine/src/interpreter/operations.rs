@@ -5,15 +5,14 @@ use plan::graphql::Answer;
 use plan::{MeasureId, Op, Save, Slot, builtin};
 use record::{Measurement, Outcome};
 
-use super::flow::Flow;
-use super::state::Interpreter;
+use crate::interpreter::{Flow, Interpreter};
 use crate::received::Received;
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::UserKey;
 
 impl Interpreter<'_> {
     /// The operation of a step begins now, which was counted as due.
-    pub(super) fn begin(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn begin(&mut self, now_ns: u64, key: UserKey) {
         let user = &mut self.users[key];
         user.sent_ns = now_ns.max(user.due_ns);
         user.bytes_out = 0;
@@ -28,7 +27,7 @@ impl Interpreter<'_> {
     }
 
     /// Records how the operation in flight ended.
-    pub(super) fn record_operation(
+    pub(crate) fn record_operation(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -58,7 +57,7 @@ impl Interpreter<'_> {
 
     /// The operation in flight took a step that its peer waited for: a connection, a redirect. What is read now may have
     /// been there before, and nothing but the rest of the operation comes of it.
-    pub(super) fn took_step(&mut self, key: UserKey) {
+    pub(crate) fn took_step(&mut self, key: UserKey) {
         let late_ns = std::mem::take(&mut self.messages.read_late_ns);
         let late_us = &mut self.users[key].late_us;
         *late_us = late_us.saturating_add((late_ns / 1000).try_into().unwrap_or(u32::MAX));
@@ -67,7 +66,7 @@ impl Interpreter<'_> {
     /// The operation in flight ended and the user continues; its next step is due now. If it failed and later
     /// steps would lack what it was to save, the session ends: a login without an answer has no token. A failed step of
     /// an attempt ends the attempt.
-    pub(super) fn complete(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
+    pub(crate) fn complete(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
         if outcome != Outcome::Ok && (self.lacks_saved(key) || self.is_attempt(key)) {
             return self.fail(now_ns, key, outcome, status);
         }
@@ -95,7 +94,7 @@ impl Interpreter<'_> {
     }
 
     /// As [`Interpreter::fail`], with the error's text.
-    pub(super) fn fail_because(
+    pub(crate) fn fail_because(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -107,7 +106,7 @@ impl Interpreter<'_> {
     }
 
     /// The operation in flight failed, and the session cannot continue unless the step is tried again.
-    pub(super) fn fail(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
+    pub(crate) fn fail(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
         self.record_operation(now_ns, key, outcome, status);
         let is_limit = outcome.is_generator_limit();
         let is_new = is_limit && !self.users[self.users.owner(key)].connected;
@@ -120,7 +119,7 @@ impl Interpreter<'_> {
     }
 
     /// Ends the operation just begun, which has succeeded already; the next step is due now.
-    pub(super) fn done_at_once(&mut self, now_ns: u64, key: UserKey) -> Flow {
+    pub(crate) fn done_at_once(&mut self, now_ns: u64, key: UserKey) -> Flow {
         self.record_operation(now_ns, key, Outcome::Ok, 0);
         let user = &mut self.users[key];
         user.due_ns = now_ns;
@@ -129,7 +128,7 @@ impl Interpreter<'_> {
     }
 
     /// Ends the operation just begun, which cannot be done.
-    pub(super) fn cannot(&mut self, now_ns: u64, key: UserKey, error: String) -> Flow {
+    pub(crate) fn cannot(&mut self, now_ns: u64, key: UserKey, error: String) -> Flow {
         let outcome = self.users.blame();
         self.explain(now_ns, key, outcome, || error);
         self.record_operation(now_ns, key, outcome, 0);
@@ -137,7 +136,7 @@ impl Interpreter<'_> {
     }
 
     /// Keeps an error's text as an example for the operation in flight.
-    pub(super) fn explain(
+    pub(crate) fn explain(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -153,7 +152,7 @@ impl Interpreter<'_> {
     }
 
     /// Counts a step that cannot be done, outside of any operation.
-    pub(super) fn fault(
+    pub(crate) fn fault(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -168,7 +167,7 @@ impl Interpreter<'_> {
     }
 
     /// Counts a value that cannot be kept, outside of any operation.
-    pub(super) fn out_of_memory(&mut self, now_ns: u64, key: UserKey, measure: MeasureId) {
+    pub(crate) fn out_of_memory(&mut self, now_ns: u64, key: UserKey, measure: MeasureId) {
         let (user, outcome) = (self.users[key].number, Outcome::NoMemory);
         self.recorder
             .example(now_ns, measure, outcome, user, || EXHAUSTED.to_owned());
@@ -176,7 +175,7 @@ impl Interpreter<'_> {
     }
 
     /// Saves what a step wants saved of a response or message, then evaluates its conditions.
-    pub(super) fn examine(
+    pub(crate) fn examine(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -206,7 +205,7 @@ impl Interpreter<'_> {
     }
 
     /// An answer of GraphQL that is not the one that is wanted. Whatever is there of what is to be saved is saved.
-    pub(super) fn answered_with_errors(
+    pub(crate) fn answered_with_errors(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -239,7 +238,7 @@ impl Interpreter<'_> {
     }
 
     /// Saves what a step wants saved. The error says what is missing, or that there is no memory for it.
-    pub(super) fn keep(
+    pub(crate) fn keep(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -280,7 +279,7 @@ impl Interpreter<'_> {
 
     /// Ends an operation whose answer was examined: what could not be saved, for whatever reason, ends the session,
     /// since later steps would send nonsense.
-    pub(super) fn conclude(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
+    pub(crate) fn conclude(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
         match outcome {
             Outcome::Save | Outcome::Script | Outcome::NoMemory => {
                 self.fail(now_ns, key, outcome, status);

@@ -5,8 +5,7 @@ use plan::{ChannelVerb, DrawnRow, Feed, MeasureId, Op, Pc, Register, Slot};
 use record::Outcome;
 use stats::dist::Dist;
 
-use super::flow::Flow;
-use super::state::Interpreter;
+use crate::interpreter::{Flow, Interpreter};
 use crate::tables::slots::UserKey;
 use crate::trace::TraceEvent;
 use crate::users::{User, Wait};
@@ -191,7 +190,7 @@ impl Interpreter<'_> {
     }
 
     /// Gives a variable its value. The flow is what comes of it if there is no memory for that.
-    pub(super) fn assign(
+    pub(crate) fn assign(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -342,6 +341,6 @@ fn choose(user: &mut User, branches: &[(f64, Pc)]) -> Pc {
 }
 
 /// Seconds to nanoseconds; below zero and not a number count as none.
-pub(super) fn nanoseconds(seconds: f64) -> u64 {
+pub(crate) fn nanoseconds(seconds: f64) -> u64 {
     (seconds.max(0.0) * 1e9) as u64
 }

@@ -8,15 +8,14 @@ use plan::Pc;
 use record::Outcome;
 use record::schema::{SessionEnd, UserState, WhyNot};
 
-use super::program::nanoseconds;
-use super::state::Interpreter;
 use crate::conn::{Conn, Stage};
+use crate::interpreter::{Interpreter, nanoseconds};
 use crate::tables::slots::UserKey;
 use crate::trace::TraceEvent;
 use crate::users::Wait;
 
 /// How long a leaving user waits for the peer's close frame.
-pub(super) const LEAVE_NS: u64 = 1_000_000_000;
+pub(crate) const LEAVE_NS: u64 = 1_000_000_000;
 /// A closed population's user whose session failed restarts no sooner than this.
 const RESTART_NS: u64 = 100_000_000;
 /// Steps of one pace that are counted as missed, at most.
@@ -25,7 +24,7 @@ const MISSED_MAX: u64 = 1_000_000;
 impl Interpreter<'_> {
     /// The session reached the end of its program: the user restarts it (closed populations) or
     /// leaves. True if it restarts.
-    pub(super) fn finish_session(&mut self, now_ns: u64, key: UserKey) -> bool {
+    pub(crate) fn finish_session(&mut self, now_ns: u64, key: UserKey) -> bool {
         self.recorder.counts.users_finished += 1;
         self.recorder.trace(|| TraceEvent::Ended { end: None });
         self.end_session(now_ns, key, Outcome::Unfinished);
@@ -43,7 +42,7 @@ impl Interpreter<'_> {
     }
 
     /// The session cannot continue because of this outcome, with this status, unless there is another attempt.
-    pub(super) fn give_up_session(
+    pub(crate) fn give_up_session(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -81,7 +80,7 @@ impl Interpreter<'_> {
     }
 
     /// The user is at the end of the run in a loop that would never end: it has done what it had to.
-    pub(super) fn finish_endless(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn finish_endless(&mut self, now_ns: u64, key: UserKey) {
         if self.users[key].is_branch {
             return self.end_branch_early(now_ns, key);
         }
@@ -91,7 +90,7 @@ impl Interpreter<'_> {
     }
 
     /// The user leaves before the end of its program, and has done what it had to.
-    pub(super) fn finish_early(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn finish_early(&mut self, now_ns: u64, key: UserKey) {
         let key = self.become_user(now_ns, key);
         self.recorder.counts.users_finished += 1;
         self.count_missed_at_end(now_ns, key);
@@ -181,7 +180,7 @@ impl Interpreter<'_> {
     }
 
     /// As after a failure, of a user whose session does not count.
-    pub(super) fn restart_or_remove(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn restart_or_remove(&mut self, now_ns: u64, key: UserKey) {
         self.end_session(now_ns, key, Outcome::Unfinished);
         if self.repeats(now_ns, key) {
             self.restart_later(now_ns, key);
@@ -200,7 +199,7 @@ impl Interpreter<'_> {
     }
 
     /// The pause before a restart is over.
-    pub(super) fn restart(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn restart(&mut self, now_ns: u64, key: UserKey) {
         if self.repeats(now_ns, key) {
             self.count_restart();
             self.proceed(now_ns, key);
@@ -232,7 +231,7 @@ impl Interpreter<'_> {
 
     /// The user, whose session has ended, leaves: with a close frame if it has a WebSocket, else at
     /// once.
-    pub(super) fn leave(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn leave(&mut self, now_ns: u64, key: UserKey) {
         self.end_subscription(now_ns, key);
         if self.begin_leaving(key) {
             self.wait_for(key, Wait::Leaving, now_ns + LEAVE_NS);
@@ -251,7 +250,7 @@ impl Interpreter<'_> {
     }
 
     /// Closes the user's connections that are being set up.
-    pub(super) fn abandon_dialled(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn abandon_dialled(&mut self, now_ns: u64, key: UserKey) {
         let is_dialling = |conn: &Conn| matches!(conn.stage, Stage::Connecting | Stage::Securing);
         while let Some(slot) = self.conns.find(&self.users, key, is_dialling) {
             self.abandon(now_ns, slot);

@@ -3,32 +3,32 @@
 use plan::Plan;
 
 use crate::conn::Connections;
-use crate::conn::http::Requests;
 use crate::fetch::Follows;
 use crate::identity::Identities;
 use crate::measure::{Gauges, Recorder};
 use crate::meeting::Desk;
 use crate::messages::Messages;
+use crate::protocols::http::requests::Requests;
 use crate::tables::slots::UserKey;
 use crate::users::Users;
 
 /// Runs the sessions of a shard's users.
 #[derive(Debug)]
 pub(crate) struct Interpreter<'p> {
-    pub(super) plan: &'p Plan,
+    pub(crate) plan: &'p Plan,
     pub(crate) users: Users<'p>,
     pub(crate) conns: Connections,
-    pub(super) requests: Requests,
+    pub(crate) requests: Requests,
     /// Of users whose sessions keep cookies or answer challenges.
-    pub(super) identities: Identities<UserKey>,
+    pub(crate) identities: Identities<UserKey>,
     /// Of users that are on the way through redirects.
-    pub(super) follows: Follows<UserKey>,
+    pub(crate) follows: Follows<UserKey>,
     /// Of users that wait for others; `None`: the plan has nothing that they share.
     pub(crate) desk: Option<Box<Desk<UserKey>>>,
     pub(crate) messages: Messages<'p>,
     pub(crate) recorder: Recorder,
     /// Operations of steps in flight.
-    pub(super) in_flight: u64,
+    pub(crate) in_flight: u64,
     /// When steps stop beginning.
     pub(crate) end_ns: u64,
     /// All news that came before this were handled.

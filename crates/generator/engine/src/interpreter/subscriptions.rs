@@ -8,14 +8,14 @@
 use plan::expr::{Template, TemplatePart};
 use plan::{ChannelVerb, Op, Pc, Poll, SessionId};
 
-use super::state::Interpreter;
-use crate::conn::Protocol;
+use crate::interpreter::Interpreter;
+use crate::protocols::Protocol;
 use crate::sequences::{Opened, sequence};
 use crate::tables::slots::{ConnSlot, UserKey};
 
 impl Interpreter<'_> {
     /// The operation in flight succeeded: what it opened is there.
-    pub(super) fn begin_subscription(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn begin_subscription(&mut self, now_ns: u64, key: UserKey) {
         if !self.messages.accounts.are_kept() {
             return;
         }
@@ -53,7 +53,7 @@ impl Interpreter<'_> {
     }
 
     /// A plain WebSocket is open again.
-    pub(super) fn subscribe_again(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn subscribe_again(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         let pc = self.conns[slot].background().map_or(0, |own| own.pc);
         if let Op::WsOpen(open) = self.background_op(slot)
@@ -69,7 +69,7 @@ impl Interpreter<'_> {
     }
 
     /// A poll was answered.
-    pub(super) fn poll_answered(&mut self, now_ns: u64, slot: ConnSlot, poll: &Poll) {
+    pub(crate) fn poll_answered(&mut self, now_ns: u64, slot: ConnSlot, poll: &Poll) {
         let key = self.conns[slot].user;
         let pc = self.conns[slot].background().map_or(0, |poll| poll.pc);
         let opened = Opened {
@@ -82,7 +82,7 @@ impl Interpreter<'_> {
     }
 
     /// The sequences of the topics that the user has joined.
-    pub(super) fn topics(&self, key: UserKey) -> Vec<u64> {
+    pub(crate) fn topics(&self, key: UserKey) -> Vec<u64> {
         if !self.messages.accounts.are_kept() {
             return Vec::new();
         }
@@ -96,7 +96,7 @@ impl Interpreter<'_> {
     }
 
     /// The session left a topic; it had `before` until then.
-    pub(super) fn leave_topics(&mut self, now_ns: u64, key: UserKey, mut before: Vec<u64>) {
+    pub(crate) fn leave_topics(&mut self, now_ns: u64, key: UserKey, mut before: Vec<u64>) {
         let kept = self.topics(key);
         before.retain(|topic| !kept.contains(topic));
         self.messages
@@ -104,7 +104,7 @@ impl Interpreter<'_> {
     }
 
     /// The session closes its stream, or the stream is lost for good.
-    pub(super) fn end_subscription(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn end_subscription(&mut self, now_ns: u64, key: UserKey) {
         let joined = self.topics(key);
         self.messages.end(&mut self.recorder, now_ns, key, &joined);
     }

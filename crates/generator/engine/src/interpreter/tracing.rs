@@ -5,16 +5,16 @@ use plan::expr::{Condition, Value};
 use proto::http1::Head;
 use proto::ws::Event;
 
-use super::calls;
-use super::state::Interpreter;
-use crate::conn::{Protocol, Stage};
+use crate::conn::Stage;
+use crate::interpreter::Interpreter;
+use crate::protocols::{Protocol, calls};
 use crate::received::Received;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::trace::TraceEvent;
 
 impl Interpreter<'_> {
     /// What is traced from now on is the user's or that of one of its branches.
-    pub(super) fn trace_branch(&mut self, key: UserKey) {
+    pub(crate) fn trace_branch(&mut self, key: UserKey) {
         if self.recorder.trace.is_some() {
             let owner = self.users.owner(key);
             let mut branches = self.users.branches.family(owner).iter();
@@ -24,14 +24,14 @@ impl Interpreter<'_> {
     }
 
     /// The same, if its place among the branches is known.
-    pub(super) fn trace_branch_at(&mut self, place: Option<usize>) {
+    pub(crate) fn trace_branch_at(&mut self, place: Option<usize>) {
         if let Some(trace) = &mut self.recorder.trace {
             trace.branch = place.map(|place| place + 1);
         }
     }
 
     /// The user is about to begin an instruction. False: it has done as many steps as were requested.
-    pub(super) fn trace_step(&mut self, key: UserKey) -> bool {
+    pub(crate) fn trace_step(&mut self, key: UserKey) -> bool {
         self.trace_branch(key);
         let (session, pc) = (self.users[key].session, self.users[key].pc);
         let Some(op) = self.users.op(key) else {
@@ -43,7 +43,7 @@ impl Interpreter<'_> {
 
     /// What was appended to the command bytes since `start` is about to be sent.
     #[inline]
-    pub(super) fn trace_sent(&mut self, slot: ConnSlot, start: usize) {
+    pub(crate) fn trace_sent(&mut self, slot: ConnSlot, start: usize) {
         if self.recorder.trace.is_some() {
             self.add_sent(slot, start);
         }
@@ -77,7 +77,7 @@ impl Interpreter<'_> {
     }
 
     #[inline]
-    pub(super) fn trace_response(&self, head: &Head<'_>, body: &[u8]) {
+    pub(crate) fn trace_response(&self, head: &Head<'_>, body: &[u8]) {
         if let Some(trace) = &self.recorder.trace {
             trace.response(head.raw, body);
         }
@@ -85,7 +85,7 @@ impl Interpreter<'_> {
 
     /// The response to the request of a step.
     #[inline]
-    pub(super) fn trace_answer(&mut self, key: UserKey, head: &Head<'_>, body: &[u8]) {
+    pub(crate) fn trace_answer(&mut self, key: UserKey, head: &Head<'_>, body: &[u8]) {
         if self.recorder.trace.is_some() {
             self.trace_branch(key);
             self.trace_response(head, body);
@@ -94,7 +94,7 @@ impl Interpreter<'_> {
 
     /// A message arrived that is no part of what was shown before: a poll's is in its response, a
     /// channel's in its frame.
-    pub(super) fn trace_message(&self, slot: ConnSlot, received: &Received<'_>) {
+    pub(crate) fn trace_message(&self, slot: ConnSlot, received: &Received<'_>) {
         let Some(trace) = &self.recorder.trace else {
             return;
         };
@@ -105,7 +105,7 @@ impl Interpreter<'_> {
     }
 
     /// A frame of a protocol of channels arrived.
-    pub(super) fn trace_channel_frame(&self, frame: &Event<'_>) {
+    pub(crate) fn trace_channel_frame(&self, frame: &Event<'_>) {
         let Some(trace) = &self.recorder.trace else {
             return;
         };
@@ -117,7 +117,7 @@ impl Interpreter<'_> {
     }
 
     /// A condition was evaluated.
-    pub(super) fn trace_check(
+    pub(crate) fn trace_check(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -132,7 +132,7 @@ impl Interpreter<'_> {
     }
 
     /// A variable has a new value.
-    pub(super) fn trace_set(&self, slot: Slot, value: &Value) {
+    pub(crate) fn trace_set(&self, slot: Slot, value: &Value) {
         self.recorder.trace(|| TraceEvent::Set {
             slot,
             value: value.clone(),

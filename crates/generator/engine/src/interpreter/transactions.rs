@@ -6,14 +6,13 @@
 use plan::{MeasureId, Pc, Register};
 use record::{Measurement, Outcome};
 
-use super::flow::Flow;
-use super::state::Interpreter;
+use crate::interpreter::{Flow, Interpreter};
 use crate::tables::slots::UserKey;
 use crate::users::User;
 
 impl Interpreter<'_> {
     /// The instruction that begins one.
-    pub(super) fn begin_transaction(
+    pub(crate) fn begin_transaction(
         &mut self,
         key: UserKey,
         (register, failed): (Register, Register),
@@ -27,7 +26,7 @@ impl Interpreter<'_> {
     }
 
     /// The instruction that ends one.
-    pub(super) fn end_transaction(
+    pub(crate) fn end_transaction(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -43,7 +42,7 @@ impl Interpreter<'_> {
     }
 
     /// The user's current step ended in this way. What is around an attempt is concerned only if the last one fails.
-    pub(super) fn fail_transactions(&mut self, key: UserKey, outcome: Outcome) {
+    pub(crate) fn fail_transactions(&mut self, key: UserKey, outcome: Outcome) {
         if !outcome.is_error() {
             return;
         }
@@ -54,7 +53,7 @@ impl Interpreter<'_> {
     }
 
     /// The same of the transactions that begin behind this instruction.
-    pub(super) fn fail_transactions_from(&mut self, key: UserKey, outcome: Outcome, from: Pc) {
+    pub(crate) fn fail_transactions_from(&mut self, key: UserKey, outcome: Outcome, from: Pc) {
         if !outcome.is_error() {
             return;
         }
@@ -69,13 +68,13 @@ impl Interpreter<'_> {
     }
 
     /// The session ends in this way, and what it had in progress with it.
-    pub(super) fn end_transactions(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
+    pub(crate) fn end_transactions(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
         self.fail_transactions_from(key, outcome, 0);
         self.end_transactions_from(now_ns, key, outcome, 0);
     }
 
     /// The transactions end that begin behind this instruction.
-    pub(super) fn end_transactions_from(
+    pub(crate) fn end_transactions_from(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -98,7 +97,7 @@ impl Interpreter<'_> {
     }
 
     /// Records a transaction with the times at which it was due and done.
-    pub(super) fn record_transaction(
+    pub(crate) fn record_transaction(
         &mut self,
         key: UserKey,
         measure: MeasureId,

@@ -6,8 +6,8 @@
 
 use record::Outcome;
 
-use super::state::Interpreter;
 use crate::conn::{Conn, NEVER};
+use crate::interpreter::Interpreter;
 use crate::tables::slots::{ConnSlot, Key, UserKey};
 use crate::users::Wait;
 
@@ -59,7 +59,7 @@ impl Interpreter<'_> {
         steps || (user.background && is_unseen(self.background_limit_ns(key)))
     }
 
-    pub(super) fn wait_until(&mut self, key: UserKey, at_ns: u64) {
+    pub(crate) fn wait_until(&mut self, key: UserKey, at_ns: u64) {
         let user = &mut self.users[key];
         user.wait = Wait::Until;
         user.deadline_ns = at_ns;
@@ -68,7 +68,7 @@ impl Interpreter<'_> {
 
     /// An operation is in flight until news comes or `deadline_ns` passes. A timer that is set
     /// earlier is left alone: it will see that the deadline is later.
-    pub(super) fn wait_for(&mut self, key: UserKey, wait: Wait, deadline_ns: u64) {
+    pub(crate) fn wait_for(&mut self, key: UserKey, wait: Wait, deadline_ns: u64) {
         let user = &mut self.users[key];
         user.wait = wait;
         user.deadline_ns = deadline_ns;
@@ -89,7 +89,7 @@ impl Interpreter<'_> {
     }
 
     /// Sets when what runs in the background on this connection is next due.
-    pub(super) fn arm_background(&mut self, slot: ConnSlot, due_ns: u64) {
+    pub(crate) fn arm_background(&mut self, slot: ConnSlot, due_ns: u64) {
         let key = self.conns[slot].user;
         if let Some(background) = self.conns[slot].background_mut() {
             background.due_ns = due_ns;
@@ -115,7 +115,7 @@ impl Interpreter<'_> {
     }
 
     /// The connection on which something runs in the background.
-    pub(super) fn background_slot(&self, key: UserKey) -> Option<ConnSlot> {
+    pub(crate) fn background_slot(&self, key: UserKey) -> Option<ConnSlot> {
         let is_it = |conn: &Conn| conn.background().is_some();
         self.conns.find(&self.users, key, is_it)
     }

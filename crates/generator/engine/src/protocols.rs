@@ -16,21 +16,182 @@
 //! Whatever a protocol is alone in is in its own file. What a connection of it is, and remembers, is in
 //! `conn/protocol.rs`.
 
-use plan::{EndpointId, MeasureId, Op, SendOp};
+pub(crate) mod calls;
+pub(crate) mod channels;
+pub(crate) mod http;
+pub(crate) mod mqtt;
+pub(crate) mod poll;
+pub(crate) mod sse;
+pub(crate) mod tcp;
+pub(crate) mod websocket;
+
+use plan::{EndpointId, MeasureId, Op, Pc, SendOp};
 use proto::http1::Head;
 use proto::ws;
 use record::Outcome;
 
-use super::flow::Flow;
-use super::state::Interpreter;
-use crate::conn::{CallStream, EventStream, Link, NEVER, Protocol, Stage};
+use crate::conn::background::Background;
+use crate::conn::{Link, NEVER, Stage};
+use crate::interpreter::{Flow, Interpreter};
+use crate::protocols::calls::state::CallStream;
+use crate::protocols::channels::state::Channels;
+use crate::protocols::poll::Poller;
+use crate::protocols::sse::EventStream;
+use crate::protocols::websocket::deflate::Compression;
+use crate::protocols::websocket::pauses::Reconnectable;
 use crate::tables::slots::{ConnSlot, UserKey};
+
+/// The protocol that is spoken over a connection, whatever carries it.
+#[derive(Debug)]
+pub(crate) enum Protocol {
+    Http,
+    Ws(WebSocket),
+    /// A protocol of channels over a WebSocket, or MQTT.
+    Channels(Box<Channels>),
+    /// An event stream.
+    Sse(Box<EventStream>),
+    Poll(Box<Poller>),
+    /// A call of gRPC that stays open.
+    Call(Box<CallStream>),
+    /// Messages in frames, straight on TCP or TLS. The framing is that of the instruction that
+    /// opened it.
+    Tcp {
+        opened_by: Pc,
+    },
+}
+
+/// A WebSocket that carries no protocol of channels.
+#[derive(Debug)]
+pub(crate) enum WebSocket {
+    /// Not open yet, or without anything to remember.
+    Plain,
+    /// Its messages may be compressed.
+    Deflated(Box<Compression>),
+    /// It reconnects.
+    Reconnectable(Box<Reconnectable>),
+}
+
+impl Protocol {
+    /// A WebSocket that is still to be opened.
+    pub(crate) fn upgrade() -> Protocol {
+        Protocol::Ws(WebSocket::Plain)
+    }
+
+    pub(crate) fn is_http(&self) -> bool {
+        matches!(self, Protocol::Http)
+    }
+
+    pub(crate) fn is_websocket(&self) -> bool {
+        matches!(self, Protocol::Ws(_) | Protocol::Channels(_))
+    }
+
+    /// True if steps send messages over it.
+    pub(crate) fn carries_messages(&self) -> bool {
+        match self {
+            Protocol::Ws(_) | Protocol::Channels(_) | Protocol::Call(_) | Protocol::Tcp { .. } => {
+                true
+            }
+            Protocol::Http | Protocol::Sse(_) | Protocol::Poll(_) => false,
+        }
+    }
+
+    /// True if HTTP/2 can carry it as well, over this link.
+    pub(crate) fn may_be_carried(&self, link: &Link) -> bool {
+        match self {
+            Protocol::Http | Protocol::Sse(_) | Protocol::Poll(_) | Protocol::Call(_) => true,
+            Protocol::Ws(_) | Protocol::Channels(_) => matches!(link, Link::Carried(_)),
+            Protocol::Tcp { .. } => false,
+        }
+    }
+
+    /// Bytes of messages that have come in part, but for those that the link has gathered.
+    pub(crate) fn gathered_bytes(&self) -> usize {
+        match self {
+            Protocol::Http | Protocol::Ws(_) | Protocol::Tcp { .. } => 0,
+            Protocol::Channels(channels) => {
+                let mqtt = channels.mqtt.as_ref();
+                mqtt.map_or(0, |own| own.part.capacity() + own.client.kept_bytes())
+            }
+            Protocol::Sse(stream) => stream.held.capacity(),
+            Protocol::Poll(poller) => poller.body.capacity(),
+            Protocol::Call(own) => own.message.capacity() + own.head.capacity(),
+        }
+    }
+
+    /// The connection is given up; another one will take its place.
+    pub(crate) fn reset(&mut self) {
+        match self {
+            Protocol::Sse(own) => own.reset(),
+            Protocol::Poll(own) => own.reset(),
+            Protocol::Ws(WebSocket::Reconnectable(own)) => own.reset(),
+            Protocol::Channels(own) => own.reset(),
+            Protocol::Http | Protocol::Ws(_) | Protocol::Call(_) | Protocol::Tcp { .. } => {}
+        }
+    }
+
+    /// Words for a connection that is there already.
+    pub(crate) fn in_use(&self) -> &'static str {
+        match self {
+            Protocol::Sse(_) => "event stream is open",
+            Protocol::Poll(_) => "poll is running",
+            Protocol::Tcp { .. } => "TCP connection is open",
+            Protocol::Call(_) => "call is open",
+            Protocol::Channels(own) if own.mqtt.is_some() => "connection of MQTT is open",
+            Protocol::Http | Protocol::Ws(_) | Protocol::Channels(_) => "WebSocket is open",
+        }
+    }
+
+    /// How far a row is whose request is about to go over a stream of HTTP/2.
+    pub(crate) fn stage_on_stream(&self) -> Stage {
+        match self {
+            Protocol::Sse(_) | Protocol::Ws(_) | Protocol::Channels(_) => Stage::Upgrading,
+            Protocol::Call(_) => Stage::Open,
+            Protocol::Http | Protocol::Poll(_) | Protocol::Tcp { .. } => Stage::Busy,
+        }
+    }
+
+    /// The operations that run beside the steps.
+    pub(crate) fn background(&self) -> Option<&Background> {
+        match self {
+            Protocol::Sse(stream) => Some(&stream.background),
+            Protocol::Poll(poller) => Some(&poller.background),
+            Protocol::Ws(WebSocket::Reconnectable(own)) => Some(&own.background),
+            Protocol::Channels(channels) => Some(&channels.background),
+            Protocol::Call(own) => Some(&own.background),
+            Protocol::Http | Protocol::Ws(_) | Protocol::Tcp { .. } => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn background_mut(&mut self) -> Option<&mut Background> {
+        match self {
+            Protocol::Sse(stream) => Some(&mut stream.background),
+            Protocol::Poll(poller) => Some(&mut poller.background),
+            Protocol::Ws(WebSocket::Reconnectable(own)) => Some(&mut own.background),
+            Protocol::Channels(channels) => Some(&mut channels.background),
+            Protocol::Call(own) => Some(&mut own.background),
+            Protocol::Http | Protocol::Ws(_) | Protocol::Tcp { .. } => None,
+        }
+    }
+
+    /// True if no step in flight depends on the connection: it polls, or its event stream was open
+    /// before, or it reconnects.
+    pub(crate) fn is_background(&self) -> bool {
+        match self {
+            Protocol::Sse(stream) => stream.opened,
+            Protocol::Poll(_) => true,
+            Protocol::Ws(WebSocket::Reconnectable(own)) => own.reconnecting.lost,
+            Protocol::Channels(channels) => channels.is_lost(),
+            Protocol::Http | Protocol::Ws(_) | Protocol::Call(_) | Protocol::Tcp { .. } => false,
+        }
+    }
+}
 
 impl<'p> Interpreter<'p> {
     // Opening.
 
     /// Carries out a step that opens a connection which stays open between steps.
-    pub(super) fn open(&mut self, now_ns: u64, key: UserKey, op: &Op) -> Flow {
+    pub(crate) fn open(&mut self, now_ns: u64, key: UserKey, op: &Op) -> Flow {
         match op {
             Op::WsOpen(open) => self.open_websocket(now_ns, key, open),
             Op::SseOpen(open) => self.open_event_stream(now_ns, key, open),
@@ -42,7 +203,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Tries again to connect for the user's step in flight.
-    pub(super) fn open_again(&mut self, now_ns: u64, key: UserKey) {
+    pub(crate) fn open_again(&mut self, now_ns: u64, key: UserKey) {
         match self.users.op(key) {
             // Another user may have released a connection since.
             Some(Op::Http(http)) => self.reach(now_ns, key, http),
@@ -55,7 +216,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The link and the protocol of a new connection for the user's step in flight.
-    pub(super) fn connection_for(&self, key: UserKey, endpoint: EndpointId) -> (Link, Protocol) {
+    pub(crate) fn connection_for(&self, key: UserKey, endpoint: EndpointId) -> (Link, Protocol) {
         let pc = self.users[key].pc;
         match self.users.op(key) {
             Some(Op::WsOpen(open)) => {
@@ -81,7 +242,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The connection is there, or the stream over one: the first bytes go out.
-    pub(super) fn begin_speaking(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn begin_speaking(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         let is_carried = self.conns[slot].stream().is_some();
         match self.conns[slot].speaks {
@@ -113,7 +274,7 @@ impl<'p> Interpreter<'p> {
     // Sending.
 
     /// Appends the message of a step to the command bytes.
-    pub(super) fn encode_for_step(
+    pub(crate) fn encode_for_step(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -128,7 +289,7 @@ impl<'p> Interpreter<'p> {
     // Receiving.
 
     /// Takes bytes from a connection with nothing between TCP or TLS and what is spoken. Returns how many that were.
-    pub(super) fn take_bare(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+    pub(crate) fn take_bare(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         match self.conns[slot].speaks {
             Protocol::Ws(_) | Protocol::Channels(_) => self.decode_packets(now_ns, slot, bytes),
             _ => self.decode_pieces(now_ns, slot, bytes),
@@ -136,7 +297,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Takes a frame of a WebSocket, of `len` bytes.
-    pub(super) fn take_frame_of(
+    pub(crate) fn take_frame_of(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -150,7 +311,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Takes the head of a response, of `len` bytes, after which more comes.
-    pub(super) fn take_head(&mut self, now_ns: u64, slot: ConnSlot, len: usize, head: &Head<'_>) {
+    pub(crate) fn take_head(&mut self, now_ns: u64, slot: ConnSlot, len: usize, head: &Head<'_>) {
         match self.conns[slot].speaks {
             Protocol::Http if self.is_answer(slot) => self.begin_answer(now_ns, slot, head),
             Protocol::Http | Protocol::Poll(_) => self.keep_head(slot, head),
@@ -164,7 +325,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Takes a response that consists of a head, of `len` bytes.
-    pub(super) fn take_only_head(
+    pub(crate) fn take_only_head(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -186,7 +347,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Takes a piece of a response's body.
-    pub(super) fn take_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
+    pub(crate) fn take_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
         match self.conns[slot].speaks {
             Protocol::Http if self.is_answer(slot) => self.take_answer_piece(now_ns, slot, piece),
             Protocol::Http | Protocol::Poll(_) => self.keep_piece(slot, piece),
@@ -198,7 +359,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Takes the end of a response. `surplus`: more bytes follow it.
-    pub(super) fn take_end(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8], surplus: bool) {
+    pub(crate) fn take_end(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8], surplus: bool) {
         let ended = match self.conns[slot].speaks {
             Protocol::Http if self.is_answer(slot) => {
                 return self.end_call(now_ns, slot, trailers);
@@ -222,7 +383,7 @@ impl<'p> Interpreter<'p> {
 
     /// Does what is due on a connection beside the steps, if it is more than the next operation or the end of the time
     /// that the one in flight has. False: it is not.
-    pub(super) fn fire_on(&mut self, now_ns: u64, slot: ConnSlot) -> bool {
+    pub(crate) fn fire_on(&mut self, now_ns: u64, slot: ConnSlot) -> bool {
         match self.conns[slot].speaks {
             Protocol::Channels(_) if !self.conns[slot].is_background() => {
                 self.channels_due(now_ns, slot);
@@ -237,7 +398,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The measure of the operations that run beside the steps on this connection.
-    pub(super) fn background_measure(&self, slot: ConnSlot) -> Option<MeasureId> {
+    pub(crate) fn background_measure(&self, slot: ConnSlot) -> Option<MeasureId> {
         match self.background_op(slot) {
             Op::SseOpen(open) => open.reconnect.map(|reconnect| reconnect.measure),
             Op::Poll(poll) => Some(poll.measure),
@@ -249,7 +410,7 @@ impl<'p> Interpreter<'p> {
     // Losing the connection.
 
     /// A connection on which no step in flight depends is lost, or could not be had.
-    pub(super) fn lost_in_background(
+    pub(crate) fn lost_in_background(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -266,7 +427,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A connection is lost that steps use.
-    pub(super) fn lost_while_open(
+    pub(crate) fn lost_while_open(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -280,7 +441,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Sends a request once more that its server has not processed. False: it is not to be sent again.
-    pub(super) fn send_unprocessed_again(&mut self, now_ns: u64, slot: ConnSlot) -> bool {
+    pub(crate) fn send_unprocessed_again(&mut self, now_ns: u64, slot: ConnSlot) -> bool {
         match self.conns[slot].speaks {
             Protocol::Http => self.resend(now_ns, slot, true),
             Protocol::Poll(_) => self.poll_again(now_ns, slot, true),
@@ -294,7 +455,7 @@ impl<'p> Interpreter<'p> {
 }
 
 /// The timeout of an operation that needs a connection, its set-up included.
-pub(super) fn timeout_ns(op: &Op) -> u64 {
+pub(crate) fn timeout_ns(op: &Op) -> u64 {
     match op {
         Op::Http(http) => http.timeout_ns,
         Op::WsOpen(open) => open.timeout_ns,

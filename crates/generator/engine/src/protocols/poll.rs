@@ -5,23 +5,49 @@
 //! (long polling). Failures are counted and tried again after a pause.
 
 use plan::json::{depth_note, items, pointer};
-use plan::{Op, Poll, pointer_text};
+use plan::{Op, Pc, Poll, pointer_text};
 use proto::http1::Head;
 use record::Outcome;
 
-use super::flow::Flow;
-use super::http::{head_again, refuse_switch};
-use super::state::Interpreter;
-use crate::conn::http::encode_get;
-use crate::conn::{Link, Poller, Protocol, Reuse, Stage};
+use crate::conn::background::Background;
+use crate::conn::{Link, Reuse, Stage};
+use crate::interpreter::{Flow, Interpreter};
+use crate::protocols::Protocol;
+use crate::protocols::http::requests::encode_get;
+use crate::protocols::http::{head_again, refuse_switch};
 use crate::received::{Label, Received};
 use crate::tables::slots::{ConnSlot, UserKey};
+
+/// A poll.
+#[derive(Debug)]
+pub(crate) struct Poller {
+    pub(crate) background: Background,
+    /// The response so far.
+    pub(crate) head: Vec<u8>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Poller {
+    pub(crate) fn new(pc: Pc) -> Poller {
+        Poller {
+            background: Background::new(pc),
+            head: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    /// Before a new connection.
+    pub(crate) fn reset(&mut self) {
+        self.head = Vec::new();
+        self.body = Vec::new();
+    }
+}
 
 /// The messages of a response, or why there are none.
 type Found<'b> = Result<Vec<&'b [u8]>, (Outcome, String)>;
 
 impl<'p> Interpreter<'p> {
-    pub(super) fn start_poll(&mut self, now_ns: u64, key: UserKey, poll: &Poll) -> Flow {
+    pub(crate) fn start_poll(&mut self, now_ns: u64, key: UserKey, poll: &Poll) -> Flow {
         if self.stream(key).is_some() {
             self.recorder.due(poll.measure);
             self.begin(now_ns, key);
@@ -49,7 +75,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The connection is there: sends the request.
-    pub(super) fn send_poll(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn send_poll(&mut self, now_ns: u64, slot: ConnSlot) {
         let poll = self.poll_op(slot);
         let start = self.conns.commands.bytes.len();
         let conn = &mut self.conns.table[slot];
@@ -71,7 +97,7 @@ impl<'p> Interpreter<'p> {
 
     /// A response is complete: its messages are passed on and the next request is planned. `surplus`:
     /// more bytes follow it.
-    pub(super) fn end_poll(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
+    pub(crate) fn end_poll(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
         let poll = self.poll_op(slot);
         let Some(poller) = self.conns[slot].poller() else {
             return;
@@ -161,7 +187,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The connection was lost, or could not be had.
-    pub(super) fn poll_lost(
+    pub(crate) fn poll_lost(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,

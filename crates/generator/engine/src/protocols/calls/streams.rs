@@ -10,14 +10,14 @@ use plan::{Op, Payload, Save, SendOp, Source};
 use proto::http1::{self, Head};
 use record::Outcome;
 
-use super::calls::{
+use crate::conn::{Conn, NEVER};
+use crate::interpreter::{Flow, Interpreter};
+use crate::protocols::Protocol;
+use crate::protocols::calls::{
     Fault, check_head, ending_after, ending_at_head, fault_of, outcome_of, read_message,
 };
-use super::flow::Flow;
-use super::http::head_again;
-use super::state::Interpreter;
-use crate::conn::http::{Headers, render_target};
-use crate::conn::{Conn, NEVER, Protocol};
+use crate::protocols::http::head_again;
+use crate::protocols::http::requests::{Headers, render_target};
 use crate::received::{Label, Received};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -25,7 +25,7 @@ use crate::users::Wait;
 
 impl<'p> Interpreter<'p> {
     /// Opens a call, over the user's connection if there is one.
-    pub(super) fn open_call(&mut self, now_ns: u64, key: UserKey, open: &CallOpen) -> Flow {
+    pub(crate) fn open_call(&mut self, now_ns: u64, key: UserKey, open: &CallOpen) -> Flow {
         self.begin(now_ns, key);
         self.follows.forget(key);
         if self.has_stream(now_ns, key) {
@@ -50,7 +50,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The connection of a call is set up.
-    pub(super) fn begin_call(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn begin_call(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         match self.send_call_head(now_ns, slot) {
             Ok(()) => self.complete(now_ns, key, Outcome::Ok, 0),
@@ -97,7 +97,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Sends a step's message over the user's call.
-    pub(super) fn send_call_message(
+    pub(crate) fn send_call_message(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -140,7 +140,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The head of an answer that messages may follow.
-    pub(super) fn take_call_head(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
+    pub(crate) fn take_call_head(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
         self.trace_response(head, &[]);
         if let Err((outcome, detail)) = check_head(head) {
             return self.call_lost(now_ns, slot, outcome, || detail);
@@ -153,7 +153,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A piece of an answer: passes on complete messages, keeps the rest.
-    pub(super) fn take_call_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
+    pub(crate) fn take_call_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
         let (id, bytes_max) = (self.conns.id(slot), self.message_bytes_max());
         let mut rest = piece;
         while self.conns.live(id).is_some() {
@@ -227,7 +227,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The server has ended a call, with these trailers.
-    pub(super) fn end_open_call(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8]) {
+    pub(crate) fn end_open_call(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8]) {
         let own = self.conns[slot].call_stream();
         let own = own.map(|own| (own.frames, std::mem::take(&mut own.head)));
         let (frames, head) = own.unwrap_or_default();
@@ -236,7 +236,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The same by a head alone.
-    pub(super) fn end_open_call_at_head(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
+    pub(crate) fn end_open_call_at_head(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
         self.call_ended(now_ns, slot, ending_at_head(head), (head.raw, &[]));
     }
 
@@ -257,7 +257,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// `text`: status and metadata as a head.
-    pub(super) fn call_ended_as(
+    pub(crate) fn call_ended_as(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -312,7 +312,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A call is of no more use. The step that waits for its end fails; for all others it is a loss.
-    pub(super) fn call_lost(
+    pub(crate) fn call_lost(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -329,7 +329,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Ends the user's call: gives it up, or sends no more and waits for its status.
-    pub(super) fn end_call_by_step(&mut self, now_ns: u64, key: UserKey, end: &CallEnd) -> Flow {
+    pub(crate) fn end_call_by_step(&mut self, now_ns: u64, key: UserKey, end: &CallEnd) -> Flow {
         self.begin(now_ns, key);
         let is_call = |conn: &Conn| matches!(conn.speaks, Protocol::Call(_));
         let Some(slot) = self.conns.find(&self.users, key, is_call) else {

@@ -4,10 +4,10 @@ use plan::builtin;
 use proto::http1::Head;
 use record::Outcome;
 
-use super::protocols::timeout_ns;
-use super::state::Interpreter;
 use crate::conn::Takes;
-use crate::conn::websocket::verify_connect;
+use crate::interpreter::Interpreter;
+use crate::protocols::timeout_ns;
+use crate::protocols::websocket::handshake::verify_connect;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
@@ -18,7 +18,7 @@ const NO_PLACE: &str = "the server takes no request over a connection that is ne
 
 impl Interpreter<'_> {
     /// A WebSocket is attached to its carrier: its handshake goes out once it is known that it may (§3).
-    pub(super) fn open_carried(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn open_carried(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         match self.conns.takes_websocket(slot) {
             Takes::Yes => self.send_upgrade(now_ns, key, slot),
@@ -60,7 +60,7 @@ impl Interpreter<'_> {
     }
 
     /// The settings of a carrier have come, on which WebSockets have waited.
-    pub(super) fn settle_websockets(&mut self, now_ns: u64, carrier: ConnSlot) {
+    pub(crate) fn settle_websockets(&mut self, now_ns: u64, carrier: ConnSlot) {
         for id in self.conns.take_unsettled(carrier) {
             if let Some(slot) = self.conns.live(id) {
                 self.open_carried(now_ns, slot);
@@ -69,7 +69,7 @@ impl Interpreter<'_> {
     }
 
     /// The answer to a handshake over a carrier.
-    pub(super) fn take_connect_head(
+    pub(crate) fn take_connect_head(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,

@@ -3,15 +3,20 @@
 //!
 //! A reply is only framed and counted, unless a step reads it: then it becomes JSON.
 
+mod deadlines;
+pub(crate) mod state;
+mod streams;
+
 use grpc::{AnswerError, Ending, Frame, FrameError, Frames, OK, Schema};
 use plan::Op;
 use plan::calls::Call;
 use proto::http1::Head;
 use record::Outcome;
 
-use super::http::head_again;
-use super::state::Interpreter;
-use crate::conn::{Answer, Pending};
+use crate::conn::Pending;
+use crate::interpreter::Interpreter;
+use crate::protocols::calls::state::Answer;
+use crate::protocols::http::head_again;
 use crate::received::{Label, Received};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -20,17 +25,17 @@ use crate::tables::slots::{ConnSlot, UserKey};
 const READING_FACTOR: usize = 16;
 
 /// What went wrong, in words.
-pub(super) type Fault = (Outcome, String);
+pub(crate) type Fault = (Outcome, String);
 
 impl<'p> Interpreter<'p> {
     /// The call that is in flight over a row.
     #[inline]
-    pub(super) fn call_on(&self, slot: ConnSlot) -> Option<&'p Call> {
+    pub(crate) fn call_on(&self, slot: ConnSlot) -> Option<&'p Call> {
         call_at(self.users.op(self.conns[slot].user))
     }
 
     /// The head of an answer that messages follow.
-    pub(super) fn begin_answer(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
+    pub(crate) fn begin_answer(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
         let key = self.conns[slot].user;
         let (http, Some(call)) = (self.http_op(key), self.call_on(slot)) else {
             return;
@@ -56,7 +61,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A piece of an answer's body.
-    pub(super) fn take_answer_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
+    pub(crate) fn take_answer_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
         let bytes_max = self.message_bytes_max();
         let Some(Pending::Answer(answer)) = self.conns[slot].pending.as_deref_mut() else {
             return;
@@ -67,7 +72,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// An answer has ended, with these trailers.
-    pub(super) fn end_call(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8]) {
+    pub(crate) fn end_call(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8]) {
         let pending = self.conns[slot].pending.take().map(|pending| *pending);
         let Some(Pending::Answer(answer)) = pending else {
             return;
@@ -80,7 +85,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// An answer that consists of a head, which has what trailers have otherwise.
-    pub(super) fn end_call_at_head(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
+    pub(crate) fn end_call_at_head(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
         let ending = match ending_at_head(head) {
             Ok(ending) => ending,
             Err(fault) => return self.fail_call(now_ns, slot, head.status, fault),
@@ -101,7 +106,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Looks into a whole answer and ends the call.
-    pub(super) fn weigh_answer(
+    pub(crate) fn weigh_answer(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -192,14 +197,14 @@ impl<'p> Interpreter<'p> {
         Ok(self.examine(now_ns, key, &http.save, &http.check, received))
     }
 
-    pub(super) fn message_bytes_max(&self) -> u32 {
+    pub(crate) fn message_bytes_max(&self) -> u32 {
         u32::try_from(self.plan.options.message_bytes_max).unwrap_or(u32::MAX)
     }
 }
 
 /// The call of an instruction, if it is one.
 #[inline]
-pub(super) fn call_at(op: Option<&Op>) -> Option<&Call> {
+pub(crate) fn call_at(op: Option<&Op>) -> Option<&Call> {
     match op {
         Some(Op::Http(http)) => http.call.as_deref(),
         _ => None,
@@ -210,7 +215,7 @@ pub(super) fn call_at(op: Option<&Op>) -> Option<&Call> {
 const HTTP_OK: u16 = 200;
 
 /// Is a head that of an answer?
-pub(super) fn check_head(head: &Head<'_>) -> Result<(), Fault> {
+pub(crate) fn check_head(head: &Head<'_>) -> Result<(), Fault> {
     let content_type = head.header("content-type").unwrap_or_default();
     grpc::check_head(head.status, &content_type).map_err(|error| fault_of_answer(&error))
 }
@@ -254,7 +259,7 @@ fn take_frames(answer: &mut Answer, piece: &[u8], bytes_max: u32) -> Result<(), 
 }
 
 /// A message in its frame as JSON.
-pub(super) fn read_message(
+pub(crate) fn read_message(
     schema: &Schema,
     message: u32,
     framed: &[u8],
@@ -270,7 +275,7 @@ pub(super) fn read_message(
     })
 }
 
-pub(super) fn fault_of(error: &FrameError) -> Fault {
+pub(crate) fn fault_of(error: &FrameError) -> Fault {
     let outcome = match error {
         FrameError::TooLarge { .. } => Outcome::TooLarge,
         FrameError::Compressed(_) => Outcome::Decoding,
@@ -280,7 +285,7 @@ pub(super) fn fault_of(error: &FrameError) -> Fault {
 }
 
 /// The status behind messages in these frames.
-pub(super) fn ending_after(frames: &Frames, trailers: &[u8]) -> Result<Ending, Fault> {
+pub(crate) fn ending_after(frames: &Frames, trailers: &[u8]) -> Result<Ending, Fault> {
     let ending = Ending::parse(trailers).map_err(|error| fault_of_answer(&error))?;
     match frames.is_between_messages() {
         true => Ok(ending),
@@ -292,12 +297,12 @@ pub(super) fn ending_after(frames: &Frames, trailers: &[u8]) -> Result<Ending, F
 }
 
 /// The status of an answer that is a head alone. A head without one says otherwise what is wrong.
-pub(super) fn ending_at_head(head: &Head<'_>) -> Result<Ending, Fault> {
+pub(crate) fn ending_at_head(head: &Head<'_>) -> Result<Ending, Fault> {
     Ending::parse(head.raw).or_else(|error| check_head(head).and(Err(fault_of_answer(&error))))
 }
 
 /// The schema's number of the message that an instruction sends with a call, if it makes one.
-pub(super) fn request_of(op: Option<&Op>) -> Option<u32> {
+pub(crate) fn request_of(op: Option<&Op>) -> Option<u32> {
     match op {
         Some(Op::CallOpen(open)) => Some(open.request),
         op => call_at(op).map(|call| call.request),
@@ -305,7 +310,7 @@ pub(super) fn request_of(op: Option<&Op>) -> Option<u32> {
 }
 
 /// What a code is counted as.
-pub(super) fn outcome_of(code: u8) -> Outcome {
+pub(crate) fn outcome_of(code: u8) -> Outcome {
     match code {
         // Success where another status is expected.
         0 => Outcome::Status,

@@ -4,24 +4,24 @@
 //! joined it. Attempts to join it again run in the background, each an operation of the measure
 //! `rejoin`.
 
-use crate::channels::{Ended, How, Outgoing};
 use plan::{
     ChannelOp, ChannelVerb, Expect, MeasureId, Op, Pauses, Pc, Protocol as ChannelProtocol,
 };
 use proto::ws::MessageKind;
 use record::{Measurement, Outcome};
 
-use super::state::Interpreter;
-use crate::conn::channels::{Attempt, Unsent};
+use crate::channels::{Ended, How, Outgoing};
 use crate::conn::{NEVER, Stage};
+use crate::interpreter::Interpreter;
 use crate::messages::Delivery;
+use crate::protocols::channels::state::{Attempt, Unsent};
 use crate::received::{Label, Received, excerpt};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
 impl<'p> Interpreter<'p> {
     /// The server ended a channel, or answered that it has none.
-    pub(super) fn channel_ended(&mut self, now_ns: u64, slot: ConnSlot, ended: &Ended<'_>) {
+    pub(crate) fn channel_ended(&mut self, now_ns: u64, slot: ConnSlot, ended: &Ended<'_>) {
         let (stage, key) = (self.conns[slot].stage, self.conns[slot].user);
         let subscribed = self.topics(key);
         let Some(channels) = self.conns[slot].channels() else {
@@ -77,7 +77,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The server ends the connection, and all its channels with it. `again`: it may reconnect.
-    pub(super) fn disconnected(&mut self, now_ns: u64, slot: ConnSlot, reason: &[u8], again: bool) {
+    pub(crate) fn disconnected(&mut self, now_ns: u64, slot: ConnSlot, reason: &[u8], again: bool) {
         let detail = || format!("the server ended the connection: {}", excerpt(reason));
         if !again && self.conns[slot].is_background() {
             return self.reconnect_refused(now_ns, slot, (Outcome::Closed, 0), detail());
@@ -193,7 +193,7 @@ impl<'p> Interpreter<'p> {
     // Joining again.
 
     /// Arms the user's timer for what the connection's channels have due next.
-    pub(super) fn arm_channels(&mut self, slot: ConnSlot) {
+    pub(crate) fn arm_channels(&mut self, slot: ConnSlot) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -205,7 +205,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Does what is due: a heartbeat, and attempts to join topics again.
-    pub(super) fn channels_due(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn channels_due(&mut self, now_ns: u64, slot: ConnSlot) {
         if self.conns[slot].stage != Stage::Open {
             return;
         }
@@ -246,7 +246,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The connection can be used again: joins a topic that was open, or would have been.
-    pub(super) fn rejoin_now(&mut self, now_ns: u64, slot: ConnSlot, place: usize) {
+    pub(crate) fn rejoin_now(&mut self, now_ns: u64, slot: ConnSlot, place: usize) {
         if let Some(channels) = self.conns[slot].channels()
             && let Some(rejoin) = &mut channels.topics[place].rejoin
         {
@@ -331,7 +331,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The answer to an attempt.
-    pub(super) fn rejoin_answered(
+    pub(crate) fn rejoin_answered(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -413,7 +413,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Writes down how an attempt ended that joined what this step joined.
-    pub(super) fn record_attempt(
+    pub(crate) fn record_attempt(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -438,7 +438,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Attempts in flight on this connection end with it, or with the session.
-    pub(super) fn end_rejoins(&mut self, now_ns: u64, slot: ConnSlot, outcome: Outcome) {
+    pub(crate) fn end_rejoins(&mut self, now_ns: u64, slot: ConnSlot, outcome: Outcome) {
         let mut place = 0;
         while let Some(channels) = self.conns[slot].channels()
             && place < channels.topics.len()
@@ -450,7 +450,7 @@ impl<'p> Interpreter<'p> {
 
     /// A topic is open again, or has ended for good: the step in flight that waited for that sends its
     /// message now.
-    pub(super) fn send_deferred(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn send_deferred(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         let deferred = self.conns[slot].channels().is_some_and(|own| own.deferred);
         let Some(Op::Channel(op)) = self.users.op(key) else {

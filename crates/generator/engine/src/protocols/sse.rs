@@ -4,18 +4,52 @@
 //! events go where messages go, and if it is lost it reconnects after the server's `retry`, each
 //! attempt being an operation of the measure `reconnect`.
 
-use plan::{Op, SseOpen};
+use plan::{Op, Pc, SseOpen};
 use proto::http1::{self, Head};
+use proto::sse;
 use record::Outcome;
 
-use super::connections::is_worth_a_retry;
-use super::flow::Flow;
-use super::state::Interpreter;
-use crate::conn::http::encode_get;
+use crate::conn::background::Background;
 use crate::conn::{Decoder, NEVER, Stage};
+use crate::interpreter::{Flow, Interpreter, is_worth_a_retry};
+use crate::protocols::http::requests::encode_get;
 use crate::received::{Label, Received, coding_of};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+
+/// An event stream.
+#[derive(Debug)]
+pub(crate) struct EventStream {
+    pub(crate) background: Background,
+    pub(crate) sse: sse::Decoder,
+    /// The lines of an event that is not wholly there yet.
+    pub(crate) held: Vec<u8>,
+    /// The last event id that the server sent.
+    pub(crate) last_id: Vec<u8>,
+    /// From a loss to the next attempt.
+    pub(crate) retry_ns: u64,
+    /// The stream was open before: what happens to it from now on concerns no step.
+    pub(crate) opened: bool,
+}
+
+impl EventStream {
+    pub(crate) fn new(pc: Pc, retry_ns: u64) -> EventStream {
+        EventStream {
+            background: Background::new(pc),
+            sse: sse::Decoder::new(),
+            held: Vec::new(),
+            last_id: Vec::new(),
+            retry_ns,
+            opened: false,
+        }
+    }
+
+    /// Before the next response.
+    pub(crate) fn reset(&mut self) {
+        self.sse = sse::Decoder::new();
+        self.held = Vec::new();
+    }
+}
 
 /// What an event stream's content type is, but for parameters (HTML standard §9.2.5).
 const EVENT_STREAM: &[u8] = b"text/event-stream";
@@ -23,7 +57,7 @@ const EVENT_STREAM: &[u8] = b"text/event-stream";
 const STATUS: u16 = 200;
 
 impl<'p> Interpreter<'p> {
-    pub(super) fn open_event_stream(&mut self, now_ns: u64, key: UserKey, open: &SseOpen) -> Flow {
+    pub(crate) fn open_event_stream(&mut self, now_ns: u64, key: UserKey, open: &SseOpen) -> Flow {
         self.begin(now_ns, key);
         self.follows.forget(key);
         if self.has_stream(now_ns, key) {
@@ -34,7 +68,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The step that opened the stream.
-    pub(super) fn events_op(&self, slot: ConnSlot) -> &'p SseOpen {
+    pub(crate) fn events_op(&self, slot: ConnSlot) -> &'p SseOpen {
         match self.background_op(slot) {
             Op::SseOpen(open) => open,
             other => unreachable!("an event stream was opened by {other:?}"),
@@ -42,7 +76,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The connection is there: requests the stream.
-    pub(super) fn request_event_stream(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
+    pub(crate) fn request_event_stream(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
         let open = self.events_op(slot);
         let start = self.conns.commands.bytes.len();
         let before = self.users[key].value;
@@ -96,7 +130,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The response's head is there: is it that of an event stream?
-    pub(super) fn take_stream_head(
+    pub(crate) fn take_stream_head(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -134,7 +168,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A piece of the stream: passes on complete events, keeps the rest.
-    pub(super) fn take_stream_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
+    pub(crate) fn take_stream_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
         let id = self.conns.id(slot);
         let Some(stream) = self.conns[slot].event_stream() else {
             return;
@@ -158,12 +192,12 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    pub(super) fn take_sse(
+    pub(crate) fn take_sse(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
         len: usize,
-        event: &proto::sse::Event<'_>,
+        event: &sse::Event<'_>,
     ) {
         let id = self.conns.id(slot);
         let Some(stream) = self.conns[slot].event_stream() else {
@@ -192,7 +226,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A stream that was open once lost its connection, or could not get another one.
-    pub(super) fn event_stream_lost(
+    pub(crate) fn event_stream_lost(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,

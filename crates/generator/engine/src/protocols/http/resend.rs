@@ -6,8 +6,9 @@
 
 use record::Outcome;
 
-use super::state::Interpreter;
-use crate::conn::{Protocol, Reuse};
+use crate::conn::Reuse;
+use crate::interpreter::Interpreter;
+use crate::protocols::Protocol;
 use crate::tables::slots::{ConnSlot, UserKey};
 
 /// Methods that a server may carry out twice (RFC 9110 §9.2.2).
@@ -16,7 +17,7 @@ const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE
 impl Interpreter<'_> {
     /// True if the connection, lost with a request in flight, had served before, nothing of an answer came, and the
     /// request may be sent once more. The fresh connection has served nothing, so once is all.
-    pub(super) fn may_resend(&self, slot: ConnSlot, outcome: Outcome) -> bool {
+    pub(crate) fn may_resend(&self, slot: ConnSlot, outcome: Outcome) -> bool {
         self.met_the_end(slot, outcome) && IDEMPOTENT.contains(&self.method_of(slot))
     }
 
@@ -38,7 +39,7 @@ impl Interpreter<'_> {
     }
 
     /// Why a request that met the end of an idle connection is not sent once more; empty: it did not.
-    pub(super) fn not_resent(&self, slot: ConnSlot, outcome: Outcome) -> String {
+    pub(crate) fn not_resent(&self, slot: ConnSlot, outcome: Outcome) -> String {
         if !self.met_the_end(slot, outcome) {
             return String::new();
         }
@@ -51,7 +52,7 @@ impl Interpreter<'_> {
 
     /// Sends the user's request once more, or opens its event stream or WebSocket, as it was: on any connection if it was
     /// not processed, else on a fresh one.
-    pub(super) fn resend(&mut self, now_ns: u64, slot: ConnSlot, unprocessed: bool) {
+    pub(crate) fn resend(&mut self, now_ns: u64, slot: ConnSlot, unprocessed: bool) {
         let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
         self.recorder.counts.requests_retried += 1;
         self.conns.close(&mut self.users, slot);
@@ -70,7 +71,7 @@ impl Interpreter<'_> {
     }
 
     /// Sends a poll's request once more.
-    pub(super) fn poll_again(&mut self, now_ns: u64, slot: ConnSlot, unprocessed: bool) {
+    pub(crate) fn poll_again(&mut self, now_ns: u64, slot: ConnSlot, unprocessed: bool) {
         self.recorder.counts.requests_retried += 1;
         self.conns.park(&mut self.users, slot);
         // Parking ended the operation in flight; it continues.

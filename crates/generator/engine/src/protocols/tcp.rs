@@ -4,13 +4,13 @@ use plan::{Op, SendOp, TcpOpen};
 use proto::frame;
 use record::Outcome;
 
-use super::flow::Flow;
-use super::state::Interpreter;
-use crate::conn::{Protocol, Stage};
+use crate::conn::Stage;
+use crate::interpreter::{Flow, Interpreter};
+use crate::protocols::Protocol;
 use crate::tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
-    pub(super) fn open_tcp(&mut self, now_ns: u64, key: UserKey, open: &TcpOpen) -> Flow {
+    pub(crate) fn open_tcp(&mut self, now_ns: u64, key: UserKey, open: &TcpOpen) -> Flow {
         self.begin(now_ns, key);
         if self.has_stream(now_ns, key) {
             return Flow::Fail;
@@ -19,20 +19,20 @@ impl<'p> Interpreter<'p> {
         Flow::Wait
     }
 
-    pub(super) fn connect_tcp(&mut self, now_ns: u64, key: UserKey, open: &TcpOpen) {
+    pub(crate) fn connect_tcp(&mut self, now_ns: u64, key: UserKey, open: &TcpOpen) {
         let endpoint = self.users.endpoint(key, open.endpoint);
         let (link, protocol) = self.connection_for(key, endpoint);
         self.open_conn(now_ns, key, endpoint, link, protocol);
     }
 
     /// TCP, and TLS if wanted, are set up: the step is done.
-    pub(super) fn tcp_is_open(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn tcp_is_open(&mut self, now_ns: u64, slot: ConnSlot) {
         self.conns.set_up(slot, Stage::Open);
         self.complete(now_ns, self.conns[slot].user, Outcome::Ok, 0);
     }
 
     /// Where messages begin and end on a connection.
-    pub(super) fn framing(&self, slot: ConnSlot) -> Option<&'p frame::Framing> {
+    pub(crate) fn framing(&self, slot: ConnSlot) -> Option<&'p frame::Framing> {
         let conn = &self.conns[slot];
         let Protocol::Tcp { opened_by } = conn.speaks else {
             return None;
@@ -44,7 +44,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Appends a message in its frame.
-    pub(super) fn encode_frame(
+    pub(crate) fn encode_frame(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,

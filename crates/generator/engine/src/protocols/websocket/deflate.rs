@@ -56,7 +56,7 @@ impl Compression {
 }
 
 /// Appends a compressed message whose text `write` appends. `common`: the loop's deflater.
-pub(super) fn encode_deflated(
+pub(crate) fn encode_deflated(
     out: &mut Vec<u8>,
     (kind, mask): (MessageKind, [u8; 4]),
     compression: &mut Compression,

@@ -3,8 +3,8 @@
 use plan::{Backoff, Pc, Protocol as ChannelProtocol};
 use stats::rng::Rng;
 
-use super::background::Background;
-use super::deflate::Compression;
+use crate::conn::background::Background;
+use crate::protocols::websocket::deflate::Compression;
 
 const MS: u64 = 1_000_000;
 

@@ -4,12 +4,12 @@ use plan::HttpOp;
 use proto::http1::Head;
 use record::Outcome;
 
-use super::state::Interpreter;
+use crate::interpreter::Interpreter;
 
 impl Interpreter<'_> {
     /// The body as it was before it was encoded; `Ok(None)`: it is not encoded, or nobody reads it. The error says why
     /// it cannot be decoded.
-    pub(super) fn decoded(
+    pub(crate) fn decoded(
         &mut self,
         http: &HttpOp,
         head: &Head<'_>,

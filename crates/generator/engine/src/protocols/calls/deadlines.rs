@@ -4,14 +4,15 @@
 
 use grpc::{DEADLINE_EXCEEDED, Ending};
 
-use super::calls::call_at;
-use super::state::Interpreter;
-use crate::conn::{Link, Pending, Protocol, Stage};
+use crate::conn::{Link, Pending, Stage};
+use crate::interpreter::Interpreter;
+use crate::protocols::Protocol;
+use crate::protocols::calls::call_at;
 use crate::tables::slots::ConnSlot;
 
 impl Interpreter<'_> {
     /// True if a row has a call in flight whose time is over.
-    pub(super) fn is_past_deadline(&self, now_ns: u64, slot: ConnSlot) -> bool {
+    pub(crate) fn is_past_deadline(&self, now_ns: u64, slot: ConnSlot) -> bool {
         let conn = &self.conns[slot];
         match (&conn.link, &conn.speaks) {
             (_, Protocol::Call(own)) => own.background.due_ns <= now_ns,
@@ -26,7 +27,7 @@ impl Interpreter<'_> {
     }
 
     /// Ends the call on a row, whose time is over.
-    pub(super) fn end_at_deadline(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn end_at_deadline(&mut self, now_ns: u64, slot: ConnSlot) {
         let ending = Ending::new(DEADLINE_EXCEEDED, "the call's deadline has passed");
         // A server from which nothing has come since may be gone, and its connection with it.
         if self.users[self.conns[slot].user].wait.in_flight() {

@@ -9,14 +9,15 @@ use plan::{Backoff, Op, Pauses, Protocol as ChannelProtocol, WsReconnect};
 use proto::ws::{DeflateParameters, MessageKind};
 use record::Outcome;
 
-use super::state::Interpreter;
-use crate::conn::{Framing, NEVER, Stage};
+use crate::conn::{NEVER, Stage};
+use crate::interpreter::Interpreter;
+use crate::protocols::websocket::deflate::Framing;
 use crate::tables::slots::ConnSlot;
 use crate::users::Wait;
 
 impl<'p> Interpreter<'p> {
     /// How the connection reconnects, if it does.
-    pub(super) fn reconnects(&self, slot: ConnSlot) -> Option<&'p WsReconnect> {
+    pub(crate) fn reconnects(&self, slot: ConnSlot) -> Option<&'p WsReconnect> {
         match self.background_op(slot) {
             Op::WsOpen(open) => open.reconnect.as_ref(),
             _ => None,
@@ -32,7 +33,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Whether an open connection that was lost in this way reconnects.
-    pub(super) fn will_reconnect_websocket(&mut self, slot: ConnSlot, outcome: Outcome) -> bool {
+    pub(crate) fn will_reconnect_websocket(&mut self, slot: ConnSlot, outcome: Outcome) -> bool {
         let conn = &mut self.conns[slot];
         // Socket.IO's own client gives up once the server has ended all its namespaces.
         let deserted = conn.channels().is_some_and(|channels| {
@@ -42,7 +43,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// An open connection was lost: the first attempt follows after a pause.
-    pub(super) fn websocket_broke(
+    pub(crate) fn websocket_broke(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -104,7 +105,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// An attempt failed.
-    pub(super) fn reconnect_failed(
+    pub(crate) fn reconnect_failed(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -141,7 +142,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// An attempt failed in a way that makes another one pointless.
-    pub(super) fn reconnect_refused(
+    pub(crate) fn reconnect_refused(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -154,12 +155,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The WebSocket is open again; what is greeted waits for that.
-    pub(super) fn upgraded_again(
-        &mut self,
-        now_ns: u64,
-        slot: ConnSlot,
-        agreed: Option<DeflateParameters>,
-    ) {
+    pub(crate) fn upgraded_again(&mut self, now_ns: u64, slot: ConnSlot, agreed: Option<Agreed>) {
         let conn = &mut self.conns[slot];
         let agreed = Framing::new(agreed);
         conn.link.read_frames(agreed.reader);
@@ -180,7 +176,7 @@ impl<'p> Interpreter<'p> {
 
     /// The connection can be used again: its channels are joined again, or what is to be sent then is sent; then
     /// steps continue.
-    pub(super) fn reconnected(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn reconnected(&mut self, now_ns: u64, slot: ConnSlot) {
         let status = self.conns[slot].opened_status();
         self.record_background(now_ns, slot, Outcome::Ok, status);
         self.conns.set_up(slot, Stage::Open);
@@ -237,7 +233,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The WebSocket is open: sends what is to be sent first.
-    pub(super) fn send_first(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn send_first(&mut self, now_ns: u64, slot: ConnSlot) {
         if let Some(first) = &self.opening_of(slot).first {
             self.send_again(now_ns, slot, first);
         }

@@ -1,21 +1,26 @@
 //! HTTP steps: requests out, responses in.
 
+mod contents;
+mod continuing;
+mod redirects;
+pub(crate) mod requests;
+mod resend;
+
 use plan::expr::{Context, Template};
 use plan::{Digest, EndpointId, HttpOp, Op};
 use proto::http1::{self, Head};
 use record::Outcome;
 
-use super::flow::Flow;
-use super::state::Interpreter;
-use crate::conn::http::encode_http;
 use crate::conn::{Link, Pending, Reuse, SWITCHING, Stage, http_outcome};
 use crate::identity::Exchange;
+use crate::interpreter::{Flow, Interpreter};
+use crate::protocols::http::requests::encode_http;
 use crate::received::{Label, Received};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
 impl<'p> Interpreter<'p> {
-    pub(super) fn request(&mut self, now_ns: u64, key: UserKey, http: &HttpOp) -> Flow {
+    pub(crate) fn request(&mut self, now_ns: u64, key: UserKey, http: &HttpOp) -> Flow {
         self.begin(now_ns, key);
         self.follows.forget(key);
         if http.digest.is_some() {
@@ -27,7 +32,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Sends the user's request, over a new connection if none is idle.
-    pub(super) fn reach(&mut self, now_ns: u64, key: UserKey, http: &HttpOp) {
+    pub(crate) fn reach(&mut self, now_ns: u64, key: UserKey, http: &HttpOp) {
         let endpoint = match self.locate(key, http) {
             Ok(endpoint) => endpoint,
             Err(error) => return self.cannot_send(now_ns, key, error),
@@ -51,7 +56,7 @@ impl<'p> Interpreter<'p> {
 
     /// The endpoint of a request before any redirect.
     #[inline]
-    pub(super) fn first_endpoint(
+    pub(crate) fn first_endpoint(
         &mut self,
         key: UserKey,
         http: &HttpOp,
@@ -65,14 +70,14 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The HTTP step the user is at.
-    pub(super) fn http_op(&self, key: UserKey) -> &'p HttpOp {
+    pub(crate) fn http_op(&self, key: UserKey) -> &'p HttpOp {
         match self.users.op(key) {
             Some(Op::Http(http)) => http,
             other => unreachable!("a response is in flight at {other:?}"),
         }
     }
 
-    pub(super) fn send_request(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
+    pub(crate) fn send_request(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
         let http = self.http_op(key);
         if let Some(sender) = self.send_prepared(key, slot, http) {
             return self.hold_unsent(now_ns, slot, sender);
@@ -154,7 +159,7 @@ impl<'p> Interpreter<'p> {
     /// Sends what was appended to the command bytes since `start`, as bytes of the operation in
     /// flight. Returns the connection that sends.
     #[inline]
-    pub(super) fn send_for_user(&mut self, slot: ConnSlot, start: usize) -> ConnSlot {
+    pub(crate) fn send_for_user(&mut self, slot: ConnSlot, start: usize) -> ConnSlot {
         self.trace_sent(slot, start);
         let sender = self.conns.frame_request(slot, start);
         let bytes_out = (self.conns.commands.bytes.len() - start) as u32;
@@ -165,7 +170,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A response that came in one piece: how many bytes it took; `None`: it does not.
-    pub(super) fn decode_whole(
+    pub(crate) fn decode_whole(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -195,7 +200,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The head of a response that comes in pieces.
-    pub(super) fn keep_head(&mut self, slot: ConnSlot, head: &Head<'_>) {
+    pub(crate) fn keep_head(&mut self, slot: ConnSlot, head: &Head<'_>) {
         let head = head.raw.to_vec();
         if let Some(poller) = self.conns[slot].poller() {
             poller.head = head;
@@ -212,7 +217,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A piece of its body.
-    pub(super) fn keep_piece(&mut self, slot: ConnSlot, piece: &[u8]) {
+    pub(crate) fn keep_piece(&mut self, slot: ConnSlot, piece: &[u8]) {
         let conn = &mut self.conns[slot];
         if let Some(poller) = conn.poller() {
             poller.body.extend_from_slice(piece);
@@ -227,7 +232,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// All pieces are there; `surplus`: more bytes follow them.
-    pub(super) fn end_pieces(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
+    pub(crate) fn end_pieces(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
         let Some(Pending::Response {
             head, body, closes, ..
         }) = self.conns[slot].pending.take().map(|pending| *pending)
@@ -241,7 +246,7 @@ impl<'p> Interpreter<'p> {
         self.end_response(now_ns, slot, &head, &body, surplus);
     }
 
-    pub(super) fn end_response(
+    pub(crate) fn end_response(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -330,7 +335,7 @@ impl<'p> Interpreter<'p> {
     /// Whether an HTTP connection may serve again after its response. Bytes that follow a response
     /// would be taken for the next one (RFC 9112 §9.2).
     #[inline]
-    pub(super) fn may_keep(&mut self, slot: ConnSlot, surplus: bool) -> bool {
+    pub(crate) fn may_keep(&mut self, slot: ConnSlot, surplus: bool) -> bool {
         self.recorder.counts.unsolicited += u64::from(surplus);
         let decoder = self.conns[slot].http();
         decoder.is_some_and(|decoder| decoder.keep_alive()) && !surplus
@@ -338,7 +343,7 @@ impl<'p> Interpreter<'p> {
 
     /// The peer closed: true if that is how the response ends (RFC 9112 §6.3 rule 8). The error says
     /// where it was truncated.
-    pub(super) fn ended_by_close(
+    pub(crate) fn ended_by_close(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -381,7 +386,7 @@ impl<'p> Interpreter<'p> {
 
     /// Adds the user's cookies to the request that was appended since `start`. `own`: names of
     /// cookies that the step gives itself.
-    pub(super) fn carry_cookies(
+    pub(crate) fn carry_cookies(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -396,7 +401,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Keeps the cookies of a response that came over this connection.
-    pub(super) fn keep_cookies(
+    pub(crate) fn keep_cookies(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -455,7 +460,7 @@ impl<'p> Interpreter<'p> {
 
 /// A server must not switch to a protocol that no header of the request named (RFC 9110 §7.8).
 #[inline]
-pub(super) fn refuse_switch(head: &Head<'_>, headers: &[(String, Template)]) -> Result<(), String> {
+pub(crate) fn refuse_switch(head: &Head<'_>, headers: &[(String, Template)]) -> Result<(), String> {
     let mut names = headers.iter().map(|(name, _)| name);
     if head.status != SWITCHING || names.any(|name| name.eq_ignore_ascii_case("upgrade")) {
         return Ok(());
@@ -464,6 +469,6 @@ pub(super) fn refuse_switch(head: &Head<'_>, headers: &[(String, Template)]) -> 
 }
 
 /// Reads a head that was read before: that beats keeping it in parts.
-pub(super) fn head_again(head: &[u8]) -> Head<'_> {
+pub(crate) fn head_again(head: &[u8]) -> Head<'_> {
     Head::stored(head).expect("a head that was read once can be read again")
 }

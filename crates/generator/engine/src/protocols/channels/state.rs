@@ -2,14 +2,14 @@
 
 mod topics;
 
-use crate::channels::{is_answered, is_confirmed};
 use plan::{ChannelVerb, Pc, Protocol as ChannelProtocol};
-
-use super::background::{Background, NEVER};
-use super::deflate::Compression;
-use super::mqtt::Mqtt;
-use super::reconnecting::Reconnecting;
 use topics::Rejoin;
+
+use crate::channels::{is_answered, is_confirmed};
+use crate::conn::background::{Background, NEVER};
+use crate::protocols::mqtt::client::Mqtt;
+use crate::protocols::websocket::deflate::Compression;
+use crate::protocols::websocket::pauses::Reconnecting;
 pub(crate) use topics::{Attempt, Topic};
 
 /// In place of a number: not an answer is awaited but the news that a topic was joined.

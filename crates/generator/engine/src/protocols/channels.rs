@@ -1,18 +1,21 @@
 //! Protocols of channels: joining, pushing, leaving, and what the server sends.
 
-use crate::channels::{Ended, How, Incoming, Outgoing};
+pub(crate) mod state;
+mod topics;
+
 use plan::expr::{EvalError, Template};
 use plan::json::depth_note;
 use plan::{ChannelOp, ChannelVerb, Expect, Op, Pc, Protocol as ChannelProtocol};
 use proto::ws::{Event, MessageKind};
 use record::Outcome;
 
-use super::flow::Flow;
-use super::mqtt::OTHER_PROTOCOL;
-use super::state::Interpreter;
-use crate::conn::channels::{Attempt, BY_TOPIC, Channels, Unsent};
-use crate::conn::{Protocol, Reconnecting, WebSocket};
+use crate::channels::{Ended, How, Incoming, Outgoing};
+use crate::interpreter::{Flow, Interpreter};
 use crate::messages::Delivery;
+use crate::protocols::channels::state::{Attempt, BY_TOPIC, Channels, Unsent};
+use crate::protocols::mqtt::OTHER_PROTOCOL;
+use crate::protocols::websocket::pauses::Reconnecting;
+use crate::protocols::{Protocol, WebSocket};
 use crate::received::{Label, Received, excerpt};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -21,7 +24,7 @@ use crate::users::Wait;
 impl<'p> Interpreter<'p> {
     /// The WebSocket is open: true if a protocol of channels is spoken over it whose greeting the
     /// step still waits for.
-    pub(super) fn opens_channels(&mut self, now_ns: u64, slot: ConnSlot) -> bool {
+    pub(crate) fn opens_channels(&mut self, now_ns: u64, slot: ConnSlot) -> bool {
         let key = self.conns[slot].user;
         let Some(protocol) = self.opening(key).protocol else {
             return false;
@@ -48,7 +51,7 @@ impl<'p> Interpreter<'p> {
         crate::channels::is_greeted(protocol)
     }
 
-    pub(super) fn send_to_channel(&mut self, now_ns: u64, key: UserKey, op: &ChannelOp) -> Flow {
+    pub(crate) fn send_to_channel(&mut self, now_ns: u64, key: UserKey, op: &ChannelOp) -> Flow {
         self.begin(now_ns, key);
         let Some(slot) = self.open_stream(now_ns, key) else {
             return Flow::Fail;
@@ -67,7 +70,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Sends the step's message. True if the step waits for something that answers it.
-    pub(super) fn transmit_to_channel(
+    pub(crate) fn transmit_to_channel(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -155,7 +158,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// What a push waits for if the protocol does not number its answers.
-    pub(super) fn answer_by_content(&self, key: UserKey, op: &'p ChannelOp) -> Option<&'p Expect> {
+    pub(crate) fn answer_by_content(&self, key: UserKey, op: &'p ChannelOp) -> Option<&'p Expect> {
         let awaits_number = self.stream(key).is_some_and(
             |slot| matches!(&self.conns[slot].speaks, Protocol::Channels(c) if c.awaited.is_some() || c.deferred),
         );
@@ -163,12 +166,12 @@ impl<'p> Interpreter<'p> {
     }
 
     /// True if the user's step in flight joins a channel: without it the session cannot continue.
-    pub(super) fn is_joining(&self, key: UserKey) -> bool {
+    pub(crate) fn is_joining(&self, key: UserKey) -> bool {
         matches!(self.users.op(key), Some(Op::Channel(op)) if op.confirmed)
     }
 
     /// As `take_frame`, of a WebSocket that speaks a protocol of channels.
-    pub(super) fn take_channel_frame(
+    pub(crate) fn take_channel_frame(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -214,7 +217,7 @@ impl<'p> Interpreter<'p> {
         self.act_on(now_ns, slot, len, text, incoming);
     }
 
-    pub(super) fn act_on(
+    pub(crate) fn act_on(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -283,7 +286,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The connection may be used; from now on the server is silent for this long at most.
-    pub(super) fn greeted(&mut self, now_ns: u64, slot: ConnSlot, silence_ns: Option<u64>) {
+    pub(crate) fn greeted(&mut self, now_ns: u64, slot: ConnSlot, silence_ns: Option<u64>) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -444,14 +447,14 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Sends a text that no operation waits for.
-    pub(super) fn send_control_text(&mut self, slot: ConnSlot, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(crate) fn send_control_text(&mut self, slot: ConnSlot, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.conns.commands.bytes.len();
         self.conns.encode_message(slot, MessageKind::Text, write);
         self.send_control(slot, start);
     }
 
     /// A heartbeat is due, or the server was silent for too long.
-    pub(super) fn beat(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn beat(&mut self, now_ns: u64, slot: ConnSlot) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };

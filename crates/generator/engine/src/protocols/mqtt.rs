@@ -3,15 +3,20 @@
 //! Topics and filters of topics are channels; what a step waits for, joining again and reconnecting are those of
 //! `channels`, `topics` and `reconnects`.
 
-use crate::channels::Incoming;
+pub(crate) mod client;
+
 use plan::expr::Template;
 use plan::{ChannelOp, ChannelVerb, MqttOpen, Op, Pc, Protocol as ChannelProtocol};
 use proto::mqtt::{Error, Event, Message, Version};
 use record::Outcome;
 
-use super::state::Interpreter;
-use crate::conn::channels::{Attempt, Unsent};
-use crate::conn::{Mqtt, NEVER, Protocol, Reconnecting, Stage};
+use crate::channels::Incoming;
+use crate::conn::{NEVER, Stage};
+use crate::interpreter::Interpreter;
+use crate::protocols::Protocol;
+use crate::protocols::channels::state::{Attempt, Unsent};
+use crate::protocols::mqtt::client::Mqtt;
+use crate::protocols::websocket::pauses::Reconnecting;
 use crate::received::{Label, Received, excerpt};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
@@ -21,11 +26,11 @@ const FAILURE: u8 = 0x80;
 /// Another client has the same identifier: to reconnect would throw that one out (MQTT 5 §3.14.2.1).
 const TAKEN_OVER: u8 = 0x8e;
 /// Why a step of MQTT cannot send, or a step of channels over MQTT.
-pub(super) const OTHER_PROTOCOL: &str = "the connection speaks another protocol";
+pub(crate) const OTHER_PROTOCOL: &str = "the connection speaks another protocol";
 
 impl Interpreter<'_> {
     /// What a connection that is opened remembers of MQTT, if it speaks that.
-    pub(super) fn new_mqtt(&self, key: UserKey) -> Option<Box<Mqtt>> {
+    pub(crate) fn new_mqtt(&self, key: UserKey) -> Option<Box<Mqtt>> {
         let open = self.opening(key);
         let ChannelProtocol::Mqtt { five, keep_alive_s } = open.protocol? else {
             return None;
@@ -42,7 +47,7 @@ impl Interpreter<'_> {
     }
 
     /// TCP, and TLS if wanted, are set up. True if MQTT is spoken without a WebSocket: the client introduces itself.
-    pub(super) fn begins_bare(&mut self, now_ns: u64, slot: ConnSlot) -> bool {
+    pub(crate) fn begins_bare(&mut self, now_ns: u64, slot: ConnSlot) -> bool {
         let open = self.opening_of(slot);
         if !open.mqtt.as_ref().is_some_and(|own| own.bare) {
             return false;
@@ -57,7 +62,7 @@ impl Interpreter<'_> {
     }
 
     /// Sends what introduces the client; its step waits for the server's answer.
-    pub(super) fn introduce(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn introduce(&mut self, now_ns: u64, slot: ConnSlot) {
         let open = self.opening_of(slot);
         let (Some(own), Some(ChannelProtocol::Mqtt { keep_alive_s, .. })) =
             (&open.mqtt, open.protocol)
@@ -96,7 +101,7 @@ impl Interpreter<'_> {
 
     /// Appends the packet of a step, and remembers what answers it. Returns the attempts to subscribe again that it makes
     /// needless. `again`: what it subscribes to is subscribed to again on another connection.
-    pub(super) fn encode_for_mqtt(
+    pub(crate) fn encode_for_mqtt(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -163,7 +168,7 @@ impl Interpreter<'_> {
     }
 
     /// Appends a subscription that is made again. Returns its number.
-    pub(super) fn encode_rejoin(
+    pub(crate) fn encode_rejoin(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -192,7 +197,7 @@ impl Interpreter<'_> {
     }
 
     /// Sends a DISCONNECT, if MQTT is spoken. True if that is all: there is no WebSocket to close.
-    pub(super) fn send_disconnect(&mut self, slot: ConnSlot, code: u16) -> bool {
+    pub(crate) fn send_disconnect(&mut self, slot: ConnSlot, code: u16) -> bool {
         let Some(mqtt) = self.conns[slot].mqtt() else {
             return false;
         };
@@ -206,7 +211,7 @@ impl Interpreter<'_> {
     }
 
     /// A ping is due, or the last one has no answer.
-    pub(super) fn beat_mqtt(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn beat_mqtt(&mut self, now_ns: u64, slot: ConnSlot) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -231,7 +236,7 @@ impl Interpreter<'_> {
 
     /// The number of the message whose acknowledgement the step in flight waits for, if it is sent again should the
     /// server have kept the session.
-    pub(super) fn kept_message(&self, slot: ConnSlot) -> Option<u32> {
+    pub(crate) fn kept_message(&self, slot: ConnSlot) -> Option<u32> {
         let Protocol::Channels(channels) = &self.conns[slot].speaks else {
             return None;
         };
@@ -249,7 +254,7 @@ impl Interpreter<'_> {
 
     /// The client is accepted again. Without the session of before, a message that was in flight has failed as its
     /// connection did.
-    pub(super) fn fail_without_session(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn fail_without_session(&mut self, now_ns: u64, slot: ConnSlot) {
         let awaits = self.kept_message(slot).is_some();
         let key = self.conns[slot].user;
         let Some(channels) = self.conns[slot].channels() else {
@@ -270,7 +275,7 @@ impl Interpreter<'_> {
     // What the server sends.
 
     /// A message of the WebSocket, in `len` bytes: packets, or parts of them (MQTT 5 §6.0).
-    pub(super) fn take_packets(&mut self, now_ns: u64, slot: ConnSlot, len: usize, bytes: &[u8]) {
+    pub(crate) fn take_packets(&mut self, now_ns: u64, slot: ConnSlot, len: usize, bytes: &[u8]) {
         // What frames it; packets are counted one by one.
         self.recorder.counts.bytes_in += len.saturating_sub(bytes.len()) as u64;
         let id = self.conns.id(slot);
@@ -294,7 +299,7 @@ impl Interpreter<'_> {
     }
 
     /// Acts on the packets that are complete. Returns how many bytes they took; the connection may be gone afterwards.
-    pub(super) fn decode_packets(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+    pub(crate) fn decode_packets(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         let id = self.conns.id(slot);
         let (mut taken, mut answer) = (0, Vec::new());
         while self.conns.live(id).is_some() {

@@ -3,7 +3,7 @@
 use grpc::Frames;
 use plan::Pc;
 
-use super::background::Background;
+use crate::conn::background::Background;
 
 /// What is known of an answer before its trailers.
 #[derive(Debug, Default)]

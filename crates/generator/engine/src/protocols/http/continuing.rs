@@ -6,8 +6,8 @@
 
 use record::Outcome;
 
-use super::state::Interpreter;
 use crate::conn::{Conn, Pending};
+use crate::interpreter::Interpreter;
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
@@ -18,7 +18,7 @@ const HEAD_END: &[u8] = b"\r\n\r\n";
 impl Interpreter<'_> {
     /// Takes the body out of a request that was appended to the command bytes since `start`, and has its head expect a
     /// 100. False: it has no body, so there is nothing to expect.
-    pub(super) fn hold_body(&mut self, slot: ConnSlot, start: usize) -> bool {
+    pub(crate) fn hold_body(&mut self, slot: ConnSlot, start: usize) -> bool {
         let bytes = &mut self.conns.commands.bytes;
         let mut windows = bytes[start..].windows(HEAD_END.len());
         let Some(end) = windows.position(|window| window == HEAD_END) else {
@@ -36,7 +36,7 @@ impl Interpreter<'_> {
     }
 
     /// The head is sent, and the body waits.
-    pub(super) fn wait_for_continue(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn wait_for_continue(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         if !self.conns.has_room(slot) {
             return self.lost(now_ns, slot, Outcome::NoMemory, || EXHAUSTED.to_owned());
@@ -46,12 +46,12 @@ impl Interpreter<'_> {
         self.wait_for(key, Wait::Response, deadline_ns);
     }
 
-    pub(super) fn is_body_held(&self, slot: ConnSlot) -> bool {
+    pub(crate) fn is_body_held(&self, slot: ConnSlot) -> bool {
         holds_body(&self.conns[slot])
     }
 
     /// Sends the body that waits, if one does.
-    pub(super) fn send_body(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn send_body(&mut self, now_ns: u64, slot: ConnSlot) {
         if !self.is_body_held(slot) {
             return;
         }
@@ -73,7 +73,7 @@ impl Interpreter<'_> {
     }
 
     /// A wait of the user's is over: true if it was that for a 100, and the body is sent without one.
-    pub(super) fn sends_held_body(&mut self, now_ns: u64, key: UserKey) -> bool {
+    pub(crate) fn sends_held_body(&mut self, now_ns: u64, key: UserKey) -> bool {
         if self.users[key].wait != Wait::Response || now_ns >= self.operation_end_ns(key) {
             return false;
         }

@@ -1,28 +1,32 @@
 //! WebSocket steps: upgrade, send, reply, close.
 
+mod carried;
+pub(crate) mod deflate;
+pub(crate) mod handshake;
+pub(crate) mod pauses;
+mod reconnects;
+
 use plan::{Expect, Op, SendOp, WsOpen};
 use proto::http1::{Event as HttpEvent, Head};
 use proto::ws::{self, DeflateParameters, Event, HandshakeError, MessageKind};
 use record::Outcome;
 
-use super::flow::Flow;
-use super::protocols::timeout_ns;
-use super::sessions::LEAVE_NS;
-use super::state::Interpreter;
-use crate::conn::websocket::{encode_upgrade, verify_upgrade};
-use crate::conn::{
-    Conn, Decoder, Framing, Link, Pending, Protocol, Reconnectable, Stage, WebSocket, http_outcome,
-};
+use crate::conn::{Conn, Decoder, Link, Pending, Stage, http_outcome};
+use crate::interpreter::{Flow, Interpreter, LEAVE_NS};
+use crate::protocols::websocket::deflate::Framing;
+use crate::protocols::websocket::handshake::{encode_upgrade, verify_upgrade};
+use crate::protocols::websocket::pauses::Reconnectable;
+use crate::protocols::{Protocol, WebSocket, timeout_ns};
 use crate::received::{Received, excerpt};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
 /// Normal closure (RFC 6455 §7.4.1).
-pub(super) const NORMAL: u16 = 1000;
+pub(crate) const NORMAL: u16 = 1000;
 
 impl<'p> Interpreter<'p> {
-    pub(super) fn open_websocket(&mut self, now_ns: u64, key: UserKey, open: &WsOpen) -> Flow {
+    pub(crate) fn open_websocket(&mut self, now_ns: u64, key: UserKey, open: &WsOpen) -> Flow {
         self.begin(now_ns, key);
         self.follows.forget(key);
         if self.has_stream(now_ns, key) {
@@ -33,7 +37,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The step that opens the user's WebSocket.
-    pub(super) fn opening(&self, key: UserKey) -> &'p WsOpen {
+    pub(crate) fn opening(&self, key: UserKey) -> &'p WsOpen {
         match self.users.op(key) {
             Some(Op::WsOpen(open)) => open,
             other => unreachable!("an upgrade is in flight at {other:?}"),
@@ -41,7 +45,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The step that opens, or opened, this WebSocket.
-    pub(super) fn opening_of(&self, slot: ConnSlot) -> &'p WsOpen {
+    pub(crate) fn opening_of(&self, slot: ConnSlot) -> &'p WsOpen {
         if !self.conns[slot].is_background() {
             return self.opening(self.conns[slot].user);
         }
@@ -52,7 +56,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The connection is there: requests the upgrade, or the same over HTTP/2.
-    pub(super) fn send_upgrade(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
+    pub(crate) fn send_upgrade(&mut self, now_ns: u64, key: UserKey, slot: ConnSlot) {
         if self.begins_bare(now_ns, slot) {
             return;
         }
@@ -89,7 +93,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The WebSocket did not open.
-    pub(super) fn not_upgraded(
+    pub(crate) fn not_upgraded(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -105,7 +109,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The answer to the upgrade, and the frames that follow it at once.
-    pub(super) fn decode_upgrade(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+    pub(crate) fn decode_upgrade(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         let conn = &mut self.conns.table[slot];
         let Some(mut decoder) = conn.http().map(std::mem::take) else {
             return bytes.len();
@@ -138,7 +142,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The answer to a handshake, of `len` bytes, and what it agrees to.
-    pub(super) fn take_handshake(
+    pub(crate) fn take_handshake(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -176,12 +180,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The WebSocket is open. The step is done, unless a protocol of channels has yet to greet.
-    pub(super) fn upgraded(
-        &mut self,
-        now_ns: u64,
-        slot: ConnSlot,
-        agreed: Option<DeflateParameters>,
-    ) {
+    pub(crate) fn upgraded(&mut self, now_ns: u64, slot: ConnSlot, agreed: Option<Agreed>) {
         let key = self.conns[slot].user;
         let framing = Framing::new(agreed);
         let conn = &mut self.conns[slot];
@@ -215,7 +214,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// A message arrived or a control frame, in `len` bytes.
-    pub(super) fn take_frame(
+    pub(crate) fn take_frame(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -244,7 +243,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The message that the user waits for.
-    pub(super) fn expected(&self, key: UserKey) -> Option<&'p Expect> {
+    pub(crate) fn expected(&self, key: UserKey) -> Option<&'p Expect> {
         match self.users.op(key)? {
             Op::Send(send) => send.reply.as_ref(),
             Op::Expect(expect) => Some(expect),
@@ -254,7 +253,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Sends a message over the user's WebSocket or TCP connection.
-    pub(super) fn send(&mut self, now_ns: u64, key: UserKey, send: &SendOp) -> Flow {
+    pub(crate) fn send(&mut self, now_ns: u64, key: UserKey, send: &SendOp) -> Flow {
         self.begin(now_ns, key);
         let Some(slot) = self.open_stream(now_ns, key) else {
             return Flow::Fail;
@@ -294,7 +293,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Sends the message of a step that waited for its connection.
-    pub(super) fn send_late(&mut self, now_ns: u64, slot: ConnSlot, send: &SendOp) {
+    pub(crate) fn send_late(&mut self, now_ns: u64, slot: ConnSlot, send: &SendOp) {
         let key = self.conns[slot].user;
         match self.transmit_message(now_ns, slot, send) {
             Err(error) => self.fail_because(now_ns, key, (self.users.blame(), 0), || error),
@@ -325,7 +324,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Appends a step's message in the frame of a WebSocket.
-    pub(super) fn encode_websocket_message(
+    pub(crate) fn encode_websocket_message(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -342,7 +341,7 @@ impl<'p> Interpreter<'p> {
         rendered.map_err(|error| error.to_string())
     }
 
-    pub(super) fn expect(&mut self, now_ns: u64, key: UserKey, expect: &Expect) -> Flow {
+    pub(crate) fn expect(&mut self, now_ns: u64, key: UserKey, expect: &Expect) -> Flow {
         self.begin(now_ns, key);
         // A poll, or a stream that reconnects, may still bring what is waited for.
         let background = self.conns.find(&self.users, key, Conn::is_background);
@@ -362,7 +361,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Closes what the user has open: a WebSocket with a close frame, whose answer is waited for.
-    pub(super) fn close(&mut self, now_ns: u64, key: UserKey, code: u16) -> Flow {
+    pub(crate) fn close(&mut self, now_ns: u64, key: UserKey, code: u16) -> Flow {
         let Some(slot) = self.stream(key) else {
             return Flow::Next;
         };
@@ -387,7 +386,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Ends what is spoken over a connection, then its WebSocket. False if there is none, and no answer.
-    pub(super) fn send_close(&mut self, slot: ConnSlot, code: u16) -> bool {
+    pub(crate) fn send_close(&mut self, slot: ConnSlot, code: u16) -> bool {
         if self.send_disconnect(slot, code) {
             return false;
         }
@@ -404,20 +403,20 @@ impl<'p> Interpreter<'p> {
 
     /// As [`Interpreter::send_for_user`], of what belongs to no measured operation: control frames
     /// and heartbeats.
-    pub(super) fn send_control(&mut self, slot: ConnSlot, start: usize) {
+    pub(crate) fn send_control(&mut self, slot: ConnSlot, start: usize) {
         self.trace_sent(slot, start);
         let sender = self.conns.frame_request(slot, start);
         self.recorder.counts.bytes_out += (self.conns.commands.bytes.len() - start) as u64;
         self.conns.transmit(sender, start);
     }
 
-    pub(super) fn is_open_websocket(&self, slot: ConnSlot) -> bool {
+    pub(crate) fn is_open_websocket(&self, slot: ConnSlot) -> bool {
         let conn = &self.conns[slot];
         conn.stage == Stage::Open && conn.speaks.is_websocket()
     }
 
     /// The user leaves: true if a close frame was sent whose answer is worth waiting for.
-    pub(super) fn begin_leaving(&mut self, key: UserKey) -> bool {
+    pub(crate) fn begin_leaving(&mut self, key: UserKey) -> bool {
         let is_websocket = |conn: &Conn| conn.speaks.is_websocket();
         match self.conns.find(&self.users, key, is_websocket) {
             Some(slot) if self.is_open_websocket(slot) => self.send_close(slot, NORMAL),
@@ -452,7 +451,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The peer answered our close frame, or hung up instead.
-    pub(super) fn websocket_closed(&mut self, now_ns: u64, slot: ConnSlot) {
+    pub(crate) fn websocket_closed(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         self.conns.close(&mut self.users, slot);
         match self.users[key].wait {
@@ -462,7 +461,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// §7.1.7: before a connection with broken frames is closed, the peer is sent the reason.
-    pub(super) fn close_broken(&mut self, slot: ConnSlot, error: &ws::Error) {
+    pub(crate) fn close_broken(&mut self, slot: ConnSlot, error: &ws::Error) {
         if self.conns[slot].stage == Stage::Open {
             self.send_close_frame(slot, error.close_code());
             self.conns[slot].stage = Stage::Open;

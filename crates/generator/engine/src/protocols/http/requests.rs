@@ -2,9 +2,8 @@
 //! user.
 
 use grpc::Schema;
-use plan::Plan;
 use plan::expr::{Context, Template};
-use plan::{Endpoint, EndpointId, HttpOp, HttpVersion, Op, Session, SessionId, Slot};
+use plan::{Endpoint, EndpointId, HttpOp, HttpVersion, Op, Plan, Session, SessionId, Slot};
 use proto::{h2, http1};
 
 use crate::fetch::url::{path_below, split, without_default_port};

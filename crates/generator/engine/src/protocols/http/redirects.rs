@@ -3,18 +3,18 @@
 //! It counts from when it was due to the last byte of the last response. Each redirect that is followed is a row of the
 //! measure `redirects` as well, so that the rows are as many as the requests that servers answered.
 
-use crate::fetch::{Address, Hop};
 use plan::expr::Template;
 use plan::{EndpointId, HttpOp};
 use record::{Measurement, Outcome};
 
-use super::state::Interpreter;
-use crate::conn::http::encode_http;
+use crate::fetch::{Address, Hop};
+use crate::interpreter::Interpreter;
+use crate::protocols::http::requests::encode_http;
 use crate::tables::slots::UserKey;
 
 impl<'p> Interpreter<'p> {
     /// The user's request was answered with a redirect: it goes on there, or ends as one that cannot be followed.
-    pub(super) fn redirected(
+    pub(crate) fn redirected(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -102,7 +102,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The request of the user's step as it was before any redirect, with the values that it drew then.
-    pub(super) fn first_request(
+    pub(crate) fn first_request(
         &mut self,
         now_ns: u64,
         key: UserKey,
@@ -125,7 +125,7 @@ impl<'p> Interpreter<'p> {
 
     /// The headers and cookies of the step's own that its request carries: none of them where it was redirected to
     /// another host.
-    pub(super) fn own_headers(
+    pub(crate) fn own_headers(
         &self,
         key: UserKey,
         http: &'p HttpOp,
