@@ -13,8 +13,7 @@
 //! | `lost_in_background`, `lost_while_open` | the connection is lost |
 //! | `send_unprocessed_again` | the server says that it has not processed the request |
 //!
-//! Whatever a protocol is alone in is in its own file. What a connection of it is, and remembers, is in
-//! `conn/protocol.rs`.
+//! Whatever a protocol is alone in is in its own file or folder.
 
 pub(crate) mod calls;
 pub(crate) mod channels;
@@ -126,6 +125,18 @@ impl Protocol {
             Protocol::Ws(WebSocket::Reconnectable(own)) => own.reset(),
             Protocol::Channels(own) => own.reset(),
             Protocol::Http | Protocol::Ws(_) | Protocol::Call(_) | Protocol::Tcp { .. } => {}
+        }
+    }
+
+    /// True if its messages come in what is shown of it anyway: those of a poll in a response, those of channels in frames.
+    pub(crate) fn shows_messages(&self) -> bool {
+        match self {
+            Protocol::Poll(_) | Protocol::Channels(_) => true,
+            Protocol::Http
+            | Protocol::Ws(_)
+            | Protocol::Sse(_)
+            | Protocol::Call(_)
+            | Protocol::Tcp { .. } => false,
         }
     }
 
@@ -282,7 +293,11 @@ impl<'p> Interpreter<'p> {
     ) -> Result<(), String> {
         match self.conns[slot].speaks {
             Protocol::Tcp { .. } => self.encode_frame(now_ns, slot, send),
-            _ => self.encode_websocket_message(now_ns, slot, send),
+            Protocol::Ws(_) | Protocol::Channels(_) => {
+                self.encode_websocket_message(now_ns, slot, send)
+            }
+            // A call sends its messages by itself, and the others send none.
+            Protocol::Http | Protocol::Sse(_) | Protocol::Poll(_) | Protocol::Call(_) => Ok(()),
         }
     }
 
@@ -292,7 +307,10 @@ impl<'p> Interpreter<'p> {
     pub(crate) fn take_bare(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         match self.conns[slot].speaks {
             Protocol::Ws(_) | Protocol::Channels(_) => self.decode_packets(now_ns, slot, bytes),
-            _ => self.decode_pieces(now_ns, slot, bytes),
+            Protocol::Tcp { .. } => self.decode_pieces(now_ns, slot, bytes),
+            Protocol::Http | Protocol::Sse(_) | Protocol::Poll(_) | Protocol::Call(_) => {
+                bytes.len()
+            }
         }
     }
 
@@ -306,7 +324,12 @@ impl<'p> Interpreter<'p> {
     ) {
         match self.conns[slot].speaks {
             Protocol::Channels(_) => self.take_channel_frame(now_ns, slot, len, frame),
-            _ => self.take_frame(now_ns, slot, len, frame),
+            Protocol::Ws(_)
+            | Protocol::Http
+            | Protocol::Sse(_)
+            | Protocol::Poll(_)
+            | Protocol::Call(_)
+            | Protocol::Tcp { .. } => self.take_frame(now_ns, slot, len, frame),
         }
     }
 
@@ -336,7 +359,11 @@ impl<'p> Interpreter<'p> {
             Protocol::Http if self.is_answer(slot) => self.end_call_at_head(now_ns, slot, head),
             Protocol::Http => self.end_response(now_ns, slot, head, &[], false),
             Protocol::Call(_) => self.end_open_call_at_head(now_ns, slot, head),
-            _ => {
+            Protocol::Ws(_)
+            | Protocol::Channels(_)
+            | Protocol::Sse(_)
+            | Protocol::Poll(_)
+            | Protocol::Tcp { .. } => {
                 let id = self.conns.id(slot);
                 self.take_head(now_ns, slot, len, head);
                 if self.conns.live(id).is_some() {
@@ -393,7 +420,12 @@ impl<'p> Interpreter<'p> {
                 self.end_at_deadline(now_ns, slot);
                 true
             }
-            _ => false,
+            Protocol::Http
+            | Protocol::Ws(_)
+            | Protocol::Channels(_)
+            | Protocol::Sse(_)
+            | Protocol::Poll(_)
+            | Protocol::Tcp { .. } => false,
         }
     }
 
@@ -422,7 +454,11 @@ impl<'p> Interpreter<'p> {
             Protocol::Ws(_) | Protocol::Channels(_) => {
                 self.reconnect_failed(now_ns, slot, (outcome, 0), detail);
             }
-            _ => self.event_stream_lost(now_ns, slot, outcome, detail),
+            Protocol::Sse(_) => self.event_stream_lost(now_ns, slot, outcome, detail),
+            // Steps depend on all of their connections.
+            Protocol::Http | Protocol::Call(_) | Protocol::Tcp { .. } => {
+                self.stream_lost(now_ns, slot, outcome, detail);
+            }
         }
     }
 
@@ -436,7 +472,12 @@ impl<'p> Interpreter<'p> {
     ) {
         match self.conns[slot].speaks {
             Protocol::Call(_) => self.call_lost(now_ns, slot, outcome, detail),
-            _ => self.stream_lost(now_ns, slot, outcome, detail),
+            Protocol::Http
+            | Protocol::Ws(_)
+            | Protocol::Channels(_)
+            | Protocol::Sse(_)
+            | Protocol::Poll(_)
+            | Protocol::Tcp { .. } => self.stream_lost(now_ns, slot, outcome, detail),
         }
     }
 
@@ -448,7 +489,11 @@ impl<'p> Interpreter<'p> {
             Protocol::Sse(_) | Protocol::Ws(_) | Protocol::Channels(_) if self.is_opening(slot) => {
                 self.resend(now_ns, slot, true);
             }
-            _ => return false,
+            Protocol::Ws(_)
+            | Protocol::Channels(_)
+            | Protocol::Sse(_)
+            | Protocol::Call(_)
+            | Protocol::Tcp { .. } => return false,
         }
         true
     }

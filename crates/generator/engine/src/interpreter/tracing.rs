@@ -7,7 +7,7 @@ use proto::ws::Event;
 
 use crate::conn::Stage;
 use crate::interpreter::Interpreter;
-use crate::protocols::{Protocol, calls};
+use crate::protocols::calls;
 use crate::received::Received;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::trace::TraceEvent;
@@ -98,9 +98,8 @@ impl Interpreter<'_> {
         let Some(trace) = &self.recorder.trace else {
             return;
         };
-        match &self.conns[slot].speaks {
-            Protocol::Poll(_) | Protocol::Channels(_) => {}
-            _ => trace.message(received.event(), received.bytes()),
+        if !self.conns[slot].speaks.shows_messages() {
+            trace.message(received.event(), received.bytes());
         }
     }
 
