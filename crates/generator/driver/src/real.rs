@@ -165,7 +165,9 @@ impl EventLoop<'_> {
     fn run(&mut self, setup: &LoopSetup) {
         let mut buffer = vec![0; RECEIVE_BYTES];
         let mut events = Vec::with_capacity(EVENTS_MAX);
-        let (mut stopped, mut paused, mut adopted) = (0, false, 0);
+        let mut stopped = 0;
+        let mut paused = false;
+        let mut adopted = 0;
         while !self.shard.is_over() {
             let now_ns = self.look_at_clock();
             let level = setup.stop.level();

@@ -146,10 +146,13 @@ impl<'p> Messages<'p> {
         delivery: &Delivery<'_>,
         (place, message): (MessageId, &PushedMessage),
     ) {
-        let (measure, user) = (message.measure, &users[delivery.user]);
-        let (now_ns, received) = (delivery.now_ns, delivery.received);
+        let measure = message.measure;
+        let user = &users[delivery.user];
+        let now_ns = delivery.now_ns;
+        let received = delivery.received;
         let times = (users.zero_unix_ns, now_ns);
-        let (kind, counts) = ((place, message), &mut recorder.counts);
+        let kind = (place, message);
+        let counts = &mut recorder.counts;
         let sent = self.clocks.sent(kind, received, times, counts);
         let is_numbered = self.account(recorder, delivery, (place, message), users, sent);
         if sent == Sent::Missing {
@@ -199,8 +202,10 @@ impl<'p> Messages<'p> {
         let Some((place, message)) = self.find_pushed(users, delivery) else {
             return;
         };
-        let (now_ns, received) = (delivery.now_ns, delivery.received);
-        let (kind, zero_ns) = ((place, message), users.zero_unix_ns);
+        let now_ns = delivery.now_ns;
+        let received = delivery.received;
+        let kind = (place, message);
+        let zero_ns = users.zero_unix_ns;
         if let Some(request_ns) = request_ns {
             let times = (request_ns, now_ns);
             if let Some(reading) = self.clocks.compare(kind, received, zero_ns, times) {
@@ -235,7 +240,8 @@ impl<'p> Messages<'p> {
         match number {
             Some(number) => self.track(recorder, delivery, (place, numbered), number, sent),
             None => {
-                let (now_ns, measure) = (delivery.now_ns, message.measure);
+                let now_ns = delivery.now_ns;
+                let measure = message.measure;
                 recorder.count(numbered.unreadable, 1);
                 let user = users[delivery.user].number;
                 recorder.example(now_ns, measure, Outcome::Save, user, || {
@@ -256,13 +262,15 @@ impl<'p> Messages<'p> {
         number: u64,
         sent: Sent,
     ) {
-        let (now_ns, received) = (delivery.now_ns, delivery.received);
+        let now_ns = delivery.now_ns;
+        let received = delivery.received;
         let name = match &numbered.sequence {
             Some(source) => received.text(source),
             None => received.topic().map(<[u8]>::to_vec),
         };
         let sequence = sequence(&name.unwrap_or_default());
-        let (user, name) = (delivery.user, (message, sequence));
+        let user = delivery.user;
+        let name = (message, sequence);
         let taken = self.accounts.take(user, name, number, now_ns);
         match taken.got {
             Got::New { lost } => recorder.count(numbered.lost, lost),

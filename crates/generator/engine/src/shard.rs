@@ -267,7 +267,8 @@ impl<'p> Shard<'p> {
     }
 
     fn refuse(&mut self, now_ns: u64, arrival: Arrival) {
-        let (connect, outcome) = (builtin::CONNECT, Outcome::NoMemory);
+        let connect = builtin::CONNECT;
+        let outcome = Outcome::NoMemory;
         let recorder = &mut self.interpreter.recorder;
         recorder.counts.users_refused += 1;
         recorder.check(connect, outcome);

@@ -480,7 +480,8 @@ impl Sim<'_, '_> {
 
     fn notify_user(&mut self, now_ns: u64, queued: Queued) {
         let route = &self.network.conns[queued.conn as usize];
-        let (index, id) = (route.shard, route.id);
+        let index = route.shard;
+        let id = route.id;
         let shard = &mut self.shards[index];
         shard.set_read_late(now_ns.saturating_sub(queued.at_ns));
         match queued.what {

@@ -108,7 +108,8 @@ impl Trace {
 
     /// Passes an event on. Nobody may be interested any more.
     pub(crate) fn add(&self, event: TraceEvent) {
-        let (at_ns, branch) = (self.now_ns, self.branch);
+        let at_ns = self.now_ns;
+        let branch = self.branch;
         let traced = Traced {
             at_ns,
             branch,

@@ -295,8 +295,10 @@ impl Sockets {
     /// What all connections so far took on the wire: those that were closed, and those that are open,
     /// of which at most `sample_max` are read and stand for the others.
     pub(super) fn traffic(&mut self, sample_max: usize) -> Traffic {
-        let (mut sum, mut sampled) = (Traffic::default(), 0);
-        let (mut open, mut looked) = (0, 0);
+        let mut sum = Traffic::default();
+        let mut sampled = 0;
+        let mut open = 0;
+        let mut looked = 0;
         let len = self.table.len();
         for place in 0..len {
             let place = (self.sample_at + place) % len;

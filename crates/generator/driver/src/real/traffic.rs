@@ -78,7 +78,8 @@ fn from_info(info: &TcpInfo, ipv6: bool) -> Traffic {
         0
     };
     let headers = ip + TCP_BYTES + options;
-    let (segments_out, segments_in) = (u64::from(info.segs_out), u64::from(info.segs_in));
+    let segments_out = u64::from(info.segs_out);
+    let segments_in = u64::from(info.segs_in);
     Traffic {
         connections: 1,
         segments_out,

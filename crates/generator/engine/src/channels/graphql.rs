@@ -16,7 +16,9 @@ const NEXT: &[u8] = b"next";
 const SHOWN_BYTES_MAX: usize = 300;
 
 pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
-    let (mut kind, mut id, mut payload) = (&b""[..], None, &b""[..]);
+    let mut kind = &b""[..];
+    let mut id = None;
+    let mut payload = &b""[..];
     let read = pairs(text, |key, value| match key {
         "type" => kind = value,
         "id" => id = Some(value),

@@ -82,7 +82,8 @@ fn meaning<'a>(parts: &Parts<'a>) -> Incoming<'a> {
 /// A reply with an unknown number answers nothing that is waited for.
 fn reply<'a>(number: &[u8], payload: &'a [u8]) -> Incoming<'a> {
     let number = quoted_number(number).unwrap_or(0);
-    let (mut ok, mut response) = (false, &b"{}"[..]);
+    let mut ok = false;
+    let mut response = &b"{}"[..];
     let read = pairs(payload, |key, value| match key {
         "status" => ok = value == b"\"ok\"",
         "response" => response = value,

@@ -52,7 +52,9 @@ impl Connections {
         if full.is_some() {
             return Way::Wait;
         }
-        let (mut count, mut is_setting_up, mut is_set_up) = (0, false, false);
+        let mut count = 0;
+        let mut is_setting_up = false;
+        let mut is_set_up = false;
         for &branch in users.branches.family(owner) {
             let own = self.find(users, branch, |conn| {
                 conn.endpoint == endpoint

@@ -243,7 +243,8 @@ impl Connections {
             return false;
         };
         let table = &self.table;
-        let (waiting_max, mut openings) = (shared.waiting_max, shared.opening.iter_mut().rev());
+        let waiting_max = shared.waiting_max;
+        let mut openings = shared.opening.iter_mut().rev();
         let free =
             openings.find(|(id, waiting)| waiting.len() < waiting_max && is_live(table, *id));
         match free {
@@ -270,7 +271,8 @@ impl Connections {
 
     /// A connection is set up, to the server's settings, or cannot be: what waited for it.
     pub(crate) fn take_waiting(&mut self, slot: ConnSlot) -> Vec<Waiting> {
-        let (id, endpoint) = (self.id(slot), self.table[slot].endpoint);
+        let id = self.id(slot);
+        let endpoint = self.table[slot].endpoint;
         let Some(shared) = self.http2.shared.get_mut(endpoint.index()) else {
             return Vec::new();
         };
@@ -345,10 +347,8 @@ impl Connections {
     }
 
     fn frame_for(&mut self, carrier: ConnId, slot: ConnSlot, start: usize) -> ConnSlot {
-        let (mut text, mut block) = (
-            std::mem::take(&mut self.http2.text),
-            std::mem::take(&mut self.http2.block),
-        );
+        let mut text = std::mem::take(&mut self.http2.text);
+        let mut block = std::mem::take(&mut self.http2.block);
         text.extend_from_slice(&self.commands.bytes[start..]);
         self.commands.bytes.truncate(start);
         let carrier = self.live(carrier);

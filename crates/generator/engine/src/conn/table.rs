@@ -273,7 +273,8 @@ impl Connections {
 
     /// Takes the connection out of its user's list.
     pub(crate) fn unlink(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
-        let (key, next) = (self.table[slot].user, self.table[slot].next);
+        let key = self.table[slot].user;
+        let next = self.table[slot].next;
         let mut before = users[key].conn;
         if before == slot {
             users[key].conn = next;

@@ -54,7 +54,8 @@ impl Tunnels {
         });
         let ways = plan.endpoints.iter().map(|endpoint| {
             let proxy = plan.proxy_of(endpoint)?;
-            let (url, to) = (plan.proxy_url(proxy), endpoint.host_and_port());
+            let url = plan.proxy_url(proxy);
+            let to = endpoint.host_and_port();
             Some(Way {
                 kind: proxy.kind,
                 host: endpoint.host.clone(),
@@ -182,7 +183,8 @@ impl Connections {
     }
 
     fn address_for(&mut self, users: &Users<'_>, slot: ConnSlot) -> Option<SocketAddr> {
-        let (endpoint, choice) = (self.table[slot].endpoint, self.choice(users, slot));
+        let endpoint = self.table[slot].endpoint;
+        let choice = self.choice(users, slot);
         self.tunnels.address(endpoint, choice)
     }
 

@@ -113,7 +113,8 @@ impl Cookie {
 fn parse(header: &str, origin: Origin<'_>, now_s: i64) -> Option<Cookie> {
     let mut parts = header.split(';');
     let (name, value) = parts.next()?.split_once('=')?;
-    let (name, value) = (trim(name), trim(value));
+    let name = trim(name);
+    let value = trim(value);
     if name.is_empty()
         || name.len() + value.len() > COOKIE_BYTES_MAX
         || !proto::http1::is_field_value(name.as_bytes())
@@ -130,7 +131,9 @@ fn parse(header: &str, origin: Origin<'_>, now_s: i64) -> Option<Cookie> {
         secure: false,
         expires_s: None,
     };
-    let (mut max_age_s, mut expires_s, mut domain) = (None, None, "");
+    let mut max_age_s = None;
+    let mut expires_s = None;
+    let mut domain = "";
     for part in parts {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         let value = trim(value);

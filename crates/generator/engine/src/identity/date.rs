@@ -6,7 +6,10 @@ const MONTHS: [&str; 12] = [
 
 /// Seconds since the Unix epoch.
 pub(super) fn parse(text: &str) -> Option<i64> {
-    let (mut time, mut day, mut month, mut year) = (None, None, None, None);
+    let mut time = None;
+    let mut day = None;
+    let mut month = None;
+    let mut year = None;
     for token in text.split(is_delimiter).filter(|token| !token.is_empty()) {
         if time.is_none()
             && let Some(found) = time_of(token)

@@ -128,7 +128,8 @@ impl Session {
             .get_or_insert_with(|| cnonce.to_owned())
             .clone();
         let count = format!("{:08x}", self.count);
-        let (realm, nonce) = (&self.realm, &self.nonce);
+        let realm = &self.realm;
+        let nonce = &self.nonce;
         let mut secret = hash.hex_digest(&format!("{}:{realm}:{}", request.user, request.password));
         if self.is_session {
             secret = hash.hex_digest(&format!("{secret}:{nonce}:{first_cnonce}"));

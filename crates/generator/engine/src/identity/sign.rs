@@ -23,7 +23,8 @@ impl<K> Identities<K> {
                 .map_err(|error| error.to_string())?;
             Ok::<_, String>(String::from_utf8_lossy(&out).into_owned())
         };
-        let (region, access_key) = (text(&aws.region)?, text(&aws.access_key)?);
+        let region = text(&aws.region)?;
+        let access_key = text(&aws.access_key)?;
         let secret_key = text(&aws.secret_key)?;
         let session_token = aws.session_token.as_ref().map(text).transpose()?;
         let signing = AwsSigner {

@@ -32,7 +32,8 @@ impl Interpreter<'_> {
         if let Some(retry) =
             retry.filter(|retry| self.attempts(key, retry) >= u64::from(retry.attempts_max))
         {
-            let (user, names) = (self.users[key].number, &session.slot_names);
+            let user = self.users[key].number;
+            let names = &session.slot_names;
             self.recorder
                 .example(now_ns, retry.measure, Outcome::Check, user, || {
                     let why = until.explain(&mut self.users.scope(now_ns, key), names);
@@ -119,7 +120,8 @@ impl Interpreter<'_> {
             self.give_up_background(now_ns, key);
             self.drop_stream(now_ns, key);
         }
-        let (seed, user) = (self.plan.seed, &mut self.users[key]);
+        let seed = self.plan.seed;
+        let user = &mut self.users[key];
         let attempt = user.registers[retry.attempts.index()];
         user.registers[retry.attempts.index()] += 1;
         let draws = &mut user.registers[retry.draws.index()];

@@ -222,7 +222,8 @@ impl Interpreter<'_> {
     pub(crate) fn give_up_turn(&mut self, now_ns: u64, key: UserKey) {
         let owner = self.users.owner(key);
         self.users.branches.stop_waiting(owner, key);
-        let (sent_ns, max) = (self.users[key].sent_ns, self.plan.options.connections_max);
+        let sent_ns = self.users[key].sent_ns;
+        let max = self.plan.options.connections_max;
         let waited_ms = now_ns.saturating_sub(sent_ns) / 1_000_000;
         let detail = || {
             format!(

@@ -146,7 +146,8 @@ impl Interpreter<'_> {
             return self.begin_http2(now_ns, slot);
         }
         self.conns[slot].forgo_carrier();
-        let (id, endpoint) = (self.conns.id(slot), self.conns[slot].endpoint);
+        let id = self.conns.id(slot);
+        let endpoint = self.conns[slot].endpoint;
         let waiting = self.conns.take_waiting(slot);
         self.begin_speaking(now_ns, slot);
         // Over HTTP/1.1, others open further ones.
@@ -206,7 +207,8 @@ impl Interpreter<'_> {
         if self.conns[slot].is_background() {
             return self.lost_in_background(now_ns, slot, outcome, detail);
         }
-        let (key, stage) = (self.conns[slot].user, self.conns[slot].stage);
+        let key = self.conns[slot].user;
+        let stage = self.conns[slot].stage;
         match stage {
             Stage::Idle | Stage::Waiting => self.conns.close(&mut self.users, slot),
             Stage::Connecting | Stage::Securing => {
@@ -284,7 +286,8 @@ impl Interpreter<'_> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
-        let (users, measure) = (&self.users, self.plan.faults);
+        let users = &self.users;
+        let measure = self.plan.faults;
         let detail = || users.discreet(key, detail());
         self.recorder
             .example(now_ns, measure, outcome, users[key].number, detail);

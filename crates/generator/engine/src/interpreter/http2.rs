@@ -92,7 +92,8 @@ impl Interpreter<'_> {
 
     /// The server has said how many requests it takes at once: others may go over its connection.
     fn share_carrier(&mut self, now_ns: u64, slot: ConnSlot) {
-        let (id, endpoint) = (self.conns.id(slot), self.conns[slot].endpoint);
+        let id = self.conns.id(slot);
+        let endpoint = self.conns[slot].endpoint;
         self.conns.share_carrier(slot);
         self.conns.wake(&mut self.users, slot);
         let waiting = self.conns.take_waiting(slot);
@@ -185,7 +186,8 @@ impl Interpreter<'_> {
         bytes: &[u8],
         scratch: &mut Scratch,
     ) -> usize {
-        let (id, limits) = (self.conns.id(slot), self.conns.limits);
+        let id = self.conns.id(slot);
+        let limits = self.conns.limits;
         let mut taken = 0;
         while self.conns.live(id).is_some() {
             let conns = &mut self.conns;

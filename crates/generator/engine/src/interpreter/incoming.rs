@@ -239,7 +239,8 @@ impl<'p> Interpreter<'p> {
             self.users[key].bytes_in = len as u32;
             let sends = matches!(self.users.op(key), Some(Op::Send(_) | Op::Channel(_)));
             let request_ns = sends.then_some(self.users[key].sent_ns);
-            let (users, recorder) = (&mut self.users, &mut self.recorder);
+            let users = &mut self.users;
+            let recorder = &mut self.recorder;
             self.messages
                 .track_expected(users, recorder, &delivery, request_ns);
             let save = &expect.save;

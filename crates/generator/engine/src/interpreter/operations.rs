@@ -145,7 +145,8 @@ impl Interpreter<'_> {
     ) {
         self.trace_branch(key);
         let measure = self.users.op(key).and_then(Op::measure);
-        let (measure, users) = (measure.unwrap_or(builtin::CONNECT), &self.users);
+        let measure = measure.unwrap_or(builtin::CONNECT);
+        let users = &self.users;
         let detail = || users.discreet(key, detail());
         self.recorder
             .example(now_ns, measure, outcome, users[key].number, detail);
@@ -159,7 +160,8 @@ impl Interpreter<'_> {
         measure: MeasureId,
         detail: impl FnOnce() -> String,
     ) {
-        let (users, outcome) = (&self.users, self.users.blame());
+        let users = &self.users;
+        let outcome = self.users.blame();
         let detail = || users.discreet(key, detail());
         self.recorder
             .example(now_ns, measure, outcome, users[key].number, detail);
@@ -168,7 +170,8 @@ impl Interpreter<'_> {
 
     /// Counts a value that cannot be kept, outside of any operation.
     pub(crate) fn out_of_memory(&mut self, now_ns: u64, key: UserKey, measure: MeasureId) {
-        let (user, outcome) = (self.users[key].number, Outcome::NoMemory);
+        let user = self.users[key].number;
+        let outcome = Outcome::NoMemory;
         self.recorder
             .example(now_ns, measure, outcome, user, || EXHAUSTED.to_owned());
         self.recorder.check(measure, outcome);
@@ -227,7 +230,8 @@ impl Interpreter<'_> {
         (received, read): (&Received<'_>, bool),
     ) {
         let measure = self.users.op(key).and_then(Op::measure);
-        let (measure, user) = (measure.unwrap_or(builtin::CONNECT), self.users[key].number);
+        let measure = measure.unwrap_or(builtin::CONNECT);
+        let user = self.users[key].number;
         let names = &self.users.session(key).slot_names;
         self.recorder
             .example(now_ns, measure, Outcome::Check, user, || {

@@ -116,7 +116,8 @@ impl Interpreter<'_> {
     }
 
     fn cannot_compute(&mut self, now_ns: u64, key: UserKey, op: &Op, error: &EvalError) {
-        let (at, session) = (self.users[key].pc, self.users.session(key));
+        let at = self.users[key].pc;
+        let session = self.users.session(key);
         let measure = match op {
             Op::Check { measure, .. } | Op::Measure { measure, .. } => *measure,
             _ => self.plan.faults,
@@ -219,7 +220,8 @@ impl Interpreter<'_> {
         self.trace_check(now_ns, key, condition, holds);
         if !holds {
             self.fail_transactions(key, outcome);
-            let (user, names) = (self.users[key].number, &self.users.session(key).slot_names);
+            let user = self.users[key].number;
+            let names = &self.users.session(key).slot_names;
             self.recorder.example(now_ns, measure, outcome, user, || {
                 let why = condition.explain(&mut self.users.scope(now_ns, key), names);
                 self.users.discreet(key, why)

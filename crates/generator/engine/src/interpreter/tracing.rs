@@ -33,7 +33,8 @@ impl Interpreter<'_> {
     /// The user is about to begin an instruction. False: it has done as many steps as were requested.
     pub(crate) fn trace_step(&mut self, key: UserKey) -> bool {
         self.trace_branch(key);
-        let (session, pc) = (self.users[key].session, self.users[key].pc);
+        let session = self.users[key].session;
+        let pc = self.users[key].pc;
         let Some(op) = self.users.op(key) else {
             return true;
         };

@@ -62,11 +62,9 @@ impl Part {
     /// The number of this place, from 0, among those that are this part's. All numbers are some part's; below any limit
     /// each part has its share of them.
     pub fn number(self, place: u64) -> u64 {
-        let (first, count, of) = (
-            u64::from(self.first),
-            u64::from(self.count.max(1)),
-            u64::from(self.of),
-        );
+        let first = u64::from(self.first);
+        let count = u64::from(self.count.max(1));
+        let of = u64::from(self.of);
         (place / count)
             .wrapping_mul(of)
             .wrapping_add(first + place % count)

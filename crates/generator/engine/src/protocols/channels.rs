@@ -124,7 +124,8 @@ impl<'p> Interpreter<'p> {
                 None => return Err(Unsent::Impossible("no channel is joined".to_owned())),
             },
         };
-        let (event, mut payload) = (text(&op.event)?, Vec::new());
+        let event = text(&op.event)?;
+        let mut payload = Vec::new();
         let rendered = op.payload.render(&mut scope, &mut payload);
         rendered.map_err(impossible)?;
         let again = op.rejoin.is_some() || channels.reconnect.is_some();
@@ -367,7 +368,8 @@ impl<'p> Interpreter<'p> {
             len,
             received: &received,
         };
-        let (users, messages) = (&mut self.users, &mut self.messages);
+        let users = &mut self.users;
+        let messages = &mut self.messages;
         if messages.matches(users, &delivery, &expect.when) {
             return self.examine(now_ns, key, &expect.save, &expect.check, &received);
         }

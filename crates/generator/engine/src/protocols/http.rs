@@ -117,7 +117,8 @@ impl<'p> Interpreter<'p> {
         let out = &mut self.conns.commands.bytes;
         let start = out.len();
         if let Some(hop) = self.follows.hop(key) {
-            let (hop, endpoint) = (hop.clone(), self.conns.table[slot].endpoint);
+            let hop = hop.clone();
+            let endpoint = self.conns.table[slot].endpoint;
             let first = self.first_request(now_ns, key, http)?;
             let out = &mut self.conns.commands.bytes;
             hop.rewrite(&first, self.requests.authority(endpoint), out);
@@ -421,14 +422,13 @@ impl<'p> Interpreter<'p> {
         digest: &Digest,
         start: usize,
     ) -> Result<(), String> {
-        let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
+        let key = self.conns[slot].user;
+        let endpoint = self.conns[slot].endpoint;
         if !self.identities.is_known(key, endpoint) {
             return Ok(());
         }
-        let (user, password) = (
-            self.text(now_ns, key, &digest.user)?,
-            self.text(now_ns, key, &digest.password)?,
-        );
+        let user = self.text(now_ns, key, &digest.user)?;
+        let password = self.text(now_ns, key, &digest.password)?;
         let fresh = self.conns.wire_rng.next_u64();
         let bytes = &mut self.conns.commands.bytes;
         let of = (key, endpoint);
@@ -447,7 +447,8 @@ impl<'p> Interpreter<'p> {
     /// True if the response is a challenge that the request is to answer: then the request is ready
     /// to be sent again.
     fn is_challenged(&mut self, slot: ConnSlot, head: &Head<'_>) -> bool {
-        let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
+        let key = self.conns[slot].user;
+        let endpoint = self.conns[slot].endpoint;
         match self.identities.challenged(key, endpoint, head) {
             Some(values) => {
                 self.users[key].value = values;

@@ -201,7 +201,8 @@ impl Interpreter<'_> {
         let Some(mqtt) = self.conns[slot].mqtt() else {
             return false;
         };
-        let (bare, sent_ns) = (mqtt.bare, mqtt.sent_ns);
+        let bare = mqtt.bare;
+        let sent_ns = mqtt.sent_ns;
         let mut packet = Vec::new();
         // The status of a WebSocket is no reason of MQTT.
         let reason = u8::try_from(code).unwrap_or(proto::mqtt::NORMAL);
@@ -301,7 +302,8 @@ impl Interpreter<'_> {
     /// Acts on the packets that are complete. Returns how many bytes they took; the connection may be gone afterwards.
     pub(crate) fn decode_packets(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         let id = self.conns.id(slot);
-        let (mut taken, mut answer) = (0, Vec::new());
+        let mut taken = 0;
+        let mut answer = Vec::new();
         while self.conns.live(id).is_some() {
             let Some(mqtt) = self.conns[slot].mqtt() else {
                 return bytes.len();
@@ -360,7 +362,8 @@ impl Interpreter<'_> {
                 codes,
                 text,
             } => {
-                let (number, ok) = (u32::from(id), reason < FAILURE);
+                let number = u32::from(id);
+                let ok = reason < FAILURE;
                 let payload = match ok {
                     true => Vec::new(),
                     false => self.describe_refusal(slot, id, (reason, codes), text),

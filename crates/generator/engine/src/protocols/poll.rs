@@ -55,7 +55,8 @@ impl<'p> Interpreter<'p> {
             return Flow::Fail;
         }
         let user = &self.users[key];
-        let (pc, due_ns) = (user.pc, user.due_ns);
+        let pc = user.pc;
+        let due_ns = user.due_ns;
         let endpoint = self.users.endpoint(key, poll.endpoint);
         let protocol = Protocol::Poll(Box::new(Poller::new(pc)));
         let link = Link::http1();
@@ -102,10 +103,8 @@ impl<'p> Interpreter<'p> {
         let Some(poller) = self.conns[slot].poller() else {
             return;
         };
-        let (head, body) = (
-            std::mem::take(&mut poller.head),
-            std::mem::take(&mut poller.body),
-        );
+        let head = std::mem::take(&mut poller.head);
+        let body = std::mem::take(&mut poller.body);
         let planned_ns = poller.background.planned_ns;
         let bytes_in = u64::from(poller.background.bytes_in);
         let keep_alive = self.may_keep(slot, surplus);
@@ -176,7 +175,8 @@ impl<'p> Interpreter<'p> {
         let messages = match &poll.each {
             None => vec![body],
             Some(tokens) => pointer(body, tokens).and_then(items).ok_or_else(|| {
-                let (at, note) = (pointer_text(tokens), depth_note(body));
+                let at = pointer_text(tokens);
+                let note = depth_note(body);
                 let body = received.shown(true);
                 (Outcome::Save, format!("no list at {at} in {body}{note}"))
             })?,

@@ -110,7 +110,8 @@ impl<'p> Arrivals<'p> {
     /// The next start of phases side by side: the earliest of theirs, of two at once that of the first.
     fn next_of_streams(&mut self, streams: &'p [Vec<Phase>]) -> Option<(u64, &'p Phase)> {
         if self.streams.is_empty() {
-            let (seed, phase) = (self.plan.seed, self.walk.phase as u64 + 1);
+            let seed = self.plan.seed;
+            let phase = self.walk.phase as u64 + 1;
             let begun = streams.iter().enumerate().map(|(number, phases)| {
                 let rng = Rng::new(seed, phase << 32 | number as u64, Purpose::Arrivals);
                 let mut walk = Walk::new(phases, rng);

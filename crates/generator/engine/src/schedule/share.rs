@@ -71,7 +71,8 @@ impl Share {
 
     /// The part of this number, from 0, of `parts` equal ones; at least 1.
     pub fn part(self, part: u32, parts: u32) -> Share {
-        let (part, parts) = (u64::from(part), u64::from(parts));
+        let part = u64::from(part);
+        let parts = u64::from(parts);
         let users = match self.users {
             Users::InTurn { index, of } => Users::InTurn {
                 index: index + of * part,
@@ -153,7 +154,9 @@ pub fn region_loops(regions: &[Region], loops_count: u32) -> Vec<RegionLoops> {
     for &region in by_remainder.iter().take(left) {
         counts[region] += 1;
     }
-    let (mut first, mut from, mut share) = (0, 0, 0.0);
+    let mut first = 0;
+    let mut from = 0;
+    let mut share = 0.0;
     let mut all = Vec::with_capacity(regions.len());
     for (number, (region, others)) in regions.iter().zip(counts).enumerate() {
         share += region.share;

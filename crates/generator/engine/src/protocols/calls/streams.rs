@@ -154,7 +154,8 @@ impl<'p> Interpreter<'p> {
 
     /// A piece of an answer: passes on complete messages, keeps the rest.
     pub(crate) fn take_call_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
-        let (id, bytes_max) = (self.conns.id(slot), self.message_bytes_max());
+        let id = self.conns.id(slot);
+        let bytes_max = self.message_bytes_max();
         let mut rest = piece;
         while self.conns.live(id).is_some() {
             let Some(own) = self.conns[slot].call_stream() else {

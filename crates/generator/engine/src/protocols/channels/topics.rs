@@ -22,7 +22,8 @@ use crate::users::Wait;
 impl<'p> Interpreter<'p> {
     /// The server ended a channel, or answered that it has none.
     pub(crate) fn channel_ended(&mut self, now_ns: u64, slot: ConnSlot, ended: &Ended<'_>) {
-        let (stage, key) = (self.conns[slot].stage, self.conns[slot].user);
+        let stage = self.conns[slot].stage;
+        let key = self.conns[slot].user;
         let subscribed = self.topics(key);
         let Some(channels) = self.conns[slot].channels() else {
             return;
@@ -33,7 +34,8 @@ impl<'p> Interpreter<'p> {
             return;
         };
         let topic = &mut channels.topics[place];
-        let (pc, number) = (topic.pc, topic.joined_by);
+        let pc = topic.pc;
+        let number = topic.joined_by;
         if topic.is_rejoining() {
             return self.rejoin_ended(now_ns, slot, place, ended);
         }
@@ -92,7 +94,8 @@ impl<'p> Interpreter<'p> {
         let waits_on = matches!(self.users.op(key), Some(Op::Expect(_)))
             && self.will_reconnect_websocket(slot, Outcome::Closed);
         let in_flight = self.users[key].wait == Wait::Reply && !waits_on;
-        let (mut open, mut concerns) = (Vec::new(), 0);
+        let mut open = Vec::new();
+        let mut concerns = 0;
         if let Some(channels) = self.conns[slot].channels() {
             concerns = channels.concerns;
             let topics = channels.topics.iter().filter(|topic| topic.open);
@@ -175,7 +178,8 @@ impl<'p> Interpreter<'p> {
             bytes_in: 0,
             ..user.row(measure)
         };
-        let (number, users) = (user.number, &self.users);
+        let number = user.number;
+        let users = &self.users;
         let detail = || users.discreet(key, detail());
         self.recorder
             .example(now_ns, measure, row.outcome, number, detail);
@@ -223,7 +227,8 @@ impl<'p> Interpreter<'p> {
         while let Some(channels) = self.conns[slot].channels()
             && let Some(topic) = channels.topics.get(place)
         {
-            let (due_ns, in_flight) = (topic.due_ns(), topic.is_rejoining());
+            let due_ns = topic.due_ns();
+            let in_flight = topic.is_rejoining();
             if due_ns <= now_ns && in_flight {
                 let detail = || "no answer in time".to_owned();
                 self.rejoin_failed(now_ns, slot, place, Outcome::Timeout, detail);
@@ -269,7 +274,8 @@ impl<'p> Interpreter<'p> {
             return;
         };
         let speaks_mqtt = channels.mqtt.is_some();
-        let (protocol, number) = (channels.protocol, channels.number());
+        let protocol = channels.protocol;
+        let number = channels.number();
         let topic = &mut channels.topics[place];
         topic.joined_by = number;
         let name = topic.name.clone();

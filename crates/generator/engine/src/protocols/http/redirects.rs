@@ -83,10 +83,8 @@ impl<'p> Interpreter<'p> {
 
     /// Whether two endpoints differ in their base path at most.
     fn are_one_origin(&self, a: EndpointId, b: EndpointId) -> bool {
-        let (a, b) = (
-            &self.plan.endpoints[a.index()],
-            &self.plan.endpoints[b.index()],
-        );
+        let a = &self.plan.endpoints[a.index()];
+        let b = &self.plan.endpoints[b.index()];
         (a.tls, a.port) == (b.tls, b.port) && a.host.eq_ignore_ascii_case(&b.host)
     }
 
@@ -149,7 +147,8 @@ impl<'p> Interpreter<'p> {
             status,
             ..user.row(self.plan.redirects)
         };
-        let (bytes_out, bytes_in) = (user.bytes_out, user.bytes_in);
+        let bytes_out = user.bytes_out;
+        let bytes_in = user.bytes_in;
         user.bytes_out = 0;
         user.bytes_in = 0;
         let counts = &mut self.recorder.counts;

@@ -53,7 +53,8 @@ impl Interpreter<'_> {
     /// Sends the user's request once more, or opens its event stream or WebSocket, as it was: on any connection if it was
     /// not processed, else on a fresh one.
     pub(crate) fn resend(&mut self, now_ns: u64, slot: ConnSlot, unprocessed: bool) {
-        let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
+        let key = self.conns[slot].user;
+        let endpoint = self.conns[slot].endpoint;
         self.recorder.counts.requests_retried += 1;
         self.conns.close(&mut self.users, slot);
         self.restore_values(key);

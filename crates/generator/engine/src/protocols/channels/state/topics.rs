@@ -85,7 +85,8 @@ impl Rejoin {
 
     /// The attempt that is due begins.
     pub(crate) fn begin(&mut self, now_ns: u64, timeout_ns: u64) {
-        let (due_ns, sent_ns) = (self.due_ns, now_ns.max(self.due_ns));
+        let due_ns = self.due_ns;
+        let sent_ns = now_ns.max(self.due_ns);
         self.tries = self.tries.saturating_add(1);
         self.due_ns = sent_ns.saturating_add(timeout_ns);
         self.attempt = Some(Attempt {
