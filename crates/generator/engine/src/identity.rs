@@ -209,7 +209,8 @@ impl<K: Copy + Eq + Hash> Identities<K> {
     /// says why there can be none.
     pub fn answer_challenge(
         &mut self,
-        (user, endpoint): (K, EndpointId),
+        user: K,
+        endpoint: EndpointId,
         (name, password): (&str, &str),
         fresh: u64,
         bytes: &mut Vec<u8>,

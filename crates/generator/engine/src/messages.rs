@@ -134,7 +134,9 @@ impl<'p> Messages<'p> {
     ) {
         recorder.counts.bytes_in += delivery.len as u64;
         match self.find_pushed(users, delivery) {
-            Some(found) => self.record_pushed(users, recorder, delivery, found),
+            Some((place, message)) => {
+                self.record_pushed(users, recorder, delivery, place, message);
+            }
             None => recorder.counts.unmatched += 1,
         }
     }
@@ -144,17 +146,19 @@ impl<'p> Messages<'p> {
         users: &Users<'_>,
         recorder: &mut Recorder,
         delivery: &Delivery<'_>,
-        (place, message): (MessageId, &PushedMessage),
+        place: MessageId,
+        message: &PushedMessage,
     ) {
         let measure = message.measure;
         let user = &users[delivery.user];
         let now_ns = delivery.now_ns;
         let received = delivery.received;
-        let times = (users.zero_unix_ns, now_ns);
-        let kind = (place, message);
+        let zero_ns = users.zero_unix_ns;
         let counts = &mut recorder.counts;
-        let sent = self.clocks.sent(kind, received, times, counts);
-        let is_numbered = self.account(recorder, delivery, (place, message), users, sent);
+        let sent = self
+            .clocks
+            .sent(place, message, received, (zero_ns, now_ns), counts);
+        let is_numbered = self.account(recorder, delivery, place, message, users, sent);
         if sent == Sent::Missing {
             recorder.example(now_ns, measure, Outcome::Save, user.number, || {
                 let note = depth_note(received.body);
@@ -204,11 +208,13 @@ impl<'p> Messages<'p> {
         };
         let now_ns = delivery.now_ns;
         let received = delivery.received;
-        let kind = (place, message);
         let zero_ns = users.zero_unix_ns;
         if let Some(request_ns) = request_ns {
             let times = (request_ns, now_ns);
-            if let Some(reading) = self.clocks.compare(kind, received, zero_ns, times) {
+            let reading = self
+                .clocks
+                .compare(place, message, received, zero_ns, times);
+            if let Some(reading) = reading {
                 recorder.compare_clock(&reading);
             }
         }
@@ -216,8 +222,10 @@ impl<'p> Messages<'p> {
             return;
         }
         let counts = &mut recorder.counts;
-        let sent = self.clocks.sent(kind, received, (zero_ns, now_ns), counts);
-        if !self.account(recorder, delivery, (place, message), users, sent) {
+        let sent = self
+            .clocks
+            .sent(place, message, received, (zero_ns, now_ns), counts);
+        if !self.account(recorder, delivery, place, message, users, sent) {
             recorder.check(message.measure, Outcome::Save);
         }
     }
@@ -228,7 +236,8 @@ impl<'p> Messages<'p> {
         &mut self,
         recorder: &mut Recorder,
         delivery: &Delivery<'_>,
-        (place, message): (MessageId, &PushedMessage),
+        place: MessageId,
+        message: &PushedMessage,
         users: &Users<'_>,
         sent: Sent,
     ) -> bool {
@@ -238,7 +247,7 @@ impl<'p> Messages<'p> {
         let received = delivery.received;
         let number = received.count(&numbered.from);
         match number {
-            Some(number) => self.track(recorder, delivery, (place, numbered), number, sent),
+            Some(number) => self.track(recorder, delivery, place, numbered, number, sent),
             None => {
                 let now_ns = delivery.now_ns;
                 let measure = message.measure;
@@ -258,7 +267,8 @@ impl<'p> Messages<'p> {
         &mut self,
         recorder: &mut Recorder,
         delivery: &Delivery<'_>,
-        (message, numbered): (MessageId, &MessageNumber),
+        message: MessageId,
+        numbered: &MessageNumber,
         number: u64,
         sent: Sent,
     ) {
@@ -270,8 +280,7 @@ impl<'p> Messages<'p> {
         };
         let sequence = sequence(&name.unwrap_or_default());
         let user = delivery.user;
-        let name = (message, sequence);
-        let taken = self.accounts.take(user, name, number, now_ns);
+        let taken = self.accounts.take(user, message, sequence, number, now_ns);
         match taken.got {
             Got::New { lost } => recorder.count(numbered.lost, lost),
             Got::OutOfOrder => recorder.count(numbered.out_of_order, 1),
@@ -288,8 +297,9 @@ impl<'p> Messages<'p> {
         }
         // What was sent before the run was published before anybody was subscribed.
         let compared = taken.compared && sent != Sent::BeforeRun;
-        let name = (message, sequence, taken.opening);
-        if compared && !recorder.heads.add(name, now_ns, number) {
+        let opening = taken.opening;
+        let heads = &mut recorder.heads;
+        if compared && !heads.add(message, sequence, opening, now_ns, number) {
             recorder.unaccounted(numbered);
         }
         let sent_ns = match sent {

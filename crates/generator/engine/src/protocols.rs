@@ -452,7 +452,7 @@ impl<'p> Interpreter<'p> {
         match self.conns[slot].speaks {
             Protocol::Poll(_) => self.poll_lost(now_ns, slot, outcome, detail),
             Protocol::Ws(_) | Protocol::Channels(_) => {
-                self.reconnect_failed(now_ns, slot, (outcome, 0), detail);
+                self.reconnect_failed(now_ns, slot, outcome, 0, detail);
             }
             Protocol::Sse(_) => self.event_stream_lost(now_ns, slot, outcome, detail),
             // Steps depend on all of their connections.

@@ -122,7 +122,8 @@ pub(super) fn encode(arrays: bool, message: &Outgoing<'_>, out: &mut Vec<u8>) {
     let joined_by = Some(message.joined_by);
     write(
         arrays,
-        (joined_by, message.number),
+        joined_by,
+        message.number,
         message.topic,
         event,
         payload,
@@ -131,12 +132,13 @@ pub(super) fn encode(arrays: bool, message: &Outgoing<'_>, out: &mut Vec<u8>) {
 }
 
 pub(super) fn heartbeat(arrays: bool, number: u32, out: &mut Vec<u8>) {
-    write(arrays, (None, number), b"phoenix", b"heartbeat", b"{}", out);
+    write(arrays, None, number, b"phoenix", b"heartbeat", b"{}", out);
 }
 
 fn write(
     arrays: bool,
-    (joined_by, number): (Option<u32>, u32),
+    joined_by: Option<u32>,
+    number: u32,
     topic: &[u8],
     event: &[u8],
     payload: &[u8],

@@ -363,7 +363,7 @@ impl Connections {
         // What we wrote is a request.
         if let Some(len) = len {
             let is_head = text.starts_with(b"HEAD ");
-            self.open_stream(slot, (&block, &text[len..]), is_head);
+            self.open_stream(slot, &block, &text[len..], is_head);
         }
         text.clear();
         block.clear();
@@ -375,7 +375,8 @@ impl Connections {
     pub(crate) fn open_stream(
         &mut self,
         slot: ConnSlot,
-        (block, body): (&[u8], &[u8]),
+        block: &[u8],
+        body: &[u8],
         is_head: bool,
     ) -> Option<ConnSlot> {
         let at = self.live(self.table[slot].stream()?.carrier)?;

@@ -401,7 +401,7 @@ impl Connections {
         match self.table[slot].compression() {
             None => ws::encode_with(out, kind, mask, write),
             Some(compression) => {
-                encode_deflated(out, (kind, mask), compression, &mut self.deflater, write);
+                encode_deflated(out, kind, mask, compression, &mut self.deflater, write);
             }
         }
     }

@@ -40,7 +40,7 @@ impl Interpreter<'_> {
                     self.users.discreet(key, why)
                 });
         }
-        self.give_up_session(now_ns, key, (Outcome::Check, 0));
+        self.give_up_session(now_ns, key, Outcome::Check, 0);
     }
 
     /// The user's step failed in this way, with this status. True: the user continues, with another attempt or with what
@@ -49,7 +49,8 @@ impl Interpreter<'_> {
         &mut self,
         now_ns: u64,
         key: UserKey,
-        (outcome, status): (Outcome, u16),
+        outcome: Outcome,
+        status: u16,
         begun: Range<Pc>,
     ) -> bool {
         let session = self.users.session(key);

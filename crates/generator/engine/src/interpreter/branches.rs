@@ -47,7 +47,7 @@ impl Interpreter<'_> {
                     self.users[owner].pc = pc;
                     self.proceed(now_ns, owner);
                 }
-                _ => self.give_up_session(now_ns, owner, (Outcome::NoMemory, 0)),
+                _ => self.give_up_session(now_ns, owner, Outcome::NoMemory, 0),
             }
         }
         Flow::Wait

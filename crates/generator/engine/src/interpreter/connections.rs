@@ -224,7 +224,7 @@ impl Interpreter<'_> {
             }
             Stage::Upgrading => {
                 self.conns.close(&mut self.users, slot);
-                self.fail_because(now_ns, key, (outcome, 0), detail);
+                self.fail_because(now_ns, key, outcome, 0, detail);
             }
             Stage::Busy if self.may_resend(slot, outcome) => self.resend(now_ns, slot, false),
             Stage::Busy => {
@@ -257,17 +257,17 @@ impl Interpreter<'_> {
         match self.users[key].wait {
             // An upgrade, until the protocol above it has greeted.
             Wait::Reply | Wait::Upgrade => {
-                self.fail_because(now_ns, key, (outcome, 0), detail);
+                self.fail_because(now_ns, key, outcome, 0, detail);
             }
             Wait::Until => {
                 self.count_loss(now_ns, key, outcome, detail);
-                self.give_up_session(now_ns, key, (outcome, 0));
+                self.give_up_session(now_ns, key, outcome, 0);
             }
             // What the user waits for is none of the server's.
             Wait::Others => {
                 self.record_operation(now_ns, key, Outcome::Unfinished, 0);
                 self.count_loss(now_ns, key, outcome, detail);
-                self.give_up_session(now_ns, key, (outcome, 0));
+                self.give_up_session(now_ns, key, outcome, 0);
             }
             // Busy with an HTTP request; the next step that needs it will find none open.
             Wait::Connect | Wait::Retry | Wait::Response | Wait::Turn | Wait::Branches => {
@@ -316,7 +316,7 @@ impl Interpreter<'_> {
                         self.end_at_deadline(now_ns, slot);
                     }
                     Some(slot) => self.lost(now_ns, slot, outcome, detail),
-                    None => self.fail_because(now_ns, key, (outcome, 0), detail),
+                    None => self.fail_because(now_ns, key, outcome, 0, detail),
                 }
             }
         }

@@ -141,10 +141,10 @@ impl Interpreter<'_> {
             return None;
         }
         let user = &mut self.users[key];
-        let prepared = self.requests.prepared(user.session, user.pc)?;
+        let (block, body) = self.requests.prepared(user.session, user.pc)?;
         let start = self.conns.commands.bytes.len();
         let is_head = http.method == "HEAD";
-        let at = self.conns.open_stream(slot, prepared, is_head)?;
+        let at = self.conns.open_stream(slot, block, body, is_head)?;
         let bytes_out = (self.conns.commands.bytes.len() - start) as u32;
         user.bytes_out = user.bytes_out.saturating_add(bytes_out);
         let deadline_ns = user.sent_ns + http.timeout_ns;
@@ -159,7 +159,7 @@ impl Interpreter<'_> {
         if own.is_some_and(|own| own.h2.has_unsent()) && !self.conns.has_room(carrier) {
             let key = self.conns[slot].user;
             self.conns.close(&mut self.users, slot);
-            self.fail_because(now_ns, key, (Outcome::NoMemory, 0), || EXHAUSTED.to_owned());
+            self.fail_because(now_ns, key, Outcome::NoMemory, 0, || EXHAUSTED.to_owned());
         }
     }
 
@@ -224,7 +224,7 @@ impl Interpreter<'_> {
                 Ok((consumed, Some(event))) => {
                     taken += consumed;
                     let rest = &bytes[taken..];
-                    taken += self.take_stream_event(now_ns, slot, event, (consumed, rest));
+                    taken += self.take_stream_event(now_ns, slot, event, consumed, rest);
                     self.end_idle(id);
                 }
             }
@@ -238,7 +238,8 @@ impl Interpreter<'_> {
         now_ns: u64,
         carrier: ConnSlot,
         event: Event<'_>,
-        (consumed, rest): (usize, &[u8]),
+        consumed: usize,
+        rest: &[u8],
     ) -> usize {
         match event {
             Event::Head {

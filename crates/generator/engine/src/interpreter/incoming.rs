@@ -244,7 +244,7 @@ impl<'p> Interpreter<'p> {
             self.messages
                 .track_expected(users, recorder, &delivery, request_ns);
             let save = &expect.save;
-            let outcome = self.answered_with_errors(now_ns, key, (expect.graphql, save), received);
+            let outcome = self.answered_with_errors(now_ns, key, expect.graphql, save, received);
             let outcome =
                 outcome.unwrap_or_else(|| self.examine(now_ns, key, save, &expect.check, received));
             return self.conclude(now_ns, key, outcome, 0);

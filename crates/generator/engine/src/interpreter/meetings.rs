@@ -67,7 +67,7 @@ impl Interpreter<'_> {
         self.explain(now_ns, key, Outcome::Step, detail);
         self.record_operation(now_ns, key, Outcome::Step, 0);
         if self.is_attempt(key) {
-            self.give_up_session(now_ns, key, (Outcome::Step, 0));
+            self.give_up_session(now_ns, key, Outcome::Step, 0);
             return Flow::Wait;
         }
         self.next_is_due(key, now_ns);

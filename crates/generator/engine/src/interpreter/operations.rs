@@ -98,7 +98,8 @@ impl Interpreter<'_> {
         &mut self,
         now_ns: u64,
         key: UserKey,
-        (outcome, status): (Outcome, u16),
+        outcome: Outcome,
+        status: u16,
         detail: impl FnOnce() -> String,
     ) {
         self.explain(now_ns, key, outcome, detail);
@@ -115,7 +116,7 @@ impl Interpreter<'_> {
             let key = self.become_user(now_ns, key);
             return self.restart_or_remove(now_ns, key);
         }
-        self.give_up_session(now_ns, key, (outcome, status));
+        self.give_up_session(now_ns, key, outcome, status);
     }
 
     /// Ends the operation just begun, which has succeeded already; the next step is due now.
@@ -200,7 +201,7 @@ impl Interpreter<'_> {
             self.trace_check(now_ns, key, condition, holds);
             if !holds {
                 let read = save.iter().any(|save| save.from.reads_body());
-                self.explain_false(now_ns, key, condition, (received, read));
+                self.explain_false(now_ns, key, condition, received, read);
                 return Outcome::Check;
             }
         }
@@ -212,7 +213,8 @@ impl Interpreter<'_> {
         &mut self,
         now_ns: u64,
         key: UserKey,
-        (wanted, save): (Option<Answer>, &[Save]),
+        wanted: Option<Answer>,
+        save: &[Save],
         received: &Received<'_>,
     ) -> Option<Outcome> {
         let detail = crate::channels::graphql_failure(wanted?, received.body)?;
@@ -227,7 +229,8 @@ impl Interpreter<'_> {
         now_ns: u64,
         key: UserKey,
         condition: &Condition,
-        (received, read): (&Received<'_>, bool),
+        received: &Received<'_>,
+        read: bool,
     ) {
         let measure = self.users.op(key).and_then(Op::measure);
         let measure = measure.unwrap_or(builtin::CONNECT);

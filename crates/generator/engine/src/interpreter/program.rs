@@ -36,10 +36,10 @@ impl Interpreter<'_> {
                 Flow::End if self.finish_session(now_ns, key) => {}
                 Flow::End => return,
                 Flow::Fail => {
-                    return self.give_up_session(now_ns, key, (self.users.blame(), 0));
+                    return self.give_up_session(now_ns, key, self.users.blame(), 0);
                 }
                 Flow::NoMemory => {
-                    return self.give_up_session(now_ns, key, (Outcome::NoMemory, 0));
+                    return self.give_up_session(now_ns, key, Outcome::NoMemory, 0);
                 }
             }
         }
@@ -71,12 +71,12 @@ impl Interpreter<'_> {
                 register,
                 failure,
                 measure,
-            } => self.begin_transaction(key, (*register, *failure), *measure),
+            } => self.begin_transaction(key, *register, *failure, *measure),
             Op::TransactionEnd {
                 register,
                 failure,
                 measure,
-            } => self.end_transaction(now_ns, key, (*register, *failure), *measure),
+            } => self.end_transaction(now_ns, key, *register, *failure, *measure),
             Op::Jump(pc) => Flow::Jump(*pc),
             Op::Choose(branches) => Flow::Jump(choose(&mut self.users[key], branches)),
             Op::Stop => Flow::End,
@@ -229,7 +229,7 @@ impl Interpreter<'_> {
         }
         self.recorder.check(measure, outcome);
         if !holds && self.is_attempt(key) {
-            self.give_up_session(now_ns, key, (outcome, 0));
+            self.give_up_session(now_ns, key, outcome, 0);
             return Ok(Flow::Wait);
         }
         Ok(Flow::Next)

@@ -46,17 +46,18 @@ impl Interpreter<'_> {
         &mut self,
         now_ns: u64,
         key: UserKey,
-        (outcome, status): (Outcome, u16),
+        outcome: Outcome,
+        status: u16,
     ) {
         self.leave_meeting(now_ns, key);
         self.interrupt_branches(now_ns, key);
         let begun_at = self.users.begun_at(key);
         let inner = begun_at.map_or(0, |pc| pc + 1);
-        if self.end_attempt(now_ns, key, (outcome, status), inner..Pc::MAX) {
+        if self.end_attempt(now_ns, key, outcome, status, inner..Pc::MAX) {
             return;
         }
         let key = self.become_user(now_ns, key);
-        if begun_at.is_some() && self.end_attempt(now_ns, key, (outcome, status), 0..inner) {
+        if begun_at.is_some() && self.end_attempt(now_ns, key, outcome, status, 0..inner) {
             return;
         }
         let (end, why) = match outcome.is_generator_limit() {

@@ -15,7 +15,8 @@ impl Interpreter<'_> {
     pub(crate) fn begin_transaction(
         &mut self,
         key: UserKey,
-        (register, failed): (Register, Register),
+        register: Register,
+        failed: Register,
         measure: MeasureId,
     ) -> Flow {
         self.recorder.begin(measure);
@@ -30,14 +31,15 @@ impl Interpreter<'_> {
         &mut self,
         now_ns: u64,
         key: UserKey,
-        (register, failed): (Register, Register),
+        register: Register,
+        failed: Register,
         measure: MeasureId,
     ) -> Flow {
         let user = &self.users[key];
         let start_ns = user.registers[register.index()];
         let done_ns = user.ready_ns.clamp(start_ns, now_ns);
         let outcome = failure(user, failed);
-        self.record_transaction(key, measure, (start_ns, done_ns), outcome);
+        self.record_transaction(key, measure, start_ns, done_ns, outcome);
         Flow::Next
     }
 
@@ -91,8 +93,8 @@ impl Interpreter<'_> {
                 Outcome::Unfinished => outcome,
                 _ => failure(user, transaction.failure),
             };
-            let times = (start_ns, now_ns.max(start_ns));
-            self.record_transaction(key, transaction.measure, times, ended);
+            let done_ns = now_ns.max(start_ns);
+            self.record_transaction(key, transaction.measure, start_ns, done_ns, ended);
         }
     }
 
@@ -101,7 +103,8 @@ impl Interpreter<'_> {
         &mut self,
         key: UserKey,
         measure: MeasureId,
-        (start_ns, done_ns): (u64, u64),
+        start_ns: u64,
+        done_ns: u64,
         outcome: Outcome,
     ) {
         let row = Measurement {

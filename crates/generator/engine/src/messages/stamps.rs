@@ -63,7 +63,8 @@ impl Clocks {
     /// from before the run are counted.
     pub(super) fn sent(
         &self,
-        (place, message): (MessageId, &PushedMessage),
+        place: MessageId,
+        message: &PushedMessage,
         received: &Received<'_>,
         (zero_unix_ns, now_ns): (u64, u64),
         counts: &mut Counts,
@@ -100,7 +101,8 @@ impl Clocks {
     /// that stamped it; `None`: nothing.
     pub(super) fn compare(
         &mut self,
-        (place, message): (MessageId, &PushedMessage),
+        place: MessageId,
+        message: &PushedMessage,
         received: &Received<'_>,
         zero_unix_ns: u64,
         (sent_ns, received_ns): (u64, u64),

@@ -81,7 +81,7 @@ impl<'p> Interpreter<'p> {
             Ok(ending) => ending,
             Err(fault) => return self.fail_call(now_ns, slot, HTTP_OK, fault),
         };
-        self.weigh_answer(now_ns, slot, (&ending, HTTP_OK), &answer, trailers);
+        self.weigh_answer(now_ns, slot, &ending, HTTP_OK, &answer, trailers);
     }
 
     /// An answer that consists of a head, which has what trailers have otherwise.
@@ -94,7 +94,7 @@ impl<'p> Interpreter<'p> {
             head: head.raw.to_vec(),
             ..Answer::default()
         };
-        self.weigh_answer(now_ns, slot, (&ending, head.status), &answer, &[]);
+        self.weigh_answer(now_ns, slot, &ending, head.status, &answer, &[]);
     }
 
     /// The call fails before its answer has ended; its stream is reset, if it is still open.
@@ -110,7 +110,8 @@ impl<'p> Interpreter<'p> {
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
-        (ending, status): (&Ending, u16),
+        ending: &Ending,
+        status: u16,
         answer: &Answer,
         trailers: &[u8],
     ) {
@@ -128,7 +129,7 @@ impl<'p> Interpreter<'p> {
             label: Label::Nothing,
             took_ns: Some(now_ns.saturating_sub(self.users[key].due_ns)),
         };
-        let verdict = self.judge_answer(now_ns, key, ending, answer, (&received, &json));
+        let verdict = self.judge_answer(now_ns, key, ending, answer, &received, &json);
         let outcome = match verdict {
             Ok(outcome) => outcome,
             Err((outcome, detail)) => {
@@ -165,7 +166,8 @@ impl<'p> Interpreter<'p> {
         key: UserKey,
         ending: &Ending,
         answer: &Answer,
-        (received, json): (&Received<'_>, &Result<Vec<u8>, Fault>),
+        received: &Received<'_>,
+        json: &Result<Vec<u8>, Fault>,
     ) -> Result<Outcome, Fault> {
         let http = self.http_op(key);
         let Some(call) = &http.call else {

@@ -83,8 +83,8 @@ impl<'p> Interpreter<'p> {
         }
         let given_up = encoded.inspect_err(|_| self.conns.commands.bytes.truncate(start))?;
         self.send_for_user(slot, start);
-        for attempt in given_up {
-            self.record_attempt(now_ns, slot, attempt, Outcome::Unfinished);
+        for (pc, attempt) in given_up {
+            self.record_attempt(now_ns, slot, pc, attempt, Outcome::Unfinished);
         }
         let mqtt = self.conns[slot].mqtt();
         let keeps = mqtt.is_some_and(|own| own.client.keeps_messages());
@@ -133,10 +133,10 @@ impl<'p> Interpreter<'p> {
             return Err(Unsent::Impossible(OTHER_PROTOCOL.to_owned()));
         }
         if channels.mqtt.is_some() {
-            return self.encode_for_mqtt(now_ns, slot, (op, again), (&topic, &payload));
+            return self.encode_for_mqtt(now_ns, slot, op, again, (&topic, &payload));
         }
         let wants_answer = op.reply.is_some() || op.verb != ChannelVerb::Push;
-        let numbers = channels.next_numbers((op.verb, pc), &topic, wants_answer)?;
+        let numbers = channels.next_numbers(op.verb, pc, &topic, wants_answer)?;
         let protocol = channels.protocol;
         let message = Outgoing {
             verb: op.verb,
@@ -248,7 +248,7 @@ impl<'p> Interpreter<'p> {
                 };
                 let received = Received::labelled(&payload, label);
                 if let Some(number) = answer {
-                    self.acknowledge(now_ns, slot, (&*topic, number), &received);
+                    self.acknowledge(now_ns, slot, &topic, number, &received);
                 }
                 self.take_message(now_ns, slot, len, &received);
             }
@@ -260,7 +260,7 @@ impl<'p> Interpreter<'p> {
                 number,
                 ok,
                 payload,
-            } => self.answered(now_ns, slot, len, (number, ok, payload)),
+            } => self.answered(now_ns, slot, len, number, ok, payload),
             Incoming::Joined { topic } => self.joined(now_ns, slot, &topic, Ok(())),
             Incoming::Refused { topic, reason } => self.joined(now_ns, slot, &topic, Err(reason)),
             Incoming::Ended(ended) => self.channel_ended(now_ns, slot, &ended),
@@ -312,7 +312,9 @@ impl<'p> Interpreter<'p> {
         now_ns: u64,
         slot: ConnSlot,
         len: usize,
-        (number, ok, payload): (u32, bool, &[u8]),
+        number: u32,
+        ok: bool,
+        payload: &[u8],
     ) {
         let key = self.conns[slot].user;
         let Some(channels) = self.conns[slot].channels() else {
@@ -320,7 +322,7 @@ impl<'p> Interpreter<'p> {
         };
         if let Some(place) = channels.rejoining(number) {
             self.recorder.counts.bytes_in += len as u64;
-            return self.rejoin_answered(now_ns, slot, place, (ok, payload));
+            return self.rejoin_answered(now_ns, slot, place, ok, payload);
         }
         let beat = channels.beat == Some(number);
         if beat {
@@ -348,7 +350,7 @@ impl<'p> Interpreter<'p> {
             };
         }
         let outcome = match &op.reply {
-            Some(expect) => self.examine_answer(now_ns, key, expect, (len, payload)),
+            Some(expect) => self.examine_answer(now_ns, key, expect, len, payload),
             None => Outcome::Ok,
         };
         self.conclude(now_ns, key, outcome, 0);
@@ -359,7 +361,8 @@ impl<'p> Interpreter<'p> {
         now_ns: u64,
         key: UserKey,
         expect: &Expect,
-        (len, payload): (usize, &[u8]),
+        len: usize,
+        payload: &[u8],
     ) -> Outcome {
         let received = Received::message(payload);
         let delivery = Delivery {
@@ -388,11 +391,11 @@ impl<'p> Interpreter<'p> {
         };
         let place = channels.place(topic, None);
         if let Some(place) = place.filter(|&place| channels.topics[place].is_rejoining()) {
-            let answer = match result {
+            let (ok, payload) = match result {
                 Ok(()) => (true, &b""[..]),
                 Err(reason) => (false, reason),
             };
-            return self.rejoin_answered(now_ns, slot, place, answer);
+            return self.rejoin_answered(now_ns, slot, place, ok, payload);
         }
         let last = channels
             .topics
@@ -429,7 +432,8 @@ impl<'p> Interpreter<'p> {
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
-        (topic, number): (&[u8], u32),
+        topic: &[u8],
+        number: u32,
         received: &Received<'_>,
     ) {
         let delivery = Delivery {

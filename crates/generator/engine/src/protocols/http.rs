@@ -127,9 +127,10 @@ impl<'p> Interpreter<'p> {
         } else {
             let at = self.conns.table[slot].endpoint;
             let base_path = &*self.plan.endpoints[at.index()].base_path;
-            let place = (self.requests.authority(at), base_path, &*self.plan.calls);
+            let authority = self.requests.authority(at);
             let before = user.value;
-            encode_http(http, place, &mut self.users.scope(now_ns, key), out)?;
+            let scope = &mut self.users.scope(now_ns, key);
+            encode_http(http, authority, base_path, &self.plan.calls, scope, out)?;
             let conn = &self.conns.table[slot];
             let may_repeat = http.redirects > 0
                 || conn.reuse == Reuse::Served
@@ -154,7 +155,7 @@ impl<'p> Interpreter<'p> {
     }
 
     fn cannot_send(&mut self, now_ns: u64, key: UserKey, error: String) {
-        self.fail_because(now_ns, key, (self.users.blame(), 0), || error);
+        self.fail_because(now_ns, key, self.users.blame(), 0, || error);
     }
 
     /// Sends what was appended to the command bytes since `start`, as bytes of the operation in
@@ -285,7 +286,7 @@ impl<'p> Interpreter<'p> {
             && crate::fetch::is_redirect(head.status)
             && let Some(location) = head.header("location")
         {
-            return self.redirected(now_ns, key, endpoint, (head.status, &*location));
+            return self.redirected(now_ns, key, endpoint, head.status, &location);
         }
         let is_decoded = matches!(decoded, Ok(Some(_)));
         let received = Received {
@@ -320,7 +321,7 @@ impl<'p> Interpreter<'p> {
             self.explain(now_ns, key, *outcome, || detail.clone());
             *outcome
         } else if let Some(outcome) =
-            self.answered_with_errors(now_ns, key, (http.graphql, &http.save), received)
+            self.answered_with_errors(now_ns, key, http.graphql, &http.save, received)
         {
             outcome
         } else {
@@ -431,9 +432,8 @@ impl<'p> Interpreter<'p> {
         let password = self.text(now_ns, key, &digest.password)?;
         let fresh = self.conns.wire_rng.next_u64();
         let bytes = &mut self.conns.commands.bytes;
-        let of = (key, endpoint);
         self.identities
-            .answer_challenge(of, (&user, &password), fresh, bytes, start)
+            .answer_challenge(key, endpoint, (&user, &password), fresh, bytes, start)
     }
 
     fn text(&mut self, now_ns: u64, key: UserKey, template: &Template) -> Result<String, String> {

@@ -105,7 +105,8 @@ impl Interpreter<'_> {
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
-        (op, again): (&ChannelOp, bool),
+        op: &ChannelOp,
+        again: bool,
         (topic, payload): (&[u8], &[u8]),
     ) -> Result<Vec<(Pc, Attempt)>, Unsent> {
         let conn = &mut self.conns.table[slot];
@@ -150,14 +151,20 @@ impl Interpreter<'_> {
         let Some(mqtt) = &mut channels.mqtt else {
             return Err(Unsent::Impossible(OTHER_PROTOCOL.to_owned()));
         };
-        let how = (op.verb, &**delivery);
-        let id = mqtt.write(how, &topics, payload, &properties, &mut packet);
+        let id = mqtt.write(
+            op.verb,
+            delivery,
+            &topics,
+            payload,
+            &properties,
+            &mut packet,
+        );
         let id = id.map_err(|error| Unsent::Impossible(error.to_string()))?;
         mqtt.sent_ns = now_ns;
         let number = u32::from(id);
         let mut given_up = Vec::new();
         for topic in topics {
-            let noted = channels.note((op.verb, pc), topic, (number, number), id > 0);
+            let noted = channels.note(op.verb, pc, topic, (number, number), id > 0);
             given_up.extend(noted.given_up);
             if again && op.verb == ChannelVerb::Join {
                 channels.rejoin_last(b"");
@@ -179,8 +186,8 @@ impl Interpreter<'_> {
             return Err(OTHER_PROTOCOL.to_owned());
         };
         let mut packet = Vec::new();
-        let how = (ChannelVerb::Join, &**delivery);
-        let id = mqtt.write(how, &[topic], b"", &[], &mut packet);
+        let verb = ChannelVerb::Join;
+        let id = mqtt.write(verb, delivery, &[topic], b"", &[], &mut packet);
         mqtt.sent_ns = now_ns;
         self.conns.encode_packets(slot, &packet);
         id.map(u32::from).map_err(|error| error.to_string())
@@ -366,7 +373,7 @@ impl Interpreter<'_> {
                 let ok = reason < FAILURE;
                 let payload = match ok {
                     true => Vec::new(),
-                    false => self.describe_refusal(slot, id, (reason, codes), text),
+                    false => self.describe_refusal(slot, id, reason, codes, text),
                 };
                 let payload = &payload[..];
                 let incoming = Incoming::Reply {
@@ -379,7 +386,7 @@ impl Interpreter<'_> {
             Event::Connected {
                 session_present,
                 keep_alive_s,
-            } => self.accepted(now_ns, slot, (session_present, keep_alive_s)),
+            } => self.accepted(now_ns, slot, session_present, keep_alive_s),
             Event::Refused { reason, text } => {
                 let reason = describe_reason(self.version(slot), reason, text);
                 let detail = || format!("the server rejected the client: {reason}");
@@ -419,7 +426,8 @@ impl Interpreter<'_> {
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
-        (continued, keep_alive_s): (bool, Option<u16>),
+        continued: bool,
+        keep_alive_s: Option<u16>,
     ) {
         let key = self.conns[slot].user;
         let reconnects = match self.users.op(key) {
@@ -448,7 +456,8 @@ impl Interpreter<'_> {
         &mut self,
         slot: ConnSlot,
         id: u16,
-        (reason, codes): (u8, &[u8]),
+        reason: u8,
+        codes: &[u8],
         text: &[u8],
     ) -> Vec<u8> {
         let version = self.version(slot);

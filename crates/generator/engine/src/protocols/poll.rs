@@ -84,8 +84,7 @@ impl<'p> Interpreter<'p> {
         let authority = self.requests.authority(conn.endpoint);
         let scope = &mut self.users.scope(now_ns, conn.user);
         let out = &mut self.conns.commands.bytes;
-        let request = (&poll.path, &*poll.headers);
-        if let Err(error) = encode_get(request, authority, None, scope, out) {
+        if let Err(error) = encode_get(&poll.path, &poll.headers, authority, None, scope, out) {
             return self.poll_failed(now_ns, slot, self.users.blame(), || error);
         }
         self.carry_cookies(now_ns, slot, &poll.headers, &[], start);

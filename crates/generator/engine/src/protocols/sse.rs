@@ -85,7 +85,7 @@ impl<'p> Interpreter<'p> {
                 return self.attempt_failed(now_ns, slot, self.users.blame(), 0, &error);
             }
             self.conns.close(&mut self.users, slot);
-            return self.fail_because(now_ns, key, (self.users.blame(), 0), || error);
+            return self.fail_because(now_ns, key, self.users.blame(), 0, || error);
         }
         self.carry_cookies(now_ns, slot, &open.headers, &[], start);
         self.conns[slot].stage = Stage::Upgrading;
@@ -125,8 +125,7 @@ impl<'p> Interpreter<'p> {
         }
         let last_id = (!last_id.is_empty()).then_some(("last-event-id", last_id));
         let out = &mut self.conns.commands.bytes;
-        let request = (&open.path, &*open.headers);
-        encode_get(request, authority, last_id, scope, out)
+        encode_get(&open.path, &open.headers, authority, last_id, scope, out)
     }
 
     /// The response's head is there: is it that of an event stream?
@@ -146,7 +145,7 @@ impl<'p> Interpreter<'p> {
                 return self.attempt_failed(now_ns, slot, outcome, head.status, &detail);
             }
             self.conns.close(&mut self.users, slot);
-            return self.fail_because(now_ns, key, (outcome, head.status), || detail);
+            return self.fail_because(now_ns, key, outcome, head.status, || detail);
         }
         self.conns.set_up(slot, Stage::Open);
         if let Some(stream) = self.conns[slot].event_stream() {

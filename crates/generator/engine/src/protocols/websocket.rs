@@ -70,7 +70,7 @@ impl<'p> Interpreter<'p> {
         let out = &mut self.conns.commands.bytes;
         if let Err(error) = encode_upgrade(open, authority, nonce.as_ref(), scope, out) {
             self.conns.commands.bytes.truncate(start);
-            return self.not_upgraded(now_ns, slot, (self.users.blame(), 0), error);
+            return self.not_upgraded(now_ns, slot, self.users.blame(), 0, error);
         }
         self.carry_cookies(now_ns, slot, &open.headers, &[], start);
         let conn = &mut self.conns[slot];
@@ -97,15 +97,16 @@ impl<'p> Interpreter<'p> {
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
-        ended: (Outcome, u16),
+        outcome: Outcome,
+        status: u16,
         detail: String,
     ) {
         if self.conns[slot].is_background() {
-            return self.reconnect_failed(now_ns, slot, ended, || detail);
+            return self.reconnect_failed(now_ns, slot, outcome, status, || detail);
         }
         let key = self.conns[slot].user;
         self.conns.close(&mut self.users, slot);
-        self.fail_because(now_ns, key, ended, || detail);
+        self.fail_because(now_ns, key, outcome, status, || detail);
     }
 
     /// The answer to the upgrade, and the frames that follow it at once.
@@ -134,7 +135,7 @@ impl<'p> Interpreter<'p> {
         let id = self.conns.id(slot);
         let agreed = verify_upgrade(self.opening_of(slot), &head, &nonce);
         let is_open = agreed.is_ok();
-        self.take_handshake(now_ns, slot, (taken, &head), agreed);
+        self.take_handshake(now_ns, slot, taken, &head, agreed);
         if !is_open || self.conns.live(id).is_none() {
             return bytes.len();
         }
@@ -146,7 +147,8 @@ impl<'p> Interpreter<'p> {
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
-        (len, head): (usize, &Head<'_>),
+        len: usize,
+        head: &Head<'_>,
         agreed: Result<Option<DeflateParameters>, HandshakeError>,
     ) {
         let key = self.conns[slot].user;
@@ -160,11 +162,11 @@ impl<'p> Interpreter<'p> {
         let agreed = match agreed {
             Ok(agreed) => agreed,
             Err(error) => {
-                let ended = match error {
+                let (outcome, status) = match error {
                     HandshakeError::Declined { status } => (Outcome::Status, status),
                     _ => (Outcome::WsProtocol, head.status),
                 };
-                return self.not_upgraded(now_ns, slot, ended, error.to_string());
+                return self.not_upgraded(now_ns, slot, outcome, status, error.to_string());
             }
         };
         if let Link::Carried(own) = &mut self.conns[slot].link {
@@ -180,7 +182,12 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The WebSocket is open. The step is done, unless a protocol of channels has yet to greet.
-    pub(crate) fn upgraded(&mut self, now_ns: u64, slot: ConnSlot, agreed: Option<Agreed>) {
+    pub(crate) fn upgraded(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        agreed: Option<DeflateParameters>,
+    ) {
         let key = self.conns[slot].user;
         let framing = Framing::new(agreed);
         let conn = &mut self.conns[slot];
@@ -296,7 +303,7 @@ impl<'p> Interpreter<'p> {
     pub(crate) fn send_late(&mut self, now_ns: u64, slot: ConnSlot, send: &SendOp) {
         let key = self.conns[slot].user;
         match self.transmit_message(now_ns, slot, send) {
-            Err(error) => self.fail_because(now_ns, key, (self.users.blame(), 0), || error),
+            Err(error) => self.fail_because(now_ns, key, self.users.blame(), 0, || error),
             Ok(()) if send.reply.is_none() => self.complete(now_ns, key, Outcome::Ok, 0),
             Ok(()) => {}
         }

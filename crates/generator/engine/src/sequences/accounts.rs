@@ -65,7 +65,9 @@ impl Heads {
     /// A user got a number. False if there are too many to report it.
     pub fn add(
         &mut self,
-        (message, sequence, opening): (MessageId, u64, Opening),
+        message: MessageId,
+        sequence: u64,
+        opening: Opening,
         now_ns: u64,
         number: u64,
     ) -> bool {
@@ -298,7 +300,8 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
     pub fn take(
         &mut self,
         user: K,
-        (message, sequence): (MessageId, u64),
+        message: MessageId,
+        sequence: u64,
         number: u64,
         now_ns: u64,
     ) -> Taken {
@@ -498,7 +501,7 @@ mod tests {
         accounts.open(user(7), OPENED, 0);
         accounts.open(user(8), OPENED, 0);
         let most = SEQUENCES_MAX as u64;
-        let mut take = |user, sequence| accounts.take(user, (MessageId(0), sequence), 5, 0).got;
+        let mut take = |user, sequence| accounts.take(user, MessageId(0), sequence, 5, 0).got;
         for sequence in 0..most {
             assert_eq!(take(user(7), sequence), Got::New { lost: 0 });
         }
@@ -532,7 +535,7 @@ mod tests {
         for user in 0..1_000 {
             accounts.open(user, OPENED, 0);
             if user >= 300 {
-                accounts.take(user, (MessageId(0), sequence(b"")), 5, 1);
+                accounts.take(user, MessageId(0), sequence(b""), 5, 1);
             }
         }
         for user in 0..1_000 {

@@ -50,14 +50,14 @@ fn counted(users: &[User]) -> Counted {
         let key = key as u32;
         accounts.open(key, opened, user.ready_ns);
         for &(at_ns, number) in &user.got {
-            let taken = accounts.take(key, (MessageId(0), name), number, at_ns);
+            let taken = accounts.take(key, MessageId(0), name, number, at_ns);
             match taken.got {
                 Got::New { lost } => sum.lost += lost,
                 Got::OutOfOrder => sum.out_of_order += 1,
                 Got::Duplicate => sum.duplicated += 1,
                 other => panic!("{other:?}"),
             }
-            assert!(heads.add((MessageId(0), name, taken.opening), at_ns, number));
+            assert!(heads.add(MessageId(0), name, taken.opening, at_ns, number));
         }
         let ended = accounts.close(key, &[], user.closed_ns, settlements);
         sum.lost += ended.iter().map(|ended| ended.missing).sum::<u64>();

@@ -12,7 +12,7 @@ use crate::tables::slots::{Key, UserKey};
 
 impl User {
     /// A branch of it, which begins now. Its draws follow from the seed and its number among the branches.
-    fn branch(&self, branch: &Branch, (seed, number): (u64, u64)) -> User {
+    fn branch(&self, branch: &Branch, seed: u64, number: u64) -> User {
         let mut registers = self.registers.clone();
         if let Some(draws) = branch.retry_draws {
             registers[draws.index()] = Rng::new(seed, number, Purpose::Retry).next_u64();
@@ -66,7 +66,7 @@ impl Users<'_> {
         let mut branches = Vec::with_capacity(parallel.branches.len());
         let mut fits = true;
         for (number, branch) in (0..).zip(&parallel.branches) {
-            let row = self.table[owner].branch(branch, (seed, number));
+            let row = self.table[owner].branch(branch, seed, number);
             let key = self.table.insert(row);
             branches.push(key);
             fits &= self.saved.set(key.place(), large);

@@ -42,6 +42,6 @@ impl Interpreter<'_> {
             Some(Pending::Answer(answer)) => answer,
             _ => Default::default(),
         };
-        self.weigh_answer(now_ns, slot, (&ending, 0), &answer, &[]);
+        self.weigh_answer(now_ns, slot, &ending, 0, &answer, &[]);
     }
 }

@@ -56,7 +56,7 @@ impl<'p> Interpreter<'p> {
             Ok(()) => self.complete(now_ns, key, Outcome::Ok, 0),
             Err(error) => {
                 self.conns.close(&mut self.users, slot);
-                self.fail_because(now_ns, key, (self.users.blame(), 0), || error);
+                self.fail_because(now_ns, key, self.users.blame(), 0, || error);
             }
         }
     }
@@ -233,12 +233,12 @@ impl<'p> Interpreter<'p> {
         let own = own.map(|own| (own.frames, std::mem::take(&mut own.head)));
         let (frames, head) = own.unwrap_or_default();
         let ending = ending_after(&frames, trailers);
-        self.call_ended(now_ns, slot, ending, (&head, trailers));
+        self.call_ended(now_ns, slot, ending, &head, trailers);
     }
 
     /// The same by a head alone.
     pub(crate) fn end_open_call_at_head(&mut self, now_ns: u64, slot: ConnSlot, head: &Head<'_>) {
-        self.call_ended(now_ns, slot, ending_at_head(head), (head.raw, &[]));
+        self.call_ended(now_ns, slot, ending_at_head(head), head.raw, &[]);
     }
 
     fn call_ended(
@@ -246,7 +246,8 @@ impl<'p> Interpreter<'p> {
         now_ns: u64,
         slot: ConnSlot,
         ending: Result<Ending, Fault>,
-        (head, trailers): (&[u8], &[u8]),
+        head: &[u8],
+        trailers: &[u8],
     ) {
         let ending = match ending {
             Ok(ending) => ending,
@@ -268,7 +269,7 @@ impl<'p> Interpreter<'p> {
         let key = self.conns[slot].user;
         if let (Some(Op::CallEnd(end)), Wait::Close) = (self.users.op(key), self.users[key].wait) {
             self.conns.close(&mut self.users, slot);
-            let outcome = self.judge_end(now_ns, key, end, (ending, &text));
+            let outcome = self.judge_end(now_ns, key, end, ending, &text);
             return self.complete(now_ns, key, outcome, 0);
         }
         let name = grpc::name_of(ending.code);
@@ -291,7 +292,8 @@ impl<'p> Interpreter<'p> {
         now_ns: u64,
         key: UserKey,
         end: &CallEnd,
-        (ending, text): (&Ending, &[u8]),
+        ending: &Ending,
+        text: &[u8],
     ) -> Outcome {
         let head = head_again(text);
         let received = Received {
@@ -344,7 +346,7 @@ impl<'p> Interpreter<'p> {
             let ending = Ending::new(OK, "");
             let outcome = match ended.filter(|_| !end.cancels) {
                 None => Outcome::Ok,
-                Some(text) => self.judge_end(now_ns, key, end, (&ending, &text)),
+                Some(text) => self.judge_end(now_ns, key, end, &ending, &text),
             };
             self.record_operation(now_ns, key, outcome, 0);
             let user = &mut self.users[key];

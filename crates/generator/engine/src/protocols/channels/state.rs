@@ -176,7 +176,8 @@ impl Channels {
     /// it.
     pub(crate) fn next_numbers(
         &mut self,
-        (verb, pc): (ChannelVerb, Pc),
+        verb: ChannelVerb,
+        pc: Pc,
         topic: &[u8],
         wants_answer: bool,
     ) -> Result<Numbers, Unsent> {
@@ -188,14 +189,15 @@ impl Channels {
         };
         let number = self.number();
         let numbered = (number, reached.unwrap_or(number));
-        Ok(self.note((verb, pc), topic, numbered, wants_answer))
+        Ok(self.note(verb, pc, topic, numbered, wants_answer))
     }
 
     /// Remembers what answers a message that is sent with these numbers: its own, and that of the message which joined
     /// its topic.
     pub(crate) fn note(
         &mut self,
-        (verb, pc): (ChannelVerb, Pc),
+        verb: ChannelVerb,
+        pc: Pc,
         topic: &[u8],
         (number, joined_by): (u32, u32),
         wants_answer: bool,

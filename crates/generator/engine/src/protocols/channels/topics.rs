@@ -55,7 +55,7 @@ impl<'p> Interpreter<'p> {
         let lives = topic.lives();
         self.arm_channels(slot);
         let detail = || describe(ended);
-        let waits_on = self.waits_on(now_ns, slot, (&*ended.topic, number), lives);
+        let waits_on = self.waits_on(now_ns, slot, &ended.topic, number, lives);
         if ended.how.is_over()
             && let Some(channels) = self.conns[slot].channels()
         {
@@ -68,11 +68,11 @@ impl<'p> Interpreter<'p> {
         if !waits_on {
             return match ended.how {
                 How::Completed => {}
-                _ => self.record_end(now_ns, slot, (pc, outcome), detail),
+                _ => self.record_end(now_ns, slot, pc, outcome, detail),
             };
         }
         if self.is_joining(key) {
-            return self.fail_because(now_ns, key, (Outcome::Rejected, 0), detail);
+            return self.fail_because(now_ns, key, Outcome::Rejected, 0, detail);
         }
         self.explain(now_ns, key, outcome, detail);
         self.complete(now_ns, key, outcome, 0);
@@ -82,7 +82,7 @@ impl<'p> Interpreter<'p> {
     pub(crate) fn disconnected(&mut self, now_ns: u64, slot: ConnSlot, reason: &[u8], again: bool) {
         let detail = || format!("the server ended the connection: {}", excerpt(reason));
         if !again && self.conns[slot].is_background() {
-            return self.reconnect_refused(now_ns, slot, (Outcome::Closed, 0), detail());
+            return self.reconnect_refused(now_ns, slot, Outcome::Closed, 0, detail());
         }
         if let Some(channels) = self.conns[slot].channels()
             && !again
@@ -110,7 +110,7 @@ impl<'p> Interpreter<'p> {
         };
         if self.conns[slot].stage == Stage::Open {
             for (pc, _) in open {
-                self.record_end(now_ns, slot, (pc, Outcome::ChannelClosed), detail);
+                self.record_end(now_ns, slot, pc, Outcome::ChannelClosed, detail);
             }
         }
         self.lost(now_ns, slot, outcome, detail);
@@ -122,7 +122,8 @@ impl<'p> Interpreter<'p> {
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
-        (topic, number): (&[u8], u32),
+        topic: &[u8],
+        number: u32,
         lives: bool,
     ) -> bool {
         let user = self.conns[slot].user;
@@ -163,7 +164,8 @@ impl<'p> Interpreter<'p> {
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
-        (pc, outcome): (Pc, Outcome),
+        pc: Pc,
+        outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
         let key = self.conns[slot].user;
@@ -313,7 +315,7 @@ impl<'p> Interpreter<'p> {
         self.conns.encode_message(slot, MessageKind::Text, write);
         self.send_rejoin(slot, place, start);
         if !crate::channels::is_confirmed(protocol) {
-            self.rejoin_answered(now_ns, slot, place, (true, b""));
+            self.rejoin_answered(now_ns, slot, place, true, b"");
         }
     }
 
@@ -342,7 +344,8 @@ impl<'p> Interpreter<'p> {
         now_ns: u64,
         slot: ConnSlot,
         place: usize,
-        (ok, payload): (bool, &[u8]),
+        ok: bool,
+        payload: &[u8],
     ) {
         if !ok {
             let detail = || format!("the server rejected it: {}", excerpt(payload));
@@ -414,7 +417,7 @@ impl<'p> Interpreter<'p> {
         let pc = topic.pc;
         let attempt = topic.rejoin.as_mut().and_then(|rejoin| rejoin.finish());
         if let Some(attempt) = attempt {
-            self.record_attempt(now_ns, slot, (pc, attempt), outcome);
+            self.record_attempt(now_ns, slot, pc, attempt, outcome);
         }
     }
 
@@ -423,7 +426,8 @@ impl<'p> Interpreter<'p> {
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
-        (pc, attempt): (Pc, Attempt),
+        pc: Pc,
+        attempt: Attempt,
         outcome: Outcome,
     ) {
         let Some((measure, _)) = self.rejoin_op(slot, pc) else {
@@ -469,7 +473,7 @@ impl<'p> Interpreter<'p> {
             Ok(true) | Err(Unsent::Later) => {}
             Ok(false) | Err(Unsent::Needless) => self.complete(now_ns, key, Outcome::Ok, 0),
             Err(Unsent::Impossible(error)) => {
-                self.fail_because(now_ns, key, (self.users.blame(), 0), || error);
+                self.fail_because(now_ns, key, self.users.blame(), 0, || error);
             }
         }
     }

@@ -19,10 +19,11 @@ impl<'p> Interpreter<'p> {
         now_ns: u64,
         key: UserKey,
         endpoint: EndpointId,
-        (status, location): (u16, &[u8]),
+        status: u16,
+        location: &[u8],
     ) {
         let http = self.http_op(key);
-        match self.next_hop(now_ns, key, endpoint, (status, location)) {
+        match self.next_hop(now_ns, key, endpoint, status, location) {
             Ok(hop) => {
                 self.record_hop(now_ns, key, status);
                 self.follows.go(key, hop);
@@ -41,7 +42,8 @@ impl<'p> Interpreter<'p> {
         now_ns: u64,
         key: UserKey,
         endpoint: EndpointId,
-        (status, location): (u16, &[u8]),
+        status: u16,
+        location: &[u8],
     ) -> Result<Hop, String> {
         let http = self.http_op(key);
         let first = self.first_request(now_ns, key, http)?;
@@ -115,9 +117,17 @@ impl<'p> Interpreter<'p> {
         }
         let at = self.first_endpoint(key, http)?;
         let base_path = &*self.plan.endpoints[at.index()].base_path;
-        let place = (self.requests.authority(at), base_path, &*self.plan.calls);
+        let authority = self.requests.authority(at);
+        let scope = &mut self.users.scope(now_ns, key);
         let mut bytes = Vec::new();
-        encode_http(http, place, &mut self.users.scope(now_ns, key), &mut bytes)?;
+        encode_http(
+            http,
+            authority,
+            base_path,
+            &self.plan.calls,
+            scope,
+            &mut bytes,
+        )?;
         Ok(bytes)
     }
 

@@ -127,7 +127,9 @@ fn constant_request(http: &HttpOp, authority: &str, calls: &Schema) -> Option<Bo
     let mut bytes = Vec::new();
     encode_http(
         http,
-        (authority, "", calls),
+        authority,
+        "",
+        calls,
         &mut any.scope(0, &[]),
         &mut bytes,
     )
@@ -163,7 +165,9 @@ fn prepared(plan: &Plan, constant: &[Vec<Option<Box<[u8]>>>]) -> Vec<Vec<Option<
 /// those of the schema. The error says what cannot be sent.
 pub(crate) fn encode_http(
     http: &HttpOp,
-    (authority, base_path, calls): (&str, &str, &Schema),
+    authority: &str,
+    base_path: &str,
+    calls: &Schema,
     scope: &mut Scope<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
@@ -191,7 +195,8 @@ pub(crate) fn encode_http(
 
 /// Appends a GET request without a body, with one more header if given.
 pub(crate) fn encode_get(
-    (path, headers): (&Template, &[(String, Template)]),
+    path: &Template,
+    headers: &[(String, Template)],
     authority: &str,
     further: Option<(&str, &[u8])>,
     scope: &mut Scope<'_>,

@@ -96,7 +96,8 @@ impl Mqtt {
     /// nothing acknowledges it.
     pub(crate) fn write(
         &mut self,
-        (verb, delivery): (ChannelVerb, &Delivery),
+        verb: ChannelVerb,
+        delivery: &Delivery,
         topics: &[&[u8]],
         payload: &[u8],
         properties: &[(&[u8], &[u8])],

@@ -24,12 +24,12 @@ impl Interpreter<'_> {
             Takes::Yes => self.send_upgrade(now_ns, key, slot),
             Takes::Unknown => self.await_settings(slot, key),
             Takes::Nothing => {
-                let ended = (Outcome::Http2RefusedStream, 0);
-                self.not_upgraded(now_ns, slot, ended, NO_PLACE.to_owned());
+                let outcome = Outcome::Http2RefusedStream;
+                self.not_upgraded(now_ns, slot, outcome, 0, NO_PLACE.to_owned());
             }
             Takes::No if self.conns.http2.is_required() => {
-                let ended = (Outcome::WsProtocol, 0);
-                self.not_upgraded(now_ns, slot, ended, NOT_ANNOUNCED.to_owned());
+                let outcome = Outcome::WsProtocol;
+                self.not_upgraded(now_ns, slot, outcome, 0, NOT_ANNOUNCED.to_owned());
             }
             Takes::No => self.fall_back(now_ns, slot),
         }
@@ -77,6 +77,6 @@ impl Interpreter<'_> {
         head: &Head<'_>,
     ) {
         let agreed = verify_connect(self.opening_of(slot), head);
-        self.take_handshake(now_ns, slot, (len, head), agreed);
+        self.take_handshake(now_ns, slot, len, head, agreed);
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct Framing {
 
 impl Framing {
     /// The framing that the handshake has agreed on; `None`: no compression.
-    pub(crate) fn new(agreed: Option<Agreed>) -> Framing {
+    pub(crate) fn new(agreed: Option<DeflateParameters>) -> Framing {
         let Some(agreed) = agreed else {
             return Framing {
                 reader: Reader::default(),
@@ -58,7 +58,8 @@ impl Compression {
 /// Appends a compressed message whose text `write` appends. `common`: the loop's deflater.
 pub(crate) fn encode_deflated(
     out: &mut Vec<u8>,
-    (kind, mask): (MessageKind, [u8; 4]),
+    kind: MessageKind,
+    mask: [u8; 4],
     compression: &mut Compression,
     common: &mut Option<Deflater>,
     write: impl FnOnce(&mut Vec<u8>),

@@ -77,7 +77,7 @@ impl<'p> Interpreter<'p> {
             Some(Op::Expect(_)) => {}
             Some(Op::Channel(_)) if deferred => {}
             Some(Op::Channel(_)) if self.is_joining(key) => {
-                self.fail_because(now_ns, key, (outcome, 0), detail);
+                self.fail_because(now_ns, key, outcome, 0, detail);
             }
             _ => {
                 self.explain(now_ns, key, outcome, detail);
@@ -109,18 +109,19 @@ impl<'p> Interpreter<'p> {
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
-        (outcome, status): (Outcome, u16),
+        outcome: Outcome,
+        status: u16,
         detail: impl FnOnce() -> String,
     ) {
         if matches!(self.conns[slot].stage, Stage::Connecting | Stage::Securing) {
             self.record_connect(now_ns, slot, outcome);
         }
         if !is_passing(outcome) {
-            return self.reconnect_refused(now_ns, slot, (outcome, status), detail());
+            return self.reconnect_refused(now_ns, slot, outcome, status, detail());
         }
         if let Some(attempts) = self.attempts_used_up(slot) {
             let detail = format!("{}, the last of {attempts} attempts", detail());
-            return self.reconnect_refused(now_ns, slot, (outcome, status), detail);
+            return self.reconnect_refused(now_ns, slot, outcome, status, detail);
         }
         self.record_background(now_ns, slot, outcome, status);
         self.explain_background(now_ns, slot, outcome, detail);
@@ -146,7 +147,8 @@ impl<'p> Interpreter<'p> {
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
-        (outcome, status): (Outcome, u16),
+        outcome: Outcome,
+        status: u16,
         detail: String,
     ) {
         self.record_background(now_ns, slot, outcome, status);
@@ -155,7 +157,12 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The WebSocket is open again; what is greeted waits for that.
-    pub(crate) fn upgraded_again(&mut self, now_ns: u64, slot: ConnSlot, agreed: Option<Agreed>) {
+    pub(crate) fn upgraded_again(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        agreed: Option<DeflateParameters>,
+    ) {
         let conn = &mut self.conns[slot];
         let agreed = Framing::new(agreed);
         conn.link.read_frames(agreed.reader);
