@@ -22,7 +22,7 @@ pub fn parse(protocol: Protocol, text: &[u8]) -> Incoming<'_> {
         Protocol::ActionCable => cable::parse(text),
         Protocol::SocketIo => socketio::parse(text),
         Protocol::GraphQl => graphql::parse(text),
-        // Its packets are read by the crate `mqtt`; a text is none (MQTT 5 §6.0).
+        // Its packets are read by `proto::mqtt`; a text is none (MQTT 5 §6.0).
         Protocol::Mqtt { .. } => Incoming::Broken,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`compile`] reads a scenario's text: [`crate::document::yaml`] makes a tree of it that remembers places
 //! ([`crate::document::node`]), `overrides` changes the tree, `check` turns it into a [`plan::Plan`]. What keys there are
-//! is said once, in the crate `keys`; unknown-key checks, [`schema`] and the tables of `docs/scenario-reference.md`
+//! is said once, in the module `keys`; unknown-key checks, [`schema`] and the tables of `docs/scenario-reference.md`
 //! follow from it. [`mod@experiment`] reads experiments by the same means. The crate does no I/O: texts of files and of the environment are handed in.
 
 mod check;

@@ -1,4 +1,4 @@
-//! Steps between users: what comes of a rendezvous, a counter and a queue. Their rules are those of the crate `meeting`.
+//! Steps between users: what comes of a rendezvous, a counter and a queue. Their rules are those of `crate::meeting`.
 //!
 //! A wait for other users is an operation of its own, from when the step was due to when the others were there. It is in
 //! flight, but not on its way to the target: gauges leave it out.

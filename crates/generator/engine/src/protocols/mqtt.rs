@@ -1,4 +1,4 @@
-//! MQTT: a protocol of channels whose packets the crate `mqtt` reads and writes, over a WebSocket or without one.
+//! MQTT: a protocol of channels whose packets `proto::mqtt` reads and writes, over a WebSocket or without one.
 //!
 //! Topics and filters of topics are channels; what a step waits for, joining again and reconnecting are those of
 //! `channels`, `topics` and `reconnects`.

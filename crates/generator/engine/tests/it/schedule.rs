@@ -1,4 +1,4 @@
-//! The engine's rules that need no driver. Those that need one are tests of the crate `driver`.
+//! The engine's rules of arrivals and timers, without a driver.
 
 mod recorded;
 mod shares;
