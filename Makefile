@@ -13,7 +13,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 RUSTDOC := RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --bins --examples --no-deps --locked --quiet
 
 help:
-	@echo "make run        build Throng and run examples/football-quick.yaml, about a minute"
+	@echo "make run        build Throng and run examples/football-quick.yaml for half a minute"
 	@echo "make test       all checks, then every test; prints the ten slowest. Installs what it needs on Debian as root,"
 	@echo "                otherwise prompts, or skips and counts"
 	@echo "make test-deps  install the databases that some tests need; without them these are skipped"
@@ -62,7 +62,7 @@ help:
 # Benches use the release profile.
 run: toolchain
 	@scripts/quick.sh
-	$(TARGET)/quick/throng run examples/football-quick.yaml
+	$(TARGET)/quick/throng run examples/football-quick.yaml --set hold=5s
 
 check: toolchain
 	@scripts/web.sh check

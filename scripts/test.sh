@@ -37,7 +37,7 @@ export THRONG_SERVICES_MADE=$work/made
 mkdir "$THRONG_SERVICES_MADE"
 touch "$log" "$THRONG_SKIPPED"
 trap 'rm -rf "$work"' EXIT
-# The build waits for the page of reports with the crate that takes it in (crates/report/build.rs).
+# The build waits for the page of reports with the crate that takes it in (crates/results/report/build.rs).
 export THRONG_PAGE_ENDED=$work/page-ended
 
 . scripts/lints.sh
