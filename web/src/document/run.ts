@@ -239,7 +239,7 @@ export type Step = {
 
 /** One column over time; `null` where nothing was recorded. */
 export type Track = {
-  /** As in `series.parquet`. */
+  /** Name of the column, as in `series.parquet`. */
   name: string;
   /** Mean of the slot. */
   mean: Array<number | null>;
@@ -249,15 +249,15 @@ export type Track = {
   max?: Array<number | null>;
 };
 
-/** What one probe read. */
+/** The values of one probe. */
 export type ProbeLine = {
   /** Seconds since the run's start; before it where negative. */
   at_s: Array<number>;
-  /** Mean of what was reported from then until the next. */
+  /** Mean of the values from that time until the next. */
   mean: Array<number>;
-  /** Least of it; empty where nothing was thinned. */
+  /** Least of these values; empty if nothing was thinned. */
   min?: Array<number>;
-  /** Greatest of it; empty where nothing was thinned. */
+  /** Greatest of these values; empty if nothing was thinned. */
   max?: Array<number>;
   /** What the source is to the system: `servers`, `redis`, `mysql`, `host`, …. */
   role: string;
@@ -278,19 +278,19 @@ export type ProbeLine = {
 
 /** The lines of all probes. */
 export type ProbeLines = {
-  /** In the order of the record. */
+  /** The lines in the order of the record. */
   lines: Array<ProbeLine>;
-  /** How many further probes with values are left out here. */
+  /** Number of further probes with values, which are left out. */
   left_out: number;
 };
 
 /** A bin of a histogram. */
 export type Bin = {
-  /** From here on, nanoseconds. */
+  /** Lower edge, in nanoseconds. */
   from_ns: number;
-  /** Up to here. */
+  /** Upper edge, in nanoseconds. */
   to_ns: number;
-  /** How many. */
+  /** Number of response times in the bin. */
   count: number;
 };
 
@@ -299,13 +299,13 @@ export type Bin = {
  * there were none. Percentiles that fall among operations that were never answered are lower bounds.
  */
 export type MeasureCourse = {
-  /** As in `run.json`. */
+  /** Name of the measure, as in `run.json`. */
   name: string;
-  /** As in `run.json`. */
+  /** Kind of the measure, as in `run.json`. */
   kind: string;
   /** Operations that succeeded. */
   count: number;
-  /** Of these, by second. */
+  /** Operations that succeeded per second, by slot. */
   per_s: Array<number>;
   /** Median by slot. */
   p50: Array<number | null>;
@@ -319,7 +319,7 @@ export type MeasureCourse = {
   max: Array<number | null>;
   /** Counts of answered operations by time and latency: column, row, count. Row `r` holds times from `10^(r/10)` on. */
   heat: Array<[number, number, number]>;
-  /** How often each time was measured. */
+  /** The distribution of response times, by bin. */
   bins: Array<Bin>;
   /** The distribution function, as far as it is known. */
   response: Array<[number, number]>;
@@ -327,31 +327,31 @@ export type MeasureCourse = {
 
 /** Operations a second that ended in one way. */
 export type ErrorTrack = {
-  /** The outcome's name. */
+  /** Name of the outcome. */
   kind: string;
-  /** All of them. */
+  /** Number of operations that ended so. */
   count: number;
-  /** By slot. */
+  /** Operations a second, by slot. */
   per_s: Array<number>;
 };
 
-/** What happened in a run, slot by slot. */
+/** The course of a run, slot by slot. */
 export type Course = {
   /** Length of a slot in seconds; slot `i` begins at `i · slot_s`. */
   slot_s: number;
-  /** How many slots there are. */
+  /** Number of slots. */
   slots: number;
   /** Length of a column of the heat maps in seconds. */
   heat_slot_s: number;
-  /** What the seconds reported; those that were 0 throughout are excluded. */
+  /** The columns of the run's seconds, without those that were 0 throughout. */
   seconds: Array<Track>;
-  /** Those of most operations, in the order of the run's list. */
+  /** The measures with the most operations, in the order of the run's list. */
   measures: Array<MeasureCourse>;
-  /** How many further measures have a course that is left out here. */
+  /** Number of further measures, which are left out. */
   measures_left_out: number;
   /** Failed operations a second by kind, the most frequent first. */
   errors: Array<ErrorTrack>;
-  /** What the probes read. */
+  /** The values of the probes. */
   probes: ProbeLines;
 };
 

@@ -31,7 +31,7 @@ pub(crate) fn rename(from: &Path, to: &Path, durability: Durability) -> Result<(
 /// (`/dev/stdout`), is written to as it is.
 ///
 /// # Errors
-/// What the system says; then the file is as it was.
+/// Fails if the system refuses; then the file is as it was.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
     write_durable(path, content, Durability::Process)
 }
@@ -39,7 +39,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
 /// As [`write()`], with a content that is too large to be held: it is written piece by piece.
 ///
 /// # Errors
-/// What the system or `content` says; then the file is as it was.
+/// Fails if the system refuses, or if `content` fails; then the file is as it was.
 pub fn write_with(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -111,7 +111,7 @@ fn is_open_file(path: &Path) -> bool {
 /// may take for ever.
 ///
 /// # Errors
-/// What the system says.
+/// Fails if the file cannot be opened, or is not a regular file.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
         let what = "it is not a regular file";
@@ -129,7 +129,7 @@ fn bytes(path: &Path) -> io::Result<Vec<u8>> {
 /// Replaces the file by this value as indented JSON.
 ///
 /// # Errors
-/// What the system says; then the file is as it was.
+/// Fails if the system refuses; then the file is as it was.
 pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {
     write_json_durable(path, value, Durability::Process)
 }
@@ -149,7 +149,7 @@ pub(crate) fn write_json_durable<T: Serialize>(
 /// The file's text; `None`: there is no such file.
 ///
 /// # Errors
-/// Where it cannot be read, is no regular file, or is no UTF-8.
+/// Fails if the file cannot be read, is not a regular file, or is not UTF-8.
 pub fn read(path: &Path) -> Result<Option<String>, RecordError> {
     match bytes(path) {
         Ok(bytes) => match String::from_utf8(bytes) {
@@ -164,7 +164,7 @@ pub fn read(path: &Path) -> Result<Option<String>, RecordError> {
 /// The value in the JSON file; `None`: there is no such file.
 ///
 /// # Errors
-/// Where the file cannot be read or is damaged.
+/// Fails if the file cannot be read or is damaged.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, RecordError> {
     let Some(text) = read(path)? else {
         return Ok(None);

@@ -1,9 +1,9 @@
 //! Conducts an experiment: its runs one after the other, in an order drawn from its seed.
 //!
 //! `experiment.json`, which is replaced after each run, and the run directories record what is done.
-//! Whatever ends the process, the next one resumes with the first run that is missing. The runs of each repetition are a block, and each block is shuffled by itself: what
-//! changes slowly meets all combinations alike (Box, Hunter and Hunter, "Statistics for
-//! Experimenters", 1978, on randomised blocks).
+//! If the process ends, however that comes, the next one resumes with the first run that is missing. The runs of each
+//! repetition are a block, and each block is shuffled by itself: conditions that change slowly affect all combinations
+//! alike (Box, Hunter and Hunter, "Statistics for Experimenters", 1978, on randomised blocks).
 
 mod analysis;
 mod hook;

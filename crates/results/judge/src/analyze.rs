@@ -1,4 +1,4 @@
-//! What happened within a run: where it settles, what drifts, when the target was down, which laws hold.
+//! The behaviour of a run over time: where it settles, what drifts, when the target was down, which laws hold.
 //!
 //! ```text
 //! run directory ─seconds→ Seconds ─┬─steady──→ warm-up to cut
@@ -28,25 +28,25 @@ pub use laws::{LawTest, Laws, Little, ResponseLaw, Utilisation};
 pub use steady::{Settled, WarmUp};
 pub use windows::{Evenness, Known, MeasureParts, Part, ThroughputParts};
 
-/// Of all intervals and tests.
+/// Confidence level of all intervals and tests.
 pub const CONFIDENCE: f64 = 0.95;
-/// What is analysed must be as long as this, in seconds of the record.
+/// Least length of the analysed time, in seconds of the record.
 pub const SECONDS_MIN: usize = 20;
-/// The windows of a run; more would be its seconds again.
+/// Most windows of a run; with more of them, windows would hardly differ from seconds.
 pub const WINDOWS_MAX: usize = 2_000;
-/// S1's window, which is taken where the run is long enough.
+/// Length of the windows of a run that is long enough for ten of them.
 const WINDOW_NS: u64 = 20_000_000_000;
-/// A shorter run has this many windows.
+/// Number of windows in a shorter run.
 const WINDOWS_WANTED: u64 = 10;
 
-/// What to look at, and how.
+/// The options of an analysis.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// Only this phase; else all of them.
+    /// The phase to analyse; `None`: all phases.
     pub phase: Option<String>,
-    /// Take so much for warm-up, whatever is found.
+    /// Length of the warm-up; `None`: it is detected.
     pub cut_ns: Option<u64>,
-    /// Length of the windows; else 20 s, or a tenth of a run that is shorter than ten of them.
+    /// Length of the windows; `None`: 20 s, or a tenth of a run that is shorter than ten of them.
     pub window_ns: Option<u64>,
     /// A second in which this share of the operations failed counts as down; above 0, up to 1.
     pub down: f64,
@@ -69,72 +69,72 @@ pub enum AnalyzeError {
     /// A file of the run directory could not be read.
     #[error("cannot read the run directory")]
     Read(#[from] RecordError),
-    /// It has no such phase.
+    /// The run has no such phase.
     #[error("the run has no phase {name:?}; its phases are {phases}")]
     NoPhase {
-        /// As requested.
+        /// The requested phase.
         name: String,
-        /// Those there are.
+        /// The run's phases, separated by commas.
         phases: String,
     },
-    /// There is nothing second by second.
+    /// The run has no record by the second.
     #[error(
         "there is no series.parquet, which records a run second by second: imported results have \
          none, nor does a run that was killed at the start"
     )]
     NoSeries,
-    /// There is too little to say anything of.
+    /// The time to analyse is too short.
     #[error(
         "only {seconds} s remain after the warm-up, and the analysis needs {SECONDS_MIN}: use a \
          longer run or phase, or a shorter --skip"
     )]
     TooShort {
-        /// What there is.
+        /// Length of the time, in seconds.
         seconds: usize,
     },
-    /// The window does not fit.
+    /// Windows of the requested length do not fit the run.
     #[error("windows of {} do not fit: {problem}", units::span(*window_ns))]
     Window {
-        /// As requested.
+        /// The requested length.
         window_ns: u64,
-        /// As text.
+        /// The reason, in words.
         problem: String,
     },
 }
 
-/// What was found within a run. Times count from the run's start.
+/// The results of an analysis. Times count from the run's start.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Analysis {
-    /// The run.
+    /// Identifier of the run.
     pub id: String,
-    /// Its scenario.
+    /// Name of the scenario.
     pub name: String,
-    /// Most important first.
+    /// The findings, most important first.
     pub findings: Vec<Finding>,
-    /// Where what was analysed begins, warm-up included.
+    /// Start of the analysed time, which includes the warm-up.
     pub start_ns: u64,
-    /// Where it ends.
+    /// End of the analysed time.
     pub end_ns: u64,
-    /// What to leave out at its beginning.
+    /// The warm-up, with which the analysed time begins.
     pub warm_up: WarmUp,
     /// Length of the windows.
     pub window_ns: u64,
-    /// Requests and handshakes, all together.
+    /// Throughput of all requests and handshakes together.
     pub throughput: ThroughputParts,
-    /// Those that measured something.
+    /// The measures that have values.
     pub measures: Vec<MeasureParts>,
-    /// What was tested for a trend, after the warm-up.
+    /// The trends of all tested series after the warm-up.
     pub trends: Vec<Drift>,
-    /// `None` where the record says nothing of single operations.
+    /// The availability of the target; `None`: the record has no rows of single operations.
     pub availability: Option<Availability>,
-    /// After the warm-up.
+    /// The laws of queues after the warm-up.
     pub laws: Laws,
 }
 
 /// Analyses a run by its directory. Killed runs are analysed by what they left behind.
 ///
 /// # Errors
-/// Where the record cannot be read, or there is nothing in it that the question asks for.
+/// Fails if the record cannot be read, or does not cover the phase, the length or the windows asked for.
 pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError> {
     if run.series()?.is_empty() {
         return Err(AnalyzeError::NoSeries);
@@ -178,7 +178,7 @@ pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError>
     Ok(analysis)
 }
 
-/// The phase, or all of them, as far as the run got. The drain does not belong to it.
+/// The span of the requested phase or of all phases, as far as the run got, without the drain.
 fn span(run: &Run, question: &Question) -> Result<(u64, u64), AnalyzeError> {
     let phases = &run.info().phases;
     let Some(name) = &question.phase else {
@@ -202,7 +202,7 @@ fn window(question: &Question, length_ns: u64) -> Result<u64, AnalyzeError> {
     const SECOND: u64 = 1_000_000_000;
     let Some(window_ns) = question.window_ns else {
         let tenth_ns = length_ns / WINDOWS_WANTED / SECOND * SECOND;
-        // A run of weeks has longer ones.
+        // The windows of a run of weeks are longer, so that they do not exceed the maximum.
         let least_ns = length_ns.div_ceil(WINDOWS_MAX as u64);
         return Ok(WINDOW_NS.min(tenth_ns).max(SECOND).max(least_ns));
     };
@@ -227,7 +227,7 @@ fn window(question: &Question, length_ns: u64) -> Result<u64, AnalyzeError> {
     Ok(window_ns)
 }
 
-/// Why the run is untrusted, if it was judged so.
+/// The reason why the run is untrusted; `None` if it is trusted.
 fn untrusted(run: &Run) -> Result<Option<String>, RecordError> {
     let Some(summary) = run.summary()? else {
         return Ok(Some(

@@ -1,7 +1,7 @@
 //! The course of a run, thinned to what a screen shows: seconds, latency, errors by kind, probes.
 //!
-//! Time is cut into *slots* of whole seconds, at most [`SLOTS_MAX`] of them. Of what is thinned the
-//! mean, the least and the greatest are kept, so that no peak is lost. Percentiles are those of all
+//! Time is cut into *slots* of whole seconds, at most [`SLOTS_MAX`] of them. Of thinned values
+//! the mean, the least and the greatest are kept, so that no peak is lost. Percentiles are those of all
 //! operations of a slot, from merged histograms. However long a run was and however much it
 //! measured, its course has a bounded size.
 
@@ -23,39 +23,39 @@ pub use probes::{ProbeLine, ProbeLines};
 use seconds::Seconds;
 pub use seconds::Track;
 
-/// Points of a line over time at most.
+/// Most slots of a course.
 pub const SLOTS_MAX: u64 = 600;
-/// Measures whose course is reported at most: those of most operations.
+/// Most measures whose course is reported: those with the most operations.
 pub const MEASURES_MAX: usize = 12;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What happened in a run, slot by slot.
+/// The course of a run, slot by slot.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Course {
     /// Length of a slot in seconds; slot `i` begins at `i · slot_s`.
     pub slot_s: u64,
-    /// How many slots there are.
+    /// Number of slots.
     pub slots: usize,
     /// Length of a column of the heat maps in seconds.
     pub heat_slot_s: u64,
-    /// What the seconds reported; those that were 0 throughout are excluded.
+    /// The columns of the run's seconds, without those that were 0 throughout.
     pub seconds: Vec<Track>,
-    /// Those of most operations, in the order of the run's list.
+    /// The measures with the most operations, in the order of the run's list.
     pub measures: Vec<MeasureCourse>,
-    /// How many further measures have a course that is left out here.
+    /// Number of further measures, which are left out.
     pub measures_left_out: usize,
     /// Failed operations a second by kind, the most frequent first.
     pub errors: Vec<ErrorTrack>,
-    /// What the probes read.
+    /// The values of the probes.
     pub probes: ProbeLines,
 }
 
 /// Reads the course of a run; of a killed one as far as it got.
 ///
 /// # Errors
-/// Where a file of the record cannot be read.
+/// Fails if a file of the record cannot be read.
 pub fn read(run: &Run) -> Result<Course, RecordError> {
     let rows = run.series()?;
     let cut = Cut::of(ended_ns(run, &rows));
@@ -69,7 +69,7 @@ pub fn read(run: &Run) -> Result<Course, RecordError> {
 /// As [`read`], without errors by kind, for which all rows have to be read, and without probes.
 ///
 /// # Errors
-/// Where a file of the record cannot be read.
+/// Fails if a file of the record cannot be read.
 pub fn outline(run: &Run) -> Result<Course, RecordError> {
     let rows = run.series()?;
     cut_into(run, &rows, Cut::of(ended_ns(run, &rows)))
@@ -96,7 +96,7 @@ fn cut_into(run: &Run, rows: &[SeriesRow], cut: Cut) -> Result<Course, RecordErr
     })
 }
 
-/// How time is cut.
+/// The division of a run's time into slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cut {
     slot_s: u64,
@@ -115,7 +115,7 @@ impl Cut {
         }
     }
 
-    /// The slot of this moment; what is after the last one belongs to it.
+    /// The slot of this moment; times after the last slot belong to it.
     fn slot(self, at_ns: u64) -> usize {
         let slot = at_ns / SECOND_NS / self.slot_s;
         (slot as usize).min(self.slots - 1)

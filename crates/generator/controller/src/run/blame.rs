@@ -1,4 +1,4 @@
-//! Who is to blame? Situations in which the target, the network or the generator is known to be the limit, each played
+//! Tests of blame: situations in which the target, the network or the generator is known to be the limit, each played
 //! in virtual time with twenty seeds. `checks/truth/blame.py` plays them on real sockets, and has the same names.
 //!
 //! A run is judged rightly if its first complaint - the first finding that is a warning or fatal - is one of those that

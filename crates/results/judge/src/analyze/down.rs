@@ -6,13 +6,13 @@ use stats::reliability::{self, Estimate, nines, unseen_share_max};
 use super::CONFIDENCE;
 use super::seconds::{Rows, Seconds, Slot};
 
-/// Outages that are reported one by one.
+/// Most outages that are reported one by one.
 const OUTAGES_MAX: usize = 1_000;
 
 /// A figure with its interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Interval {
-    /// `None` where nothing happened that it could be taken from.
+    /// The estimate; `None`: there were no events to estimate it from.
     pub value: Option<f64>,
     /// Lower bound.
     pub low: f64,
@@ -40,17 +40,17 @@ impl Interval {
 /// Seconds in a row in which the target was down.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outage {
-    /// From here.
+    /// Start of the first second of the outage.
     pub start_ns: u64,
-    /// Up to here.
+    /// End of the last second of the outage.
     pub end_ns: u64,
     /// Requests and handshakes that were due meanwhile.
     pub due: u64,
-    /// Those that failed.
+    /// Requests and handshakes that failed meanwhile.
     pub failed: u64,
 }
 
-/// How available the target was over all that was analysed, warm-up included.
+/// Availability of the target over the analysed time, warm-up included.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Availability {
     /// A second in which this share of the operations failed, or in which none ended though some were
@@ -60,25 +60,25 @@ pub struct Availability {
     pub up_ns: u64,
     /// Time down.
     pub down_ns: u64,
-    /// Time of which nothing is known.
+    /// Time without operations, in which the target's state is unknown.
     pub idle_ns: u64,
-    /// How often it went down.
+    /// Number of outages.
     pub failures: u64,
-    /// From the start to the first second down; `None`: there was none.
+    /// Time from the start to the first second down; `None`: there was no outage.
     pub first_failure_ns: Option<u64>,
     /// Mean time up before a failure, in nanoseconds.
     pub mtbf_ns: Interval,
     /// Mean time down; `None` where no outage ended.
     pub mttr_ns: Option<Interval>,
-    /// Time up over time up and down, as it was.
+    /// Observed availability: time up over time up and down.
     pub observed: f64,
-    /// Of `observed`; `None` where it is all.
+    /// The nines of `observed`; `None`: the target was never down.
     pub nines: Option<f64>,
-    /// In the long run, MTBF/(MTBF + MTTR); `None` where there was no failure or no repair.
+    /// Estimated availability in the long run, MTBF/(MTBF + MTTR); `None` where there was no failure or no repair.
     pub long_run: Option<Interval>,
-    /// Where there was no failure: with this confidence not more than this share of seconds is down.
+    /// Upper bound of the share of seconds down, at the confidence level; `None`: there was a failure.
     pub down_max: Option<f64>,
-    /// The first of them.
+    /// The first outages, at most 1,000.
     pub outages: Vec<Outage>,
 }
 
@@ -101,12 +101,12 @@ fn state(slot: &Slot, down_share: f64) -> State {
     }
 }
 
-/// `None` where the record has no rows of single operations.
+/// Computes the availability; `None`: the record has no rows of single operations.
 pub(super) fn availability(seconds: &Seconds, down_share: f64) -> Option<Availability> {
     if seconds.rows == Rows::Missing {
         return None;
     }
-    // Time of which nothing is known neither ends an outage nor begins one.
+    // Time in which the target's state is unknown neither ends an outage nor begins one.
     let known: Vec<(&Slot, State)> = seconds
         .slots
         .iter()
@@ -133,7 +133,7 @@ pub(super) fn availability(seconds: &Seconds, down_share: f64) -> Option<Availab
     let begins_down = u64::from(is_down(known.first()));
     let ends_down = u64::from(is_down(known.last()));
     let count = outages.len() as u64;
-    // One that was there from the start ended no time up; one that lasts to the end was not repaired.
+    // An outage that was there from the start ended no time up; one that lasts to the end was not repaired.
     let (failures, repairs) = (count - begins_down, count - ends_down);
     let all_ns = up_ns + down_ns;
     let observed = if all_ns > 0 {

@@ -1,4 +1,4 @@
-//! What rises or falls while the run continues.
+//! Trends of a run's series: gauges, rates and responses that rise or fall while the run continues.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use super::CONFIDENCE;
 use super::seconds::{Rows, Seconds, Slot};
 use super::steady::main_succeeded;
 
-/// Seconds are combined to this many points at most; more would only be more alike.
+/// Most points of a series, to which its seconds are combined; more points would only be more correlated.
 const POINTS_MAX: usize = 120;
-/// A change of less than this share of the level is not worth a word, however sure it is.
+/// Least change that is reported, as a share of the level, however significant it is.
 pub(super) const CHANGE_MIN: f64 = 0.05;
 
 /// The trend of one series after the warm-up.
@@ -25,19 +25,19 @@ pub struct Drift {
     pub unit: &'static str,
     /// The median of its points.
     pub level: f64,
-    /// By so much it changes from end to end: Theil–Sen's slope times the time.
+    /// Change from the first point to the last: Theil–Sen's slope times the time between them.
     pub change: f64,
-    /// Bounds of the change.
+    /// Lower bound of the change.
     pub change_low: f64,
-    /// See `change_low`.
+    /// Upper bound of the change.
     pub change_high: f64,
-    /// Of the Mann–Kendall test, allowing for autocorrelation.
+    /// p-value of the Mann–Kendall test, corrected for autocorrelation.
     pub p: f64,
-    /// The same after Holm (1979), for all series that were tested.
+    /// p-value adjusted by Holm's method (1979) for the number of series tested.
     pub p_adjusted: f64,
-    /// The correlation of neighbouring points that was allowed for.
+    /// The correlation of neighbouring points for which `p` is corrected.
     pub correlation: f64,
-    /// Sure enough, and large enough to matter.
+    /// True if the change is significant, and large enough to matter.
     pub is_shown: bool,
 }
 
@@ -104,7 +104,7 @@ fn series(seconds: &Seconds) -> Vec<Series<'_>> {
     all
 }
 
-/// `None` where there are too few points, or nothing ever changes.
+/// Tests one series; `None`: it has too few points, or is constant.
 fn drift(
     seconds: &Seconds,
     kept: Range<usize>,
@@ -113,7 +113,7 @@ fn drift(
 ) -> Option<Drift> {
     let places: Vec<usize> = kept.collect();
     let mut points = Vec::with_capacity(places.len() / group + 1);
-    // A rest would scatter more than the others.
+    // The last points are left out if they do not fill a group: their mean would scatter more than the others.
     for part in places.chunks_exact(group) {
         let (sum, over) = part
             .iter()
@@ -129,7 +129,7 @@ fn drift(
         }
     }
     let constant = points.windows(2).all(|pair| pair[0].1 == pair[1].1);
-    // Where less than half of the time has a point, they say little of the whole.
+    // Points that cover less than half of the time say little of the whole.
     let dense = 2 * group * points.len() >= places.len();
     if points.len() < POINTS_MIN || constant || !dense {
         return None;

@@ -1,4 +1,4 @@
-//! What was found, in sentences with their evidence.
+//! The findings of an analysis, in sentences with their evidence.
 
 use record::Run;
 use record::schema::{Finding, Severity};
@@ -10,10 +10,10 @@ use super::windows::{Evenness, Known};
 use super::{Analysis, CONFIDENCE};
 use crate::{Draft, finding};
 
-/// Seconds that are more alike than this are reported: about half of them would know as much.
+/// Least correlation of neighbouring seconds that is reported: about half of the seconds would determine the mean as well.
 const CORRELATION_MIN: f64 = 0.33;
 
-/// All of them, most important first; `untrusted`: why the run itself is untrusted.
+/// All findings, most important first; `untrusted`: why the run itself is untrusted.
 pub(super) fn findings(analysis: &Analysis, untrusted: Option<String>) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(untrusted.map(|why| {
@@ -48,7 +48,7 @@ pub(super) fn findings(analysis: &Analysis, untrusted: Option<String>) -> Vec<Fi
     findings
 }
 
-/// Rows that the analysis has to do without.
+/// The note that the rows of the run are stored elsewhere, so that the analysis has to do without them.
 pub(super) fn rows_elsewhere(run: &Run) -> Option<Finding> {
     let elsewhere = run.rows_elsewhere()?;
     let text = format!(
@@ -382,7 +382,7 @@ fn evenness(analysis: &Analysis) -> Option<Finding> {
     Some(finding)
 }
 
-/// The series whose seconds are most alike.
+/// The note on the series whose seconds are most autocorrelated.
 fn alike(analysis: &Analysis) -> Option<Finding> {
     let measures = analysis.measures.iter();
     let all = measures

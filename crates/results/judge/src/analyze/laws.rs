@@ -1,6 +1,6 @@
 //! Laws that hold for every queue, whatever its distributions, compared with the run's own counts:
 //! Denning and Buzen, "The operational analysis of queueing network models" (1978); Little (1961).
-//! Where they do not hold, the record and the clock disagree, or the run was not in balance.
+//! If one does not hold, the record and the clock disagree, or the run was not in balance.
 
 use std::ops::Range;
 
@@ -16,23 +16,24 @@ const DEVIATION_MAX: f64 = 0.05;
 const SIGMAS: f64 = 3.0;
 /// … and by more than one, the grain of the gauge, which counts whole operations once a second.
 const GRAIN: f64 = 1.0;
-/// Where it could be off by more than this share and still hold, the law is not testable.
+/// Greatest tolerance, as a share, with which a law is testable.
 const TOLERANCE_MAX: f64 = 0.25;
-/// With fewer operations it is not testable either.
+/// Least number of operations with which a law is testable.
 const OPERATIONS_MIN: u64 = 100;
-/// With more of the operations sent while another of their user is in flight, pauses are none between operations.
+/// Greatest share of operations sent while another of their user is in flight; with more, the time between two
+/// operations is no pause.
 const OVERLAPPING_MAX: f64 = 0.01;
-/// With less of the users' time known, the response time law has nothing to be compared with.
+/// Least share of the users' time that must be known to test the response time law.
 const KNOWN_MIN: f64 = 0.8;
 
 /// The laws, over requests and handshakes after the warm-up.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Laws {
-    /// `None` where the record has no single operations, or none ended.
+    /// Little's law; `None`: the record has no single operations, or none ended.
     pub little: Option<Little>,
-    /// `None` also where rows were sampled: then pauses are not known.
+    /// The response time law; `None` also if rows were sampled: then pauses are not known.
     pub response: Option<ResponseLaw>,
-    /// Of the generator; the target's is not in the record.
+    /// Utilisation of the generator; the target's is not in the record.
     pub utilisation: Option<Utilisation>,
 }
 
@@ -61,7 +62,7 @@ pub struct LawTest {
     pub tolerance: f64,
     /// `None`: the law is not testable.
     pub holds: Option<bool>,
-    /// Why it is not.
+    /// The reason why the law is not testable.
     pub problem: Option<String>,
 }
 
@@ -78,7 +79,7 @@ pub struct ResponseLaw {
     pub law_ns: f64,
     /// R as measured: mean of done − sent.
     pub service_ns: f64,
-    /// The share of the users' time that operations and the pauses between them are; the rest is
+    /// The share of the users' time spent in operations and the pauses between them; the rest is
     /// before a user's first operation or after its last.
     pub known: f64,
     /// Whether the two sides agree.
@@ -186,8 +187,8 @@ fn gauge(slots: &[Slot], of: fn(&Slot) -> u64) -> Option<SeriesMean> {
     SeriesMean::compute(&values)
 }
 
-/// What crossed an edge of the time and is counted in one side of a law only: as many as the gauge shows at
-/// both ends, each for `time_ns` of the whole.
+/// Error by operations that cross an edge of the time, and so are counted in one side of a law only: as many as the
+/// gauge shows at both ends, each for `time_ns` of the whole.
 fn edges(slots: &[Slot], of: fn(&Slot) -> u64, time_ns: f64) -> f64 {
     let ends = slots.first().into_iter().chain(slots.last());
     let crossed: u64 = ends.map(of).sum();

@@ -1,4 +1,4 @@
-//! A run by the second: what all parts of the analysis are made of.
+//! A run by the second, the input of all parts of the analysis.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,7 +17,7 @@ const USERS_MAX: usize = 5_000_000;
 pub(super) struct Slot {
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
-    /// Gauges are as at its end.
+    /// The row of the record; gauges are those at its end.
     pub(super) row: SeriesRow,
     /// Requests and handshakes that were due, that ended, and that failed.
     pub(super) due: u64,
@@ -40,7 +40,7 @@ impl Slot {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cell {
     pub(super) count: u64,
-    /// Of their responses, in nanoseconds.
+    /// Sum of their response times, in nanoseconds.
     pub(super) sum: f64,
     pub(super) failed: u64,
 }
@@ -56,21 +56,21 @@ impl Cell {
 #[derive(Debug, Clone)]
 pub(super) struct Seconds {
     pub(super) info: RunInfo,
-    /// In order, without gaps.
+    /// The slots in order, without gaps.
     pub(super) slots: Vec<Slot>,
-    /// By measure, then by slot.
+    /// The cells by measure, then by slot.
     pub(super) cells: Vec<Vec<Cell>>,
-    /// Whether rows of single operations were there, and each of them.
+    /// The extent to which the record has rows of single operations.
     pub(super) rows: Rows,
     /// Requests and handshakes that were sent while their user's last one was in flight.
     pub(super) overlapping: u64,
 }
 
-/// What there was of `requests.parquet`.
+/// The rows of `requests.parquet` that the record has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rows {
     Missing,
-    /// Pauses between the operations of a user are not known.
+    /// Some of the rows: pauses between the operations of a user are not known.
     Sampled,
     All,
 }
@@ -84,7 +84,7 @@ impl Seconds {
         self.slots.last().map_or(0, |slot| slot.end_ns)
     }
 
-    /// The slots that do not begin before so much of the whole has passed.
+    /// The slots that begin when `cut_ns` of the whole has passed, or later.
     pub(super) fn from(&self, cut_ns: u64) -> Range<usize> {
         let from_ns = self.start_ns().saturating_add(cut_ns);
         let first = self.slots.partition_point(|slot| slot.start_ns < from_ns);
@@ -98,7 +98,7 @@ impl Seconds {
         (at_ns < self.slots[found].end_ns).then_some(found)
     }
 
-    /// Main operations of a measure; see [`is_request`].
+    /// True if the operations of the measure are requests or handshakes; see [`is_request`].
     pub(super) fn is_main(&self, measure: usize) -> bool {
         let found = self.info.measures.get(measure);
         found.is_some_and(|measure| is_request(&measure.kind))
@@ -193,7 +193,7 @@ fn join(slot: &mut Slot, row: &SeriesRow) {
     };
 }
 
-/// Counts a row. `last_done` holds, by user, when its last operation was done.
+/// Counts a row. `last_done` holds the end of each user's last operation.
 fn take(seconds: &mut Seconds, row: &Measurement, last_done: &mut HashMap<u64, u64>) {
     let measure = usize::from(row.measure);
     let weight = u64::from(row.weight);

@@ -1,4 +1,4 @@
-//! Where a run settles, and what to leave out before.
+//! The warm-up of a run: the time until its throughput and responses settle.
 
 use serde::Serialize;
 use stats::mean::{SeriesMean, mean};
@@ -6,35 +6,35 @@ use stats::steady::mser;
 
 use super::seconds::Seconds;
 
-/// From this many seconds on, five make a batch (MSER-5); below, each is one: a second's mean is one of
-/// many operations already.
+/// Least number of seconds that are combined in batches of five (MSER-5). In shorter series each second is a batch: its
+/// mean is one of many operations already.
 const FIVES_FROM: usize = 100;
-/// A cut is made where what it leaves out differs from what it keeps by this many standard errors.
+/// Least difference between the means before and after a cut, in standard errors, with which the cut is made.
 const SIGMAS: f64 = 3.0;
 /// Series with fewer seconds in which something ended, as a share of all, are skipped: a handshake
 /// that is made once has no steady state.
 const COVERAGE_MIN: f64 = 0.5;
 
-/// What to leave out at the beginning.
+/// The warm-up: the beginning of a run, which figures leave out.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WarmUp {
-    /// So much, from where the analysis begins.
+    /// Length of the warm-up, from the start of the analysis.
     pub cut_ns: u64,
-    /// True where the user said so; else it was found.
+    /// True if the user gave the length; else it was detected.
     pub is_given: bool,
-    /// Each series that was asked, with what it would have.
+    /// The warm-up that each series by itself would have.
     pub series: Vec<Settled>,
 }
 
-/// Where one series settles.
+/// The time at which one series settles.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Settled {
     /// `throughput`, or the name of a measure whose mean response it is.
     pub name: String,
-    /// So much it takes, from where the analysis begins.
+    /// Time until it settles, from the start of the analysis.
     pub cut_ns: u64,
-    /// True where by White's rule it has not settled by half time, and its later half is not like
-    /// what was before.
+    /// True if by White's rule the series has not settled by half time, and the halves of what remains after the cut
+    /// differ.
     pub is_late: bool,
 }
 
@@ -102,8 +102,8 @@ fn settled(seconds: &Seconds, name: String, points: &[(usize, f64)]) -> Option<S
     })
 }
 
-/// True where the mean of what is excluded lies farther from that of what is kept than the scatter of
-/// what is kept explains, neighbours being alike. What is excluded has a scatter of its own kind.
+/// True if the difference of the means is greater than the scatter of the kept values explains, allowing for their
+/// autocorrelation. The scatter of the excluded values is of another kind, and does not count.
 fn differ(left_out: &[f64], kept: &[f64]) -> bool {
     let Some(known) = SeriesMean::compute(kept).filter(|_| !left_out.is_empty()) else {
         return false;

@@ -12,47 +12,47 @@ use super::CONFIDENCE;
 use super::seconds::{Cell, Seconds, Slot, places};
 use super::steady::main_succeeded;
 
-/// A last window that is shorter than this share of the others is excluded of their comparison.
+/// Least length of the last window, as a share of the others; a shorter one is left out.
 const LAST_SHARE_MIN: f64 = 0.5;
 
-/// Seconds over which the autocorrelation is reported.
+/// Most lags, in seconds, for which the autocorrelation is reported.
 const LAGS: usize = 10;
 
-/// A stretch of time, and what ended in it.
+/// The operations that ended in a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Part {
-    /// From here.
+    /// Start of the span.
     pub start_ns: u64,
-    /// Up to here.
+    /// End of the span.
     pub end_ns: u64,
     /// Operations that succeeded.
     pub count: u64,
     /// Operations that failed.
     pub errors: u64,
-    /// `count` by second.
+    /// `count` per second.
     pub rate_per_s: f64,
-    /// Of responses; all times are 0 where none succeeded.
+    /// Mean response time; all times are 0 if no operation succeeded.
     pub mean_ns: f64,
-    /// Standard deviation of responses.
+    /// Standard deviation of response times.
     pub deviation_ns: f64,
-    /// Median.
+    /// Median response time.
     pub p50_ns: u64,
-    /// 99th percentile.
+    /// 99th percentile of response times.
     pub p99_ns: u64,
-    /// Greatest.
+    /// Greatest response time.
     pub max_ns: u64,
 }
 
-/// How much a figure scatters from window to window.
+/// The scatter of a figure from window to window.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evenness {
-    /// How many windows had it.
+    /// Number of windows that have the figure.
     pub windows: usize,
-    /// Their mean.
+    /// Mean of the windows.
     pub mean: f64,
-    /// Least.
+    /// Least value of a window.
     pub min: f64,
-    /// Greatest.
+    /// Greatest value of a window.
     pub max: f64,
     /// Coefficient of variation: standard deviation over mean.
     pub variation: f64,
@@ -61,52 +61,52 @@ pub struct Evenness {
 /// A mean of seconds with its interval, which allows for their autocorrelation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Known {
-    /// Of all, so that seconds in which more ended weigh more.
+    /// Mean of all operations, so that seconds in which more ended weigh more.
     pub mean: f64,
     /// Lower bound of the long-run mean.
     pub low: f64,
-    /// See `low`.
+    /// Upper bound of the long-run mean.
     pub high: f64,
     /// Correlation of a second with the next, with the one after that, and so on; empty where all are
     /// the same.
     pub autocorrelation: Vec<f64>,
-    /// As many independent seconds would know the mean as well.
+    /// Number of independent seconds that would determine the mean as well.
     pub effective: f64,
 }
 
 /// A measure, whole and in parts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeasureParts {
-    /// As in `run.json`.
+    /// Name of the measure, as in `run.json`.
     pub name: String,
-    /// As in `run.json`.
+    /// Kind of the measure, as in `run.json`.
     pub kind: String,
-    /// Warm-up included.
+    /// The whole analysed time, warm-up included.
     pub whole: Part,
-    /// Without the warm-up.
+    /// The time after the warm-up.
     pub kept: Part,
-    /// The mean response after the warm-up, from its seconds; `None` where too few have any.
+    /// The mean response after the warm-up, from its seconds; `None`: too few seconds have responses.
     pub response: Option<Known>,
-    /// Of the windows after the warm-up.
+    /// Evenness of the rate over the windows after the warm-up.
     pub rates: Option<Evenness>,
-    /// The same of their mean responses.
+    /// Evenness of the mean response over the windows after the warm-up.
     pub means: Option<Evenness>,
-    /// All windows, from where the analysis begins.
+    /// All windows, from the start of the analysis.
     pub windows: Vec<Part>,
 }
 
 /// Requests and handshakes that succeeded, all together, by second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ThroughputParts {
-    /// Warm-up included.
+    /// Mean over the whole analysed time, warm-up included.
     pub whole_per_s: f64,
-    /// Without it.
+    /// Mean over the time after the warm-up.
     pub kept_per_s: f64,
-    /// From the seconds after the warm-up.
+    /// The mean with its interval, from the seconds after the warm-up.
     pub known: Option<Known>,
-    /// Of the windows after the warm-up.
+    /// Evenness of the rate over the windows after the warm-up.
     pub rates: Option<Evenness>,
-    /// All windows, from where the analysis begins.
+    /// The rate of each window, from the start of the analysis.
     pub windows_per_s: Vec<f64>,
 }
 
@@ -179,7 +179,7 @@ pub(super) fn parts(
     Ok((throughput(seconds, &windows, kept), measures))
 }
 
-/// `None` where the measure measured nothing.
+/// Figures of one measure; `None`: it has no operations.
 fn measure_parts(
     seconds: &Seconds,
     measure: usize,
@@ -239,7 +239,7 @@ impl Hists {
     }
 }
 
-/// What a distribution says.
+/// The response times of a distribution, without the span and its counts.
 fn times(hist: &LogHistogram) -> Part {
     if hist.is_empty() {
         return Part::default();
@@ -262,7 +262,7 @@ fn times(hist: &LogHistogram) -> Part {
     }
 }
 
-/// Adds what was counted.
+/// Adds the span of the slots and their counts to the response times.
 fn counted(times: Part, seconds: &Seconds, measure: usize, places: &Range<usize>) -> Part {
     let slots = &seconds.slots[places.clone()];
     let cells = &seconds.cells[measure][places.clone()];
@@ -315,7 +315,7 @@ fn weighed(cells: &[Cell]) -> Vec<f64> {
     cells.iter().map(weigh).collect()
 }
 
-/// `None` for fewer than two.
+/// Mean of the values with its interval; `None`: there are fewer than two values.
 fn known(values: &[f64]) -> Option<Known> {
     let found = SeriesMean::compute(values)?;
     let (low, high) = found.interval(CONFIDENCE);
@@ -329,7 +329,7 @@ fn known(values: &[f64]) -> Option<Known> {
     })
 }
 
-/// `None` for fewer than two.
+/// Scatter of the values; `None`: there are fewer than two.
 fn evenness(values: impl Iterator<Item = f64>) -> Option<Evenness> {
     let values: Vec<f64> = values.collect();
     if values.len() < 2 {
@@ -362,7 +362,7 @@ mod tests {
             sum: count as f64 * mean,
             failed: 0,
         };
-        // 10 of 1 and 30 of 3: a mean of 2.5.
+        // Ten responses of 1 and thirty of 3 have a mean of 2.5.
         let weighed = weighed(&[cell(10, 1.0), cell(30, 3.0)]);
         assert_eq!(weighed, [1.75, 3.25]);
     }

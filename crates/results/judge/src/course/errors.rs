@@ -1,4 +1,4 @@
-//! Failed operations by kind over time. Only rows have this, so they are read where something failed.
+//! Failed operations by kind over time. Only rows tell the kind by time, so they are read if operations failed.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use super::{Cut, Number};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ErrorTrack {
-    /// The outcome's name.
+    /// Name of the outcome.
     pub kind: &'static str,
-    /// All of them.
+    /// Number of operations that ended so.
     pub count: u64,
-    /// By slot.
+    /// Operations a second, by slot.
     pub per_s: Vec<Number>,
 }
 
-/// Errors by kind, the most frequent first; nothing where the run has none.
+/// Errors by kind, the most frequent first; empty if the run has none.
 pub(super) fn read(run: &Run, cut: Cut) -> Result<Vec<ErrorTrack>, RecordError> {
     let fine = [Outcome::Ok.name(), Outcome::Unfinished.name()];
     let failed = run.tally()?.is_none_or(|tally| {
@@ -44,7 +44,7 @@ pub(super) fn read(run: &Run, cut: Cut) -> Result<Vec<ErrorTrack>, RecordError> 
 pub(super) struct Errors(BTreeMap<Outcome, Vec<u64>>);
 
 impl Errors {
-    /// Adds this many operations, where they failed.
+    /// Adds this many operations if their outcome is a failure.
     pub(super) fn add(&mut self, outcome: Outcome, count: u64, slot: usize) {
         if count == 0 || !outcome.is_error() {
             return;

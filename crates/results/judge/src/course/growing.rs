@@ -1,4 +1,4 @@
-//! A run that still continues, second by second: its course, and what it comes to so far.
+//! A run in progress, second by second: its course, and its judgement so far.
 
 use crate::Figures;
 use plan::Threshold;
@@ -11,60 +11,60 @@ use super::latency::{Building, Part, most};
 use super::seconds::Seconds;
 use super::{Course, Cut, SECOND_NS, SLOTS_MAX, probes};
 
-/// Values of probes that are kept: 24 MiB, as many as 200 probes read in an hour and a half.
+/// Most values of probes that are kept: 24 MiB, as many as 200 probes read in an hour and a half.
 const PROBE_ROWS_MAX: usize = 1 << 20;
 
-/// What a measure did in one second.
+/// The operations of a measure in one second.
 #[derive(Debug, Clone, Copy)]
 pub struct SecondOf<'a> {
-    /// Its place in the run's list.
+    /// Index of the measure in the run's list.
     pub measure: usize,
-    /// Operations that began.
+    /// Number of operations that began.
     pub begun: u64,
-    /// Operations that ended, by the outcome's code.
+    /// Numbers of operations that ended, by the outcome's code.
     pub outcomes: &'a [u64],
-    /// Response times of those that succeeded.
+    /// Response times of operations that succeeded.
     pub response: &'a LogHistogram,
-    /// Response times of those that the target answered with a failure.
+    /// Response times of operations that the target answered with a failure.
     pub failed: &'a LogHistogram,
-    /// How long those that were never answered were waited for.
+    /// Waiting times of operations that were never answered.
     pub unanswered: &'a LogHistogram,
-    /// Of those that succeeded.
+    /// Service times of operations that succeeded.
     pub service: &'a LogHistogram,
-    /// Of the same.
+    /// Lags of operations that succeeded.
     pub lag: &'a LogHistogram,
 }
 
-/// What a run did so far. Its slots are those of the whole run as planned, so that nothing has to be cut
-/// again while it grows; what a run takes beyond [`SLOTS_MAX`] of them counts to the last one.
+/// The record of a run in progress. Its slots are those of the whole run as planned, so that they stay the same while
+/// the run continues; time beyond [`SLOTS_MAX`] slots counts to the last one.
 #[derive(Debug)]
 pub struct Growing {
     cut: Cut,
     seconds: Seconds,
-    /// By measure.
+    /// The courses by measure.
     courses: Vec<Building>,
     errors: Errors,
-    /// What is judged.
+    /// The figures by which the run is judged.
     figures: Figures,
-    /// By probe.
+    /// The progress by probe.
     probed: Vec<Probed>,
-    /// Of this many values of a probe one is kept.
+    /// Number of values of a probe of which one is kept.
     probe_every: u64,
-    /// More values of probes are thinned.
+    /// Most values of probes; when there are more, they are thinned.
     probe_rows_max: usize,
 }
 
-/// What came of a probe.
+/// The values that a probe has read so far.
 #[derive(Debug)]
 struct Probed {
-    /// When it read its newest value.
+    /// Time of the newest value.
     newest_ns: i64,
-    /// Values so far.
+    /// Number of values.
     count: u64,
 }
 
 impl Growing {
-    /// Of a run of which nothing was reported yet.
+    /// A run that has reported nothing yet.
     pub fn new(info: &RunInfo) -> Growing {
         let planned_ns = info.phases.last().map_or(0, |phase| phase.end_ns);
         let measures = info.measures.iter();
@@ -122,7 +122,7 @@ impl Growing {
         self.figures.series.push(row.clone());
     }
 
-    /// Adds something that happened.
+    /// Adds an event of the run.
     pub fn event(&mut self, event: Event) {
         if let EventKind::WorkerLost { worker, .. } = event.what
             && let Some(worker) = self.figures.info.workers.get_mut(worker as usize)
@@ -132,7 +132,7 @@ impl Growing {
         self.figures.events.push(event);
     }
 
-    /// Adds the newest value of each probe where it is not known already. Probes keep their places; new
+    /// Adds the newest value of each probe if it is not known already. Probes keep their places; new
     /// ones come after them. Of a long run with many probes every second value is kept, then every fourth, and
     /// so on: the record has them all.
     pub fn probes(&mut self, newest: impl Iterator<Item = (ProbeInfo, i64, Option<f64>)>) {
@@ -177,27 +177,27 @@ impl Growing {
         });
     }
 
-    /// What runs.
+    /// The run's description.
     pub fn info(&self) -> &RunInfo {
         &self.figures.info
     }
 
-    /// What happened so far.
+    /// The events so far.
     pub fn events(&self) -> &[Event] {
         &self.figures.events
     }
 
-    /// Until when it was reported, since the run's start.
+    /// End of the last reported second, since the run's start.
     pub fn ended_ns(&self) -> u64 {
         self.figures.ended_ns()
     }
 
-    /// What the run comes to if it ended as it is.
+    /// The summary that the run would have if it ended now.
     pub fn judge(&self, thresholds: &[Threshold]) -> Summary {
         crate::judge_so_far(&self.figures, thresholds)
     }
 
-    /// Its course, up to the last second.
+    /// The run's course up to the last second.
     pub fn course(&self) -> Course {
         let slot_ns = self.cut.slot_s * SECOND_NS;
         let reached = self.ended_ns().div_ceil(slot_ns).clamp(1, SLOTS_MAX);
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(rates, (Some(Number(130.0)), Some(Number(100.0))));
     }
 
-    /// What was judged while a run went on is what is judged afterwards.
+    /// Thresholds of a run in progress are judged by the rules of a run that ended.
     #[test]
     fn thresholds_are_judged_by_phase() {
         let mut info = sample::info();
@@ -368,7 +368,7 @@ mod tests {
         };
         let second = SECOND_NS as i64;
         growing.probes([(info("a"), -second, Some(1.0))].into_iter());
-        // Nothing newer; another one joins it.
+        // The first probe has no newer value; a second probe joins it.
         growing.probes([(info("a"), -second, Some(1.0)), (info("b"), 0, None)].into_iter());
         growing.probes(
             [

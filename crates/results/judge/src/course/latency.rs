@@ -10,7 +10,7 @@ use stats::hist::LogHistogram;
 
 use super::{Cut, MEASURES_MAX, Number, SECOND_NS};
 
-/// Columns of a heat map at most.
+/// Most columns of a heat map.
 pub(super) const HEAT_COLUMNS_MAX: u64 = 150;
 /// Rows of a heat map in a decade of latency, bins of a distribution in one: a row is 26 % wide, a
 /// bin 12 %.
@@ -22,13 +22,13 @@ const BINS_PER_DECADE: f64 = 20.0;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct MeasureCourse {
-    /// As in `run.json`.
+    /// Name of the measure, as in `run.json`.
     pub name: String,
-    /// As in `run.json`.
+    /// Kind of the measure, as in `run.json`.
     pub kind: String,
     /// Operations that succeeded.
     pub count: u64,
-    /// Of these, by second.
+    /// Operations that succeeded per second, by slot.
     pub per_s: Vec<Number>,
     /// Median by slot.
     pub p50: Vec<Option<Number>>,
@@ -42,7 +42,7 @@ pub struct MeasureCourse {
     pub max: Vec<Option<Number>>,
     /// Counts of answered operations by time and latency: column, row, count. Row `r` holds times from `10^(r/10)` on.
     pub heat: Vec<(u32, i32, u64)>,
-    /// How often each time was measured.
+    /// The distribution of response times, by bin.
     pub bins: Vec<Bin>,
     /// The distribution function, as far as it is known.
     pub response: Vec<Share>,
@@ -52,11 +52,11 @@ pub struct MeasureCourse {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Bin {
-    /// From here on, nanoseconds.
+    /// Lower edge, in nanoseconds.
     pub from_ns: Number,
-    /// Up to here.
+    /// Upper edge, in nanoseconds.
     pub to_ns: Number,
-    /// How many.
+    /// Number of response times in the bin.
     pub count: u64,
 }
 
@@ -64,7 +64,7 @@ pub struct Bin {
 /// tail, and how long.
 pub type Share = (Number, Number);
 
-/// Which response times a histogram holds.
+/// The kind of response times that a histogram holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Succeeded,
@@ -73,7 +73,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// With what its tag in the latency log ends.
+    /// Each kind with the suffix of its tag in the latency log.
     const ALL: [(Part, &str); 3] = [
         (Part::Succeeded, ""),
         (Part::Failed, ".failed"),
@@ -81,7 +81,7 @@ impl Part {
     ];
 }
 
-/// Response times of a stretch of time.
+/// Response times of a span of time.
 #[derive(Debug, Clone, Default)]
 struct Responses {
     succeeded: u64,
@@ -133,7 +133,7 @@ pub(super) struct Building {
     responses: Responses,
 }
 
-/// The course of the measures of most operations, and how many more there are.
+/// The courses of the measures with the most operations, and the number of further measures.
 pub(super) fn read(run: &Run, cut: Cut) -> Result<(Vec<MeasureCourse>, usize), RecordError> {
     let (chosen, left_out) = chosen(run)?;
     let measures = &run.info().measures;
@@ -154,8 +154,8 @@ pub(super) fn read(run: &Run, cut: Cut) -> Result<(Vec<MeasureCourse>, usize), R
     Ok((all.into_iter().map(|m| m.finish(cut)).collect(), left_out))
 }
 
-/// Places of the measures of most operations, in the order of the run's list, and how
-/// many more there are.
+/// Indices of the measures with the most operations, in the order of the run's list, and the number of
+/// further measures.
 fn chosen(run: &Run) -> Result<(Vec<usize>, usize), RecordError> {
     let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
     match run.tally()? {
@@ -165,7 +165,7 @@ fn chosen(run: &Run) -> Result<(Vec<usize>, usize), RecordError> {
                 *counts.entry(usize::from(measure.measure)).or_default() += count;
             }
         }
-        // Of a run that was killed at once.
+        // A run that was killed at once has no tally.
         None => {
             let names = run.info().measures.iter().enumerate();
             let names: HashMap<&str, usize> = names.map(|(n, m)| (m.name.as_str(), n)).collect();
@@ -180,8 +180,7 @@ fn chosen(run: &Run) -> Result<(Vec<usize>, usize), RecordError> {
     Ok(most(counts.into_iter().filter(|&(m, _)| m < known)))
 }
 
-/// Of places and how often something was counted there, those of the highest counts, in order, and how
-/// many more there are.
+/// The indices with the highest counts, in ascending order, and the number of further indices with a count above 0.
 pub(super) fn most(counts: impl Iterator<Item = (usize, u64)>) -> (Vec<usize>, usize) {
     let mut all: Vec<(usize, u64)> = counts.filter(|&(_, count)| count > 0).collect();
     all.sort_by_key(|&(place, count)| (std::cmp::Reverse(count), place));
@@ -215,7 +214,7 @@ impl Building {
         }
     }
 
-    /// Intervals come in order of time; one that does not would count to the slot that is open.
+    /// Adds an interval. Intervals come in order of time; one out of order would count to the slot that is open.
     pub(super) fn add(&mut self, start_ns: u64, part: Part, hist: &LogHistogram, cut: Cut) {
         let slot = cut.slot(start_ns);
         if slot > self.open.slot {
@@ -327,7 +326,7 @@ pub fn shares_of(count: u64, quantile: impl Fn(f64) -> f64) -> Vec<Share> {
     let (count, mut decade) = (count as f64, 0.01);
     while decade * count > 1.0 {
         let tenths = (1..=9).rev().map(|tenth| decade * f64::from(tenth) / 10.0);
-        // No share is smaller than that of a single number; but for the last bit of a product.
+        // No share is smaller than that of a single number, except for the rounding of a product.
         longer.extend(tenths.filter(|share| share * count >= 1.0 - 1e-9));
         decade /= 10.0;
     }

@@ -1,4 +1,4 @@
-//! What the probes read, thinned.
+//! The values of the probes, thinned.
 
 use record::Probes;
 use record::probes::ProbeInfo;
@@ -6,36 +6,36 @@ use serde::Serialize;
 
 use super::{Cut, Number, SECOND_NS};
 
-/// Lines at most; the first ones are reported.
+/// Most lines; the first ones are reported.
 const LINES_MAX: usize = 240;
-/// Points of all lines together at most.
+/// Most points of all lines together.
 const POINTS_MAX: usize = 60_000;
 
 /// The lines of all probes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ProbeLines {
-    /// In the order of the record.
+    /// The lines in the order of the record.
     pub lines: Vec<ProbeLine>,
-    /// How many further probes with values are left out here.
+    /// Number of further probes with values, which are left out.
     pub left_out: usize,
 }
 
-/// What one probe read.
+/// The values of one probe.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ProbeLine {
-    /// What it is.
+    /// Description of the probe.
     #[serde(flatten)]
     pub info: ProbeInfo,
     /// Seconds since the run's start; before it where negative.
     pub at_s: Vec<Number>,
-    /// Mean of what was reported from then until the next.
+    /// Mean of the values from that time until the next.
     pub mean: Vec<Number>,
-    /// Least of it; empty where nothing was thinned.
+    /// Least of these values; empty if nothing was thinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub min: Vec<Number>,
-    /// Greatest of it; empty where nothing was thinned.
+    /// Greatest of these values; empty if nothing was thinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub max: Vec<Number>,
 }

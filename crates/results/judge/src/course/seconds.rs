@@ -13,7 +13,7 @@ const COVERED_MIN: f64 = 0.5;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Track {
-    /// As in `series.parquet`.
+    /// Name of the column, as in `series.parquet`.
     pub name: &'static str,
     /// Mean of the slot.
     pub mean: Vec<Option<Number>>,
@@ -25,22 +25,22 @@ pub struct Track {
     pub max: Vec<Option<Number>>,
 }
 
-/// What a column of a row is.
+/// The kind of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A value of its moment.
     Gauge,
     /// A share of the interval.
     Share,
-    /// Something counted, by second.
+    /// A count, reported per second.
     Rate,
 }
 use Kind::{Gauge, Rate, Share};
 
-/// Tells a column of a row.
+/// Reads a column of a row.
 type Get = fn(&SeriesRow) -> f64;
 
-/// What is reported. Times are nanoseconds; CPU times by second are nanoseconds a second.
+/// The reported columns. Times are nanoseconds; CPU times by second are nanoseconds a second.
 const COLUMNS: &[(&str, Kind, Get)] = &[
     ("users", Gauge, |r| r.users as f64),
     ("connections", Gauge, |r| r.connections as f64),
@@ -83,11 +83,11 @@ const COLUMNS: &[(&str, Kind, Get)] = &[
 #[derive(Debug, Clone)]
 pub(super) struct Seconds {
     slots: Vec<[Slot; COLUMNS.len()]>,
-    /// Which columns were not 0 throughout.
+    /// True for each column that was not 0 throughout.
     is_used: [bool; COLUMNS.len()],
 }
 
-/// What a slot has seen so far.
+/// The values of a column that a slot has so far.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     sum: f64,
@@ -222,7 +222,7 @@ mod tests {
             row(0, 400, 2, 40),
             row(400, 1000, 4, 20),
             row(1000, 2000, 4, 7),
-            // What is drained in 10 ms is no throughput.
+            // The operations of the drain, which takes 10 ms, are no throughput.
             row(2000, 2010, 0, 5),
         ];
         let tracks = tracks(&rows, Cut::of(2_010_000_000));
