@@ -146,7 +146,8 @@ pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError>
             seconds: seconds.slots.len(),
         });
     }
-    let (start_ns, end_ns) = (seconds.start_ns(), seconds.end_ns());
+    let start_ns = seconds.start_ns();
+    let end_ns = seconds.end_ns();
     let warm_up = steady::warm_up(&seconds, question.cut_ns);
     let kept = seconds.from(warm_up.cut_ns);
     if kept.len() < SECONDS_MIN {

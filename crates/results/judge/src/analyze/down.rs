@@ -117,7 +117,8 @@ pub(super) fn availability(seconds: &Seconds, down_share: f64) -> Option<Availab
         let of = known.iter().filter(|(_, state)| *state == wanted);
         of.map(|(slot, _)| slot.end_ns - slot.start_ns).sum()
     };
-    let (up_ns, down_ns) = (time(State::Up), time(State::Down));
+    let up_ns = time(State::Up);
+    let down_ns = time(State::Down);
     let outages: Vec<Outage> = known
         .chunk_by(|a, b| a.1 == b.1)
         .filter(|part| part[0].1 == State::Down)
@@ -134,14 +135,16 @@ pub(super) fn availability(seconds: &Seconds, down_share: f64) -> Option<Availab
     let ends_down = u64::from(is_down(known.last()));
     let count = outages.len() as u64;
     // An outage that was there from the start ended no time up; one that lasts to the end was not repaired.
-    let (failures, repairs) = (count - begins_down, count - ends_down);
+    let failures = count - begins_down;
+    let repairs = count - ends_down;
     let all_ns = up_ns + down_ns;
     let observed = if all_ns > 0 {
         up_ns as f64 / all_ns as f64
     } else {
         0.0
     };
-    let (up_s, down_s) = (up_ns as f64 / 1e9, down_ns as f64 / 1e9);
+    let up_s = up_ns as f64 / 1e9;
+    let down_s = down_ns as f64 / 1e9;
     let long_run = reliability::availability(up_s, down_s, failures, repairs, CONFIDENCE);
     Some(Availability {
         down_share,

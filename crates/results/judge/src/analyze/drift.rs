@@ -119,10 +119,8 @@ fn drift(
             .iter()
             .map(|&place| (series.value)(place))
             .fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
-        let (first, last) = (
-            &seconds.slots[part[0]],
-            &seconds.slots[part[part.len() - 1]],
-        );
+        let first = &seconds.slots[part[0]];
+        let last = &seconds.slots[part[part.len() - 1]];
         if over > 0.0 {
             let middle_s = (first.start_ns + (last.end_ns - first.start_ns) / 2) as f64 / 1e9;
             points.push((middle_s, sum / over));

@@ -146,7 +146,8 @@ pub(super) fn laws(seconds: &Seconds, kept: Range<usize>) -> Laws {
 
 /// The first phase within this time in which a closed population rises or falls.
 fn ramp<'s>(seconds: &'s Seconds, slots: &[Slot]) -> Option<&'s str> {
-    let (start_ns, end_ns) = (slots.first()?.row.start_ns, slots.last()?.row.end_ns);
+    let start_ns = slots.first()?.row.start_ns;
+    let end_ns = slots.last()?.row.end_ns;
     let mut phases = seconds.info.phases.iter();
     let within = |phase: &&PhaseInfo| phase.start_ns < end_ns && start_ns < phase.end_ns;
     let found = phases.find(|phase| phase.kind == "closed-ramp" && within(phase));

@@ -92,7 +92,8 @@ impl Growing {
 
     /// Adds a second. Seconds come in order.
     pub fn add<'a>(&mut self, row: &SeriesRow, measures: impl Iterator<Item = SecondOf<'a>>) {
-        let (cut, slot) = (self.cut, self.cut.slot(row.start_ns));
+        let cut = self.cut;
+        let slot = cut.slot(row.start_ns);
         self.seconds.add(row, cut);
         let is_drain = row.start_ns >= self.figures.planned_end_ns();
         let phase = row.phase as usize + usize::from(is_drain);

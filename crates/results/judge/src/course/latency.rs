@@ -323,7 +323,8 @@ pub fn shares_of(count: u64, quantile: impl Fn(f64) -> f64) -> Vec<Share> {
         return Vec::new();
     }
     let mut longer: Vec<f64> = (1..=100).rev().map(|n| f64::from(n) / 100.0).collect();
-    let (count, mut decade) = (count as f64, 0.01);
+    let count = count as f64;
+    let mut decade = 0.01;
     while decade * count > 1.0 {
         let tenths = (1..=9).rev().map(|tenth| decade * f64::from(tenth) / 10.0);
         // No share is smaller than that of a single number, except for the rounding of a product.
