@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use controller::{Interrupt, Pause, Second, Tick};
-use judge::course::Growing;
+use judge::course::LiveRun;
 use live::{Action, Limits, Pages, Server};
 use plan::Threshold;
 use record::schema::RunInfo;
@@ -140,7 +140,7 @@ struct Painter {
 
 impl Painter {
     fn paint(self, updates: &Receiver<Update>) {
-        let mut run: Option<Growing> = None;
+        let mut run: Option<LiveRun> = None;
         while let Ok(first) = updates.recv() {
             if self.is_over.load(Ordering::Relaxed) {
                 return;
@@ -151,17 +151,17 @@ impl Painter {
             for Update { info, second } in std::iter::once(first).chain(updates.try_iter()) {
                 (interrupted, paused) = (second.interrupted, second.paused);
                 if let Some(info) = info {
-                    run = Some(Growing::new(&info));
+                    run = Some(LiveRun::new(&info));
                 }
-                if let Some(growing) = &mut run {
-                    second.add_to(growing);
+                if let Some(live_run) = &mut run {
+                    second.add_to(live_run);
                 }
             }
-            let Some(growing) = run.as_ref().filter(|_| self.server.feed().viewers() > 0) else {
+            let Some(live_run) = run.as_ref().filter(|_| self.server.feed().viewers() > 0) else {
                 continue;
             };
             let report = LiveReport {
-                growing,
+                live_run,
                 thresholds: &self.thresholds,
                 interrupted,
                 paused,

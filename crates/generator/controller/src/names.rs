@@ -21,4 +21,4 @@ mod testing;
 
 pub use client::{Client, System};
 pub use lookup::{Lookup, Resolvers};
-pub use resolving::Resolving;
+pub use resolving::ResolverThread;

@@ -17,7 +17,7 @@ use record::{EventsWriter, RecordError, RunDir, run_id};
 use workers::{Inputs, hex_digest, with_causes};
 
 use crate::control::Interrupt;
-use crate::run::probing::Probing;
+use crate::run::probing::ProbeThread;
 use crate::secrets::Secrets;
 
 /// The interval at which events are written and the end is checked.
@@ -59,7 +59,7 @@ pub fn watch(request: &WatchRequest<'_>) -> Result<PathBuf, WatchError> {
     let dir = RunDir::create(request.runs, &info, request.text)?;
     let secrets = Secrets::new(request.inputs);
     let mut events = dir.events()?;
-    let mut probing = Probing::start(pool, dir.probes(&info));
+    let mut probing = ProbeThread::start(pool, dir.probes(&info));
     let end_ns = zero.monotonic_ns + nanos(request.time);
     // Nothing is sent through this channel: waiting for it is a pause.
     let (_alive, pause) = mpsc::channel::<()>();

@@ -208,7 +208,7 @@ struct Controller {
     /// The addresses of names, once the slice has come.
     addresses: OnceLock<Arc<AddressBook>>,
     /// The part of the run, once the slice has come.
-    part: OnceLock<Part>,
+    part: OnceLock<RunShare>,
     /// The run's zero on our clock, once the start has come.
     zero_ns: OnceLock<u64>,
     /// The addresses that users may connect to; `None`: all.
@@ -216,7 +216,7 @@ struct Controller {
 }
 
 /// The part of a run that this worker has, by its slice.
-struct Part {
+struct RunShare {
     plan: Arc<Plan>,
     loops_count: u32,
     contact_ns_max: Option<u64>,
@@ -341,7 +341,7 @@ impl SliceRun {
         let book = Arc::new(AddressBook::new(slice.addresses.clone()));
         // The slice comes once, so that this is not set already.
         let _ = controller.addresses.set(Arc::clone(&book));
-        let _ = controller.part.set(Part {
+        let _ = controller.part.set(RunShare {
             plan: Arc::clone(&plan),
             loops_count: slice.loops.of,
             contact_ns_max: slice.contact_ns_max,

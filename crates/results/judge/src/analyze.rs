@@ -25,8 +25,8 @@ use serde::Serialize;
 pub use down::{Availability, Interval, Outage};
 pub use drift::Drift;
 pub use laws::{LawTest, Laws, Little, ResponseLaw, Utilisation};
-pub use steady::{Settled, WarmUp};
-pub use windows::{Evenness, Known, MeasureParts, Part, ThroughputParts};
+pub use steady::{SettlingTime, WarmUp};
+pub use windows::{Evenness, MeanEstimate, MeasureParts, SpanFigures, ThroughputParts};
 
 /// Confidence level of all intervals and tests.
 pub const CONFIDENCE: f64 = 0.95;

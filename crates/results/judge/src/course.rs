@@ -6,8 +6,8 @@
 //! measured, its course has a bounded size.
 
 mod errors;
-mod growing;
 mod latency;
+mod live;
 mod probes;
 mod seconds;
 
@@ -17,8 +17,8 @@ use serde::Serialize;
 
 pub use crate::Number;
 pub use errors::ErrorTrack;
-pub use growing::{Growing, SecondOf};
 pub use latency::{Bin, MeasureCourse, Share, shares_of};
+pub use live::{LiveRun, SecondOf};
 pub use probes::{ProbeLine, ProbeLines};
 use seconds::Seconds;
 pub use seconds::Track;
@@ -58,11 +58,11 @@ pub struct Course {
 /// Fails if a file of the record cannot be read.
 pub fn read(run: &Run) -> Result<Course, RecordError> {
     let rows = run.series()?;
-    let cut = Cut::of(ended_ns(run, &rows));
+    let division = Division::of(ended_ns(run, &rows));
     Ok(Course {
-        errors: errors::read(run, cut)?,
-        probes: probes::lines(&run.probes()?, cut),
-        ..cut_into(run, &rows, cut)?
+        errors: errors::read(run, division)?,
+        probes: probes::lines(&run.probes()?, division),
+        ..divided_course(run, &rows, division)?
     })
 }
 
@@ -72,7 +72,7 @@ pub fn read(run: &Run) -> Result<Course, RecordError> {
 /// Fails if a file of the record cannot be read.
 pub fn outline(run: &Run) -> Result<Course, RecordError> {
     let rows = run.series()?;
-    cut_into(run, &rows, Cut::of(ended_ns(run, &rows)))
+    divided_course(run, &rows, Division::of(ended_ns(run, &rows)))
 }
 
 fn ended_ns(run: &Run, rows: &[SeriesRow]) -> u64 {
@@ -80,15 +80,19 @@ fn ended_ns(run: &Run, rows: &[SeriesRow]) -> u64 {
     run.info().ended_ns.max(seen_ns)
 }
 
-fn cut_into(run: &Run, rows: &[SeriesRow], cut: Cut) -> Result<Course, RecordError> {
-    let (measures, measures_left_out) = latency::read(run, cut)?;
+fn divided_course(
+    run: &Run,
+    rows: &[SeriesRow],
+    division: Division,
+) -> Result<Course, RecordError> {
+    let (measures, measures_left_out) = latency::read(run, division)?;
     let mut seconds = Seconds::default();
-    rows.iter().for_each(|row| seconds.add(row, cut));
+    rows.iter().for_each(|row| seconds.add(row, division));
     Ok(Course {
-        slot_s: cut.slot_s,
-        slots: cut.slots,
-        heat_slot_s: cut.heat_slot_s,
-        seconds: seconds.tracks(cut),
+        slot_s: division.slot_s,
+        slots: division.slots,
+        heat_slot_s: division.heat_slot_s,
+        seconds: seconds.tracks(division),
         measures,
         measures_left_out,
         errors: Vec::new(),
@@ -98,17 +102,17 @@ fn cut_into(run: &Run, rows: &[SeriesRow], cut: Cut) -> Result<Course, RecordErr
 
 /// The division of a run's time into slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Cut {
+struct Division {
     slot_s: u64,
     slots: usize,
     heat_slot_s: u64,
 }
 
-impl Cut {
-    fn of(length_ns: u64) -> Cut {
+impl Division {
+    fn of(length_ns: u64) -> Division {
         let seconds = length_ns.div_ceil(SECOND_NS).max(1);
         let slot_s = seconds.div_ceil(SLOTS_MAX);
-        Cut {
+        Division {
             slot_s,
             slots: seconds.div_ceil(slot_s) as usize,
             heat_slot_s: seconds.div_ceil(latency::HEAT_COLUMNS_MAX),

@@ -88,7 +88,7 @@ struct Place {
 }
 
 /// A finding with its place.
-struct Placed {
+struct PlacedFinding {
     place: Place,
     finding: Finding,
 }
@@ -104,7 +104,7 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
 fn in_order<'a>(rules: impl Iterator<Item = &'a Rule>, case: &Case<'_>) -> Vec<Finding> {
     let found = rules.flat_map(|rule| {
         let numbered = (rule.find)(case).into_iter().enumerate();
-        numbered.map(|(number, finding)| Placed {
+        numbered.map(|(number, finding)| PlacedFinding {
             place: Place {
                 rank: rule.rank,
                 number,
@@ -113,13 +113,13 @@ fn in_order<'a>(rules: impl Iterator<Item = &'a Rule>, case: &Case<'_>) -> Vec<F
             finding,
         })
     });
-    let mut all: Vec<Placed> = found.collect();
-    let is_complaint = |placed: &&Placed| {
+    let mut all: Vec<PlacedFinding> = found.collect();
+    let is_complaint = |placed: &&PlacedFinding| {
         placed.finding.severity >= Severity::Warning && placed.place.rank != Rank::LagWithinLimit
     };
     let last = all.iter().filter(is_complaint).map(|placed| placed.place);
     if let Some(last) = last.max() {
-        let lag = |placed: &&mut Placed| placed.place.rank == Rank::LagWithinLimit;
+        let lag = |placed: &&mut PlacedFinding| placed.place.rank == Rank::LagWithinLimit;
         for lag in all.iter_mut().filter(lag) {
             lag.place = Place {
                 is_behind: true,

@@ -81,7 +81,7 @@ fn cells(measure: &MeasureParts) -> Vec<(Option<Tone>, String)> {
         true => units::duration(ns),
         false => "–".to_owned(),
     };
-    let bound = |of: fn(&judge::analyze::Known) -> f64| match &measure.response {
+    let bound = |of: fn(&judge::analyze::MeanEstimate) -> f64| match &measure.response {
         Some(known) => units::duration(of(known).max(0.0)),
         None => "–".to_owned(),
     };

@@ -14,24 +14,24 @@ use super::Lookup;
 const CHANGES_MAX: u64 = 200;
 
 /// An event with its time since the run's start.
-type Timed = (u64, EventKind);
+type TimedEvent = (u64, EventKind);
 
 /// Names that are resolved again.
 #[derive(Debug)]
-pub struct Resolving {
+pub struct ResolverThread {
     stop: Option<Sender<()>>,
-    events: Receiver<Timed>,
+    events: Receiver<TimedEvent>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Resolving {
+impl ResolverThread {
     /// Begins; `None`: no name's address can change.
-    pub fn start(lookups: Vec<Lookup>, zero: Zero) -> Option<Resolving> {
+    pub fn start(lookups: Vec<Lookup>, zero: Zero) -> Option<ResolverThread> {
         lookups.iter().find_map(Lookup::due_ns)?;
         let (stop, stopped) = channel();
         let (sender, events) = channel();
         let thread = std::thread::spawn(move || run(lookups, zero, &stopped, &sender));
-        Some(Resolving {
+        Some(ResolverThread {
             stop: Some(stop),
             events,
             thread: Some(thread),
@@ -39,12 +39,12 @@ impl Resolving {
     }
 
     /// The events since the last call.
-    pub fn events(&mut self) -> Vec<Timed> {
+    pub fn events(&mut self) -> Vec<TimedEvent> {
         self.events.try_iter().collect()
     }
 
     /// Ends, and returns the remaining events.
-    pub fn finish(mut self) -> Vec<Timed> {
+    pub fn finish(mut self) -> Vec<TimedEvent> {
         drop(self.stop.take());
         if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
             // It has met a broken invariant; the panic continues here.
@@ -56,7 +56,7 @@ impl Resolving {
 
 /// The channel of events, and the number of changes so far.
 struct Outbox<'a> {
-    events: &'a Sender<Timed>,
+    events: &'a Sender<TimedEvent>,
     zero: Zero,
     changes: u64,
 }
@@ -75,7 +75,7 @@ impl Outbox<'_> {
     }
 }
 
-fn run(mut lookups: Vec<Lookup>, zero: Zero, stopped: &Receiver<()>, events: &Sender<Timed>) {
+fn run(mut lookups: Vec<Lookup>, zero: Zero, stopped: &Receiver<()>, events: &Sender<TimedEvent>) {
     let mut out = Outbox {
         events,
         zero,

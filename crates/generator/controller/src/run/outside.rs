@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use crate::names::Resolving;
+use crate::names::ResolverThread;
 use driver::real::Zero;
 use probe::ProbeValue;
 use record::RecordError;
 use record::schema::{EventKind, SeriesRow};
 
-use super::probing::Probing;
+use super::probing::ProbeThread;
 use crate::surroundings::Surroundings;
 use crate::target::TargetProcess;
 
@@ -19,9 +19,9 @@ pub(super) type TimedEvent = (u64, EventKind);
 /// The sources of events beside the loops.
 pub(super) struct Outside {
     pub(super) zero: Zero,
-    pub(super) probing: Option<Probing>,
+    pub(super) probing: Option<ProbeThread>,
     /// `None`: no name's address can change.
-    pub(super) names: Option<Resolving>,
+    pub(super) names: Option<ResolverThread>,
     pub(super) lab: Option<LabRun>,
     pub(super) target: Option<WatchedTarget>,
 }
@@ -68,17 +68,21 @@ impl Outside {
 
     /// The events of probes since the last call.
     pub(super) fn of_probes(&mut self) -> Vec<TimedEvent> {
-        self.probing.as_mut().map_or_else(Vec::new, Probing::events)
+        self.probing
+            .as_mut()
+            .map_or_else(Vec::new, ProbeThread::events)
     }
 
     /// All probes with their newest values.
     pub(super) fn newest_probes(&mut self) -> &[ProbeValue] {
-        self.probing.as_mut().map_or(&[], Probing::newest)
+        self.probing.as_mut().map_or(&[], ProbeThread::newest)
     }
 
     /// The changed addresses of names since the last call.
     pub(super) fn of_names(&mut self) -> Vec<TimedEvent> {
-        self.names.as_mut().map_or_else(Vec::new, Resolving::events)
+        self.names
+            .as_mut()
+            .map_or_else(Vec::new, ResolverThread::events)
     }
 
     /// The events in the lab since the last call.
@@ -107,7 +111,9 @@ impl Outside {
 
     /// Stops resolving names. Returns the last events of that.
     pub(super) fn finish_names(&mut self) -> Vec<TimedEvent> {
-        self.names.take().map_or_else(Vec::new, Resolving::finish)
+        self.names
+            .take()
+            .map_or_else(Vec::new, ResolverThread::finish)
     }
 
     /// Ends the run in the lab. Returns its events of the run as a whole.

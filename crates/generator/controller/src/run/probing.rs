@@ -31,7 +31,7 @@ struct ProbeReports {
 
 /// The probes of a run.
 #[derive(Debug)]
-pub(crate) struct Probing {
+pub(crate) struct ProbeThread {
     shared: Arc<Mutex<ProbeReports>>,
     newest: Newest,
     end: Arc<AtomicBool>,
@@ -80,9 +80,9 @@ pub fn target_location(plan: &Plan) -> TargetLocation {
     }
 }
 
-impl Probing {
+impl ProbeThread {
     /// Begins to record what the probes report.
-    pub(crate) fn start(probes: Pool, writer: ProbesWriter) -> Probing {
+    pub(crate) fn start(probes: Pool, writer: ProbesWriter) -> ProbeThread {
         let shared = Arc::<Mutex<ProbeReports>>::default();
         let end = Arc::<AtomicBool>::default();
         let mut recorder = Recorder {
@@ -98,7 +98,7 @@ impl Probing {
             }
             recorder.close()
         });
-        Probing {
+        ProbeThread {
             shared,
             newest: Newest::default(),
             end,
@@ -130,7 +130,7 @@ impl Probing {
     }
 }
 
-impl Drop for Probing {
+impl Drop for ProbeThread {
     fn drop(&mut self) {
         self.end.store(true, Ordering::Relaxed);
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::names::Resolving;
+use crate::names::ResolverThread;
 use driver::real::{LoopNews, StopFlag, Zero};
 use machine::clock::monotonic_ns;
 use machine::host::{self, NetworkCounters, Totals};
@@ -25,7 +25,7 @@ use super::journal::Journal;
 use super::merge::{Interval, Merger};
 use super::once::TeardownLoop;
 use super::outside::{LabRun, Outside, WatchedTarget};
-use super::probing::Probing;
+use super::probing::ProbeThread;
 use super::recording::Recording;
 use super::tick::{self, Tick};
 use super::{pause, starts};
@@ -125,8 +125,8 @@ impl Running {
             progress: Progress::new(workers_count, &networks),
             outside: Outside {
                 zero,
-                probing: probes.map(|probes| Probing::start(probes, journal.probes())),
-                names: Resolving::start(lookups, zero),
+                probing: probes.map(|probes| ProbeThread::start(probes, journal.probes())),
+                names: ResolverThread::start(lookups, zero),
                 lab: lab.map(|lab| LabRun {
                     events: lab.begin(zero.unix_ns),
                     lab,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use engine::measure::{Example, MeasureDelta};
 use engine::sequences::ClockReading;
-use judge::course::{Growing, SecondOf};
+use judge::course::{LiveRun, SecondOf};
 use plan::Plan;
 use probe::ProbeValue;
 use record::Outcome;
@@ -87,7 +87,7 @@ pub struct Second {
 
 impl Second {
     /// Adds it to a run that grows.
-    pub fn add_to(self, growing: &mut Growing) {
+    pub fn add_to(self, live_run: &mut LiveRun) {
         let seconds = self.measures.iter().map(|delta| SecondOf {
             measure: delta.measure.index(),
             begun: delta.begun,
@@ -98,12 +98,12 @@ impl Second {
             service: &delta.service,
             lag: &delta.lag,
         });
-        growing.add(&self.row, seconds);
+        live_run.add(&self.row, seconds);
         self.events
             .into_iter()
-            .for_each(|event| growing.event(event));
+            .for_each(|event| live_run.event(event));
         let probes = self.probes.into_iter();
-        growing.probes(probes.map(|probed| (probed.info, probed.at_ns, probed.value)));
+        live_run.probes(probes.map(|probed| (probed.info, probed.at_ns, probed.value)));
     }
 }
 

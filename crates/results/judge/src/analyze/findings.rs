@@ -6,7 +6,7 @@ use record::schema::{Finding, Severity};
 use super::down::{Availability, Interval};
 use super::drift::Drift;
 use super::laws::{LawTest, Laws, Little, ResponseLaw, Utilisation};
-use super::windows::{Evenness, Known};
+use super::windows::{Evenness, MeanEstimate};
 use super::{Analysis, CONFIDENCE};
 use crate::{Draft, finding};
 
@@ -389,7 +389,7 @@ fn alike(analysis: &Analysis) -> Option<Finding> {
         .map(|measure| (measure.name.as_str(), &measure.response))
         .chain([("throughput", &analysis.throughput.known)]);
     let known = all.filter_map(|(name, known)| Some((name, known.as_ref()?)));
-    let neighbours = |known: &Known| known.autocorrelation.first().copied().unwrap_or(0.0);
+    let neighbours = |known: &MeanEstimate| known.autocorrelation.first().copied().unwrap_or(0.0);
     let (name, most) = known.max_by(|a, b| neighbours(a.1).total_cmp(&neighbours(b.1)))?;
     let correlation = neighbours(most);
     if correlation < CORRELATION_MIN {

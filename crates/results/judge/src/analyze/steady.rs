@@ -23,12 +23,12 @@ pub struct WarmUp {
     /// True if the user gave the length; else it was detected.
     pub is_given: bool,
     /// The warm-up that each series by itself would have.
-    pub series: Vec<Settled>,
+    pub series: Vec<SettlingTime>,
 }
 
 /// The time at which one series settles.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Settled {
+pub struct SettlingTime {
     /// `throughput`, or the name of a measure whose mean response it is.
     pub name: String,
     /// Time until it settles, from the start of the analysis.
@@ -40,9 +40,9 @@ pub struct Settled {
 
 /// The warm-up: the longest that any series needs, or the one given.
 pub(super) fn warm_up(seconds: &Seconds, given_ns: Option<u64>) -> WarmUp {
-    let series: Vec<Settled> = all(seconds)
+    let series: Vec<SettlingTime> = all(seconds)
         .into_iter()
-        .filter_map(|(name, points)| settled(seconds, name, &points))
+        .filter_map(|(name, points)| settling_time(seconds, name, &points))
         .collect();
     let found_ns = series.iter().map(|one| one.cut_ns).max().unwrap_or(0);
     WarmUp {
@@ -80,7 +80,7 @@ pub(super) fn main_succeeded(seconds: &Seconds, place: usize) -> u64 {
         .sum()
 }
 
-fn settled(seconds: &Seconds, name: String, points: &[(usize, f64)]) -> Option<Settled> {
+fn settling_time(seconds: &Seconds, name: String, points: &[(usize, f64)]) -> Option<SettlingTime> {
     if (points.len() as f64) < COVERAGE_MIN * seconds.slots.len() as f64 {
         return None;
     }
@@ -91,7 +91,7 @@ fn settled(seconds: &Seconds, name: String, points: &[(usize, f64)]) -> Option<S
     let cut = if differs(found.cut) { found.cut } else { 0 };
     let kept = &values[cut..];
     let start_ns = seconds.slots[points[cut].0].start_ns;
-    Some(Settled {
+    Some(SettlingTime {
         name,
         cut_ns: if cut == 0 {
             0

@@ -20,7 +20,7 @@ const LAGS: usize = 10;
 
 /// The operations that ended in a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub struct Part {
+pub struct SpanFigures {
     /// Start of the span.
     pub start_ns: u64,
     /// End of the span.
@@ -60,7 +60,7 @@ pub struct Evenness {
 
 /// A mean of seconds with its interval, which allows for their autocorrelation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Known {
+pub struct MeanEstimate {
     /// Mean of all operations, so that seconds in which more ended weigh more.
     pub mean: f64,
     /// Lower bound of the long-run mean.
@@ -82,17 +82,17 @@ pub struct MeasureParts {
     /// Kind of the measure, as in `run.json`.
     pub kind: String,
     /// The whole analysed time, warm-up included.
-    pub whole: Part,
+    pub whole: SpanFigures,
     /// The time after the warm-up.
-    pub kept: Part,
+    pub kept: SpanFigures,
     /// The mean response after the warm-up, from its seconds; `None`: too few seconds have responses.
-    pub response: Option<Known>,
+    pub response: Option<MeanEstimate>,
     /// Evenness of the rate over the windows after the warm-up.
     pub rates: Option<Evenness>,
     /// Evenness of the mean response over the windows after the warm-up.
     pub means: Option<Evenness>,
     /// All windows, from the start of the analysis.
-    pub windows: Vec<Part>,
+    pub windows: Vec<SpanFigures>,
 }
 
 /// Requests and handshakes that succeeded, all together, by second.
@@ -103,7 +103,7 @@ pub struct ThroughputParts {
     /// Mean over the time after the warm-up.
     pub kept_per_s: f64,
     /// The mean with its interval, from the seconds after the warm-up.
-    pub known: Option<Known>,
+    pub known: Option<MeanEstimate>,
     /// Evenness of the rate over the windows after the warm-up.
     pub rates: Option<Evenness>,
     /// The rate of each window, from the start of the analysis.
@@ -144,7 +144,7 @@ struct Hists {
     kept: LogHistogram,
     /// The window that is being filled, by its number, and those before as parts.
     open: Option<(usize, LogHistogram)>,
-    done: Vec<(usize, Part)>,
+    done: Vec<(usize, SpanFigures)>,
 }
 
 /// Figures of throughput and of all measures that measured something.
@@ -188,18 +188,18 @@ fn measure_parts(
     kept: &Range<usize>,
 ) -> Option<MeasureParts> {
     hists.close();
-    let part = |places: &Range<usize>, times: Part| counted(times, seconds, measure, places);
+    let part = |places: &Range<usize>, times: SpanFigures| counted(times, seconds, measure, places);
     let whole = part(&(0..seconds.slots.len()), times(&hists.whole));
     if whole.count + whole.errors == 0 {
         return None;
     }
-    let mut parts = vec![Part::default(); windows.len()];
+    let mut parts = vec![SpanFigures::default(); windows.len()];
     for (number, done) in hists.done {
         if let Some(part) = parts.get_mut(number) {
             *part = done;
         }
     }
-    let parts: Vec<Part> = parts
+    let parts: Vec<SpanFigures> = parts
         .into_iter()
         .zip(windows)
         .map(|(times, w)| part(w, times))
@@ -213,7 +213,7 @@ fn measure_parts(
         kind: info.kind.clone(),
         kept: part(kept, times(&hists.kept)),
         whole,
-        response: known(&weighed(&seconds.cells[measure][kept.clone()])),
+        response: mean_estimate(&weighed(&seconds.cells[measure][kept.clone()])),
         rates: evenness(later.iter().map(|part| part.rate_per_s)),
         means: evenness(answered.map(|part| part.mean_ns)),
         windows: parts,
@@ -240,9 +240,9 @@ impl Hists {
 }
 
 /// The response times of a distribution, without the span and its counts.
-fn times(hist: &LogHistogram) -> Part {
+fn times(hist: &LogHistogram) -> SpanFigures {
     if hist.is_empty() {
-        return Part::default();
+        return SpanFigures::default();
     }
     let mean = hist.mean();
     let squares: f64 = hist
@@ -252,22 +252,27 @@ fn times(hist: &LogHistogram) -> Part {
             (middle - mean).powi(2) * count as f64
         })
         .sum();
-    Part {
+    SpanFigures {
         mean_ns: mean,
         deviation_ns: (squares / hist.count() as f64).sqrt(),
         p50_ns: hist.quantile(0.5),
         p99_ns: hist.quantile(0.99),
         max_ns: hist.max(),
-        ..Part::default()
+        ..SpanFigures::default()
     }
 }
 
 /// Adds the span of the slots and their counts to the response times.
-fn counted(times: Part, seconds: &Seconds, measure: usize, places: &Range<usize>) -> Part {
+fn counted(
+    times: SpanFigures,
+    seconds: &Seconds,
+    measure: usize,
+    places: &Range<usize>,
+) -> SpanFigures {
     let slots = &seconds.slots[places.clone()];
     let cells = &seconds.cells[measure][places.clone()];
     let count: u64 = cells.iter().map(|cell| cell.count).sum();
-    Part {
+    SpanFigures {
         start_ns: slots.first().map_or(0, |slot| slot.start_ns),
         end_ns: slots.last().map_or(0, |slot| slot.end_ns),
         count,
@@ -293,7 +298,7 @@ fn throughput(seconds: &Seconds, windows: &[Range<usize>], kept: Range<usize>) -
     ThroughputParts {
         whole_per_s: rate(&(0..seconds.slots.len())),
         kept_per_s: rate(&kept),
-        known: known(&by_second),
+        known: mean_estimate(&by_second),
         rates: evenness(later.map(rate)),
         windows_per_s: windows.iter().map(rate).collect(),
     }
@@ -316,10 +321,10 @@ fn weighed(cells: &[Cell]) -> Vec<f64> {
 }
 
 /// Mean of the values with its interval; `None`: there are fewer than two values.
-fn known(values: &[f64]) -> Option<Known> {
+fn mean_estimate(values: &[f64]) -> Option<MeanEstimate> {
     let found = SeriesMean::compute(values)?;
     let (low, high) = found.interval(CONFIDENCE);
-    Some(Known {
+    Some(MeanEstimate {
         mean: found.mean,
         low,
         high,
@@ -375,7 +380,7 @@ mod tests {
             sum: 1e6,
             failed: 0,
         };
-        assert_eq!(known(&weighed(&cells)), None);
-        assert_eq!(known(&weighed(&[])), None);
+        assert_eq!(mean_estimate(&weighed(&cells)), None);
+        assert_eq!(mean_estimate(&weighed(&[])), None);
     }
 }

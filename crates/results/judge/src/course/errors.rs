@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::{Outcome, RecordError, Run};
 use serde::Serialize;
 
-use super::{Cut, Number};
+use super::{Division, Number};
 
 /// Operations a second that ended in one way.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,7 +20,7 @@ pub struct ErrorTrack {
 }
 
 /// Errors by kind, the most frequent first; empty if the run has none.
-pub(super) fn read(run: &Run, cut: Cut) -> Result<Vec<ErrorTrack>, RecordError> {
+pub(super) fn read(run: &Run, division: Division) -> Result<Vec<ErrorTrack>, RecordError> {
     let fine = [Outcome::Ok.name(), Outcome::Unfinished.name()];
     let failed = run.tally()?.is_none_or(|tally| {
         let measures = tally.phases.iter().flat_map(|phase| &phase.measures);
@@ -33,10 +33,14 @@ pub(super) fn read(run: &Run, cut: Cut) -> Result<Vec<ErrorTrack>, RecordError> 
     let mut errors = Errors::default();
     run.requests(|rows| {
         for row in rows {
-            errors.add(row.outcome, u64::from(row.weight), cut.slot(row.done_ns));
+            errors.add(
+                row.outcome,
+                u64::from(row.weight),
+                division.slot(row.done_ns),
+            );
         }
     })?;
-    Ok(errors.tracks(cut))
+    Ok(errors.tracks(division))
 }
 
 /// Failed operations by kind and slot.
@@ -56,10 +60,10 @@ impl Errors {
         counts[slot] += count;
     }
 
-    pub(super) fn tracks(&self, cut: Cut) -> Vec<ErrorTrack> {
+    pub(super) fn tracks(&self, division: Division) -> Vec<ErrorTrack> {
         let per_s = |counts: &[u64]| {
-            let all = (0..cut.slots).map(|slot| counts.get(slot).copied().unwrap_or(0));
-            all.map(|count| Number(count as f64 / cut.slot_s as f64))
+            let all = (0..division.slots).map(|slot| counts.get(slot).copied().unwrap_or(0));
+            all.map(|count| Number(count as f64 / division.slot_s as f64))
                 .collect()
         };
         let kinds = self.0.iter().map(|(outcome, counts)| ErrorTrack {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 
-use super::{Cut, MEASURES_MAX, Number, SECOND_NS};
+use super::{Division, MEASURES_MAX, Number, SECOND_NS};
 
 /// Most columns of a heat map.
 pub(super) const HEAT_COLUMNS_MAX: u64 = 150;
@@ -66,18 +66,18 @@ pub type Share = (Number, Number);
 
 /// The kind of response times that a histogram holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ResponseKind {
     Succeeded,
     Failed,
     Unanswered,
 }
 
-impl Part {
+impl ResponseKind {
     /// Each kind with the suffix of its tag in the latency log.
-    const ALL: [(Part, &str); 3] = [
-        (Part::Succeeded, ""),
-        (Part::Failed, ".failed"),
-        (Part::Unanswered, ".censored"),
+    const ALL: [(ResponseKind, &str); 3] = [
+        (ResponseKind::Succeeded, ""),
+        (ResponseKind::Failed, ".failed"),
+        (ResponseKind::Unanswered, ".censored"),
     ];
 }
 
@@ -90,12 +90,12 @@ struct Responses {
 }
 
 impl Responses {
-    fn add(&mut self, part: Part, hist: &LogHistogram) {
-        match part {
-            Part::Unanswered => self.unanswered.merge(hist),
-            Part::Succeeded | Part::Failed => self.known.merge(hist),
+    fn add(&mut self, kind: ResponseKind, hist: &LogHistogram) {
+        match kind {
+            ResponseKind::Unanswered => self.unanswered.merge(hist),
+            ResponseKind::Succeeded | ResponseKind::Failed => self.known.merge(hist),
         }
-        if part == Part::Succeeded {
+        if kind == ResponseKind::Succeeded {
             self.succeeded += hist.count();
         }
     }
@@ -134,24 +134,30 @@ pub(super) struct Building {
 }
 
 /// The courses of the measures with the most operations, and the number of further measures.
-pub(super) fn read(run: &Run, cut: Cut) -> Result<(Vec<MeasureCourse>, usize), RecordError> {
+pub(super) fn read(
+    run: &Run,
+    division: Division,
+) -> Result<(Vec<MeasureCourse>, usize), RecordError> {
     let (chosen, left_out) = chosen(run)?;
     let measures = &run.info().measures;
     let mut all = Vec::with_capacity(chosen.len());
-    let mut tags: HashMap<String, (usize, Part)> = HashMap::new();
+    let mut tags: HashMap<String, (usize, ResponseKind)> = HashMap::new();
     for &measure in &chosen {
         let info = &measures[measure];
-        for (part, suffix) in Part::ALL {
-            tags.insert(format!("{}{suffix}", info.name), (all.len(), part));
+        for (kind, suffix) in ResponseKind::ALL {
+            tags.insert(format!("{}{suffix}", info.name), (all.len(), kind));
         }
         all.push(Building::new(&info.name, &info.kind));
     }
     run.intervals(|interval| {
-        if let Some(&(measure, part)) = tags.get(&interval.tag) {
-            all[measure].add(interval.start_ns, part, &interval.hist, cut);
+        if let Some(&(measure, kind)) = tags.get(&interval.tag) {
+            all[measure].add(interval.start_ns, kind, &interval.hist, division);
         }
     })?;
-    Ok((all.into_iter().map(|m| m.finish(cut)).collect(), left_out))
+    Ok((
+        all.into_iter().map(|m| m.finish(division)).collect(),
+        left_out,
+    ))
 }
 
 /// Indices of the measures with the most operations, in the order of the run's list, and the number of
@@ -215,25 +221,31 @@ impl Building {
     }
 
     /// Adds an interval. Intervals come in order of time; one out of order would count to the slot that is open.
-    pub(super) fn add(&mut self, start_ns: u64, part: Part, hist: &LogHistogram, cut: Cut) {
-        let slot = cut.slot(start_ns);
+    pub(super) fn add(
+        &mut self,
+        start_ns: u64,
+        kind: ResponseKind,
+        hist: &LogHistogram,
+        division: Division,
+    ) {
+        let slot = division.slot(start_ns);
         if slot > self.open.slot {
-            self.close(cut);
+            self.close(division);
             self.open.slot = slot;
         }
-        self.open.responses.add(part, hist);
-        if part == Part::Unanswered {
+        self.open.responses.add(kind, hist);
+        if kind == ResponseKind::Unanswered {
             return;
         }
-        let second = (start_ns / SECOND_NS).min(cut.slots as u64 * cut.slot_s - 1);
-        let column = (second / cut.heat_slot_s) as u32;
+        let second = (start_ns / SECOND_NS).min(division.slots as u64 * division.slot_s - 1);
+        let column = (second / division.heat_slot_s) as u32;
         for (lowest, _, count) in hist.iter() {
             let row = place(lowest, HEAT_ROWS_PER_DECADE);
             *self.heat.entry((column, row)).or_default() += count;
         }
     }
 
-    fn close(&mut self, cut: Cut) {
+    fn close(&mut self, division: Division) {
         self.stretch(self.open.slot + 1);
         let Open { slot, responses } = &mut self.open;
         let all = responses.distribution();
@@ -242,7 +254,7 @@ impl Building {
         }
         let at = |q: f64| Some(Number(all.quantile(q).value() as f64));
         let course = &mut self.course;
-        course.per_s[*slot] = Number(responses.succeeded as f64 / cut.slot_s as f64);
+        course.per_s[*slot] = Number(responses.succeeded as f64 / division.slot_s as f64);
         course.p50[*slot] = at(0.5);
         course.p90[*slot] = at(0.9);
         course.p99[*slot] = at(0.99);
@@ -275,9 +287,9 @@ impl Building {
         all.map(|r| r.known.count() + r.unanswered.count()).sum()
     }
 
-    pub(super) fn finish(mut self, cut: Cut) -> MeasureCourse {
-        self.close(cut);
-        self.stretch(cut.slots);
+    pub(super) fn finish(mut self, division: Division) -> MeasureCourse {
+        self.close(division);
+        self.stretch(division.slots);
         let heat = self.heat.into_iter();
         MeasureCourse {
             count: self.responses.succeeded,

@@ -4,7 +4,7 @@ use record::Probes;
 use record::probes::ProbeInfo;
 use serde::Serialize;
 
-use super::{Cut, Number, SECOND_NS};
+use super::{Division, Number, SECOND_NS};
 
 /// Most lines; the first ones are reported.
 const LINES_MAX: usize = 240;
@@ -40,7 +40,7 @@ pub struct ProbeLine {
     pub max: Vec<Number>,
 }
 
-pub(super) fn lines(probes: &Probes, cut: Cut) -> ProbeLines {
+pub(super) fn lines(probes: &Probes, division: Division) -> ProbeLines {
     let mut values: Vec<Vec<(i64, f64)>> = vec![Vec::new(); probes.list.len()];
     for row in probes.rows.iter().filter(|row| row.value.is_finite()) {
         values[row.probe as usize].push((row.at_ns, row.value));
@@ -57,20 +57,25 @@ pub(super) fn lines(probes: &Probes, cut: Cut) -> ProbeLines {
     let lines = some.into_iter().take(LINES_MAX);
     ProbeLines {
         lines: lines
-            .map(|(info, values)| line(info, values, points_max, cut))
+            .map(|(info, values)| line(info, values, points_max, division))
             .collect(),
         left_out,
     }
 }
 
-fn line(info: &ProbeInfo, mut values: Vec<(i64, f64)>, points_max: usize, cut: Cut) -> ProbeLine {
+fn line(
+    info: &ProbeInfo,
+    mut values: Vec<(i64, f64)>,
+    points_max: usize,
+    division: Division,
+) -> ProbeLine {
     values.sort_by_key(|(at_ns, _)| *at_ns);
     let (first, last) = match (values.first(), values.last()) {
         (Some((first, _)), Some((last, _))) => (*first, *last),
         _ => (0, 0),
     };
     let span_ns = last.saturating_sub(first).unsigned_abs();
-    let slot_ns = (cut.slot_s * SECOND_NS).max(span_ns.div_ceil(points_max as u64));
+    let slot_ns = (division.slot_s * SECOND_NS).max(span_ns.div_ceil(points_max as u64));
     let slot_of = |at_ns: i64| at_ns.saturating_sub(first).unsigned_abs() / slot_ns.max(1);
     let is_thinned = values
         .chunk_by(|a, b| slot_of(a.0) == slot_of(b.0))
@@ -122,7 +127,7 @@ mod tests {
             probe: 0,
             value: if s == 1234 { 99.0 } else { 5.0 },
         });
-        let drawn = lines(&probes(2, rows), Cut::of(3_600_000_000_000));
+        let drawn = lines(&probes(2, rows), Division::of(3_600_000_000_000));
         assert_eq!(
             (drawn.lines.len(), drawn.left_out),
             (1, 0),
@@ -141,7 +146,7 @@ mod tests {
             probe: n % 400,
             value: f64::from(n),
         });
-        let drawn = lines(&probes(400, rows), Cut::of(3_600_000_000_000));
+        let drawn = lines(&probes(400, rows), Division::of(3_600_000_000_000));
         assert_eq!((drawn.lines.len(), drawn.left_out), (LINES_MAX, 160));
         let points: usize = drawn.lines.iter().map(|line| line.at_s.len()).sum();
         assert!(points <= POINTS_MAX + LINES_MAX, "{points}");

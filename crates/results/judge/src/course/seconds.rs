@@ -3,7 +3,7 @@
 use record::schema::SeriesRow;
 use serde::Serialize;
 
-use super::{Cut, Number, SECOND_NS};
+use super::{Division, Number, SECOND_NS};
 
 /// A slot of which less was recorded has no rate and no share, and a shorter row no say in least and greatest:
 /// a few operations in a millisecond are no throughput.
@@ -115,7 +115,7 @@ impl Default for Seconds {
 }
 
 impl Seconds {
-    pub(super) fn add(&mut self, row: &SeriesRow, cut: Cut) {
+    pub(super) fn add(&mut self, row: &SeriesRow, division: Division) {
         let seconds = row.end_ns.saturating_sub(row.start_ns) as f64 / SECOND_NS as f64;
         for (is_used, (_, _, get)) in self.is_used.iter_mut().zip(COLUMNS) {
             *is_used |= get(row) != 0.0;
@@ -123,7 +123,7 @@ impl Seconds {
         if seconds <= 0.0 {
             return;
         }
-        let place = cut.slot(row.start_ns);
+        let place = division.slot(row.start_ns);
         if self.slots.len() <= place {
             self.slots.resize(place + 1, [Slot::EMPTY; COLUMNS.len()]);
         }
@@ -142,24 +142,24 @@ impl Seconds {
     }
 
     /// All columns that were not 0 throughout.
-    pub(super) fn tracks(&self, cut: Cut) -> Vec<Track> {
+    pub(super) fn tracks(&self, division: Division) -> Vec<Track> {
         (0..COLUMNS.len())
             .filter(|&column| self.is_used[column])
-            .map(|column| self.track(column, cut))
+            .map(|column| self.track(column, division))
             .collect()
     }
 
-    fn track(&self, column: usize, cut: Cut) -> Track {
+    fn track(&self, column: usize, division: Division) -> Track {
         let (name, kind, _) = COLUMNS[column];
-        let slots = (0..cut.slots).map(|place| {
+        let slots = (0..division.slots).map(|place| {
             let slot = self.slots.get(place);
             slot.map_or(Slot::EMPTY, |columns| columns[column])
         });
-        thinned(name, kind, &slots.collect::<Vec<_>>(), cut)
+        thinned(name, kind, &slots.collect::<Vec<_>>(), division)
     }
 }
 
-fn thinned(name: &'static str, kind: Kind, slots: &[Slot], cut: Cut) -> Track {
+fn thinned(name: &'static str, kind: Kind, slots: &[Slot], division: Division) -> Track {
     let points = |of: fn(&Slot) -> f64| -> Vec<Option<Number>> {
         let values = slots.iter().map(|slot| {
             let covered = match kind {
@@ -171,7 +171,7 @@ fn thinned(name: &'static str, kind: Kind, slots: &[Slot], cut: Cut) -> Track {
         });
         values.collect()
     };
-    let is_thinned = cut.slot_s > 1;
+    let is_thinned = division.slot_s > 1;
     Track {
         name,
         mean: points(|slot| slot.sum / slot.seconds),
@@ -192,10 +192,10 @@ fn thinned(name: &'static str, kind: Kind, slots: &[Slot], cut: Cut) -> Track {
 mod tests {
     use super::*;
 
-    fn tracks(rows: &[SeriesRow], cut: Cut) -> Vec<Track> {
+    fn tracks(rows: &[SeriesRow], division: Division) -> Vec<Track> {
         let mut seconds = Seconds::default();
-        rows.iter().for_each(|row| seconds.add(row, cut));
-        seconds.tracks(cut)
+        rows.iter().for_each(|row| seconds.add(row, division));
+        seconds.tracks(division)
     }
 
     fn row(start_ms: u64, end_ms: u64, users: u64, done: u64) -> SeriesRow {
@@ -225,7 +225,7 @@ mod tests {
             // The operations of the drain, which takes 10 ms, are no throughput.
             row(2000, 2010, 0, 5),
         ];
-        let tracks = tracks(&rows, Cut::of(2_010_000_000));
+        let tracks = tracks(&rows, Division::of(2_010_000_000));
         assert_eq!(tracks.len(), 2, "columns of nothing but 0 are left out");
         let done = of(&tracks, "done");
         assert_eq!(values(&done.mean), [Some(60.0), Some(7.0), None]);
@@ -247,7 +247,7 @@ mod tests {
                 )
             })
             .collect();
-        let tracks = tracks(&rows, Cut::of(3_600_000_000_000));
+        let tracks = tracks(&rows, Division::of(3_600_000_000_000));
         let done = of(&tracks, "done");
         assert_eq!((done.mean.len(), done.max.len()), (600, 600));
         let at = 1799 / 6;

@@ -1,7 +1,7 @@
 use expect_test::expect;
 use judge::analyze::{
-    Availability, Drift, Evenness, Interval, Known, Laws, MeasureParts, Part, Settled,
-    ThroughputParts, WarmUp,
+    Availability, Drift, Evenness, Interval, Laws, MeanEstimate, MeasureParts, SettlingTime,
+    SpanFigures, ThroughputParts, WarmUp,
 };
 use record::schema::{Finding, Severity};
 
@@ -19,8 +19,8 @@ fn finding(severity: Severity, text: &str) -> Finding {
     }
 }
 
-fn part(mean_ns: f64, errors: u64) -> Part {
-    Part {
+fn part(mean_ns: f64, errors: u64) -> SpanFigures {
+    SpanFigures {
         start_ns: 0,
         end_ns: 100 * SECOND,
         count: 5_000,
@@ -46,7 +46,7 @@ fn even(min: f64, mean: f64, max: f64) -> Option<Evenness> {
 
 fn sample() -> Analysis {
     let known = |mean: f64| {
-        Some(Known {
+        Some(MeanEstimate {
             mean,
             low: 0.9 * mean,
             high: 1.1 * mean,
@@ -71,7 +71,7 @@ fn sample() -> Analysis {
         warm_up: WarmUp {
             cut_ns: 20 * SECOND,
             is_given: false,
-            series: vec![Settled {
+            series: vec![SettlingTime {
                 name: "request".to_owned(),
                 cut_ns: 20 * SECOND,
                 is_late: false,
@@ -102,11 +102,11 @@ fn sample() -> Analysis {
                 name: "handshake".to_owned(),
                 kind: "handshake".to_owned(),
                 whole: part(2.0 * MS, 0),
-                kept: Part::default(),
+                kept: SpanFigures::default(),
                 response: None,
                 rates: None,
                 means: None,
-                windows: vec![Part::default(); 5],
+                windows: vec![SpanFigures::default(); 5],
             },
         ],
         trends: vec![

@@ -7,9 +7,9 @@ use record::{Outcome, ProbeInfo, ProbeRow};
 use stats::hist::LogHistogram;
 
 use super::errors::Errors;
-use super::latency::{Building, Part, most};
+use super::latency::{Building, ResponseKind, most};
 use super::seconds::Seconds;
-use super::{Course, Cut, SECOND_NS, SLOTS_MAX, probes};
+use super::{Course, Division, SECOND_NS, SLOTS_MAX, probes};
 
 /// Most values of probes that are kept: 24 MiB, as many as 200 probes read in an hour and a half.
 const PROBE_ROWS_MAX: usize = 1 << 20;
@@ -38,8 +38,8 @@ pub struct SecondOf<'a> {
 /// The record of a run in progress. Its slots are those of the whole run as planned, so that they stay the same while
 /// the run continues; time beyond [`SLOTS_MAX`] slots counts to the last one.
 #[derive(Debug)]
-pub struct Growing {
-    cut: Cut,
+pub struct LiveRun {
+    division: Division,
     seconds: Seconds,
     /// The courses by measure.
     courses: Vec<Building>,
@@ -47,7 +47,7 @@ pub struct Growing {
     /// The figures by which the run is judged.
     figures: Figures,
     /// The progress by probe.
-    probed: Vec<Probed>,
+    progress: Vec<ProbeProgress>,
     /// Number of values of a probe of which one is kept.
     probe_every: u64,
     /// Most values of probes; when there are more, they are thinned.
@@ -56,16 +56,16 @@ pub struct Growing {
 
 /// The values that a probe has read so far.
 #[derive(Debug)]
-struct Probed {
+struct ProbeProgress {
     /// Time of the newest value.
     newest_ns: i64,
     /// Number of values.
     count: u64,
 }
 
-impl Growing {
+impl LiveRun {
     /// A run that has reported nothing yet.
-    pub fn new(info: &RunInfo) -> Growing {
+    pub fn new(info: &RunInfo) -> LiveRun {
         let planned_ns = info.phases.last().map_or(0, |phase| phase.end_ns);
         let measures = info.measures.iter();
         let running = RunInfo {
@@ -73,10 +73,10 @@ impl Growing {
             ended_ns: 0,
             ..info.clone()
         };
-        Growing {
-            cut: Cut {
+        LiveRun {
+            division: Division {
                 slots: SLOTS_MAX as usize,
-                ..Cut::of(planned_ns)
+                ..Division::of(planned_ns)
             },
             seconds: Seconds::default(),
             courses: measures
@@ -84,7 +84,7 @@ impl Growing {
                 .collect(),
             errors: Errors::default(),
             figures: Figures::new(running, Vec::new(), Vec::new()),
-            probed: Vec::new(),
+            progress: Vec::new(),
             probe_every: 1,
             probe_rows_max: PROBE_ROWS_MAX,
         }
@@ -92,9 +92,9 @@ impl Growing {
 
     /// Adds a second. Seconds come in order.
     pub fn add<'a>(&mut self, row: &SeriesRow, measures: impl Iterator<Item = SecondOf<'a>>) {
-        let cut = self.cut;
-        let slot = cut.slot(row.start_ns);
-        self.seconds.add(row, cut);
+        let division = self.division;
+        let slot = division.slot(row.start_ns);
+        self.seconds.add(row, division);
         let is_drain = row.start_ns >= self.figures.planned_end_ns();
         let phase = row.phase as usize + usize::from(is_drain);
         for second in measures {
@@ -109,12 +109,20 @@ impl Growing {
                     *cell.outcomes.entry(outcome.name().to_owned()).or_default() += count;
                 }
             }
-            for (part, hist, of_cell) in [
-                (Part::Succeeded, second.response, &mut cell.response),
-                (Part::Failed, second.failed, &mut cell.failed_response),
-                (Part::Unanswered, second.unanswered, &mut cell.unanswered),
+            for (kind, hist, of_cell) in [
+                (ResponseKind::Succeeded, second.response, &mut cell.response),
+                (
+                    ResponseKind::Failed,
+                    second.failed,
+                    &mut cell.failed_response,
+                ),
+                (
+                    ResponseKind::Unanswered,
+                    second.unanswered,
+                    &mut cell.unanswered,
+                ),
             ] {
-                course.add(row.start_ns, part, hist, cut);
+                course.add(row.start_ns, kind, hist, division);
                 of_cell.merge(hist);
             }
             cell.service.merge(second.service);
@@ -141,18 +149,18 @@ impl Growing {
         for (place, (info, at_ns, value)) in newest.enumerate() {
             if place >= probes.list.len() {
                 probes.list.push(info);
-                self.probed.push(Probed {
+                self.progress.push(ProbeProgress {
                     newest_ns: i64::MIN,
                     count: 0,
                 });
             }
-            let probed = &mut self.probed[place];
-            let Some(value) = value.filter(|_| at_ns > probed.newest_ns) else {
+            let progress = &mut self.progress[place];
+            let Some(value) = value.filter(|_| at_ns > progress.newest_ns) else {
                 continue;
             };
-            let is_kept = probed.count.is_multiple_of(self.probe_every);
-            probed.newest_ns = at_ns;
-            probed.count += 1;
+            let is_kept = progress.count.is_multiple_of(self.probe_every);
+            progress.newest_ns = at_ns;
+            progress.count += 1;
             if is_kept {
                 let probe = place as u32;
                 probes.rows.push(ProbeRow {
@@ -200,24 +208,26 @@ impl Growing {
 
     /// The run's course up to the last second.
     pub fn course(&self) -> Course {
-        let slot_ns = self.cut.slot_s * SECOND_NS;
+        let slot_ns = self.division.slot_s * SECOND_NS;
         let reached = self.ended_ns().div_ceil(slot_ns).clamp(1, SLOTS_MAX);
-        let cut = Cut {
+        let division = Division {
             slots: reached as usize,
-            ..self.cut
+            ..self.division
         };
         let counts = self.courses.iter().map(Building::count);
         let (chosen, measures_left_out) = most(counts.enumerate());
         let chosen = chosen.into_iter().map(|place| &self.courses[place]);
         Course {
-            slot_s: cut.slot_s,
-            slots: cut.slots,
-            heat_slot_s: cut.heat_slot_s,
-            seconds: self.seconds.tracks(cut),
-            measures: chosen.map(|course| course.clone().finish(cut)).collect(),
+            slot_s: division.slot_s,
+            slots: division.slots,
+            heat_slot_s: division.heat_slot_s,
+            seconds: self.seconds.tracks(division),
+            measures: chosen
+                .map(|course| course.clone().finish(division))
+                .collect(),
             measures_left_out,
-            errors: self.errors.tracks(cut),
-            probes: probes::lines(&self.figures.probes, cut),
+            errors: self.errors.tracks(division),
+            probes: probes::lines(&self.figures.probes, division),
         }
     }
 }
@@ -232,11 +242,11 @@ mod tests {
     use crate::sample::run as sample;
 
     /// A run of an hour as planned, of which two seconds passed; the second had failures, too.
-    fn two_seconds() -> Growing {
+    fn two_seconds() -> LiveRun {
         let mut info = sample::info();
         info.phases.truncate(1);
         info.phases[0].end_ns = 3_600 * SECOND_NS;
-        let mut growing = Growing::new(&info);
+        let mut live_run = LiveRun::new(&info);
         let mut response = LogHistogram::new();
         (1..=100).for_each(|n| response.record(n * 1_000_000));
         let none = LogHistogram::new();
@@ -265,9 +275,9 @@ mod tests {
                 service: &none,
                 lag: &none,
             };
-            growing.add(&row, [values].into_iter());
+            live_run.add(&row, [values].into_iter());
         }
-        growing
+        live_run
     }
 
     #[test]
@@ -304,9 +314,9 @@ mod tests {
 
     #[test]
     fn operations_without_an_answer_are_begun_and_not_completed() {
-        let mut growing = two_seconds();
-        growing.figures.info.measures[0].kind = "request".to_owned();
-        let totals = Totals::of(&growing.judge(&[]));
+        let mut live_run = two_seconds();
+        live_run.figures.info.measures[0].kind = "request".to_owned();
+        let totals = Totals::of(&live_run.judge(&[]));
         let rates = (totals.begun_per_s, totals.completed_per_s);
         assert_eq!(rates, (Some(Number(130.0)), Some(Number(100.0))));
     }
@@ -319,7 +329,7 @@ mod tests {
             sample::phase("ramp", "rate", (0, 1), 100.0),
             sample::phase("hold", "hold", (1, 60), 0.0),
         ];
-        let mut growing = Growing::new(&info);
+        let mut live_run = LiveRun::new(&info);
         let none = LogHistogram::new();
         for second in 0..2 {
             let mut response = LogHistogram::new();
@@ -339,7 +349,7 @@ mod tests {
                 service: &none,
                 lag: &none,
             };
-            growing.add(&row, [values].into_iter());
+            live_run.add(&row, [values].into_iter());
         }
         let names = Names {
             measures: &["connect", "request"],
@@ -348,7 +358,7 @@ mod tests {
         };
         let threshold = |text| names.threshold(text).unwrap();
         let thresholds = ["p99(request) < 15ms in ramp", "p99(request) < 15ms in hold"];
-        let judged = growing.judge(&thresholds.map(threshold)).thresholds;
+        let judged = live_run.judge(&thresholds.map(threshold)).thresholds;
         let shown: Vec<(bool, &str)> = judged
             .iter()
             .map(|t| (t.passed, t.shown.as_str()))
@@ -358,7 +368,7 @@ mod tests {
 
     #[test]
     fn probes_are_added_once_a_reading() {
-        let mut growing = two_seconds();
+        let mut live_run = two_seconds();
         let info = |metric: &str| ProbeInfo {
             role: "servers".to_owned(),
             region: String::new(),
@@ -368,29 +378,29 @@ mod tests {
             via: "host".to_owned(),
         };
         let second = SECOND_NS as i64;
-        growing.probes([(info("a"), -second, Some(1.0))].into_iter());
+        live_run.probes([(info("a"), -second, Some(1.0))].into_iter());
         // The first probe has no newer value; a second probe joins it.
-        growing.probes([(info("a"), -second, Some(1.0)), (info("b"), 0, None)].into_iter());
-        growing.probes(
+        live_run.probes([(info("a"), -second, Some(1.0)), (info("b"), 0, None)].into_iter());
+        live_run.probes(
             [
                 (info("a"), second, Some(3.0)),
                 (info("b"), second, Some(7.0)),
             ]
             .into_iter(),
         );
-        let lines = growing.course().probes.lines;
+        let lines = live_run.course().probes.lines;
         let points: Vec<(&str, usize)> = lines
             .iter()
             .map(|line| (line.info.metric.as_str(), line.mean.len()))
             .collect();
         assert_eq!(points, [("a", 1), ("b", 1)]);
-        assert_eq!(growing.figures.probes.rows.len(), 3);
+        assert_eq!(live_run.figures.probes.rows.len(), 3);
     }
 
     #[test]
     fn values_of_probes_do_not_grow_without_end() {
-        let mut growing = two_seconds();
-        growing.probe_rows_max = 100;
+        let mut live_run = two_seconds();
+        live_run.probe_rows_max = 100;
         let info = ProbeInfo {
             role: "servers".to_owned(),
             region: String::new(),
@@ -402,9 +412,9 @@ mod tests {
         for second in 0..1000 {
             let value = (info.clone(), second, Some(second as f64));
             let others = [(info.clone(), second, None), value.clone()];
-            growing.probes([value].into_iter().chain(others));
+            live_run.probes([value].into_iter().chain(others));
         }
-        let rows = &growing.figures.probes.rows;
+        let rows = &live_run.figures.probes.rows;
         let times = |probe| -> Vec<i64> {
             let rows = rows.iter().filter(|row| row.probe == probe);
             rows.map(|row| row.at_ns).collect()
@@ -420,10 +430,10 @@ mod tests {
         let mut info = sample::info();
         info.phases.truncate(1);
         info.phases[0].end_ns = SECOND_NS;
-        let mut growing = Growing::new(&info);
+        let mut live_run = LiveRun::new(&info);
         for second in 0..2 * SLOTS_MAX {
-            growing.add(&sample::row(second), std::iter::empty());
+            live_run.add(&sample::row(second), std::iter::empty());
         }
-        assert_eq!(growing.course().slots as u64, SLOTS_MAX);
+        assert_eq!(live_run.course().slots as u64, SLOTS_MAX);
     }
 }
