@@ -86,7 +86,7 @@ impl Addresses {
         }
     }
 
-    /// Where a user's new connection goes.
+    /// The address for a user's new connection.
     pub fn pick(&mut self, endpoint: EndpointId, choice: Choice) -> SocketAddr {
         if choice.keeps {
             return choice.pick(&self.book.first, endpoint);

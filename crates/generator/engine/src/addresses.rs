@@ -11,7 +11,7 @@ use stats::rng::{Purpose, Rng};
 /// By endpoint, then by resolver: what the resolver was answered. Neither list is ever empty.
 pub type Answers = Vec<Vec<Vec<SocketAddr>>>;
 
-/// What stands for the address of an endpoint that needs none: a proxy resolves its name, or it is a Unix socket.
+/// Placeholder for the address of an endpoint that needs none: a proxy resolves its name, or it is a Unix socket.
 pub const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// The addresses among answers; what needs none is left out.

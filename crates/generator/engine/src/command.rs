@@ -1,4 +1,4 @@
-//! What a shard wants done: the only way it reaches the world.
+//! The commands of a shard: the only way in which it reaches the world.
 
 use plan::EndpointId;
 
@@ -49,7 +49,8 @@ pub enum Command {
     Close { conn: ConnId },
 }
 
-/// What a shard wants done now. A driver carries it out after every call and clears it.
+/// The commands that a shard wants carried out now. A driver does so after every call and clears
+/// them.
 #[derive(Debug, Default)]
 pub struct Commands {
     pub list: Vec<Command>,

@@ -1,4 +1,4 @@
-//! What browsers do around an HTTP exchange: they follow redirects and decode contents.
+//! The work of browsers around an HTTP exchange: they follow redirects and decode contents.
 //!
 //! `reference` resolves the `Location` of a redirect (RFC 3986 §5), `redirect` says what is requested there (RFC 9110
 //! §15.4) and rewrites the request's bytes, [`Follows`] keeps who is on the way through redirects: all others cost

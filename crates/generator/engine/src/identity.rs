@@ -1,4 +1,5 @@
-//! Who a user is to servers: its cookies, the challenge that it answers, and what it signs.
+//! The identity of a user to servers: its cookies, the challenge that it answers, and its
+//! signatures.
 //!
 //! Only users of sessions that want cookies or challenges have an identity, beside the table of
 //! users: to all others it costs nothing.
@@ -24,7 +25,7 @@ use digest::{Request, Session};
 /// How often one operation answers challenges: once, and once more if the nonce was stale.
 const CHALLENGES_MAX: u8 = 2;
 
-/// What a user keeps between requests.
+/// State that a user keeps between requests.
 #[derive(Debug, Default)]
 struct Identity {
     jar: Jar,
@@ -78,9 +79,9 @@ pub fn read(value: &[u8]) {
 /// A request and its response, as far as cookies go. `K` names a user.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange<'a, K> {
-    /// Whose it is.
+    /// The user that sends the request.
     pub user: K,
-    /// Where it goes.
+    /// The endpoint that the request goes to.
     pub endpoint: &'a Endpoint,
     /// The step's own.
     pub headers: &'a [(String, Template)],
@@ -94,9 +95,9 @@ pub struct Exchange<'a, K> {
 #[derive(Debug)]
 pub struct Identities<K> {
     users: HashMap<K, Identity>,
-    /// Whose cookies and challenges those have that are what a user does at the same time.
+    /// The user whose cookies and challenges a branch has, by branch.
     owners: HashMap<K, K>,
-    /// What requests to AWS services are signed with.
+    /// Keys with which requests to AWS services are signed.
     keys: Keys,
 }
 
@@ -115,7 +116,7 @@ impl<K: Copy + Eq + Hash> Identities<K> {
         self.users.entry(user).or_default()
     }
 
-    /// Whose cookies and challenges the user has.
+    /// The user whose cookies and challenges this user has: of a branch, its owner.
     fn owner(&self, user: K) -> K {
         match self.owners.is_empty() {
             true => user,
@@ -276,7 +277,7 @@ impl<K> Exchange<'_, K> {
         }
     }
 
-    /// Whose cookies these are: those of the step's own `host` if it is the same for every user,
+    /// The origin of the cookies: the step's own `host` if it is the same for every user,
     /// else of the endpoint.
     fn origin<'b>(&'b self, path: &'b str) -> Origin<'b> {
         let mut headers = self.headers.iter();
@@ -328,7 +329,7 @@ fn request_line(bytes: &[u8]) -> (String, String) {
     (word(), word())
 }
 
-/// Where further header lines go in an encoded request: before its empty line.
+/// The position for further header lines in an encoded request: before its empty line.
 fn head_end(bytes: &[u8]) -> usize {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n");
     end.map_or(bytes.len(), |end| end + 2)

@@ -1,4 +1,5 @@
-//! What a user does next: runs sessions, instruction by instruction, and acts on what comes back.
+//! The interpreter runs the sessions of users, instruction by instruction, and acts on the
+//! responses.
 //!
 //! | file | subject |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What happened, as numbers: rows, histograms and counts of one loop, cut once a second.
+//! Measurements: rows, histograms and counts of one loop, cut once a second.
 
 use std::collections::BTreeMap;
 
@@ -47,11 +47,11 @@ pub struct Delta {
     pub heads: Vec<Head>,
     /// Subscriptions to them that ended, and how many made the same claim.
     pub settlements: Vec<(Settlement, u64)>,
-    /// What stamped replies said of the clocks that stamped them.
+    /// Readings of the clocks that stamped replies.
     pub clocks: Vec<ClockReading>,
     /// Filled in by a driver that has threads and clocks, as is what follows.
     pub cpu: LoopCpu,
-    /// Of all connections so far.
+    /// Traffic of all connections so far.
     pub traffic: Traffic,
 }
 
@@ -78,9 +78,9 @@ pub struct MeasureDelta {
     pub censored: LogHistogram,
     /// Empty but for requests, handshakes and stamped messages, as is `lag`.
     pub service: LogHistogram,
-    /// Of messages: how long they may have been there before they were read.
+    /// How long messages may have been there before they were read.
     pub lag: LogHistogram,
-    /// Of requests and handshakes whose answers may have been there for a millisecond before they were read: that time
+    /// Requests and handshakes whose answers may have been there for a millisecond before they were read: that time
     /// and their lag.
     pub late: LogHistogram,
 }
@@ -159,7 +159,7 @@ pub(crate) struct Recorder {
     cut_start_ns: u64,
     cut_end_ns: u64,
     deltas: Vec<Delta>,
-    /// Of a user who is traced.
+    /// Trace of the user who is traced.
     pub(crate) trace: Option<Box<Trace>>,
 }
 

@@ -1,4 +1,5 @@
-//! What the users of a process share while they run: rendezvous, counters, and queues between users.
+//! State that the users of a process share while they run: rendezvous, counters, and queues between
+//! users.
 //!
 //! Users of one run live in several loops. A [`Meeting`] is shared by the loops of a process, each of which has a
 //! [`Desk`] at it that knows the loop's own users.

@@ -23,7 +23,7 @@ pub(crate) struct Delivery<'a> {
     pub(crate) now_ns: u64,
     /// The key of its user.
     pub(crate) user: UserKey,
-    /// What it took on the wire.
+    /// Size on the wire.
     pub(crate) len: usize,
     pub(crate) received: &'a Received<'a>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Delivery<'a> {
 #[derive(Debug)]
 pub(crate) struct Messages<'p> {
     plan: &'p Plan,
-    /// Of users that are subscribed to numbered messages.
+    /// Accounts of the users that are subscribed to numbered messages.
     pub(crate) accounts: Accounts<UserKey>,
     clocks: Clocks,
     /// How long what is received now may have been there before it was read.

@@ -13,7 +13,7 @@
 //! | `lost_in_background`, `lost_while_open` | the connection is lost |
 //! | `send_unprocessed_again` | the server says that it has not processed the request |
 //!
-//! Whatever a protocol is alone in is in its own file or folder.
+//! Behaviour that only one protocol has is in its own file or folder.
 
 pub(crate) mod calls;
 pub(crate) mod channels;
@@ -64,7 +64,7 @@ pub(crate) enum Protocol {
 pub(crate) enum WebSocket {
     /// Not open yet, or without anything to remember.
     Plain,
-    /// Its messages may be compressed.
+    /// A WebSocket whose messages may be compressed.
     Deflated(Box<Compression>),
     /// It reconnects.
     Reconnectable(Box<Reconnectable>),

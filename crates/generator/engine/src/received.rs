@@ -23,7 +23,7 @@ pub(crate) struct Received<'a> {
     /// The body was encoded; its head still says so.
     pub(crate) is_decoded: bool,
     pub(crate) label: Label<'a>,
-    /// Of a response: the time since its request was due.
+    /// The time since the request was due, of a response.
     pub(crate) took_ns: Option<u64>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Received<'a> {
 const MESSAGE: &[u8] = b"message";
 const RETAINED: &[u8] = b"retained";
 
-/// What a message has besides its body.
+/// The part of a message besides its body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Label<'a> {
     Nothing,
@@ -197,7 +197,7 @@ impl<'a> Received<'a> {
         format!("{length} bytes that are compressed with {coding}{advice}")
     }
 
-    /// What to add to the text of an error about a value that is not there.
+    /// A note to add to the text of an error about a value that is not there.
     pub(crate) fn missing_note(&self, source: &Source, page: &Parsed) -> String {
         match (source, page) {
             (Source::Pointer(_), _) => depth_note(self.body).to_owned(),
@@ -206,7 +206,7 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// What the body is compressed with, as the response's head or its first bytes say.
+    /// The compression of the body, as the response's head or its first bytes say.
     fn compression(&self) -> Option<String> {
         if self.body.is_empty() || self.is_decoded {
             return None;
@@ -308,7 +308,7 @@ pub(crate) fn coding_of(head: &http1::Head<'_>) -> Option<String> {
     (!coding.is_empty() && coding != "identity").then_some(coding)
 }
 
-/// What to do about a response that is compressed and has to be read.
+/// Advice on a response that is compressed and has to be read.
 const UNCOMPRESSED: &str = "; bodies are decompressed where the request accepts compression, by \
                                        `options.accept_encoding` or its own header `accept-encoding`";
 

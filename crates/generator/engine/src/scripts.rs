@@ -1,4 +1,4 @@
-//! What a plan has in JavaScript, as a loop runs it.
+//! The JavaScript of a plan, as a loop runs it.
 
 use plan::Plan;
 use plan::expr::{EvalError, Value};

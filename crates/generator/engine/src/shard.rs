@@ -37,7 +37,7 @@ const CAPACITY_MAX: u64 = 20_000;
 /// The error of a user that falls due after arrivals were closed.
 const CLOSED: &str = "memory ran short before this user was due: no more users start";
 
-/// What a shard needs besides the plan.
+/// Everything that a shard needs besides the plan.
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub share: Share,
@@ -47,7 +47,7 @@ pub struct Setup {
     pub tls: Option<Arc<ClientConfig>>,
     /// Memory for what users save and what connections buffer, shared by the loops of a process.
     pub buffers: Arc<Budget>,
-    /// What the users of a process share.
+    /// State that the users of a process share.
     pub meeting: Arc<Meeting>,
 }
 
@@ -60,7 +60,7 @@ pub enum SetupError {
     /// An endpoint wants TLS and there is no configuration for it.
     #[error("no TLS configuration for an endpoint that needs it")]
     NoTls,
-    /// What the plan has in JavaScript cannot be loaded.
+    /// The plan's JavaScript cannot be loaded.
     #[error("the script cannot be loaded: {0}")]
     Script(String),
 }
@@ -153,7 +153,7 @@ impl<'p> Shard<'p> {
         self.interpreter.users.zero_unix_ns = unix_ns;
     }
 
-    /// What is to be done now. The driver clears it once it is done.
+    /// The commands to carry out now. The driver clears them once they are done.
     #[inline]
     pub fn commands(&mut self) -> &mut Commands {
         &mut self.interpreter.conns.commands
@@ -342,8 +342,8 @@ impl<'p> Shard<'p> {
         self.interpreter.connect_failed(now_ns, id, outcome, detail);
     }
 
-    /// What is received from now on may have been there for this long before it was read: the loop was
-    /// busy, or not running. That part of a latency is not the peer's.
+    /// Bytes received from now on may have been there for this long before they were read: the loop
+    /// was busy, or not running. That part of a latency is not the peer's.
     #[inline]
     pub fn set_read_late(&mut self, late_ns: u64) {
         self.interpreter.messages.read_late_ns = late_ns;

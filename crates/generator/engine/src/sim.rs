@@ -23,7 +23,7 @@ use record::{Measurement, Outcome};
 /// A connection as the peer sees it: numbered in the order they were opened.
 pub type PeerConn = u64;
 
-/// What happens to a peer.
+/// An event that a peer sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PeerEvent {
     Connected,
@@ -33,7 +33,7 @@ pub enum PeerEvent {
     Timer(u64),
 }
 
-/// What a peer does.
+/// An action of a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PeerAction {
     Send(Vec<u8>),
@@ -54,7 +54,7 @@ pub trait Peer {
     fn handle(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction>;
 }
 
-/// What travels.
+/// A packet on the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packet {
     Connect,
@@ -62,7 +62,7 @@ pub enum Packet {
     ToUser,
 }
 
-/// What happens to a packet.
+/// The fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It arrives after the link's latency.
@@ -127,7 +127,7 @@ impl Link<'_> {
     }
 }
 
-/// What a simulated run leaves.
+/// The results of a simulated run.
 #[derive(Debug, Default)]
 pub struct SimRun {
     /// In the order of user, then time.
@@ -327,7 +327,7 @@ struct Sim<'a, 'p> {
     shards: Vec<Shard<'p>>,
     network: Network<'a>,
     peer: &'a mut dyn Peer,
-    /// What arrived while the generator had no CPU, in order.
+    /// Arrivals while the generator had no CPU, in order.
     waiting: VecDeque<Queued>,
     /// Connections by (shard, the shard's name for them).
     names: BTreeMap<(usize, ConnId), PeerConn>,

@@ -1,4 +1,4 @@
-//! What a user costs in memory, state by state, its socket aside, of which `driver` asserts that it takes 24 bytes.
+//! The memory that a user costs, state by state, its socket aside, of which `driver` asserts that it takes 24 bytes.
 //! Millions of users exist: what one costs is a decision, not an accident. `docs/architecture-reference.md` lists these
 //! figures, sockets included.
 
@@ -17,7 +17,7 @@ use crate::schedule::wheel;
 use crate::tables::slots;
 use crate::users::User;
 
-/// What the allocator adds to a block of memory, at most: its header and rounding to 16 bytes.
+/// The most that the allocator adds to a block of memory: its header and rounding to 16 bytes.
 const BLOCK: usize = 24;
 
 /// A user that thinks, or waits for a reply, on one open connection, without its socket.

@@ -13,7 +13,7 @@ use trust::describe;
 /// HTTP/2 among the names of protocols (RFC 7301, RFC 9113 §3.1).
 const HTTP2: &[u8] = b"h2";
 
-/// What TLS sessions of a shard are made of.
+/// The configuration from which TLS sessions of a shard are made.
 #[derive(Debug)]
 pub struct TlsClients {
     config: Option<Arc<ClientConfig>>,
@@ -81,7 +81,7 @@ pub struct Tls {
 pub struct TlsFailure {
     /// As what it is counted.
     pub outcome: Outcome,
-    /// What rustls says of it.
+    /// The description by rustls.
     pub detail: String,
 }
 

@@ -1,4 +1,4 @@
-//! What one user does, event by event, for people who write a scenario: `throng try`.
+//! The trace of one user, event by event, for people who write a scenario: `throng try`.
 //!
 //! A shard that is traced runs one user and sends each event to a channel as it happens. Requests, responses
 //! and messages are shown before TLS and after decoding.
@@ -27,14 +27,14 @@ pub struct TraceRequest {
 /// An event and its time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Traced {
-    /// Since the user started.
+    /// Time since the user started.
     pub at_ns: u64,
-    /// Which of its branches (`parallel`) it is of, from 1.
+    /// Number, from 1, of the branch (`parallel`) that the event belongs to.
     pub branch: Option<usize>,
     pub event: TraceEvent,
 }
 
-/// What a user does, and what happens to it.
+/// An action of a user, or something that happens to it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TraceEvent {
     /// It begins an instruction of its session.

@@ -1,4 +1,4 @@
-//! What connections took on the wire.
+//! Traffic of connections on the wire.
 
 use serde::{Deserialize, Serialize};
 

@@ -19,7 +19,7 @@ use crate::scripts::Scripts;
 use crate::tables::budget::{Budget, CHARGED_BYTES_MIN, Charges};
 use crate::tables::slots::{ConnSlot, Key, Slots, UserKey};
 
-/// What a user waits for.
+/// The event that a user waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// Nothing: it is being run right now.
@@ -46,7 +46,7 @@ pub(crate) enum Wait {
     Others,
     /// The end of its branches; of a branch, that of the others.
     Branches,
-    /// Its session is over; the peer's close frame, for tidiness.
+    /// The peer's close frame, for tidiness, after the session is over.
     Leaving,
 }
 
@@ -142,7 +142,7 @@ static NOTHING: Value = Value::Nothing;
 /// A user's values as expressions see them.
 pub(crate) struct Scope<'a> {
     pub(crate) slots: &'a [Value],
-    /// What `setup` has set for all users.
+    /// Values that `setup` has set for all users.
     pub(crate) shared: &'a [Value],
     pub(crate) user: u64,
     pub(crate) iteration: u64,
@@ -219,9 +219,9 @@ pub(crate) struct Users<'p> {
     table: Slots<UserKey, User>,
     pub(crate) branches: Branches<UserKey>,
     pub(crate) wheel: Wheel,
-    /// What users have saved, by key.
+    /// Memory of the values that users have saved, by key.
     saved: Charges,
-    /// What the plan has in JavaScript.
+    /// The plan's JavaScript.
     pub(crate) scripts: Option<Box<Scripts>>,
     /// The run's zero, nanoseconds since the Unix epoch.
     pub(crate) zero_unix_ns: u64,
@@ -294,7 +294,7 @@ impl<'p> Users<'p> {
         true
     }
 
-    /// What `read` returns, for which these bytes are held meanwhile. `None`: there is no memory for that.
+    /// The result of `read`, during which these bytes are held. `None`: there is no memory for that.
     pub(crate) fn while_held<T>(&self, bytes: usize, read: impl FnOnce() -> T) -> Option<T> {
         self.saved.while_held(bytes, read)
     }
@@ -368,7 +368,7 @@ impl<'p> Users<'p> {
         Ok(op.outputs.iter().copied().zip(values).collect())
     }
 
-    /// What kind of error a step is that could not be done: that of a script if one failed when the step's last
+    /// The outcome of a step that could not be done: that of a script if one failed when the step's last
     /// expression was evaluated.
     pub(crate) fn blame(&self) -> Outcome {
         match &self.scripts {

@@ -12,8 +12,9 @@ pub struct Zero {
     pub unix_ns: u64,
 }
 
-/// Where loops wait for the zero. Making room for users takes a loop milliseconds, and more where
-/// many loops share a core: a zero that was fixed before would be over before they are there.
+/// The barrier at which loops wait for the run's zero. Making room for users takes a loop
+/// milliseconds, and more where many loops share a core: a zero that was fixed before would be over
+/// before they are there.
 #[derive(Debug, Default)]
 pub struct StartBarrier {
     state: Mutex<State>,

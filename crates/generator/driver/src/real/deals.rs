@@ -22,7 +22,7 @@ pub struct Deals {
     /// Users that are due from then on do not start yet.
     until_ns: AtomicU64,
     adopted: Mutex<Vec<Adopted>>,
-    /// Its length.
+    /// Length of `adopted`.
     count: AtomicUsize,
 }
 

@@ -15,15 +15,15 @@ const OVERSLEPT_NS: u64 = 1_000_000;
 
 /// The loop's looks at its sockets, and the turns of those with news.
 ///
-/// What a look found has its turns before anything is believed to be newer: only when all of it was
-/// handled does the next look count.
+/// All that a look found has its turns before anything is believed to be newer: only when all of it
+/// was handled does the next look count.
 #[derive(Debug, Default)]
 pub(super) struct Lateness {
     /// When a wait that is not over began, and how long it was to last; 0: it was a mere look.
     waiting: Option<(u64, u64)>,
     /// When the last look that counts ended.
     looked_ns: u64,
-    /// What is in hand was not there before this.
+    /// Earliest time at which the news being handled can have arrived.
     since_ns: u64,
     /// Sockets at the front of the loop's queue that have not had their turn since that look.
     turns: usize,

@@ -1,4 +1,4 @@
-//! What a loop needs, what it reports, and why it cannot run.
+//! The setup of a loop, its reports, and the reasons why it cannot run.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ pub enum Waiting {
     Wide,
 }
 
-/// What a loop needs besides the plan.
+/// Everything that a loop needs besides the plan.
 #[derive(Debug, Clone)]
 pub struct LoopSetup {
     pub shard: Setup,
     pub waiting: Waiting,
     /// The network namespace it connects from; `None`: the thread's own.
     pub netns: Option<Namespace>,
-    /// Where users connect to.
+    /// Addresses that users connect to.
     pub addresses: Arc<AddressBook>,
     /// Local addresses to connect from, in turn; empty: the kernel's choice, and loopback
     /// addresses of the loop's own if ports run out.
@@ -38,14 +38,14 @@ pub struct LoopSetup {
     pub users_max: u64,
     /// The core it runs on; `None`: any.
     pub core: Option<usize>,
-    /// Where the loop waits for the run's zero once it is ready.
+    /// The barrier at which the loop waits for the run's zero once it is ready.
     pub barrier: Arc<StartBarrier>,
     pub stop: Arc<StopFlag>,
     /// A user that is run instead of the plan's, which then has none.
     pub trace: Option<TraceRequest>,
 }
 
-/// What a loop reports while it runs.
+/// A report of a loop while it runs.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub enum LoopNews {
     /// An interval was closed.

@@ -28,7 +28,7 @@ const LOOKED_MAX: usize = 1_000;
 /// more is taken, so that one send of any length fits.
 const BACKLOG_BYTES_MAX: usize = 16 << 20;
 
-/// What happened on a socket.
+/// An event on a socket.
 pub(super) enum News {
     Connected,
     ConnectFailed {
@@ -52,7 +52,7 @@ struct Socket {
     connecting: bool,
     /// Whether the socket might be connected to itself.
     may_be_own_peer: bool,
-    /// What the kernel would not take yet.
+    /// Bytes that the kernel would not take yet.
     #[expect(
         clippy::box_collection,
         reason = "8 bytes instead of 32, and rarely needed"
@@ -73,11 +73,11 @@ pub(super) struct Sockets {
     sources: Sources,
     /// True if a target is at an IPv6 address; all are then counted as such.
     ipv6: bool,
-    /// What waits to be sent, by slot.
+    /// Memory of the bytes that wait to be sent, by slot.
     charges: Charges,
-    /// Of connections that were closed.
+    /// Traffic of the connections that were closed.
     closed: Traffic,
-    /// Where in the table the next sample begins.
+    /// Index in the table at which the next sample begins.
     sample_at: usize,
 }
 
@@ -213,7 +213,7 @@ impl Sockets {
         None
     }
 
-    /// What happened next on a socket with news; `None`: nothing more.
+    /// The next event on a socket with news; `None`: nothing more.
     pub(super) fn next_news(
         &mut self,
         id: ConnId,
@@ -292,8 +292,8 @@ impl Sockets {
         }
     }
 
-    /// What all connections so far took on the wire: those that were closed, and those that are open,
-    /// of which at most `sample_max` are read and stand for the others.
+    /// Traffic on the wire of all connections so far: those that were closed, and those that are
+    /// open, of which at most `sample_max` are read and stand for the others.
     pub(super) fn traffic(&mut self, sample_max: usize) -> Traffic {
         let mut sum = Traffic::default();
         let mut sampled = 0;

@@ -1,11 +1,11 @@
-//! What stops loops from outside.
+//! The flag that stops loops from outside.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use super::deals::Deals;
 
-/// What stops loops from outside, or their arrivals. Shared by all of them; its levels only rise, a
-/// pause comes and goes.
+/// A flag that stops loops, or their arrivals, from outside. Shared by all of them; its levels only
+/// rise, a pause comes and goes.
 #[derive(Debug, Default)]
 pub struct StopFlag {
     level: AtomicU8,

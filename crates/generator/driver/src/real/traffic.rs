@@ -1,4 +1,5 @@
-//! What a loop's connections took on the wire, as the kernel's TCP counted it (`TCP_INFO`, tcp(7)).
+//! Traffic on the wire of a loop's connections, as the kernel's TCP counted it (`TCP_INFO`,
+//! tcp(7)).
 //!
 //! Closed connections are read when they close, so that their sum is exact; of the open ones a sample
 //! is read once a second, in turn, and stands for the others.
@@ -55,7 +56,7 @@ const _: () = {
     assert!(std::mem::offset_of!(TcpInfo, bytes_sent) == 200);
 };
 
-/// What the kernel counted on one connection so far; `None` if it does not report that.
+/// The kernel's counts of one connection so far; `None` if it does not report them.
 pub(super) fn read(socket: &impl AsFd, ipv6: bool) -> Option<Traffic> {
     let mut info = TcpInfo::default();
     let mut size = size_of::<TcpInfo>() as libc::socklen_t;

@@ -39,7 +39,7 @@ fn try_connect(path: &str) -> Result<OwnedFd, Errno> {
     Ok(fd)
 }
 
-/// What an error means on a Unix socket (connect(2), unix(7)).
+/// The meaning of an error on a Unix socket (connect(2), unix(7)).
 fn explained(path: &str, errno: Errno) -> (Outcome, String) {
     let (outcome, detail) = match errno {
         Errno::NOENT => (

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use plan::ChannelVerb;
 use plan::expr::value::write_json_text;
 
-/// What a text of the server means.
+/// A message of the server, as its text is understood.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Incoming<'a> {
     /// The connection may be used. From now on the server sends something within this time, or is gone.
@@ -52,7 +52,7 @@ pub struct Ended<'a> {
     /// The number of the message that joined what has ended, if the server states it.
     pub joined_by: Option<u32>,
     pub how: How,
-    /// What the server said of it, if anything.
+    /// The server's reason; empty if it gave none.
     pub reason: &'a [u8],
 }
 
@@ -84,9 +84,9 @@ pub struct Outgoing<'a> {
     pub event: &'a [u8],
     /// JSON; empty: none.
     pub payload: &'a [u8],
-    /// Of this message.
+    /// Number of this message.
     pub number: u32,
-    /// Of the message that joined the topic.
+    /// Number of the message that joined the topic.
     pub joined_by: u32,
     /// Whether the server is to answer.
     pub wants_answer: bool,

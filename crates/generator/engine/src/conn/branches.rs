@@ -95,7 +95,7 @@ impl Connections {
         self.link(users, slot, key);
     }
 
-    /// What a branch has opened, and does not use any more, is its user's.
+    /// Returns to the user a connection that a branch has opened and does not use any more.
     pub(crate) fn give_back(&mut self, users: &mut Users<'_>, slot: ConnSlot) {
         let key = self.table[slot].user;
         if users[key].is_branch {

@@ -25,9 +25,9 @@ pub(crate) struct Carried {
 /// Whether a carrier takes a WebSocket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Takes {
-    /// Its settings have not come (§3).
+    /// The server's settings have not arrived (§3).
     Unknown,
-    /// Its server does not announce it.
+    /// The server does not announce it.
     No,
     /// It takes no request at all.
     Nothing,

@@ -50,7 +50,7 @@ impl Stage {
     }
 }
 
-/// What an HTTP connection has served. A server may close an idle one at any time, also while a request is on its
+/// The past use of an HTTP connection. A server may close an idle one at any time, also while a request is on its
 /// way (RFC 9112 §9.3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reuse {
@@ -272,7 +272,7 @@ impl Conn {
     }
 }
 
-/// What the operation in flight still needs.
+/// The part of the operation in flight that is still to be done.
 #[derive(Debug)]
 pub(crate) enum Pending {
     /// The key that the upgrade's answer must match.

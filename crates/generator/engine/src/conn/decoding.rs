@@ -3,8 +3,8 @@
 use proto::{Limits, frame, http1, sse, ws};
 use record::Outcome;
 
-/// What reads a connection's bytes. It is taken out of its connection while the events, which may
-/// borrow from it, are acted on.
+/// The decoder of a connection's bytes. It is taken out of its connection while the events, which
+/// may borrow from it, are acted on.
 #[derive(Debug)]
 pub(crate) enum Decoder<'p> {
     Http(http1::Decoder),
@@ -14,7 +14,7 @@ pub(crate) enum Decoder<'p> {
     Tcp(&'p frame::Framing, frame::Decoder),
 }
 
-/// What the peer sent.
+/// An event in the bytes that the peer sent.
 #[derive(Debug)]
 pub(crate) enum Event<'a> {
     Head(http1::Head<'a>),
@@ -27,7 +27,7 @@ pub(crate) enum Event<'a> {
     Message(frame::Frame<'a>),
 }
 
-/// What was decoded: how many bytes it took, and what it came to.
+/// The result of decoding: how many bytes were consumed, and the event in them.
 #[derive(Debug)]
 pub(crate) struct Decoded<'a> {
     pub(crate) consumed: usize,
@@ -102,7 +102,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What it is counted as.
+    /// The outcome as which the failure is counted.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             Failure::Http(error) => http_outcome(error),
@@ -116,7 +116,7 @@ impl Failure {
     }
 }
 
-/// What a broken response is counted as.
+/// The outcome as which a broken response is counted.
 pub(crate) fn http_outcome(error: &http1::Error) -> Outcome {
     if error.is_too_large() {
         Outcome::TooLarge

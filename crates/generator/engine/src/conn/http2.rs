@@ -21,7 +21,7 @@ use crate::users::Users;
 /// Requests that wait for one connection: as many as a server should take at once (RFC 9113 §6.5.2).
 const WAITING_MAX: usize = 99;
 
-/// What a tunnel is for (RFC 8441 §5).
+/// The protocol that a tunnel is for (RFC 8441 §5).
 const WEBSOCKET: &str = "websocket";
 
 /// A connection that carries the streams of one user, or of all.
@@ -60,13 +60,13 @@ pub(crate) struct Stream {
     pub(crate) id: u32,
 }
 
-/// What all of a shard's HTTP/2 has in common.
+/// State that all HTTP/2 connections of a shard have in common.
 #[derive(Debug)]
 pub(crate) struct Http2 {
     version: HttpVersion,
     /// Whether connections may speak it, by endpoint.
     may_speak: Vec<bool>,
-    /// What users share, by endpoint; empty: each user has its own connections.
+    /// Connections that users share, by endpoint; empty: each user has its own connections.
     shared: Vec<Shared>,
     /// WebSockets go over it where a server takes them.
     pub(crate) carries_websockets: bool,

@@ -1,4 +1,4 @@
-//! What carries the bytes of a connection, and reads those of the peer.
+//! The link that carries the bytes of a connection, and reads those of the peer.
 
 use proto::{frame, http1, ws};
 

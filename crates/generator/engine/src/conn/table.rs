@@ -31,14 +31,14 @@ pub(crate) struct Connections {
     pub(crate) limits: Limits,
     /// The same for bodies that never end.
     pub(crate) stream_limits: Limits,
-    /// What reads the heads of responses, under `limits`.
+    /// The parser of the heads of responses, under `limits`.
     pub(crate) heads: http1::Heads,
     pub(crate) http2: Http2,
     tls: TlsClients,
     pub(crate) tunnels: Tunnels,
     /// Mask keys and nonces.
     pub(crate) wire_rng: Rng,
-    /// Of messages that stand for themselves.
+    /// Compressor of messages that are compressed each on its own.
     deflater: Option<Deflater>,
     generation: u32,
     /// With the user's number it decides on the address of a connection.
@@ -51,15 +51,15 @@ pub(crate) struct Connections {
     passes_on: bool,
     /// Users have branches.
     pub(crate) has_branches: bool,
-    /// Of one user to one endpoint, for its branches.
+    /// The most connections of one user to one endpoint, for its branches.
     pub(crate) connections_max: u32,
     /// Connections being set up, upgrades included.
     setting_up: u64,
     /// Background operations in flight.
     background_in_flight: u64,
-    /// What connections have buffered, by slot.
+    /// Memory of the bytes that connections have buffered, by slot.
     charges: Charges,
-    /// Of a user who is traced: the payload of the message that was encoded last, before it is masked.
+    /// The payload of the message that was encoded last, before it is masked, if a user is traced.
     pub(crate) payload: Option<Vec<u8>>,
 }
 

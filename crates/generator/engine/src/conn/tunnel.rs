@@ -34,14 +34,14 @@ pub(crate) struct Tunnels {
     resolver: Option<Resolver>,
 }
 
-/// What leads to an endpoint.
+/// The proxy that leads to an endpoint.
 #[derive(Debug)]
 struct Way {
     kind: ProxyKind,
     host: String,
     port: u16,
     credentials: Option<ProxyCredentials>,
-    /// What it is called in errors.
+    /// The proxy's name in errors.
     name: String,
 }
 
@@ -74,7 +74,7 @@ impl Tunnels {
         }
     }
 
-    /// Where the TCP connections to an endpoint go.
+    /// The endpoint to which the TCP connections for an endpoint go: its proxy's, if it has one.
     pub(crate) fn first_hop(&self, endpoint: EndpointId) -> EndpointId {
         self.first_hops[endpoint.index()]
     }
@@ -194,7 +194,7 @@ impl Connections {
         matches!(pending, Some(Pending::Tunnel(_)))
     }
 
-    /// What the proxy of a connection that has no tunnel yet is called in errors.
+    /// The name in errors of the proxy of a connection that has no tunnel yet.
     pub(crate) fn proxy_in_question(&self, slot: ConnSlot) -> Option<&str> {
         let conn = &self.table[slot];
         let way = self.tunnels.way(conn.endpoint)?;

@@ -1,5 +1,5 @@
-//! Who sends requests at the same time, and whose request waits for a connection, as in browsers, which open a limited
-//! number of them.
+//! Users that send requests at the same time, some of which wait for a connection, as in browsers, which open a
+//! limited number of them.
 //!
 //! A user has branches, which are entries of the same table as users. All others cost nothing.
 
@@ -12,7 +12,7 @@ use plan::EndpointId;
 #[derive(Debug)]
 pub struct Branches<K> {
     families: HashMap<K, Family<K>>,
-    /// Whose a branch is.
+    /// The user of each branch.
     owners: HashMap<K, K>,
 }
 
@@ -88,7 +88,7 @@ impl<K: Copy + Eq + Hash> Branches<K> {
         self.owners.remove(&branch);
     }
 
-    /// Whose branch this is; `None`: nobody's.
+    /// The user of the branch; `None`: it is no branch.
     pub fn owner(&self, branch: K) -> Option<K> {
         self.owners.get(&branch).copied()
     }

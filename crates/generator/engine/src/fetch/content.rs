@@ -31,9 +31,9 @@ pub enum Undecodable {
     /// It is not what the coding says.
     #[error("the body is not valid {coding}: {detail}")]
     Broken {
-        /// Its name.
+        /// Name of the coding.
         coding: &'static str,
-        /// What the decoder says.
+        /// The decoder's error message.
         detail: String,
     },
     /// It is larger than the limit.
@@ -206,7 +206,8 @@ fn zstd(body: &[u8], bytes_max: usize, out: &mut Vec<u8>) -> Result<(), Undecoda
     }
 }
 
-/// What follows a frame that has no part of the body (RFC 8878 §3.1.2); `None`: there is no such frame, or it is cut off.
+/// The bytes after a frame that has no part of the body (RFC 8878 §3.1.2); `None`: there is no such frame, or it is cut
+/// off.
 fn after_skippable(body: &[u8]) -> Option<&[u8]> {
     let (magic, rest) = body.split_first_chunk()?;
     let (len, rest) = rest.split_first_chunk()?;

@@ -1,4 +1,4 @@
-//! Who is on the way through redirects.
+//! Users that are on the way through redirects.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -41,7 +41,7 @@ impl<K: Copy + Eq + Hash> Follows<K> {
         self.before.insert(user, before);
     }
 
-    /// What the user's values were before its request; `None`: it drew none.
+    /// The state of the user's random values before its request; `None`: it drew none.
     pub fn before(&self, user: K) -> Option<Rng> {
         self.before.get(&user).copied()
     }

@@ -20,7 +20,7 @@ pub fn is_redirect(status: u16) -> bool {
 /// The request that a redirect leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hop {
-    /// Where it goes.
+    /// The endpoint that the redirected request goes to.
     pub endpoint: EndpointId,
     /// Path and query.
     pub target: String,

@@ -3,7 +3,7 @@
 /// Longest URL that is followed, in bytes; RFC 9110 §4.1 wants 8,000 at least.
 const URL_BYTES_MAX: usize = 16 << 10;
 
-/// Where a request goes.
+/// The destination of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     /// True for `https`.

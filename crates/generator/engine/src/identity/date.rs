@@ -86,7 +86,8 @@ fn days_of(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Of the Gregorian calendar; years begin in March, so that leap days come last.
+/// Days from 1970-01-01 to a day of the Gregorian calendar; years begin in March, so that leap days
+/// come last.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let months = (month + 9) % 12;

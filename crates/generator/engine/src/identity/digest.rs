@@ -25,7 +25,7 @@ pub(crate) struct Session {
     pub(crate) stale: bool,
     /// How many requests were answered with this nonce.
     count: u32,
-    /// Of the first answer, for session forms: their key does not change.
+    /// The `cnonce` of the first answer, for session forms: their key does not change.
     first_cnonce: Option<String>,
 }
 

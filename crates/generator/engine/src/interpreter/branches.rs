@@ -90,7 +90,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Its connections stay with the user.
+    /// Removes a branch. Its connections stay with the user.
     fn remove_branch(&mut self, now_ns: u64, key: UserKey, branch: UserKey) {
         self.users[key].connected |= self.users[branch].connected;
         self.conns.close_all(&mut self.users, branch);
@@ -100,8 +100,8 @@ impl Interpreter<'_> {
         self.users.remove(branch);
     }
 
-    /// What cannot continue as a branch continues, or ends, as its user, in its place; the other branches end. Returns
-    /// the user.
+    /// Lets a branch that cannot continue as one continue, or end, in its user's place; the other branches end.
+    /// Returns the user.
     pub(crate) fn become_user(&mut self, now_ns: u64, key: UserKey) -> UserKey {
         let owner = self.users.owner(key);
         if owner != key {

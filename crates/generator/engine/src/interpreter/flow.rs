@@ -1,8 +1,8 @@
-//! What comes after an instruction.
+//! The continuation after an instruction.
 
 use plan::Pc;
 
-/// What comes after an instruction.
+/// The continuation after an instruction.
 pub(crate) enum Flow {
     /// The next one.
     Next,

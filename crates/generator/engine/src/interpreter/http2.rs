@@ -53,7 +53,8 @@ impl Interpreter<'_> {
         self.conns.opens_carrier(endpoint, slot);
     }
 
-    /// What waited for a connection that is set up, or cannot be: it goes out over that one, or tries by itself.
+    /// Releases the requests that waited for a connection, once that is set up or cannot be: they go out over
+    /// it, or try by themselves.
     pub(crate) fn release_waiting(
         &mut self,
         now_ns: u64,
@@ -153,7 +154,8 @@ impl Interpreter<'_> {
         Some(at)
     }
 
-    /// What the server's windows did not take of a request is kept, as long as there is memory for it.
+    /// Keeps the bytes of a request that the server's windows did not take, as long as there is memory
+    /// for them.
     pub(crate) fn hold_unsent(&mut self, now_ns: u64, slot: ConnSlot, carrier: ConnSlot) {
         let own = self.conns[carrier].carrier();
         if own.is_some_and(|own| own.h2.has_unsent()) && !self.conns.has_room(carrier) {
@@ -460,7 +462,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// What a code is counted as.
+/// The outcome as which a code is counted.
 fn outcome_of(code: Code) -> Outcome {
     match code {
         Code::NoError => Outcome::Http2NoError,
@@ -488,7 +490,7 @@ fn outcome_of_end(code: Code) -> Outcome {
     }
 }
 
-/// What a fault of the peer's is counted as.
+/// The outcome as which a fault of the peer is counted.
 fn outcome_of_error(error: &Error) -> Outcome {
     match error.is_too_large {
         true => Outcome::TooLarge,

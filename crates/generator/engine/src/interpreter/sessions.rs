@@ -162,7 +162,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// What the session had in progress ends with it.
+    /// Ends a session, and with it everything that it had in progress.
     fn end_session(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
         self.leave_meeting(now_ns, key);
         self.interrupt_branches(now_ns, key);

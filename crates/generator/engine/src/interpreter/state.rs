@@ -1,4 +1,4 @@
-//! What all users of a shard share.
+//! State that all users of a shard share.
 
 use plan::Plan;
 
@@ -19,11 +19,11 @@ pub(crate) struct Interpreter<'p> {
     pub(crate) users: Users<'p>,
     pub(crate) conns: Connections,
     pub(crate) requests: Requests,
-    /// Of users whose sessions keep cookies or answer challenges.
+    /// Identities of the users whose sessions keep cookies or answer challenges.
     pub(crate) identities: Identities<UserKey>,
-    /// Of users that are on the way through redirects.
+    /// Redirects of the users that are on the way through them.
     pub(crate) follows: Follows<UserKey>,
-    /// Of users that wait for others; `None`: the plan has nothing that they share.
+    /// The users that wait for others; `None`: the plan has nothing that they share.
     pub(crate) desk: Option<Box<Desk<UserKey>>>,
     pub(crate) messages: Messages<'p>,
     pub(crate) recorder: Recorder,

@@ -1,4 +1,4 @@
-//! What a traced user does, added to its trace. Nothing is done for users that are not traced.
+//! Adds the events of a traced user to its trace. Nothing is done for users that are not traced.
 
 use plan::Slot;
 use plan::expr::{Condition, Value};
@@ -13,7 +13,7 @@ use crate::tables::slots::{ConnSlot, UserKey};
 use crate::trace::TraceEvent;
 
 impl Interpreter<'_> {
-    /// What is traced from now on is the user's or that of one of its branches.
+    /// Attributes all that is traced from now on to the user, or to one of its branches.
     pub(crate) fn trace_branch(&mut self, key: UserKey) {
         if self.recorder.trace.is_some() {
             let owner = self.users.owner(key);
@@ -42,7 +42,7 @@ impl Interpreter<'_> {
         trace.is_none_or(|trace| trace.step(session, pc, op.measure().is_some()))
     }
 
-    /// What was appended to the command bytes since `start` is about to be sent.
+    /// Traces the command bytes since `start`, which are about to be sent.
     #[inline]
     pub(crate) fn trace_sent(&mut self, slot: ConnSlot, start: usize) {
         if self.recorder.trace.is_some() {

@@ -1,4 +1,4 @@
-//! What a user waits for, and its one timer, which serves steps and what runs beside them.
+//! The waits of a user, and its one timer, which serves steps and the background work beside them.
 //!
 //! The steps' due time is `User::deadline_ns`; that of a poll, of an event stream that reconnects,
 //! and of the next heartbeat of a protocol of channels stands in their boxed state. The timer is

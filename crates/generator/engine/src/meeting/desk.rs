@@ -18,9 +18,10 @@ pub struct Desk<K> {
     loop_place: usize,
     /// How far the wait of each user is.
     waits: HashMap<K, Wait>,
-    /// Who waits, by number.
+    /// The users that wait, by number.
     numbers: HashMap<(Spot, u64), K>,
-    /// Whose wait is over at a time; of those at the same time in the order of their release.
+    /// The users whose wait is over at a time; those at the same time in the order of their
+    /// release.
     over: BTreeMap<(u64, u64), (K, Spot, Option<Value>)>,
     released_count: u64,
     /// When the mailbox is next looked into, at the latest.
@@ -39,9 +40,9 @@ enum Wait {
 #[derive(Debug, PartialEq)]
 pub struct Handed<K> {
     pub user: K,
-    /// When it was.
+    /// When the wait was over.
     pub at_ns: u64,
-    /// What it got, if it waited for a value.
+    /// The value that it got, if it waited for one.
     pub value: Option<Value>,
 }
 

@@ -1,4 +1,4 @@
-//! Who waits, in order of arrival.
+//! A line of waiting users, in order of arrival.
 
 use std::collections::BTreeMap;
 

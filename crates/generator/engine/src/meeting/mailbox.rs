@@ -1,11 +1,11 @@
-//! What one loop is to learn from the others.
+//! Letters of the other loops to one loop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use plan::expr::Value;
 
-/// Where users wait.
+/// A place where users wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Spot {
     /// At the rendezvous of this number.
@@ -18,11 +18,11 @@ pub(crate) enum Spot {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Letter {
     pub(crate) spot: Spot,
-    /// Its number there.
+    /// Number of the waiting user there.
     pub(crate) number: u64,
     /// When it continues; 0: at once.
     pub(crate) due_ns: u64,
-    /// Of a queue.
+    /// The value taken from a queue.
     pub(crate) value: Option<Value>,
 }
 

@@ -1,4 +1,5 @@
-//! What of a run is this process's: its loops, and with them their users, stand for a part of all.
+//! The part of a run that is this process's: its loops, and with them their users, stand for a part
+//! of all.
 
 use plan::Meetings;
 

@@ -23,13 +23,13 @@ pub enum Full {
 pub(crate) struct Queue {
     values_max: u64,
     values: VecDeque<Value>,
-    /// Of all values.
+    /// Size of all values.
     bytes: usize,
     /// Nobody waits while there are values.
     line: Line,
 }
 
-/// Where a value went that was put.
+/// The destination of a value that was put into the queue.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Put {
     /// To the user of this number and loop, who waited for it.

@@ -12,7 +12,7 @@ pub(crate) struct Rendezvous {
     line: Line,
 }
 
-/// What comes of an arrival.
+/// The consequence of an arrival.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arrived {
     /// The number of the user that came.

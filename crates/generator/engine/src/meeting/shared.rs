@@ -1,4 +1,4 @@
-//! What the loops of a process share, behind locks that only users who meet take.
+//! State that the loops of a process share, behind locks that only users who meet take.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use super::part::Part;
 use super::queue::{Full, Put, Queue};
 use super::rendezvous::Rendezvous;
 
-/// What the users of a process share. Its loops have a [`super::Desk`] each.
+/// State that the users of a process share. Its loops have a [`super::Desk`] each.
 #[derive(Debug)]
 pub struct Meeting {
     part: Part,
@@ -32,7 +32,7 @@ impl Default for Meeting {
 }
 
 impl Meeting {
-    /// What is declared, for the loops of this part.
+    /// A meeting with all that is declared, for the loops of this part.
     pub fn new(declared: &Meetings, part: Part) -> Meeting {
         let rendezvous = declared.rendezvous.iter();
         let rendezvous = rendezvous.map(|one| match part.is_divided() {

@@ -24,7 +24,7 @@ use crate::tables::slots::{ConnSlot, UserKey};
 /// Bytes that a message may take while it is read, for each of its own.
 const READING_FACTOR: usize = 16;
 
-/// What went wrong, in words.
+/// The outcome of a failure, and its description.
 pub(crate) type Fault = (Outcome, String);
 
 impl<'p> Interpreter<'p> {
@@ -311,7 +311,7 @@ pub(crate) fn request_of(op: Option<&Op>) -> Option<u32> {
     }
 }
 
-/// What a code is counted as.
+/// The outcome as which a code is counted.
 pub(crate) fn outcome_of(code: u8) -> Outcome {
     match code {
         // Success where another status is expected.

@@ -158,7 +158,7 @@ impl<'p> Interpreter<'p> {
         Ok(numbers.given_up.into_iter().collect())
     }
 
-    /// What a push waits for if the protocol does not number its answers.
+    /// The answer that a push waits for if the protocol does not number its answers.
     pub(crate) fn answer_by_content(&self, key: UserKey, op: &'p ChannelOp) -> Option<&'p Expect> {
         let awaits_number = self.stream(key).is_some_and(
             |slot| matches!(&self.conns[slot].speaks, Protocol::Channels(c) if c.awaited.is_some() || c.deferred),

@@ -29,7 +29,7 @@ const TAKEN_OVER: u8 = 0x8e;
 pub(crate) const OTHER_PROTOCOL: &str = "the connection speaks another protocol";
 
 impl Interpreter<'_> {
-    /// What a connection that is opened remembers of MQTT, if it speaks that.
+    /// The MQTT state of a connection that is opened, if it speaks MQTT.
     pub(crate) fn new_mqtt(&self, key: UserKey) -> Option<Box<Mqtt>> {
         let open = self.opening(key);
         let ChannelProtocol::Mqtt { five, keep_alive_s } = open.protocol? else {
@@ -340,7 +340,7 @@ impl Interpreter<'_> {
         bytes.len()
     }
 
-    /// What the server sent makes no sense. A client of version 5 says so before it closes (§4.13.1).
+    /// The server broke the protocol. A client of version 5 says so before it closes (§4.13.1).
     fn broke_mqtt(&mut self, now_ns: u64, slot: ConnSlot, error: &Error) {
         if let Some(mqtt) = self.conns[slot].mqtt()
             && mqtt.client.version() == Version::V5

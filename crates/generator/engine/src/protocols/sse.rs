@@ -51,7 +51,7 @@ impl EventStream {
     }
 }
 
-/// What an event stream's content type is, but for parameters (HTML standard §9.2.5).
+/// Content type of an event stream, without parameters (HTML standard §9.2.5).
 const EVENT_STREAM: &[u8] = b"text/event-stream";
 /// The only status with which a stream begins.
 const STATUS: u16 = 200;

@@ -31,7 +31,7 @@ impl<'p> Interpreter<'p> {
         self.complete(now_ns, self.conns[slot].user, Outcome::Ok, 0);
     }
 
-    /// Where messages begin and end on a connection.
+    /// The framing that tells where messages begin and end on a connection.
     pub(crate) fn framing(&self, slot: ConnSlot) -> Option<&'p frame::Framing> {
         let conn = &self.conns[slot];
         let Protocol::Tcp { opened_by } = conn.speaks else {

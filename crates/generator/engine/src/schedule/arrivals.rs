@@ -21,7 +21,7 @@ pub struct Arrival {
     /// in the order they are due.
     pub user: u64,
     pub session: SessionId,
-    /// Of a closed population: until when the user restarts its session whenever it ends.
+    /// Until when a user of a closed population restarts its session whenever it ends.
     pub repeats_until_ns: Option<u64>,
 }
 
@@ -36,7 +36,7 @@ struct Walk<'p> {
     /// Poisson only: the sum of unit exponentials so far, the arrival's place on the integrated
     /// rate (time-change of a unit-rate process; Çinlar 1975, §4.7).
     place: f64,
-    /// Of a recorded rate: the current position.
+    /// The current position in a recorded rate.
     bin: usize,
 }
 
@@ -53,7 +53,7 @@ pub struct Arrivals<'p> {
     plan: &'p Plan,
     share: Share,
     walk: Walk<'p>,
-    /// Of a phase that has others side by side: these.
+    /// The phases side by side, if a phase has such.
     streams: Vec<Stream<'p>>,
     user: u64,
     /// The next of [`Plan::singles`]; they have the first numbers, in the order of their times.

@@ -32,7 +32,7 @@ pub struct Head {
     pub highest: u64,
 }
 
-/// What a subscription that is over says of the numbers that it should have got.
+/// The claim of a subscription that is over on the numbers that it should have got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Claim {
     /// It began in this slot, and this was its first number.
@@ -147,13 +147,13 @@ impl Settlements {
     }
 }
 
-/// What a message kind needs of its accounts.
+/// The properties of a kind of message that its accounts depend on.
 #[derive(Debug, Clone, Copy)]
 struct Kind {
     message: MessageId,
     /// All users get the same numbers.
     shared: bool,
-    /// Its sequences have names of their own, inside the messages.
+    /// The sequences have names of their own, inside the messages.
     keyed: bool,
 }
 
@@ -172,7 +172,7 @@ impl Kind {
 /// How a subscription was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opened {
-    /// The step.
+    /// The step that opened it.
     pub by: u64,
     /// It carries topics, which are joined one by one.
     pub topics: bool,
@@ -206,12 +206,12 @@ impl Account {
     }
 }
 
-/// What a user's number means to its account.
+/// The meaning of a user's number for its account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
     /// How it fits what the user got before.
     pub got: Got,
-    /// Of the subscription by which it came.
+    /// Opening of the subscription by which it came.
     pub opening: Opening,
     /// Others must get it, too.
     pub compared: bool,
@@ -407,7 +407,7 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
     }
 }
 
-/// What is known of a sequence whose subscription is over.
+/// The account of a sequence whose subscription is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
     /// Place in the plan's messages.

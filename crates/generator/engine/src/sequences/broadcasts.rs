@@ -38,7 +38,7 @@ impl Broadcast {
         }
     }
 
-    /// What identifies it.
+    /// The identity of the broadcast.
     pub fn name(&self) -> (MessageId, u64, u64) {
         (self.message, self.sequence, self.number)
     }

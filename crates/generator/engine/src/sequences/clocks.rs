@@ -8,7 +8,7 @@
 use plan::MessageId;
 use serde::{Deserialize, Serialize};
 
-/// What replies of an interval say of the clock that stamped them.
+/// The reading that the replies of an interval give of the clock that stamped them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockReading {
     /// Place in the plan's messages.
@@ -17,7 +17,7 @@ pub struct ClockReading {
     pub offset_ns: i64,
     /// The shortest round trip, from which the offset is.
     pub round_trip_ns: u64,
-    /// Of the stamp: one unit if it was a whole number, else 0.
+    /// Resolution of the stamp: one unit if it was a whole number, else 0.
     pub resolution_ns: u64,
     pub replies: u64,
 }

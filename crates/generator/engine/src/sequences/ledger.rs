@@ -14,7 +14,7 @@ const RECEIVERS_MAX: usize = 4_096;
 /// Sequences that are followed.
 const SEQUENCES_MAX: usize = 1 << 20;
 
-/// What settlements come to, for one of the plan's messages.
+/// The result of settlements, for one of the plan's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Found {
     /// Numbers that users did not get, added up over users.
@@ -32,7 +32,7 @@ struct Course {
     steps: Vec<(u32, u64)>,
     /// By what those who got any number are subscribed.
     receivers: Vec<u64>,
-    /// Its numbers jumped so far that nothing follows from them.
+    /// The numbers jumped so far that nothing follows from them.
     broken: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct Ledger {
     courses: HashMap<(MessageId, u64), Course>,
     /// By message, sequence and opening.
     silent: BTreeMap<(MessageId, u64, u64), Silent>,
-    /// What has been found since the last call.
+    /// Results since the last call of `take_found`, by message.
     found: BTreeMap<MessageId, Found>,
     steps_count: usize,
     steps_max: usize,
@@ -224,7 +224,7 @@ impl Ledger {
         }
     }
 
-    /// What was found since the last call, by message.
+    /// Takes the results since the last call, by message.
     pub fn take_found(&mut self) -> BTreeMap<MessageId, Found> {
         self.found.retain(|_, found| *found != Found::default());
         std::mem::take(&mut self.found)

@@ -45,9 +45,9 @@ pub enum Got {
         /// Their number.
         lost: u64,
     },
-    /// Its user has too many sequences.
+    /// The user has too many sequences.
     Untracked,
-    /// Its user's subscription is over, or has not begun.
+    /// The user's subscription is over, or has not begun.
     Unsubscribed,
 }
 

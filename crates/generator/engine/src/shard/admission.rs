@@ -1,4 +1,5 @@
-//! Who may start: a user that is due is started, held for a moment, refused, or skipped in a pause.
+//! Admission of users: one that is due is started, held for a moment, refused, or skipped in a
+//! pause.
 //!
 //! The plan's clock runs on in a pause. Skipped users of rates and recordings are not made up for
 //! afterwards: all of them at once would be an unplanned load. Users that are meant to be present, of
@@ -12,7 +13,7 @@ use crate::measure::Counts;
 use crate::schedule::arrivals::{Arrival, Arrivals};
 use crate::schedule::share::Share;
 
-/// What happens to a user that is due.
+/// The decision about a user that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admitted {
     /// No user is due, or the user that is due has to wait.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Less than this does not count, bytes.
 pub const CHARGED_BYTES_MIN: usize = 16 << 10;
-/// What counts is rounded up to a multiple of this, bytes.
+/// Counted sizes are rounded up to a multiple of this, bytes.
 const STEP_BYTES: u64 = 64 << 10;
 /// Why something is not kept: the text of errors.
 pub const EXHAUSTED: &str = "the generator's memory for saved values and buffers is used up";
@@ -51,7 +51,8 @@ impl Budget {
     }
 }
 
-/// What users, connections or sockets hold of a budget, by their slots. It is given back when this is dropped.
+/// The bytes of a budget that users, connections or sockets hold, by their slots. They are given back when
+/// this is dropped.
 #[derive(Debug)]
 pub struct Charges {
     budget: Arc<Budget>,
@@ -94,7 +95,7 @@ impl Charges {
         true
     }
 
-    /// What `read` returns, for which these bytes are held meanwhile; `None`: there is no memory for that.
+    /// The result of `read`, during which these bytes are held; `None`: there is no memory for that.
     pub fn while_held<T>(&self, bytes: usize, read: impl FnOnce() -> T) -> Option<T> {
         if bytes < CHARGED_BYTES_MIN {
             return Some(read());
@@ -107,7 +108,7 @@ impl Charges {
         })
     }
 
-    /// What `from` holds is held by `to`, instead of what that held.
+    /// Hands the bytes that `from` holds over to `to`, in place of those that `to` held.
     pub fn hand_over(&mut self, from: u32, to: u32) {
         self.clear(to);
         if let Some(bytes) = self.held.remove(&from) {

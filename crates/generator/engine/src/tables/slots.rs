@@ -108,7 +108,7 @@ impl<K: Key, T> Slots<K, T> {
         }
     }
 
-    /// What is at the place, unless it is free.
+    /// The entry of the key, unless its slot is free.
     pub fn get(&self, key: K) -> Option<&T> {
         match self.entries.get(key.place() as usize)? {
             Entry::Taken(value) => Some(value),
@@ -116,7 +116,7 @@ impl<K: Key, T> Slots<K, T> {
         }
     }
 
-    /// What is at the place, unless it is free.
+    /// The entry of the key, unless its slot is free.
     pub fn get_mut(&mut self, key: K) -> Option<&mut T> {
         match self.entries.get_mut(key.place() as usize)? {
             Entry::Taken(value) => Some(value),

@@ -5,13 +5,13 @@ use plan::Pc;
 
 use crate::conn::background::Background;
 
-/// What is known of an answer before its trailers.
+/// State of an answer before its trailers.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) frames: Frames,
     /// Messages that began.
     pub(crate) messages_count: u32,
-    /// Its compressed messages can be read.
+    /// Whether its compressed messages can be read.
     pub(crate) is_gzip: bool,
     /// Something reads the message.
     pub(crate) is_read: bool,
@@ -31,7 +31,7 @@ pub(crate) struct CallStream {
     pub(crate) head: Vec<u8>,
     /// How the server has ended it as OK: status and metadata as a head; `None`: it has not.
     pub(crate) ended: Option<Vec<u8>>,
-    /// Its compressed messages can be read.
+    /// Whether its compressed messages can be read.
     pub(crate) is_gzip: bool,
     /// Later steps may send messages.
     pub(crate) sends: bool,

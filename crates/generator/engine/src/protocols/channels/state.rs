@@ -1,4 +1,4 @@
-//! What a connection remembers that speaks a protocol of channels.
+//! State of a connection that speaks a protocol of channels.
 
 mod topics;
 
@@ -15,10 +15,10 @@ pub(crate) use topics::{Attempt, Topic};
 /// In place of a number: not an answer is awaited but the news that a topic was joined.
 pub(crate) const BY_TOPIC: u32 = 0;
 
-/// What a message is numbered with.
+/// Numbers of a message.
 #[derive(Debug)]
 pub(crate) struct Numbers {
-    /// Its own.
+    /// The message's own number.
     pub(crate) number: u32,
     /// That of the message which joined its topic.
     pub(crate) joined_by: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Numbers {
 /// Why a message is not sent now.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unsent {
-    /// Its topic is about to be joined again.
+    /// The message's topic is about to be joined again.
     Later,
     /// The server has ended what it would end.
     Needless,
@@ -37,7 +37,7 @@ pub(crate) enum Unsent {
     Impossible(String),
 }
 
-/// What a connection that speaks one of the protocols remembers.
+/// State of a connection that speaks one of the protocols.
 #[derive(Debug)]
 pub(crate) struct Channels {
     /// When something of the below is next due.
@@ -45,7 +45,7 @@ pub(crate) struct Channels {
     /// When the next heartbeat is due, or silence has lasted too long.
     pub(crate) beat_ns: u64,
     pub(crate) protocol: ChannelProtocol,
-    /// Of our messages, if that was agreed on.
+    /// Compression of our messages, if that was agreed on.
     pub(crate) compression: Option<Compression>,
     /// How long the server may be silent.
     pub(crate) silence_ns: Option<u64>,
@@ -146,8 +146,8 @@ impl Channels {
         rejoins.fold(self.beat_ns, u64::min)
     }
 
-    /// Where the topic stands; if the server states the number that joined it, that one must be the
-    /// last: what it says of an earlier one is out of date.
+    /// Index of the topic; if the server states the number that joined it, that one must be the
+    /// last: a message about an earlier one is out of date.
     pub(crate) fn place(&self, topic: &[u8], joined_by: Option<u32>) -> Option<usize> {
         let mut topics = self.topics.iter();
         topics.position(|own| {

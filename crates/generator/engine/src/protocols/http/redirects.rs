@@ -36,7 +36,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// Where a redirect leads. The error says why it is not followed.
+    /// The hop to which a redirect leads. The error says why it is not followed.
     fn next_hop(
         &mut self,
         now_ns: u64,

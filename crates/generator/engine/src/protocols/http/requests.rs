@@ -244,7 +244,7 @@ fn as_target(bytes: Vec<u8>) -> Result<String, String> {
 /// Headers with their values as they are for this user.
 pub(crate) struct Headers<'p> {
     names: Vec<&'p str>,
-    /// Where each value ends in `values`.
+    /// End of each value in `values`.
     ends: Vec<usize>,
     values: Vec<u8>,
 }

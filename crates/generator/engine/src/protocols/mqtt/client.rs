@@ -1,4 +1,4 @@
-//! What a connection of MQTT remembers besides its topics.
+//! State of an MQTT connection besides its topics.
 
 use plan::expr::{Context, Template};
 use plan::{ChannelVerb, Delivery, MqttOpen};

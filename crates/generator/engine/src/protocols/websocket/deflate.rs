@@ -1,4 +1,4 @@
-//! What a WebSocket with compressed messages keeps.
+//! State of a WebSocket with compressed messages.
 
 use proto::ws::{self, DeflateParameters, Deflater, InflatingDecoder, MessageKind, Reader};
 
@@ -7,7 +7,7 @@ use proto::ws::{self, DeflateParameters, Deflater, InflatingDecoder, MessageKind
 pub(crate) struct Framing {
     /// Reads the peer's frames.
     pub(crate) reader: Reader,
-    /// Of our messages, if that was agreed on.
+    /// Compression of our messages, if that was agreed on.
     pub(crate) compression: Option<Compression>,
 }
 
@@ -31,8 +31,8 @@ impl Framing {
 #[derive(Debug)]
 pub(crate) struct Compression {
     shared: bool,
-    /// What our messages may refer to; made with the first. If each stands for itself, that of the
-    /// loop serves all.
+    /// The compressor, with the window that our messages may refer to; made with the first. If each
+    /// is compressed on its own, that of the loop serves all.
     own: Option<Deflater>,
 }
 

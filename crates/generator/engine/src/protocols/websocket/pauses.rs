@@ -39,7 +39,7 @@ const GRAPHQL_ATTEMPTS: u32 = 5;
 #[derive(Debug)]
 pub(crate) struct Reconnectable {
     pub(crate) background: Background,
-    /// Of our messages, if that was agreed on.
+    /// Compression of our messages, if that was agreed on.
     pub(crate) compression: Option<Compression>,
     pub(crate) reconnecting: Reconnecting,
     /// The step in flight has not sent its message: the connection is lost.
@@ -63,7 +63,7 @@ impl Reconnectable {
     }
 }
 
-/// What a connection that reconnects remembers.
+/// State of a connection that reconnects.
 #[derive(Debug)]
 pub(crate) struct Reconnecting {
     /// From the loss until it can be used again.

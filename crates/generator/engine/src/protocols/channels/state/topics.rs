@@ -48,7 +48,7 @@ impl Topic {
 /// Joining a topic again after it failed.
 #[derive(Debug)]
 pub(crate) struct Rejoin {
-    /// What joined it.
+    /// Payload of the message that joined the topic.
     pub(crate) payload: Box<[u8]>,
     /// When the next attempt begins, or the one in flight has had its time.
     pub(crate) due_ns: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Attempt {
 }
 
 impl Rejoin {
-    /// Of a topic that this payload joins.
+    /// The rejoin of a topic that this payload joins.
     pub(crate) fn new(payload: &[u8]) -> Rejoin {
         Rejoin {
             payload: payload.into(),
