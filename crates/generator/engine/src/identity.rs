@@ -206,13 +206,14 @@ impl<K: Copy + Eq + Hash> Identities<K> {
     }
 
     /// Adds the answer to the challenge that the user knows of to the request that was appended
-    /// since `start`. `names`: the user's name and password; `fresh`: a random number. The error
+    /// since `start`. `name` and `password` are the user's; `fresh` is a random number. The error
     /// says why there can be none.
     pub fn answer_challenge(
         &mut self,
         user: K,
         endpoint: EndpointId,
-        (name, password): (&str, &str),
+        name: &str,
+        password: &str,
         fresh: u64,
         bytes: &mut Vec<u8>,
         start: usize,

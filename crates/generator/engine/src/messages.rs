@@ -157,7 +157,7 @@ impl<'p> Messages<'p> {
         let counts = &mut recorder.counts;
         let sent = self
             .clocks
-            .sent(place, message, received, (zero_ns, now_ns), counts);
+            .sent(place, message, received, zero_ns, now_ns, counts);
         let is_numbered = self.account(recorder, delivery, place, message, users, sent);
         if sent == Sent::Missing {
             recorder.example(now_ns, measure, Outcome::Save, user.number, || {
@@ -210,10 +210,9 @@ impl<'p> Messages<'p> {
         let received = delivery.received;
         let zero_ns = users.zero_unix_ns;
         if let Some(request_ns) = request_ns {
-            let times = (request_ns, now_ns);
             let reading = self
                 .clocks
-                .compare(place, message, received, zero_ns, times);
+                .compare(place, message, received, zero_ns, request_ns, now_ns);
             if let Some(reading) = reading {
                 recorder.compare_clock(&reading);
             }
@@ -224,7 +223,7 @@ impl<'p> Messages<'p> {
         let counts = &mut recorder.counts;
         let sent = self
             .clocks
-            .sent(place, message, received, (zero_ns, now_ns), counts);
+            .sent(place, message, received, zero_ns, now_ns, counts);
         if !self.account(recorder, delivery, place, message, users, sent) {
             recorder.check(message.measure, Outcome::Save);
         }

@@ -59,14 +59,15 @@ impl Clocks {
         }
     }
 
-    /// When a message was sent. `times`: the run's zero since the Unix epoch, and now. Stamps
-    /// from before the run are counted.
+    /// When a message was sent. `zero_unix_ns`: the run's zero since the Unix epoch. Stamps from before
+    /// the run are counted.
     pub(super) fn sent(
         &self,
         place: MessageId,
         message: &PushedMessage,
         received: &Received<'_>,
-        (zero_unix_ns, now_ns): (u64, u64),
+        zero_unix_ns: u64,
+        now_ns: u64,
         counts: &mut Counts,
     ) -> Sent {
         let Some(sent_at) = &message.sent_at else {
@@ -97,15 +98,16 @@ impl Clocks {
         Sent::At(at_ns)
     }
 
-    /// A message answers a request that was sent and received at these times. What it says of the clock
-    /// that stamped it; `None`: nothing.
+    /// The reading that a message gives of the clock that stamped it. The message answers a request that
+    /// was sent at `sent_ns`, and was received at `received_ns`. `None`: it gives none.
     pub(super) fn compare(
         &mut self,
         place: MessageId,
         message: &PushedMessage,
         received: &Received<'_>,
         zero_unix_ns: u64,
-        (sent_ns, received_ns): (u64, u64),
+        sent_ns: u64,
+        received_ns: u64,
     ) -> Option<ClockReading> {
         let sent_at = message.sent_at.as_ref()?;
         let stamp = stamp(sent_at, received, zero_unix_ns)?;

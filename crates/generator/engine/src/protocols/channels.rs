@@ -133,7 +133,7 @@ impl<'p> Interpreter<'p> {
             return Err(Unsent::Impossible(OTHER_PROTOCOL.to_owned()));
         }
         if channels.mqtt.is_some() {
-            return self.encode_for_mqtt(now_ns, slot, op, again, (&topic, &payload));
+            return self.encode_for_mqtt(now_ns, slot, op, again, &topic, &payload);
         }
         let wants_answer = op.reply.is_some() || op.verb != ChannelVerb::Push;
         let numbers = channels.next_numbers(op.verb, pc, &topic, wants_answer)?;

@@ -433,7 +433,7 @@ impl<'p> Interpreter<'p> {
         let fresh = self.conns.wire_rng.next_u64();
         let bytes = &mut self.conns.commands.bytes;
         self.identities
-            .answer_challenge(key, endpoint, (&user, &password), fresh, bytes, start)
+            .answer_challenge(key, endpoint, &user, &password, fresh, bytes, start)
     }
 
     fn text(&mut self, now_ns: u64, key: UserKey, template: &Template) -> Result<String, String> {

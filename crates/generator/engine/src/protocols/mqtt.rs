@@ -107,7 +107,8 @@ impl Interpreter<'_> {
         slot: ConnSlot,
         op: &ChannelOp,
         again: bool,
-        (topic, payload): (&[u8], &[u8]),
+        topic: &[u8],
+        payload: &[u8],
     ) -> Result<Vec<(Pc, Attempt)>, Unsent> {
         let conn = &mut self.conns.table[slot];
         let pc = self.users[conn.user].pc;
@@ -164,7 +165,7 @@ impl Interpreter<'_> {
         let number = u32::from(id);
         let mut given_up = Vec::new();
         for topic in topics {
-            let noted = channels.note(op.verb, pc, topic, (number, number), id > 0);
+            let noted = channels.note(op.verb, pc, topic, number, number, id > 0);
             given_up.extend(noted.given_up);
             if again && op.verb == ChannelVerb::Join {
                 channels.rejoin_last(b"");

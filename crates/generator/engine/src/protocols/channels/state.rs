@@ -188,8 +188,8 @@ impl Channels {
             ChannelVerb::Push | ChannelVerb::Leave => Some(self.reach(verb, topic)?),
         };
         let number = self.number();
-        let numbered = (number, reached.unwrap_or(number));
-        Ok(self.note(verb, pc, topic, numbered, wants_answer))
+        let joined_by = reached.unwrap_or(number);
+        Ok(self.note(verb, pc, topic, number, joined_by, wants_answer))
     }
 
     /// Remembers what answers a message that is sent with these numbers: its own, and that of the message which joined
@@ -199,7 +199,8 @@ impl Channels {
         verb: ChannelVerb,
         pc: Pc,
         topic: &[u8],
-        (number, joined_by): (u32, u32),
+        number: u32,
+        joined_by: u32,
         wants_answer: bool,
     ) -> Numbers {
         let given_up = match verb {
