@@ -30,7 +30,7 @@ pub use capacity_search::{
     SearchError, SearchResult, search_capacity,
 };
 pub use control::{Interrupt, PAUSED, Pause, RESUMED};
-pub use engine::trace::{TraceEvent, Traced};
+pub use engine::trace::{TraceEvent, TracedEvent};
 pub use probe::{ProbeError, ProbeValue};
 pub use run::probing::target_location;
 pub use run::tick::{Second, Tick, TickMeasure};

@@ -30,12 +30,12 @@ use rustix::event::epoll::{self, EventFlags};
 use crate::addresses::Addresses;
 use cpu::CpuMeter;
 use lateness::Lateness;
-use sockets::{News, Sockets};
+use sockets::{SocketEvent, Sockets};
 
 pub use barrier::{StartBarrier, Zero};
-pub use deals::{Adopted, Deals};
+pub use deals::{AdoptedUsers, Deals};
 pub use groups::{is_group_left, kill_group, terminate_group};
-pub use setup::{LoopError, LoopNews, LoopSetup, Waiting};
+pub use setup::{LoopError, LoopNews, LoopSetup, WaitMode};
 pub use stop::StopFlag;
 
 /// The precise mode stops sleeping this long before a due time, on the machine's clock: waking takes about as long here.
@@ -194,8 +194,8 @@ impl EventLoop<'_> {
                 .apply(&mut self.shard, self.number, &mut adopted);
             let late_ns = now_ns.saturating_sub(self.shard.next_ns());
             self.connects_left = match setup.waiting {
-                Waiting::Wide if late_ns <= LATE_NS => DUE_MAX,
-                Waiting::Wide | Waiting::Precise => 1,
+                WaitMode::Wide if late_ns <= LATE_NS => DUE_MAX,
+                WaitMode::Wide | WaitMode::Precise => 1,
             };
             let mut due = self.shard.next_ns() <= now_ns;
             for _ in 0..DUE_MAX {
@@ -252,23 +252,23 @@ impl EventLoop<'_> {
 
     /// Waits for events until the shard's next due time at most, and not at all while there are
     /// news already. It was `now_ns` a moment ago.
-    fn wait(&mut self, waiting: Waiting, now_ns: u64, events: &mut Vec<epoll::Event>) {
+    fn wait(&mut self, waiting: WaitMode, now_ns: u64, events: &mut Vec<epoll::Event>) {
         let mut left_ns = match self.sockets.ready_count() {
             0 => self.shard.next_ns().saturating_sub(now_ns),
             _ => 0,
         };
         left_ns = left_ns.min(SLEEP_MAX_NS);
         let is_busy = now_ns.saturating_sub(self.woken_ns) < GATHER_NS;
-        if waiting == Waiting::Wide && is_busy && left_ns > 0 {
+        if waiting == WaitMode::Wide && is_busy && left_ns > 0 {
             let gather_ns = GATHER_NS.min(left_ns);
             cpu::sleep(gather_ns);
             left_ns -= gather_ns;
             self.waiting_since_ns = Some(now_ns);
         }
         let sleep_ns = match waiting {
-            Waiting::Precise => left_ns.saturating_sub(Dilation::of_process().shrink_ns(SPIN_NS)),
+            WaitMode::Precise => left_ns.saturating_sub(Dilation::of_process().shrink_ns(SPIN_NS)),
             // Rounded up, so that the loop does not wake a moment early and sleep again.
-            Waiting::Wide => left_ns.div_ceil(1_000_000) * 1_000_000,
+            WaitMode::Wide => left_ns.div_ceil(1_000_000) * 1_000_000,
         };
         let timeout = cpu::timespec(sleep_ns);
         // A loop that is about to sleep has time to look at the clock.
@@ -300,20 +300,20 @@ impl EventLoop<'_> {
             self.woken_ns = now_ns;
             self.shard.set_read_late(self.lateness.at(now_ns));
             let more = match news {
-                News::Connected => {
+                SocketEvent::Connected => {
                     self.shard.handle_connected(now_ns, id);
                     true
                 }
-                News::ConnectFailed { outcome, detail } => {
+                SocketEvent::ConnectFailed { outcome, detail } => {
                     self.shard
                         .handle_connect_failed(now_ns, id, outcome, &detail);
                     false
                 }
-                News::Received { len, more } => {
+                SocketEvent::Received { len, more } => {
                     self.shard.handle_received(now_ns, id, &buffer[..len]);
                     more
                 }
-                News::Closed(failure) => {
+                SocketEvent::Closed(failure) => {
                     let failure = failure
                         .as_ref()
                         .map(|(outcome, text)| (*outcome, text.as_str()));

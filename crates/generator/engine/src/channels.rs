@@ -1,7 +1,7 @@
 //! Protocols of channels over WebSocket: the server's messages parsed, the client's encoded.
 //!
-//! Each of `phoenix`, `cable`, `socketio` and `graphql` parses the server's texts into [`Incoming`] and encodes
-//! [`Outgoing`]. What a connection remembers of its channels is the caller's.
+//! Each of `phoenix`, `cable`, `socketio` and `graphql` parses the server's texts into [`IncomingMessage`] and encodes
+//! [`OutgoingMessage`]. What a connection remembers of its channels is the caller's.
 
 mod cable;
 mod graphql;
@@ -12,10 +12,10 @@ mod socketio;
 use plan::{ChannelVerb, Protocol};
 
 pub use graphql::failure as graphql_failure;
-pub use message::{Ended, How, Incoming, Outgoing};
+pub use message::{ChannelEnd, EndKind, IncomingMessage, OutgoingMessage};
 
 /// Parses a text of the server's.
-pub fn parse(protocol: Protocol, text: &[u8]) -> Incoming<'_> {
+pub fn parse(protocol: Protocol, text: &[u8]) -> IncomingMessage<'_> {
     match protocol {
         Protocol::Phoenix { arrays: true, .. } => phoenix::parse_array(text),
         Protocol::Phoenix { arrays: false, .. } => phoenix::parse_object(text),
@@ -23,19 +23,19 @@ pub fn parse(protocol: Protocol, text: &[u8]) -> Incoming<'_> {
         Protocol::SocketIo => socketio::parse(text),
         Protocol::GraphQl => graphql::parse(text),
         // Its packets are read by `proto::mqtt`; a text is none (MQTT 5 §6.0).
-        Protocol::Mqtt { .. } => Incoming::Broken,
+        Protocol::Mqtt { .. } => IncomingMessage::Broken,
     }
 }
 
 /// Parses a binary message of the server's; `None`: the protocol gives it no form of its own.
-pub fn parse_binary(protocol: Protocol, message: &[u8]) -> Option<Incoming<'_>> {
+pub fn parse_binary(protocol: Protocol, message: &[u8]) -> Option<IncomingMessage<'_>> {
     match protocol {
         Protocol::Phoenix { arrays: true, .. } => Some(phoenix::binary::parse(message)),
         // The older serializer writes texts only.
-        Protocol::Phoenix { arrays: false, .. } => Some(Incoming::Broken),
+        Protocol::Phoenix { arrays: false, .. } => Some(IncomingMessage::Broken),
         Protocol::ActionCable | Protocol::SocketIo | Protocol::Mqtt { .. } => None,
         // Its own messages are texts.
-        Protocol::GraphQl => Some(Incoming::Broken),
+        Protocol::GraphQl => Some(IncomingMessage::Broken),
     }
 }
 
@@ -45,7 +45,7 @@ pub fn acknowledge(topic: &[u8], number: u32, arguments: &[u8], out: &mut Vec<u8
 }
 
 /// Appends our text.
-pub fn encode(protocol: Protocol, message: &Outgoing<'_>, out: &mut Vec<u8>) {
+pub fn encode(protocol: Protocol, message: &OutgoingMessage<'_>, out: &mut Vec<u8>) {
     match protocol {
         Protocol::Phoenix { arrays, .. } => phoenix::encode(arrays, message, out),
         Protocol::ActionCable => cable::encode(message, out),

@@ -26,8 +26,8 @@ mod queue;
 mod rendezvous;
 mod shared;
 
-pub use desk::{Desk, Handed};
-pub use part::{Part, PartError};
+pub use desk::{Desk, FinishedWait};
+pub use part::{PartError, RunPart};
 pub use queue::{Full, QUEUE_BYTES_MAX};
 pub use shared::Meeting;
 

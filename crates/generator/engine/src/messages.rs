@@ -11,11 +11,13 @@ use plan::{
 use record::{Measurement, Outcome};
 
 use crate::measure::Recorder;
-use crate::received::Received;
-use crate::sequences::{Accounts, Broadcast, Ended, Got, Opened, sequence};
+use crate::received::ReceivedMessage;
+use crate::sequences::{
+    Accounts, Broadcast, EndedSequence, NumberFit, SubscriptionOrigin, sequence,
+};
 use crate::tables::slots::UserKey;
 use crate::users::Users;
-use stamps::{Clocks, Sent};
+use stamps::{Clocks, SendTime};
 
 /// A message that arrived.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +27,7 @@ pub(crate) struct Delivery<'a> {
     pub(crate) user: UserKey,
     /// Size on the wire.
     pub(crate) len: usize,
-    pub(crate) received: &'a Received<'a>,
+    pub(crate) received: &'a ReceivedMessage<'a>,
 }
 
 /// Matches messages of a shard's users, and tracks numbered ones.
@@ -159,19 +161,19 @@ impl<'p> Messages<'p> {
             .clocks
             .sent(place, message, received, zero_ns, now_ns, counts);
         let is_numbered = self.account(recorder, delivery, place, message, users, sent);
-        if sent == Sent::Missing {
+        if sent == SendTime::Missing {
             recorder.example(now_ns, measure, Outcome::Save, user.number, || {
                 let note = depth_note(received.body);
                 let why = format!("no timestamp in {}{note}", received.shown(true));
                 users.discreet(delivery.user, why)
             });
         }
-        if sent == Sent::Missing || !is_numbered {
+        if sent == SendTime::Missing || !is_numbered {
             return recorder.check(measure, Outcome::Save);
         }
         let sent_ns = match sent {
-            Sent::At(sent_ns) => sent_ns,
-            Sent::Ahead(sent_ns) => {
+            SendTime::At(sent_ns) => sent_ns,
+            SendTime::Ahead(sent_ns) => {
                 if let Some(sent_at) = &message.sent_at {
                     recorder.time(sent_at.ahead, sent_ns - now_ns);
                 }
@@ -238,7 +240,7 @@ impl<'p> Messages<'p> {
         place: MessageId,
         message: &PushedMessage,
         users: &Users<'_>,
-        sent: Sent,
+        sent: SendTime,
     ) -> bool {
         let Some(numbered) = &message.numbered else {
             return true;
@@ -269,7 +271,7 @@ impl<'p> Messages<'p> {
         message: MessageId,
         numbered: &MessageNumber,
         number: u64,
-        sent: Sent,
+        sent: SendTime,
     ) {
         let now_ns = delivery.now_ns;
         let received = delivery.received;
@@ -281,32 +283,32 @@ impl<'p> Messages<'p> {
         let user = delivery.user;
         let taken = self.accounts.take(user, message, sequence, number, now_ns);
         match taken.got {
-            Got::New { lost } => recorder.count(numbered.lost, lost),
-            Got::OutOfOrder => recorder.count(numbered.out_of_order, 1),
-            Got::Duplicate => return recorder.count(numbered.duplicated, 1),
-            Got::Restarted { lost } => {
+            NumberFit::New { lost } => recorder.count(numbered.lost, lost),
+            NumberFit::OutOfOrder => recorder.count(numbered.out_of_order, 1),
+            NumberFit::Duplicate => return recorder.count(numbered.duplicated, 1),
+            NumberFit::Restarted { lost } => {
                 recorder.unaccounted(numbered);
                 recorder.count(numbered.lost, lost);
             }
-            Got::Untracked => return recorder.unaccounted(numbered),
-            Got::Unsubscribed => return,
+            NumberFit::Untracked => return recorder.unaccounted(numbered),
+            NumberFit::Unsubscribed => return,
         }
         if !numbered.shared {
             return;
         }
         // What was sent before the run was published before anybody was subscribed.
-        let compared = taken.compared && sent != Sent::BeforeRun;
+        let compared = taken.compared && sent != SendTime::BeforeRun;
         let opening = taken.opening;
         let heads = &mut recorder.heads;
         if compared && !heads.add(message, sequence, opening, now_ns, number) {
             recorder.unaccounted(numbered);
         }
         let sent_ns = match sent {
-            Sent::At(sent_ns) | Sent::Ahead(sent_ns) => sent_ns,
+            SendTime::At(sent_ns) | SendTime::Ahead(sent_ns) => sent_ns,
             // Only without stamps do the times begin with the first receiver.
-            Sent::Unstamped if numbered.first.is_some() => return,
-            Sent::Unstamped => now_ns,
-            Sent::BeforeRun | Sent::Missing => return,
+            SendTime::Unstamped if numbered.first.is_some() => return,
+            SendTime::Unstamped => now_ns,
+            SendTime::BeforeRun | SendTime::Missing => return,
         };
         let kept = recorder.broadcasts.add(Broadcast {
             message,
@@ -322,7 +324,7 @@ impl<'p> Messages<'p> {
     }
 
     /// The user's connection is ready to bring messages.
-    pub(crate) fn subscribe(&mut self, now_ns: u64, user: UserKey, opened: Opened) {
+    pub(crate) fn subscribe(&mut self, now_ns: u64, user: UserKey, opened: SubscriptionOrigin) {
         if self.accounts.are_kept() {
             self.accounts.open(user, opened, now_ns);
         }
@@ -355,7 +357,7 @@ impl<'p> Messages<'p> {
         self.count_ended(recorder, &ended);
     }
 
-    fn count_ended(&self, recorder: &mut Recorder, ended: &[Ended]) {
+    fn count_ended(&self, recorder: &mut Recorder, ended: &[EndedSequence]) {
         for ended in ended {
             let message = &self.plan.messages[ended.message.index()];
             let Some(numbered) = &message.numbered else {
@@ -370,7 +372,7 @@ impl<'p> Messages<'p> {
 }
 
 /// Why a message does not count as numbered.
-fn absent_number(received: &Received<'_>, numbered: &MessageNumber) -> String {
+fn absent_number(received: &ReceivedMessage<'_>, numbered: &MessageNumber) -> String {
     let note = received.missing_note(&numbered.from, &None);
     format!("no number in {}{note}", received.shown(true))
 }

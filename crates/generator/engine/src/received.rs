@@ -11,11 +11,11 @@ use proto::http1;
 use crate::users::Scope;
 
 /// A page that was parsed for one value, for the next ones of the same body.
-pub(crate) type Parsed = Option<Result<Page, TooMuch>>;
+pub(crate) type ParsedPage = Option<Result<Page, TooMuch>>;
 
 /// A response or message, as steps see it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Received<'a> {
+pub(crate) struct ReceivedMessage<'a> {
     /// HTTP only.
     pub(crate) head: Option<&'a http1::Head<'a>>,
     /// Response body or message.
@@ -57,13 +57,13 @@ pub(crate) enum Label<'a> {
     },
 }
 
-impl<'a> Received<'a> {
-    pub(crate) fn message(body: &'a [u8]) -> Received<'a> {
-        Received::labelled(body, Label::Nothing)
+impl<'a> ReceivedMessage<'a> {
+    pub(crate) fn message(body: &'a [u8]) -> ReceivedMessage<'a> {
+        ReceivedMessage::labelled(body, Label::Nothing)
     }
 
-    pub(crate) fn labelled(body: &'a [u8], label: Label<'a>) -> Received<'a> {
-        Received {
+    pub(crate) fn labelled(body: &'a [u8], label: Label<'a>) -> ReceivedMessage<'a> {
+        ReceivedMessage {
             head: None,
             body,
             is_decoded: false,
@@ -123,7 +123,7 @@ impl<'a> Received<'a> {
     }
 
     /// The same, of a body that may have been parsed before.
-    pub(crate) fn value_of(&self, source: &Source, page: &mut Parsed) -> Option<Value> {
+    pub(crate) fn value_of(&self, source: &Source, page: &mut ParsedPage) -> Option<Value> {
         match source {
             Source::Elements(elements) => {
                 let page = page.get_or_insert_with(|| Page::parse(self.body));
@@ -198,7 +198,7 @@ impl<'a> Received<'a> {
     }
 
     /// A note to add to the text of an error about a value that is not there.
-    pub(crate) fn missing_note(&self, source: &Source, page: &Parsed) -> String {
+    pub(crate) fn missing_note(&self, source: &Source, page: &ParsedPage) -> String {
         match (source, page) {
             (Source::Pointer(_), _) => depth_note(self.body).to_owned(),
             (Source::Elements(_), Some(Err(error))) => format!("; {error}"),
@@ -339,7 +339,8 @@ mod tests {
 
     #[test]
     fn values_keep_their_type() {
-        let received = Received::message(br#"{"n": 12, "t": "a\u00e9", "o": {"a":1}, "z": null}"#);
+        let received =
+            ReceivedMessage::message(br#"{"n": 12, "t": "a\u00e9", "o": {"a":1}, "z": null}"#);
         let value = |name: &str| received.value(&Source::Pointer(vec![name.to_owned()]));
         assert_eq!(value("n"), Some(Value::Int(12)));
         assert_eq!(value("t"), Some(Value::text("a\u{e9}")));

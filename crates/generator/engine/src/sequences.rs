@@ -25,12 +25,13 @@ mod track;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use accounts::{
-    Accounts, Claim, Ended, Head, Heads, Opened, Opening, Settlement, Settlements, Taken,
+    AccountedNumber, Accounts, Claim, EndedSequence, Head, Heads, OpeningStep, Settlement,
+    Settlements, SubscriptionOrigin,
 };
 pub use broadcasts::{Broadcast, Broadcasts};
 pub use clocks::ClockReading;
-pub use ledger::{Found, Ledger};
-pub use track::Got;
+pub use ledger::{Ledger, LossCounts};
+pub use track::NumberFit;
 
 /// Times of accounts are kept in slots of this length, so that many of them are equal.
 pub const SLOT_NS: u64 = 100_000_000;

@@ -30,7 +30,7 @@ use crate::tables::slots::{Key, UserKey};
 use crate::tls::TlsClients;
 use crate::trace::{Trace, TraceRequest};
 use crate::users::{User, Users};
-use admission::{Admission, Admitted};
+use admission::{Admission, AdmissionDecision};
 
 /// Users and connections a shard makes room for ahead; more are taken, at the cost of a copy.
 const CAPACITY_MAX: u64 = 20_000;
@@ -244,10 +244,10 @@ impl<'p> Shard<'p> {
         let setting_up = self.interpreter.conns.setting_up();
         let counts = &mut self.interpreter.recorder.counts;
         match self.admission.next(now_ns, setting_up, counts) {
-            Admitted::Nobody => return false,
-            Admitted::Skipped => {}
-            Admitted::Refused(arrival) => self.refuse(now_ns, arrival),
-            Admitted::Start(arrival) => self.start(now_ns, arrival),
+            AdmissionDecision::Nobody => return false,
+            AdmissionDecision::Skipped => {}
+            AdmissionDecision::Refused(arrival) => self.refuse(now_ns, arrival),
+            AdmissionDecision::Start(arrival) => self.start(now_ns, arrival),
         }
         true
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::addresses::Choice;
 use crate::command::{Command, ConnId};
 use crate::measure::Delta;
-use crate::meeting::{Meeting, Part};
+use crate::meeting::{Meeting, RunPart};
 use crate::schedule::share::Share;
 use crate::tables::budget::Budget;
 use crate::trace::TraceRequest;
@@ -145,7 +145,7 @@ pub fn run(
     peer: &mut dyn Peer,
     link: Link<'_>,
 ) -> Result<SimRun, SetupError> {
-    let meeting = Arc::new(Meeting::new(&plan.meetings, Part::all(shards_count)));
+    let meeting = Arc::new(Meeting::new(&plan.meetings, RunPart::all(shards_count)));
     let share = |index| Share::new(index, shards_count);
     let setup = |index| Setup {
         share: share(index),
@@ -182,7 +182,7 @@ pub fn run(
 
 /// An event in transit.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Arriving {
+enum TransitEvent {
     ConnectAtPeer,
     ConnectAtUser,
     RefusedAtUser(Outcome),
@@ -195,11 +195,11 @@ enum Arriving {
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Queued {
+struct QueuedEvent {
     at_ns: u64,
     sequence: u64,
     conn: PeerConn,
-    what: Arriving,
+    what: TransitEvent,
 }
 
 struct Route {
@@ -214,7 +214,7 @@ struct Route {
 
 struct Network<'a> {
     link: Link<'a>,
-    queue: BinaryHeap<Reverse<Queued>>,
+    queue: BinaryHeap<Reverse<QueuedEvent>>,
     sequence: u64,
     conns: Vec<Route>,
     /// The generator does what it did last until then.
@@ -233,9 +233,9 @@ impl Network<'_> {
         self.busy_ns[second] += self.link.event_ns;
     }
 
-    fn push(&mut self, at_ns: u64, conn: PeerConn, what: Arriving) {
+    fn push(&mut self, at_ns: u64, conn: PeerConn, what: TransitEvent) {
         self.sequence += 1;
-        self.queue.push(Reverse(Queued {
+        self.queue.push(Reverse(QueuedEvent {
             at_ns,
             sequence: self.sequence,
             conn,
@@ -274,13 +274,13 @@ impl Network<'_> {
             other => other,
         };
         match self.arrival_by(now_ns, verdict) {
-            Ok(Some(at_ns)) => self.push(at_ns, conn, Arriving::ConnectAtPeer),
+            Ok(Some(at_ns)) => self.push(at_ns, conn, TransitEvent::ConnectAtPeer),
             Ok(None) => {}
             Err(Outcome::Refused) => {
                 let at_ns = now_ns + 2 * self.link.latency_ns;
-                self.push(at_ns, conn, Arriving::RefusedAtUser(Outcome::Refused));
+                self.push(at_ns, conn, TransitEvent::RefusedAtUser(Outcome::Refused));
             }
-            Err(outcome) => self.push(now_ns, conn, Arriving::RefusedAtUser(outcome)),
+            Err(outcome) => self.push(now_ns, conn, TransitEvent::RefusedAtUser(outcome)),
         }
         conn
     }
@@ -291,14 +291,18 @@ impl Network<'_> {
                 let route = &mut self.conns[conn as usize];
                 route.to_peer_ns = route.to_peer_ns.max(at_ns);
                 let at_ns = route.to_peer_ns;
-                self.push(at_ns, conn, Arriving::AtPeer(bytes.to_vec()));
+                self.push(at_ns, conn, TransitEvent::AtPeer(bytes.to_vec()));
             }
             Ok(None) => {}
-            Err(_) => self.push(now_ns + self.link.latency_ns, conn, Arriving::ResetAtUser),
+            Err(_) => self.push(
+                now_ns + self.link.latency_ns,
+                conn,
+                TransitEvent::ResetAtUser,
+            ),
         }
     }
 
-    fn send_to_user(&mut self, now_ns: u64, conn: PeerConn, what: Arriving) {
+    fn send_to_user(&mut self, now_ns: u64, conn: PeerConn, what: TransitEvent) {
         match self.arrival(now_ns, Packet::ToUser) {
             Ok(Some(at_ns)) => {
                 let route = &mut self.conns[conn as usize];
@@ -307,7 +311,11 @@ impl Network<'_> {
                 self.push(at_ns, conn, what);
             }
             Ok(None) => {}
-            Err(_) => self.push(now_ns + self.link.latency_ns, conn, Arriving::ResetAtUser),
+            Err(_) => self.push(
+                now_ns + self.link.latency_ns,
+                conn,
+                TransitEvent::ResetAtUser,
+            ),
         }
     }
 
@@ -328,7 +336,7 @@ struct Sim<'a, 'p> {
     network: Network<'a>,
     peer: &'a mut dyn Peer,
     /// Arrivals while the generator had no CPU, in order.
-    waiting: VecDeque<Queued>,
+    waiting: VecDeque<QueuedEvent>,
     /// Connections by (shard, the shard's name for them).
     names: BTreeMap<(usize, ConnId), PeerConn>,
     /// Whether arrivals were paused when the shards were last notified.
@@ -448,7 +456,7 @@ impl Sim<'_, '_> {
                     if let Some(name) = self.names.remove(&(index, conn)) {
                         let route = &self.network.conns[name as usize];
                         let at_ns = route.to_peer_ns.max(now_ns + self.network.link.latency_ns);
-                        self.network.push(at_ns, name, Arriving::ClosedAtPeer);
+                        self.network.push(at_ns, name, TransitEvent::ClosedAtPeer);
                     }
                 }
             }
@@ -456,21 +464,23 @@ impl Sim<'_, '_> {
     }
 
     /// Something arrives. A generator that has no CPU finds it when it gets it back.
-    fn arrive(&mut self, now_ns: u64, queued: Queued) {
+    fn arrive(&mut self, now_ns: u64, queued: QueuedEvent) {
         let conn = queued.conn;
         match queued.what {
-            Arriving::ConnectAtPeer => {
+            TransitEvent::ConnectAtPeer => {
                 self.network.conns[conn as usize].open = true;
                 let at_ns = now_ns + self.network.link.latency_ns;
-                self.network.push(at_ns, conn, Arriving::ConnectAtUser);
+                self.network.push(at_ns, conn, TransitEvent::ConnectAtUser);
                 self.notify_peer(now_ns, conn, PeerEvent::Connected);
             }
-            Arriving::AtPeer(bytes) => self.notify_peer(now_ns, conn, PeerEvent::Received(bytes)),
-            Arriving::ClosedAtPeer => {
+            TransitEvent::AtPeer(bytes) => {
+                self.notify_peer(now_ns, conn, PeerEvent::Received(bytes));
+            }
+            TransitEvent::ClosedAtPeer => {
                 self.notify_peer(now_ns, conn, PeerEvent::Closed);
                 self.network.conns[conn as usize].open = false;
             }
-            Arriving::Timer(number) => self.notify_peer(now_ns, conn, PeerEvent::Timer(number)),
+            TransitEvent::Timer(number) => self.notify_peer(now_ns, conn, PeerEvent::Timer(number)),
             _ if self.waiting.is_empty() && self.network.thawed(now_ns) == now_ns => {
                 self.notify_user(now_ns, queued);
             }
@@ -478,26 +488,26 @@ impl Sim<'_, '_> {
         }
     }
 
-    fn notify_user(&mut self, now_ns: u64, queued: Queued) {
+    fn notify_user(&mut self, now_ns: u64, queued: QueuedEvent) {
         let route = &self.network.conns[queued.conn as usize];
         let index = route.shard;
         let id = route.id;
         let shard = &mut self.shards[index];
         shard.set_read_late(now_ns.saturating_sub(queued.at_ns));
         match queued.what {
-            Arriving::ConnectAtUser => shard.handle_connected(now_ns, id),
-            Arriving::RefusedAtUser(outcome) => {
+            TransitEvent::ConnectAtUser => shard.handle_connected(now_ns, id),
+            TransitEvent::RefusedAtUser(outcome) => {
                 shard.handle_connect_failed(now_ns, id, outcome, "refused by the link");
             }
-            Arriving::AtUser(bytes) => shard.handle_received(now_ns, id, &bytes),
-            Arriving::ClosedAtUser => shard.handle_closed(now_ns, id, None),
-            Arriving::ResetAtUser => {
+            TransitEvent::AtUser(bytes) => shard.handle_received(now_ns, id, &bytes),
+            TransitEvent::ClosedAtUser => shard.handle_closed(now_ns, id, None),
+            TransitEvent::ResetAtUser => {
                 shard.handle_closed(now_ns, id, Some((Outcome::Reset, "reset by the link")));
             }
-            Arriving::ConnectAtPeer
-            | Arriving::AtPeer(_)
-            | Arriving::ClosedAtPeer
-            | Arriving::Timer(_) => {}
+            TransitEvent::ConnectAtPeer
+            | TransitEvent::AtPeer(_)
+            | TransitEvent::ClosedAtPeer
+            | TransitEvent::Timer(_) => {}
         }
         self.network.spend(now_ns);
         self.carry_out(now_ns, index);
@@ -511,21 +521,21 @@ impl Sim<'_, '_> {
             match action {
                 PeerAction::Send(bytes) => {
                     self.network
-                        .send_to_user(now_ns, conn, Arriving::AtUser(bytes));
+                        .send_to_user(now_ns, conn, TransitEvent::AtUser(bytes));
                 }
                 PeerAction::Close => {
                     self.network
-                        .send_to_user(now_ns, conn, Arriving::ClosedAtUser);
+                        .send_to_user(now_ns, conn, TransitEvent::ClosedAtUser);
                     self.network.conns[conn as usize].open = false;
                 }
                 PeerAction::Reset => {
                     self.network
-                        .send_to_user(now_ns, conn, Arriving::ResetAtUser);
+                        .send_to_user(now_ns, conn, TransitEvent::ResetAtUser);
                     self.network.conns[conn as usize].open = false;
                 }
                 PeerAction::Timer { at_ns, number } => {
                     self.network
-                        .push(at_ns.max(now_ns), conn, Arriving::Timer(number));
+                        .push(at_ns.max(now_ns), conn, TransitEvent::Timer(number));
                 }
             }
         }

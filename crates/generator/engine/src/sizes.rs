@@ -5,8 +5,8 @@
 use plan::expr::Value;
 use proto::ws::{self, Deflater, InflatingDecoder};
 
-use crate::conn::carried::Carried;
-use crate::conn::{Carrier, Conn, Pending};
+use crate::conn::carried::CarriedWebSocket;
+use crate::conn::{Carrier, Conn, PendingOperation};
 use crate::protocols::channels::state::{Channels, Topic};
 use crate::protocols::mqtt::client::Mqtt;
 use crate::protocols::poll::Poller;
@@ -49,8 +49,8 @@ fn an_idle_or_waiting_user_takes_288_bytes_and_its_socket() {
 /// While the upgrade is in flight its key is kept.
 #[test]
 fn a_connecting_user_takes_104_bytes_more() {
-    let key = size_of::<Pending>() + BLOCK;
-    assert!(size_of::<ws::Key>() <= size_of::<Pending>());
+    let key = size_of::<PendingOperation>() + BLOCK;
+    assert!(size_of::<ws::Key>() <= size_of::<PendingOperation>());
     assert!(key <= 104, "an upgrade in flight keeps {key} bytes");
 }
 
@@ -71,7 +71,7 @@ fn reconnecting_takes_160_bytes_more() {
 /// A WebSocket over HTTP/2 has this beside its row, and the state of its stream.
 #[test]
 fn being_carried_takes_80_bytes_more() {
-    let own = size_of::<Carried>() + BLOCK;
+    let own = size_of::<CarriedWebSocket>() + BLOCK;
     assert!(own <= 80, "a WebSocket over HTTP/2 has {own} bytes");
 }
 

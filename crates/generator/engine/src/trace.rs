@@ -21,12 +21,12 @@ pub struct TraceRequest {
     pub session: SessionId,
     /// Measured steps until the user leaves.
     pub steps_max: u64,
-    pub sink: Sender<Traced>,
+    pub sink: Sender<TracedEvent>,
 }
 
 /// An event and its time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Traced {
+pub struct TracedEvent {
     /// Time since the user started.
     pub at_ns: u64,
     /// Number, from 1, of the branch (`parallel`) that the event belongs to.
@@ -89,7 +89,7 @@ pub enum TraceEvent {
 /// The trace of a shard.
 #[derive(Debug)]
 pub(crate) struct Trace {
-    sink: Sender<Traced>,
+    sink: Sender<TracedEvent>,
     steps_left: u64,
     pub(crate) now_ns: u64,
     /// Events are of this branch.
@@ -110,7 +110,7 @@ impl Trace {
     pub(crate) fn add(&self, event: TraceEvent) {
         let at_ns = self.now_ns;
         let branch = self.branch;
-        let traced = Traced {
+        let traced = TracedEvent {
             at_ns,
             branch,
             event,

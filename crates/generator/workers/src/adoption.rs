@@ -1,6 +1,6 @@
 //! Users of lost loops that other loops start.
 
-use driver::real::Adopted;
+use driver::real::AdoptedUsers;
 use engine::schedule::share::Share;
 use plan::Region;
 use serde::{Deserialize, Serialize};
@@ -74,8 +74,8 @@ pub struct Adoption {
 impl Adoption {
     /// The adoption as the loops take it, in a run with this number of loops and these regions; `None`: it is impossible
     /// there.
-    pub fn adopted(&self, loops_count: u32, regions: &[Region]) -> Option<Adopted> {
-        Some(Adopted {
+    pub fn adopted(&self, loops_count: u32, regions: &[Region]) -> Option<AdoptedUsers> {
+        Some(AdoptedUsers {
             by: self.by,
             share: self.lot.share(loops_count, regions)?,
             from_ns: self.from_ns,

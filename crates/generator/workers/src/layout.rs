@@ -1,6 +1,6 @@
 //! The number of loops of a run, and their way of waiting.
 
-use driver::real::Waiting;
+use driver::real::WaitMode;
 use machine::loops::{LOOPS_MAX, connections_per_loop};
 use plan::Plan;
 use plan::expr::{Expr, Value};
@@ -13,7 +13,7 @@ const EXCHANGE_S: f64 = 0.05;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Layout {
     /// The way in which loops wait for what is due next.
-    pub waiting: Waiting,
+    pub waiting: WaitMode,
     /// Loops of the run, those of all workers.
     pub loops_count: u32,
     /// The number of users that are expected at once.
@@ -32,14 +32,14 @@ pub fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> La
     let wanted = wanted.max(least);
     let requested = plan.options.loops_count;
     let waiting = match plan.options.mode {
-        Mode::Precise => Waiting::Precise,
-        Mode::Wide => Waiting::Wide,
-        Mode::Auto if wanted <= cores => Waiting::Precise,
-        Mode::Auto => Waiting::Wide,
+        Mode::Precise => WaitMode::Precise,
+        Mode::Wide => WaitMode::Wide,
+        Mode::Auto if wanted <= cores => WaitMode::Precise,
+        Mode::Auto => WaitMode::Wide,
     };
     let loops_count = requested.unwrap_or(match waiting {
-        Waiting::Precise => cores,
-        Waiting::Wide => wanted.max(cores),
+        WaitMode::Precise => cores,
+        WaitMode::Wide => wanted.max(cores),
     });
     Layout {
         waiting,
@@ -214,8 +214,8 @@ mod tests {
             } = layout(&plan, 2, 20_000, workers);
             (loops_count, waiting)
         });
-        let precise = (2, Waiting::Precise);
-        assert_eq!(chosen, [precise, precise, precise, (5, Waiting::Wide)]);
+        let precise = (2, WaitMode::Precise);
+        assert_eq!(chosen, [precise, precise, precise, (5, WaitMode::Wide)]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use driver::addresses::AddressBook;
-use driver::real::{LoopNews, StopFlag, Waiting, Zero};
+use driver::real::{LoopNews, StopFlag, WaitMode, Zero};
 use machine::clock::monotonic_ns;
 use machine::host;
 use machine::loops::open_files_max;
@@ -349,9 +349,9 @@ impl SliceRun {
         let config = LoopConfig {
             loops: slice.loops,
             waiting: if slice.wide {
-                Waiting::Wide
+                WaitMode::Wide
             } else {
-                Waiting::Precise
+                WaitMode::Precise
             },
             places: vec![LoopPlace {
                 first: 0,

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use driver::addresses::AddressBook;
-use driver::real::Waiting;
+use driver::real::WaitMode;
 use engine::trace::TraceRequest;
 use machine::thread::Namespace;
 
@@ -48,6 +48,6 @@ impl LoopsSetup {
 
     /// True if loops sleep in milliseconds.
     pub(super) fn is_wide(&self) -> bool {
-        self.layout.waiting == Waiting::Wide
+        self.layout.waiting == WaitMode::Wide
     }
 }

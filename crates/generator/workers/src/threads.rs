@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use driver::addresses::AddressBook;
 use driver::real::{
-    LoopError, LoopNews, LoopSetup, StartBarrier, StopFlag, Waiting, Zero, run_loop,
+    LoopError, LoopNews, LoopSetup, StartBarrier, StopFlag, WaitMode, Zero, run_loop,
 };
 use engine::Setup;
-use engine::meeting::{Meeting, Part, PartError};
+use engine::meeting::{Meeting, PartError, RunPart};
 use engine::schedule::share::Share;
 use engine::tables::budget::Budget;
 use engine::trace::TraceRequest;
@@ -39,7 +39,7 @@ const BUFFERS_SHARE: f64 = 0.5;
 #[derive(Debug, Clone)]
 pub(super) struct LoopConfig {
     pub(super) loops: Loops,
-    pub(super) waiting: Waiting,
+    pub(super) waiting: WaitMode,
     /// The network of each region; without regions there is one.
     pub(super) places: Vec<LoopPlace>,
     /// Local addresses to connect from; empty: the loops choose.
@@ -96,8 +96,8 @@ impl Threads {
         let meeting = Arc::new(meeting(plan, config.loops)?);
         let barrier = Arc::new(StartBarrier::default());
         let cores = match config.waiting {
-            Waiting::Precise => LoopCores::keep(config.loops.of),
-            Waiting::Wide => LoopCores::none(),
+            WaitMode::Precise => LoopCores::keep(config.loops.of),
+            WaitMode::Wide => LoopCores::none(),
         };
         cores.clear();
         let buffers = Arc::new(buffers(Memory::read(), config.loops));
@@ -187,7 +187,7 @@ impl Drop for Threads {
 
 /// The rendezvous, queues and counters that the users of these loops share.
 fn meeting(plan: &Plan, loops: Loops) -> Result<Meeting, PartError> {
-    let part = Part {
+    let part = RunPart {
         first: loops.first,
         count: loops.count,
         of: loops.of,

@@ -6,7 +6,7 @@ mod text;
 
 use std::io::Write;
 
-use controller::{ScenarioText, TraceEvent, Traced, TryRequest};
+use controller::{ScenarioText, TraceEvent, TracedEvent, TryRequest};
 use plan::{ChannelVerb, MeasureId, MeasureKind, MeetOp, Op, Plan, SessionId, Slot};
 use record::schema::SessionEnd;
 
@@ -21,7 +21,7 @@ use text::TextView;
 /// Shows events as they happen.
 trait View {
     /// The text of an event; empty if it shows nothing.
-    fn show(&mut self, plan: &Plan, traced: &Traced) -> String;
+    fn show(&mut self, plan: &Plan, traced: &TracedEvent) -> String;
     /// Text after the last event.
     fn end(&mut self) -> String;
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::trace::{TraceEvent, Traced};
+use engine::trace::{TraceEvent, TracedEvent};
 use machine::loops::cores;
 use plan::{Plan, SessionId};
 use record::schema::OnceEnd;
@@ -40,7 +40,7 @@ pub struct TryRequest<'a> {
 /// plans of their own. Values of the environment and overrides that hold secrets are hidden as in a record.
 pub fn try_user(
     request: TryRequest<'_>,
-    on_event: &mut dyn FnMut(&Plan, Traced),
+    on_event: &mut dyn FnMut(&Plan, TracedEvent),
 ) -> Result<(), ConductError> {
     let mut plan = request.plan;
     let folder = request.scenario.folder();
@@ -55,7 +55,7 @@ pub fn try_user(
         trace: None,
     };
     let secrets = Secrets::of_plan(request.scenario, &plan);
-    let mut shown = |plan: &Plan, mut traced: Traced| {
+    let mut shown = |plan: &Plan, mut traced: TracedEvent| {
         hide(&secrets, &mut traced.event);
         on_event(plan, traced);
     };

@@ -1,6 +1,6 @@
 //! The contents of `run.json` from the start.
 
-use driver::real::Waiting;
+use driver::real::WaitMode;
 use engine::schedule::share::region_loops;
 use machine::host;
 use machine::loops::open_files_max;
@@ -69,8 +69,8 @@ impl RunStart<'_> {
             clock: "CLOCK_MONOTONIC, zero tied to CLOCK_REALTIME once at the start".to_owned(),
             generator: GeneratorInfo {
                 mode: match setup.layout.waiting {
-                    Waiting::Precise => "precise".to_owned(),
-                    Waiting::Wide => "wide".to_owned(),
+                    WaitMode::Precise => "precise".to_owned(),
+                    WaitMode::Wide => "wide".to_owned(),
                 },
                 loops: setup.layout.loops_count,
                 cores: setup.cores,

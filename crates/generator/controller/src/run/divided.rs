@@ -1,6 +1,6 @@
 //! Notes on users that share something, if they are in several processes.
 
-use engine::meeting::Part;
+use engine::meeting::RunPart;
 use plan::Plan;
 use record::schema::WorkerInfo;
 
@@ -10,7 +10,7 @@ pub(super) fn notes(plan: &Plan, workers: &[WorkerInfo]) -> Vec<String> {
         return Vec::new();
     }
     let of = workers.iter().map(|worker| worker.loops).sum();
-    let parts = workers.iter().map(|worker| Part {
+    let parts = workers.iter().map(|worker| RunPart {
         first: worker.loops_first,
         count: worker.loops,
         of,

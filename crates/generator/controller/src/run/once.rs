@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use engine::trace::{TraceEvent, Traced};
+use engine::trace::{TraceEvent, TracedEvent};
 use machine::loops::cores;
 use plan::expr::Value;
 use plan::{MeasureId, MeasureKind, Once, Pc, Plan, SessionId};
@@ -115,7 +115,7 @@ pub(super) fn play(
     plan: &Plan,
     once: &Once,
     solo: &SoloLoop<'_>,
-    on_event: &mut dyn FnMut(&Plan, Traced),
+    on_event: &mut dyn FnMut(&Plan, TracedEvent),
 ) -> Result<OnceResult, ConductError> {
     let plan = Arc::new(plan.once(once));
     let mut observer = Observer::new(once);
@@ -171,7 +171,7 @@ impl<'a> Observer<'a> {
         }
     }
 
-    fn note(&mut self, traced: &Traced) {
+    fn note(&mut self, traced: &TracedEvent) {
         self.ended.took_ns = self.ended.took_ns.max(traced.at_ns);
         match &traced.event {
             TraceEvent::Step { pc, .. } => self.at = *pc,

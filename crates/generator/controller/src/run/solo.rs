@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use driver::real::{StopFlag, Waiting};
-use engine::trace::{TraceRequest, Traced};
+use driver::real::{StopFlag, WaitMode};
+use engine::trace::{TraceRequest, TracedEvent};
 use plan::{Plan, SessionId};
 use workers::{Layout, LoopsSetup, Pool, PoolEvent, rows_channel};
 
@@ -18,7 +18,7 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// One loop, which has one user.
 pub(super) const SOLO: Layout = Layout {
-    waiting: Waiting::Wide,
+    waiting: WaitMode::Wide,
     loops_count: 1,
     users_max: 1,
 };
@@ -48,7 +48,7 @@ impl SoloLoop<'_> {
         &self,
         plan: &Arc<Plan>,
         user: SoloUser,
-        on_event: &mut dyn FnMut(Traced),
+        on_event: &mut dyn FnMut(TracedEvent),
     ) -> Result<(), ConductError> {
         let (sink, events) = channel();
         let setup = LoopsSetup {

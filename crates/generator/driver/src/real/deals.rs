@@ -8,7 +8,7 @@ use engine::schedule::share::Share;
 
 /// Users of a lost loop, or a part of them, that another loop starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Adopted {
+pub struct AdoptedUsers {
     /// The loop that starts them.
     pub by: u32,
     pub share: Share,
@@ -21,7 +21,7 @@ pub struct Adopted {
 pub struct Deals {
     /// Users that are due from then on do not start yet.
     until_ns: AtomicU64,
-    adopted: Mutex<Vec<Adopted>>,
+    adopted: Mutex<Vec<AdoptedUsers>>,
     /// Length of `adopted`.
     count: AtomicUsize,
 }
@@ -43,7 +43,7 @@ impl Deals {
     }
 
     /// Adds users, once.
-    pub fn adopt(&self, new: Adopted) {
+    pub fn adopt(&self, new: AdoptedUsers) {
         // Nothing that holds the lock can panic between two states.
         let mut adopted = self.adopted.lock().unwrap_or_else(PoisonError::into_inner);
         if !adopted.contains(&new) {

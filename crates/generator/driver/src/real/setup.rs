@@ -15,7 +15,7 @@ use crate::addresses::AddressBook;
 
 /// How a loop waits for due times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
+pub enum WaitMode {
     /// Microseconds: sleep, then spin.
     Precise,
     /// Milliseconds: sleep.
@@ -26,7 +26,7 @@ pub enum Waiting {
 #[derive(Debug, Clone)]
 pub struct LoopSetup {
     pub shard: Setup,
-    pub waiting: Waiting,
+    pub waiting: WaitMode,
     /// The network namespace it connects from; `None`: the thread's own.
     pub netns: Option<Namespace>,
     /// Addresses that users connect to.

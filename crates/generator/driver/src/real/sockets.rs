@@ -29,7 +29,7 @@ const LOOKED_MAX: usize = 1_000;
 const BACKLOG_BYTES_MAX: usize = 16 << 20;
 
 /// An event on a socket.
-pub(super) enum News {
+pub(super) enum SocketEvent {
     Connected,
     ConnectFailed {
         outcome: Outcome,
@@ -219,7 +219,7 @@ impl Sockets {
         id: ConnId,
         flags: EventFlags,
         buffer: &mut [u8],
-    ) -> Option<News> {
+    ) -> Option<SocketEvent> {
         let mut socket = self.get(id)?;
         if socket.connecting {
             return connected(socket, flags);
@@ -236,15 +236,15 @@ impl Sockets {
             return None;
         }
         match net::recv(&socket.fd, &mut *buffer, RecvFlags::empty()) {
-            Ok((0, _)) => Some(News::Closed(None)),
+            Ok((0, _)) => Some(SocketEvent::Closed(None)),
             // Less than the buffer holds: the socket is empty, and the next bytes make a new event.
             // The end of the stream makes no event after its own, so another receive checks for it.
             Ok((len, _)) => {
                 let more = len == buffer.len() || flags.intersects(ended);
-                Some(News::Received { len, more })
+                Some(SocketEvent::Received { len, more })
             }
             Err(Errno::AGAIN | Errno::INTR) => None,
-            Err(errno) => Some(News::Closed(Some(failure(errno)))),
+            Err(errno) => Some(SocketEvent::Closed(Some(failure(errno)))),
         }
     }
 
@@ -349,14 +349,14 @@ fn flush(socket: &mut Socket) {
     }
 }
 
-fn connected(socket: &mut Socket, flags: EventFlags) -> Option<News> {
+fn connected(socket: &mut Socket, flags: EventFlags) -> Option<SocketEvent> {
     if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
         let errno = match sockopt::socket_error(&socket.fd) {
             Ok(Err(errno)) | Err(errno) => errno,
             Ok(Ok(())) => Errno::CONNRESET,
         };
         let (outcome, detail) = failure(errno);
-        return Some(News::ConnectFailed { outcome, detail });
+        return Some(SocketEvent::ConnectFailed { outcome, detail });
     }
     if !flags.contains(EventFlags::OUT) {
         return None;
@@ -365,12 +365,12 @@ fn connected(socket: &mut Socket, flags: EventFlags) -> Option<News> {
     if socket.may_be_own_peer && is_self_connected(socket) {
         let detail = "the socket connected to itself: no server listens on the port, which is in \
                       the ephemeral range; reserve it with net.ipv4.ip_local_reserved_ports";
-        return Some(News::ConnectFailed {
+        return Some(SocketEvent::ConnectFailed {
             outcome: Outcome::SelfConnect,
             detail: detail.to_owned(),
         });
     }
-    Some(News::Connected)
+    Some(SocketEvent::Connected)
 }
 
 /// TCP's simultaneous open: a socket can be connected to itself (RFC 9293 §3.5).

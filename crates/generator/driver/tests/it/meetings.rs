@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use driver::real::Waiting;
+use driver::real::WaitMode;
 use record::Outcome;
 
 use crate::sockets::{run_loops_at, server};
@@ -36,7 +36,7 @@ sessions:
       else: [ { enqueue: unpaid, value: \"${number}\" } ]
 arrivals: [ { constant: 100/s, for: 120ms } ]
 ";
-    for waiting in [Waiting::Precise, Waiting::Wide] {
+    for waiting in [WaitMode::Precise, WaitMode::Wide] {
         let ran = run_loops_at(server(answer), text, waiting, 2);
         ran.check_sums();
         let request = ran.rows("request");

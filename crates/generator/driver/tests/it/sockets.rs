@@ -7,9 +7,9 @@ use std::sync::mpsc::{channel, sync_channel};
 use std::time::Duration;
 
 use driver::addresses::AddressBook;
-use driver::real::{LoopNews, LoopSetup, StartBarrier, Waiting, Zero, run_loop};
+use driver::real::{LoopNews, LoopSetup, StartBarrier, WaitMode, Zero, run_loop};
 use engine::Setup;
-use engine::meeting::{Meeting, Part};
+use engine::meeting::{Meeting, RunPart};
 use engine::schedule::share::Share;
 use engine::sim::SimRun;
 use machine::clock::monotonic_ns;
@@ -34,7 +34,7 @@ pub(crate) fn server(
 }
 
 /// Runs a scenario's text on one loop, all endpoints of which are at `address`.
-fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
+fn run_at(address: SocketAddr, text: &str, waiting: WaitMode) -> Ran {
     run_loops_at(address, text, waiting, 1)
 }
 
@@ -42,12 +42,12 @@ fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
 pub(crate) fn run_loops_at(
     address: SocketAddr,
     text: &str,
-    waiting: Waiting,
+    waiting: WaitMode,
     loops_count: u32,
 ) -> Ran {
     let plan = plan(text);
     let barrier = Arc::new(StartBarrier::default());
-    let meeting = Arc::new(Meeting::new(&plan.meetings, Part::all(loops_count)));
+    let meeting = Arc::new(Meeting::new(&plan.meetings, RunPart::all(loops_count)));
     let setup = |index| LoopSetup {
         shard: Setup {
             share: Share::new(index, loops_count),
@@ -145,7 +145,7 @@ arrivals:
   - { constant: 1/s, for: 1s, sessions: { asking: 1 } }
   - { hold: 3s }
 ";
-    for waiting in [Waiting::Precise, Waiting::Wide] {
+    for waiting in [WaitMode::Precise, WaitMode::Wide] {
         let ran = run_at(server(answer_or_flood), text, waiting);
         assert_eq!(ran.outcomes("request"), [Outcome::Ok; 3], "{waiting:?}");
         assert!(ran.total(|counts| counts.unmatched) > 10_000, "{waiting:?}");
@@ -172,7 +172,7 @@ sessions:
     - think: 60s
 arrivals: [ { constant: 1/s, for: 1s }, { hold: 29s, until: done } ]
 ";
-    for waiting in [Waiting::Precise, Waiting::Wide] {
+    for waiting in [WaitMode::Precise, WaitMode::Wide] {
         let ran = run_at(server(burst), text, waiting);
         let lines = ran.total(|counts| counts.unmatched);
         assert_eq!(lines, LINES as u64, "{waiting:?}");

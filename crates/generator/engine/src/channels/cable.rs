@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use plan::ChannelVerb;
 
-use super::message::{Incoming, Outgoing, quote};
+use super::message::{IncomingMessage, OutgoingMessage, quote};
 use plan::json::{pairs, unquoted};
 
 /// A server pings every 3 s; the library's client takes it for gone after twice that
 /// (`ConnectionMonitor.staleThreshold`).
 const SILENCE_NS: u64 = 6_000_000_000;
 
-pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
+pub(super) fn parse(text: &[u8]) -> IncomingMessage<'_> {
     let (mut kind, mut identifier, mut message, mut reason) =
         (&b""[..], &b"\"\""[..], None, &b""[..]);
     let mut again = true;
@@ -23,32 +23,32 @@ pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
         "reconnect" => again = value != b"false",
         _ => {}
     }) else {
-        return Incoming::Broken;
+        return IncomingMessage::Broken;
     };
     let Some(topic) = unquoted(identifier) else {
-        return Incoming::Broken;
+        return IncomingMessage::Broken;
     };
     match kind {
-        b"\"welcome\"" => Incoming::Greeting {
+        b"\"welcome\"" => IncomingMessage::Greeting {
             silence_ns: Some(SILENCE_NS),
         },
-        b"\"ping\"" => Incoming::Alive,
-        b"\"confirm_subscription\"" => Incoming::Joined { topic },
-        b"\"reject_subscription\"" => Incoming::Refused { topic, reason: b"" },
-        b"\"disconnect\"" => Incoming::Disconnect { reason, again },
+        b"\"ping\"" => IncomingMessage::Alive,
+        b"\"confirm_subscription\"" => IncomingMessage::Joined { topic },
+        b"\"reject_subscription\"" => IncomingMessage::Refused { topic, reason: b"" },
+        b"\"disconnect\"" => IncomingMessage::Disconnect { reason, again },
         _ => match message {
-            Some(payload) => Incoming::Message {
+            Some(payload) => IncomingMessage::Message {
                 topic,
                 event: Cow::Borrowed(b"message"),
                 payload: payload.into(),
                 answer: None,
             },
-            None => Incoming::Broken,
+            None => IncomingMessage::Broken,
         },
     }
 }
 
-pub(super) fn encode(message: &Outgoing<'_>, out: &mut Vec<u8>) {
+pub(super) fn encode(message: &OutgoingMessage<'_>, out: &mut Vec<u8>) {
     let command: &[u8] = match message.verb {
         ChannelVerb::Join => b"{\"command\":\"subscribe\",\"identifier\":",
         ChannelVerb::Push => b"{\"command\":\"message\",\"identifier\":",
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn commands_are_written() {
         let mut out = Vec::new();
-        let message = Outgoing {
+        let message = OutgoingMessage {
             verb: ChannelVerb::Push,
             topic: IDENTIFIER,
             event: b"",
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(read["data"].as_str().unwrap().as_bytes(), message.payload);
         out.clear();
         let verb = ChannelVerb::Leave;
-        encode(&Outgoing { verb, ..message }, &mut out);
+        encode(&OutgoingMessage { verb, ..message }, &mut out);
         let unsubscribe =
             r#"{"command":"unsubscribe","identifier":"{\"channel\":\"ChatChannel\",\"room\":1}"}"#;
         assert_eq!(String::from_utf8(out).unwrap(), unsubscribe);
@@ -100,41 +100,41 @@ mod tests {
         for (text, incoming) in [
             (
                 r#"{"type":"welcome"}"#,
-                Incoming::Greeting {
+                IncomingMessage::Greeting {
                     silence_ns: Some(SILENCE_NS),
                 },
             ),
-            (r#"{"type":"ping","message":1}"#, Incoming::Alive),
+            (r#"{"type":"ping","message":1}"#, IncomingMessage::Alive),
             (
                 r#"{"identifier":"{}","type":"confirm_subscription"}"#,
-                Incoming::Joined { topic: topic() },
+                IncomingMessage::Joined { topic: topic() },
             ),
             (
                 r#"{"identifier":"{}","type":"reject_subscription"}"#,
-                Incoming::Refused {
+                IncomingMessage::Refused {
                     topic: topic(),
                     reason: b"",
                 },
             ),
             (
                 r#"{"type":"disconnect","reason":"unauthorized","reconnect":false}"#,
-                Incoming::Disconnect {
+                IncomingMessage::Disconnect {
                     reason: br#""unauthorized""#,
                     again: false,
                 },
             ),
             (
                 r#"{"identifier":"{}","message":{"type":"x"}}"#,
-                Incoming::Message {
+                IncomingMessage::Message {
                     topic: topic(),
                     event: Cow::Borrowed(b"message"),
                     payload: br#"{"type":"x"}"#[..].into(),
                     answer: None,
                 },
             ),
-            (r#"{"type":"new"}"#, Incoming::Broken),
-            ("[]", Incoming::Broken),
-            ("", Incoming::Broken),
+            (r#"{"type":"new"}"#, IncomingMessage::Broken),
+            ("[]", IncomingMessage::Broken),
+            ("", IncomingMessage::Broken),
         ] {
             assert_eq!(parse(text.as_bytes()), incoming, "{text}");
         }

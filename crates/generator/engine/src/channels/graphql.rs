@@ -7,7 +7,7 @@ use plan::ChannelVerb;
 use plan::graphql::Answer;
 use plan::json::{items, pairs, pointer, unquoted};
 
-use super::message::{Ended, How, Incoming, Outgoing, quote};
+use super::message::{ChannelEnd, EndKind, IncomingMessage, OutgoingMessage, quote};
 
 /// The event of messages, as the protocol calls their type.
 const NEXT: &[u8] = b"next";
@@ -15,7 +15,7 @@ const NEXT: &[u8] = b"next";
 /// Most bytes of an error's message that are shown.
 const SHOWN_BYTES_MAX: usize = 300;
 
-pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
+pub(super) fn parse(text: &[u8]) -> IncomingMessage<'_> {
     let mut kind = &b""[..];
     let mut id = None;
     let mut payload = &b""[..];
@@ -26,11 +26,11 @@ pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
         _ => {}
     });
     if read.is_none() {
-        return Incoming::Broken;
+        return IncomingMessage::Broken;
     }
     let topic = id.and_then(unquoted).filter(|id| !id.is_empty());
     let ended = |topic, how| {
-        Incoming::Ended(Ended {
+        IncomingMessage::Ended(ChannelEnd {
             topic,
             joined_by: None,
             how,
@@ -38,20 +38,22 @@ pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
         })
     };
     match (kind, topic) {
-        (b"\"connection_ack\"", _) => Incoming::Greeting { silence_ns: None },
-        (b"\"ping\"", _) => Incoming::Ping {
+        (b"\"connection_ack\"", _) => IncomingMessage::Greeting { silence_ns: None },
+        (b"\"ping\"", _) => IncomingMessage::Ping {
             pong: pong(payload),
         },
-        (b"\"pong\"", _) => Incoming::Alive,
-        (b"\"next\"", Some(topic)) if payload.first() == Some(&b'{') => Incoming::Message {
+        (b"\"pong\"", _) => IncomingMessage::Alive,
+        (b"\"next\"", Some(topic)) if payload.first() == Some(&b'{') => IncomingMessage::Message {
             topic,
             event: NEXT.into(),
             payload: payload.into(),
             answer: None,
         },
-        (b"\"error\"", Some(topic)) if payload.first() == Some(&b'[') => ended(topic, How::Errors),
-        (b"\"complete\"", Some(topic)) => ended(topic, How::Completed),
-        _ => Incoming::Broken,
+        (b"\"error\"", Some(topic)) if payload.first() == Some(&b'[') => {
+            ended(topic, EndKind::Errors)
+        }
+        (b"\"complete\"", Some(topic)) => ended(topic, EndKind::Completed),
+        _ => IncomingMessage::Broken,
     }
 }
 
@@ -65,7 +67,7 @@ fn pong(payload: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-pub(super) fn encode(message: &Outgoing<'_>, out: &mut Vec<u8>) {
+pub(super) fn encode(message: &OutgoingMessage<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"id\":");
     quote(message.topic, out);
     match message.verb {
@@ -120,7 +122,7 @@ mod tests {
 
     fn written(verb: ChannelVerb, id: &str) -> String {
         let mut out = Vec::new();
-        let message = Outgoing {
+        let message = OutgoingMessage {
             verb,
             topic: id.as_bytes(),
             event: b"",
@@ -147,7 +149,7 @@ mod tests {
     fn texts_are_read() {
         let topic = || Cow::Borrowed(&b"1"[..]);
         let ended = |how, reason: &'static [u8]| {
-            Incoming::Ended(Ended {
+            IncomingMessage::Ended(ChannelEnd {
                 topic: topic(),
                 joined_by: None,
                 how,
@@ -157,28 +159,28 @@ mod tests {
         for (text, incoming) in [
             (
                 r#"{"type":"connection_ack"}"#,
-                Incoming::Greeting { silence_ns: None },
+                IncomingMessage::Greeting { silence_ns: None },
             ),
             (
                 r#"{"type":"connection_ack","payload":{"a":1}}"#,
-                Incoming::Greeting { silence_ns: None },
+                IncomingMessage::Greeting { silence_ns: None },
             ),
             (
                 r#"{"type":"ping"}"#,
-                Incoming::Ping {
+                IncomingMessage::Ping {
                     pong: br#"{"type":"pong"}"#[..].into(),
                 },
             ),
             (
                 r#"{"type":"ping","payload":{"at":1}}"#,
-                Incoming::Ping {
+                IncomingMessage::Ping {
                     pong: br#"{"type":"pong","payload":{"at":1}}"#[..].into(),
                 },
             ),
-            (r#"{"type":"pong"}"#, Incoming::Alive),
+            (r#"{"type":"pong"}"#, IncomingMessage::Alive),
             (
                 r#"{"id":"1","type":"next","payload":{"data":{"a":1}}}"#,
-                Incoming::Message {
+                IncomingMessage::Message {
                     topic: topic(),
                     event: NEXT.into(),
                     payload: br#"{"data":{"a":1}}"#[..].into(),
@@ -187,11 +189,11 @@ mod tests {
             ),
             (
                 r#"{"payload":[{"message":"x"}],"id":"1","type":"error"}"#,
-                ended(How::Errors, br#"[{"message":"x"}]"#),
+                ended(EndKind::Errors, br#"[{"message":"x"}]"#),
             ),
             (
                 r#"{"id":"1","type":"complete"}"#,
-                ended(How::Completed, b""),
+                ended(EndKind::Completed, b""),
             ),
         ] {
             assert_eq!(parse(text.as_bytes()), incoming, "{text}");
@@ -213,7 +215,7 @@ mod tests {
             r#"{"type":"ka"}"#,
             r#"{"id":"1","type":"data","payload":{}}"#,
         ] {
-            assert_eq!(parse(text.as_bytes()), Incoming::Broken, "{text}");
+            assert_eq!(parse(text.as_bytes()), IncomingMessage::Broken, "{text}");
         }
     }
 
@@ -263,7 +265,7 @@ mod tests {
             let payload = serde_json::json!({ "data": { "said": said } }).to_string();
             let next = format!("{{\"type\":\"next\",\"id\":{},\"payload\":{payload}}}", text["id"]);
             let read = parse(next.as_bytes());
-            let Incoming::Message { topic, payload: read, .. } = read else {
+            let IncomingMessage::Message { topic, payload: read, .. } = read else {
                 return Err(TestCaseError::fail(format!("{read:?}")));
             };
             prop_assert_eq!(&*topic, id.as_bytes());

@@ -7,7 +7,7 @@ use plan::expr::value::write_json_text;
 
 /// A message of the server, as its text is understood.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Incoming<'a> {
+pub enum IncomingMessage<'a> {
     /// The connection may be used. From now on the server sends something within this time, or is gone.
     Greeting { silence_ns: Option<u64> },
     /// A message for the user.
@@ -32,9 +32,12 @@ pub enum Incoming<'a> {
         reason: &'a [u8],
     },
     /// The channel has ended.
-    Ended(Ended<'a>),
+    Ended(ChannelEnd<'a>),
     /// This many binary messages belong to the message.
-    WithAttachments { count: u32, then: Box<Incoming<'a>> },
+    WithAttachments {
+        count: u32,
+        then: Box<IncomingMessage<'a>>,
+    },
     /// To be answered with this text.
     Ping { pong: Cow<'a, [u8]> },
     /// A sign of life.
@@ -47,18 +50,18 @@ pub enum Incoming<'a> {
 
 /// The end of a channel, which the session may have wanted.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Ended<'a> {
+pub struct ChannelEnd<'a> {
     pub topic: Cow<'a, [u8]>,
     /// The number of the message that joined what has ended, if the server states it.
     pub joined_by: Option<u32>,
-    pub how: How,
+    pub how: EndKind,
     /// The server's reason; empty if it gave none.
     pub reason: &'a [u8],
 }
 
 /// How a channel ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum EndKind {
     /// The server closed it.
     Closed,
     /// It broke at the server, which did not mean to end it: own clients join it again.
@@ -69,16 +72,16 @@ pub enum How {
     Errors,
 }
 
-impl How {
+impl EndKind {
     /// Nothing is left of it: it may be left, and joined again under its name, as if it had never been.
     pub fn is_over(self) -> bool {
-        matches!(self, How::Completed | How::Errors)
+        matches!(self, EndKind::Completed | EndKind::Errors)
     }
 }
 
 /// A message from the user.
 #[derive(Debug, Clone, Copy)]
-pub struct Outgoing<'a> {
+pub struct OutgoingMessage<'a> {
     pub verb: ChannelVerb,
     pub topic: &'a [u8],
     pub event: &'a [u8],

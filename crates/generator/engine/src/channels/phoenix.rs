@@ -5,7 +5,7 @@ pub(super) mod binary;
 
 use plan::ChannelVerb;
 
-use super::message::{Ended, How, Incoming, Outgoing, quote};
+use super::message::{ChannelEnd, EndKind, IncomingMessage, OutgoingMessage, quote};
 use plan::json::{first_items, pairs, unquoted};
 
 /// The parts of a message as they stand in it.
@@ -17,7 +17,7 @@ struct Parts<'a> {
     payload: &'a [u8],
 }
 
-pub(super) fn parse_array(text: &[u8]) -> Incoming<'_> {
+pub(super) fn parse_array(text: &[u8]) -> IncomingMessage<'_> {
     match first_items::<6>(text) {
         Some(([joined_by, number, topic, event, payload, _], 5)) => meaning(&Parts {
             joined_by,
@@ -26,11 +26,11 @@ pub(super) fn parse_array(text: &[u8]) -> Incoming<'_> {
             event,
             payload,
         }),
-        _ => Incoming::Broken,
+        _ => IncomingMessage::Broken,
     }
 }
 
-pub(super) fn parse_object(text: &[u8]) -> Incoming<'_> {
+pub(super) fn parse_object(text: &[u8]) -> IncomingMessage<'_> {
     let mut parts = Parts {
         joined_by: b"null",
         number: b"null",
@@ -46,14 +46,14 @@ pub(super) fn parse_object(text: &[u8]) -> Incoming<'_> {
         "payload" => parts.payload = value,
         _ => {}
     }) else {
-        return Incoming::Broken;
+        return IncomingMessage::Broken;
     };
     meaning(&parts)
 }
 
-fn meaning<'a>(parts: &Parts<'a>) -> Incoming<'a> {
+fn meaning<'a>(parts: &Parts<'a>) -> IncomingMessage<'a> {
     let (Some(topic), Some(event)) = (unquoted(parts.topic), unquoted(parts.event)) else {
-        return Incoming::Broken;
+        return IncomingMessage::Broken;
     };
     let payload = parts.payload;
     match &*event {
@@ -61,16 +61,16 @@ fn meaning<'a>(parts: &Parts<'a>) -> Incoming<'a> {
         // A close is the answer to our leaving, or the server's own doing. The numbers of both are
         // that of the join, which the older serializer writes as the message's own
         // (`Phoenix.Socket`, `encode_close` and `encode_on_exit`).
-        b"phx_close" | b"phx_error" => Incoming::Ended(Ended {
+        b"phx_close" | b"phx_error" => IncomingMessage::Ended(ChannelEnd {
             topic,
             joined_by: quoted_number(parts.joined_by).or_else(|| quoted_number(parts.number)),
             how: match *event == *b"phx_error" {
-                true => How::Failed,
-                false => How::Closed,
+                true => EndKind::Failed,
+                false => EndKind::Closed,
             },
             reason: if payload == b"{}" { b"" } else { payload },
         }),
-        _ => Incoming::Message {
+        _ => IncomingMessage::Message {
             topic,
             event,
             payload: payload.into(),
@@ -80,7 +80,7 @@ fn meaning<'a>(parts: &Parts<'a>) -> Incoming<'a> {
 }
 
 /// A reply with an unknown number answers nothing that is waited for.
-fn reply<'a>(number: &[u8], payload: &'a [u8]) -> Incoming<'a> {
+fn reply<'a>(number: &[u8], payload: &'a [u8]) -> IncomingMessage<'a> {
     let number = quoted_number(number).unwrap_or(0);
     let mut ok = false;
     let mut response = &b"{}"[..];
@@ -90,9 +90,9 @@ fn reply<'a>(number: &[u8], payload: &'a [u8]) -> Incoming<'a> {
         _ => {}
     });
     if read.is_none() {
-        return Incoming::Broken;
+        return IncomingMessage::Broken;
     }
-    Incoming::Reply {
+    IncomingMessage::Reply {
         number,
         ok,
         payload: response,
@@ -109,7 +109,7 @@ fn number(text: &[u8]) -> Option<u32> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-pub(super) fn encode(arrays: bool, message: &Outgoing<'_>, out: &mut Vec<u8>) {
+pub(super) fn encode(arrays: bool, message: &OutgoingMessage<'_>, out: &mut Vec<u8>) {
     let event: &[u8] = match message.verb {
         ChannelVerb::Join => b"phx_join",
         ChannelVerb::Push => message.event,
@@ -168,8 +168,8 @@ fn write(
 mod tests {
     use super::*;
 
-    fn message(verb: ChannelVerb) -> Outgoing<'static> {
-        Outgoing {
+    fn message(verb: ChannelVerb) -> OutgoingMessage<'static> {
+        OutgoingMessage {
             verb,
             topic: b"room:\"1\"",
             event: b"new_msg",
@@ -207,7 +207,7 @@ mod tests {
         let object =
             br#"{"ref":null,"payload":{"t": [1, "]"]},"event":"new_msg","topic":"room:1"}"#;
         for incoming in [parse_array(array), parse_object(object)] {
-            let Incoming::Message {
+            let IncomingMessage::Message {
                 topic,
                 event,
                 payload,
@@ -222,7 +222,7 @@ mod tests {
         let reply = br#"["3","7","r","phx_reply",{"status":"error","response":{"reason":"no"}}]"#;
         assert_eq!(
             parse_array(reply),
-            Incoming::Reply {
+            IncomingMessage::Reply {
                 number: 7,
                 ok: false,
                 payload: br#"{"reason":"no"}"#
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn both_ends_are_read() {
         let ended = |how, reason| {
-            Incoming::Ended(Ended {
+            IncomingMessage::Ended(ChannelEnd {
                 topic: b"r"[..].into(),
                 joined_by: Some(3),
                 how,
@@ -241,13 +241,13 @@ mod tests {
             })
         };
         let object = br#"{"topic":"r","event":"phx_close","payload":{},"ref":"3"}"#;
-        assert_eq!(parse_object(object), ended(How::Closed, b""));
+        assert_eq!(parse_object(object), ended(EndKind::Closed, b""));
         let array = br#"["3","3","r","phx_error",{}]"#;
-        assert_eq!(parse_array(array), ended(How::Failed, b""));
+        assert_eq!(parse_array(array), ended(EndKind::Failed, b""));
         let array = br#"["3",null,"r","phx_close",{"reason":"kicked"}]"#;
         assert_eq!(
             parse_array(array),
-            ended(How::Closed, br#"{"reason":"kicked"}"#)
+            ended(EndKind::Closed, br#"{"reason":"kicked"}"#)
         );
     }
 
@@ -263,8 +263,16 @@ mod tests {
             "{}",
             "\u{fc}",
         ] {
-            assert_eq!(parse_array(text.as_bytes()), Incoming::Broken, "{text}");
-            assert_eq!(parse_object(text.as_bytes()), Incoming::Broken, "{text}");
+            assert_eq!(
+                parse_array(text.as_bytes()),
+                IncomingMessage::Broken,
+                "{text}"
+            );
+            assert_eq!(
+                parse_object(text.as_bytes()),
+                IncomingMessage::Broken,
+                "{text}"
+            );
         }
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use plan::ChannelVerb;
 
-use super::message::{Ended, How, Incoming, Outgoing, quote};
+use super::message::{ChannelEnd, EndKind, IncomingMessage, OutgoingMessage, quote};
 use plan::json::{first_items, json_number, pairs, unquoted};
 
 /// The namespace that packets leave out.
@@ -15,25 +15,25 @@ const MAIN: &[u8] = b"/";
 const ATTACHMENTS_MAX: u32 = 1024;
 
 /// A packet of Engine.IO; a message holds one of Socket.IO.
-pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
+pub(super) fn parse(text: &[u8]) -> IncomingMessage<'_> {
     match text.split_first() {
         Some((b'0', rest)) => open(rest),
-        Some((b'1', _)) => Incoming::Disconnect {
+        Some((b'1', _)) => IncomingMessage::Disconnect {
             reason: b"",
             again: true,
         },
-        Some((b'2', rest)) => Incoming::Ping {
+        Some((b'2', rest)) => IncomingMessage::Ping {
             pong: [b"3", rest].concat().into(),
         },
-        Some((b'4', rest)) => packet(rest).unwrap_or(Incoming::Broken),
-        Some((b'3' | b'6', _)) => Incoming::Alive,
-        _ => Incoming::Broken,
+        Some((b'4', rest)) => packet(rest).unwrap_or(IncomingMessage::Broken),
+        Some((b'3' | b'6', _)) => IncomingMessage::Alive,
+        _ => IncomingMessage::Broken,
     }
 }
 
 /// The server pings in this interval and waits this long: without a ping for both together it is
 /// gone.
-fn open(json: &[u8]) -> Incoming<'_> {
+fn open(json: &[u8]) -> IncomingMessage<'_> {
     let mut silence_ms = 0.0;
     let read = pairs(json, |key, value| {
         if matches!(key, "pingInterval" | "pingTimeout") {
@@ -41,16 +41,16 @@ fn open(json: &[u8]) -> Incoming<'_> {
         }
     });
     if read.is_none() {
-        return Incoming::Broken;
+        return IncomingMessage::Broken;
     }
     let silence_ns = (silence_ms * 1e6) as u64;
-    Incoming::Greeting {
+    IncomingMessage::Greeting {
         silence_ns: (silence_ns > 0).then_some(silence_ns),
     }
 }
 
 /// `TYPE[ATTACHMENTS-][/NAMESPACE,][NUMBER][JSON]`
-fn packet(text: &[u8]) -> Option<Incoming<'_>> {
+fn packet(text: &[u8]) -> Option<IncomingMessage<'_>> {
     let (&kind, mut rest) = text.split_first()?;
     let mut attachments = 0;
     if matches!(kind, b'5' | b'6') {
@@ -67,17 +67,17 @@ fn packet(text: &[u8]) -> Option<Incoming<'_>> {
     let (number, json) = digits(rest);
     let topic = Cow::Borrowed(topic);
     let incoming = match kind {
-        b'0' => Incoming::Joined { topic },
-        b'1' => Incoming::Ended(Ended {
+        b'0' => IncomingMessage::Joined { topic },
+        b'1' => IncomingMessage::Ended(ChannelEnd {
             topic,
             joined_by: None,
-            how: How::Closed,
+            how: EndKind::Closed,
             reason: json,
         }),
         b'2' | b'5' => {
             let (items, count) = first_items::<3>(json)?;
             let event = items.first().filter(|_| count > 0)?;
-            Incoming::Message {
+            IncomingMessage::Message {
                 topic,
                 event: unquoted(event)?,
                 payload: match count {
@@ -88,7 +88,7 @@ fn packet(text: &[u8]) -> Option<Incoming<'_>> {
                 answer: number,
             }
         }
-        b'3' | b'6' => Incoming::Reply {
+        b'3' | b'6' => IncomingMessage::Reply {
             number: number?,
             ok: true,
             payload: match first_items::<2>(json)? {
@@ -96,7 +96,7 @@ fn packet(text: &[u8]) -> Option<Incoming<'_>> {
                 _ => json,
             },
         },
-        b'4' => Incoming::Refused {
+        b'4' => IncomingMessage::Refused {
             topic,
             reason: json,
         },
@@ -105,7 +105,7 @@ fn packet(text: &[u8]) -> Option<Incoming<'_>> {
     if attachments == 0 {
         return Some(incoming);
     }
-    Some(Incoming::WithAttachments {
+    Some(IncomingMessage::WithAttachments {
         count: attachments,
         then: Box::new(incoming),
     })
@@ -127,7 +127,7 @@ fn digits(text: &[u8]) -> (Option<u32>, &[u8]) {
     (number, rest)
 }
 
-pub(super) fn encode(message: &Outgoing<'_>, out: &mut Vec<u8>) {
+pub(super) fn encode(message: &OutgoingMessage<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(match message.verb {
         ChannelVerb::Join => b"40",
         ChannelVerb::Leave => b"41",
@@ -172,7 +172,7 @@ mod tests {
 
     fn written(verb: ChannelVerb, topic: &str, payload: &str, wants_answer: bool) -> String {
         let mut out = Vec::new();
-        let message = Outgoing {
+        let message = OutgoingMessage {
             verb,
             topic: topic.as_bytes(),
             event: b"say \"it\"",
@@ -208,45 +208,51 @@ mod tests {
         let main = || Cow::Borrowed(MAIN);
         let other = || Cow::Borrowed(&b"/a"[..]);
         let ended = |topic| {
-            Incoming::Ended(Ended {
+            IncomingMessage::Ended(ChannelEnd {
                 topic,
                 joined_by: None,
-                how: How::Closed,
+                how: EndKind::Closed,
                 reason: b"",
             })
         };
         for (text, incoming) in [
             (
                 r#"0{"sid":"x","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1}"#,
-                Incoming::Greeting {
+                IncomingMessage::Greeting {
                     silence_ns: Some(45_000_000_000),
                 },
             ),
             (
                 "2",
-                Incoming::Ping {
+                IncomingMessage::Ping {
                     pong: b"3"[..].into(),
                 },
             ),
             (
                 "2probe",
-                Incoming::Ping {
+                IncomingMessage::Ping {
                     pong: b"3probe"[..].into(),
                 },
             ),
-            ("6", Incoming::Alive),
+            ("6", IncomingMessage::Alive),
             (
                 "1",
-                Incoming::Disconnect {
+                IncomingMessage::Disconnect {
                     reason: b"",
                     again: true,
                 },
             ),
-            (r#"40{"sid":"y"}"#, Incoming::Joined { topic: main() }),
-            (r#"40/a,{"sid":"y"}"#, Incoming::Joined { topic: other() }),
+            (
+                r#"40{"sid":"y"}"#,
+                IncomingMessage::Joined { topic: main() },
+            ),
+            (
+                r#"40/a,{"sid":"y"}"#,
+                IncomingMessage::Joined { topic: other() },
+            ),
             (
                 r#"44/a,{"message":"no"}"#,
-                Incoming::Refused {
+                IncomingMessage::Refused {
                     topic: other(),
                     reason: br#"{"message":"no"}"#,
                 },
@@ -265,7 +271,7 @@ mod tests {
         for (text, incoming) in [
             (
                 r#"42/a,3["ev",{"x":1}]"#,
-                Incoming::Message {
+                IncomingMessage::Message {
                     topic: topic("/a"),
                     event: b"ev"[..].into(),
                     payload: br#"{"x":1}"#[..].into(),
@@ -274,7 +280,7 @@ mod tests {
             ),
             (
                 r#"42["ev", [1], "]"]"#,
-                Incoming::Message {
+                IncomingMessage::Message {
                     topic: topic("/"),
                     event: b"ev"[..].into(),
                     payload: br#"[[1], "]"]"#[..].into(),
@@ -283,7 +289,7 @@ mod tests {
             ),
             (
                 r#"42["ev"]"#,
-                Incoming::Message {
+                IncomingMessage::Message {
                     topic: topic("/"),
                     event: b"ev"[..].into(),
                     payload: b"[]"[..].into(),
@@ -292,7 +298,7 @@ mod tests {
             ),
             (
                 r#"4312["done"]"#,
-                Incoming::Reply {
+                IncomingMessage::Reply {
                     number: 12,
                     ok: true,
                     payload: br#""done""#,
@@ -302,7 +308,10 @@ mod tests {
             assert_eq!(parse(text.as_bytes()), incoming, "{text}");
         }
         let binary = parse(br#"451-["ev",{"_placeholder":true,"num":0}]"#);
-        assert!(matches!(binary, Incoming::WithAttachments { count: 1, .. }));
+        assert!(matches!(
+            binary,
+            IncomingMessage::WithAttachments { count: 1, .. }
+        ));
     }
 
     #[test]
@@ -318,7 +327,7 @@ mod tests {
             "459999-[]",
             "7",
         ] {
-            assert_eq!(parse(text.as_bytes()), Incoming::Broken, "{text}");
+            assert_eq!(parse(text.as_bytes()), IncomingMessage::Broken, "{text}");
         }
     }
 }

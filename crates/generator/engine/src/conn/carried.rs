@@ -13,7 +13,7 @@ use crate::tables::slots::{ConnSlot, Key};
 
 /// A WebSocket that a carrier carries, or may carry.
 #[derive(Debug)]
-pub(crate) struct Carried {
+pub(crate) struct CarriedWebSocket {
     /// How it reaches its server; `None`: there is no connection.
     pub(crate) stream: Option<Stream>,
     /// The status that opened it.
@@ -39,7 +39,7 @@ impl Connections {
     pub(crate) fn websocket_link(&self, endpoint: EndpointId) -> Link {
         match self.http2.carries_websockets && self.http2.may_speak(endpoint) {
             false => Link::http1(),
-            true => Link::Carried(Box::new(Carried {
+            true => Link::Carried(Box::new(CarriedWebSocket {
                 stream: None,
                 status: 0,
                 reader: ws::Reader::default(),

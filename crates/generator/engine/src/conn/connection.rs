@@ -12,7 +12,7 @@ use crate::protocols::mqtt::client::Mqtt;
 use crate::protocols::poll::Poller;
 use crate::protocols::sse::EventStream;
 use crate::protocols::websocket::deflate::Compression;
-use crate::protocols::websocket::pauses::{Reconnectable, Reconnecting};
+use crate::protocols::websocket::pauses::{ReconnectState, Reconnectable};
 use crate::protocols::{Protocol, WebSocket};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::tls::Tls;
@@ -74,7 +74,7 @@ pub(crate) struct Conn {
         reason = "8 bytes instead of 24, in millions of connections"
     )]
     pub(crate) inbox: Option<Box<Vec<u8>>>,
-    pub(crate) pending: Option<Box<Pending>>,
+    pub(crate) pending: Option<Box<PendingOperation>>,
     pub(crate) tls: Option<Box<Tls>>,
     pub(crate) user: UserKey,
     /// The next connection of the same user.
@@ -189,7 +189,7 @@ impl Conn {
     }
 
     /// The losses that it remembers, if it reconnects.
-    pub(crate) fn reconnecting(&mut self) -> Option<&mut Reconnecting> {
+    pub(crate) fn reconnecting(&mut self) -> Option<&mut ReconnectState> {
         match &mut self.speaks {
             Protocol::Ws(WebSocket::Reconnectable(own)) => Some(&mut own.reconnecting),
             Protocol::Channels(channels) => channels.reconnect.as_deref_mut(),
@@ -253,9 +253,11 @@ impl Conn {
     /// Bytes kept of what the peer sent.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let body = match self.pending.as_deref() {
-            Some(Pending::Response { body, .. } | Pending::Unsent(body)) => body.capacity(),
-            Some(Pending::Answer(answer)) => answer.body.capacity(),
-            Some(Pending::Upgrade(_) | Pending::Tunnel(_)) | None => 0,
+            Some(PendingOperation::Response { body, .. } | PendingOperation::Unsent(body)) => {
+                body.capacity()
+            }
+            Some(PendingOperation::Answer(answer)) => answer.body.capacity(),
+            Some(PendingOperation::Upgrade(_) | PendingOperation::Tunnel(_)) | None => 0,
         };
         let inbox = self.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
         inbox + body + self.link.gathered_bytes() + self.speaks.gathered_bytes()
@@ -274,7 +276,7 @@ impl Conn {
 
 /// The part of the operation in flight that is still to be done.
 #[derive(Debug)]
-pub(crate) enum Pending {
+pub(crate) enum PendingOperation {
     /// The key that the upgrade's answer must match.
     Upgrade(ws::Key),
     /// A response that came in pieces. The bodies are kept only if a step reads them.

@@ -29,7 +29,7 @@ pub(crate) enum Event<'a> {
 
 /// The result of decoding: how many bytes were consumed, and the event in them.
 #[derive(Debug)]
-pub(crate) struct Decoded<'a> {
+pub(crate) struct DecodedEvent<'a> {
     pub(crate) consumed: usize,
     /// The event, and what it took on the wire: a message all of its frames.
     pub(crate) event: Option<(Event<'a>, usize)>,
@@ -41,7 +41,7 @@ impl Decoder<'_> {
         &'a mut self,
         bytes: &'a [u8],
         limits: &Limits,
-    ) -> Result<Decoded<'a>, Failure> {
+    ) -> Result<DecodedEvent<'a>, Failure> {
         let (consumed, event) = match self {
             Decoder::Http(decoder) => {
                 let (consumed, event) = decoder.decode(bytes, limits).map_err(Failure::Http)?;
@@ -74,7 +74,7 @@ impl Decoder<'_> {
                 )
             }
         };
-        Ok(Decoded { consumed, event })
+        Ok(DecodedEvent { consumed, event })
     }
 }
 

@@ -11,7 +11,7 @@ use plan::{EndpointId, HttpVersion, Plan, WebSockets};
 use proto::h2::{self, Code, Settings};
 
 use crate::command::ConnId;
-use crate::conn::connection::{Conn, Pending, Reuse, Stage};
+use crate::conn::connection::{Conn, PendingOperation, Reuse, Stage};
 use crate::conn::link::Link;
 use crate::conn::table::Connections;
 use crate::protocols::Protocol;
@@ -67,7 +67,7 @@ pub(crate) struct Http2 {
     /// Whether connections may speak it, by endpoint.
     may_speak: Vec<bool>,
     /// Connections that users share, by endpoint; empty: each user has its own connections.
-    shared: Vec<Shared>,
+    shared: Vec<SharedConnections>,
     /// WebSockets go over it where a server takes them.
     pub(crate) carries_websockets: bool,
     /// Rows that wait for the settings of a carrier, by its place.
@@ -82,12 +82,12 @@ pub(crate) struct Http2 {
 
 /// The connections to an endpoint that any user may take.
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedConnections {
     carriers: Vec<ConnSlot>,
     /// One of its connections spoke HTTP/2: others will.
     speaks: bool,
     /// Connections that are being set up, to the server's settings, and the requests that wait for each.
-    opening: Vec<(ConnId, Vec<Waiting>)>,
+    opening: Vec<(ConnId, Vec<WaitingRequest>)>,
     /// How many may wait for one: as many as the server takes beside the request that it was opened for, as far as
     /// that is known.
     waiting_max: usize,
@@ -95,7 +95,7 @@ struct Shared {
 
 /// A request that waits for a connection which another user opens.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingRequest {
     pub(crate) user: UserKey,
     /// The user's number and when it began the operation: together they are never those of another.
     pub(crate) number: u64,
@@ -111,9 +111,9 @@ impl Http2 {
             HttpVersion::Auto => endpoint.tls,
         });
         let shared = plan.endpoints.iter().filter(|_| shares);
-        let shared = shared.map(|_| Shared {
+        let shared = shared.map(|_| SharedConnections {
             waiting_max: WAITING_MAX,
-            ..Shared::default()
+            ..SharedConnections::default()
         });
         Http2 {
             version,
@@ -237,7 +237,11 @@ impl Connections {
 
     /// Has a request wait for the shared connection that is being set up. False: there is none, or enough
     /// wait for it.
-    pub(crate) fn wait_for_carrier(&mut self, endpoint: EndpointId, waiting: Waiting) -> bool {
+    pub(crate) fn wait_for_carrier(
+        &mut self,
+        endpoint: EndpointId,
+        waiting: WaitingRequest,
+    ) -> bool {
         let is_required = self.http2.is_required();
         let Some(shared) = self.http2.shared.get_mut(endpoint.index()) else {
             return false;
@@ -270,7 +274,7 @@ impl Connections {
     }
 
     /// A connection is set up, to the server's settings, or cannot be: what waited for it.
-    pub(crate) fn take_waiting(&mut self, slot: ConnSlot) -> Vec<Waiting> {
+    pub(crate) fn take_waiting(&mut self, slot: ConnSlot) -> Vec<WaitingRequest> {
         let id = self.id(slot);
         let endpoint = self.table[slot].endpoint;
         let Some(shared) = self.http2.shared.get_mut(endpoint.index()) else {
@@ -389,7 +393,7 @@ impl Connections {
             is_head,
             is_endless: is_tunnel || matches!(conn.speaks, Protocol::Sse(_) | Protocol::Call(_)),
         };
-        let is_held = matches!(conn.pending.as_deref(), Some(Pending::Unsent(_)));
+        let is_held = matches!(conn.pending.as_deref(), Some(PendingOperation::Unsent(_)));
         let is_open = is_held || conn.call_stream().is_some_and(|own| own.sends);
         let carrier = self.table[at].carrier_mut()?;
         let out = &mut self.commands.bytes;

@@ -2,7 +2,7 @@
 
 use proto::{frame, http1, ws};
 
-use crate::conn::carried::Carried;
+use crate::conn::carried::CarriedWebSocket;
 use crate::conn::http2::{Carrier, Stream};
 
 /// How a row of the table reaches its server, whatever it speaks.
@@ -17,7 +17,7 @@ pub(crate) enum Link {
     /// A connection of its own with the frames of a WebSocket.
     Frames(ws::Reader),
     /// A WebSocket that goes over HTTP/2, or may do so.
-    Carried(Box<Carried>),
+    Carried(Box<CarriedWebSocket>),
     /// A connection of its own with nothing between TCP or TLS and what is spoken.
     Bare(frame::Decoder),
 }

@@ -10,7 +10,7 @@ use proto::proxy::{self, Credentials, Handshake, Host, Kind, Tunnel};
 use record::Outcome;
 
 use crate::addresses::{Choice, NOWHERE};
-use crate::conn::connection::{Pending, Stage};
+use crate::conn::connection::{PendingOperation, Stage};
 use crate::conn::table::Connections;
 use crate::tables::slots::ConnSlot;
 use crate::users::Users;
@@ -149,7 +149,7 @@ impl Connections {
         let handshake = Handshake::begin(&tunnel, &mut self.commands.bytes);
         let conn = &mut self.table[slot];
         conn.stage = Stage::Securing;
-        conn.pending = Some(Box::new(Pending::Tunnel(handshake)));
+        conn.pending = Some(Box::new(PendingOperation::Tunnel(handshake)));
         self.push_send(slot, start);
         Ok(true)
     }
@@ -164,7 +164,7 @@ impl Connections {
         let address = self.address_for(users, slot);
         let conn = &mut self.table[slot];
         let way = self.tunnels.way(conn.endpoint);
-        let (Some(tunnel), Some(Pending::Tunnel(handshake))) = (
+        let (Some(tunnel), Some(PendingOperation::Tunnel(handshake))) = (
             way.and_then(|way| way.tunnel(address)),
             conn.pending.as_deref_mut(),
         ) else {
@@ -191,7 +191,7 @@ impl Connections {
     /// Whether a connection has no tunnel yet.
     pub(crate) fn is_tunnelling(&self, slot: ConnSlot) -> bool {
         let pending = self.table[slot].pending.as_deref();
-        matches!(pending, Some(Pending::Tunnel(_)))
+        matches!(pending, Some(PendingOperation::Tunnel(_)))
     }
 
     /// The name in errors of the proxy of a connection that has no tunnel yet.

@@ -6,7 +6,7 @@ use proto::http1::Head;
 use record::Outcome;
 
 use crate::command::ConnId;
-use crate::conn::{Carrier, Link, Reuse, Stage, Waiting};
+use crate::conn::{Carrier, Link, Reuse, Stage, WaitingRequest};
 use crate::interpreter::Interpreter;
 use crate::protocols::Protocol;
 use crate::tables::budget::EXHAUSTED;
@@ -40,7 +40,7 @@ impl Interpreter<'_> {
             return self.open_conn(now_ns, key, endpoint, link, protocol);
         }
         let user = &self.users[key];
-        let waiting = Waiting {
+        let waiting = WaitingRequest {
             user: key,
             number: user.number,
             sent_ns: user.sent_ns,
@@ -59,7 +59,7 @@ impl Interpreter<'_> {
         &mut self,
         now_ns: u64,
         endpoint: EndpointId,
-        waiting: Vec<Waiting>,
+        waiting: Vec<WaitingRequest>,
         opened: Option<ConnId>,
     ) {
         for own in waiting {

@@ -7,7 +7,7 @@ use crate::conn::{Decoder, Event, Failure, Link, Reuse, Stage};
 use crate::interpreter::Interpreter;
 use crate::messages::Delivery;
 use crate::protocols::Protocol;
-use crate::received::{Label, Received};
+use crate::received::{Label, ReceivedMessage};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::ConnSlot;
 use crate::users::Wait;
@@ -189,7 +189,8 @@ impl<'p> Interpreter<'p> {
             Event::Frame(frame) => self.take_frame_of(now_ns, slot, len, &frame),
             Event::Sse(event) => self.take_sse(now_ns, slot, len, &event),
             Event::Message(frame) => {
-                let received = Received::labelled(frame.payload(), Label::Frame(&frame.message));
+                let received =
+                    ReceivedMessage::labelled(frame.payload(), Label::Frame(&frame.message));
                 self.take_message(now_ns, slot, len, &received);
             }
         }
@@ -220,7 +221,7 @@ impl<'p> Interpreter<'p> {
         now_ns: u64,
         slot: ConnSlot,
         len: usize,
-        received: &Received<'_>,
+        received: &ReceivedMessage<'_>,
     ) {
         let key = self.conns[slot].user;
         self.trace_message(slot, received);

@@ -6,7 +6,7 @@ use plan::{MeasureId, Op, Save, Slot, builtin};
 use record::{Measurement, Outcome};
 
 use crate::interpreter::{Flow, Interpreter};
-use crate::received::Received;
+use crate::received::ReceivedMessage;
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::UserKey;
 
@@ -185,7 +185,7 @@ impl Interpreter<'_> {
         key: UserKey,
         save: &[Save],
         check: &[Condition],
-        received: &Received<'_>,
+        received: &ReceivedMessage<'_>,
     ) -> Outcome {
         if let Err((outcome, detail)) = self.keep(now_ns, key, save, received) {
             self.explain(now_ns, key, outcome, || detail);
@@ -215,7 +215,7 @@ impl Interpreter<'_> {
         key: UserKey,
         wanted: Option<Answer>,
         save: &[Save],
-        received: &Received<'_>,
+        received: &ReceivedMessage<'_>,
     ) -> Option<Outcome> {
         let detail = crate::channels::graphql_failure(wanted?, received.body)?;
         let _ = self.keep(now_ns, key, save, received);
@@ -229,7 +229,7 @@ impl Interpreter<'_> {
         now_ns: u64,
         key: UserKey,
         condition: &Condition,
-        received: &Received<'_>,
+        received: &ReceivedMessage<'_>,
         read: bool,
     ) {
         let measure = self.users.op(key).and_then(Op::measure);
@@ -250,7 +250,7 @@ impl Interpreter<'_> {
         now_ns: u64,
         key: UserKey,
         save: &[Save],
-        received: &Received<'_>,
+        received: &ReceivedMessage<'_>,
     ) -> Result<(), (Outcome, String)> {
         let mut page = None;
         for save in save {

@@ -10,7 +10,7 @@ use plan::{ChannelVerb, Op, Pc, Poll, SessionId};
 
 use crate::interpreter::Interpreter;
 use crate::protocols::Protocol;
-use crate::sequences::{Opened, sequence};
+use crate::sequences::{SubscriptionOrigin, sequence};
 use crate::tables::slots::{ConnSlot, UserKey};
 
 impl Interpreter<'_> {
@@ -29,7 +29,7 @@ impl Interpreter<'_> {
             _ => return,
         };
         let user = &self.users[key];
-        let opened = Opened {
+        let opened = SubscriptionOrigin {
             by: step(user.session, user.pc),
             topics,
             alike,
@@ -59,7 +59,7 @@ impl Interpreter<'_> {
         if let Op::WsOpen(open) = self.background_op(slot)
             && self.messages.accounts.are_kept()
         {
-            let opened = Opened {
+            let opened = SubscriptionOrigin {
                 by: step(self.users[key].session, pc),
                 topics: false,
                 alike: is_same_for_all(&open.path),
@@ -72,7 +72,7 @@ impl Interpreter<'_> {
     pub(crate) fn poll_answered(&mut self, now_ns: u64, slot: ConnSlot, poll: &Poll) {
         let key = self.conns[slot].user;
         let pc = self.conns[slot].background().map_or(0, |poll| poll.pc);
-        let opened = Opened {
+        let opened = SubscriptionOrigin {
             by: step(self.users[key].session, pc),
             topics: false,
             alike: is_same_for_all(&poll.path),

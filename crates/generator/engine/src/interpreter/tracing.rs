@@ -8,7 +8,7 @@ use proto::ws::Event;
 use crate::conn::Stage;
 use crate::interpreter::Interpreter;
 use crate::protocols::calls;
-use crate::received::Received;
+use crate::received::ReceivedMessage;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::trace::TraceEvent;
 
@@ -95,7 +95,7 @@ impl Interpreter<'_> {
 
     /// A message arrived that is no part of what was shown before: a poll's is in its response, a
     /// channel's in its frame.
-    pub(crate) fn trace_message(&self, slot: ConnSlot, received: &Received<'_>) {
+    pub(crate) fn trace_message(&self, slot: ConnSlot, received: &ReceivedMessage<'_>) {
         let Some(trace) = &self.recorder.trace else {
             return;
         };

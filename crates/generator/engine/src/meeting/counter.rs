@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::part::Part;
+use super::part::RunPart;
 
 /// A counter of this process. Those of the others give other numbers.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ impl Counter {
     }
 
     /// The next number of this part.
-    pub(crate) fn next(&self, part: Part) -> i64 {
+    pub(crate) fn next(&self, part: RunPart) -> i64 {
         let place = self.drawn.fetch_add(1, Ordering::Relaxed);
         // Beyond the largest number they continue with the least, and each is still drawn once.
         self.first.wrapping_add(part.number(place)).cast_signed()

@@ -38,7 +38,7 @@ enum Wait {
 
 /// A user whose wait is over.
 #[derive(Debug, PartialEq)]
-pub struct Handed<K> {
+pub struct FinishedWait<K> {
     pub user: K,
     /// When the wait was over.
     pub at_ns: u64,
@@ -114,7 +114,7 @@ impl<K: Copy + Eq + Hash> Desk<K> {
     }
 
     /// The next user whose wait is over by now.
-    pub fn look(&mut self, now_ns: u64) -> Option<Handed<K>> {
+    pub fn look(&mut self, now_ns: u64) -> Option<FinishedWait<K>> {
         self.collect(now_ns);
         let first = self.over.first_entry()?;
         let at_ns = first.key().0;
@@ -123,7 +123,7 @@ impl<K: Copy + Eq + Hash> Desk<K> {
         }
         let (user, _, value) = first.remove();
         self.waits.remove(&user);
-        Some(Handed { user, at_ns, value })
+        Some(FinishedWait { user, at_ns, value })
     }
 
     /// The user has waited for as long as it may. False: its wait is over already, and it is among the next ones of

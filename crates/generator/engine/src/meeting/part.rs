@@ -8,7 +8,7 @@ const TOGETHER_MIN: u64 = 2;
 
 /// Loops `first` up to `first + count` of all `of` of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
+pub struct RunPart {
     pub first: u32,
     /// At least 1.
     pub count: u32,
@@ -36,10 +36,10 @@ pub enum PartError {
     Regions { name: String },
 }
 
-impl Part {
+impl RunPart {
     /// All loops.
-    pub fn all(loops_count: u32) -> Part {
-        Part {
+    pub fn all(loops_count: u32) -> RunPart {
+        RunPart {
             first: 0,
             count: loops_count.max(1),
             of: loops_count.max(1),
@@ -104,12 +104,12 @@ mod tests {
 
     use super::*;
 
-    fn parts(counts: &[u32]) -> Vec<Part> {
+    fn parts(counts: &[u32]) -> Vec<RunPart> {
         let of = counts.iter().sum();
         let mut first = 0;
         let parts = counts.iter().map(|&count| {
             first += count;
-            Part {
+            RunPart {
                 first: first - count,
                 count,
                 of,
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_process_that_has_all_loops_has_all() {
-        let part = Part::all(8);
+        let part = RunPart::all(8);
         assert!(!part.is_divided());
         assert_eq!(part.share(500), 500);
         let numbers: Vec<u64> = (0..4).map(|place| part.number(place)).collect();

@@ -31,7 +31,7 @@ pub(crate) struct Queue {
 
 /// The destination of a value that was put into the queue.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Put {
+pub(crate) enum Destination {
     /// To the user of this number and loop, who waited for it.
     To(u64, usize, Value),
     /// It waits for somebody.
@@ -49,9 +49,9 @@ impl Queue {
     }
 
     /// Puts a value behind the others.
-    pub(crate) fn put(&mut self, value: Value) -> Result<Put, Full> {
+    pub(crate) fn put(&mut self, value: Value) -> Result<Destination, Full> {
         if let Some((number, loop_place)) = self.line.take_first() {
-            return Ok(Put::To(number, loop_place, value));
+            return Ok(Destination::To(number, loop_place, value));
         }
         if self.values.len() as u64 >= self.values_max {
             return Err(Full::Values(self.values_max));
@@ -62,17 +62,17 @@ impl Queue {
         }
         self.bytes = bytes;
         self.values.push_back(value);
-        Ok(Put::Kept)
+        Ok(Destination::Kept)
     }
 
     /// A value comes back whose receiver has gone meanwhile: it is the next one again.
-    pub(crate) fn put_back(&mut self, value: Value) -> Put {
+    pub(crate) fn put_back(&mut self, value: Value) -> Destination {
         if let Some((number, loop_place)) = self.line.take_first() {
-            return Put::To(number, loop_place, value);
+            return Destination::To(number, loop_place, value);
         }
         self.bytes = self.bytes.saturating_add(bytes_of(&value));
         self.values.push_front(value);
-        Put::Kept
+        Destination::Kept
     }
 
     /// Takes the first value; or the user of this loop waits, by this number.
@@ -104,54 +104,54 @@ mod tests {
     #[test]
     fn values_and_waiting_users_are_served_in_order() {
         let mut queue = Queue::new(10);
-        assert_eq!(queue.put(Value::Int(1)), Ok(Put::Kept));
-        assert_eq!(queue.put(Value::Int(2)), Ok(Put::Kept));
+        assert_eq!(queue.put(Value::Int(1)), Ok(Destination::Kept));
+        assert_eq!(queue.put(Value::Int(2)), Ok(Destination::Kept));
         assert_eq!(queue.take(0), Ok(Value::Int(1)));
         assert_eq!(queue.take(0), Ok(Value::Int(2)));
         let first = queue.take(0).unwrap_err();
         let second = queue.take(1).unwrap_err();
         assert_eq!(
             queue.put(Value::Int(3)),
-            Ok(Put::To(first, 0, Value::Int(3)))
+            Ok(Destination::To(first, 0, Value::Int(3)))
         );
         assert!(queue.leave(second));
-        assert_eq!(queue.put(Value::Int(4)), Ok(Put::Kept));
+        assert_eq!(queue.put(Value::Int(4)), Ok(Destination::Kept));
     }
 
     #[test]
     fn a_full_queue_refuses_and_keeps_what_it_has() {
         let mut queue = Queue::new(2);
         for value in 0..2 {
-            assert_eq!(queue.put(Value::Int(value)), Ok(Put::Kept));
+            assert_eq!(queue.put(Value::Int(value)), Ok(Destination::Kept));
         }
         assert_eq!(queue.put(Value::Int(9)), Err(Full::Values(2)));
         assert_eq!(queue.take(0), Ok(Value::Int(0)));
-        assert_eq!(queue.put(Value::Int(2)), Ok(Put::Kept));
+        assert_eq!(queue.put(Value::Int(2)), Ok(Destination::Kept));
     }
 
     #[test]
     fn texts_have_a_limit_together() {
         let mut queue = Queue::new(u64::MAX);
         let half = Value::text(&"x".repeat(QUEUE_BYTES_MAX / 2));
-        assert_eq!(queue.put(half.clone()), Ok(Put::Kept));
-        assert_eq!(queue.put(half.clone()), Ok(Put::Kept));
+        assert_eq!(queue.put(half.clone()), Ok(Destination::Kept));
+        assert_eq!(queue.put(half.clone()), Ok(Destination::Kept));
         assert_eq!(queue.put(Value::text("y")), Err(Full::Bytes));
-        assert_eq!(queue.put(Value::Int(1)), Ok(Put::Kept));
+        assert_eq!(queue.put(Value::Int(1)), Ok(Destination::Kept));
         assert_eq!(queue.take(0), Ok(half));
-        assert_eq!(queue.put(Value::text("y")), Ok(Put::Kept));
+        assert_eq!(queue.put(Value::text("y")), Ok(Destination::Kept));
     }
 
     #[test]
     fn a_value_that_comes_back_is_the_next_one() {
         let mut queue = Queue::new(1);
-        assert_eq!(queue.put(Value::Int(2)), Ok(Put::Kept));
-        assert_eq!(queue.put_back(Value::Int(1)), Put::Kept);
+        assert_eq!(queue.put(Value::Int(2)), Ok(Destination::Kept));
+        assert_eq!(queue.put_back(Value::Int(1)), Destination::Kept);
         assert_eq!(queue.take(0), Ok(Value::Int(1)));
         assert_eq!(queue.take(0), Ok(Value::Int(2)));
         let waits = queue.take(3).unwrap_err();
         assert_eq!(
             queue.put_back(Value::Int(5)),
-            Put::To(waits, 3, Value::Int(5))
+            Destination::To(waits, 3, Value::Int(5))
         );
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Rendezvous {
 
 /// The consequence of an arrival.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Arrived {
+pub(crate) struct RendezvousArrival {
     /// The number of the user that came.
     pub(crate) number: u64,
     /// All that are released now, it included: their numbers and loops. Empty: it waits.
@@ -30,13 +30,13 @@ impl Rendezvous {
     }
 
     /// A user of this loop has come.
-    pub(crate) fn arrive(&mut self, loop_place: usize) -> Arrived {
+    pub(crate) fn arrive(&mut self, loop_place: usize) -> RendezvousArrival {
         let number = self.line.join(loop_place);
         let released = match self.line.len() as u64 >= self.users {
             true => self.line.take_all(),
             false => BTreeMap::new(),
         };
-        Arrived { number, released }
+        RendezvousArrival { number, released }
     }
 
     /// The user goes before it is released. False: it is released already.

@@ -9,14 +9,14 @@ use plan::expr::Value;
 use super::RELEASE_NS;
 use super::counter::Counter;
 use super::mailbox::{Letter, Mailbox, Spot};
-use super::part::Part;
-use super::queue::{Full, Put, Queue};
+use super::part::RunPart;
+use super::queue::{Destination, Full, Queue};
 use super::rendezvous::Rendezvous;
 
 /// State that the users of a process share. Its loops have a [`super::Desk`] each.
 #[derive(Debug)]
 pub struct Meeting {
-    part: Part,
+    part: RunPart,
     rendezvous: Vec<Mutex<Rendezvous>>,
     counters: Vec<Counter>,
     queues: Vec<Mutex<Queue>>,
@@ -27,13 +27,13 @@ pub struct Meeting {
 impl Default for Meeting {
     /// For a plan whose users share nothing.
     fn default() -> Meeting {
-        Meeting::new(&Meetings::default(), Part::all(1))
+        Meeting::new(&Meetings::default(), RunPart::all(1))
     }
 }
 
 impl Meeting {
     /// A meeting with all that is declared, for the loops of this part.
-    pub fn new(declared: &Meetings, part: Part) -> Meeting {
+    pub fn new(declared: &Meetings, part: RunPart) -> Meeting {
         let rendezvous = declared.rendezvous.iter();
         let rendezvous = rendezvous.map(|one| match part.is_divided() {
             true => part.share(one.users),
@@ -112,8 +112,8 @@ impl Meeting {
         self.hand_over(queue, put);
     }
 
-    fn hand_over(&self, queue: u16, put: Put) {
-        if let Put::To(number, loop_place, value) = put {
+    fn hand_over(&self, queue: u16, put: Destination) {
+        if let Destination::To(number, loop_place, value) = put {
             self.mailboxes[loop_place].post([Letter {
                 spot: Spot::Queue(queue),
                 number,

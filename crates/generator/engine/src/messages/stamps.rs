@@ -3,7 +3,7 @@
 use plan::{MessageId, Plan, PushedMessage, SentAt};
 
 use crate::measure::Counts;
-use crate::received::Received;
+use crate::received::ReceivedMessage;
 use crate::sequences::ClockReading;
 
 /// A stamp further ahead counts as this far ahead: one day.
@@ -11,7 +11,7 @@ const AHEAD_MAX_NS: u64 = 86_400_000_000_000;
 
 /// When a message was sent, in nanoseconds since the run's zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sent {
+pub(super) enum SendTime {
     /// Not later than now.
     At(u64),
     /// Later than now, which no message can be: the clocks differ.
@@ -40,7 +40,7 @@ struct Stamp {
     resolution_ns: u64,
 }
 
-fn stamp(sent_at: &SentAt, received: &Received<'_>, zero_unix_ns: u64) -> Option<Stamp> {
+fn stamp(sent_at: &SentAt, received: &ReceivedMessage<'_>, zero_unix_ns: u64) -> Option<Stamp> {
     let number = received.real(&sent_at.from)?;
     let whole = number.fract() == 0.0;
     Some(Stamp {
@@ -65,16 +65,16 @@ impl Clocks {
         &self,
         place: MessageId,
         message: &PushedMessage,
-        received: &Received<'_>,
+        received: &ReceivedMessage<'_>,
         zero_unix_ns: u64,
         now_ns: u64,
         counts: &mut Counts,
-    ) -> Sent {
+    ) -> SendTime {
         let Some(sent_at) = &message.sent_at else {
-            return Sent::Unstamped;
+            return SendTime::Unstamped;
         };
         let Some(stamp) = stamp(sent_at, received, zero_unix_ns) else {
-            return Sent::Missing;
+            return SendTime::Missing;
         };
         let mut at_ns = stamp.at_ns;
         if sent_at.correct {
@@ -82,20 +82,20 @@ impl Clocks {
                 Some(reading) => at_ns -= reading.offset_ns as f64,
                 None => {
                     counts.stamps_uncorrected += 1;
-                    return Sent::Unstamped;
+                    return SendTime::Unstamped;
                 }
             }
         }
         if at_ns < 0.0 {
             counts.stamps_before += 1;
-            return Sent::BeforeRun;
+            return SendTime::BeforeRun;
         }
         let at_ns = at_ns as u64;
         if at_ns > now_ns {
             counts.stamps_ahead += 1;
-            return Sent::Ahead(at_ns.min(now_ns.saturating_add(AHEAD_MAX_NS)));
+            return SendTime::Ahead(at_ns.min(now_ns.saturating_add(AHEAD_MAX_NS)));
         }
-        Sent::At(at_ns)
+        SendTime::At(at_ns)
     }
 
     /// The reading that a message gives of the clock that stamped it. The message answers a request that
@@ -104,7 +104,7 @@ impl Clocks {
         &mut self,
         place: MessageId,
         message: &PushedMessage,
-        received: &Received<'_>,
+        received: &ReceivedMessage<'_>,
         zero_unix_ns: u64,
         sent_ns: u64,
         received_ns: u64,

@@ -13,11 +13,11 @@ use plan::calls::Call;
 use proto::http1::Head;
 use record::Outcome;
 
-use crate::conn::Pending;
+use crate::conn::PendingOperation;
 use crate::interpreter::Interpreter;
 use crate::protocols::calls::state::Answer;
 use crate::protocols::http::head_again;
-use crate::received::{Label, Received};
+use crate::received::{Label, ReceivedMessage};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
 
@@ -57,13 +57,13 @@ impl<'p> Interpreter<'p> {
             },
             ..Answer::default()
         };
-        self.conns[slot].pending = Some(Box::new(Pending::Answer(answer)));
+        self.conns[slot].pending = Some(Box::new(PendingOperation::Answer(answer)));
     }
 
     /// A piece of an answer's body.
     pub(crate) fn take_answer_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
         let bytes_max = self.message_bytes_max();
-        let Some(Pending::Answer(answer)) = self.conns[slot].pending.as_deref_mut() else {
+        let Some(PendingOperation::Answer(answer)) = self.conns[slot].pending.as_deref_mut() else {
             return;
         };
         if let Err(fault) = take_frames(answer, piece, bytes_max) {
@@ -74,7 +74,7 @@ impl<'p> Interpreter<'p> {
     /// An answer has ended, with these trailers.
     pub(crate) fn end_call(&mut self, now_ns: u64, slot: ConnSlot, trailers: &[u8]) {
         let pending = self.conns[slot].pending.take().map(|pending| *pending);
-        let Some(Pending::Answer(answer)) = pending else {
+        let Some(PendingOperation::Answer(answer)) = pending else {
             return;
         };
         let ending = match ending_after(&answer.frames, trailers) {
@@ -122,7 +122,7 @@ impl<'p> Interpreter<'p> {
         let shown = json.as_ref().map_or(&[][..], Vec::as_slice);
         let head = head_again(&text);
         self.trace_answer(key, &head, shown);
-        let received = Received {
+        let received = ReceivedMessage {
             head: Some(&head),
             body: shown,
             is_decoded: true,
@@ -166,7 +166,7 @@ impl<'p> Interpreter<'p> {
         key: UserKey,
         ending: &Ending,
         answer: &Answer,
-        received: &Received<'_>,
+        received: &ReceivedMessage<'_>,
         json: &Result<Vec<u8>, Fault>,
     ) -> Result<Outcome, Fault> {
         let http = self.http_op(key);

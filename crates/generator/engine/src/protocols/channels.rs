@@ -9,14 +9,14 @@ use plan::{ChannelOp, ChannelVerb, Expect, Op, Pc, Protocol as ChannelProtocol};
 use proto::ws::{Event, MessageKind};
 use record::Outcome;
 
-use crate::channels::{Ended, How, Incoming, Outgoing};
+use crate::channels::{ChannelEnd, EndKind, IncomingMessage, OutgoingMessage};
 use crate::interpreter::{Flow, Interpreter};
 use crate::messages::Delivery;
 use crate::protocols::channels::state::{Attempt, BY_TOPIC, Channels, Unsent};
 use crate::protocols::mqtt::OTHER_PROTOCOL;
-use crate::protocols::websocket::pauses::Reconnecting;
+use crate::protocols::websocket::pauses::ReconnectState;
 use crate::protocols::{Protocol, WebSocket};
-use crate::received::{Label, Received, excerpt};
+use crate::received::{Label, ReceivedMessage, excerpt};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
@@ -37,7 +37,7 @@ impl<'p> Interpreter<'p> {
         channels.mqtt = self.new_mqtt(key);
         let introduces = channels.mqtt.is_some();
         if self.opening(key).reconnect.is_some() && !introduces {
-            channels.reconnect = Some(Box::new(Reconnecting::new()));
+            channels.reconnect = Some(Box::new(ReconnectState::new()));
         }
         if let ChannelProtocol::Phoenix { heartbeat_ns, .. } = protocol {
             channels.beat_ns = now_ns.saturating_add(heartbeat_ns);
@@ -138,7 +138,7 @@ impl<'p> Interpreter<'p> {
         let wants_answer = op.reply.is_some() || op.verb != ChannelVerb::Push;
         let numbers = channels.next_numbers(op.verb, pc, &topic, wants_answer)?;
         let protocol = channels.protocol;
-        let message = Outgoing {
+        let message = OutgoingMessage {
             verb: op.verb,
             topic: &topic,
             event: &event,
@@ -224,11 +224,13 @@ impl<'p> Interpreter<'p> {
         slot: ConnSlot,
         len: usize,
         text: &[u8],
-        incoming: Incoming<'_>,
+        incoming: IncomingMessage<'_>,
     ) {
         if !matches!(
             incoming,
-            Incoming::Message { .. } | Incoming::WithAttachments { .. } | Incoming::Reply { .. }
+            IncomingMessage::Message { .. }
+                | IncomingMessage::WithAttachments { .. }
+                | IncomingMessage::Reply { .. }
         ) {
             self.recorder.counts.bytes_in += len as u64;
         }
@@ -236,7 +238,7 @@ impl<'p> Interpreter<'p> {
             return;
         };
         match incoming {
-            Incoming::Message {
+            IncomingMessage::Message {
                 topic,
                 event,
                 payload,
@@ -246,33 +248,35 @@ impl<'p> Interpreter<'p> {
                     topic: &topic,
                     event: &event,
                 };
-                let received = Received::labelled(&payload, label);
+                let received = ReceivedMessage::labelled(&payload, label);
                 if let Some(number) = answer {
                     self.acknowledge(now_ns, slot, &topic, number, &received);
                 }
                 self.take_message(now_ns, slot, len, &received);
             }
-            Incoming::WithAttachments { count, then } => {
+            IncomingMessage::WithAttachments { count, then } => {
                 channels.attachments = channels.attachments.saturating_add(count);
                 self.act_on(now_ns, slot, len, text, *then);
             }
-            Incoming::Reply {
+            IncomingMessage::Reply {
                 number,
                 ok,
                 payload,
             } => self.answered(now_ns, slot, len, number, ok, payload),
-            Incoming::Joined { topic } => self.joined(now_ns, slot, &topic, Ok(())),
-            Incoming::Refused { topic, reason } => self.joined(now_ns, slot, &topic, Err(reason)),
-            Incoming::Ended(ended) => self.channel_ended(now_ns, slot, &ended),
-            Incoming::Greeting { silence_ns } => self.greeted(now_ns, slot, silence_ns),
-            Incoming::Ping { pong } => {
+            IncomingMessage::Joined { topic } => self.joined(now_ns, slot, &topic, Ok(())),
+            IncomingMessage::Refused { topic, reason } => {
+                self.joined(now_ns, slot, &topic, Err(reason));
+            }
+            IncomingMessage::Ended(ended) => self.channel_ended(now_ns, slot, &ended),
+            IncomingMessage::Greeting { silence_ns } => self.greeted(now_ns, slot, silence_ns),
+            IncomingMessage::Ping { pong } => {
                 self.send_control_text(slot, |out| out.extend_from_slice(&pong));
             }
-            Incoming::Alive => {}
-            Incoming::Disconnect { reason, again } => {
+            IncomingMessage::Alive => {}
+            IncomingMessage::Disconnect { reason, again } => {
                 self.disconnected(now_ns, slot, reason, again);
             }
-            Incoming::Broken => {
+            IncomingMessage::Broken => {
                 let name = channels.protocol.name();
                 let detail = || {
                     format!(
@@ -364,7 +368,7 @@ impl<'p> Interpreter<'p> {
         len: usize,
         payload: &[u8],
     ) -> Outcome {
-        let received = Received::message(payload);
+        let received = ReceivedMessage::message(payload);
         let delivery = Delivery {
             now_ns,
             user: key,
@@ -403,10 +407,10 @@ impl<'p> Interpreter<'p> {
             .is_some_and(|own| *own.name == *topic);
         if !joins || !last || channels.awaited != Some(BY_TOPIC) {
             if let Err(reason) = result {
-                let ended = Ended {
+                let ended = ChannelEnd {
                     topic: topic.into(),
                     joined_by: None,
-                    how: How::Closed,
+                    how: EndKind::Closed,
                     reason,
                 };
                 self.channel_ended(now_ns, slot, &ended);
@@ -434,7 +438,7 @@ impl<'p> Interpreter<'p> {
         slot: ConnSlot,
         topic: &[u8],
         number: u32,
-        received: &Received<'_>,
+        received: &ReceivedMessage<'_>,
     ) {
         let delivery = Delivery {
             now_ns,

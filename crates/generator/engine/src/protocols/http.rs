@@ -11,11 +11,11 @@ use plan::{Digest, EndpointId, HttpOp, Op};
 use proto::http1::{self, Head};
 use record::Outcome;
 
-use crate::conn::{Link, Pending, Reuse, SWITCHING, Stage, http_outcome};
+use crate::conn::{Link, PendingOperation, Reuse, SWITCHING, Stage, http_outcome};
 use crate::identity::Exchange;
 use crate::interpreter::{Flow, Interpreter};
 use crate::protocols::http::requests::encode_http;
-use crate::received::{Label, Received};
+use crate::received::{Label, ReceivedMessage};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
@@ -208,7 +208,7 @@ impl<'p> Interpreter<'p> {
             poller.head = head;
             return;
         }
-        let response = Pending::Response {
+        let response = PendingOperation::Response {
             head,
             body: Vec::new(),
             keep_body: self.recorder.trace.is_some()
@@ -223,7 +223,7 @@ impl<'p> Interpreter<'p> {
         let conn = &mut self.conns[slot];
         if let Some(poller) = conn.poller() {
             poller.body.extend_from_slice(piece);
-        } else if let Some(Pending::Response {
+        } else if let Some(PendingOperation::Response {
             body,
             keep_body: true,
             ..
@@ -235,7 +235,7 @@ impl<'p> Interpreter<'p> {
 
     /// All pieces are there; `surplus`: more bytes follow them.
     pub(crate) fn end_pieces(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
-        let Some(Pending::Response {
+        let Some(PendingOperation::Response {
             head, body, closes, ..
         }) = self.conns[slot].pending.take().map(|pending| *pending)
         else {
@@ -289,7 +289,7 @@ impl<'p> Interpreter<'p> {
             return self.redirected(now_ns, key, endpoint, head.status, &location);
         }
         let is_decoded = matches!(decoded, Ok(Some(_)));
-        let received = Received {
+        let received = ReceivedMessage {
             head: Some(head),
             body: plain,
             is_decoded,
@@ -304,7 +304,7 @@ impl<'p> Interpreter<'p> {
         &mut self,
         now_ns: u64,
         key: UserKey,
-        received: &Received<'_>,
+        received: &ReceivedMessage<'_>,
         damage: Option<&(Outcome, String)>,
     ) {
         let (http, Some(head)) = (self.http_op(key), received.head) else {

@@ -10,14 +10,14 @@ use plan::{ChannelOp, ChannelVerb, MqttOpen, Op, Pc, Protocol as ChannelProtocol
 use proto::mqtt::{Error, Event, Message, Version};
 use record::Outcome;
 
-use crate::channels::Incoming;
+use crate::channels::IncomingMessage;
 use crate::conn::{NEVER, Stage};
 use crate::interpreter::Interpreter;
 use crate::protocols::Protocol;
 use crate::protocols::channels::state::{Attempt, Unsent};
 use crate::protocols::mqtt::client::Mqtt;
-use crate::protocols::websocket::pauses::Reconnecting;
-use crate::received::{Label, Received, excerpt};
+use crate::protocols::websocket::pauses::ReconnectState;
+use crate::received::{Label, ReceivedMessage, excerpt};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
@@ -377,7 +377,7 @@ impl Interpreter<'_> {
                     false => self.describe_refusal(slot, id, reason, codes, text),
                 };
                 let payload = &payload[..];
-                let incoming = Incoming::Reply {
+                let incoming = IncomingMessage::Reply {
                     number,
                     ok,
                     payload,
@@ -418,7 +418,7 @@ impl Interpreter<'_> {
             retained: message.retained,
             properties: message.properties,
         };
-        let received = Received::labelled(message.payload, label);
+        let received = ReceivedMessage::labelled(message.payload, label);
         self.take_message(now_ns, slot, len, &received);
     }
 
@@ -440,7 +440,7 @@ impl Interpreter<'_> {
         };
         // Before the first acceptance, a loss is a failure of the step.
         if reconnects && channels.reconnect.is_none() {
-            channels.reconnect = Some(Box::new(Reconnecting::new()));
+            channels.reconnect = Some(Box::new(ReconnectState::new()));
         }
         if let Some(mqtt) = &mut channels.mqtt {
             mqtt.accepted(continued, keep_alive_s);

@@ -15,7 +15,7 @@ use crate::interpreter::{Flow, Interpreter};
 use crate::protocols::Protocol;
 use crate::protocols::http::requests::encode_get;
 use crate::protocols::http::{head_again, refuse_switch};
-use crate::received::{Label, Received};
+use crate::received::{Label, ReceivedMessage};
 use crate::tables::slots::{ConnSlot, UserKey};
 
 /// A poll.
@@ -44,7 +44,7 @@ impl Poller {
 }
 
 /// The messages of a response, or why there are none.
-type Found<'b> = Result<Vec<&'b [u8]>, (Outcome, String)>;
+type PollResult<'b> = Result<Vec<&'b [u8]>, (Outcome, String)>;
 
 impl<'p> Interpreter<'p> {
     pub(crate) fn start_poll(&mut self, now_ns: u64, key: UserKey, poll: &Poll) -> Flow {
@@ -138,7 +138,12 @@ impl<'p> Interpreter<'p> {
         self.poll_answered(now_ns, slot, poll);
         let id = self.conns.id(slot);
         for message in messages {
-            self.take_message(now_ns, slot, message.len(), &Received::message(message));
+            self.take_message(
+                now_ns,
+                slot,
+                message.len(),
+                &ReceivedMessage::message(message),
+            );
             if self.conns.live(id).is_none() {
                 return;
             }
@@ -154,7 +159,7 @@ impl<'p> Interpreter<'p> {
         poll: &Poll,
         head: &Head<'_>,
         body: &'b [u8],
-    ) -> Found<'b> {
+    ) -> PollResult<'b> {
         if !poll.status.allows(head.status) {
             return Err((Outcome::Status, format!("status {}", head.status)));
         }
@@ -162,7 +167,7 @@ impl<'p> Interpreter<'p> {
         if body.trim_ascii().is_empty() {
             return Ok(Vec::new());
         }
-        let received = Received {
+        let received = ReceivedMessage {
             is_decoded: false,
             head: Some(head),
             body,

@@ -13,7 +13,7 @@ use crate::conn::background::Background;
 use crate::conn::{Decoder, NEVER, Stage};
 use crate::interpreter::{Flow, Interpreter, is_worth_a_retry};
 use crate::protocols::http::requests::encode_get;
-use crate::received::{Label, Received, coding_of};
+use crate::received::{Label, ReceivedMessage, coding_of};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
@@ -215,7 +215,7 @@ impl<'p> Interpreter<'p> {
             name: event.name,
             id: &last_id,
         };
-        let received = Received::labelled(&data, label);
+        let received = ReceivedMessage::labelled(&data, label);
         self.take_message(now_ns, slot, len, &received);
         if self.conns.live(id).is_some()
             && let Some(stream) = self.conns[slot].event_stream()

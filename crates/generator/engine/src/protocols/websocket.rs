@@ -11,13 +11,13 @@ use proto::http1::{Event as HttpEvent, Head};
 use proto::ws::{self, DeflateParameters, Event, HandshakeError, MessageKind};
 use record::Outcome;
 
-use crate::conn::{Conn, Decoder, Link, Pending, Stage, http_outcome};
+use crate::conn::{Conn, Decoder, Link, PendingOperation, Stage, http_outcome};
 use crate::interpreter::{Flow, Interpreter, LEAVE_NS};
 use crate::protocols::websocket::deflate::Framing;
 use crate::protocols::websocket::handshake::{encode_upgrade, verify_upgrade};
 use crate::protocols::websocket::pauses::Reconnectable;
 use crate::protocols::{Protocol, WebSocket, timeout_ns};
-use crate::received::{Received, excerpt};
+use crate::received::{ReceivedMessage, excerpt};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
@@ -75,7 +75,7 @@ impl<'p> Interpreter<'p> {
         self.carry_cookies(now_ns, slot, &open.headers, &[], start);
         let conn = &mut self.conns[slot];
         conn.stage = Stage::Upgrading;
-        conn.pending = nonce.map(|nonce| Box::new(Pending::Upgrade(nonce)));
+        conn.pending = nonce.map(|nonce| Box::new(PendingOperation::Upgrade(nonce)));
         if let Some(decoder) = conn.http() {
             decoder.begin(false);
         }
@@ -129,7 +129,7 @@ impl<'p> Interpreter<'p> {
             }
         };
         let pending = self.conns[slot].pending.take().map(|pending| *pending);
-        let Some(Pending::Upgrade(nonce)) = pending else {
+        let Some(PendingOperation::Upgrade(nonce)) = pending else {
             unreachable!("an upgrade in flight keeps its key");
         };
         let id = self.conns.id(slot);
@@ -233,11 +233,11 @@ impl<'p> Interpreter<'p> {
         }
         match *frame {
             Event::Text(text) => {
-                let received = Received::message(text.as_bytes());
+                let received = ReceivedMessage::message(text.as_bytes());
                 self.take_message(now_ns, slot, len, &received);
             }
             Event::Binary(bytes) => {
-                self.take_message(now_ns, slot, len, &Received::message(bytes));
+                self.take_message(now_ns, slot, len, &ReceivedMessage::message(bytes));
             }
             Event::Ping(payload) => {
                 let start = self.conns.commands.bytes.len();

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use plan::{MessageId, Plan};
 use serde::{Deserialize, Serialize};
 
-use super::track::{Got, Track};
+use super::track::{NumberFit, Track};
 use super::{GRACE_SLOTS, sequence, slot};
 
 /// Sequences that are tracked for one user: a server could name any number of them.
@@ -18,7 +18,7 @@ const NEVER: u32 = u32::MAX;
 
 /// The step that opened a subscription. Of those opened by one step, each gets what any gets. `None`: it
 /// is known by its name (a topic, or a key).
-pub type Opening = Option<u64>;
+pub type OpeningStep = Option<u64>;
 
 /// The numbers of a sequence that a shard's users got in one slot: the lowest and the highest of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub struct Head {
     /// Place in the plan's messages.
     pub message: MessageId,
     pub sequence: u64,
-    pub opening: Opening,
+    pub opening: OpeningStep,
     pub slot: u32,
     pub lowest: u64,
     pub highest: u64,
@@ -49,14 +49,14 @@ pub struct Settlement {
     /// Place in the plan's messages.
     pub message: MessageId,
     pub sequence: u64,
-    pub opening: Opening,
+    pub opening: OpeningStep,
     pub claim: Claim,
 }
 
 /// The heads of one interval.
 #[derive(Debug, Default)]
 pub struct Heads {
-    all: HashMap<(MessageId, u64, Opening, u32), (u64, u64)>,
+    all: HashMap<(MessageId, u64, OpeningStep, u32), (u64, u64)>,
     /// The last one reported: receivers of a broadcast follow one another.
     last: Option<Head>,
 }
@@ -67,7 +67,7 @@ impl Heads {
         &mut self,
         message: MessageId,
         sequence: u64,
-        opening: Opening,
+        opening: OpeningStep,
         now_ns: u64,
         number: u64,
     ) -> bool {
@@ -159,19 +159,19 @@ struct Kind {
 
 impl Kind {
     /// True if its sequences on such a connection are known by names.
-    fn is_named(self, opened: Opened) -> bool {
+    fn is_named(self, opened: SubscriptionOrigin) -> bool {
         opened.topics || self.keyed
     }
 
     /// True if what users get over such connections is compared.
-    fn is_compared(self, opened: Opened) -> bool {
+    fn is_compared(self, opened: SubscriptionOrigin) -> bool {
         self.shared && (self.is_named(opened) || opened.alike)
     }
 }
 
 /// How a subscription was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Opened {
+pub struct SubscriptionOrigin {
     /// The step that opened it.
     pub by: u64,
     /// It carries topics, which are joined one by one.
@@ -183,7 +183,7 @@ pub struct Opened {
 /// One user's subscription: what it opened, from when until when, and what it got.
 #[derive(Debug)]
 struct Account {
-    opened: Opened,
+    opened: SubscriptionOrigin,
     since: u32,
     /// The last moment at which it was known to be connected, if it may not be: when its event stream
     /// was lost, or its last poll was answered.
@@ -208,11 +208,11 @@ impl Account {
 
 /// The meaning of a user's number for its account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
+pub struct AccountedNumber {
     /// How it fits what the user got before.
-    pub got: Got,
+    pub got: NumberFit,
     /// Opening of the subscription by which it came.
-    pub opening: Opening,
+    pub opening: OpeningStep,
     /// Others must get it, too.
     pub compared: bool,
 }
@@ -247,7 +247,7 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
     }
 
     /// The user's connection is ready to bring messages. One that is ready already stays as it is.
-    pub fn open(&mut self, user: K, opened: Opened, now_ns: u64) {
+    pub fn open(&mut self, user: K, opened: SubscriptionOrigin, now_ns: u64) {
         self.users.entry(user).or_insert_with(|| Account {
             opened,
             since: slot(now_ns),
@@ -304,10 +304,10 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
         sequence: u64,
         number: u64,
         now_ns: u64,
-    ) -> Taken {
+    ) -> AccountedNumber {
         let Some(account) = self.users.get_mut(&user) else {
-            return Taken {
-                got: Got::Unsubscribed,
+            return AccountedNumber {
+                got: NumberFit::Unsubscribed,
                 opening: None,
                 compared: false,
             };
@@ -322,8 +322,8 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
         let place = match account.tracks.iter().position(is_known) {
             Some(place) => place,
             None if account.tracks.len() >= SEQUENCES_MAX => {
-                return Taken {
-                    got: Got::Untracked,
+                return AccountedNumber {
+                    got: NumberFit::Untracked,
                     opening,
                     compared,
                 };
@@ -339,7 +339,7 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
         if track.range().is_none() {
             track.began_late = now > track.since.saturating_add(GRACE_SLOTS);
         }
-        Taken {
+        AccountedNumber {
             got: track.take(number),
             opening,
             compared,
@@ -353,7 +353,7 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
         left: &[u64],
         now_ns: u64,
         settlements: &mut Settlements,
-    ) -> Vec<Ended> {
+    ) -> Vec<EndedSequence> {
         let Some(account) = self.users.get_mut(&user) else {
             return Vec::new();
         };
@@ -375,7 +375,7 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
         joined: &[u64],
         now_ns: u64,
         settlements: &mut Settlements,
-    ) -> Vec<Ended> {
+    ) -> Vec<EndedSequence> {
         if self.users.is_empty() {
             return Vec::new();
         }
@@ -409,7 +409,7 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
 
 /// The account of a sequence whose subscription is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedSequence {
     /// Place in the plan's messages.
     pub message: MessageId,
     /// Numbers between the first and the last that the user got.
@@ -421,11 +421,11 @@ pub struct Ended {
 /// Reports what others may know better. `until`: when the subscription ended, if that is known.
 fn settle(
     kinds: &[Kind],
-    opened: Opened,
+    opened: SubscriptionOrigin,
     track: &Track,
     until: Option<u32>,
     settlements: &mut Settlements,
-) -> Ended {
+) -> EndedSequence {
     let kind = kinds.iter().find(|kind| kind.message == track.message);
     let by_name = kind.is_some_and(|kind| kind.is_named(opened));
     let compared = kind.is_some_and(|kind| kind.is_compared(opened));
@@ -455,7 +455,7 @@ fn settle(
             }
         }
     }
-    Ended {
+    EndedSequence {
         message: track.message,
         missing: track.missing(),
         unreported: !is_reported,
@@ -466,7 +466,7 @@ fn settle(
 mod tests {
     use super::*;
 
-    const OPENED: Opened = Opened {
+    const OPENED: SubscriptionOrigin = SubscriptionOrigin {
         by: 3,
         topics: false,
         alike: true,
@@ -503,12 +503,12 @@ mod tests {
         let most = SEQUENCES_MAX as u64;
         let mut take = |user, sequence| accounts.take(user, MessageId(0), sequence, 5, 0).got;
         for sequence in 0..most {
-            assert_eq!(take(user(7), sequence), Got::New { lost: 0 });
+            assert_eq!(take(user(7), sequence), NumberFit::New { lost: 0 });
         }
-        assert_eq!(take(user(7), most), Got::Untracked);
-        assert_eq!(take(user(7), most - 1), Got::Duplicate);
-        assert_eq!(take(user(8), most), Got::New { lost: 0 });
-        assert_eq!(take(user(9), most), Got::Unsubscribed);
+        assert_eq!(take(user(7), most), NumberFit::Untracked);
+        assert_eq!(take(user(7), most - 1), NumberFit::Duplicate);
+        assert_eq!(take(user(8), most), NumberFit::New { lost: 0 });
+        assert_eq!(take(user(9), most), NumberFit::Unsubscribed);
         let mut settlements = Settlements::default();
         assert_eq!(
             accounts.close(user(7), &[], 0, &mut settlements).len(),

@@ -16,7 +16,7 @@ const SEQUENCES_MAX: usize = 1 << 20;
 
 /// The result of settlements, for one of the plan's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Found {
+pub struct LossCounts {
     /// Numbers that users did not get, added up over users.
     pub lost: u64,
     /// Subscriptions of which that is unknown.
@@ -50,7 +50,7 @@ pub struct Ledger {
     /// By message, sequence and opening.
     silent: BTreeMap<(MessageId, u64, u64), Silent>,
     /// Results since the last call of `take_found`, by message.
-    found: BTreeMap<MessageId, Found>,
+    found: BTreeMap<MessageId, LossCounts>,
     steps_count: usize,
     steps_max: usize,
     /// Slots are 2 to the power of this as long as those of heads.
@@ -225,8 +225,9 @@ impl Ledger {
     }
 
     /// Takes the results since the last call, by message.
-    pub fn take_found(&mut self) -> BTreeMap<MessageId, Found> {
-        self.found.retain(|_, found| *found != Found::default());
+    pub fn take_found(&mut self) -> BTreeMap<MessageId, LossCounts> {
+        self.found
+            .retain(|_, found| *found != LossCounts::default());
         std::mem::take(&mut self.found)
     }
 
@@ -268,7 +269,7 @@ mod tests {
     }
 
     /// Lost numbers of ten subscriptions with this claim.
-    fn lost(heads: &[Head], claim: Claim) -> Found {
+    fn lost(heads: &[Head], claim: Claim) -> LossCounts {
         let mut ledger = Ledger::default();
         ledger.see(heads);
         ledger.settle(&[settlement(1, claim)]);
@@ -392,7 +393,7 @@ mod tests {
             until: 99,
             highest: 1,
         };
-        let unknown = Found {
+        let unknown = LossCounts {
             lost: 0,
             unaccounted: 10,
         };

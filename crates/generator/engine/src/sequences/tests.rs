@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::MessageId;
 use proptest::prelude::*;
 
-use super::accounts::{Accounts, Heads, Opened, Settlements};
-use super::track::Got;
+use super::accounts::{Accounts, Heads, Settlements, SubscriptionOrigin};
+use super::track::NumberFit;
 use super::{GRACE_SLOTS, Ledger, SLOT_NS, sequence, slot};
 
 const S: u64 = 1_000_000_000;
@@ -42,7 +42,7 @@ fn counted(users: &[User]) -> Counted {
     let mut sum = Counted::default();
     for (key, user) in users.iter().enumerate() {
         let (accounts, heads, settlements) = &mut loops[key % LOOPS];
-        let opened = Opened {
+        let opened = SubscriptionOrigin {
             by: 1,
             topics: false,
             alike: true,
@@ -52,9 +52,9 @@ fn counted(users: &[User]) -> Counted {
         for &(at_ns, number) in &user.got {
             let taken = accounts.take(key, MessageId(0), name, number, at_ns);
             match taken.got {
-                Got::New { lost } => sum.lost += lost,
-                Got::OutOfOrder => sum.out_of_order += 1,
-                Got::Duplicate => sum.duplicated += 1,
+                NumberFit::New { lost } => sum.lost += lost,
+                NumberFit::OutOfOrder => sum.out_of_order += 1,
+                NumberFit::Duplicate => sum.duplicated += 1,
                 other => panic!("{other:?}"),
             }
             assert!(heads.add(MessageId(0), name, taken.opening, at_ns, number));

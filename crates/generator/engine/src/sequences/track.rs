@@ -30,7 +30,7 @@ pub(super) struct Track {
 
 /// How a number fits its sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Got {
+pub enum NumberFit {
     /// As expected. This many missing numbers are now known to be lost.
     New {
         /// Their number.
@@ -71,10 +71,10 @@ impl Track {
         (self.got != 0).then_some((self.first, self.highest))
     }
 
-    pub(super) fn take(&mut self, number: u64) -> Got {
+    pub(super) fn take(&mut self, number: u64) -> NumberFit {
         if self.got == 0 {
             self.restart(number);
-            return Got::New { lost: 0 };
+            return NumberFit::New { lost: 0 };
         }
         if number > self.highest {
             return self.take_higher(number);
@@ -83,26 +83,26 @@ impl Track {
         if below >= WINDOW {
             let was_got = number >= self.first && !self.has_lost;
             return if was_got {
-                Got::Duplicate
+                NumberFit::Duplicate
             } else {
-                Got::OutOfOrder
+                NumberFit::OutOfOrder
             };
         }
         let bit = 1 << below;
         if self.got & bit != 0 {
-            return Got::Duplicate;
+            return NumberFit::Duplicate;
         }
         self.got |= bit;
         self.first = self.first.min(number);
-        Got::OutOfOrder
+        NumberFit::OutOfOrder
     }
 
-    fn take_higher(&mut self, number: u64) -> Got {
+    fn take_higher(&mut self, number: u64) -> NumberFit {
         let ahead = number - self.highest;
         if ahead > AHEAD_MAX {
             let lost = self.missing();
             self.restart(number);
-            return Got::Restarted { lost };
+            return NumberFit::Restarted { lost };
         }
         let holes = self.holes();
         let (lost, got) = if ahead >= WINDOW {
@@ -114,7 +114,7 @@ impl Track {
         self.got = got | 1;
         self.highest = number;
         self.has_lost |= lost > 0;
-        Got::New { lost }
+        NumberFit::New { lost }
     }
 
     fn restart(&mut self, number: u64) {
@@ -149,10 +149,12 @@ mod tests {
         let (mut lost, mut duplicates, mut late) = (0, 0, 0);
         for &number in numbers {
             match track.take(number) {
-                Got::New { lost: more } | Got::Restarted { lost: more } => lost += more,
-                Got::Duplicate => duplicates += 1,
-                Got::OutOfOrder => late += 1,
-                Got::Untracked | Got::Unsubscribed => unreachable!("a track takes any number"),
+                NumberFit::New { lost: more } | NumberFit::Restarted { lost: more } => lost += more,
+                NumberFit::Duplicate => duplicates += 1,
+                NumberFit::OutOfOrder => late += 1,
+                NumberFit::Untracked | NumberFit::Unsubscribed => {
+                    unreachable!("a track takes any number")
+                }
             }
         }
         (lost + track.missing(), duplicates, late)

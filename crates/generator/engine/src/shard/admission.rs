@@ -15,7 +15,7 @@ use crate::schedule::share::Share;
 
 /// The decision about a user that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Admitted {
+pub(super) enum AdmissionDecision {
     /// No user is due, or the user that is due has to wait.
     Nobody,
     /// It does not start, starts when the pause is over, or was another shard's.
@@ -212,9 +212,14 @@ impl<'p> Admission<'p> {
     }
 
     /// Takes out the next user, if it is due and does not have to wait.
-    pub(super) fn next(&mut self, now_ns: u64, setting_up: u64, counts: &mut Counts) -> Admitted {
+    pub(super) fn next(
+        &mut self,
+        now_ns: u64,
+        setting_up: u64,
+        counts: &mut Counts,
+    ) -> AdmissionDecision {
         if self.is_behind && self.catch_up() {
-            return Admitted::Skipped;
+            return AdmissionDecision::Skipped;
         }
         if self.skips() {
             return self.skip(now_ns, counts);
@@ -225,12 +230,12 @@ impl<'p> Admission<'p> {
         });
         let may_start = |a: &Arrival| a.due_ns <= now_ns && a.due_ns < self.until_ns;
         let Some(arrival) = waited.or(self.upcoming).filter(may_start) else {
-            return Admitted::Nobody;
+            return AdmissionDecision::Nobody;
         };
         if self.is_full(setting_up) {
             // Now, and not at its start, which may never come.
             counts.users_held += u64::from(!std::mem::replace(&mut self.held, true));
-            return Admitted::Nobody;
+            return AdmissionDecision::Nobody;
         }
         match waited {
             Some(_) => drop(self.waiting.pop_front()),
@@ -239,12 +244,12 @@ impl<'p> Admission<'p> {
         self.held = false;
         let has_ended = |end_ns: u64| end_ns <= now_ns;
         if self.admits && waited.is_some() && arrival.repeats_until_ns.is_some_and(has_ended) {
-            return Admitted::Skipped;
+            return AdmissionDecision::Skipped;
         }
         counts.users_resumed += u64::from(waited.is_some());
         match self.admits {
-            true => Admitted::Start(arrival),
-            false => Admitted::Refused(arrival),
+            true => AdmissionDecision::Start(arrival),
+            false => AdmissionDecision::Refused(arrival),
         }
     }
 
@@ -260,9 +265,9 @@ impl<'p> Admission<'p> {
         self.paused && self.admits
     }
 
-    fn skip(&mut self, now_ns: u64, counts: &mut Counts) -> Admitted {
+    fn skip(&mut self, now_ns: u64, counts: &mut Counts) -> AdmissionDecision {
         let Some(arrival) = self.upcoming.filter(|a| a.due_ns <= now_ns) else {
-            return Admitted::Nobody;
+            return AdmissionDecision::Nobody;
         };
         self.advance(counts);
         self.held = false;
@@ -270,6 +275,6 @@ impl<'p> Admission<'p> {
         if arrival.user < self.singles_count || arrival.repeats_until_ns.is_some() {
             self.waiting.push_back(arrival);
         }
-        Admitted::Skipped
+        AdmissionDecision::Skipped
     }
 }

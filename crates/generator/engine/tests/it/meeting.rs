@@ -6,7 +6,7 @@ use std::thread;
 use plan::expr::Value;
 use plan::{Counter, Meetings, Queue, Rendezvous};
 
-use engine::meeting::{Desk, Handed, LOOK_NS, Meeting, Part, RELEASE_NS};
+use engine::meeting::{Desk, FinishedWait, LOOK_NS, Meeting, RELEASE_NS, RunPart};
 
 fn declared(users: u64, values_max: u64) -> Meetings {
     let name = "one".to_owned();
@@ -24,22 +24,22 @@ fn declared(users: u64, values_max: u64) -> Meetings {
 }
 
 fn desks(declared: &Meetings, loops_count: u32) -> Vec<Desk<u32>> {
-    let shared = Arc::new(Meeting::new(declared, Part::all(loops_count)));
+    let shared = Arc::new(Meeting::new(declared, RunPart::all(loops_count)));
     (0..loops_count)
         .map(|number| Desk::new(&shared, number))
         .collect()
 }
 
-fn released(user: u32, at_ns: u64) -> Option<Handed<u32>> {
-    Some(Handed {
+fn released(user: u32, at_ns: u64) -> Option<FinishedWait<u32>> {
+    Some(FinishedWait {
         user,
         at_ns,
         value: None,
     })
 }
 
-fn handed(user: u32, at_ns: u64, value: i64) -> Option<Handed<u32>> {
-    Some(Handed {
+fn handed(user: u32, at_ns: u64, value: i64) -> Option<FinishedWait<u32>> {
+    Some(FinishedWait {
         user,
         at_ns,
         value: Some(Value::Int(value)),

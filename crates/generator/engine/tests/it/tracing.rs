@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, channel};
 
 use engine::sim::{Link, PeerAction};
-use engine::trace::{TraceEvent, TraceRequest, Traced};
+use engine::trace::{TraceEvent, TraceRequest, TracedEvent};
 use plan::SessionId;
 use record::Outcome;
 
@@ -11,7 +11,7 @@ use crate::peers::{HttpPeer, WsPeer, frame, ok};
 use crate::support::{MS, run_over};
 
 /// A link over which the first session's user of this number is traced.
-fn traced(user: u64, steps_max: u64) -> (Link<'static>, Receiver<Traced>) {
+fn traced(user: u64, steps_max: u64) -> (Link<'static>, Receiver<TracedEvent>) {
     let (sink, events) = channel();
     let mut link = Link::new(MS);
     link.trace = Some(TraceRequest {
@@ -24,7 +24,7 @@ fn traced(user: u64, steps_max: u64) -> (Link<'static>, Receiver<Traced>) {
 }
 
 /// What happened, in a word each.
-fn words(events: &[Traced]) -> Vec<String> {
+fn words(events: &[TracedEvent]) -> Vec<String> {
     let words = events.iter().map(|traced| match &traced.event {
         TraceEvent::Step { pc, .. } => format!("step {pc}"),
         TraceEvent::Sent { bytes, .. } => {
@@ -69,7 +69,7 @@ fn a_request_is_traced_from_its_step_to_its_outcome() {
     let mut peer = HttpPeer::new(|_| 0, |_| ok(r#"{"total":4}"#));
     let ran = run_over(HTTP, &mut peer, link);
     assert_eq!(ran.outcomes("order"), [Outcome::Check]);
-    let events: Vec<Traced> = events.try_iter().collect();
+    let events: Vec<TracedEvent> = events.try_iter().collect();
     assert_eq!(
         words(&events),
         [

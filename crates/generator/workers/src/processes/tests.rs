@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 
-use driver::real::Waiting;
+use driver::real::WaitMode;
 use trust::Identity;
 
 use super::*;
@@ -259,7 +259,7 @@ fn the_slices_of_a_fleet_have_no_key_and_no_scenario() {
         sources: Vec::new(),
         trust: Some(trust.clone()),
         layout: Layout {
-            waiting: Waiting::Wide,
+            waiting: WaitMode::Wide,
             loops_count: 1,
             users_max: 1,
         },

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use controller::{TraceEvent, Traced};
+use controller::{TraceEvent, TracedEvent};
 use plan::expr::Value as Variable;
 use plan::{MeasureId, Plan, SessionId};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub(super) struct JsonView {
 }
 
 impl View for JsonView {
-    fn show(&mut self, plan: &Plan, traced: &Traced) -> String {
+    fn show(&mut self, plan: &Plan, traced: &TracedEvent) -> String {
         let mut object = json!({ "at_ns": traced.at_ns });
         let event = self.event(plan, &traced.event);
         if let (Some(object), Value::Object(event)) = (object.as_object_mut(), event) {
@@ -42,7 +42,7 @@ impl View for JsonView {
 
 impl JsonView {
     /// The number of the step that an event belongs to.
-    fn step_of(&mut self, traced: &Traced) -> u64 {
+    fn step_of(&mut self, traced: &TracedEvent) -> u64 {
         let Some(branch) = traced.branch else {
             return self.steps;
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use controller::{TraceEvent, Traced};
+use controller::{TraceEvent, TracedEvent};
 use plan::expr::shown as value_text;
 use plan::{Endpoint, Op, Plan, SessionId, Via};
 use record::{Measurement, Outcome};
@@ -102,7 +102,7 @@ impl TextView {
     }
 
     /// Names the step again if the next event is of another branch than the last one.
-    fn change_branch(&mut self, traced: &Traced) -> String {
+    fn change_branch(&mut self, traced: &TracedEvent) -> String {
         let before = std::mem::replace(&mut self.branch, traced.branch);
         let is_step = matches!(traced.event, TraceEvent::Step { .. });
         match traced
@@ -120,7 +120,7 @@ impl TextView {
     }
 
     /// Ends the line of a pause. Its length is known once the next step begins.
-    fn resume(&mut self, traced: &Traced) -> String {
+    fn resume(&mut self, traced: &TracedEvent) -> String {
         let Some(since_ns) = self.paused_ns.take() else {
             return String::new();
         };
@@ -222,7 +222,7 @@ impl TextView {
 }
 
 impl View for TextView {
-    fn show(&mut self, plan: &Plan, traced: &Traced) -> String {
+    fn show(&mut self, plan: &Plan, traced: &TracedEvent) -> String {
         let resumed = self.resume(traced);
         let changed = self.change_branch(traced);
         resumed

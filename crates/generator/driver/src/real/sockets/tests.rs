@@ -8,7 +8,7 @@ use engine::tables::budget::Budget;
 
 use super::*;
 use crate::addresses::AddressBook;
-use crate::real::Waiting;
+use crate::real::WaitMode;
 
 const ID: ConnId = ConnId {
     slot: 3,
@@ -38,7 +38,7 @@ fn connected_within(buffers: Arc<Budget>) -> (Sockets, TcpStream) {
             buffers,
             meeting: Arc::default(),
         },
-        waiting: Waiting::Wide,
+        waiting: WaitMode::Wide,
         netns: None,
         addresses: Arc::new(AddressBook::of_addresses(&[listener.local_addr().unwrap()])),
         sources: Arc::new([]),
@@ -53,7 +53,7 @@ fn connected_within(buffers: Arc<Budget>) -> (Sockets, TcpStream) {
     sockets.connect(ID, EndpointId(0), choice).unwrap();
     let (peer, _) = listener.accept().unwrap();
     let connected = sockets.next_news(ID, EventFlags::OUT, &mut []);
-    assert!(matches!(connected, Some(News::Connected)));
+    assert!(matches!(connected, Some(SocketEvent::Connected)));
     (sockets, peer)
 }
 

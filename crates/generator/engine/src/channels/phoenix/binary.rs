@@ -2,7 +2,7 @@
 //! them (`phoenix.js` 1.7, `serializer.js`): a kind, a byte with the length of each part, the parts
 //! one after the other, and the payload up to the end.
 
-use super::super::message::Incoming;
+use super::super::message::IncomingMessage;
 use super::number;
 
 /// Kinds of messages.
@@ -11,12 +11,12 @@ const REPLY: u8 = 1;
 const BROADCAST: u8 = 2;
 
 /// A binary message from the server. Its payload is bytes of the application's own.
-pub(crate) fn parse(message: &[u8]) -> Incoming<'_> {
-    meaning(message).unwrap_or(Incoming::Broken)
+pub(crate) fn parse(message: &[u8]) -> IncomingMessage<'_> {
+    meaning(message).unwrap_or(IncomingMessage::Broken)
 }
 
 /// `None`: it is too short for what it states, or of an unknown kind.
-fn meaning(message: &[u8]) -> Option<Incoming<'_>> {
+fn meaning(message: &[u8]) -> Option<IncomingMessage<'_>> {
     let (&kind, rest) = message.split_first()?;
     match kind {
         // Its first part is the number of the join, which none of our messages needs.
@@ -26,7 +26,7 @@ fn meaning(message: &[u8]) -> Option<Incoming<'_>> {
         }
         REPLY => {
             let ([_, own, _, status], payload) = parts(rest)?;
-            Some(Incoming::Reply {
+            Some(IncomingMessage::Reply {
                 number: number(own).unwrap_or(0),
                 ok: status == b"ok",
                 payload,
@@ -40,8 +40,8 @@ fn meaning(message: &[u8]) -> Option<Incoming<'_>> {
     }
 }
 
-fn message_of<'a>(topic: &'a [u8], event: &'a [u8], payload: &'a [u8]) -> Incoming<'a> {
-    Incoming::Message {
+fn message_of<'a>(topic: &'a [u8], event: &'a [u8], payload: &'a [u8]) -> IncomingMessage<'a> {
+    IncomingMessage::Message {
         topic: topic.into(),
         event: event.into(),
         payload: payload.into(),
@@ -85,7 +85,7 @@ mod tests {
         let reply = b"\x01\x03\x02\x03\x0210012topok\x01\x01";
         assert_eq!(
             parse(reply),
-            Incoming::Reply {
+            IncomingMessage::Reply {
                 number: 12,
                 ok: true,
                 payload: b"\x01\x01"
@@ -98,7 +98,7 @@ mod tests {
         let error = written(REPLY, &[b"1", b"x", b"t", b"error"], b"");
         assert!(matches!(
             parse(&error),
-            Incoming::Reply {
+            IncomingMessage::Reply {
                 number: 0,
                 ok: false,
                 ..
@@ -115,13 +115,17 @@ mod tests {
                 BROADCAST => written(kind, &[b"topic", b"event"], b""),
                 _ => whole,
             };
-            assert_ne!(parse(&whole), Incoming::Broken);
+            assert_ne!(parse(&whole), IncomingMessage::Broken);
             for end in 0..whole.len() {
-                assert_eq!(parse(&whole[..end]), Incoming::Broken, "{end} of {whole:?}");
+                assert_eq!(
+                    parse(&whole[..end]),
+                    IncomingMessage::Broken,
+                    "{end} of {whole:?}"
+                );
             }
         }
         for kind in 3..=u8::MAX {
-            assert_eq!(parse(&[kind, 0, 0, 0, 0, 0]), Incoming::Broken);
+            assert_eq!(parse(&[kind, 0, 0, 0, 0, 0]), IncomingMessage::Broken);
         }
     }
 
@@ -146,7 +150,7 @@ mod tests {
                 ),
                 REPLY => prop_assert_eq!(
                     parse(&bytes),
-                    Incoming::Reply {
+                    IncomingMessage::Reply {
                         number: number(parts[1]).unwrap_or(0),
                         ok: parts[3] == b"ok",
                         payload: &payload,

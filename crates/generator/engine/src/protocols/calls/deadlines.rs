@@ -4,7 +4,7 @@
 
 use grpc::{DEADLINE_EXCEEDED, Ending};
 
-use crate::conn::{Link, Pending, Stage};
+use crate::conn::{Link, PendingOperation, Stage};
 use crate::interpreter::Interpreter;
 use crate::protocols::Protocol;
 use crate::protocols::calls::call_at;
@@ -39,7 +39,7 @@ impl Interpreter<'_> {
         }
         let pending = self.conns[slot].pending.take().map(|pending| *pending);
         let answer = match pending {
-            Some(Pending::Answer(answer)) => answer,
+            Some(PendingOperation::Answer(answer)) => answer,
             _ => Default::default(),
         };
         self.weigh_answer(now_ns, slot, &ending, 0, &answer, &[]);

@@ -18,7 +18,7 @@ use crate::protocols::calls::{
 };
 use crate::protocols::http::head_again;
 use crate::protocols::http::requests::{Headers, render_target};
-use crate::received::{Label, Received};
+use crate::received::{Label, ReceivedMessage};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
@@ -204,9 +204,9 @@ impl<'p> Interpreter<'p> {
                 let own = self.conns[slot].call_stream().filter(|_| saves_head);
                 let head = own.map(|own| own.head.clone());
                 let head = head.as_ref().map(|head| head_again(head));
-                let received = Received {
+                let received = ReceivedMessage {
                     head: head.as_ref(),
-                    ..Received::message(&json)
+                    ..ReceivedMessage::message(&json)
                 };
                 self.take_message(now_ns, slot, framed.len(), &received);
             }
@@ -296,7 +296,7 @@ impl<'p> Interpreter<'p> {
         text: &[u8],
     ) -> Outcome {
         let head = head_again(text);
-        let received = Received {
+        let received = ReceivedMessage {
             head: Some(&head),
             body: &[],
             is_decoded: true,

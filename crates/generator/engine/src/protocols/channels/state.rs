@@ -9,7 +9,7 @@ use crate::channels::{is_answered, is_confirmed};
 use crate::conn::background::{Background, NEVER};
 use crate::protocols::mqtt::client::Mqtt;
 use crate::protocols::websocket::deflate::Compression;
-use crate::protocols::websocket::pauses::Reconnecting;
+use crate::protocols::websocket::pauses::ReconnectState;
 pub(crate) use topics::{Attempt, Topic};
 
 /// In place of a number: not an answer is awaited but the news that a topic was joined.
@@ -66,7 +66,7 @@ pub(crate) struct Channels {
     /// Only if it speaks MQTT.
     pub(crate) mqtt: Option<Box<Mqtt>>,
     /// Only if it reconnects.
-    pub(crate) reconnect: Option<Box<Reconnecting>>,
+    pub(crate) reconnect: Option<Box<ReconnectState>>,
 }
 
 impl Channels {

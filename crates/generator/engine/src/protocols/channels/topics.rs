@@ -10,18 +10,18 @@ use plan::{
 use proto::ws::MessageKind;
 use record::{Measurement, Outcome};
 
-use crate::channels::{Ended, How, Outgoing};
+use crate::channels::{ChannelEnd, EndKind, OutgoingMessage};
 use crate::conn::{NEVER, Stage};
 use crate::interpreter::Interpreter;
 use crate::messages::Delivery;
 use crate::protocols::channels::state::{Attempt, Unsent};
-use crate::received::{Label, Received, excerpt};
+use crate::received::{Label, ReceivedMessage, excerpt};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
 impl<'p> Interpreter<'p> {
     /// The server ended a channel, or answered that it has none.
-    pub(crate) fn channel_ended(&mut self, now_ns: u64, slot: ConnSlot, ended: &Ended<'_>) {
+    pub(crate) fn channel_ended(&mut self, now_ns: u64, slot: ConnSlot, ended: &ChannelEnd<'_>) {
         let stage = self.conns[slot].stage;
         let key = self.conns[slot].user;
         let subscribed = self.topics(key);
@@ -43,7 +43,7 @@ impl<'p> Interpreter<'p> {
             return;
         }
         self.leave_topics(now_ns, key, subscribed);
-        let wanted = ended.how == How::Failed && self.join_at(key, pc).rejoin.is_some();
+        let wanted = ended.how == EndKind::Failed && self.join_at(key, pc).rejoin.is_some();
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -62,12 +62,12 @@ impl<'p> Interpreter<'p> {
             channels.topics.remove(place);
         }
         let outcome = match ended.how {
-            How::Errors => Outcome::Graphql,
-            How::Closed | How::Failed | How::Completed => Outcome::ChannelClosed,
+            EndKind::Errors => Outcome::Graphql,
+            EndKind::Closed | EndKind::Failed | EndKind::Completed => Outcome::ChannelClosed,
         };
         if !waits_on {
             return match ended.how {
-                How::Completed => {}
+                EndKind::Completed => {}
                 _ => self.record_end(now_ns, slot, pc, outcome, detail),
             };
         }
@@ -145,7 +145,7 @@ impl<'p> Interpreter<'p> {
             _ => return false,
         };
         let event = &b""[..];
-        let received = Received::labelled(b"", Label::Channel { topic, event });
+        let received = ReceivedMessage::labelled(b"", Label::Channel { topic, event });
         let delivery = Delivery {
             now_ns,
             user,
@@ -302,7 +302,7 @@ impl<'p> Interpreter<'p> {
             }
             return self.send_rejoin(slot, place, start);
         }
-        let message = Outgoing {
+        let message = OutgoingMessage {
             verb: ChannelVerb::Join,
             topic: &name,
             event: b"",
@@ -366,11 +366,11 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The topic ended while an attempt to join it again was in flight.
-    fn rejoin_ended(&mut self, now_ns: u64, slot: ConnSlot, place: usize, ended: &Ended<'_>) {
+    fn rejoin_ended(&mut self, now_ns: u64, slot: ConnSlot, place: usize, ended: &ChannelEnd<'_>) {
         let detail = || describe(ended);
         self.rejoin_failed(now_ns, slot, place, Outcome::Rejected, detail);
         if let Some(channels) = self.conns[slot].channels()
-            && ended.how != How::Failed
+            && ended.how != EndKind::Failed
         {
             channels.topics[place].rejoin = None;
         }
@@ -480,13 +480,13 @@ impl<'p> Interpreter<'p> {
 }
 
 /// How a channel ended.
-fn describe(ended: &Ended<'_>) -> String {
+fn describe(ended: &ChannelEnd<'_>) -> String {
     let topic = String::from_utf8_lossy(&ended.topic);
     let how = match ended.how {
-        How::Failed => "failed at the server",
-        How::Closed => "was closed by the server",
-        How::Completed => "was completed by the server",
-        How::Errors => "was answered with errors",
+        EndKind::Failed => "failed at the server",
+        EndKind::Closed => "was closed by the server",
+        EndKind::Completed => "was completed by the server",
+        EndKind::Errors => "was answered with errors",
     };
     match ended.reason {
         b"" => format!("the channel {topic:?} {how}"),

@@ -6,7 +6,7 @@
 
 use record::Outcome;
 
-use crate::conn::{Conn, Pending};
+use crate::conn::{Conn, PendingOperation};
 use crate::interpreter::Interpreter;
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -31,7 +31,7 @@ impl Interpreter<'_> {
         bytes.truncate(start + end + b"\r\n".len());
         bytes.extend_from_slice(EXPECTATION);
         bytes.extend_from_slice(b"\r\n");
-        self.conns[slot].pending = Some(Box::new(Pending::Unsent(body)));
+        self.conns[slot].pending = Some(Box::new(PendingOperation::Unsent(body)));
         true
     }
 
@@ -56,7 +56,7 @@ impl Interpreter<'_> {
             return;
         }
         let pending = self.conns[slot].pending.take().map(|pending| *pending);
-        let Some(Pending::Unsent(body)) = pending else {
+        let Some(PendingOperation::Unsent(body)) = pending else {
             return;
         };
         let key = self.conns[slot].user;
@@ -88,5 +88,5 @@ impl Interpreter<'_> {
 }
 
 fn holds_body(conn: &Conn) -> bool {
-    matches!(conn.pending.as_deref(), Some(Pending::Unsent(_)))
+    matches!(conn.pending.as_deref(), Some(PendingOperation::Unsent(_)))
 }

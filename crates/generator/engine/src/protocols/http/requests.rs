@@ -17,11 +17,11 @@ pub(crate) struct Requests {
     /// By session and instruction: the request if nothing in it varies.
     constant: Vec<Vec<Option<Box<[u8]>>>>,
     /// The same for HTTP/2, unless the plan speaks HTTP/1.1 alone.
-    prepared: Vec<Vec<Option<Prepared>>>,
+    prepared: Vec<Vec<Option<PreparedRequest>>>,
 }
 
 /// A request as header block and body.
-type Prepared = (Box<[u8]>, Box<[u8]>);
+type PreparedRequest = (Box<[u8]>, Box<[u8]>);
 
 impl Requests {
     pub(crate) fn new(plan: &Plan) -> Requests {
@@ -138,7 +138,7 @@ fn constant_request(http: &HttpOp, authority: &str, calls: &Schema) -> Option<Bo
 }
 
 /// Constant requests as header blocks and bodies.
-fn prepared(plan: &Plan, constant: &[Vec<Option<Box<[u8]>>>]) -> Vec<Vec<Option<Prepared>>> {
+fn prepared(plan: &Plan, constant: &[Vec<Option<Box<[u8]>>>]) -> Vec<Vec<Option<PreparedRequest>>> {
     let convert = |(op, text): (&Op, &Option<Box<[u8]>>)| {
         let (Op::Http(http), Some(text)) = (op, text) else {
             return None;

@@ -41,7 +41,7 @@ pub(crate) struct Reconnectable {
     pub(crate) background: Background,
     /// Compression of our messages, if that was agreed on.
     pub(crate) compression: Option<Compression>,
-    pub(crate) reconnecting: Reconnecting,
+    pub(crate) reconnecting: ReconnectState,
     /// The step in flight has not sent its message: the connection is lost.
     pub(crate) deferred: bool,
 }
@@ -52,7 +52,7 @@ impl Reconnectable {
         Reconnectable {
             background: Background::new(pc),
             compression,
-            reconnecting: Reconnecting::new(),
+            reconnecting: ReconnectState::new(),
             deferred: false,
         }
     }
@@ -65,16 +65,16 @@ impl Reconnectable {
 
 /// State of a connection that reconnects.
 #[derive(Debug)]
-pub(crate) struct Reconnecting {
+pub(crate) struct ReconnectState {
     /// From the loss until it can be used again.
     pub(crate) lost: bool,
     /// Attempts since it could be used.
     tries: u32,
 }
 
-impl Reconnecting {
-    pub(crate) fn new() -> Reconnecting {
-        Reconnecting {
+impl ReconnectState {
+    pub(crate) fn new() -> ReconnectState {
+        ReconnectState {
             lost: false,
             tries: 0,
         }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     fn pauses(protocol: ChannelProtocol, user: u64) -> Vec<f64> {
-        let (mut state, mut rng) = (Reconnecting::new(), Rng::new(1, user, Purpose::Think));
+        let (mut state, mut rng) = (ReconnectState::new(), Rng::new(1, user, Purpose::Think));
         let pause = |_| state.pause_ns(protocol, &mut rng) as f64 / 1e6;
         (0..12).map(pause).collect()
     }
@@ -172,7 +172,8 @@ mod tests {
             let backoff = backoff(jitter);
             let mut sum = 0.0;
             for user in 0..1000 {
-                let (mut state, mut rng) = (Reconnecting::new(), Rng::new(1, user, Purpose::Think));
+                let (mut state, mut rng) =
+                    (ReconnectState::new(), Rng::new(1, user, Purpose::Think));
                 for longest in longest {
                     assert!(!state.has_given_up(&backoff));
                     let share = state.backoff_ns(&backoff, &mut rng) as f64 / 1e6 / longest;
