@@ -3,7 +3,7 @@
 #[path = "../../../../../fuzz/bodies/proto.rs"]
 mod bodies;
 #[path = "../../../../../fuzz/replay.rs"]
-mod replay;
+pub(crate) mod replay;
 
 use replay::replay;
 

@@ -2,10 +2,8 @@
 
 #[path = "../../../../../../fuzz/bodies/mqtt.rs"]
 mod bodies;
-#[path = "../../../../../../fuzz/replay.rs"]
-mod replay;
 
-use replay::replay;
+use crate::corpus::replay::replay;
 
 #[test]
 fn packets_are_read_alike_however_they_are_cut() {
