@@ -6,7 +6,7 @@
 # fails and if no test ran. Arguments go to nextest, and only that runs.
 #
 # Lints and tests share one build (scripts/lints.sh). What is installed and what Node checks goes beside that build.
-# Databases that tests share are started once (tests/services.rs).
+# Each test starts its own databases; with THRONG_SERVICES, tests share those that it names (tests/services.rs).
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -32,9 +32,6 @@ chmod 755 "$work"
 log=$work/log
 # Tests append a line to this file when they skip (tests/needs.rs).
 export THRONG_SKIPPED=$work/skipped
-# What servers are made of once (scripts/services).
-export THRONG_SERVICES_MADE=$work/made
-mkdir "$THRONG_SERVICES_MADE"
 touch "$log" "$THRONG_SKIPPED"
 trap 'rm -rf "$work"' EXIT
 # The build waits for the page of reports with the crate that takes it in (crates/results/report/build.rs).
@@ -95,33 +92,19 @@ else
 fi
 test+=(--workspace --locked --tests)
 
-# They end with their input, which this script holds.
-coproc SERVERS { exec scripts/services mysql postgres redis nginx; }
-servers=$SERVERS_PID
-if read -r services <&"${SERVERS[0]}"; then
-    export THRONG_SERVICES=$services
-fi
 if [ $# -gt 0 ]; then
     "${test[@]}" "$@"
     status=$?
 else
-    # A browser may take its time: it gets what the others leave.
-    others() {
-        local its=0
-        for more in clients pages; do
-            nice -n 10 "scripts/$more.sh" || its=1
-        done
-        return "$its"
-    }
-    others >"$work/others" 2>&1 &
-    aside=$!
     "${test[@]}" 2>&1 | tee "$log"
     status=${PIPESTATUS[0]}
-    wait "$aside" || status=1
-    tee -a "$log" <"$work/others"
+    # Afterwards: a browser takes the time that servers have to answer in.
+    for more in clients pages; do
+        "scripts/$more.sh" 2>&1 | tee -a "$log"
+        its=${PIPESTATUS[0]}
+        [ "$its" -eq 0 ] || status=1
+    done
 fi
-eval "exec ${SERVERS[1]}>&-"
-wait "$servers"
 
 reports=()
 [ ! -e "$report" ] || reports=("$report")

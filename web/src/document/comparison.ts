@@ -27,7 +27,7 @@ export type RunFigures = {
   count: number;
   /** The same per second; `null` where the record does not say when they started. */
   rate: number | null;
-  /** Share of operations that failed; `null` where the record cannot tell it. */
+  /** Share of operations that failed; `null` if the record does not have it. */
   error_rate: number | null;
   /**
    * The response times of all operations, as `throng show` states them; `null` if none failed, and of

@@ -1,5 +1,4 @@
-//! Results of several runs together: comparisons, experiments, capacities, and the index of
-//! results.
+//! Results of several runs together: comparisons, experiments, capacities, and the index of results.
 //!
 //! This file compares runs as distributions: two ensembles, or all runs with each other.
 //!

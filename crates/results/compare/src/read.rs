@@ -50,7 +50,7 @@ pub(crate) struct RunMeasure {
     pub(crate) times: Times,
     /// Operations among these that were answered after the load: they are the last window's.
     drained: u64,
-    /// Over the stretch; `None` where the record cannot tell it.
+    /// Over the stretch; `None` if the record does not have it.
     pub(crate) ends: Option<Ends>,
     /// Ends by window; empty if rows were not read.
     pub(crate) window_ends: Vec<Ends>,

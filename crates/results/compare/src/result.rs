@@ -206,7 +206,7 @@ pub struct RunFigures {
     /// Operations that succeeded, per second; `None` where the record does not say when they
     /// started.
     pub rate: Option<f64>,
-    /// Share of operations that failed; `None` where the record cannot tell it.
+    /// Share of operations that failed; `None` if the record does not have it.
     pub error_rate: Option<f64>,
     /// The response times of all operations, as `throng show` states them; `None` if none failed, and of
     /// service times, which only operations that succeeded have.
