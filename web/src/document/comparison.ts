@@ -2,42 +2,32 @@
 
 import type { Finding } from './run';
 
-/** What the decision rests on. */
+/** Observations that the decision rests on. */
 export type Rule = 'permutation' | 'student' | 'windows';
 
-/**
- * Response times of all operations of a run, those that failed included. Operations that were never
- * answered took at least as long as they were waited for: what falls among them is a lower bound
- * (Kaplan and Meier 1958).
- */
-export type AllOperations = {
-  /** How many ended. */
-  count: number;
-  /** Those of them that were never answered. */
-  unanswered: number;
-  /** The chosen quantiles, nanoseconds. */
-  quantiles_ns: Array<number>;
-  /** By quantile: true if it is a lower bound. */
-  is_bound: Array<boolean>;
-};
+/** Which side a run is on. */
+export type Side = 'baseline' | 'candidate';
 
-/** The figures of a measure in one run. */
-export type RunFigures = {
-  /** Operations that succeeded. */
-  count: number;
-  /** The same per second; `null` where the record does not say when they started. */
-  rate: number | null;
-  /** Share of operations that failed; `null` if the record does not have it. */
-  error_rate: number | null;
-  /**
-   * The response times of all operations, as `throng show` states them; `null` if none failed, and of
-   * service times, which only operations that succeeded have.
-   */
-  all: AllOperations | null;
-  /** Nanoseconds; `null` where none succeeded. */
-  mean_ns: number | null;
-  /** The chosen quantiles, nanoseconds; empty where none succeeded. */
-  quantiles_ns: Array<number>;
+/** A run that was compared. */
+export type ComparedRun = {
+  /** `B1`, `C1`, … (`R1`, … without a baseline). */
+  label: string;
+  /** Which side it is on. */
+  side: Side;
+  /** The run's id. */
+  id: string;
+  /** The run's directory as it was given. */
+  directory: string;
+  /** The system under load. */
+  target: string;
+  /** The run's zero, since the Unix epoch. */
+  started_unix_ns: number;
+  /** How much of it was compared. */
+  seconds: number;
+  /** False where the record does not say when operations started; then `seconds` means nothing. */
+  timed: boolean;
+  /** False where its own verdict is that it cannot be trusted. */
+  trusted: boolean;
 };
 
 /**
@@ -53,14 +43,14 @@ export type QuantileChange = {
   interval_ns: [number, number] | null;
 };
 
-/** Which side a run is on. */
-export type Side = 'baseline' | 'candidate';
-
 /** The curves of a measure. */
 export type Curves = {
   /** The distribution function of each run; empty of too many runs. */
   runs: Array<Array<[number, number]>>;
-  /** That of each side's operations taken together; of all runs where there is no baseline. */
+  /**
+   * The distribution function of each side's operations together; of all runs if there is no
+   * baseline.
+   */
   sides: Array<[Side, Array<[number, number]>]>;
   /**
    * Differences of quantiles from the 5th to the 99th percentile, and of the 99.9th where there
@@ -69,6 +59,177 @@ export type Curves = {
   differences: Array<QuantileChange>;
   /** The baseline's quantiles that these are from, mean over its runs, nanoseconds. */
   baseline_ns: Array<number>;
+};
+
+/** A test of a pair of runs. */
+export type PairTest = {
+  /** As the test defines it, on all operations. */
+  statistic: number;
+  /** As if all operations were independent. */
+  p: number;
+  /** The p-value of so few operations, evenly spaced, that they can be taken for independent. */
+  p_effective: number;
+  /** `p_effective`, corrected for all pairs by the correction of the options. */
+  p_adjusted: number;
+  /** No difference is seen at the level, or none beyond the tolerance. */
+  alike: boolean;
+};
+
+/** A pair of runs. */
+export type Pair = {
+  /** Number of the one. */
+  a: number;
+  /** Number of the other. */
+  b: number;
+  /** Two-sample Kolmogorov–Smirnov. */
+  ks: PairTest;
+  /** Two-sample Anderson–Darling. */
+  ad: PairTest;
+};
+
+/** Runs that are alike, and their groups. */
+export type Graph = {
+  pairs: Array<Pair>;
+  pairs_left_out: number;
+  /** Runs by number, where the Kolmogorov–Smirnov test sees no difference. */
+  ks_edges: Array<[number, number]>;
+  /** Runs by number, where the Anderson–Darling test sees no difference. */
+  ad_edges: Array<[number, number]>;
+  ks_cliques: Array<Array<number>>;
+  ad_cliques: Array<Array<number>>;
+  cut_off: boolean;
+};
+
+/** How many runs would show a difference. */
+export type Detect = {
+  /** The figure whose difference is to be detected. */
+  figure: string;
+  /** How runs of one thing scatter: the deviation of the figure's logarithm. */
+  scatter: number;
+  /**
+   * Runs a side that would show the difference requested four times in five; `null` where more
+   * than can be counted are needed.
+   */
+  runs: number | null;
+  /** The further runs needed. */
+  more: number | null;
+};
+
+/** A peak: a mode of one distribution. */
+export type Peak = {
+  /** The time at which the density is highest, nanoseconds. */
+  at_ns: number;
+  /** Share of all operations between the valleys around it. */
+  share: number;
+};
+
+/** Peaks of a distribution. */
+export type SideModes = {
+  /** The side. */
+  side: Side;
+  /** The peaks, from the shortest time. */
+  peaks: Array<Peak>;
+};
+
+/**
+ * Response times of all operations of a run, those that failed included. Operations that were never
+ * answered took at least as long as they were waited for: what falls among them is a lower bound
+ * (Kaplan and Meier 1958).
+ */
+export type AllOperations = {
+  /** How many ended. */
+  count: number;
+  /** Operations among these that were never answered. */
+  unanswered: number;
+  /** The chosen quantiles, nanoseconds. */
+  quantiles_ns: Array<number>;
+  /** True for each quantile that is a lower bound. */
+  is_bound: Array<boolean>;
+};
+
+/** The figures of a measure in one run. */
+export type RunFigures = {
+  /** Operations that succeeded. */
+  count: number;
+  /**
+   * Operations that succeeded, per second; `null` where the record does not say when they
+   * started.
+   */
+  rate: number | null;
+  /** Share of operations that failed; `null` if the record does not have it. */
+  error_rate: number | null;
+  /**
+   * The response times of all operations, as `throng show` states them; `null` if none failed, and of
+   * service times, which only operations that succeeded have.
+   */
+  all: AllOperations | null;
+  /** Nanoseconds; `null` where none succeeded. */
+  mean_ns: number | null;
+  /** The chosen quantiles, nanoseconds; empty where none succeeded. */
+  quantiles_ns: Array<number>;
+};
+
+/** A figure's means over the windows of two runs, in the figure's unit. */
+export type WindowMeans = {
+  /** Mean of the window in the baseline's run. */
+  baseline: number;
+  /** Mean of the window in the candidate's run. */
+  candidate: number;
+};
+
+/** A change, with its values as text. */
+export type ShownChange = {
+  baseline_shown: string | null;
+  candidate_shown: string | null;
+  difference_shown: string;
+  interval_shown: string | null;
+  /** The figure that changed. */
+  figure: string;
+  /**
+   * Mean over the baseline's runs, each with all of its operations: nanoseconds, per second, or a
+   * share; `null` of a shape.
+   */
+  baseline: number | null;
+  /** Mean over the candidate's runs, as for the baseline. */
+  candidate: number | null;
+  /**
+   * The figure's mean over the windows of each run, where these are compared (one run a side). A
+   * quantile of a run is not the mean of its windows' quantiles.
+   */
+  windows: WindowMeans | null;
+  /**
+   * Candidate minus baseline: of runs, or of the means of their windows if these are compared; of a
+   * shape the mean Kolmogorov–Smirnov distance between runs of the two sides.
+   */
+  difference: number;
+  /**
+   * Confidence interval of this difference alone, with confidence 1 − α, over runs (Student's t,
+   * Welch 1947); over pairs of windows where each side is one run.
+   */
+  interval: [number, number] | null;
+  /**
+   * The difference as a share of the baseline, or of the mean of its windows; of a shape the greatest among quantiles. `null`
+   * where the baseline is 0.
+   */
+  relative: number | null;
+  /**
+   * Student's t of the figure's logarithm, of a shape the root of a pseudo-F; but for Student's own
+   * rule with a floor under the standard error.
+   */
+  t: number;
+  /** The p-value by the rule, for this figure alone. */
+  p: number;
+  /** Corrected for all figures of all measures. */
+  p_adjusted: number;
+  /**
+   * How neighbouring pairs of windows are correlated, −1 to 1; `null` where these do not decide, or all
+   * differ by the same.
+   */
+  neighbours: number | null;
+  /** `p_adjusted` is at most α. */
+  seen: boolean;
+  /** Seen, and greater than the tolerance. */
+  counts: boolean;
 };
 
 /** A test's outcome. */
@@ -94,147 +255,14 @@ export type Evidence = {
   mann_whitney: Test;
   /** Hodges–Lehmann: the median of all differences candidate − baseline, nanoseconds. */
   shift_ns: number;
-  /** Of the shift, with confidence 1 − α; `null` of too few operations. */
+  /** Interval of the shift, with confidence 1 − α; `null` if there are too few operations. */
   shift_interval_ns: [number, number] | null;
   /** Cliff's delta: P(candidate is longer) − P(candidate is shorter), −1 to 1. */
   cliffs_delta: number;
-  /** Of Cliff's delta, with confidence 1 − α. */
+  /** Interval of Cliff's delta, with confidence 1 − α. */
   cliffs_delta_interval: [number, number];
   /** Differences of the chosen quantiles, by bootstrap. */
   quantiles: Array<QuantileChange>;
-};
-
-/** How many runs would show a difference. */
-export type Detect = {
-  /** Of which figure. */
-  figure: string;
-  /** How runs of one thing scatter: the deviation of the figure's logarithm. */
-  scatter: number;
-  /**
-   * Runs a side that would show the difference requested four times in five; `null` where more
-   * than can be counted are needed.
-   */
-  runs: number | null;
-  /** The same less the runs that are there. */
-  more: number | null;
-};
-
-/** A figure's means over the windows of two runs, in the figure's unit. */
-export type WindowMeans = {
-  /** Of the baseline's run. */
-  baseline: number;
-  /** Of the candidate's. */
-  candidate: number;
-};
-
-/** A change, with its values as text. */
-export type ShownChange = {
-  baseline_shown: string | null;
-  candidate_shown: string | null;
-  difference_shown: string;
-  interval_shown: string | null;
-  /** What. */
-  figure: string;
-  /**
-   * Mean over the baseline's runs, each with all of its operations: nanoseconds, per second, or a
-   * share; `null` of a shape.
-   */
-  baseline: number | null;
-  /** The same of the candidate. */
-  candidate: number | null;
-  /**
-   * The figure's mean over the windows of each run, where these are compared (one run a side). A
-   * quantile of a run is not the mean of its windows' quantiles.
-   */
-  windows: WindowMeans | null;
-  /**
-   * Candidate minus baseline: of runs, or of the means of their windows if these are compared; of a
-   * shape the mean Kolmogorov–Smirnov distance between runs of the two sides.
-   */
-  difference: number;
-  /**
-   * Of this difference alone, with confidence 1 − α, over runs (Student's t, Welch 1947); over
-   * pairs of windows where each side is one run.
-   */
-  interval: [number, number] | null;
-  /**
-   * The difference as a share of the baseline, or of the mean of its windows; of a shape the greatest among quantiles. `null`
-   * where the baseline is 0.
-   */
-  relative: number | null;
-  /**
-   * Student's t of the figure's logarithm, of a shape the root of a pseudo-F; but for Student's own
-   * rule with a floor under the standard error.
-   */
-  t: number;
-  /** By the rule, this figure alone. */
-  p: number;
-  /** Corrected for all figures of all measures. */
-  p_adjusted: number;
-  /**
-   * How neighbouring pairs of windows are correlated, −1 to 1; `null` where these do not decide, or all
-   * differ by the same.
-   */
-  neighbours: number | null;
-  /** `p_adjusted` is at most α. */
-  seen: boolean;
-  /** Seen, and greater than the tolerance. */
-  counts: boolean;
-};
-
-/** A test of a pair of runs. */
-export type PairTest = {
-  /** As the test defines it, on all operations. */
-  statistic: number;
-  /** As if all operations were independent. */
-  p: number;
-  /** Of so few of them, evenly spaced, that they can be taken for independent. */
-  p_effective: number;
-  /** The latter, corrected for all pairs by the correction of the options. */
-  p_adjusted: number;
-  /** No difference is seen at the level, or none beyond the tolerance. */
-  alike: boolean;
-};
-
-/** A pair of runs. */
-export type Pair = {
-  /** Number of the one. */
-  a: number;
-  /** Number of the other. */
-  b: number;
-  /** Two-sample Kolmogorov–Smirnov. */
-  ks: PairTest;
-  /** Two-sample Anderson–Darling. */
-  ad: PairTest;
-};
-
-/** Runs that are alike, and their groups. */
-export type Graph = {
-  pairs: Array<Pair>;
-  pairs_left_out: number;
-  /** Runs by number, where the Kolmogorov–Smirnov test sees no difference. */
-  ks_edges: Array<[number, number]>;
-  /** The same by the Anderson–Darling test. */
-  ad_edges: Array<[number, number]>;
-  ks_cliques: Array<Array<number>>;
-  ad_cliques: Array<Array<number>>;
-  cut_off: boolean;
-};
-
-/** A peak: a mode of one distribution. */
-export type Peak = {
-  /** Where its density is highest, nanoseconds. */
-  at_ns: number;
-  /** Share of all operations between the valleys around it. */
-  share: number;
-};
-
-/** Peaks of a distribution. */
-export type SideModes = {
-  /** Whose. */
-  side: Side;
-  /** From the shortest time. */
-  peaks: Array<Peak>;
 };
 
 export type Measure = {
@@ -251,28 +279,6 @@ export type Measure = {
   direct: Graph | null;
   published: Graph | null;
   curves: Curves | null;
-};
-
-/** A run that was compared. */
-export type ComparedRun = {
-  /** `B1`, `C1`, … (`R1`, … without a baseline). */
-  label: string;
-  /** Which side it is on. */
-  side: Side;
-  /** The run's id. */
-  id: string;
-  /** Its directory as it was given. */
-  directory: string;
-  /** What was under load. */
-  target: string;
-  /** Its zero, since the Unix epoch. */
-  started_unix_ns: number;
-  /** How much of it was compared. */
-  seconds: number;
-  /** False where the record does not say when operations started; then `seconds` means nothing. */
-  timed: boolean;
-  /** False where its own verdict is that it cannot be trusted. */
-  trusted: boolean;
 };
 
 export type ComparisonDocument = {

@@ -2,77 +2,120 @@
 
 import type { Finding } from './run';
 
-/** A run that does not count. */
-export type LeftOut = {
-  /** Which. */
-  run: string;
-  /** Why. */
-  why: string;
-};
-
-/** Operations by bin; those beyond the bins are in the outermost. */
-export type Histogram = {
-  /** By bin. */
-  counts: Array<number>;
-};
-
-/** Runs of which each is like each. */
-export type Mode = {
-  /** Numbers in the experiment. */
-  runs: Array<number>;
-  /** Of all their operations together. */
-  count: number;
-  /** The same, nanoseconds. */
-  median_ns: number;
-  /** The same. */
-  histogram: Histogram;
-};
-
-export type ShownModes = {
-  tests: Array<string>;
-  modes: Array<Mode>;
-  modes_left_out: number;
-};
-
-export type ShownMeasure = {
-  name: string;
-  counts: Array<number>;
-  medians_ns: Array<number>;
-  tested: Array<ShownModes>;
-  edges_ns: Array<number>;
-};
-
-/** The runs of a combination, without the pairs that they were compared in. */
-export type ShownEnsemble = {
-  levels: Array<string>;
-  runs: Array<number>;
-  why: string | null;
-  measures: Array<ShownMeasure>;
-  measures_left_out: number;
-};
-
-/** A factor. */
-export type FactorFigures = {
-  /** It stands for the factor in the names of terms. */
-  letter: string;
-  /** Its name. */
-  name: string;
-  /** Its levels; of two the first is low. */
-  levels: Array<string>;
-};
-
-/** The values of one combination, as they were measured. */
-export type CellFigures = {
-  /** By factor, from 0. */
-  levels: Array<number>;
-  /** In the order in which they were measured. */
-  values: Array<number>;
-  /** How many of them are only lower bounds; then the mean is one, too. */
-  bounds?: number;
-  /** Their mean. */
+/** The mean of one combination. */
+export type Bar = {
+  /** The level, from 0. */
+  level: number;
+  /** How many runs it is of. */
+  runs: number;
+  /** The mean; the geometric mean for a multiplicative model. */
   mean: number;
-  /** Their standard deviation; `null` of a single one, and if there are bounds. */
-  deviation: number | null;
+  /** The lower end of its interval; `null` without repetitions, and if the mean is a bound. */
+  low: number | null;
+  /** The upper one. */
+  high: number | null;
+  /** True if the mean is only known to be at least this. */
+  is_bound?: boolean;
+  /** The value that others published. */
+  published?: number | null;
+};
+
+/** The means of one combination of the other factors. */
+export type BarGroup = {
+  /** By factor, from 0; `null` of the factor whose levels stand side by side. */
+  levels: Array<number | null>;
+  /**
+   * True if one scatter of all its runs determines the intervals; false if each bar has its own, because the
+   * scatter differs.
+   */
+  pooled: boolean;
+  /** Bars by level. */
+  bars: Array<Bar>;
+};
+
+export type ShownBars = {
+  factor: number;
+  groups: Array<BarGroup>;
+  groups_left_out: number;
+};
+
+/** Means by the levels of two factors, of the values as they were measured. */
+export type InteractionTable = {
+  /** Rows and columns, from 0. */
+  factors: [number, number];
+  /** By the first factor's level, then the second's; `null` where nothing was measured. */
+  means: Array<Array<number | null>>;
+};
+
+/** An estimate. */
+export type EstimateFigures = {
+  /** The best guess. */
+  value: number;
+  /** The estimate's standard deviation, if it is known. */
+  standard_error: number | null;
+  /** The lower bound of its interval. */
+  low: number | null;
+  /** The upper one. */
+  high: number | null;
+};
+
+/** A level of a factor. */
+export type LevelFigures = {
+  /** Name of the level. */
+  level: string;
+  /** The mean at this level. */
+  mean: EstimateFigures;
+  /** The level's effect: the difference from the mean of all. */
+  effect: EstimateFigures;
+};
+
+/** A main effect or an interaction. */
+export type TermFigures = {
+  /** Letters of the term's factors. */
+  name: string;
+  /** Numbers of the term's factors, from 0. */
+  factors: Array<number>;
+  /** Terms that it cannot be separated from; with a sign where theirs is the other. */
+  aliases: Array<string>;
+  /** Jain's q: half of the way from low to high; of factors with two levels. */
+  effect: EstimateFigures | null;
+  /** The levels, for the term of a single factor. */
+  levels: Array<LevelFigures>;
+  /** Degrees of freedom. */
+  df: number;
+  /** Sum of squares. */
+  ss: number;
+  /** The term's share of the total variation. */
+  share: number;
+  /** F ratio. */
+  f: number | null;
+  /** The probability of a greater one by chance. */
+  p: number | null;
+};
+
+/** Variation that the model does not explain. */
+export type ErrorFigures = {
+  /** Degrees of freedom. */
+  df: number;
+  /** Sum of squares. */
+  ss: number;
+  /** The error's share of the total variation. */
+  share: number;
+  /** The standard deviation of errors. */
+  deviation: number;
+};
+
+export type Fit = {
+  mean: EstimateFigures;
+  mean_aliases: Array<string>;
+  terms: Array<TermFigures>;
+  order_max: number;
+  shares_add_up: boolean;
+  error: ErrorFigures | null;
+  fitted: Array<number>;
+  residuals: Array<number>;
+  observations_left_out: number;
+  interactions: Array<InteractionTable>;
 };
 
 /** The unit of a figure: decides how it is written. */
@@ -101,11 +144,11 @@ export type ShownClaim = {
 
 /** A main effect or an interaction of values that others measured. */
 export type PublishedTerm = {
-  /** Its factors' letters. */
+  /** Letters of the term's factors. */
   name: string;
   /** Jain's q; of factors with two levels. */
   effect: number | null;
-  /** Its share of the total variation. */
+  /** The term's share of the total variation. */
   share: number;
 };
 
@@ -116,120 +159,18 @@ export type ShownPublished = {
   claims: Array<ShownClaim>;
 };
 
-/** Means by the levels of two factors, of the values as they were measured. */
-export type InteractionTable = {
-  /** Rows and columns, from 0. */
-  factors: [number, number];
-  /** By the first factor's level, then the second's; `null` where nothing was measured. */
-  means: Array<Array<number | null>>;
-};
-
-/** An estimate. */
-export type EstimateFigures = {
-  /** The best guess. */
-  value: number;
-  /** Its standard deviation, where it is known. */
-  standard_error: number | null;
-  /** The lower bound of its interval. */
-  low: number | null;
-  /** The upper one. */
-  high: number | null;
-};
-
-/** What the model does not explain. */
-export type ErrorFigures = {
-  /** Degrees of freedom. */
-  df: number;
-  /** Sum of squares. */
-  ss: number;
-  /** Its share of the total variation. */
-  share: number;
-  /** The standard deviation of errors. */
-  deviation: number;
-};
-
-/** A level of a factor. */
-export type LevelFigures = {
-  /** Its name. */
-  level: string;
-  /** The mean at this level. */
-  mean: EstimateFigures;
-  /** What it adds to the mean of all. */
-  effect: EstimateFigures;
-};
-
-/** A main effect or an interaction. */
-export type TermFigures = {
-  /** Its factors' letters. */
-  name: string;
-  /** Its factors' numbers, from 0. */
-  factors: Array<number>;
-  /** Terms that it cannot be separated from; with a sign where theirs is the other. */
-  aliases: Array<string>;
-  /** Jain's q: half of the way from low to high; of factors with two levels. */
-  effect: EstimateFigures | null;
-  /** Of a single factor. */
-  levels: Array<LevelFigures>;
-  /** Degrees of freedom. */
-  df: number;
-  /** Sum of squares. */
-  ss: number;
-  /** Its share of the total variation. */
-  share: number;
-  /** F ratio. */
-  f: number | null;
-  /** The probability of a greater one by chance. */
-  p: number | null;
-};
-
-export type Fit = {
-  mean: EstimateFigures;
-  mean_aliases: Array<string>;
-  terms: Array<TermFigures>;
-  order_max: number;
-  shares_add_up: boolean;
-  error: ErrorFigures | null;
-  fitted: Array<number>;
-  residuals: Array<number>;
-  observations_left_out: number;
-  interactions: Array<InteractionTable>;
-};
-
-/** The mean of one combination. */
-export type Bar = {
-  /** From 0. */
-  level: number;
-  /** How many runs it is of. */
-  runs: number;
-  /** Of a multiplicative model the geometric mean. */
+/** The values of one combination, as they were measured. */
+export type CellFigures = {
+  /** Levels by factor, from 0. */
+  levels: Array<number>;
+  /** Values in the order in which they were measured. */
+  values: Array<number>;
+  /** How many of them are only lower bounds; then the mean is one, too. */
+  bounds?: number;
+  /** Their mean. */
   mean: number;
-  /** The lower end of its interval; `null` without repetitions, and if the mean is a bound. */
-  low: number | null;
-  /** The upper one. */
-  high: number | null;
-  /** True if the mean is only known to be at least this. */
-  is_bound?: boolean;
-  /** What others measured. */
-  published?: number | null;
-};
-
-/** The means of one combination of the other factors. */
-export type BarGroup = {
-  /** By factor, from 0; `null` of the factor whose levels stand side by side. */
-  levels: Array<number | null>;
-  /**
-   * True if one scatter of all its runs determines the intervals; false if each bar has its own, because the
-   * scatter differs.
-   */
-  pooled: boolean;
-  /** By level. */
-  bars: Array<Bar>;
-};
-
-export type ShownBars = {
-  factor: number;
-  groups: Array<BarGroup>;
-  groups_left_out: number;
+  /** Their standard deviation; `null` of a single one, and if there are bounds. */
+  deviation: number | null;
 };
 
 export type Response = {
@@ -244,14 +185,73 @@ export type Response = {
   published?: ShownPublished | null;
 };
 
+/** A run that does not count. */
+export type LeftOut = {
+  /** Which. */
+  run: string;
+  /** Why. */
+  why: string;
+};
+
 /** A combination that was measured too rarely. */
 export type MissingCell = {
-  /** By factor. */
+  /** Levels by factor. */
   levels: Array<string>;
   /** How often it should be there. */
   planned: number;
   /** How often it is. */
   found: number;
+};
+
+/** A factor. */
+export type FactorFigures = {
+  /** It stands for the factor in the names of terms. */
+  letter: string;
+  /** Name of the factor. */
+  name: string;
+  /** The factor's levels; of two the first is low. */
+  levels: Array<string>;
+};
+
+/** Operations by bin; those beyond the bins are in the outermost. */
+export type Histogram = {
+  /** Operations by bin. */
+  counts: Array<number>;
+};
+
+/** Runs of which each is like each. */
+export type Mode = {
+  /** Numbers in the experiment. */
+  runs: Array<number>;
+  /** Number of all operations of these runs. */
+  count: number;
+  /** Median of all their operations together, nanoseconds. */
+  median_ns: number;
+  /** Histogram of all their operations together. */
+  histogram: Histogram;
+};
+
+export type ShownModes = {
+  tests: Array<string>;
+  modes: Array<Mode>;
+  modes_left_out: number;
+};
+
+export type ShownMeasure = {
+  name: string;
+  counts: Array<number>;
+  medians_ns: Array<number>;
+  tested: Array<ShownModes>;
+  edges_ns: Array<number>;
+};
+
+/** The runs of a combination, without the pairs that they were compared in. */
+export type ShownEnsemble = {
+  levels: Array<string>;
+  runs: Array<number>;
+  why: string | null;
+  measures: Array<ShownMeasure>;
+  measures_left_out: number;
 };
 
 export type ExperimentDocument = {

@@ -15,25 +15,25 @@ export type Extremes = {
 
 /** An input of a meter in one run. */
 export type InputValue = {
-  /** As the meters file calls it. */
+  /** The name in the meters file. */
   name: string;
-  /** Its unit; may be empty. */
+  /** The unit; may be empty. */
   unit: string;
-  /** As it goes into the published form: scaled, and inverted where it was so wanted. */
+  /** The value as it goes into the published form: scaled, and inverted where the meters file says so. */
   radius: Extremes;
-  /** By how many per cent the published mean changes when it changes by one; `null` where that is 0. */
+  /** The change of the published mean in per cent when the input changes by one; `null` where that is 0. */
   elasticity: number | null;
   /** Times the reference's, turned so that more is better; `null` where the reference has none. */
   ratio: number | null;
-  /** Its share of the weights: the elasticity of the normalised form. */
+  /** Share of the weights: the elasticity of the normalised form. */
   weight: number;
 };
 
 /** A meter of one run. */
 export type MeterValue = {
-  /** Its name. */
+  /** The meter's name. */
   name: string;
-  /** As published. */
+  /** The meter as published. */
   published: Extremes;
   /** The published mean, were its inputs in another order: least and greatest. */
   orders: [number, number];
@@ -41,18 +41,18 @@ export type MeterValue = {
   order_free: number;
   /** 1 is the reference; `null` where an input has no ratio. */
   normalised: number | null;
-  /** For how many moments it was computed; `null`: for the run as a whole. */
+  /** Number of the moments for which it was computed; `null`: for the run as a whole. */
   moments: number | null;
-  /** In the given order. */
+  /** The inputs in the given order. */
   inputs: Array<InputValue>;
 };
 
 export type Run = {
-  /** Its cost, in sentences: decimal amounts of money, which are exact. */
+  /** Costs in sentences: decimal amounts of money, which are exact. */
   costs: Array<string>;
   /** The run's name. */
   name: string;
-  /** In the order of the meters file. */
+  /** The meters in the order of the meters file. */
   meters: Array<MeterValue>;
   /** ESS as published: \[SL/SLmin\]/\[SEC/SECmin\], the least over all runs. */
   ess: number | null;

@@ -2,153 +2,6 @@
 
 import type { Finding } from './run';
 
-export type SegmentRow = {
-  name: string;
-  sessions: number;
-  requests: number;
-  per_s: number;
-  single: number;
-  mean_think_s: number;
-  fit: string | null;
-};
-
-export type ShownTransition = {
-  from: number;
-  to: number;
-  count: number;
-  p: number;
-  low: number;
-  high: number;
-  mean_think_s: number | null;
-  fit: string | null;
-  p_fit: number | null;
-};
-
-/** A fit at the same places. */
-export type FittedCurve = {
-  /** Which. */
-  family: string;
-  /** P(no longer), as the clock shows it. */
-  upto: Array<number>;
-  /** P(in the bin), likewise. */
-  bars: Array<number>;
-};
-
-/** Durations in a bin. */
-export type Bar = {
-  /** From here on, seconds. */
-  from_s: number;
-  /** Up to here, which is in the next, seconds. */
-  upto_s: number;
-  /** The share of them. */
-  share: number;
-};
-
-/** Durations beside their fits. */
-export type Curves = {
-  /** Places, seconds. */
-  at_s: Array<number>;
-  /** The share of the durations that are no longer. */
-  seen: Array<number>;
-  /** Shares in bins of equal width; those beyond the last are left out. */
-  bars: Array<Bar>;
-  /** Each fit, the best first. */
-  fits: Array<FittedCurve>;
-};
-
-/** A test of a fit, its p-values by parametric bootstrap. */
-export type Test = {
-  /** How many durations were tested. */
-  count: number;
-  /** Kolmogorov's distance. */
-  distance: number;
-  /** Where it is that far off, seconds. */
-  at_s: number;
-  /** P(as far). */
-  p_distance: number;
-  /** Anderson's and Darling's A². */
-  anderson: number;
-  /** P(as great). */
-  p_anderson: number;
-  /** Samples redrawn. */
-  rounds: number;
-};
-
-/** A parameter with its 95 % interval. */
-export type Parameter = {
-  /** As in `stats::fit::Family::parameters`. */
-  name: string;
-  /** Seconds where it is a time. */
-  value: number;
-  /** Lower bound. */
-  low: number | null;
-  /** Upper bound. */
-  high: number | null;
-};
-
-/** A family with its most likely parameters. */
-export type Fit = {
-  /** Which. */
-  family: string;
-  /** By name. */
-  parameters: Array<Parameter>;
-  /** ln of the likelihood. */
-  log_likelihood: number;
-  /** Akaike's criterion: the less the better. */
-  aic: number;
-};
-
-/** The result of fitting. */
-export type Outcome = 'fits' | 'near' | 'no-fit' | 'too-few';
-
-/** Durations with their fits and curves. */
-export type ShownDurations = {
-  name: string;
-  count: number;
-  mean_s: number;
-  step_s: number;
-  outcome: Outcome;
-  fits: Array<Fit>;
-  test: Test | null;
-  curves: Curves | null;
-};
-
-export type ShownBehaviour = {
-  name: string;
-  starts: Array<number>;
-  exits: Array<number>;
-  transitions: Array<ShownTransition>;
-  transitions_left_out: number;
-  thinks: Array<ShownDurations>;
-  thinks_left_out: number;
-  /** Requests, and how many sessions had that number; the last stands for all that had more. */
-  lengths: Array<[number, number]>;
-};
-
-/** A test of a check. */
-export type CheckTest = {
-  /** `arrivals`, `segments`, `starts`, `transitions`, `thinks`, `mean thinks` or `lengths`. */
-  quantity: string;
-  /** Of which segment, and from which class to which. */
-  what: string;
-  /** The greatest difference of two shares, or Kolmogorov's distance; the relative difference of a number or a mean. */
-  distance: number;
-  /** P(as different). */
-  p: number;
-  /** The same, adjusted for the number of tests (Holm 1979). */
-  p_adjusted: number;
-  /** Below the level. */
-  rejected: boolean;
-};
-
-export type ShownCheck = {
-  level: number;
-  sessions: [number, number];
-  holds: boolean;
-  tests: Array<CheckTest>;
-  tests_left_out: number;
-};
-
 /** Why a gap was taken. */
 export type GapReason = 'given' | 'valley' | 'usual';
 
@@ -193,37 +46,28 @@ export type ShownLog = {
   problems: Array<ShownProblem>;
 };
 
-export type ShownClass = {
-  name: string;
-  state: string;
-  requests: number;
-  target: string;
+/** A test of a check. */
+export type CheckTest = {
+  /** `arrivals`, `segments`, `starts`, `transitions`, `thinks`, `mean thinks` or `lengths`. */
+  quantity: string;
+  /** The segment, and the two classes of a transition. */
+  what: string;
+  /** The greatest difference of two shares, or Kolmogorov's distance; the relative difference of a number or a mean. */
+  distance: number;
+  /** P(as different). */
+  p: number;
+  /** `p`, adjusted for the number of tests (Holm 1979). */
+  p_adjusted: number;
+  /** Below the level. */
+  rejected: boolean;
 };
 
-/** Durations and their fits. Times are in seconds. */
-export type Durations = {
-  /** How many there were. */
-  count: number;
-  /** Their mean. */
-  mean_s: number;
-  /** The clock's step that they were seen by. */
-  step_s: number;
-  /** Distinct values with how often, of a sample of at most 2,000. */
-  values: Array<[number, number]>;
-  /** All families that could be fitted, the likeliest for its number of parameters first (Akaike). */
-  fits: Array<Fit>;
-  /** The test of the first. */
-  test: Test | null;
-  /** The result. */
-  outcome: Outcome;
-};
-
-/** A stretch without anybody. */
-export type Silence = {
-  /** From the recording's beginning, seconds. */
-  from_s: number;
-  /** How long, seconds. */
-  length_s: number;
+export type ShownCheck = {
+  level: number;
+  sessions: [number, number];
+  holds: boolean;
+  tests: Array<CheckTest>;
+  tests_left_out: number;
 };
 
 /** A bar of the histogram. */
@@ -242,7 +86,7 @@ export type CountsBar = {
 export type CountsPicture = {
   /** A window's length, seconds. */
   window_s: number;
-  /** By how many came. */
+  /** Bars, by how many users came. */
   bars: Array<CountsBar>;
 };
 
@@ -256,6 +100,169 @@ export type Pictures = {
   expected: Array<number>;
   /** The distribution of counts, at each scale with enough windows. */
   counts: Array<CountsPicture>;
+};
+
+/** Why there is no cycle. */
+export type NoCycle = 'bins' | 'short' | 'flat';
+
+/** An analysis of variance of hours' counts (their roots, whose variance does not depend on the rate). */
+export type DaysTest = {
+  /** Fisher's F. */
+  f: number;
+  /** P(as great), hours being independent: too small where neighbouring hours are not. */
+  p: number;
+  /** The share of the variance that it explains. */
+  explained: number;
+};
+
+/** A day from which on the cycle is shifted against the clock: recordings were joined, or the clock was set. */
+export type Break = {
+  /** The first shifted day, from 0. */
+  day: number;
+  /** Hours by which the day is moved, −12 to 12. */
+  hours: number;
+  /** P(as great a one in days of any order). */
+  p: number;
+};
+
+/** A rate that follows the clock on the wall. */
+export type Cycle = {
+  /** Users per second in each hour of the day; or of the week, from Monday, where the week matters. */
+  rates: Array<number>;
+  /** Whether hours of the day have different rates. */
+  day: DaysTest;
+  /** Whether days of the week have. */
+  week: DaysTest | null;
+  /** From which second of the recording to which it was taken. */
+  from_s: number;
+  /** To this second. */
+  upto_s: number;
+  /** The place at which the day is moved against the clock, if it is. */
+  broken: Break | null;
+};
+
+/** Counts at one scale. */
+export type Scale = {
+  /** A window's length, seconds. */
+  window_s: number;
+  /** How many. */
+  windows: number;
+  /** Users in a window. */
+  mean: number;
+  /** Variance over mean: 1 for a Poisson process. */
+  index: number;
+  /** P(as far from 1), the counts being Poisson with one rate. */
+  p_dispersion: number;
+  /** Autocorrelation at lags 0, 1, … */
+  autocorrelation: Array<number>;
+  /** Half the width of the band that holds 95 % of the correlations of independent counts. */
+  band: number;
+  /** How many correlations lie outside of it. */
+  outside: number;
+  /** Ljung's and Box's test of the first ten lags: P(as great). */
+  p_dependence: number;
+  /**
+   * Counts about the moment when half of the users have come, for the picture of one scale beside
+   * the others.
+   */
+  picture: Array<number>;
+};
+
+/** Laplace's test of a trend. */
+export type Trend = {
+  /**
+   * The users' mean time after the middle of the recording, in standard deviations: above 0 where they
+   * become more.
+   */
+  z: number;
+  /** P(as far either way), arrivals being Poisson with one rate. */
+  p: number;
+};
+
+/** How users arrive. */
+export type ArrivalProcess = 'poisson' | 'cycle' | 'trace';
+
+/** Counts after the cycle has been taken out of time. */
+export type RescaledCounts = {
+  /** Windows. */
+  windows: number;
+  /** Variance over mean; 1 for Poisson. */
+  index: number;
+  /** P(as far from 1). */
+  p: number;
+  /** Ljung's and Box's test of dependence over ten windows: P(as great). */
+  p_dependence: number;
+};
+
+/** A stretch without anybody. */
+export type Silence = {
+  /** Start of the silence, in seconds from the recording's beginning. */
+  from_s: number;
+  /** How long, seconds. */
+  length_s: number;
+};
+
+/** The result of fitting. */
+export type Outcome = 'fits' | 'near' | 'no-fit' | 'too-few';
+
+/** A parameter with its 95 % interval. */
+export type Parameter = {
+  /** As in `stats::fit::Family::parameters`. */
+  name: string;
+  /** Seconds where it is a time. */
+  value: number;
+  /** Lower bound. */
+  low: number | null;
+  /** Upper bound. */
+  high: number | null;
+};
+
+/** A family with its most likely parameters. */
+export type Fit = {
+  /** Which. */
+  family: string;
+  /** Parameters by name. */
+  parameters: Array<Parameter>;
+  /** ln of the likelihood. */
+  log_likelihood: number;
+  /** Akaike's criterion: the less the better. */
+  aic: number;
+};
+
+/** A test of a fit, its p-values by parametric bootstrap. */
+export type Test = {
+  /** How many durations were tested. */
+  count: number;
+  /** Kolmogorov's distance. */
+  distance: number;
+  /** Time of the greatest distance, seconds. */
+  at_s: number;
+  /** P(as far). */
+  p_distance: number;
+  /** Anderson's and Darling's A². */
+  anderson: number;
+  /** P(as great). */
+  p_anderson: number;
+  /** Samples redrawn. */
+  rounds: number;
+};
+
+/** Durations and their fits. Times are in seconds. */
+export type Durations = {
+  /** How many there were. */
+  count: number;
+  /** Their mean. */
+  mean_s: number;
+  /** The clock's step that they were seen by. */
+  step_s: number;
+  /** Distinct values with how often, of a sample of at most 2,000. */
+  values: Array<[number, number]>;
+  /** All families that could be fitted, the likeliest for its number of parameters first (Akaike). */
+  fits: Array<Fit>;
+  /** The test of the first. */
+  test: Test | null;
+  /** The result. */
+  outcome: Outcome;
 };
 
 /** One estimate of H. */
@@ -297,103 +304,55 @@ export type Hurst = {
   number_s: number;
   /** Each estimate. */
   estimates: Array<HurstEstimate>;
-  /** What the counts' Poisson scatter hides. */
+  /** Scatter that the counts' Poisson noise hides. */
   hidden: Array<HurstHidden>;
   /** log₂ energy of the wavelet's octaves, with standard error: seconds, energy, error. */
   octaves: Array<[number, number, number]>;
 };
 
-/** Counts at one scale. */
-export type Scale = {
-  /** A window's length, seconds. */
-  window_s: number;
-  /** How many. */
-  windows: number;
-  /** Users in a window. */
-  mean: number;
-  /** Variance over mean: 1 for a Poisson process. */
-  index: number;
-  /** P(as far from 1), the counts being Poisson with one rate. */
-  p_dispersion: number;
-  /** Autocorrelation at lags 0, 1, … */
-  autocorrelation: Array<number>;
-  /** Half the width of the band that holds 95 % of the correlations of independent counts. */
-  band: number;
-  /** How many correlations lie outside of it. */
-  outside: number;
-  /** Ljung's and Box's test of the first ten lags: P(as great). */
-  p_dependence: number;
-  /**
-   * Counts about the moment when half of the users have come, for the picture of one scale beside
-   * the others.
-   */
-  picture: Array<number>;
-};
-
-/** How users arrive. */
-export type ArrivalProcess = 'poisson' | 'cycle' | 'trace';
-
-/** Counts after the cycle has been taken out of time. */
-export type Rescaled = {
-  /** Windows. */
-  windows: number;
-  /** Variance over mean; 1 for Poisson. */
-  index: number;
-  /** P(as far from 1). */
-  p: number;
-  /** Ljung's and Box's test of dependence over ten windows: P(as great). */
-  p_dependence: number;
-};
-
-/** A day from which on the cycle is shifted against the clock: recordings were joined, or the clock was set. */
-export type Break = {
-  /** The first shifted day, from 0. */
-  day: number;
-  /** By how many hours, −12 to 12. */
-  hours: number;
-  /** P(as great a one in days of any order). */
-  p: number;
-};
-
-/** An analysis of variance of hours' counts (their roots, whose variance does not depend on the rate). */
-export type DaysTest = {
-  /** Fisher's F. */
-  f: number;
-  /** P(as great), hours being independent: too small where neighbouring hours are not. */
-  p: number;
-  /** The share of the variance that it explains. */
-  explained: number;
-};
-
-/** A rate that follows the clock on the wall. */
-export type Cycle = {
-  /** Users per second in each hour of the day; or of the week, from Monday, where the week matters. */
-  rates: Array<number>;
-  /** Whether hours of the day have different rates. */
-  day: DaysTest;
-  /** Whether days of the week have. */
-  week: DaysTest | null;
-  /** From which second of the recording to which it was taken. */
+/** Durations in a bin. */
+export type Bar = {
+  /** Lower edge, seconds. */
   from_s: number;
-  /** To this second. */
+  /** Upper edge, which is in the next, seconds. */
   upto_s: number;
-  /** Where the day is moved against the clock, if it is. */
-  broken: Break | null;
+  /** The share of them. */
+  share: number;
 };
 
-/** Laplace's test of a trend. */
-export type Trend = {
-  /**
-   * The users' mean time after the middle of the recording, in standard deviations: above 0 where they
-   * become more.
-   */
-  z: number;
-  /** P(as far either way), arrivals being Poisson with one rate. */
-  p: number;
+/** A fit at the same places. */
+export type FittedCurve = {
+  /** Which. */
+  family: string;
+  /** P(no longer), as the clock shows it. */
+  upto: Array<number>;
+  /** P(in the bin), likewise. */
+  bars: Array<number>;
 };
 
-/** Why there is no cycle. */
-export type NoCycle = 'bins' | 'short' | 'flat';
+/** Durations beside their fits. */
+export type Curves = {
+  /** Places, seconds. */
+  at_s: Array<number>;
+  /** The share of the durations that are no longer. */
+  seen: Array<number>;
+  /** Shares in bins of equal width; those beyond the last are left out. */
+  bars: Array<Bar>;
+  /** Each fit, the best first. */
+  fits: Array<FittedCurve>;
+};
+
+/** Durations with their fits and curves. */
+export type ShownDurations = {
+  name: string;
+  count: number;
+  mean_s: number;
+  step_s: number;
+  outcome: Outcome;
+  fits: Array<Fit>;
+  test: Test | null;
+  curves: Curves | null;
+};
 
 export type ShownArrivals = {
   name: string;
@@ -405,7 +364,7 @@ export type ShownArrivals = {
   span_s: number;
   /** Users per second, over all of it. */
   rate_per_s: number;
-  /** Its 95 % interval, for a Poisson process: too narrow if there are bursts. */
+  /** The rate's 95 % interval, for a Poisson process: too narrow if there are bursts. */
   rate_low: number;
   /** Upper bound. */
   rate_high: number;
@@ -434,7 +393,7 @@ export type ShownArrivals = {
    * Counts in windows of equal expected users, time rescaled by the cycle: of a Poisson process whose
    * rate is the cycle's they are Poisson.
    */
-  rescaled: Rescaled | null;
+  rescaled: RescaledCounts | null;
   /** Self-similarity. */
   hurst: Hurst | null;
   /** Stretches without anybody that the rate does not explain, the longest first. */
@@ -453,8 +412,49 @@ export type ShownArrivals = {
   process_fits: boolean;
   /** Bin length of the trace, if the process is one, seconds. */
   trace_bin_s: number;
-  /** What pictures are drawn from. */
+  /** Points that pictures are drawn from. */
   pictures: Pictures;
+};
+
+export type SegmentRow = {
+  name: string;
+  sessions: number;
+  requests: number;
+  per_s: number;
+  single: number;
+  mean_think_s: number;
+  fit: string | null;
+};
+
+export type ShownTransition = {
+  from: number;
+  to: number;
+  count: number;
+  p: number;
+  low: number;
+  high: number;
+  mean_think_s: number | null;
+  fit: string | null;
+  p_fit: number | null;
+};
+
+export type ShownBehaviour = {
+  name: string;
+  starts: Array<number>;
+  exits: Array<number>;
+  transitions: Array<ShownTransition>;
+  transitions_left_out: number;
+  thinks: Array<ShownDurations>;
+  thinks_left_out: number;
+  /** Requests, and how many sessions had that number; the last stands for all that had more. */
+  lengths: Array<[number, number]>;
+};
+
+export type ShownClass = {
+  name: string;
+  state: string;
+  requests: number;
+  target: string;
 };
 
 export type ModelDocument = {

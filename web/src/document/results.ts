@@ -12,21 +12,21 @@ export type Entry = {
   id: string;
   /** The id of the experiment or search that contains it. */
   parent: string | null;
-  /** Its kind. */
+  /** Kind of the entry. */
   kind: EntryKind;
   /** The scenario's name, or its own. */
   name: string;
-  /** Its path below the root, for people. */
+  /** Path of the entry below the root, for people. */
   path: string;
-  /** Its outcome. */
+  /** Outcome of the entry. */
   state: EntryState;
   /** Further information as text; may be empty. */
   detail: string;
-  /** What somebody wrote about the run. */
+  /** Note that somebody wrote about the run. */
   note: string | null;
   /** When it started, milliseconds since the Unix epoch. */
   started_unix_ms: number | null;
-  /** Its duration, or that of its log. */
+  /** Duration of the run, or of the model's log. */
   seconds: number | null;
   /** Users that started; for a model the sessions of its log. */
   users: number | null;
@@ -38,7 +38,7 @@ export type Entry = {
   step: string | null;
   /** Median response time of the step. */
   p50_ns: number | null;
-  /** Its 99th percentile. */
+  /** 99th percentile of the step's response time. */
   p99_ns: number | null;
   /** Percentiles above this share are lower bounds. */
   bound_above: number | null;
@@ -56,6 +56,6 @@ export type IndexDocument = {
   root: string;
   /** Newest first. */
   entries: Array<Entry>;
-  /** What was excluded, a sentence each. */
+  /** Directories that were left out, a sentence each. */
   omitted: Array<string>;
 };

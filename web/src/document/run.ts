@@ -1,5 +1,20 @@
 // Written by `UPDATE=1 cargo test -p report --features full`, from the types in Rust: do not edit.
 
+/** How grave a finding is, least first. */
+export type Severity = 'good' | 'note' | 'warning' | 'fatal';
+
+/** A sentence with a figure, its evidence and what it means. */
+export type Finding = {
+  /** How grave it is. */
+  severity: Severity;
+  /** Stable, for machines: `generator-healthy`, `generator-cpu`, `generator-files`, …. */
+  code: string;
+  /** For people. */
+  text: string;
+  /** Figures behind it by name. */
+  evidence: Record<string, number>;
+};
+
 /** The response times of one step. */
 export type StepTotals = {
   /** The name of its measure. */
@@ -18,7 +33,7 @@ export type StepTotals = {
 export type Totals = {
   /** Operations of all measures that ended, successful or failed. */
   operations: number;
-  /** Those of them that failed. */
+  /** Operations that failed. */
   errors: number;
   /** Failed operations as a share of all, 0..=1; `null`: there were none. */
   error_share: number | null;
@@ -29,259 +44,21 @@ export type Totals = {
    * and transactions. `null` if the record does not say.
    */
   offered_per_s: number | null;
-  /** Those that began in that time, by second of it; `null` if the record does not say. */
+  /** Operations of steps that began in that time, by second of it; `null` if the record does not say. */
   begun_per_s: number | null;
-  /** Those that the target answered, by second of the run with its drain; `null` if it is not known when that was. */
+  /** Operations of steps that the target answered, by second of the run with its drain; `null` if it is not known when that was. */
   completed_per_s: number | null;
   /** Response times of the step that users wait for most often. */
   step: StepTotals | null;
 };
 
-/** The status of a run. */
-export type RunStatus = 'running' | 'complete' | 'interrupted' | 'failed';
-
-export type RunHead = {
-  id: string;
-  name: string;
-  target: string;
-  status: RunStatus;
-  /** As text: it may exceed the range of a number in JavaScript. */
-  seed: string;
-  started_unix_ms: number;
-  ended_s: number;
-  mode: string;
-  loops: number;
-  cores: number;
-  workers: number;
-  lag_max_ns: number;
-  overrides: Array<string>;
-  host: Record<string, string>;
-};
-
-/** The clients of one region. */
-export type Region = {
-  name: string;
-  clients: number;
-  unreachable: number;
-  users_planned: number;
-  connected: number;
-  failed: number;
-};
-
-/** How grave a finding is, least first. */
-export type Severity = 'good' | 'note' | 'warning' | 'fatal';
-
-/** A sentence with a figure, its evidence and what it means. */
-export type Finding = {
-  /** How grave it is. */
-  severity: Severity;
-  /** Stable, for machines: `generator-healthy`, `generator-cpu`, `generator-files`, …. */
-  code: string;
-  /** For people. */
-  text: string;
-  /** Figures behind it by name. */
-  evidence: Record<string, number>;
-};
-
-/** What a user does when its session ends. */
-export type UserState = 'thinking' | 'connecting' | 'retrying' | 'waiting' | 'working';
-
-/** Why a session did not reach the end of its program. */
-export type SessionEnd = 'failed' | 'stopped' | 'cut_off';
-
-/** Sessions that did not reach the end of their program, of one kind. */
-export type Ending = {
-  /** Index into `RunInfo::sessions`. */
-  session: number;
-  /** Index into `RunInfo::measures`: the step that the sessions were in, or would have come to next. */
-  step: number | null;
-  /** What their users did. */
-  state: UserState;
-  /** Why they ended. */
-  end: SessionEnd;
-  /** How many. */
-  users: number;
-};
-
-/** Users over the complete run. */
-export type UsersSummary = {
-  /** Users the plan starts; the expected number if arrivals are random. */
-  planned: number;
-  /**
-   * Users that fell due before the end, each once: those that started, and those of `refused`, `paused` and
-   * `unstarted`. Whoever is refused and tries again is in `refused` each time. `null` in records that do not say so.
-   */
-  due?: number | null;
-  /** Users that were due in a pause of arrivals and never started. */
-  paused: number;
-  /** Users that did start, each once. */
-  started: number;
-  /** Their sessions: more than users if a closed population restarts them. */
-  sessions: number;
-  /** Not started for lack of files, ports or memory. */
-  refused: number;
-  /** Users whose first connection was made. */
-  connected: number;
-  /** Sessions that came to the end of their program. */
-  finished: number;
-  /** Sessions that ended because a step failed. */
-  failed: number;
-  /** Sessions that ended because the generator had no file, port or memory for a step. */
-  stopped: number;
-  /** Sessions that were cut off at the end of the run. */
-  cut_off: number;
-  /** Users that were due before the end and had not started by then. */
-  unstarted: number;
-  /** Where sessions were that did not come to their end. */
-  endings: Array<Ending>;
-  /** Largest number at once. */
-  peak: number;
-  /** Users that were there when their worker was lost. They count as started, and not as connected. */
-  lost: number;
-  /** Users that never came since their worker was lost before they were due. */
-  never_came: number;
-  /** Users that other workers had to start since theirs was lost before they were due. */
-  dealt?: number;
-};
-
-/** The verdict on a run, or what is known instead of one. */
-export type RunVerdict = 'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'paused' | 'stopping';
-
-/** A time in which arrivals were paused, or in which there was a fault. */
-export type Highlight = {
-  name: string;
-  from_s: number;
-  /** `null`: to the end. */
-  to_s: number | null;
-};
-
-/** Why an end of an interval is not determined. */
-export type IntervalMissing = 'few' | 'short' | 'dependent' | 'unanswered';
-
-/** How the interval of a percentile was found. */
-export type IntervalMethod = 'order_statistics' | 'effective_size';
-
-/** The confidence interval, at 95 %, of a percentile. */
-export type PercentileInterval = {
-  /** The percentile, in 0..1. */
-  share: number;
-  /** How it was found; `null` where no method applies. */
-  method?: IntervalMethod | null;
-  /** How many independent operations would show as much. */
-  effective?: number | null;
-  /** The lower end; `null`: not determined. */
-  low_ns: number | null;
-  /** The upper end; `null`: not determined. */
-  high_ns: number | null;
-  /** True if the upper end is only known to be at least `high_ns`, since operations were never answered. */
-  high_is_bound?: boolean;
-  /** Why an end is not determined. */
-  missing?: IntervalMissing | null;
-};
-
-/** One threshold's outcome. */
-export type ThresholdResult = {
-  /** As written in the scenario. */
-  text: string;
-  /** True if it holds. */
-  passed: boolean;
-  /** In the figure's base unit; `null`: nothing was measured, which fails. */
-  value: number | null;
-  /** True if the figure is only known to be at least `value`. */
-  is_bound?: boolean;
-  /** The value for people, as `31.2 ms`. */
-  shown: string;
-  /** Of a percentile: how far the true one may lie from it. */
-  interval?: PercentileInterval | null;
-  /** True if the limit lies within that interval: another run like this one may come to the other result. */
-  within_interval?: boolean;
-};
-
-/** One of the first errors of a kind. */
-export type Example = {
-  at_s: number;
-  measure: string;
-  outcome: string;
-  detail: string;
-};
-
-/** How far a percentile may lie from the true one, at 95 %; nanoseconds. */
-export type Range = {
-  low: number | null;
-  high: number | null;
-  /** True if the upper end is a lower bound. */
-  is_bound?: boolean;
-  /** Why an end is missing. */
-  missing?: IntervalMissing | null;
-};
-
-/** A measure over the run, or in one phase. */
-export type Step = {
-  /** Index of the phase; `null`: the complete run. */
-  phase: number | null;
+export type Phase = {
   name: string;
   kind: string;
-  count: number;
-  rate_per_s: number;
-  errors: number;
-  errors_by_kind: Record<string, number>;
-  /** Operations among the response times that were never answered. */
-  unanswered: number;
-  /** Percentiles of `response` above this share are lower bounds. */
-  bound_above: number | null;
-  /** Mean, min, p50, p90, p95, p98, p99, p99.9 and max; nanoseconds. So are `service` and `lag`. */
-  response: [number, number, number, number, number, number, number, number, number] | null;
-  /** Of the percentiles of `response`, p50 to p99.9; empty if the record does not say. */
-  intervals: Array<Range>;
-  service: [number, number, number, number, number, number, number, number, number] | null;
-  lag: [number, number, number, number, number, number, number, number, number] | null;
-};
-
-/** One column over time; `null` where nothing was recorded. */
-export type Track = {
-  /** Name of the column, as in `series.parquet`. */
-  name: string;
-  /** Mean of the slot. */
-  mean: Array<number | null>;
-  /** Least of its seconds; empty where a slot is one second. */
-  min?: Array<number | null>;
-  /** Greatest of its seconds; empty where a slot is one second. */
-  max?: Array<number | null>;
-};
-
-/** The values of one probe. */
-export type ProbeLine = {
-  /** Seconds since the run's start; before it where negative. */
-  at_s: Array<number>;
-  /** Mean of the values from that time until the next. */
-  mean: Array<number>;
-  /** Least of these values; empty if nothing was thinned. */
-  min?: Array<number>;
-  /** Greatest of these values; empty if nothing was thinned. */
-  max?: Array<number>;
-  /** What the source is to the system: `servers`, `redis`, `mysql`, `host`, …. */
-  role: string;
-  /** Its region; may be empty. */
-  region: string;
-  /** The source's own name, as an address. */
-  source: string;
-  /** The metric, as the source names it. */
-  metric: string;
-  /**
-   * Its unit: `%`, `B`, `B/s`, `s`, `1`, `1/s`, `s/s`, …. A counter is recorded as its
-   * rate.
-   */
-  unit: string;
-  /** How the source was queried: `host`, `process`, `redis`, …; empty if that is not known. */
-  via: string;
-};
-
-/** The lines of all probes. */
-export type ProbeLines = {
-  /** The lines in the order of the record. */
-  lines: Array<ProbeLine>;
-  /** Number of further probes with values, which are left out. */
-  left_out: number;
+  start_s: number;
+  end_s: number;
+  users_planned: number;
+  users_started: number | null;
 };
 
 /** A bin of a histogram. */
@@ -325,6 +102,18 @@ export type MeasureCourse = {
   response: Array<[number, number]>;
 };
 
+/** One column over time; `null` where nothing was recorded. */
+export type Track = {
+  /** Name of the column, as in `series.parquet`. */
+  name: string;
+  /** Mean of the slot. */
+  mean: Array<number | null>;
+  /** Least of its seconds; empty where a slot is one second. */
+  min?: Array<number | null>;
+  /** Greatest of its seconds; empty where a slot is one second. */
+  max?: Array<number | null>;
+};
+
 /** Operations a second that ended in one way. */
 export type ErrorTrack = {
   /** Name of the outcome. */
@@ -333,6 +122,38 @@ export type ErrorTrack = {
   count: number;
   /** Operations a second, by slot. */
   per_s: Array<number>;
+};
+
+/** The values of one probe. */
+export type ProbeLine = {
+  /** Seconds since the run's start; before it where negative. */
+  at_s: Array<number>;
+  /** Mean of the values from that time until the next. */
+  mean: Array<number>;
+  /** Least of these values; empty if nothing was thinned. */
+  min?: Array<number>;
+  /** Greatest of these values; empty if nothing was thinned. */
+  max?: Array<number>;
+  /** Role of the source in the system: `servers`, `redis`, `mysql`, `host`, …. */
+  role: string;
+  /** Region of the source; may be empty. */
+  region: string;
+  /** The source's own name, as an address. */
+  source: string;
+  /** The metric, as the source names it. */
+  metric: string;
+  /** Unit of the metric: `%`, `B`, `B/s`, `s`, `1`, `1/s`, `s/s`, …. A counter is recorded as its rate. */
+  unit: string;
+  /** How the source was queried: `host`, `process`, `redis`, …; empty if that is not known. */
+  via: string;
+};
+
+/** The lines of all probes. */
+export type ProbeLines = {
+  /** The lines in the order of the record. */
+  lines: Array<ProbeLine>;
+  /** Number of further probes with values, which are left out. */
+  left_out: number;
 };
 
 /** The course of a run, slot by slot. */
@@ -355,26 +176,120 @@ export type Course = {
   probes: ProbeLines;
 };
 
-export type Phase = {
+/** Why an end of an interval is not determined. */
+export type IntervalMissing = 'few' | 'short' | 'dependent' | 'unanswered';
+
+/** How far a percentile may lie from the true one, at 95 %; nanoseconds. */
+export type Range = {
+  low: number | null;
+  high: number | null;
+  /** True if the upper end is a lower bound. */
+  is_bound?: boolean;
+  /** Why an end is missing. */
+  missing?: IntervalMissing | null;
+};
+
+/** A measure over the run, or in one phase. */
+export type Step = {
+  /** Index of the phase; `null`: the complete run. */
+  phase: number | null;
   name: string;
   kind: string;
-  start_s: number;
-  end_s: number;
-  users_planned: number;
-  users_started: number | null;
+  count: number;
+  rate_per_s: number;
+  errors: number;
+  errors_by_kind: Record<string, number>;
+  /** Operations among the response times that were never answered. */
+  unanswered: number;
+  /** Percentiles of `response` above this share are lower bounds. */
+  bound_above: number | null;
+  /** Mean, min, p50, p90, p95, p98, p99, p99.9 and max; nanoseconds. So are `service` and `lag`. */
+  response: [number, number, number, number, number, number, number, number, number] | null;
+  /** Intervals of the percentiles of `response`, p50 to p99.9; empty if the record does not say. */
+  intervals: Array<Range>;
+  service: [number, number, number, number, number, number, number, number, number] | null;
+  lag: [number, number, number, number, number, number, number, number, number] | null;
+};
+
+/** The status of a run. */
+export type RunStatus = 'running' | 'complete' | 'interrupted' | 'failed';
+
+export type RunHead = {
+  id: string;
+  name: string;
+  target: string;
+  status: RunStatus;
+  /** As text: it may exceed the range of a number in JavaScript. */
+  seed: string;
+  started_unix_ms: number;
+  ended_s: number;
+  mode: string;
+  loops: number;
+  cores: number;
+  workers: number;
+  lag_max_ns: number;
+  overrides: Array<string>;
+  host: Record<string, string>;
+};
+
+/** How the interval of a percentile was found. */
+export type IntervalMethod = 'order_statistics' | 'effective_size';
+
+/** The confidence interval, at 95 %, of a percentile. */
+export type PercentileInterval = {
+  /** The percentile, in 0..1. */
+  share: number;
+  /** How it was found; `null` where no method applies. */
+  method?: IntervalMethod | null;
+  /** How many independent operations would show as much. */
+  effective?: number | null;
+  /** The lower end; `null`: not determined. */
+  low_ns: number | null;
+  /** The upper end; `null`: not determined. */
+  high_ns: number | null;
+  /** True if the upper end is only known to be at least `high_ns`, since operations were never answered. */
+  high_is_bound?: boolean;
+  /** Why an end is not determined. */
+  missing?: IntervalMissing | null;
+};
+
+/** One threshold's outcome. */
+export type ThresholdResult = {
+  /** As written in the scenario. */
+  text: string;
+  /** True if it holds. */
+  passed: boolean;
+  /** In the figure's base unit; `null`: nothing was measured, which fails. */
+  value: number | null;
+  /** True if the figure is only known to be at least `value`. */
+  is_bound?: boolean;
+  /** The value for people, as `31.2 ms`. */
+  shown: string;
+  /** Confidence interval of the figure, if it is a percentile. */
+  interval?: PercentileInterval | null;
+  /** True if the limit lies within that interval: another run like this one may come to the other result. */
+  within_interval?: boolean;
+};
+
+/** One of the first errors of a kind. */
+export type Example = {
+  at_s: number;
+  measure: string;
+  outcome: string;
+  detail: string;
 };
 
 /** The generator's own state. */
 export type HealthSummary = {
   /** Median of the lag of all operations. */
   lag_p50_ns: number;
-  /** Its 99th percentile. */
+  /** 99th percentile of the lag. */
   lag_p99_ns: number;
-  /** Its greatest. */
+  /** Greatest lag. */
   lag_max_ns: number;
   /** Mean over the run of the busiest loop's share of a core. */
   loop_busy_mean: number;
-  /** Its greatest in any interval. */
+  /** Greatest share of a core in any interval. */
   loop_busy_max: number;
   /** CPU time of the process. */
   cpu_process_ns: number;
@@ -396,6 +311,88 @@ export type HealthSummary = {
   host_memory_pressures: number;
   /** Connections that the host aborted for lack of TCP memory. */
   host_memory_aborts: number;
+};
+
+/** A time in which arrivals were paused, or in which there was a fault. */
+export type Highlight = {
+  name: string;
+  from_s: number;
+  /** `null`: to the end. */
+  to_s: number | null;
+};
+
+/** The verdict on a run, or what is known instead of one. */
+export type RunVerdict = 'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'paused' | 'stopping';
+
+/** The clients of one region. */
+export type Region = {
+  name: string;
+  clients: number;
+  unreachable: number;
+  users_planned: number;
+  connected: number;
+  failed: number;
+};
+
+/** Why a session did not reach the end of its program. */
+export type SessionEnd = 'failed' | 'stopped' | 'cut_off';
+
+/** The state of a user when its session ends. */
+export type UserState = 'thinking' | 'connecting' | 'retrying' | 'waiting' | 'working';
+
+/** Sessions that did not reach the end of their program, of one kind. */
+export type UnfinishedSessions = {
+  /** Index into `RunInfo::sessions`. */
+  session: number;
+  /** Index into `RunInfo::measures`: the step that the sessions were in, or would have come to next. */
+  step: number | null;
+  /** State of their users. */
+  state: UserState;
+  /** Why they ended. */
+  end: SessionEnd;
+  /** How many. */
+  users: number;
+};
+
+/** Users over the complete run. */
+export type UsersSummary = {
+  /** Users the plan starts; the expected number if arrivals are random. */
+  planned: number;
+  /**
+   * Users that fell due before the end, each once: those that started, and those of `refused`, `paused` and
+   * `unstarted`. Whoever is refused and tries again is in `refused` each time. `null` in records that do not say so.
+   */
+  due?: number | null;
+  /** Users that were due in a pause of arrivals and never started. */
+  paused: number;
+  /** Users that did start, each once. */
+  started: number;
+  /** Their sessions: more than users if a closed population restarts them. */
+  sessions: number;
+  /** Not started for lack of files, ports or memory. */
+  refused: number;
+  /** Users whose first connection was made. */
+  connected: number;
+  /** Sessions that came to the end of their program. */
+  finished: number;
+  /** Sessions that ended because a step failed. */
+  failed: number;
+  /** Sessions that ended because the generator had no file, port or memory for a step. */
+  stopped: number;
+  /** Sessions that were cut off at the end of the run. */
+  cut_off: number;
+  /** Users that were due before the end and had not started by then. */
+  unstarted: number;
+  /** Places of the sessions that did not come to their end. */
+  endings: Array<UnfinishedSessions>;
+  /** Largest number at once. */
+  peak: number;
+  /** Users that were there when their worker was lost. They count as started, and not as connected. */
+  lost: number;
+  /** Users that never came since their worker was lost before they were due. */
+  never_came: number;
+  /** Users that other workers had to start since theirs was lost before they were due. */
+  dealt?: number;
 };
 
 export type RunDocument = {

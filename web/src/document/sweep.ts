@@ -4,6 +4,56 @@ import type { Ending, Trial } from './capacity';
 
 import type { Finding } from './run';
 
+/** X(N) = λN/(1 + σ(N − 1) + κN(N − 1)). */
+export type Law = {
+  /** λ: throughput of a load of one. */
+  lambda: [number, number, number | null];
+  /** σ: contention. */
+  sigma: [number, number, number | null];
+  /** κ: coherency. */
+  kappa: [number, number, number | null];
+  /** Throughputs it was fitted to. */
+  points: number;
+  /** The highest load among them; beyond, the law is a guess. */
+  load_max: number;
+  /** Share of the throughputs' scatter that it explains. */
+  r_squared: number;
+  /** The load of greatest throughput; `null`: throughput never falls. */
+  peak: number | null;
+  /** Lower bound of the peak; `null`: throughput never falls. */
+  peak_low: number | null;
+  /** Upper bound; `null`: there is none. */
+  peak_high: number | null;
+  /** Throughput at the peak, or the one that is never passed; `null`: there is none. */
+  limit_per_s: number | null;
+};
+
+/** A value beside the best, and its loss. */
+export type Neighbour = {
+  /** The value. */
+  value: number;
+  /** The share of the best throughput that it loses. */
+  loss: number;
+  /** Lower and upper bound (95 %); `null` without repetitions. */
+  bounds: [number, number] | null;
+};
+
+/** The value of greatest throughput. */
+export type BestValue = {
+  /** The value. */
+  value: number;
+  /** Geometric mean of its runs. */
+  per_s: number;
+  /** The lowest and the highest value that may be best (95 %, bootstrap); `null` without repetitions. */
+  range: [number, number] | null;
+  /** No higher value was tried. */
+  is_highest: boolean;
+  /** No lower value was tried. */
+  is_lowest: boolean;
+  /** The values beside the best, and their losses. */
+  neighbours: Array<Neighbour>;
+};
+
 /** A value and what its trusted runs measured. */
 export type ValueFigures = {
   /** The value. */
@@ -34,56 +84,6 @@ export type ValueFigures = {
   error_share: number | null;
 };
 
-/** What a value beside the best loses. */
-export type Neighbour = {
-  /** The value. */
-  value: number;
-  /** The share of the best throughput that it loses. */
-  loss: number;
-  /** Lower and upper bound (95 %); `null` without repetitions. */
-  bounds: [number, number] | null;
-};
-
-/** The value of greatest throughput. */
-export type BestValue = {
-  /** The value. */
-  value: number;
-  /** Geometric mean of its runs. */
-  per_s: number;
-  /** The lowest and the highest value that may be best (95 %, bootstrap); `null` without repetitions. */
-  range: [number, number] | null;
-  /** No higher value was tried. */
-  is_highest: boolean;
-  /** No lower value was tried. */
-  is_lowest: boolean;
-  /** What its neighbours lose. */
-  neighbours: Array<Neighbour>;
-};
-
-/** X(N) = λN/(1 + σ(N − 1) + κN(N − 1)). */
-export type Law = {
-  /** λ: throughput of a load of one. */
-  lambda: [number, number, number | null];
-  /** σ: contention. */
-  sigma: [number, number, number | null];
-  /** κ: coherency. */
-  kappa: [number, number, number | null];
-  /** Throughputs it was fitted to. */
-  points: number;
-  /** The highest load among them; beyond, the law is a guess. */
-  load_max: number;
-  /** Share of the throughputs' scatter that it explains. */
-  r_squared: number;
-  /** The load of greatest throughput; `null`: throughput never falls. */
-  peak: number | null;
-  /** Lower bound of the peak; `null`: throughput never falls. */
-  peak_low: number | null;
-  /** Upper bound; `null`: there is none. */
-  peak_high: number | null;
-  /** Throughput at the peak, or the one that is never passed; `null`: there is none. */
-  limit_per_s: number | null;
-};
-
 export type SweepDocument = {
   /** The kind of result, which decides how it is drawn. */
   kind: 'sweep';
@@ -94,13 +94,13 @@ export type SweepDocument = {
   name: string;
   /** The values as text. */
   shown: Array<string>;
-  /** In the order of execution. */
+  /** The trials in the order of execution. */
   trials: Array<Trial>;
   /** The law: value, throughput by second. */
   law_curve: Array<[number, number]>;
-  /** What was varied, as `--set` knows it. */
+  /** The setting that was varied, as `--set` knows it. */
   over: string;
-  /** What follows its numbers. */
+  /** The unit behind its numbers. */
   unit: string;
   /** How the sweep ended. */
   ending: Ending;

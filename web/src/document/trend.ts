@@ -4,25 +4,25 @@
 export type TrendRun = {
   /** The id of its entry. */
   id: string;
-  /** Its path below the root. */
+  /** Path of the entry below the root. */
   path: string;
   /** When it started, milliseconds since the Unix epoch. */
   started_unix_ms: number;
-  /** What somebody wrote about it. */
+  /** Note that somebody wrote about the run. */
   note: string | null;
 };
 
 /** Consecutive runs in which a figure scatters around one value. */
 export type TrendPart = {
-  /** Its first run. */
+  /** First run of the part. */
   from: number;
-  /** Its last run. */
+  /** Last run of the part. */
   to: number;
   /** The median of its values. */
   median: number;
   /** The p-value of the change that it begins with; `null` of the first part. */
   p: number | null;
-  /** That change as a share of the median before; `null` if that is 0. */
+  /** The change as a share of the median before; `null` if that is 0. */
   change: number | null;
 };
 
@@ -32,7 +32,7 @@ export type TrendFigure = {
   name: string;
   /** `ns`, `1/s` or `share`. */
   unit: string;
-  /** By run; `null`: a run does not have it. */
+  /** Values by run; `null`: a run does not have it. */
   values: Array<number | null>;
   /** The parts between changes; one part if there are none. */
   parts: Array<TrendPart>;
@@ -49,7 +49,7 @@ export type TrendDocument = {
   name: string;
   /** The step of the percentiles. */
   step: string | null;
-  /** In the order in which they started. */
+  /** The runs in the order in which they started. */
   runs: Array<TrendRun>;
   /** Their figures. */
   figures: Array<TrendFigure>;
