@@ -1,9 +1,10 @@
-//! Imports within a crate: folders that import each other in a circle.
+//! Imports within a crate: folders must not import each other in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Delimiter, Punct, Spacing, TokenStream, TokenTree};
 
+use super::none;
 use super::sources::{SOURCES, Source};
 
 /// A module as the path from its crate's root.
@@ -218,9 +219,11 @@ fn graphs(files: &[(Module, TokenStream)]) -> BTreeMap<Module, Graph> {
     graphs
 }
 
+/// Places of circles that are to go: what their modules share belongs below them.
+const CIRCLES_KNOWN: &[&str] = &["engine: ", "engine::protocols: ", "judge: ", "model: "];
+
 #[test]
-#[expect(clippy::print_stdout, reason = "shown by cargo test -- --nocapture")]
-fn folders_that_import_each_other_in_a_circle_are_printed() {
+fn folders_do_not_import_each_other_in_a_circle() {
     let mut found = Vec::new();
     let crates: BTreeSet<&str> = SOURCES.iter().map(|source| source.krate.as_str()).collect();
     for krate in crates {
@@ -247,11 +250,13 @@ fn folders_that_import_each_other_in_a_circle_are_printed() {
             }
         }
     }
-    assert!(!SOURCES.is_empty());
-    println!("modules in different folders that import each other in a circle:");
-    for circle in &found {
-        println!("  {circle}");
-    }
+    let is_known = |circle: &String| CIRCLES_KNOWN.iter().any(|known| circle.starts_with(known));
+    found.retain(|circle| !is_known(circle));
+    none(
+        "modules in different folders that import each other in a circle",
+        "Move what they share into a module of its own that imports neither.",
+        &found,
+    );
 }
 
 #[test]
