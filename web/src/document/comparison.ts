@@ -2,11 +2,21 @@
 
 import type { Finding } from './run';
 
-/** Observations that the decision rests on. */
-export type Rule = 'permutation' | 'student' | 'windows';
-
-/** Which side a run is on. */
-export type Side = 'baseline' | 'candidate';
+/**
+ * Response times of all operations of a run, those that failed included. Operations that were never
+ * answered took at least as long as they were waited for: what falls among them is a lower bound
+ * (Kaplan and Meier 1958).
+ */
+export type AllOperations = {
+  /** How many ended. */
+  count: number;
+  /** Operations among these that were never answered. */
+  unanswered: number;
+  /** The chosen quantiles, nanoseconds. */
+  quantiles_ns: Array<number>;
+  /** True for each quantile that is a lower bound. */
+  is_bound: Array<boolean>;
+};
 
 /** A run that was compared. */
 export type ComparedRun = {
@@ -30,17 +40,26 @@ export type ComparedRun = {
   trusted: boolean;
 };
 
-/**
- * The difference of a quantile with an interval by bootstrap: of runs and of operations within
- * them where each side has several, else of operations.
- */
-export type QuantileChange = {
-  /** Which, 0 to 1. */
-  q: number;
-  /** Candidate minus baseline, nanoseconds. */
-  difference_ns: number;
-  /** With confidence 1 − α; `null` where there are too few runs or operations. */
-  interval_ns: [number, number] | null;
+export type ComparisonDocument = {
+  /** The kind of result, which decides how it is drawn. */
+  kind: 'comparison';
+  /** Version of the documents. */
+  format: number;
+  /** The version that made the page. */
+  throng: string;
+  verdict: string;
+  /** True for a verdict that a continuous integration job accepts. */
+  accepted: boolean;
+  rule: Rule | null;
+  time: string;
+  alpha: number;
+  tolerance: number;
+  quantiles: Array<number>;
+  phase: string | null;
+  findings: Array<Finding>;
+  runs: Array<ComparedRun>;
+  measures: Array<Measure>;
+  measures_left_out: number;
 };
 
 /** The curves of a measure. */
@@ -61,45 +80,6 @@ export type Curves = {
   baseline_ns: Array<number>;
 };
 
-/** A test of a pair of runs. */
-export type PairTest = {
-  /** As the test defines it, on all operations. */
-  statistic: number;
-  /** As if all operations were independent. */
-  p: number;
-  /** The p-value of so few operations, evenly spaced, that they can be taken for independent. */
-  p_effective: number;
-  /** `p_effective`, corrected for all pairs by the correction of the options. */
-  p_adjusted: number;
-  /** No difference is seen at the level, or none beyond the tolerance. */
-  alike: boolean;
-};
-
-/** A pair of runs. */
-export type Pair = {
-  /** Number of the one. */
-  a: number;
-  /** Number of the other. */
-  b: number;
-  /** Two-sample Kolmogorov–Smirnov. */
-  ks: PairTest;
-  /** Two-sample Anderson–Darling. */
-  ad: PairTest;
-};
-
-/** Runs that are alike, and their groups. */
-export type Graph = {
-  pairs: Array<Pair>;
-  pairs_left_out: number;
-  /** Runs by number, where the Kolmogorov–Smirnov test sees no difference. */
-  ks_edges: Array<[number, number]>;
-  /** Runs by number, where the Anderson–Darling test sees no difference. */
-  ad_edges: Array<[number, number]>;
-  ks_cliques: Array<Array<number>>;
-  ad_cliques: Array<Array<number>>;
-  cut_off: boolean;
-};
-
 /** How many runs would show a difference. */
 export type Detect = {
   /** The figure whose difference is to be detected. */
@@ -115,6 +95,84 @@ export type Detect = {
   more: number | null;
 };
 
+/**
+ * Tests that take operations for the unit, all runs of a side together. They say how the two
+ * samples differ, not whether other runs would: the decision does not rest on them.
+ */
+export type Evidence = {
+  /** Two-sample Kolmogorov–Smirnov. */
+  ks: Test;
+  /** k-sample Anderson–Darling (Scholz and Stephens 1987). */
+  ad: Test;
+  /** Mann–Whitney. */
+  mann_whitney: Test;
+  /** Hodges–Lehmann: the median of all differences candidate − baseline, nanoseconds. */
+  shift_ns: number;
+  /** Interval of the shift, with confidence 1 − α; `null` if there are too few operations. */
+  shift_interval_ns: [number, number] | null;
+  /** Cliff's delta: P(candidate is longer) − P(candidate is shorter), −1 to 1. */
+  cliffs_delta: number;
+  /** Interval of Cliff's delta, with confidence 1 − α. */
+  cliffs_delta_interval: [number, number];
+  /** Differences of the chosen quantiles, by bootstrap. */
+  quantiles: Array<QuantileChange>;
+};
+
+/** Runs that are alike, and their groups. */
+export type Graph = {
+  pairs: Array<Pair>;
+  pairs_left_out: number;
+  /** Runs by number, where the Kolmogorov–Smirnov test sees no difference. */
+  ks_edges: Array<[number, number]>;
+  /** Runs by number, where the Anderson–Darling test sees no difference. */
+  ad_edges: Array<[number, number]>;
+  ks_cliques: Array<Array<number>>;
+  ad_cliques: Array<Array<number>>;
+  cut_off: boolean;
+};
+
+export type Measure = {
+  name: string;
+  kind: string;
+  verdict: string;
+  text: string;
+  error_bound: number;
+  runs: Array<RunFigures>;
+  changes: Array<ShownChange>;
+  evidence: Evidence | null;
+  modes: Array<SideModes>;
+  detect: Array<Detect>;
+  direct: Graph | null;
+  published: Graph | null;
+  curves: Curves | null;
+};
+
+/** A pair of runs. */
+export type Pair = {
+  /** Number of the one. */
+  a: number;
+  /** Number of the other. */
+  b: number;
+  /** Two-sample Kolmogorov–Smirnov. */
+  ks: PairTest;
+  /** Two-sample Anderson–Darling. */
+  ad: PairTest;
+};
+
+/** A test of a pair of runs. */
+export type PairTest = {
+  /** As the test defines it, on all operations. */
+  statistic: number;
+  /** As if all operations were independent. */
+  p: number;
+  /** The p-value of so few operations, evenly spaced, that they can be taken for independent. */
+  p_effective: number;
+  /** `p_effective`, corrected for all pairs by the correction of the options. */
+  p_adjusted: number;
+  /** No difference is seen at the level, or none beyond the tolerance. */
+  alike: boolean;
+};
+
 /** A peak: a mode of one distribution. */
 export type Peak = {
   /** The time at which the density is highest, nanoseconds. */
@@ -123,29 +181,21 @@ export type Peak = {
   share: number;
 };
 
-/** Peaks of a distribution. */
-export type SideModes = {
-  /** The side. */
-  side: Side;
-  /** The peaks, from the shortest time. */
-  peaks: Array<Peak>;
+/**
+ * The difference of a quantile with an interval by bootstrap: of runs and of operations within
+ * them where each side has several, else of operations.
+ */
+export type QuantileChange = {
+  /** Which, 0 to 1. */
+  q: number;
+  /** Candidate minus baseline, nanoseconds. */
+  difference_ns: number;
+  /** With confidence 1 − α; `null` where there are too few runs or operations. */
+  interval_ns: [number, number] | null;
 };
 
-/**
- * Response times of all operations of a run, those that failed included. Operations that were never
- * answered took at least as long as they were waited for: what falls among them is a lower bound
- * (Kaplan and Meier 1958).
- */
-export type AllOperations = {
-  /** How many ended. */
-  count: number;
-  /** Operations among these that were never answered. */
-  unanswered: number;
-  /** The chosen quantiles, nanoseconds. */
-  quantiles_ns: Array<number>;
-  /** True for each quantile that is a lower bound. */
-  is_bound: Array<boolean>;
-};
+/** Observations that the decision rests on. */
+export type Rule = 'permutation' | 'student' | 'windows';
 
 /** The figures of a measure in one run. */
 export type RunFigures = {
@@ -167,14 +217,6 @@ export type RunFigures = {
   mean_ns: number | null;
   /** The chosen quantiles, nanoseconds; empty where none succeeded. */
   quantiles_ns: Array<number>;
-};
-
-/** A figure's means over the windows of two runs, in the figure's unit. */
-export type WindowMeans = {
-  /** Mean of the window in the baseline's run. */
-  baseline: number;
-  /** Mean of the window in the candidate's run. */
-  candidate: number;
 };
 
 /** A change, with its values as text. */
@@ -232,6 +274,17 @@ export type ShownChange = {
   counts: boolean;
 };
 
+/** Which side a run is on. */
+export type Side = 'baseline' | 'candidate';
+
+/** Peaks of a distribution. */
+export type SideModes = {
+  /** The side. */
+  side: Side;
+  /** The peaks, from the shortest time. */
+  peaks: Array<Peak>;
+};
+
 /** A test's outcome. */
 export type Test = {
   /** As the test defines it. */
@@ -242,63 +295,10 @@ export type Test = {
   p_adjusted: number;
 };
 
-/**
- * Tests that take operations for the unit, all runs of a side together. They say how the two
- * samples differ, not whether other runs would: the decision does not rest on them.
- */
-export type Evidence = {
-  /** Two-sample Kolmogorov–Smirnov. */
-  ks: Test;
-  /** k-sample Anderson–Darling (Scholz and Stephens 1987). */
-  ad: Test;
-  /** Mann–Whitney. */
-  mann_whitney: Test;
-  /** Hodges–Lehmann: the median of all differences candidate − baseline, nanoseconds. */
-  shift_ns: number;
-  /** Interval of the shift, with confidence 1 − α; `null` if there are too few operations. */
-  shift_interval_ns: [number, number] | null;
-  /** Cliff's delta: P(candidate is longer) − P(candidate is shorter), −1 to 1. */
-  cliffs_delta: number;
-  /** Interval of Cliff's delta, with confidence 1 − α. */
-  cliffs_delta_interval: [number, number];
-  /** Differences of the chosen quantiles, by bootstrap. */
-  quantiles: Array<QuantileChange>;
-};
-
-export type Measure = {
-  name: string;
-  kind: string;
-  verdict: string;
-  text: string;
-  error_bound: number;
-  runs: Array<RunFigures>;
-  changes: Array<ShownChange>;
-  evidence: Evidence | null;
-  modes: Array<SideModes>;
-  detect: Array<Detect>;
-  direct: Graph | null;
-  published: Graph | null;
-  curves: Curves | null;
-};
-
-export type ComparisonDocument = {
-  /** The kind of result, which decides how it is drawn. */
-  kind: 'comparison';
-  /** Version of the documents. */
-  format: number;
-  /** The version that made the page. */
-  throng: string;
-  verdict: string;
-  /** True for a verdict that a continuous integration job accepts. */
-  accepted: boolean;
-  rule: Rule | null;
-  time: string;
-  alpha: number;
-  tolerance: number;
-  quantiles: Array<number>;
-  phase: string | null;
-  findings: Array<Finding>;
-  runs: Array<ComparedRun>;
-  measures: Array<Measure>;
-  measures_left_out: number;
+/** A figure's means over the windows of two runs, in the figure's unit. */
+export type WindowMeans = {
+  /** Mean of the window in the baseline's run. */
+  baseline: number;
+  /** Mean of the window in the candidate's run. */
+  candidate: number;
 };

@@ -47,6 +47,18 @@ export type MeterValue = {
   inputs: Array<InputValue>;
 };
 
+export type MetersDocument = {
+  /** The kind of result, which decides how it is drawn. */
+  kind: 'meters';
+  /** Version of the documents. */
+  format: number;
+  /** The version that made the page. */
+  throng: string;
+  reference: string;
+  runs: Array<Run>;
+  runs_left_out: number;
+};
+
 export type Run = {
   /** Costs in sentences: decimal amounts of money, which are exact. */
   costs: Array<string>;
@@ -60,16 +72,4 @@ export type Run = {
   ess_ranges: number | null;
   /** ESR: SECmax − SECmin. */
   esr: number | null;
-};
-
-export type MetersDocument = {
-  /** The kind of result, which decides how it is drawn. */
-  kind: 'meters';
-  /** Version of the documents. */
-  format: number;
-  /** The version that made the page. */
-  throng: string;
-  reference: string;
-  runs: Array<Run>;
-  runs_left_out: number;
 };

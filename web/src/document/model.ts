@@ -2,48 +2,27 @@
 
 import type { Finding } from './run';
 
-/** Why a gap was taken. */
-export type GapReason = 'given' | 'valley' | 'usual';
+/** How users arrive. */
+export type ArrivalProcess = 'poisson' | 'cycle' | 'trace';
 
-/** The inactivity gap, and why it is that. */
-export type Gap = {
-  /** Seconds. */
-  seconds: number;
-  /** `given`, `valley` or `usual`. */
-  why: GapReason;
-  /** How many sessions there would be with other gaps: seconds, sessions. */
-  others: Array<[number, number]>;
-  /** How often a session was cut because it had the maximum number of requests. */
-  cuts: number;
-  /** Times between two requests of one user: from seconds, how many; four bins in each doubling. */
-  histogram: Array<[number, number]>;
+/** Durations in a bin. */
+export type Bar = {
+  /** Lower edge, seconds. */
+  from_s: number;
+  /** Upper edge, which is in the next, seconds. */
+  upto_s: number;
+  /** The share of them. */
+  share: number;
 };
 
-export type ShownFile = {
-  name: string;
-  format: string;
-  lines: number;
-  cut_off: string | null;
-};
-
-/** Lines with a problem. */
-export type ShownProblem = {
-  text: string;
-  is_bad: boolean;
-  lines: number;
-  examples: Array<[string, string]>;
-};
-
-export type ShownLog = {
-  lines: number;
-  requests: number;
-  without: number;
-  step_s: number;
-  first_unix_s: number;
-  last_unix_s: number;
-  files: Array<ShownFile>;
-  files_left_out: number;
-  problems: Array<ShownProblem>;
+/** A day from which on the cycle is shifted against the clock: recordings were joined, or the clock was set. */
+export type Break = {
+  /** The first shifted day, from 0. */
+  day: number;
+  /** Hours by which the day is moved, −12 to 12. */
+  hours: number;
+  /** P(as great a one in days of any order). */
+  p: number;
 };
 
 /** A test of a check. */
@@ -60,14 +39,6 @@ export type CheckTest = {
   p_adjusted: number;
   /** Below the level. */
   rejected: boolean;
-};
-
-export type ShownCheck = {
-  level: number;
-  sessions: [number, number];
-  holds: boolean;
-  tests: Array<CheckTest>;
-  tests_left_out: number;
 };
 
 /** A bar of the histogram. */
@@ -90,39 +61,16 @@ export type CountsPicture = {
   bars: Array<CountsBar>;
 };
 
-/** Pictures of arrivals. */
-export type Pictures = {
-  /** A slot's length, seconds. */
-  slot_s: number;
-  /** Users in each slot, from the beginning on. */
-  users: Array<number>;
-  /** The expected number in each; empty if the process repeats the recording. */
-  expected: Array<number>;
-  /** The distribution of counts, at each scale with enough windows. */
-  counts: Array<CountsPicture>;
-};
-
-/** Why there is no cycle. */
-export type NoCycle = 'bins' | 'short' | 'flat';
-
-/** An analysis of variance of hours' counts (their roots, whose variance does not depend on the rate). */
-export type DaysTest = {
-  /** Fisher's F. */
-  f: number;
-  /** P(as great), hours being independent: too small where neighbouring hours are not. */
-  p: number;
-  /** The share of the variance that it explains. */
-  explained: number;
-};
-
-/** A day from which on the cycle is shifted against the clock: recordings were joined, or the clock was set. */
-export type Break = {
-  /** The first shifted day, from 0. */
-  day: number;
-  /** Hours by which the day is moved, −12 to 12. */
-  hours: number;
-  /** P(as great a one in days of any order). */
-  p: number;
+/** Durations beside their fits. */
+export type Curves = {
+  /** Places, seconds. */
+  at_s: Array<number>;
+  /** The share of the durations that are no longer. */
+  seen: Array<number>;
+  /** Shares in bins of equal width; those beyond the last are left out. */
+  bars: Array<Bar>;
+  /** Each fit, the best first. */
+  fits: Array<FittedCurve>;
 };
 
 /** A rate that follows the clock on the wall. */
@@ -141,110 +89,14 @@ export type Cycle = {
   broken: Break | null;
 };
 
-/** Counts at one scale. */
-export type Scale = {
-  /** A window's length, seconds. */
-  window_s: number;
-  /** How many. */
-  windows: number;
-  /** Users in a window. */
-  mean: number;
-  /** Variance over mean: 1 for a Poisson process. */
-  index: number;
-  /** P(as far from 1), the counts being Poisson with one rate. */
-  p_dispersion: number;
-  /** Autocorrelation at lags 0, 1, … */
-  autocorrelation: Array<number>;
-  /** Half the width of the band that holds 95 % of the correlations of independent counts. */
-  band: number;
-  /** How many correlations lie outside of it. */
-  outside: number;
-  /** Ljung's and Box's test of the first ten lags: P(as great). */
-  p_dependence: number;
-  /**
-   * Counts about the moment when half of the users have come, for the picture of one scale beside
-   * the others.
-   */
-  picture: Array<number>;
-};
-
-/** Laplace's test of a trend. */
-export type Trend = {
-  /**
-   * The users' mean time after the middle of the recording, in standard deviations: above 0 where they
-   * become more.
-   */
-  z: number;
-  /** P(as far either way), arrivals being Poisson with one rate. */
+/** An analysis of variance of hours' counts (their roots, whose variance does not depend on the rate). */
+export type DaysTest = {
+  /** Fisher's F. */
+  f: number;
+  /** P(as great), hours being independent: too small where neighbouring hours are not. */
   p: number;
-};
-
-/** How users arrive. */
-export type ArrivalProcess = 'poisson' | 'cycle' | 'trace';
-
-/** Counts after the cycle has been taken out of time. */
-export type RescaledCounts = {
-  /** Windows. */
-  windows: number;
-  /** Variance over mean; 1 for Poisson. */
-  index: number;
-  /** P(as far from 1). */
-  p: number;
-  /** Ljung's and Box's test of dependence over ten windows: P(as great). */
-  p_dependence: number;
-};
-
-/** A stretch without anybody. */
-export type Silence = {
-  /** Start of the silence, in seconds from the recording's beginning. */
-  from_s: number;
-  /** How long, seconds. */
-  length_s: number;
-};
-
-/** The result of fitting. */
-export type Outcome = 'fits' | 'near' | 'no-fit' | 'too-few';
-
-/** A parameter with its 95 % interval. */
-export type Parameter = {
-  /** As in `stats::fit::Family::parameters`. */
-  name: string;
-  /** Seconds where it is a time. */
-  value: number;
-  /** Lower bound. */
-  low: number | null;
-  /** Upper bound. */
-  high: number | null;
-};
-
-/** A family with its most likely parameters. */
-export type Fit = {
-  /** Which. */
-  family: string;
-  /** Parameters by name. */
-  parameters: Array<Parameter>;
-  /** ln of the likelihood. */
-  log_likelihood: number;
-  /** Akaike's criterion: the less the better. */
-  aic: number;
-};
-
-/** A test of a fit, its p-values by parametric bootstrap. */
-export type Test = {
-  /** How many durations were tested. */
-  count: number;
-  /** Kolmogorov's distance. */
-  distance: number;
-  /** Time of the greatest distance, seconds. */
-  at_s: number;
-  /** P(as far). */
-  p_distance: number;
-  /** Anderson's and Darling's A². */
-  anderson: number;
-  /** P(as great). */
-  p_anderson: number;
-  /** Samples redrawn. */
-  rounds: number;
+  /** The share of the variance that it explains. */
+  explained: number;
 };
 
 /** Durations and their fits. Times are in seconds. */
@@ -263,6 +115,59 @@ export type Durations = {
   test: Test | null;
   /** The result. */
   outcome: Outcome;
+};
+
+/** A family with its most likely parameters. */
+export type Fit = {
+  /** Which. */
+  family: string;
+  /** Parameters by name. */
+  parameters: Array<Parameter>;
+  /** ln of the likelihood. */
+  log_likelihood: number;
+  /** Akaike's criterion: the less the better. */
+  aic: number;
+};
+
+/** A fit at the same places. */
+export type FittedCurve = {
+  /** Which. */
+  family: string;
+  /** P(no longer), as the clock shows it. */
+  upto: Array<number>;
+  /** P(in the bin), likewise. */
+  bars: Array<number>;
+};
+
+/** The inactivity gap, and why it is that. */
+export type Gap = {
+  /** Seconds. */
+  seconds: number;
+  /** `given`, `valley` or `usual`. */
+  why: GapReason;
+  /** How many sessions there would be with other gaps: seconds, sessions. */
+  others: Array<[number, number]>;
+  /** How often a session was cut because it had the maximum number of requests. */
+  cuts: number;
+  /** Times between two requests of one user: from seconds, how many; four bins in each doubling. */
+  histogram: Array<[number, number]>;
+};
+
+/** Why a gap was taken. */
+export type GapReason = 'given' | 'valley' | 'usual';
+
+/** Estimates of Hurst's H. */
+export type Hurst = {
+  /** Numbers of the series, and how long each is, seconds. */
+  numbers: number;
+  /** Seconds. */
+  number_s: number;
+  /** Each estimate. */
+  estimates: Array<HurstEstimate>;
+  /** Scatter that the counts' Poisson noise hides. */
+  hidden: Array<HurstHidden>;
+  /** log₂ energy of the wavelet's octaves, with standard error: seconds, energy, error. */
+  octaves: Array<[number, number, number]>;
 };
 
 /** One estimate of H. */
@@ -296,62 +201,106 @@ export type HurstHidden = {
   about_cycle: boolean;
 };
 
-/** Estimates of Hurst's H. */
-export type Hurst = {
-  /** Numbers of the series, and how long each is, seconds. */
-  numbers: number;
-  /** Seconds. */
-  number_s: number;
-  /** Each estimate. */
-  estimates: Array<HurstEstimate>;
-  /** Scatter that the counts' Poisson noise hides. */
-  hidden: Array<HurstHidden>;
-  /** log₂ energy of the wavelet's octaves, with standard error: seconds, energy, error. */
-  octaves: Array<[number, number, number]>;
-};
-
-/** Durations in a bin. */
-export type Bar = {
-  /** Lower edge, seconds. */
-  from_s: number;
-  /** Upper edge, which is in the next, seconds. */
-  upto_s: number;
-  /** The share of them. */
-  share: number;
-};
-
-/** A fit at the same places. */
-export type FittedCurve = {
-  /** Which. */
-  family: string;
-  /** P(no longer), as the clock shows it. */
-  upto: Array<number>;
-  /** P(in the bin), likewise. */
-  bars: Array<number>;
-};
-
-/** Durations beside their fits. */
-export type Curves = {
-  /** Places, seconds. */
-  at_s: Array<number>;
-  /** The share of the durations that are no longer. */
-  seen: Array<number>;
-  /** Shares in bins of equal width; those beyond the last are left out. */
-  bars: Array<Bar>;
-  /** Each fit, the best first. */
-  fits: Array<FittedCurve>;
-};
-
-/** Durations with their fits and curves. */
-export type ShownDurations = {
+export type ModelDocument = {
+  /** The kind of result, which decides how it is drawn. */
+  kind: 'model';
+  /** Version of the documents. */
+  format: number;
+  /** The version that made the page. */
+  throng: string;
   name: string;
-  count: number;
-  mean_s: number;
-  step_s: number;
-  outcome: Outcome;
-  fits: Array<Fit>;
-  test: Test | null;
-  curves: Curves | null;
+  findings: Array<Finding>;
+  log: ShownLog;
+  key: string;
+  segment_by: string | null;
+  users: number;
+  gap: Gap | null;
+  classes: Array<ShownClass>;
+  /** All together first, then segments of their own. */
+  arrivals: Array<ShownArrivals>;
+  segments: Array<SegmentRow>;
+  behaviours: Array<ShownBehaviour>;
+  segments_left_out: number;
+  check: ShownCheck | null;
+};
+
+/** Why there is no cycle. */
+export type NoCycle = 'bins' | 'short' | 'flat';
+
+/** The result of fitting. */
+export type Outcome = 'fits' | 'near' | 'no-fit' | 'too-few';
+
+/** A parameter with its 95 % interval. */
+export type Parameter = {
+  /** As in `stats::fit::Family::parameters`. */
+  name: string;
+  /** Seconds where it is a time. */
+  value: number;
+  /** Lower bound. */
+  low: number | null;
+  /** Upper bound. */
+  high: number | null;
+};
+
+/** Pictures of arrivals. */
+export type Pictures = {
+  /** A slot's length, seconds. */
+  slot_s: number;
+  /** Users in each slot, from the beginning on. */
+  users: Array<number>;
+  /** The expected number in each; empty if the process repeats the recording. */
+  expected: Array<number>;
+  /** The distribution of counts, at each scale with enough windows. */
+  counts: Array<CountsPicture>;
+};
+
+/** Counts after the cycle has been taken out of time. */
+export type RescaledCounts = {
+  /** Windows. */
+  windows: number;
+  /** Variance over mean; 1 for Poisson. */
+  index: number;
+  /** P(as far from 1). */
+  p: number;
+  /** Ljung's and Box's test of dependence over ten windows: P(as great). */
+  p_dependence: number;
+};
+
+/** Counts at one scale. */
+export type Scale = {
+  /** A window's length, seconds. */
+  window_s: number;
+  /** How many. */
+  windows: number;
+  /** Users in a window. */
+  mean: number;
+  /** Variance over mean: 1 for a Poisson process. */
+  index: number;
+  /** P(as far from 1), the counts being Poisson with one rate. */
+  p_dispersion: number;
+  /** Autocorrelation at lags 0, 1, … */
+  autocorrelation: Array<number>;
+  /** Half the width of the band that holds 95 % of the correlations of independent counts. */
+  band: number;
+  /** How many correlations lie outside of it. */
+  outside: number;
+  /** Ljung's and Box's test of the first ten lags: P(as great). */
+  p_dependence: number;
+  /**
+   * Counts about the moment when half of the users have come, for the picture of one scale beside
+   * the others.
+   */
+  picture: Array<number>;
+};
+
+export type SegmentRow = {
+  name: string;
+  sessions: number;
+  requests: number;
+  per_s: number;
+  single: number;
+  mean_think_s: number;
+  fit: string | null;
 };
 
 export type ShownArrivals = {
@@ -416,14 +365,70 @@ export type ShownArrivals = {
   pictures: Pictures;
 };
 
-export type SegmentRow = {
+export type ShownBehaviour = {
   name: string;
-  sessions: number;
+  starts: Array<number>;
+  exits: Array<number>;
+  transitions: Array<ShownTransition>;
+  transitions_left_out: number;
+  thinks: Array<ShownDurations>;
+  thinks_left_out: number;
+  /** Requests, and how many sessions had that number; the last stands for all that had more. */
+  lengths: Array<[number, number]>;
+};
+
+export type ShownCheck = {
+  level: number;
+  sessions: [number, number];
+  holds: boolean;
+  tests: Array<CheckTest>;
+  tests_left_out: number;
+};
+
+export type ShownClass = {
+  name: string;
+  state: string;
   requests: number;
-  per_s: number;
-  single: number;
-  mean_think_s: number;
-  fit: string | null;
+  target: string;
+};
+
+/** Durations with their fits and curves. */
+export type ShownDurations = {
+  name: string;
+  count: number;
+  mean_s: number;
+  step_s: number;
+  outcome: Outcome;
+  fits: Array<Fit>;
+  test: Test | null;
+  curves: Curves | null;
+};
+
+export type ShownFile = {
+  name: string;
+  format: string;
+  lines: number;
+  cut_off: string | null;
+};
+
+export type ShownLog = {
+  lines: number;
+  requests: number;
+  without: number;
+  step_s: number;
+  first_unix_s: number;
+  last_unix_s: number;
+  files: Array<ShownFile>;
+  files_left_out: number;
+  problems: Array<ShownProblem>;
+};
+
+/** Lines with a problem. */
+export type ShownProblem = {
+  text: string;
+  is_bad: boolean;
+  lines: number;
+  examples: Array<[string, string]>;
 };
 
 export type ShownTransition = {
@@ -438,44 +443,39 @@ export type ShownTransition = {
   p_fit: number | null;
 };
 
-export type ShownBehaviour = {
-  name: string;
-  starts: Array<number>;
-  exits: Array<number>;
-  transitions: Array<ShownTransition>;
-  transitions_left_out: number;
-  thinks: Array<ShownDurations>;
-  thinks_left_out: number;
-  /** Requests, and how many sessions had that number; the last stands for all that had more. */
-  lengths: Array<[number, number]>;
+/** A stretch without anybody. */
+export type Silence = {
+  /** Start of the silence, in seconds from the recording's beginning. */
+  from_s: number;
+  /** How long, seconds. */
+  length_s: number;
 };
 
-export type ShownClass = {
-  name: string;
-  state: string;
-  requests: number;
-  target: string;
+/** A test of a fit, its p-values by parametric bootstrap. */
+export type Test = {
+  /** How many durations were tested. */
+  count: number;
+  /** Kolmogorov's distance. */
+  distance: number;
+  /** Time of the greatest distance, seconds. */
+  at_s: number;
+  /** P(as far). */
+  p_distance: number;
+  /** Anderson's and Darling's A². */
+  anderson: number;
+  /** P(as great). */
+  p_anderson: number;
+  /** Samples redrawn. */
+  rounds: number;
 };
 
-export type ModelDocument = {
-  /** The kind of result, which decides how it is drawn. */
-  kind: 'model';
-  /** Version of the documents. */
-  format: number;
-  /** The version that made the page. */
-  throng: string;
-  name: string;
-  findings: Array<Finding>;
-  log: ShownLog;
-  key: string;
-  segment_by: string | null;
-  users: number;
-  gap: Gap | null;
-  classes: Array<ShownClass>;
-  /** All together first, then segments of their own. */
-  arrivals: Array<ShownArrivals>;
-  segments: Array<SegmentRow>;
-  behaviours: Array<ShownBehaviour>;
-  segments_left_out: number;
-  check: ShownCheck | null;
+/** Laplace's test of a trend. */
+export type Trend = {
+  /**
+   * The users' mean time after the middle of the recording, in standard deviations: above 0 where they
+   * become more.
+   */
+  z: number;
+  /** P(as far either way), arrivals being Poisson with one rate. */
+  p: number;
 };

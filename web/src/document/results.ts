@@ -1,11 +1,5 @@
 // Written by `UPDATE=1 cargo test -p report --features full`, from the types in Rust: do not edit.
 
-/** The kind of a result. */
-export type EntryKind = 'run' | 'experiment' | 'search' | 'model' | 'page';
-
-/** The outcome of a result. */
-export type EntryState = 'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'unfinished' | 'damaged' | 'done';
-
 /** One result. */
 export type Entry = {
   /** 16 hexadecimal digits that follow from its path. */
@@ -45,6 +39,12 @@ export type Entry = {
   /** Whether it can be compared with others. */
   comparable: boolean;
 };
+
+/** The kind of a result. */
+export type EntryKind = 'run' | 'experiment' | 'search' | 'model' | 'page';
+
+/** The outcome of a result. */
+export type EntryState = 'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'unfinished' | 'damaged' | 'done';
 
 export type IndexDocument = {
   /** The kind of result, which decides how it is drawn. */

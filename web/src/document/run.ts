@@ -1,66 +1,5 @@
 // Written by `UPDATE=1 cargo test -p report --features full`, from the types in Rust: do not edit.
 
-/** How grave a finding is, least first. */
-export type Severity = 'good' | 'note' | 'warning' | 'fatal';
-
-/** A sentence with a figure, its evidence and what it means. */
-export type Finding = {
-  /** How grave it is. */
-  severity: Severity;
-  /** Stable, for machines: `generator-healthy`, `generator-cpu`, `generator-files`, …. */
-  code: string;
-  /** For people. */
-  text: string;
-  /** Figures behind it by name. */
-  evidence: Record<string, number>;
-};
-
-/** The response times of one step. */
-export type StepTotals = {
-  /** The name of its measure. */
-  name: string;
-  /** Median. */
-  p50_ns: number;
-  /** 95th percentile. */
-  p95_ns: number;
-  /** 99th percentile. */
-  p99_ns: number;
-  /** Percentiles above this share are lower bounds. */
-  bound_above: number | null;
-};
-
-/** The first figures of a run. */
-export type Totals = {
-  /** Operations of all measures that ended, successful or failed. */
-  operations: number;
-  /** Operations that failed. */
-  errors: number;
-  /** Failed operations as a share of all, 0..=1; `null`: there were none. */
-  error_share: number | null;
-  /** Operations that the end of the run interrupted: begun, and neither successful nor failed. */
-  unfinished: number;
-  /**
-   * Operations of steps that were due while load was planned, by second of that time; without connections, pushed messages
-   * and transactions. `null` if the record does not say.
-   */
-  offered_per_s: number | null;
-  /** Operations of steps that began in that time, by second of it; `null` if the record does not say. */
-  begun_per_s: number | null;
-  /** Operations of steps that the target answered, by second of the run with its drain; `null` if it is not known when that was. */
-  completed_per_s: number | null;
-  /** Response times of the step that users wait for most often. */
-  step: StepTotals | null;
-};
-
-export type Phase = {
-  name: string;
-  kind: string;
-  start_s: number;
-  end_s: number;
-  users_planned: number;
-  users_started: number | null;
-};
-
 /** A bin of a histogram. */
 export type Bin = {
   /** Lower edge, in nanoseconds. */
@@ -69,91 +8,6 @@ export type Bin = {
   to_ns: number;
   /** Number of response times in the bin. */
   count: number;
-};
-
-/**
- * A measure's response times over time and as a distribution, of all operations: nanoseconds; `null` where
- * there were none. Percentiles that fall among operations that were never answered are lower bounds.
- */
-export type MeasureCourse = {
-  /** Name of the measure, as in `run.json`. */
-  name: string;
-  /** Kind of the measure, as in `run.json`. */
-  kind: string;
-  /** Operations that succeeded. */
-  count: number;
-  /** Operations that succeeded per second, by slot. */
-  per_s: Array<number>;
-  /** Median by slot. */
-  p50: Array<number | null>;
-  /** 90th percentile by slot. */
-  p90: Array<number | null>;
-  /** 99th percentile by slot. */
-  p99: Array<number | null>;
-  /** 99.9th percentile by slot. */
-  p999: Array<number | null>;
-  /** Greatest by slot. */
-  max: Array<number | null>;
-  /** Counts of answered operations by time and latency: column, row, count. Row `r` holds times from `10^(r/10)` on. */
-  heat: Array<[number, number, number]>;
-  /** The distribution of response times, by bin. */
-  bins: Array<Bin>;
-  /** The distribution function, as far as it is known. */
-  response: Array<[number, number]>;
-};
-
-/** One column over time; `null` where nothing was recorded. */
-export type Track = {
-  /** Name of the column, as in `series.parquet`. */
-  name: string;
-  /** Mean of the slot. */
-  mean: Array<number | null>;
-  /** Least of its seconds; empty where a slot is one second. */
-  min?: Array<number | null>;
-  /** Greatest of its seconds; empty where a slot is one second. */
-  max?: Array<number | null>;
-};
-
-/** Operations a second that ended in one way. */
-export type ErrorTrack = {
-  /** Name of the outcome. */
-  kind: string;
-  /** Number of operations that ended so. */
-  count: number;
-  /** Operations a second, by slot. */
-  per_s: Array<number>;
-};
-
-/** The values of one probe. */
-export type ProbeLine = {
-  /** Seconds since the run's start; before it where negative. */
-  at_s: Array<number>;
-  /** Mean of the values from that time until the next. */
-  mean: Array<number>;
-  /** Least of these values; empty if nothing was thinned. */
-  min?: Array<number>;
-  /** Greatest of these values; empty if nothing was thinned. */
-  max?: Array<number>;
-  /** Role of the source in the system: `servers`, `redis`, `mysql`, `host`, …. */
-  role: string;
-  /** Region of the source; may be empty. */
-  region: string;
-  /** The source's own name, as an address. */
-  source: string;
-  /** The metric, as the source names it. */
-  metric: string;
-  /** Unit of the metric: `%`, `B`, `B/s`, `s`, `1`, `1/s`, `s/s`, …. A counter is recorded as its rate. */
-  unit: string;
-  /** How the source was queried: `host`, `process`, `redis`, …; empty if that is not known. */
-  via: string;
-};
-
-/** The lines of all probes. */
-export type ProbeLines = {
-  /** The lines in the order of the record. */
-  lines: Array<ProbeLine>;
-  /** Number of further probes with values, which are left out. */
-  left_out: number;
 };
 
 /** The course of a run, slot by slot. */
@@ -176,99 +30,14 @@ export type Course = {
   probes: ProbeLines;
 };
 
-/** Why an end of an interval is not determined. */
-export type IntervalMissing = 'few' | 'short' | 'dependent' | 'unanswered';
-
-/** How far a percentile may lie from the true one, at 95 %; nanoseconds. */
-export type Range = {
-  low: number | null;
-  high: number | null;
-  /** True if the upper end is a lower bound. */
-  is_bound?: boolean;
-  /** Why an end is missing. */
-  missing?: IntervalMissing | null;
-};
-
-/** A measure over the run, or in one phase. */
-export type Step = {
-  /** Index of the phase; `null`: the complete run. */
-  phase: number | null;
-  name: string;
+/** Operations a second that ended in one way. */
+export type ErrorTrack = {
+  /** Name of the outcome. */
   kind: string;
+  /** Number of operations that ended so. */
   count: number;
-  rate_per_s: number;
-  errors: number;
-  errors_by_kind: Record<string, number>;
-  /** Operations among the response times that were never answered. */
-  unanswered: number;
-  /** Percentiles of `response` above this share are lower bounds. */
-  bound_above: number | null;
-  /** Mean, min, p50, p90, p95, p98, p99, p99.9 and max; nanoseconds. So are `service` and `lag`. */
-  response: [number, number, number, number, number, number, number, number, number] | null;
-  /** Intervals of the percentiles of `response`, p50 to p99.9; empty if the record does not say. */
-  intervals: Array<Range>;
-  service: [number, number, number, number, number, number, number, number, number] | null;
-  lag: [number, number, number, number, number, number, number, number, number] | null;
-};
-
-/** The status of a run. */
-export type RunStatus = 'running' | 'complete' | 'interrupted' | 'failed';
-
-export type RunHead = {
-  id: string;
-  name: string;
-  target: string;
-  status: RunStatus;
-  /** As text: it may exceed the range of a number in JavaScript. */
-  seed: string;
-  started_unix_ms: number;
-  ended_s: number;
-  mode: string;
-  loops: number;
-  cores: number;
-  workers: number;
-  lag_max_ns: number;
-  overrides: Array<string>;
-  host: Record<string, string>;
-};
-
-/** How the interval of a percentile was found. */
-export type IntervalMethod = 'order_statistics' | 'effective_size';
-
-/** The confidence interval, at 95 %, of a percentile. */
-export type PercentileInterval = {
-  /** The percentile, in 0..1. */
-  share: number;
-  /** How it was found; `null` where no method applies. */
-  method?: IntervalMethod | null;
-  /** How many independent operations would show as much. */
-  effective?: number | null;
-  /** The lower end; `null`: not determined. */
-  low_ns: number | null;
-  /** The upper end; `null`: not determined. */
-  high_ns: number | null;
-  /** True if the upper end is only known to be at least `high_ns`, since operations were never answered. */
-  high_is_bound?: boolean;
-  /** Why an end is not determined. */
-  missing?: IntervalMissing | null;
-};
-
-/** One threshold's outcome. */
-export type ThresholdResult = {
-  /** As written in the scenario. */
-  text: string;
-  /** True if it holds. */
-  passed: boolean;
-  /** In the figure's base unit; `null`: nothing was measured, which fails. */
-  value: number | null;
-  /** True if the figure is only known to be at least `value`. */
-  is_bound?: boolean;
-  /** The value for people, as `31.2 ms`. */
-  shown: string;
-  /** Confidence interval of the figure, if it is a percentile. */
-  interval?: PercentileInterval | null;
-  /** True if the limit lies within that interval: another run like this one may come to the other result. */
-  within_interval?: boolean;
+  /** Operations a second, by slot. */
+  per_s: Array<number>;
 };
 
 /** One of the first errors of a kind. */
@@ -277,6 +46,18 @@ export type Example = {
   measure: string;
   outcome: string;
   detail: string;
+};
+
+/** A sentence with a figure, its evidence and what it means. */
+export type Finding = {
+  /** How grave it is. */
+  severity: Severity;
+  /** Stable, for machines: `generator-healthy`, `generator-cpu`, `generator-files`, …. */
+  code: string;
+  /** For people. */
+  text: string;
+  /** Figures behind it by name. */
+  evidence: Record<string, number>;
 };
 
 /** The generator's own state. */
@@ -321,8 +102,111 @@ export type Highlight = {
   to_s: number | null;
 };
 
-/** The verdict on a run, or what is known instead of one. */
-export type RunVerdict = 'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'paused' | 'stopping';
+/** How the interval of a percentile was found. */
+export type IntervalMethod = 'order_statistics' | 'effective_size';
+
+/** Why an end of an interval is not determined. */
+export type IntervalMissing = 'few' | 'short' | 'dependent' | 'unanswered';
+
+/**
+ * A measure's response times over time and as a distribution, of all operations: nanoseconds; `null` where
+ * there were none. Percentiles that fall among operations that were never answered are lower bounds.
+ */
+export type MeasureCourse = {
+  /** Name of the measure, as in `run.json`. */
+  name: string;
+  /** Kind of the measure, as in `run.json`. */
+  kind: string;
+  /** Operations that succeeded. */
+  count: number;
+  /** Operations that succeeded per second, by slot. */
+  per_s: Array<number>;
+  /** Median by slot. */
+  p50: Array<number | null>;
+  /** 90th percentile by slot. */
+  p90: Array<number | null>;
+  /** 99th percentile by slot. */
+  p99: Array<number | null>;
+  /** 99.9th percentile by slot. */
+  p999: Array<number | null>;
+  /** Greatest by slot. */
+  max: Array<number | null>;
+  /** Counts of answered operations by time and latency: column, row, count. Row `r` holds times from `10^(r/10)` on. */
+  heat: Array<[number, number, number]>;
+  /** The distribution of response times, by bin. */
+  bins: Array<Bin>;
+  /** The distribution function, as far as it is known. */
+  response: Array<[number, number]>;
+};
+
+/** The confidence interval, at 95 %, of a percentile. */
+export type PercentileInterval = {
+  /** The percentile, in 0..1. */
+  share: number;
+  /** How it was found; `null` where no method applies. */
+  method?: IntervalMethod | null;
+  /** How many independent operations would show as much. */
+  effective?: number | null;
+  /** The lower end; `null`: not determined. */
+  low_ns: number | null;
+  /** The upper end; `null`: not determined. */
+  high_ns: number | null;
+  /** True if the upper end is only known to be at least `high_ns`, since operations were never answered. */
+  high_is_bound?: boolean;
+  /** Why an end is not determined. */
+  missing?: IntervalMissing | null;
+};
+
+export type Phase = {
+  name: string;
+  kind: string;
+  start_s: number;
+  end_s: number;
+  users_planned: number;
+  users_started: number | null;
+};
+
+/** The values of one probe. */
+export type ProbeLine = {
+  /** Seconds since the run's start; before it where negative. */
+  at_s: Array<number>;
+  /** Mean of the values from that time until the next. */
+  mean: Array<number>;
+  /** Least of these values; empty if nothing was thinned. */
+  min?: Array<number>;
+  /** Greatest of these values; empty if nothing was thinned. */
+  max?: Array<number>;
+  /** Role of the source in the system: `servers`, `redis`, `mysql`, `host`, …. */
+  role: string;
+  /** Region of the source; may be empty. */
+  region: string;
+  /** The source's own name, as an address. */
+  source: string;
+  /** The metric, as the source names it. */
+  metric: string;
+  /** Unit of the metric: `%`, `B`, `B/s`, `s`, `1`, `1/s`, `s/s`, …. A counter is recorded as its rate. */
+  unit: string;
+  /** How the source was queried: `host`, `process`, `redis`, …; empty if that is not known. */
+  via: string;
+};
+
+/** The lines of all probes. */
+export type ProbeLines = {
+  /** The lines in the order of the record. */
+  lines: Array<ProbeLine>;
+  /** Number of further probes with values, which are left out. */
+  left_out: number;
+};
+
+/** How far a percentile may lie from the true one, at 95 %; nanoseconds. */
+export type Range = {
+  low: number | null;
+  high: number | null;
+  /** True if the upper end is a lower bound. */
+  is_bound?: boolean;
+  /** Why an end is missing. */
+  missing?: IntervalMissing | null;
+};
 
 /** The clients of one region. */
 export type Region = {
@@ -334,11 +218,150 @@ export type Region = {
   failed: number;
 };
 
+export type RunDocument = {
+  /** The kind of result, which decides how it is drawn. */
+  kind: 'run';
+  /** Version of the documents. */
+  format: number;
+  /** The version that made the page. */
+  throng: string;
+  run: RunHead;
+  verdict: RunVerdict;
+  totals: Totals;
+  missing: Array<string>;
+  findings: Array<Finding>;
+  thresholds: Array<ThresholdResult>;
+  users: UsersSummary;
+  health: HealthSummary;
+  phases: Array<Phase>;
+  highlights: Array<Highlight>;
+  steps: Array<Step>;
+  steps_left_out: number;
+  /** The requests with a tag taken as one, each. */
+  tags: Array<Step>;
+  course: Course;
+  examples: Array<Example>;
+  regions: Array<Region>;
+};
+
+export type RunHead = {
+  id: string;
+  name: string;
+  target: string;
+  status: RunStatus;
+  /** As text: it may exceed the range of a number in JavaScript. */
+  seed: string;
+  started_unix_ms: number;
+  ended_s: number;
+  mode: string;
+  loops: number;
+  cores: number;
+  workers: number;
+  lag_max_ns: number;
+  overrides: Array<string>;
+  host: Record<string, string>;
+};
+
+/** The status of a run. */
+export type RunStatus = 'running' | 'complete' | 'interrupted' | 'failed';
+
+/** The verdict on a run, or what is known instead of one. */
+export type RunVerdict = 'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'paused' | 'stopping';
+
 /** Why a session did not reach the end of its program. */
 export type SessionEnd = 'failed' | 'stopped' | 'cut_off';
 
-/** The state of a user when its session ends. */
-export type UserState = 'thinking' | 'connecting' | 'retrying' | 'waiting' | 'working';
+/** How grave a finding is, least first. */
+export type Severity = 'good' | 'note' | 'warning' | 'fatal';
+
+/** A measure over the run, or in one phase. */
+export type Step = {
+  /** Index of the phase; `null`: the complete run. */
+  phase: number | null;
+  name: string;
+  kind: string;
+  count: number;
+  rate_per_s: number;
+  errors: number;
+  errors_by_kind: Record<string, number>;
+  /** Operations among the response times that were never answered. */
+  unanswered: number;
+  /** Percentiles of `response` above this share are lower bounds. */
+  bound_above: number | null;
+  /** Mean, min, p50, p90, p95, p98, p99, p99.9 and max; nanoseconds. So are `service` and `lag`. */
+  response: [number, number, number, number, number, number, number, number, number] | null;
+  /** Intervals of the percentiles of `response`, p50 to p99.9; empty if the record does not say. */
+  intervals: Array<Range>;
+  service: [number, number, number, number, number, number, number, number, number] | null;
+  lag: [number, number, number, number, number, number, number, number, number] | null;
+};
+
+/** The response times of one step. */
+export type StepTotals = {
+  /** The name of its measure. */
+  name: string;
+  /** Median. */
+  p50_ns: number;
+  /** 95th percentile. */
+  p95_ns: number;
+  /** 99th percentile. */
+  p99_ns: number;
+  /** Percentiles above this share are lower bounds. */
+  bound_above: number | null;
+};
+
+/** One threshold's outcome. */
+export type ThresholdResult = {
+  /** As written in the scenario. */
+  text: string;
+  /** True if it holds. */
+  passed: boolean;
+  /** In the figure's base unit; `null`: nothing was measured, which fails. */
+  value: number | null;
+  /** True if the figure is only known to be at least `value`. */
+  is_bound?: boolean;
+  /** The value for people, as `31.2 ms`. */
+  shown: string;
+  /** Confidence interval of the figure, if it is a percentile. */
+  interval?: PercentileInterval | null;
+  /** True if the limit lies within that interval: another run like this one may come to the other result. */
+  within_interval?: boolean;
+};
+
+/** The first figures of a run. */
+export type Totals = {
+  /** Operations of all measures that ended, successful or failed. */
+  operations: number;
+  /** Operations that failed. */
+  errors: number;
+  /** Failed operations as a share of all, 0..=1; `null`: there were none. */
+  error_share: number | null;
+  /** Operations that the end of the run interrupted: begun, and neither successful nor failed. */
+  unfinished: number;
+  /**
+   * Operations of steps that were due while load was planned, by second of that time; without connections, pushed messages
+   * and transactions. `null` if the record does not say.
+   */
+  offered_per_s: number | null;
+  /** Operations of steps that began in that time, by second of it; `null` if the record does not say. */
+  begun_per_s: number | null;
+  /** Operations of steps that the target answered, by second of the run with its drain; `null` if it is not known when that was. */
+  completed_per_s: number | null;
+  /** Response times of the step that users wait for most often. */
+  step: StepTotals | null;
+};
+
+/** One column over time; `null` where nothing was recorded. */
+export type Track = {
+  /** Name of the column, as in `series.parquet`. */
+  name: string;
+  /** Mean of the slot. */
+  mean: Array<number | null>;
+  /** Least of its seconds; empty where a slot is one second. */
+  min?: Array<number | null>;
+  /** Greatest of its seconds; empty where a slot is one second. */
+  max?: Array<number | null>;
+};
 
 /** Sessions that did not reach the end of their program, of one kind. */
 export type UnfinishedSessions = {
@@ -353,6 +376,9 @@ export type UnfinishedSessions = {
   /** How many. */
   users: number;
 };
+
+/** The state of a user when its session ends. */
+export type UserState = 'thinking' | 'connecting' | 'retrying' | 'waiting' | 'working';
 
 /** Users over the complete run. */
 export type UsersSummary = {
@@ -393,30 +419,4 @@ export type UsersSummary = {
   never_came: number;
   /** Users that other workers had to start since theirs was lost before they were due. */
   dealt?: number;
-};
-
-export type RunDocument = {
-  /** The kind of result, which decides how it is drawn. */
-  kind: 'run';
-  /** Version of the documents. */
-  format: number;
-  /** The version that made the page. */
-  throng: string;
-  run: RunHead;
-  verdict: RunVerdict;
-  totals: Totals;
-  missing: Array<string>;
-  findings: Array<Finding>;
-  thresholds: Array<ThresholdResult>;
-  users: UsersSummary;
-  health: HealthSummary;
-  phases: Array<Phase>;
-  highlights: Array<Highlight>;
-  steps: Array<Step>;
-  steps_left_out: number;
-  /** The requests with a tag taken as one, each. */
-  tags: Array<Step>;
-  course: Course;
-  examples: Array<Example>;
-  regions: Array<Region>;
 };

@@ -4,6 +4,22 @@ import type { Ending, Trial } from './capacity';
 
 import type { Finding } from './run';
 
+/** The value of greatest throughput. */
+export type BestValue = {
+  /** The value. */
+  value: number;
+  /** Geometric mean of its runs. */
+  per_s: number;
+  /** The lowest and the highest value that may be best (95 %, bootstrap); `null` without repetitions. */
+  range: [number, number] | null;
+  /** No higher value was tried. */
+  is_highest: boolean;
+  /** No lower value was tried. */
+  is_lowest: boolean;
+  /** The values beside the best, and their losses. */
+  neighbours: Array<Neighbour>;
+};
+
 /** X(N) = λN/(1 + σ(N − 1) + κN(N − 1)). */
 export type Law = {
   /** λ: throughput of a load of one. */
@@ -38,52 +54,6 @@ export type Neighbour = {
   bounds: [number, number] | null;
 };
 
-/** The value of greatest throughput. */
-export type BestValue = {
-  /** The value. */
-  value: number;
-  /** Geometric mean of its runs. */
-  per_s: number;
-  /** The lowest and the highest value that may be best (95 %, bootstrap); `null` without repetitions. */
-  range: [number, number] | null;
-  /** No higher value was tried. */
-  is_highest: boolean;
-  /** No lower value was tried. */
-  is_lowest: boolean;
-  /** The values beside the best, and their losses. */
-  neighbours: Array<Neighbour>;
-};
-
-/** A value and what its trusted runs measured. */
-export type ValueFigures = {
-  /** The value. */
-  value: number;
-  /** Runs that kept the thresholds. */
-  holds: number;
-  /** Runs that did not. */
-  breaks: number;
-  /** Runs that could not be trusted. */
-  untrusted: number;
-  /** Whether most kept the thresholds; `null`: not known. */
-  held: boolean | null;
-  /** Geometric mean of the throughputs by second; `null`: nothing succeeded. */
-  per_s: number | null;
-  /** Lower and upper bound (95 %); `null` without repetitions. */
-  bounds: [number, number] | null;
-  /** Mean number in flight. */
-  in_flight: number | null;
-  /** Median of the runs' medians of all operations. */
-  p50_ns: number | null;
-  /** True if it is only known to be at least that, since operations were never answered. */
-  p50_is_bound: boolean;
-  /** Median of their 99th percentiles. */
-  p99_ns: number | null;
-  /** As `p50_is_bound`. */
-  p99_is_bound: boolean;
-  /** Mean of their shares of errors. */
-  error_share: number | null;
-};
-
 export type SweepDocument = {
   /** The kind of result, which decides how it is drawn. */
   kind: 'sweep';
@@ -114,4 +84,34 @@ export type SweepDocument = {
   law: Law | null;
   /** Why no law was fitted. */
   law_problem: string | null;
+};
+
+/** A value and what its trusted runs measured. */
+export type ValueFigures = {
+  /** The value. */
+  value: number;
+  /** Runs that kept the thresholds. */
+  holds: number;
+  /** Runs that did not. */
+  breaks: number;
+  /** Runs that could not be trusted. */
+  untrusted: number;
+  /** Whether most kept the thresholds; `null`: not known. */
+  held: boolean | null;
+  /** Geometric mean of the throughputs by second; `null`: nothing succeeded. */
+  per_s: number | null;
+  /** Lower and upper bound (95 %); `null` without repetitions. */
+  bounds: [number, number] | null;
+  /** Mean number in flight. */
+  in_flight: number | null;
+  /** Median of the runs' medians of all operations. */
+  p50_ns: number | null;
+  /** True if it is only known to be at least that, since operations were never answered. */
+  p50_is_bound: boolean;
+  /** Median of their 99th percentiles. */
+  p99_ns: number | null;
+  /** As `p50_is_bound`. */
+  p99_is_bound: boolean;
+  /** Mean of their shares of errors. */
+  error_share: number | null;
 };

@@ -37,7 +37,6 @@ struct Declaration {
 struct Files {
     config: Config,
     names: Vec<&'static str>,
-    /// In the order in which they stand in their file: what others use comes before them.
     declarations: Vec<Declaration>,
 }
 
@@ -87,13 +86,11 @@ impl Files {
         found.expect("what is used was declared")
     }
 
-    /// The text of a file.
+    /// The text of a file, its types by name: the order in which one names others changes with each build.
     fn text(&self, file: usize) -> String {
-        let own: Vec<&Declaration> = self
-            .declarations
-            .iter()
-            .filter(|declaration| declaration.file == file)
-            .collect();
+        let all = self.declarations.iter();
+        let mut own: Vec<&Declaration> = all.filter(|known| known.file == file).collect();
+        own.sort_unstable_by_key(|declaration| &declaration.name);
         let uses = own.iter().flat_map(|declaration| &declaration.uses);
         let mut imported: Vec<(&str, &str)> = uses
             .map(|id| self.declared(*id))
