@@ -38,10 +38,7 @@ fn count(target: &str, executions: u64) {
     let Ok(path) = std::env::var("FUZZ_COUNTS") else {
         return;
     };
-    let file = std::fs::File::options()
-        .create(true)
-        .append(true)
-        .open(path);
+    let file = std::fs::File::options().create(true).append(true).open(path);
     let line = format!("{target} {executions}\n");
     let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
     written.expect("the counts can be written");
@@ -59,9 +56,7 @@ fn changed(data: &[u8], seed: u64) -> Vec<u8> {
             1 => drop(data.drain(at..end)),
             2 => data.splice(at..at, *b"\0\xff").for_each(drop),
             3 => data.extend_from_within(at..end),
-            _ => data[at..end]
-                .iter_mut()
-                .for_each(|byte| *byte ^= 1 << draws.below(8)),
+            _ => data[at..end].iter_mut().for_each(|byte| *byte ^= 1 << draws.below(8)),
         }
     }
     data

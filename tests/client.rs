@@ -35,10 +35,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
 
     /// The next message of any kind.
     pub(crate) async fn message(&mut self) -> Message {
-        soon(self.socket.next())
-            .await
-            .expect("connection is open")
-            .unwrap()
+        soon(self.socket.next()).await.expect("connection is open").unwrap()
     }
 
     /// The next text, parsed; pings are skipped.
@@ -74,11 +71,7 @@ pub(crate) async fn read_until(stream: &mut TcpStream, end: &str) -> String {
     let mut bytes = Vec::new();
     while !bytes.ends_with(end.as_bytes()) {
         let count = soon(stream.read_buf(&mut bytes)).await.unwrap();
-        assert!(
-            count > 0,
-            "ended with {:?}",
-            String::from_utf8_lossy(&bytes)
-        );
+        assert!(count > 0, "ended with {:?}", String::from_utf8_lossy(&bytes));
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -14,9 +14,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Gives up on a future that does not come.
 pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
-    timeout(TIMEOUT, what)
-        .await
-        .expect("should have happened long ago")
+    timeout(TIMEOUT, what).await.expect("should have happened long ago")
 }
 
 /// One GET on a connection of its own: status and body.

@@ -154,13 +154,9 @@ impl Made {
                 .filter(|row| row.outcome == Outcome::Ok)
                 .for_each(|row| hist.record(row.response_ns()));
             if !hist.is_empty() {
-                latency
-                    .interval(second * SECOND, SECOND, "request", &hist)
-                    .unwrap();
+                latency.interval(second * SECOND, SECOND, "request", &hist).unwrap();
                 // Everything is sent when it is due.
-                latency
-                    .interval(second * SECOND, SECOND, "request.service", &hist)
-                    .unwrap();
+                latency.interval(second * SECOND, SECOND, "request.service", &hist).unwrap();
             }
         }
         latency.finish().unwrap();
@@ -168,8 +164,7 @@ impl Made {
         info.ended_ns = self.seconds * SECOND;
         dir.update_info(&info).unwrap();
         let run = Run::open(dir.path()).unwrap();
-        dir.write_summary(&judge::judge(&run, &[], false).unwrap())
-            .unwrap();
+        dir.write_summary(&judge::judge(&run, &[], false).unwrap()).unwrap();
         run
     }
 }

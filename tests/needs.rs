@@ -23,10 +23,7 @@ pub(crate) fn shared_data(name: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    skip(&format!(
-        "{} is missing (THRONG_DATA names the directory)",
-        path.display()
-    ));
+    skip(&format!("{} is missing (THRONG_DATA names the directory)", path.display()));
     None
 }
 
@@ -34,10 +31,7 @@ pub(crate) fn shared_data(name: &str) -> Option<PathBuf> {
 /// test runners do not capture, and in the file that `THRONG_SKIPPED` names.
 pub(crate) fn skip(why: &str) {
     // nextest names the test and its program; otherwise a test has a thread that is called after it.
-    let test = match (
-        std::env::var("NEXTEST_BINARY_ID"),
-        std::env::var("NEXTEST_TEST_NAME"),
-    ) {
+    let test = match (std::env::var("NEXTEST_BINARY_ID"), std::env::var("NEXTEST_TEST_NAME")) {
         (Ok(program), Ok(test)) => format!("{program} {test}"),
         _ => std::thread::current().name().unwrap_or("?").to_owned(),
     };

@@ -59,10 +59,7 @@ struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {
     fn take<const N: usize>(&mut self) -> [u8; N] {
-        let (field, rest) = self
-            .0
-            .split_first_chunk()
-            .expect("the payload is too short");
+        let (field, rest) = self.0.split_first_chunk().expect("the payload is too short");
         self.0 = rest;
         *field
     }

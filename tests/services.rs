@@ -52,17 +52,11 @@ impl Services {
         let mut services: Map<String, Value> =
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("{SHARED}: {error}"));
         services.retain(|name, _| shared.contains(&&**name));
-        let missing: Vec<&str> = shared
-            .iter()
-            .copied()
-            .filter(|name| !services.contains_key(*name))
-            .collect();
+        let missing: Vec<&str> =
+            shared.iter().copied().filter(|name| !services.contains_key(*name)).collect();
         let own = [&missing, own].concat();
         if own.is_empty() {
-            return Some(Self {
-                services: Value::Object(services),
-                own: None,
-            });
+            return Some(Self { services: Value::Object(services), own: None });
         }
         let mut started = Self::start(&own)?;
         if let Value::Object(own) = &mut started.services {
@@ -112,19 +106,9 @@ impl Services {
         answers.read_line(&mut line).unwrap();
         let services =
             serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
-        let orders = Orders {
-            given: script.stdin.take(),
-            answers,
-            pids: HashMap::new(),
-        };
-        let own = Own {
-            script,
-            orders: Mutex::new(orders),
-        };
-        Some(Self {
-            services,
-            own: Some(own),
-        })
+        let orders = Orders { given: script.stdin.take(), answers, pids: HashMap::new() };
+        let own = Own { script, orders: Mutex::new(orders) };
+        Some(Self { services, own: Some(own) })
     }
 
     /// Where a server is. The test is reported as skipped where it is not installed.

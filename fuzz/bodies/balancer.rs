@@ -7,10 +7,7 @@ use balancer::http::{Chunks, HeadSearch, Piece, read_request, read_response};
 /// Heads of requests and responses: what is complete stays so when more bytes come.
 pub(crate) fn forwarded_heads(data: &[u8]) {
     let client = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let wanted = HeadSearch {
-        key_field: Some("x-user"),
-        cookie: Some("server"),
-    };
+    let wanted = HeadSearch { key_field: Some("x-user"), cookie: Some("server") };
     let request = |bytes: &[u8]| read_request(bytes, client, wanted).ok().flatten();
     let response = |bytes: &[u8]| read_response(bytes, false).ok().flatten();
     let whole = (request(data), response(data));

@@ -8,15 +8,9 @@ pub(crate) fn har(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let settings = har::Settings {
-        statics: har::Statics::Group,
-        third_parties: true,
-        cached: true,
-    };
-    let source = Source {
-        name: "x.har",
-        text,
-    };
+    let settings =
+        har::Settings { statics: har::Statics::Group, third_parties: true, cached: true };
+    let source = Source { name: "x.har", text };
     if let (Some(converted), _) = har::convert(source, &settings) {
         compile(&converted.text);
     }
@@ -29,14 +23,8 @@ pub(crate) fn tsung(data: &[u8]) {
         return;
     };
     for leniency in [Leniency::Strict, Leniency::Lenient] {
-        let settings = tsung::Settings {
-            leniency,
-            files: &|_| Ok("a;b\n".to_owned()),
-        };
-        let source = Source {
-            name: "x.xml",
-            text: &text,
-        };
+        let settings = tsung::Settings { leniency, files: &|_| Ok("a;b\n".to_owned()) };
+        let source = Source { name: "x.xml", text: &text };
         if let (Some(converted), _) = tsung::convert(source, &settings) {
             compile(&converted.text);
         }
@@ -44,10 +32,6 @@ pub(crate) fn tsung(data: &[u8]) {
 }
 
 fn compile(text: &str) {
-    let settings = Settings {
-        overrides: &[],
-        env: &|_| None,
-        files: &|_| Ok("a;b\n".to_owned()),
-    };
+    let settings = Settings { overrides: &[], env: &|_| None, files: &|_| Ok("a;b\n".to_owned()) };
     scenario::compile(Source { name: "x", text }, &settings);
 }

@@ -24,10 +24,7 @@ enum E { ZERO = 0; ONE = 1; }
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     let folders = [String::new()];
-    let sources = Sources {
-        folders: &folders,
-        read: &|_| Ok(FILE.to_owned()),
-    };
+    let sources = Sources { folders: &folders, read: &|_| Ok(FILE.to_owned()) };
     compile(&["m.proto".to_owned()], &sources).expect("the file is right")
 });
 
@@ -71,11 +68,7 @@ fn json(framed: &[u8]) -> Option<Vec<u8>> {
     let parsed: Result<serde_json::Value, _> = serde_json::from_slice(&json);
     // The parser takes fewer levels than a message and its maps may have.
     let levels = json.iter().filter(|byte| **byte == b'{').count();
-    assert!(
-        parsed.is_ok() || levels > 100,
-        "{}",
-        String::from_utf8_lossy(&json)
-    );
+    assert!(parsed.is_ok() || levels > 100, "{}", String::from_utf8_lossy(&json));
     Some(json)
 }
 
@@ -84,10 +77,7 @@ pub(crate) fn protos(data: &[u8]) {
     let text = String::from_utf8_lossy(data).into_owned();
     let folders = [String::new()];
     let read = |_: &str| Ok(text.clone());
-    let sources = Sources {
-        folders: &folders,
-        read: &read,
-    };
+    let sources = Sources { folders: &folders, read: &read };
     if let Err(problem) = compile(&["a.proto".to_owned()], &sources) {
         assert!(!problem.message.is_empty());
     }

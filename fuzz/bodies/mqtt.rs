@@ -62,11 +62,7 @@ fn begun(first: u8) -> Client {
     if first & 0x20 != 0 {
         client.keep_messages();
     }
-    let connect = Connect {
-        client_id: b"me",
-        clean: first & 0x20 == 0,
-        ..Connect::default()
-    };
+    let connect = Connect { client_id: b"me", clean: first & 0x20 == 0, ..Connect::default() };
     client.connect(&connect, &mut out).expect("it is right");
     if first & 0x40 == 0 {
         return client;
@@ -74,13 +70,7 @@ fn begun(first: u8) -> Client {
     let accepted = client.receive(accept, &mut out);
     accepted.expect("it accepts");
     for qos in [Qos::AtLeastOnce, Qos::ExactlyOnce] {
-        let publish = Publish {
-            topic: b"a",
-            payload: b"b",
-            qos,
-            retain: false,
-            properties: &[],
-        };
+        let publish = Publish { topic: b"a", payload: b"b", qos, retain: false, properties: &[] };
         client.publish(&publish, &mut out).expect("it is right");
     }
     let subscribe = Subscribe {
@@ -90,9 +80,7 @@ fn begun(first: u8) -> Client {
         retain_handling: 0,
     };
     client.subscribe(&subscribe, &mut out).expect("it is right");
-    client
-        .unsubscribe(&[b"a/#"], &mut out)
-        .expect("it is right");
+    client.unsubscribe(&[b"a/#"], &mut out).expect("it is right");
     if first & 0x30 == 0x30 {
         // The connection was lost: what is kept is sent again if the server has the session.
         client.connect(&connect, &mut out).expect("it is right");

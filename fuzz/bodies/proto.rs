@@ -122,10 +122,7 @@ pub(crate) fn h2(data: &[u8]) {
             }
             Ok((consumed, event.is_some()))
         })?;
-        assert!(
-            connection.memory_bytes() < 64 << 10,
-            "a peer makes us keep little"
-        );
+        assert!(connection.memory_bytes() < 64 << 10, "a peer makes us keep little");
         Ok((events, sent))
     });
 }
@@ -178,10 +175,7 @@ pub(crate) fn proxies(data: &[u8]) {
             true => Kind::Connect,
             false => Kind::Socks5,
         };
-        let credentials = Credentials {
-            user: "ann",
-            password: "secret",
-        };
+        let credentials = Credentials { user: "ann", password: "secret" };
         let host = Host::Name("example.org");
         let tunnel = Tunnel::new(kind, host, 443, (first % 2 == 0).then_some(credentials))
             .expect("short texts");
@@ -231,8 +225,5 @@ fn framing(kind: u8) -> Framing {
             counts: [Counts::Rest, Counts::Payload, Counts::Frame][usize::from(kind >> 6) % 3],
         }),
     };
-    Framing {
-        marks,
-        header: usize::from(kind >> 5 & 1),
-    }
+    Framing { marks, header: usize::from(kind >> 5 & 1) }
 }

@@ -54,10 +54,7 @@ pub(crate) fn samples(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(text) else {
         return;
     };
-    let names = ["a", "b"]
-        .iter()
-        .take(usize::from(first & 3))
-        .map(|&name| name.to_owned());
+    let names = ["a", "b"].iter().take(usize::from(first & 3)).map(|&name| name.to_owned());
     let start = (first & 4 != 0).then(|| ("t".to_owned(), Unit::S));
     let format = Format {
         columns: names.collect(),

@@ -7,11 +7,7 @@ use scenario::{Settings, Source};
 const FILE: &str = "a,b\n1,2\n3,4\n";
 
 fn settings() -> Settings<'static> {
-    Settings {
-        overrides: &[],
-        env: &|_| None,
-        files: &|_| Ok(FILE.to_owned()),
-    }
+    Settings { overrides: &[], env: &|_| None, files: &|_| Ok(FILE.to_owned()) }
 }
 
 /// YAML: scenarios, experiments, meters and price lists.
@@ -39,10 +35,7 @@ pub(crate) fn expressions(data: &[u8]) {
         "target: http://h/\nsessions: {{ s: [ {{ set: {{ x: 1, y: {template} }} }}, \
          {{ if: {condition}, then: [ {{ get: / }} ] }} ] }}\narrivals: [ {{ users: 1, for: 1s }} ]\n"
     );
-    let source = Source {
-        name: "x",
-        text: &text,
-    };
+    let source = Source { name: "x", text: &text };
     scenario::compile(source, &settings());
 }
 
@@ -58,10 +51,7 @@ pub(crate) fn json_paths(data: &[u8]) {
         "target: http://h/\nsessions: {{ s: [ {{ get: /, save: {{ x: {path} }} }} ] }}\n\
          arrivals: [ {{ users: 1, for: 1s }} ]\n"
     );
-    let source = Source {
-        name: "x",
-        text: &text,
-    };
+    let source = Source { name: "x", text: &text };
     let (Some(plan), _) = scenario::compile(source, &settings()) else {
         return;
     };
@@ -78,27 +68,16 @@ pub(crate) fn data_files(data: &[u8]) {
     let Some((&first, contents)) = data.split_first() else {
         return;
     };
-    let file = [
-        "a.csv",
-        "a.jsonl",
-        "a.csv, separator: ;",
-        "a.txt, format: plain, columns: [a, b]",
-    ];
+    let file = ["a.csv", "a.jsonl", "a.csv, separator: ;", "a.txt, format: plain, columns: [a, b]"];
     let text = format!(
         "target: http://h/\ndata: {{ rows: {{ file: {} }} }}\n\
          sessions: {{ s: [ {{ feed: rows }}, {{ get: \"/${{a}}\" }} ] }}\n\
          arrivals: [ {{ users: 1, for: 1s }} ]\n",
         file[usize::from(first) % file.len()]
     );
-    let source = Source {
-        name: "x",
-        text: &text,
-    };
+    let source = Source { name: "x", text: &text };
     let contents = String::from_utf8_lossy(contents);
-    let settings = Settings {
-        files: &|_| Ok(contents.clone().into_owned()),
-        ..settings()
-    };
+    let settings = Settings { files: &|_| Ok(contents.clone().into_owned()), ..settings() };
     let (_, diagnostics) = scenario::compile(source, &settings);
     scenario::render(&diagnostics, source);
 }

@@ -359,11 +359,7 @@ pub(crate) struct TsungArgs {
 
 impl TsungArgs {
     pub(crate) fn leniency(&self) -> Leniency {
-        if self.lenient {
-            Leniency::Lenient
-        } else {
-            Leniency::Strict
-        }
+        if self.lenient { Leniency::Lenient } else { Leniency::Strict }
     }
 }
 

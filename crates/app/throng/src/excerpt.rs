@@ -27,10 +27,7 @@ pub(crate) fn report(
     };
     let (span, excerpt) = match shorten(text, &span) {
         None => (span, Excerpt::new(name, text.to_owned(), None)),
-        Some(short) => (
-            short.span,
-            Excerpt::new(name, short.text, Some(short.column)),
-        ),
+        Some(short) => (short.span, Excerpt::new(name, short.text, Some(short.column))),
     };
     let label = LabeledSpan::new(label, span.start, span.len());
     Report::new(diagnostic.with_label(label)).with_source_code(excerpt)
@@ -46,10 +43,7 @@ struct Excerpt {
 
 impl Excerpt {
     fn new(name: &str, text: String, column: Option<usize>) -> Excerpt {
-        Excerpt {
-            source: NamedSource::new(name, text),
-            column,
-        }
+        Excerpt { source: NamedSource::new(name, text), column }
     }
 }
 
@@ -111,11 +105,7 @@ fn shorten(text: &str, span: &Range<usize>) -> Option<Short> {
         short += &cut(&text[next..line_end(next)], 0).0;
     }
     let place_end = short.floor_char_boundary(place + length);
-    Some(Short {
-        text: short,
-        span: place..place_end,
-        column: start - this.start,
-    })
+    Some(Short { text: short, span: place..place_end, column: start - this.start })
 }
 
 /// The part of a line around a place, and where in it the place is.
@@ -154,11 +144,7 @@ mod tests {
     #[test]
     fn a_place_far_to_the_right_is_shown_with_what_is_around_it() {
         // A character of two bytes, so that cuts meet its middle.
-        let text = format!(
-            "a: 1\nb: {}wrong{}\nc: 3\n",
-            "é".repeat(70_000),
-            "y".repeat(70_000)
-        );
+        let text = format!("a: 1\nb: {}wrong{}\nc: 3\n", "é".repeat(70_000), "y".repeat(70_000));
         let at = text.find("wrong").unwrap();
         let seen = rendered(&text, at..at + 5);
         assert!(seen.contains("a.yaml:2:140004"), "{seen}");

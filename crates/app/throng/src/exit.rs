@@ -51,19 +51,13 @@ impl Failure {
         exit: Exit,
         error: impl std::error::Error + Send + Sync + 'static,
     ) -> Failure {
-        Failure {
-            exit,
-            report: miette::Report::from_err(error),
-        }
+        Failure { exit, report: miette::Report::from_err(error) }
     }
 
     /// A sentence and a hint.
     pub(crate) fn hinted(exit: Exit, message: String, hint: &str) -> Failure {
         let error = miette::MietteDiagnostic::new(message).with_help(hint);
-        Failure {
-            exit,
-            report: miette::Report::new(error),
-        }
+        Failure { exit, report: miette::Report::new(error) }
     }
 
     /// A file that could not be written, and a hint.
@@ -165,31 +159,18 @@ pub(crate) fn usage(mut error: clap::Error, verb: &str) -> ExitCode {
     if let Some((old, new)) = new_name(&error, verb) {
         let tip = format!("'{old}' is now called '{new}'");
         error.remove(ContextKind::SuggestedArg);
-        error.insert(
-            ContextKind::Suggested,
-            ContextValue::StyledStrs(vec![tip.into()]),
-        );
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
-    let is_no_number = error
-        .source()
-        .is_some_and(|source| source.to_string() == NO_NUMBER);
+    let is_no_number = error.source().is_some_and(|source| source.to_string() == NO_NUMBER);
     // A write error on standard error cannot be reported anywhere.
     let _ = if is_no_number {
         // The standard library's message does not say what is expected.
         let text = error.render().to_string();
-        write!(
-            std::io::stderr(),
-            "{}",
-            text.replace(NO_NUMBER, WANTED_NUMBER)
-        )
+        write!(std::io::stderr(), "{}", text.replace(NO_NUMBER, WANTED_NUMBER))
     } else {
         error.print()
     };
-    if error.use_stderr() {
-        Exit::Usage.into()
-    } else {
-        Exit::Passed.into()
-    }
+    if error.use_stderr() { Exit::Usage.into() } else { Exit::Passed.into() }
 }
 
 /// Maps the result of writing output. A closed pipe is no failure: `| head` closes it.

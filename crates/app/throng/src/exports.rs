@@ -47,10 +47,7 @@ impl RunExports {
                 completed: measure.completed,
                 errors: measure.errors,
                 response: measure.response.map(|all| {
-                    all.map(|found| ResponseTime {
-                        ns: found.value(),
-                        is_bound: found.is_bound(),
-                    })
+                    all.map(|found| ResponseTime { ns: found.value(), is_bound: found.is_bound() })
                 }),
             })
             .collect();
@@ -58,10 +55,7 @@ impl RunExports {
             .probes
             .iter()
             .filter_map(|probed| {
-                Some(ProbeValue {
-                    info: probed.info.clone(),
-                    value: probed.value?,
-                })
+                Some(ProbeValue { info: probed.info.clone(), value: probed.value? })
             })
             .collect();
         self.0.second(Second {

@@ -59,34 +59,24 @@ impl LivePage {
         let server = Arc::new(server);
         let is_over = Arc::<AtomicBool>::default();
         let (updates, received) = channel();
-        let painter = Painter {
-            server: Arc::clone(&server),
-            thresholds,
-            is_over: Arc::clone(&is_over),
-        };
+        let painter =
+            Painter { server: Arc::clone(&server), thresholds, is_over: Arc::clone(&is_over) };
         let painter = std::thread::Builder::new()
             .name("painter".to_owned())
             .spawn(move || painter.paint(&received))
             .map_err(system)?;
         // If nobody can read this, nobody opens the page.
         let _ = writeln!(std::io::stderr(), "live       {}", listener.url);
-        Ok(LivePage {
-            server,
-            is_over,
-            updates,
-            has_begun: false,
-            painter,
-        })
+        Ok(LivePage { server, is_over, updates, has_begun: false, painter })
     }
 
     /// Takes a second of the run. Another thread adds it up and draws it; this one never waits for it.
     pub(crate) fn tick(&mut self, tick: &Tick<'_>) {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         // A painter that panicked gets no more updates.
-        let _ = self.updates.send(Update {
-            info: is_first.then(|| tick.info.clone()),
-            second: tick.keep(),
-        });
+        let _ = self
+            .updates
+            .send(Update { info: is_first.then(|| tick.info.clone()), second: tick.keep() });
     }
 
     /// Ends the page: viewers get the report.
@@ -118,16 +108,8 @@ fn actions(interrupt: &Arc<Interrupt>, pause: &Arc<Pause>) -> Vec<Action> {
                 }
             }),
         },
-        Action {
-            path: "/pause",
-            reply: "pausing arrivals\n",
-            run: request(true),
-        },
-        Action {
-            path: "/resume",
-            reply: "resuming arrivals\n",
-            run: request(false),
-        },
+        Action { path: "/pause", reply: "pausing arrivals\n", run: request(true) },
+        Action { path: "/resume", reply: "resuming arrivals\n", run: request(false) },
     ]
 }
 
@@ -160,12 +142,7 @@ impl Painter {
             let Some(live_run) = run.as_ref().filter(|_| self.server.feed().viewers() > 0) else {
                 continue;
             };
-            let report = LiveReport {
-                live_run,
-                thresholds: &self.thresholds,
-                interrupted,
-                paused,
-            };
+            let report = LiveReport { live_run, thresholds: &self.thresholds, interrupted, paused };
             let page = Page::live(&report, page::VERSION);
             self.server.feed().publish(page.json().to_owned());
         }

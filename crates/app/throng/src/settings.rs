@@ -35,9 +35,8 @@ fn newest_run(runs: &Path) -> Option<PathBuf> {
 
 /// `key=value`.
 pub(crate) fn parse_set(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text
-        .split_once('=')
-        .ok_or_else(|| "expected KEY=VALUE, such as hold=5m".to_owned())?;
+    let (key, value) =
+        text.split_once('=').ok_or_else(|| "expected KEY=VALUE, such as hold=5m".to_owned())?;
     if key.is_empty() {
         return Err("the key before = is missing".to_owned());
     }
@@ -85,10 +84,8 @@ pub(crate) fn parse_part(text: &str) -> Result<f64, String> {
 /// A load: a number above 0, optionally with a unit such as `/s`.
 pub(crate) fn parse_load(text: &str) -> Result<f64, String> {
     let number = text.split_once('/').map_or(text, |(number, _)| number);
-    let load: f64 = number
-        .trim()
-        .parse()
-        .map_err(|_| "expected a number such as 500".to_owned())?;
+    let load: f64 =
+        number.trim().parse().map_err(|_| "expected a number such as 500".to_owned())?;
     match load > 0.0 && load.is_finite() {
         true => Ok(load),
         false => Err("expected a number above 0".to_owned()),

@@ -68,20 +68,12 @@ pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> 
 
 /// Reads any other document; `-` is standard input.
 pub(crate) fn read(name: &str) -> Result<Text, Failure> {
-    text_of(
-        name,
-        read_bytes(name, scenario::document::yaml::TEXT_BYTES_MAX as u64)?,
-    )
+    text_of(name, read_bytes(name, scenario::document::yaml::TEXT_BYTES_MAX as u64)?)
 }
 
 fn text_of(name: &str, bytes: Vec<u8>) -> Result<Text, Failure> {
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(Text {
-            name: name.to_owned(),
-            text,
-            sets: Vec::new(),
-            original: None,
-        }),
+        Ok(text) => Ok(Text { name: name.to_owned(), text, sets: Vec::new(), original: None }),
         Err(error) => Err(Failure::hinted(
             Exit::NoInput,
             format!("cannot read {name:?}: {}", error.utf8_error()),
@@ -116,9 +108,7 @@ pub(crate) fn read_bytes(name: &str, bytes_max: u64) -> Result<Vec<u8>, Failure>
 
 /// True if the text starts like a URL.
 pub(crate) fn is_url(text: &str) -> bool {
-    ["http://", "https://", "ws://", "wss://"]
-        .iter()
-        .any(|scheme| text.starts_with(scheme))
+    ["http://", "https://", "ws://", "wss://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
 /// Reads a file that a scenario names, decompressed if its name ends in `.gz`. The error is for people.
@@ -175,11 +165,7 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
     for header in &args.headers {
         let Some((name, value)) = header.split_once(':') else {
             let message = format!("{header:?} is not a header");
-            return Err(Failure::hinted(
-                Exit::Usage,
-                message,
-                "expected 'name: value'",
-            ));
+            return Err(Failure::hinted(Exit::Usage, message, "expected 'name: value'"));
         };
         headers.push((name.trim().to_owned(), value.trim().to_owned()));
     }
@@ -195,12 +181,7 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
         headers: &headers,
         body: args.body.as_deref(),
     });
-    Ok(Text {
-        name: url.to_owned(),
-        text: scenario.text,
-        sets: scenario.sets,
-        original: None,
-    })
+    Ok(Text { name: url.to_owned(), text: scenario.text, sets: scenario.sets, original: None })
 }
 
 /// A plan, and the files and environment variables the scenario read.
@@ -255,25 +236,15 @@ pub(crate) fn try_compile(
         inputs.borrow_mut().env.push(answer);
         value
     };
-    let source = Source {
-        name: &text.name,
-        text: &text.text,
-    };
-    let settings = Settings {
-        overrides: sets,
-        env: &env,
-        files: &files,
-    };
+    let source = Source { name: &text.name, text: &text.text };
+    let settings = Settings { overrides: sets, env: &env, files: &files };
     let check = |system: &str, given: &[(String, String)]| {
         let mut problems = crate::systems::check(system, given);
         problems.extend(crate::systems::unreadable(system, given, &files));
         problems
     };
     let (plan, diagnostics) = scenario::compile_checking(source, &settings, &check);
-    let compiled = plan.map(|plan| CompiledScenario {
-        plan,
-        inputs: inputs.into_inner(),
-    });
+    let compiled = plan.map(|plan| CompiledScenario { plan, inputs: inputs.into_inner() });
     (compiled, diagnostics)
 }
 
@@ -303,16 +274,10 @@ pub(crate) fn probes(text: &Text) -> Result<(Vec<Probe>, Inputs), Failure> {
     let inputs = RefCell::new(Inputs::default());
     let env = |name: &str| {
         let value = std::env::var(name).ok();
-        inputs
-            .borrow_mut()
-            .env
-            .push((name.to_owned(), value.clone()));
+        inputs.borrow_mut().env.push((name.to_owned(), value.clone()));
         value
     };
-    let source = Source {
-        name: &text.name,
-        text: &text.text,
-    };
+    let source = Source { name: &text.name, text: &text.text };
     let settings = Settings {
         overrides: &[],
         env: &env,
@@ -329,10 +294,7 @@ pub(crate) fn probes(text: &Text) -> Result<(Vec<Probe>, Inputs), Failure> {
 
 /// Checks an experiment and prints all its diagnostics.
 pub(crate) fn experiment(text: &Text, in_full: bool) -> Result<Experiment, Failure> {
-    let source = Source {
-        name: &text.name,
-        text: &text.text,
-    };
+    let source = Source { name: &text.name, text: &text.text };
     let settings = Settings {
         overrides: &[],
         env: &|name| std::env::var(name).ok(),
@@ -368,10 +330,7 @@ fn print(diagnostic: &Diagnostic, span: Option<Range<usize>>, name: &str, text: 
 }
 
 fn wrong(name: &str, diagnostics: &[Diagnostic], hint: &str) -> Failure {
-    let errors = diagnostics
-        .iter()
-        .filter(|d| d.severity == Severity::Error)
-        .count();
+    let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
     let noun = if errors == 1 { "error" } else { "errors" };
     Failure::hinted(Exit::Data, format!("{name} has {errors} {noun}"), hint)
 }

@@ -8,11 +8,8 @@ use crate::args::Args;
 use crate::exit::message_of;
 
 /// Settings that name a file which the system reads, each behind the system's name.
-const READ: &[(&str, &str)] = &[
-    ("ads", "publishers"),
-    ("balancer", "workers"),
-    ("market", "replay"),
-];
+const READ: &[(&str, &str)] =
+    &[("ads", "publishers"), ("balancer", "workers"), ("market", "replay")];
 /// Settings that the run itself makes.
 const OURS: &[&str] = &["listen", "until-stdin-closes"];
 
@@ -75,16 +72,9 @@ fn setting(
                 format!("where the {system} listens, and until when, is up to the run"),
                 "leave it out".to_owned(),
             ),
-            false => (
-                format!("`{key}` is no setting of the {system}"),
-                hint(command, key),
-            ),
+            false => (format!("`{key}` is no setting of the {system}"), hint(command, key)),
         };
-        return Some(SystemProblem {
-            about: SystemPart::Key(number),
-            message,
-            hint: Some(hint),
-        });
+        return Some(SystemProblem { about: SystemPart::Key(number), message, hint: Some(hint) });
     };
     let error = parse(system, [&(key.to_owned(), value.to_owned())])?;
     let is_its = !matches!(
@@ -122,9 +112,7 @@ fn parse<'a>(
     settings: impl IntoIterator<Item = &'a (String, String)>,
 ) -> Option<Error> {
     let fixed = ["throng", "serve", system].map(str::to_owned);
-    let flags = settings
-        .into_iter()
-        .map(|(key, value)| format!("--{key}={value}"));
+    let flags = settings.into_iter().map(|(key, value)| format!("--{key}={value}"));
     Args::try_parse_from(fixed.into_iter().chain(flags)).err()
 }
 
@@ -139,9 +127,7 @@ mod tests {
         let owned = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
         let settings: Vec<(String, String)> = settings.iter().map(owned).collect();
         let problems = check(system, &settings).into_iter();
-        problems
-            .map(|problem| (problem.about, problem.message, problem.hint))
-            .collect()
+        problems.map(|problem| (problem.about, problem.message, problem.hint)).collect()
     }
 
     #[test]
@@ -149,14 +135,8 @@ mod tests {
         let market = [("batch", "3s"), ("delay", "5ms"), ("delay-share", "10%")];
         assert_eq!(problems_of("market", &market), []);
         assert_eq!(problems_of("market", &[("broadcast-size", "200B")]), []);
-        assert_eq!(
-            problems_of("chat", &[("rooms", "5"), ("files", "1024")]),
-            []
-        );
-        assert_eq!(
-            problems_of("ads", &[("writes", "async"), ("seed", "3")]),
-            []
-        );
+        assert_eq!(problems_of("chat", &[("rooms", "5"), ("files", "1024")]), []);
+        assert_eq!(problems_of("ads", &[("writes", "async"), ("seed", "3")]), []);
     }
 
     #[test]
@@ -186,12 +166,7 @@ mod tests {
     #[test]
     fn problems_name_the_setting_and_its_value() {
         let some = |text: &str| Some(text.to_owned());
-        let wrong = [
-            ("batch", "3"),
-            ("gmaes", "2"),
-            ("seed", "x"),
-            ("listen", "127.0.0.1:1"),
-        ];
+        let wrong = [("batch", "3"), ("gmaes", "2"), ("seed", "x"), ("listen", "127.0.0.1:1")];
         let found = problems_of("market", &wrong);
         assert_eq!(
             found[1..3],
@@ -210,19 +185,13 @@ mod tests {
         );
         assert_eq!(found[0].0, SystemPart::Value(0));
         assert_eq!(found[3].2, some("leave it out"));
-        assert_eq!(
-            problems_of("chat", &[("rooms_max", "5")])[0].2,
-            some("did you mean `rooms`?")
-        );
+        assert_eq!(problems_of("chat", &[("rooms_max", "5")])[0].2, some("did you mean `rooms`?"));
         assert_eq!(
             problems_of("ads", &[("writes", "late")])[0].1,
             "invalid value 'late' for `writes` [possible values: sync, async]"
         );
         // What no run may say is no setting either.
-        assert_eq!(
-            problems_of("ads", &[("process-of", "a@127.0.0.1:1")]).len(),
-            1
-        );
+        assert_eq!(problems_of("ads", &[("process-of", "a@127.0.0.1:1")]).len(), 1);
     }
 
     #[test]

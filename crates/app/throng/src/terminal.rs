@@ -19,17 +19,12 @@ const PLAIN_EVERY_NS: u64 = 5_000_000_000;
 pub(crate) fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
     let set = |name: &str| std::env::var(name).is_ok_and(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok());
     let utf8 = locale.is_none_or(|l| {
         let l = l.to_ascii_lowercase();
         l.is_empty() || l.contains("utf-8") || l.contains("utf8") || l == "c" || l == "posix"
     });
-    Style {
-        colour: terminal && !set("NO_COLOR"),
-        unicode: utf8,
-    }
+    Style { colour: terminal && !set("NO_COLOR"), unicode: utf8 }
 }
 
 /// Shows a run in progress.
@@ -149,18 +144,13 @@ impl History {
             if !self.measures.contains_key(&measure.name) {
                 self.order.push(measure.name.clone());
             }
-            self.measures
-                .entry(measure.name.clone())
-                .or_default()
-                .add(measure);
+            self.measures.entry(measure.name.clone()).or_default().add(measure);
         }
         for (name, recent) in &mut self.measures {
             let second = measures.iter().find(|m| &m.name == name);
             let (ended, completed) = second.map_or((0, 0), |m| (m.count, m.completed));
             recent.close(ended, completed, length_ns);
-            let p99_ns = second
-                .and_then(|m| m.response)
-                .map_or(0, |all| all[2].value());
+            let p99_ns = second.and_then(|m| m.response).map_or(0, |all| all[2].value());
             recent.p99_past_ns.push_back(p99_ns as f64);
             if recent.p99_past_ns.len() > PAST {
                 recent.p99_past_ns.pop_front();
@@ -169,10 +159,7 @@ impl History {
     }
 
     fn live(&self) -> Vec<LiveMeasure> {
-        let measures = self
-            .order
-            .iter()
-            .filter_map(|name| Some((name, self.measures.get(name)?)));
+        let measures = self.order.iter().filter_map(|name| Some((name, self.measures.get(name)?)));
         measures.map(|(name, recent)| recent.live(name)).collect()
     }
 

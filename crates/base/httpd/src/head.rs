@@ -57,16 +57,9 @@ impl Head {
             let value = std::str::from_utf8(field.value).map_err(|_| BadHead(400))?;
             fields.push((field.name.to_ascii_lowercase(), value.trim().to_owned()));
         }
-        let head = Head {
-            method,
-            path: path.to_owned(),
-            query,
-            fields,
-        };
+        let head = Head { method, path: path.to_owned(), query, fields };
         // No request here has a body.
-        let is_empty = head
-            .one("content-length")
-            .map_or(!head.has("content-length"), |n| n == "0");
+        let is_empty = head.one("content-length").map_or(!head.has("content-length"), |n| n == "0");
         if !is_empty || head.has("transfer-encoding") {
             return Err(BadHead(413));
         }
@@ -92,28 +85,15 @@ mod tests {
 
     #[test]
     fn incomplete_heads_wait_and_bad_heads_are_refused() {
-        assert!(
-            Head::parse(b"GET / HTTP/1.1\r\nHost: a\r\n")
-                .unwrap()
-                .is_none()
-        );
+        assert!(Head::parse(b"GET / HTTP/1.1\r\nHost: a\r\n").unwrap().is_none());
         let refused = |text: &[u8]| Head::parse(text).unwrap_err().0;
         assert_eq!(refused(b"PUT / HTTP/1.1\r\n\r\n"), 405);
         assert_eq!(refused(b"\0\0\r\n\r\n"), 400);
-        assert_eq!(
-            refused(b"POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\n"),
-            413
-        );
-        assert_eq!(
-            refused(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"),
-            413
-        );
+        assert_eq!(refused(b"POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\n"), 413);
+        assert_eq!(refused(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), 413);
         let long = [b"GET /".as_slice(), &[b'a'; HEAD_BYTES_MAX]].concat();
         assert_eq!(refused(&long), 431);
-        let many = format!(
-            "GET / HTTP/1.1\r\n{}\r\n",
-            "a: b\r\n".repeat(FIELDS_MAX + 1)
-        );
+        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(FIELDS_MAX + 1));
         assert_eq!(refused(many.as_bytes()), 431);
     }
 }

@@ -64,24 +64,18 @@ impl Listener {
         let address = socket.local_addr()?;
         let closed = Arc::<AtomicBool>::default();
         let stop = Arc::clone(&closed);
-        let shared = Arc::new(ListenerState {
-            handler,
-            config,
-            connections: AtomicUsize::new(0),
-        });
-        std::thread::Builder::new()
-            .name(config.name.to_owned())
-            .spawn(move || {
-                for stream in socket.incoming() {
-                    if stop.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    match stream {
-                        Ok(stream) => accept(stream, &shared),
-                        Err(_) => std::thread::park_timeout(ACCEPT_PAUSE),
-                    }
+        let shared = Arc::new(ListenerState { handler, config, connections: AtomicUsize::new(0) });
+        std::thread::Builder::new().name(config.name.to_owned()).spawn(move || {
+            for stream in socket.incoming() {
+                if stop.load(Ordering::Relaxed) {
+                    return;
                 }
-            })?;
+                match stream {
+                    Ok(stream) => accept(stream, &shared),
+                    Err(_) => std::thread::park_timeout(ACCEPT_PAUSE),
+                }
+            }
+        })?;
         Ok(Listener { address, closed })
     }
 
@@ -142,15 +136,9 @@ impl<H> Drop for Slot<H> {
 
 fn serve<H: Handler>(stream: &TcpStream, shared: &ListenerState<H>) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let Config {
-        limits, headers, ..
-    } = shared.config;
+    let Config { limits, headers, .. } = shared.config;
     match read_head(stream, limits.head)? {
-        Ok(head) => shared.handler.handle(&Request {
-            head: &head,
-            stream,
-            write: limits.write,
-        }),
+        Ok(head) => shared.handler.handle(&Request { head: &head, stream, write: limits.write }),
         Err(bad) => {
             let reply = Reply::text(bad.0, headers, "this request is not accepted here\n");
             reply.write(&mut DeadlineWriter::new(stream, limits.write))?;
@@ -180,11 +168,7 @@ mod tests {
 
     fn config(connections_max: usize) -> Config {
         Config {
-            limits: Limits {
-                connections_max,
-                head: TIMEOUT,
-                write: TIMEOUT,
-            },
+            limits: Limits { connections_max, head: TIMEOUT, write: TIMEOUT },
             name: "test",
             stack_bytes: 256 << 10,
             headers: "X-Test: 1\r\n",

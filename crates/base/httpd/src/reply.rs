@@ -15,12 +15,7 @@ pub struct Reply<'a> {
 impl<'a> Reply<'a> {
     /// A reply of plain text.
     pub fn text(status: u16, headers: &'a str, body: &'a str) -> Reply<'a> {
-        Reply {
-            status,
-            content_type: "text/plain; charset=utf-8",
-            headers,
-            body: body.as_bytes(),
-        }
+        Reply { status, content_type: "text/plain; charset=utf-8", headers, body: body.as_bytes() }
     }
 
     /// Sends it.
@@ -44,12 +39,7 @@ impl<'a> Reply<'a> {
 
     /// The head without its last line.
     fn head(&self) -> String {
-        let Reply {
-            status,
-            content_type,
-            headers,
-            ..
-        } = self;
+        let Reply { status, content_type, headers, .. } = self;
         let reason = reason(*status);
         format!(
             "HTTP/1.1 {status} {reason}\r\nContent-Type: {content_type}\r\n{headers}\

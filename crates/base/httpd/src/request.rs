@@ -47,10 +47,7 @@ pub struct DeadlineWriter<'a> {
 
 impl<'a> DeadlineWriter<'a> {
     pub(crate) fn new(stream: &'a TcpStream, within: Duration) -> DeadlineWriter<'a> {
-        DeadlineWriter {
-            stream,
-            deadline: now() + within,
-        }
+        DeadlineWriter { stream, deadline: now() + within }
     }
 
     /// Sets the deadline to this long from now.
@@ -126,10 +123,7 @@ pub(crate) fn drain(mut stream: &TcpStream) -> io::Result<()> {
 }
 
 fn is_timeout(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-    )
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 fn now() -> Instant {

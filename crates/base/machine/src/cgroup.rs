@@ -19,10 +19,7 @@ impl Cgroup {
 
     /// The group at `path` of the hierarchy at `root`.
     pub fn below(root: &Path, path: &str) -> Cgroup {
-        Cgroup {
-            root: root.to_owned(),
-            path: path.trim_matches('/').to_owned(),
-        }
+        Cgroup { root: root.to_owned(), path: path.trim_matches('/').to_owned() }
     }
 
     /// The mount point of the hierarchy.
@@ -73,9 +70,7 @@ pub(crate) fn folders(mounts: &str, own: &str, controller: &str) -> Vec<PathBuf>
     });
     let has = |list: &str| list.split(',').any(|name| name == controller);
     let version_1 = lines.clone().find(|(controllers, _)| has(controllers));
-    let version_2 = lines
-        .clone()
-        .find(|(controllers, _)| controllers.is_empty());
+    let version_2 = lines.clone().find(|(controllers, _)| controllers.is_empty());
     let of = |found: Option<(&str, &str)>, is_mounted: &dyn Fn(&Mount<'_>) -> bool| {
         let (_, path) = found?;
         let all = mounts.lines().filter_map(Mount::parse);
@@ -91,9 +86,7 @@ pub(crate) fn folders(mounts: &str, own: &str, controller: &str) -> Vec<PathBuf>
         let up = folder.ancestors().map(Path::to_owned);
         Some(up.take_while(|folder| folder.starts_with(&place)).collect())
     };
-    let found = of(version_1, &|mount| {
-        mount.kind == "cgroup" && has(mount.options)
-    });
+    let found = of(version_1, &|mount| mount.kind == "cgroup" && has(mount.options));
     let found = found.or_else(|| of(version_2, &|mount| mount.kind == "cgroup2"));
     found.unwrap_or_default()
 }
@@ -138,9 +131,7 @@ fn unescaped(path: &str) -> PathBuf {
     let mut rest = path;
     while let Some((before, after)) = rest.split_once('\\') {
         text += before;
-        let code = after
-            .get(..3)
-            .and_then(|code| u8::from_str_radix(code, 8).ok());
+        let code = after.get(..3).and_then(|code| u8::from_str_radix(code, 8).ok());
         match code {
             Some(code) => text.push(char::from(code)),
             None => text.push('\\'),
@@ -190,12 +181,7 @@ mod tests {
     fn folders_go_up_to_the_mount() {
         let (root, one) = ("/groups", "/groups/user.slice");
         let two = "/groups/user.slice/run.scope";
-        check(
-            V2,
-            "0::/user.slice/run.scope\n",
-            "memory",
-            &[two, one, root],
-        );
+        check(V2, "0::/user.slice/run.scope\n", "memory", &[two, one, root]);
         check(V2, "0::/\n", "memory", &[root]);
         let own = "5:cpuacct,cpu:/a/b\n4:memory:/old\n0::/c\n";
         let memory = "/groups/memory";
@@ -246,10 +232,7 @@ mod tests {
 
     #[test]
     fn throttled_time_is_read_in_both_versions() {
-        assert_eq!(
-            throttled_ns_in("usage_usec 9\nnr_throttled 2\nthrottled_usec 31\n"),
-            31_000
-        );
+        assert_eq!(throttled_ns_in("usage_usec 9\nnr_throttled 2\nthrottled_usec 31\n"), 31_000);
         assert_eq!(throttled_ns_in("nr_periods 5\nthrottled_time 77\n"), 77);
         assert_eq!(throttled_ns_in("usage_usec 9\n"), 0);
     }

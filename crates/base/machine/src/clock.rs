@@ -45,10 +45,7 @@ pub enum DilationError {
 
 impl Dilation {
     /// Emulated time is the machine's.
-    pub const NONE: Dilation = Dilation {
-        factor: 1,
-        origin_unix_ns: 0,
-    };
+    pub const NONE: Dilation = Dilation { factor: 1, origin_unix_ns: 0 };
 
     /// A dilation that begins now.
     ///
@@ -59,10 +56,7 @@ impl Dilation {
     }
 
     fn new(factor: u32, origin_unix_ns: u64) -> Option<Dilation> {
-        (1..=FACTOR_MAX).contains(&factor).then_some(Dilation {
-            factor,
-            origin_unix_ns,
-        })
+        (1..=FACTOR_MAX).contains(&factor).then_some(Dilation { factor, origin_unix_ns })
     }
 
     /// The dilation of this process.
@@ -168,9 +162,7 @@ pub fn unix_ns() -> u64 {
 )]
 fn machine_unix_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-    })
+    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// As the environment variable has it.
@@ -209,10 +201,7 @@ mod tests {
         let shown = [99, 100, 104, 140].map(|machine| dilation.unix_ns(machine));
         assert_eq!(shown, [99, 100, 101, 110]);
         assert_eq!(dilation.shrink_ns(dilation.stretch_ns(25)), 25);
-        assert_eq!(
-            dilation.stretch(Duration::from_secs(2)),
-            Duration::from_secs(8)
-        );
+        assert_eq!(dilation.stretch(Duration::from_secs(2)), Duration::from_secs(8));
         assert_eq!(dilation.stretch_ns(u64::MAX), u64::MAX);
     }
 

@@ -33,19 +33,12 @@ pub fn examine(facts: &Facts) -> Vec<Check> {
         Some(files(facts)),
         facts.files_machine.map(files_machine),
         facts.ports.map(|(low, high)| ports(low, high)),
-        facts
-            .accept_queue
-            .zip(facts.syn_queue)
-            .map(|(accept, syn)| backlog(accept, syn)),
+        facts.accept_queue.zip(facts.syn_queue).map(|(accept, syn)| backlog(accept, syn)),
         facts.netdev_queue.map(netdev),
-        facts
-            .time_wait_reuse
-            .map(|reuse| time_wait(reuse, facts.time_wait_max)),
+        facts.time_wait_reuse.map(|reuse| time_wait(reuse, facts.time_wait_max)),
         facts.tcp_pages.map(|[_, _, max]| tcp_memory(max)),
         facts.buffers.map(|(receive, send)| buffers(receive, send)),
-        facts
-            .memory
-            .map(|of| memory(of, facts.memory_group.as_deref())),
+        facts.memory.map(|of| memory(of, facts.memory_group.as_deref())),
         Some(cores(facts.cores)),
         facts.clock.as_deref().map(clock),
     ];
@@ -204,10 +197,8 @@ fn cores(count: u64) -> Check {
 }
 
 fn clock(source: &str) -> Check {
-    let fast = matches!(
-        source,
-        "tsc" | "kvm-clock" | "arch_sys_counter" | "hyperv_clocksource_tsc_page"
-    );
+    let fast =
+        matches!(source, "tsc" | "kvm-clock" | "arch_sys_counter" | "hyperv_clocksource_tsc_page");
     Check {
         name: "clock source",
         value: source.to_owned(),
@@ -240,30 +231,20 @@ mod tests {
             time_wait_max: Some(131_072),
             tcp_pages: Some([275_000, 550_000, 1_100_000]),
             buffers: Some((131_072, 16_384)),
-            memory: Some(Memory {
-                total_bytes: 10_000_000_000,
-                available_bytes: 9_536_870_912,
-            }),
+            memory: Some(Memory { total_bytes: 10_000_000_000, available_bytes: 9_536_870_912 }),
             clock: Some("tsc".to_owned()),
             ..Facts::default()
         }
     }
 
     fn check<'a>(checks: &'a [Check], name: &str) -> &'a Check {
-        checks
-            .iter()
-            .find(|check| check.name == name)
-            .expect("there is such a check")
+        checks.iter().find(|check| check.name == name).expect("there is such a check")
     }
 
     #[test]
     fn a_good_machine_needs_a_fix_of_its_file_limit_only() {
         let checks = examine(&facts());
-        let to_fix: Vec<_> = checks
-            .iter()
-            .filter(|c| c.fix.is_some())
-            .map(|c| c.name)
-            .collect();
+        let to_fix: Vec<_> = checks.iter().filter(|c| c.fix.is_some()).map(|c| c.name).collect();
         assert_eq!(to_fix, ["open files of the machine"]);
         let memory = check(&checks, "memory");
         assert_eq!(memory.users, Some(9_000_000_000 / bytes_per_user(true)));
@@ -273,10 +254,7 @@ mod tests {
     #[test]
     fn a_control_group_that_limits_memory_is_named() {
         let checks = examine(&Facts {
-            memory: Some(Memory {
-                total_bytes: 300 << 20,
-                available_bytes: 280 << 20,
-            }),
+            memory: Some(Memory { total_bytes: 300 << 20, available_bytes: 280 << 20 }),
             memory_group: Some("/groups/memory/job".to_owned()),
             ..facts()
         });
@@ -296,24 +274,15 @@ mod tests {
             clock: Some("hpet".to_owned()),
             ..facts()
         });
-        for name in [
-            "open files",
-            "local ports",
-            "connection queues",
-            "TIME_WAIT",
-            "clock source",
-        ] {
+        for name in ["open files", "local ports", "connection queues", "TIME_WAIT", "clock source"]
+        {
             assert!(check(&checks, name).fix.is_some(), "{name}");
         }
     }
 
     #[test]
     fn limits_that_cannot_be_read_are_left_out() {
-        let checks = examine(&Facts {
-            cores: 1,
-            files_per_table: 20_000,
-            ..Facts::default()
-        });
+        let checks = examine(&Facts { cores: 1, files_per_table: 20_000, ..Facts::default() });
         let names: Vec<_> = checks.iter().map(|check| check.name).collect();
         assert_eq!(names, ["open files", "cores"]);
     }

@@ -55,9 +55,7 @@ impl Facts {
     pub fn read() -> Facts {
         let numbers = |key: &str| -> Option<Vec<u64>> {
             let text = setting(key)?;
-            text.split_ascii_whitespace()
-                .map(|word| word.parse().ok())
-                .collect()
+            text.split_ascii_whitespace().map(|word| word.parse().ok()).collect()
         };
         let number = |key: &str| numbers(key)?.first().copied();
         let pair = |key: &str| match numbers(key)?[..] {

@@ -38,10 +38,7 @@ impl Cpus {
         let dilation = f64::from(dilation.max(1));
         let period_us = (PERIOD_US * dilation).min(PERIOD_US_MAX);
         let quota_us = (cores / dilation * period_us).round();
-        (quota_us >= QUOTA_US_MIN).then_some(Cpus {
-            quota_us,
-            period_us,
-        })
+        (quota_us >= QUOTA_US_MIN).then_some(Cpus { quota_us, period_us })
     }
 }
 
@@ -76,11 +73,7 @@ impl Group {
     }
 
     fn limit(&self, limits: GroupLimits) -> io::Result<()> {
-        if let Some(Cpus {
-            quota_us,
-            period_us,
-        }) = limits.cpus
-        {
+        if let Some(Cpus { quota_us, period_us }) = limits.cpus {
             let unified = format!("{quota_us} {period_us}");
             let period = period_us.to_string();
             let quota = quota_us.to_string();
@@ -122,9 +115,7 @@ impl Group {
                 return Some(ns);
             }
             let stat = text(&folder.join("cpu.stat")).ok()?;
-            let line = stat
-                .lines()
-                .find_map(|line| line.strip_prefix("usage_usec "))?;
+            let line = stat.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
             line.trim().parse::<u64>().ok().map(|us| us * 1_000)
         })
     }
@@ -132,10 +123,7 @@ impl Group {
     /// Memory of all its processes, in bytes.
     pub fn memory_bytes(&self) -> Option<u64> {
         let files = ["memory.usage_in_bytes", "memory.current"];
-        let mut files = self
-            .folders
-            .iter()
-            .flat_map(|folder| files.map(|file| folder.join(file)));
+        let mut files = self.folders.iter().flat_map(|folder| files.map(|file| folder.join(file)));
         files.find_map(|file| text(&file).ok()?.trim().parse().ok())
     }
 }
@@ -197,10 +185,7 @@ mod tests {
     #[expect(clippy::print_stdout, reason = "a test that skips says so")]
     fn a_group_has_its_limits_and_is_removed() {
         let name = format!("throng-test-{}", std::process::id());
-        let limits = GroupLimits {
-            cpus: Cpus::new(0.5, 1),
-            memory_bytes: Some(64 << 20),
-        };
+        let limits = GroupLimits { cpus: Cpus::new(0.5, 1), memory_bytes: Some(64 << 20) };
         let group = match Group::create(&name, limits) {
             Ok(group) => group,
             Err(error) => {

@@ -112,9 +112,7 @@ impl Network {
             syn_retransmits: self.syn_retransmits.saturating_sub(before.syn_retransmits),
             listen_drops: self.listen_drops.saturating_sub(before.listen_drops),
             packet_drops: self.packet_drops.saturating_sub(before.packet_drops),
-            memory_pressures: self
-                .memory_pressures
-                .saturating_sub(before.memory_pressures),
+            memory_pressures: self.memory_pressures.saturating_sub(before.memory_pressures),
             memory_aborts: self.memory_aborts.saturating_sub(before.memory_aborts),
         }
     }
@@ -210,38 +208,20 @@ IpExt: 9
         let one = counters[0].read();
         assert_eq!(one.and(&one).retransmits, 2 * one.retransmits);
         let text = procfs::text_again(&counters[0].snmp).unwrap();
-        assert!(
-            table_value(&text, "Tcp:", "RetransSegs").is_some(),
-            "{text}"
-        );
+        assert!(table_value(&text, "Tcp:", "RetransSegs").is_some(), "{text}");
     }
 
     #[test]
     fn missing_counters_are_zero() {
-        assert_eq!(
-            Network::parse("", "TcpExt: ListenDrops\n", "zz yy\n\n"),
-            Network::default()
-        );
+        assert_eq!(Network::parse("", "TcpExt: ListenDrops\n", "zz yy\n\n"), Network::default());
     }
 
     #[test]
     fn a_difference_holds_what_was_lost_since() {
         let before = Network::parse(SNMP, NETSTAT, SOFTNET);
-        let now = Network {
-            syn_retransmits: 40,
-            packet_drops: before.packet_drops + 2,
-            ..before
-        };
-        let expected = Network {
-            syn_retransmits: 7,
-            packet_drops: 2,
-            ..Network::default()
-        };
+        let now = Network { syn_retransmits: 40, packet_drops: before.packet_drops + 2, ..before };
+        let expected = Network { syn_retransmits: 7, packet_drops: 2, ..Network::default() };
         assert_eq!(now.since(&before), expected);
-        assert_eq!(
-            before.since(&now),
-            Network::default(),
-            "never below nothing"
-        );
+        assert_eq!(before.since(&now), Network::default(), "never below nothing");
     }
 }

@@ -96,10 +96,7 @@ impl MachineLimits {
     /// The limits of a machine with these facts.
     pub fn compute(facts: &Facts, mut demand: Demand) -> MachineLimits {
         demand.users = demand.users.min(USERS_MAX);
-        MachineLimits {
-            demand,
-            limits: each::all(facts, &demand),
-        }
+        MachineLimits { demand, limits: each::all(facts, &demand) }
     }
 
     /// The number of users that the machine can hold now, and the limit that sets it.
@@ -121,10 +118,7 @@ impl MachineLimits {
     /// True if nothing has to be fixed.
     pub fn suffices(&self) -> bool {
         let is_too_low = |limit: &Limit| limit.users.is_some_and(|users| users < self.demand.users);
-        !self
-            .limits
-            .iter()
-            .any(|limit| limit.fix != Fix::NotNeeded || is_too_low(limit))
+        !self.limits.iter().any(|limit| limit.fix != Fix::NotNeeded || is_too_low(limit))
     }
 
     /// The settings to change.

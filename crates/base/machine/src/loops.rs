@@ -34,10 +34,7 @@ pub fn has_own_tables() -> bool {
     static KNOWN: OnceLock<bool> = OnceLock::new();
     *KNOWN.get_or_init(|| {
         let tried = std::thread::spawn(|| {
-            #[expect(
-                unsafe_code,
-                reason = "the table is only left to see whether it can be"
-            )]
+            #[expect(unsafe_code, reason = "the table is only left to see whether it can be")]
             // SAFETY: the thread opens, uses and closes no file, and ends here.
             unsafe {
                 unshare_unsafe(UnshareFlags::FILES).is_ok()

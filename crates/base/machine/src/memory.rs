@@ -28,9 +28,7 @@ impl Memory {
     /// Memory that a run leaves to everything else.
     pub fn reserve_bytes(&self) -> u64 {
         let share = |share: f64| (self.total_bytes as f64 * share) as u64;
-        share(RESERVE_SHARE)
-            .max(RESERVE_BYTES)
-            .min(share(RESERVE_SHARE_MAX))
+        share(RESERVE_SHARE).max(RESERVE_BYTES).min(share(RESERVE_SHARE_MAX))
     }
 
     /// Memory that a run may still take.
@@ -80,9 +78,7 @@ fn machine_memory(meminfo: &str, sockstat: &str) -> Option<Memory> {
         let number = line.strip_prefix(':')?.split_ascii_whitespace().next()?;
         Some(number.parse::<u64>().ok()?.saturating_mul(1024))
     };
-    let used = sockstat
-        .lines()
-        .find_map(|line| line.strip_prefix("sockets: used "));
+    let used = sockstat.lines().find_map(|line| line.strip_prefix("sockets: used "));
     let sockets = used.and_then(|n| n.trim().parse::<u64>().ok()).unwrap_or(0);
     let slabs = kib("SReclaimable").unwrap_or(0);
     let pinned = sockets.saturating_mul(PINNED_BYTES_PER_SOCKET).min(slabs);
@@ -114,10 +110,7 @@ fn group_memory(text: &impl Fn(&str) -> Option<String>) -> Option<Memory> {
     let idle_files = idle_files.or_else(|| procfs::field(&stat, "inactive_file"));
     let idle_files = idle_files.unwrap_or(0);
     let used = current.saturating_sub(idle_files);
-    Some(Memory {
-        total_bytes,
-        available_bytes: total_bytes.saturating_sub(used),
-    })
+    Some(Memory { total_bytes, available_bytes: total_bytes.saturating_sub(used) })
 }
 
 #[cfg(test)]
@@ -154,10 +147,7 @@ mod tests {
     #[test]
     fn unreadable_memory_is_none() {
         assert_eq!(machine_memory("MemTotal: 5 kB\n", ""), None);
-        assert_eq!(
-            machine_memory("MemTotal: x kB\nMemAvailable: 3 kB\n", ""),
-            None
-        );
+        assert_eq!(machine_memory("MemTotal: x kB\nMemAvailable: 3 kB\n", ""), None);
         let without_sockets = machine_memory(&meminfo(10, 8, 4), "nothing").unwrap();
         assert_eq!(without_sockets.available_bytes, 6 * MIB);
     }
@@ -193,24 +183,15 @@ mod tests {
         let usage = ("memory.usage_in_bytes", "600\n");
         let limit = |text: &'static str| ("memory.limit_in_bytes", text);
         let none = limit("9223372036854771712\n");
-        assert_eq!(
-            group(&[limit("1000\n"), usage, ("memory.stat", stat)]),
-            Some((900, 400))
-        );
-        assert_eq!(
-            group(&[none, usage, ("memory.stat", stat)]),
-            Some((900, 400))
-        );
+        assert_eq!(group(&[limit("1000\n"), usage, ("memory.stat", stat)]), Some((900, 400)));
+        assert_eq!(group(&[none, usage, ("memory.stat", stat)]), Some((900, 400)));
         assert_eq!(group(&[limit("1000\n"), usage]), Some((1_000, 400)));
         let free = "hierarchical_memory_limit 9223372036854771712\n";
         assert_eq!(group(&[none, usage, ("memory.stat", free)]), None);
     }
 
     fn memory(total_mib: u64, left_mib: u64) -> Memory {
-        Memory {
-            total_bytes: total_mib * MIB,
-            available_bytes: left_mib * MIB,
-        }
+        Memory { total_bytes: total_mib * MIB, available_bytes: left_mib * MIB }
     }
 
     /// A tree of control groups in a folder: path, file, text.
@@ -229,12 +210,7 @@ mod tests {
         let mib = |mib: u64| format!("{}\n", mib * MIB);
         let machine = Some(memory(65_536, 20_000));
         for (limit, usage, mount, own) in [
-            (
-                "memory.max",
-                "memory.current",
-                "cgroup2 cgroup2 rw",
-                "0::/a/b/c\n",
-            ),
+            ("memory.max", "memory.current", "cgroup2 cgroup2 rw", "0::/a/b/c\n"),
             (
                 "memory.limit_in_bytes",
                 "memory.usage_in_bytes",
@@ -262,10 +238,7 @@ mod tests {
     fn the_machine_counts_if_it_has_less_to_spare() {
         // The machine keeps 1,966 MiB, the group 512 MiB.
         let mib = |mib: u64| format!("{}\n", mib * MIB);
-        let root = tree(&[
-            ("a", "memory.max", mib(4_096)),
-            ("a", "memory.current", mib(1_096)),
-        ]);
+        let root = tree(&[("a", "memory.max", mib(4_096)), ("a", "memory.current", mib(1_096))]);
         let machine = memory(65_536, 4_000);
         let group = root.path().join("a");
         let found = tightest(Some(machine), vec![group.clone()]);

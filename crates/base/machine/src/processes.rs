@@ -30,9 +30,7 @@ pub fn lowest_free_file(pid: u32) -> Option<u64> {
 /// seen, or nothing limits it.
 pub fn file_limits(pid: u32) -> Option<(u64, u64)> {
     let text = procfs::read(&format!("{pid}/limits")).ok()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("Max open files"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     let mut words = line.split_ascii_whitespace();
     Some((procfs::number(words.next())?, procfs::number(words.next())?))
 }
@@ -64,14 +62,8 @@ mod tests {
     fn the_next_file_gets_the_lowest_free_number() {
         let mut sleeper = Command::new("sh");
         // 3 and 5 are open; 4 is free, whatever we inherited.
-        sleeper.args([
-            "-c",
-            "exec 3</dev/null 4<&- 5</dev/null; echo; exec sleep 60",
-        ]);
-        let mut sleeper = sleeper
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
+        sleeper.args(["-c", "exec 3</dev/null 4<&- 5</dev/null; echo; exec sleep 60"]);
+        let mut sleeper = sleeper.stdout(std::process::Stdio::piped()).spawn().unwrap();
         let mut said = [0];
         std::io::Read::read_exact(sleeper.stdout.as_mut().unwrap(), &mut said).unwrap();
         assert_eq!(lowest_free_file(sleeper.id()), Some(4));
@@ -84,10 +76,8 @@ mod tests {
 
     #[test]
     fn a_family_has_the_children_of_children() {
-        let mut shell = Command::new("sh")
-            .args(["-c", "sh -c 'sleep 60 & wait' & wait"])
-            .spawn()
-            .unwrap();
+        let mut shell =
+            Command::new("sh").args(["-c", "sh -c 'sleep 60 & wait' & wait"]).spawn().unwrap();
         let family = loop {
             let family = family(shell.id());
             if family.len() == 3 {

@@ -34,28 +34,20 @@ pub struct FileError {
 /// The text of a file below `/proc`, such as `net/snmp`.
 pub fn read(name: &str) -> Result<String, FileError> {
     let path = Path::new(PROC).join(name);
-    text(&path).map_err(|source| FileError {
-        path: path.display().to_string(),
-        source,
-    })
+    text(&path).map_err(|source| FileError { path: path.display().to_string(), source })
 }
 
 /// The text of a file, invalid UTF-8 replaced.
 pub fn text(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(FILE_BYTES_MAX)
-        .read_to_end(&mut bytes)?;
+    File::open(path)?.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A file below `/proc` that is read again and again; see [`text_again`].
 pub(crate) fn open(name: &str) -> Result<File, FileError> {
     let path = Path::new(PROC).join(name);
-    File::open(&path).map_err(|source| FileError {
-        path: path.display().to_string(),
-        source,
-    })
+    File::open(&path).map_err(|source| FileError { path: path.display().to_string(), source })
 }
 
 /// The present text of an open file of `/proc`.
@@ -193,10 +185,7 @@ pub fn field(text: &str, name: &str) -> Option<u64> {
 /// (`/proc/net/snmp`, `/proc/net/netstat`).
 pub fn table_value(text: &str, prefix: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(prefix));
-    let place = lines
-        .next()?
-        .split_ascii_whitespace()
-        .position(|word| word == name)?;
+    let place = lines.next()?.split_ascii_whitespace().position(|word| word == name)?;
     number(lines.next()?.split_ascii_whitespace().nth(place))
 }
 

@@ -71,10 +71,7 @@ pub(crate) type Metadata = Vec<(&'static str, String)>;
 
 /// The format's version, then what the file needs to be understood alone.
 pub(crate) fn metadata(rest: impl IntoIterator<Item = (&'static str, String)>) -> Metadata {
-    [(FORMAT_KEY, FORMAT_VERSION.to_string())]
-        .into_iter()
-        .chain(rest)
-        .collect()
+    [(FORMAT_KEY, FORMAT_VERSION.to_string())].into_iter().chain(rest).collect()
 }
 
 fn schema(fields: &[Field]) -> Result<TypePtr, ParquetError> {
@@ -89,11 +86,7 @@ fn schema(fields: &[Field]) -> Result<TypePtr, ParquetError> {
         Ok(Arc::new(column.build()?))
     });
     let columns = columns.collect::<Result<Vec<_>, ParquetError>>()?;
-    Ok(Arc::new(
-        Type::group_type_builder("schema")
-            .with_fields(columns)
-            .build()?,
-    ))
+    Ok(Arc::new(Type::group_type_builder("schema").with_fields(columns).build()?))
 }
 
 /// For `map_err` while writing: the system's error where there is one underneath.
@@ -114,8 +107,5 @@ fn system_error(error: ParquetError) -> Result<io::Error, ParquetError> {
     let ParquetError::External(inner) = error else {
         return Err(error);
     };
-    inner
-        .downcast()
-        .map(|error| *error)
-        .map_err(ParquetError::External)
+    inner.downcast().map(|error| *error).map_err(ParquetError::External)
 }

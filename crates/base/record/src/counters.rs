@@ -214,22 +214,11 @@ mod tests {
 
     #[test]
     fn merging_adds_up_and_fills_the_columns() {
-        let mut sum = Counts {
-            sends: 2,
-            ..Counts::default()
-        };
-        sum.merge(&Counts {
-            sends: 3,
-            unmatched: 1,
-            ..Counts::default()
-        });
+        let mut sum = Counts { sends: 2, ..Counts::default() };
+        sum.merge(&Counts { sends: 3, unmatched: 1, ..Counts::default() });
         let mut row = SeriesRow::default();
         sum.merge_into(&mut row);
-        let cpu = LoopCpu {
-            used_ns: 7,
-            waited_ns: 8,
-            idle_ns: 9,
-        };
+        let cpu = LoopCpu { used_ns: 7, waited_ns: 8, idle_ns: 9 };
         cpu.merge_into(&mut row);
         cpu.merge_into(&mut row);
         let expected = SeriesRow {
@@ -246,12 +235,8 @@ mod tests {
     #[test]
     fn each_anomaly_that_occurred_is_one_note() {
         assert_eq!(Counts::default().notes().count(), 0);
-        let counts = Counts {
-            sends: 9,
-            stamps_before: 4,
-            numbers_unaccounted: 2,
-            ..Counts::default()
-        };
+        let counts =
+            Counts { sends: 9, stamps_before: 4, numbers_unaccounted: 2, ..Counts::default() };
         let notes: Vec<String> = counts.notes().collect();
         assert_eq!(notes.len(), 2);
         assert!(notes[0].starts_with("4 messages were stamped before"));

@@ -45,10 +45,7 @@ impl RunDir {
         let dir = RunDir::make(root, info, durability)?;
         let scenario = dir.path.join(SCENARIO);
         whole::write_durable(&scenario, scenario_text.as_bytes(), durability)?;
-        dir.update_info(&RunInfo {
-            status: RunStatus::Running,
-            ..info.clone()
-        })?;
+        dir.update_info(&RunInfo { status: RunStatus::Running, ..info.clone() })?;
         Ok(dir)
     }
 
@@ -171,11 +168,7 @@ pub fn file_name(name: &str) -> String {
     }
     let clean = &clean[..clean.len().min(NAME_MAX)];
     let clean = clean.trim_matches(['-', '.']);
-    if clean.is_empty() {
-        "run".to_owned()
-    } else {
-        clean.to_owned()
-    }
+    if clean.is_empty() { "run".to_owned() } else { clean.to_owned() }
 }
 
 /// (year, month, day) of the Gregorian calendar, from days since 1970-01-01. Hinnant,
@@ -190,11 +183,7 @@ fn civil_from_days(days: u64) -> (u64, u64, u64) {
     // Months counted from March, so that the leap day comes last.
     let month_shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_shifted + 2) / 5 + 1;
-    let month = if month_shifted < 10 {
-        month_shifted + 3
-    } else {
-        month_shifted - 9
-    };
+    let month = if month_shifted < 10 { month_shifted + 3 } else { month_shifted - 9 };
     (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
@@ -205,18 +194,8 @@ mod tests {
     #[test]
     fn ids_hold_time_name_and_entropy() {
         for (unix_s, name, entropy, expected) in [
-            (
-                1_795_256_100,
-                "football-final",
-                0x3f2a,
-                "20261121T101500-football-final-3f2a",
-            ),
-            (
-                0,
-                "Größe  des/..Marktes",
-                1,
-                "19700101T000000-Gr-e-des-..Marktes-0001",
-            ),
+            (1_795_256_100, "football-final", 0x3f2a, "20261121T101500-football-final-3f2a"),
+            (0, "Größe  des/..Marktes", 1, "19700101T000000-Gr-e-des-..Marktes-0001"),
             (951_782_399, "../..", 0, "20000228T235959-run-0000"),
             (951_868_799, "", 0xffff, "20000229T235959-run-ffff"),
             (4_107_542_400, "x", 0, "21000301T000000-x-0000"),
@@ -227,9 +206,6 @@ mod tests {
 
     #[test]
     fn ids_stay_short() {
-        assert_eq!(
-            run_id(0, &"long".repeat(100), 0).len(),
-            15 + 1 + NAME_MAX + 5
-        );
+        assert_eq!(run_id(0, &"long".repeat(100), 0).len(), 15 + 1 + NAME_MAX + 5);
     }
 }

@@ -69,25 +69,15 @@ impl RecordError {
         let RecordError::Io { source, .. } = self else {
             return false;
         };
-        matches!(
-            source.kind(),
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-        )
+        matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 
     /// For `map_err`: an error of the system while doing `action` to `path`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RecordError {
-        move |source| RecordError::Io {
-            action,
-            path: path.to_owned(),
-            source,
-        }
+        move |source| RecordError::Io { action, path: path.to_owned(), source }
     }
 
     pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> RecordError {
-        RecordError::Damaged {
-            path: path.to_owned(),
-            what: what.into(),
-        }
+        RecordError::Damaged { path: path.to_owned(), what: what.into() }
     }
 }

@@ -23,11 +23,7 @@ impl EventsWriter {
         durability: Durability,
     ) -> Result<EventsWriter, RecordError> {
         let file = File::create(&path).map_err(RecordError::io("create", &path))?;
-        Ok(EventsWriter {
-            path,
-            file,
-            durability,
-        })
+        Ok(EventsWriter { path, file, durability })
     }
 
     /// Appends one line.
@@ -38,9 +34,7 @@ impl EventsWriter {
         let mut line = serde_json::to_vec(event)
             .map_err(|error| RecordError::io("write", &self.path)(error.into()))?;
         line.push(b'\n');
-        self.file
-            .write_all(&line)
-            .map_err(RecordError::io("write", &self.path))
+        self.file.write_all(&line).map_err(RecordError::io("write", &self.path))
     }
 
     /// Syncs what was written to the disk, where a power cut is to be survived.
@@ -94,10 +88,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Event>, RecordError> {
             Err(_) if !line.ends_with('\n') => {}
             Err(_) if is_unknown(line) => {}
             Err(error) => {
-                return Err(RecordError::damaged(
-                    path,
-                    format!("line {}: {error}", number + 1),
-                ));
+                return Err(RecordError::damaged(path, format!("line {}: {error}", number + 1)));
             }
         }
     }
@@ -116,23 +107,11 @@ mod tests {
     fn one_of_each() -> Vec<Event> {
         let text = String::new;
         let kinds = [
-            EventKind::PhaseStarted {
-                phase: "ramp".to_owned(),
-            },
+            EventKind::PhaseStarted { phase: "ramp".to_owned() },
             EventKind::Draining,
-            EventKind::RunEnded {
-                status: RunStatus::Complete,
-            },
-            EventKind::Error {
-                measure: text(),
-                outcome: text(),
-                user: u64::MAX,
-                detail: text(),
-            },
-            EventKind::Sampling {
-                rate: 10,
-                reason: text(),
-            },
+            EventKind::RunEnded { status: RunStatus::Complete },
+            EventKind::Error { measure: text(), outcome: text(), user: u64::MAX, detail: text() },
+            EventKind::Sampling { rate: 10, reason: text() },
             EventKind::Interrupted,
             EventKind::ArrivalsPaused,
             EventKind::NetworkEmulated {
@@ -160,14 +139,8 @@ mod tests {
                 addresses: std::iter::once((text(), 1)).collect(),
                 resolvers: 16,
             },
-            EventKind::FaultBegan {
-                number: 1,
-                text: text(),
-            },
-            EventKind::FaultEnded {
-                number: 1,
-                text: text(),
-            },
+            EventKind::FaultBegan { number: 1, text: text() },
+            EventKind::FaultEnded { number: 1, text: text() },
             EventKind::ArrivalsResumed,
             EventKind::WorkerLost {
                 worker: 1,
@@ -195,25 +168,10 @@ mod tests {
                 replies: 7,
                 corrected: true,
             },
-            EventKind::MemoryPressure {
-                available_bytes: u64::MAX,
-                users: 2,
-            },
-            EventKind::TargetEnded {
-                target: text(),
-                pid: u32::MAX,
-                why: text(),
-            },
-            EventKind::ProbeLost {
-                role: text(),
-                source: text(),
-                why: text(),
-            },
-            EventKind::ProbeBack {
-                role: text(),
-                source: text(),
-                missed: 3,
-            },
+            EventKind::MemoryPressure { available_bytes: u64::MAX, users: 2 },
+            EventKind::TargetEnded { target: text(), pid: u32::MAX, why: text() },
+            EventKind::ProbeLost { role: text(), source: text(), why: text() },
+            EventKind::ProbeBack { role: text(), source: text(), missed: 3 },
             EventKind::ProbeSource {
                 role: text(),
                 region: text(),
@@ -223,17 +181,9 @@ mod tests {
                 missed: u64::MAX,
                 cpu_ns: 1,
             },
-            EventKind::Note {
-                text: "line\nbreak, \u{1F600}".to_owned(),
-            },
+            EventKind::Note { text: "line\nbreak, \u{1F600}".to_owned() },
         ];
-        kinds
-            .into_iter()
-            .map(|what| Event {
-                at_ns: u64::MAX - 1,
-                what,
-            })
-            .collect()
+        kinds.into_iter().map(|what| Event { at_ns: u64::MAX - 1, what }).collect()
     }
 
     fn write_all(path: &Path, events: &[Event]) {
@@ -286,13 +236,7 @@ mod tests {
         let text = format!("{whole_line}{later}{{\"at_ns\":3,\"event\":\"note\",\"text\":\"\u{e9}");
         // The cut falls into the middle of a character.
         std::fs::write(&path, &text.as_bytes()[..text.len() - 1]).unwrap();
-        assert_eq!(
-            read(&path).unwrap(),
-            [Event {
-                at_ns: 1,
-                what: EventKind::Draining
-            }]
-        );
+        assert_eq!(read(&path).unwrap(), [Event { at_ns: 1, what: EventKind::Draining }]);
     }
 
     #[test]
@@ -301,9 +245,6 @@ mod tests {
         let path = dir.path().join("events.jsonl");
         std::fs::write(&path, "{\"at_ns\":1,\"event\":\"draining\"}\nrubbish\n{}").unwrap();
         let error = read(&path).unwrap_err().to_string();
-        assert!(
-            error.contains("events.jsonl is damaged: line 2: expected value"),
-            "{error}"
-        );
+        assert!(error.contains("events.jsonl is damaged: line 2: expected value"), "{error}");
     }
 }

@@ -68,11 +68,7 @@ impl Stamp {
     /// Reads the stamp of the file at this path.
     pub fn read(path: &Path) -> Stamp {
         let about = fs::symlink_metadata(path);
-        Stamp(
-            about
-                .and_then(|about| Ok((about.modified()?, about.len())))
-                .ok(),
-        )
+        Stamp(about.and_then(|about| Ok((about.modified()?, about.len()))).ok())
     }
 
     /// When the file was last changed, milliseconds since the Unix epoch.
@@ -137,15 +133,7 @@ pub fn scan(root: &Path) -> std::io::Result<Scan> {
         crowded: 0,
     };
     walk.search(root, None, 0);
-    let Walk {
-        mut scan,
-        links,
-        unreadable,
-        deeper,
-        more,
-        crowded,
-        ..
-    } = walk;
+    let Walk { mut scan, links, unreadable, deeper, more, crowded, .. } = walk;
     let mut omit = |count: usize, text: &str| {
         if count > 0 {
             scan.omitted.push(format!("{count} {text}"));
@@ -153,14 +141,8 @@ pub fn scan(root: &Path) -> std::io::Result<Scan> {
     };
     omit(links, "symbolic links were not followed");
     omit(unreadable, "directories cannot be read");
-    omit(
-        deeper,
-        "directories are nested too deeply and were not searched",
-    );
-    omit(
-        more,
-        "directories were not searched, because there are too many",
-    );
+    omit(deeper, "directories are nested too deeply and were not searched");
+    omit(more, "directories were not searched, because there are too many");
     let of_crowded =
         format!("directories hold more than {NAMES_MAX} names; the others were ignored");
     omit(crowded, &of_crowded);
@@ -193,11 +175,7 @@ impl Walk {
         };
         let parent = match kind {
             Some(kind) => {
-                self.scan.found.push(ScanEntry {
-                    kind,
-                    path: directory.to_owned(),
-                    parent,
-                });
+                self.scan.found.push(ScanEntry { kind, path: directory.to_owned(), parent });
                 Some(self.scan.found.len() - 1)
             }
             None => parent,

@@ -97,9 +97,7 @@ impl LatencyWriter {
     /// # Errors
     /// I/O errors.
     pub fn flush(&mut self) -> Result<(), RecordError> {
-        self.file
-            .flush()
-            .map_err(RecordError::io("write", &self.path))?;
+        self.file.flush().map_err(RecordError::io("write", &self.path))?;
         self.durability.sync(self.file.get_ref(), &self.path)
     }
 
@@ -112,9 +110,7 @@ impl LatencyWriter {
     }
 
     fn write_line(&mut self, line: &str) -> Result<(), RecordError> {
-        self.file
-            .write_all(line.as_bytes())
-            .map_err(RecordError::io("write", &self.path))
+        self.file.write_all(line.as_bytes()).map_err(RecordError::io("write", &self.path))
     }
 
     fn encode(
@@ -123,8 +119,7 @@ impl LatencyWriter {
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         self.histogram.reset();
         for (lowest, _, count) in hist.iter() {
-            self.histogram
-                .record_n(lowest.min(i64::MAX as u64), count)?;
+            self.histogram.record_n(lowest.min(i64::MAX as u64), count)?;
         }
         self.encoded.clear();
         self.serializer

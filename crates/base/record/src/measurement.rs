@@ -291,10 +291,7 @@ impl Outcome {
 
     /// True if the generator, not the target, was at its limit.
     pub fn is_generator_limit(self) -> bool {
-        matches!(
-            self,
-            Outcome::NoFiles | Outcome::NoPorts | Outcome::NoMemory
-        )
+        matches!(self, Outcome::NoFiles | Outcome::NoPorts | Outcome::NoMemory)
     }
 }
 

@@ -74,12 +74,10 @@ impl Note {
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).open(&temporary);
         let written = file.and_then(|mut file| file.write_all(format!("{text}\n").as_bytes()));
-        written
-            .and_then(|()| fs::rename(&temporary, &path))
-            .map_err(|error| {
-                let _ = fs::remove_file(&temporary);
-                RecordError::io("write", &path)(error)
-            })
+        written.and_then(|()| fs::rename(&temporary, &path)).map_err(|error| {
+            let _ = fs::remove_file(&temporary);
+            RecordError::io("write", &path)(error)
+        })
     }
 
     /// The text.

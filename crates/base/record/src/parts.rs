@@ -90,27 +90,19 @@ impl<'a> Parts<'a> {
         };
         let workers = self.run.info().workers.iter();
         let left = workers.filter_map(|worker| Some((worker, worker.rows.as_ref()?)));
-        left.filter(|(worker, rows)| rows.kept == RowsKept::Agent && !is_here(worker))
-            .collect()
+        left.filter(|(worker, rows)| rows.kept == RowsKept::Agent && !is_here(worker)).collect()
     }
 
     pub(crate) fn elsewhere(&self) -> Option<RowsElsewhere> {
-        let mut rows = self
-            .run
-            .info()
-            .workers
-            .iter()
-            .filter_map(|w| w.rows.as_ref());
+        let mut rows = self.run.info().workers.iter().filter_map(|w| w.rows.as_ref());
         if rows.any(|rows| rows.kept == RowsKept::Nowhere) {
             return Some(RowsElsewhere::Nowhere);
         }
         let agents = self.absent().into_iter();
         let agents = agents.map(|(worker, _)| worker.agent.clone().unwrap_or_default());
         let agents: Vec<String> = agents.collect();
-        (!agents.is_empty()).then(|| RowsElsewhere::Agents {
-            agents,
-            directory: self.run.path().to_owned(),
-        })
+        (!agents.is_empty())
+            .then(|| RowsElsewhere::Agents { agents, directory: self.run.path().to_owned() })
     }
 
     /// Makes the directory that parts are put into.

@@ -70,11 +70,7 @@ const VALUE: Field = field("value", Kind::Real, Packing::Repeats);
 const FIELDS: &[Field] = &[AT, PROBE, VALUE];
 
 const fn field(name: &'static str, kind: Kind, packing: Packing) -> Field {
-    Field {
-        name,
-        kind,
-        packing,
-    }
+    Field { name, kind, packing }
 }
 
 /// Key of the file's metadata that holds the probes.
@@ -185,10 +181,8 @@ impl ProbesWriter {
             }
         }
         table.finish()?;
-        self.written = StoredCounts {
-            rows: self.probes.rows.len(),
-            probes: self.probes.list.len(),
-        };
+        self.written =
+            StoredCounts { rows: self.probes.rows.len(), probes: self.probes.list.len() };
         Ok(())
     }
 }
@@ -198,11 +192,7 @@ fn write_group(table: &mut TableWriter, rows: &[ProbeRow]) -> Result<(), RecordE
     let probe: Vec<i32> = rows.iter().map(|row| row.probe.cast_signed()).collect();
     let value: Vec<f64> = rows.iter().map(|row| row.value).collect();
     table.write_row_group(
-        [
-            Column::Long(&at),
-            Column::Unsigned(&probe),
-            Column::Real(&value),
-        ],
+        [Column::Long(&at), Column::Unsigned(&probe), Column::Real(&value)],
         &mut || {},
     )
 }
@@ -234,11 +224,7 @@ fn read_table(path: &Path, probes: &mut Probes) -> Result<(), RecordError> {
         .map_err(|error| table.damaged(format!("`{PROBES_KEY}`: {error}")))?;
     probes.list.extend(list);
     let count = probes.list.len();
-    let [at, probe, value] = [
-        table.require(&AT)?,
-        table.require(&PROBE)?,
-        table.require(&VALUE)?,
-    ];
+    let [at, probe, value] = [table.require(&AT)?, table.require(&PROBE)?, table.require(&VALUE)?];
     for group in 0..table.groups() {
         let times = table.longs(group, at)?;
         let numbers = table.unsigned(group, probe)?;
@@ -247,11 +233,7 @@ fn read_table(path: &Path, probes: &mut Probes) -> Result<(), RecordError> {
             if probe as usize >= count {
                 return Err(table.damaged(format!("probe {probe} of {count} in its metadata")));
             }
-            probes.rows.push(ProbeRow {
-                at_ns,
-                probe,
-                value,
-            });
+            probes.rows.push(ProbeRow { at_ns, probe, value });
         }
     }
     Ok(())

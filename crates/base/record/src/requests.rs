@@ -206,10 +206,7 @@ pub(crate) fn metadata(info: &RunInfo) -> Metadata {
         ("throng.started_unix_ns", info.started_unix_ns.to_string()),
         ("throng.measures", measures.to_string()),
         ("throng.sessions", sessions.to_string()),
-        (
-            "throng.outcomes",
-            serde_json::Value::from(outcomes).to_string(),
-        ),
+        ("throng.outcomes", serde_json::Value::from(outcomes).to_string()),
     ])
 }
 

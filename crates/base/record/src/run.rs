@@ -31,14 +31,9 @@ impl Run {
     pub fn open(path: &Path) -> Result<Run, RecordError> {
         let file = path.join(RUN);
         let Some(info) = read_versioned(&file)? else {
-            return Err(RecordError::NotARun {
-                path: path.to_owned(),
-            });
+            return Err(RecordError::NotARun { path: path.to_owned() });
         };
-        Ok(Run {
-            path: path.to_owned(),
-            info,
-        })
+        Ok(Run { path: path.to_owned(), info })
     }
 
     /// The directory.
@@ -144,11 +139,7 @@ impl Run {
 
     fn all_series(&self) -> Result<Vec<SeriesRow>, RecordError> {
         let path = self.path.join(SERIES);
-        if path.exists() {
-            series::read(&path)
-        } else {
-            Ok(Vec::new())
-        }
+        if path.exists() { series::read(&path) } else { Ok(Vec::new()) }
     }
 
     /// Up to when the files of a run in progress, or of a killed one, agree: its last checkpoint. Each file is

@@ -222,11 +222,8 @@ impl MeasureInfo {
             return name;
         };
         let pair = format!("{REGION}={region}");
-        let forms = [
-            (format!(" ({pair})"), ""),
-            (format!("({pair}, "), "("),
-            (format!(", {pair}"), ""),
-        ];
+        let forms =
+            [(format!(" ({pair})"), ""), (format!("({pair}, "), "("), (format!(", {pair}"), "")];
         for (form, rest) in forms {
             if let Some(at) = name.rfind(&form) {
                 name.replace_range(at..at + form.len(), rest);
@@ -416,10 +413,7 @@ mod tests {
         };
         assert_eq!(over("GET / (region=north)"), "GET /");
         assert_eq!(over("GET / (area=a, region=north)"), "GET / (area=a)");
-        assert_eq!(
-            over("GET / (area=a, region=north, zone=z)"),
-            "GET / (area=a, zone=z)"
-        );
+        assert_eq!(over("GET / (area=a, region=north, zone=z)"), "GET / (area=a, zone=z)");
         assert_eq!(over("GET / (region=north, zone=z)"), "GET / (zone=z)");
         assert_eq!(over("GET /"), "GET /", "there is one region only");
     }

@@ -24,12 +24,7 @@ impl SeriesWriter {
             ("throng.started_unix_ns", info.started_unix_ns.to_string()),
             ("throng.phases", phases.to_string()),
         ]);
-        SeriesWriter {
-            path,
-            metadata,
-            durability,
-            rows: Vec::new(),
-        }
+        SeriesWriter { path, metadata, durability, rows: Vec::new() }
     }
 
     /// Adds a row; it is in the file after the next checkpoint.
@@ -104,11 +99,7 @@ impl Cell for u64 {
         Values::Longs(cells.map(u64::cast_signed).collect())
     }
     fn read(table: &TableReader, group: usize, place: usize) -> Result<Vec<u64>, RecordError> {
-        Ok(table
-            .longs(group, place)?
-            .into_iter()
-            .map(i64::cast_unsigned)
-            .collect())
+        Ok(table.longs(group, place)?.into_iter().map(i64::cast_unsigned).collect())
     }
 }
 

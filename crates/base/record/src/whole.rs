@@ -68,15 +68,11 @@ fn replace(
     };
     let Some(target) = replaceable(path) else {
         let opened = File::options().create(true).append(true).open(path);
-        return opened
-            .and_then(write_to)
-            .map_err(RecordError::io("write", path));
+        return opened.and_then(write_to).map_err(RecordError::io("write", path));
     };
     let temporary = temporary(&target);
     let created = File::create(&temporary);
-    let written = created
-        .and_then(write_to)
-        .map_err(RecordError::io("write", path));
+    let written = created.and_then(write_to).map_err(RecordError::io("write", path));
     if written.is_err() {
         // The rest of a file that did not fit is of no use, and the first error is the one that matters.
         let _ = fs::remove_file(&temporary);
@@ -99,9 +95,7 @@ fn replaceable(path: &Path) -> Option<PathBuf> {
 /// what was written to it before is to stay.
 fn is_open_file(path: &Path) -> bool {
     let named = |path: &Path| {
-        let folder = path
-            .parent()
-            .and_then(|folder| fs::canonicalize(folder).ok());
+        let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
         folder.is_some_and(|folder| folder.starts_with("/proc"))
     };
     named(path) || fs::read_link(path).is_ok_and(|target| named(&target))

@@ -20,15 +20,10 @@ use stats::sample::{Edge, Sample};
 use stats::{anderson, ks, multiple, rank, serial};
 
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
-const BOOTSTRAP: Bootstrap = Bootstrap {
-    draws: 10_000,
-    confidence: 0.95,
-};
+const BOOTSTRAP: Bootstrap = Bootstrap { draws: 10_000, confidence: 0.95 };
 
 fn main() {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|text| text.parse::<u64>().unwrap());
+    let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>().unwrap());
     let samples = arguments.next().unwrap_or(10).max(4);
     let count = arguments.next().unwrap_or(1_000_000);
     let mut clock = Clock::new();
@@ -43,20 +38,14 @@ fn main() {
         .collect();
     clock.lap("drawing (not counted)");
 
-    let spans: Vec<f64> = raw
-        .iter()
-        .map(|x| serial::effective(x).unwrap().span)
-        .collect();
+    let spans: Vec<f64> = raw.iter().map(|x| serial::effective(x).unwrap().span).collect();
     clock.lap("effective sample sizes");
     let made = clock.whole();
     let all: Vec<Sample> = raw.into_iter().map(|x| Sample::new(x).unwrap()).collect();
     clock.lap("sorting");
-    let pairs: Vec<(usize, usize)> = (0..all.len())
-        .flat_map(|i| (0..i).map(move |j| (j, i)))
-        .collect();
-    let smirnov = pairs
-        .iter()
-        .map(|&(i, j)| ks::two_samples(&all[i], &all[j]).p);
+    let pairs: Vec<(usize, usize)> =
+        (0..all.len()).flat_map(|i| (0..i).map(move |j| (j, i))).collect();
+    let smirnov = pairs.iter().map(|&(i, j)| ks::two_samples(&all[i], &all[j]).p);
     let smirnov: Vec<f64> = smirnov.collect();
     clock.lap("Kolmogorov-Smirnov, all pairs");
     let anderson = pairs.iter().map(|&(i, j)| {
@@ -68,10 +57,7 @@ fn main() {
     let mut cliques = Vec::new();
     for p in [&smirnov, &anderson] {
         let mut graph = Graph::new(all.len());
-        let alike = pairs
-            .iter()
-            .zip(multiple::holm(p))
-            .filter(|(_, p)| *p > 0.05);
+        let alike = pairs.iter().zip(multiple::holm(p)).filter(|(_, p)| *p > 0.05);
         alike.for_each(|(&(i, j), _)| graph.join(i, j));
         cliques.push(maximal_cliques(&graph, 1000).cliques.len());
     }
@@ -82,10 +68,8 @@ fn main() {
         }
     }
     clock.lap("4 quantile differences, all pairs");
-    let (first, second): (Vec<&Sample>, Vec<&Sample>) = (
-        all.iter().step_by(2).collect(),
-        all.iter().skip(1).step_by(2).collect(),
-    );
+    let (first, second): (Vec<&Sample>, Vec<&Sample>) =
+        (all.iter().step_by(2).collect(), all.iter().skip(1).step_by(2).collect());
     for q in QUANTILES {
         ensemble::quantiles(&first, &second, q, Within::Kept, BOOTSTRAP, &mut rng).unwrap();
     }
@@ -105,10 +89,8 @@ fn main() {
         rank::shift(&all[i], &all[j], 0.95);
     }
     clock.lap("Hodges-Lehmann, all pairs");
-    let found: Vec<usize> = all
-        .iter()
-        .map(|x| modes(x, &Rules::default()).unwrap().len())
-        .collect();
+    let found: Vec<usize> =
+        all.iter().map(|x| modes(x, &Rules::default()).unwrap().len()).collect();
     clock.lap("modes");
 
     // The same from histograms, a hundred times as many numbers.
@@ -116,9 +98,7 @@ fn main() {
         .iter()
         .map(|sample| {
             let mut hist = LogHistogram::new();
-            sample
-                .iter()
-                .for_each(|(x, n)| hist.record_n(x as u64, 100 * n));
+            sample.iter().for_each(|(x, n)| hist.record_n(x as u64, 100 * n));
             Sample::of_histogram(&hist, Edge::Middle).unwrap()
         })
         .collect();
@@ -135,10 +115,7 @@ fn main() {
         }
     }
     clock.lap("all of it from histograms, 100 times more");
-    println!(
-        "cliques by both tests {cliques:?}, modes {found:?}, spans {:.2?}",
-        &spans[..2]
-    );
+    println!("cliques by both tests {cliques:?}, modes {found:?}, spans {:.2?}", &spans[..2]);
     println!("peak memory {} MiB", peak_memory_mib());
 }
 
@@ -150,10 +127,7 @@ struct Clock {
 impl Clock {
     fn new() -> Clock {
         let now = Instant::now();
-        Clock {
-            start: now,
-            lap: now,
-        }
+        Clock { start: now, lap: now }
     }
 
     fn lap(&mut self, what: &str) {

@@ -85,12 +85,7 @@ pub fn two_samples(a: &Sample, b: &Sample) -> Result<Anderson, AndersonError> {
         let a_mid = (a_before + a_upto) / 2.0;
         let both_mid = (both_before + both_upto) / 2.0;
         // The second sample's deviation is the first's with the other sign.
-        sum += weighted(
-            all * a_mid - n * both_mid,
-            both_mid,
-            both_upto - both_before,
-            all,
-        );
+        sum += weighted(all * a_mid - n * both_mid, both_mid, both_upto - both_before, all);
         (a_before, both_before) = (a_upto, both_upto);
     });
     let statistic = sum * (all - 1.0) / all / n / m;
@@ -184,10 +179,7 @@ fn with_percentiles(statistic: f64, samples: &[&Sample]) -> Result<Anderson, And
 /// The variance of the statistic, equation 4.
 fn variance(samples: &[&Sample], all: u64) -> f64 {
     let k = samples.len() as f64;
-    let inverse: f64 = samples
-        .iter()
-        .map(|sample| 1.0 / sample.count() as f64)
-        .sum();
+    let inverse: f64 = samples.iter().map(|sample| 1.0 / sample.count() as f64).sum();
     let h = harmonic(all - 1);
     let n = all as f64;
     // g = ΣΣ 1/((N − i) j) over 1 ≤ i < j ≤ N − 1. With Σ H(N − m)/m = H(N)² − H₂(N), which the
@@ -259,12 +251,8 @@ fn published(standardised: f64, freedom: f64) -> TablePValue {
 fn quadratic_fit(points: &[(f64, f64)], x: f64) -> f64 {
     let centre = points.iter().map(|point| point.0).sum::<f64>() / points.len() as f64;
     let moment = |power: i32| -> f64 { points.iter().map(|p| (p.0 - centre).powi(power)).sum() };
-    let with_y = |power: i32| -> f64 {
-        points
-            .iter()
-            .map(|p| (p.0 - centre).powi(power) * p.1)
-            .sum()
-    };
+    let with_y =
+        |power: i32| -> f64 { points.iter().map(|p| (p.0 - centre).powi(power) * p.1).sum() };
     let [s0, s1, s2, s3, s4] = [0, 1, 2, 3, 4].map(moment);
     let [y0, y1, y2] = [0, 1, 2].map(with_y);
     // Cramer's rule for the normal equations.

@@ -50,11 +50,7 @@ mod tests {
     #[test]
     fn the_least_value_is_found_beside_infinite_ones() {
         let valley = |x: f64| {
-            if x < 4.0 {
-                (x - 3.3).powi(2)
-            } else {
-                f64::INFINITY
-            }
+            if x < 4.0 { (x - 3.3).powi(2) } else { f64::INFINITY }
         };
         assert!((least(0.0..100.0, 1e-7, valley) - 3.3).abs() < 1e-6);
     }

@@ -71,12 +71,7 @@ impl CensoredTimes {
                 survival.push((highest.min(known.max()), share));
             }
         }
-        CensoredTimes {
-            known: known.clone(),
-            seen,
-            survival,
-            count_censored: censored.count(),
-        }
+        CensoredTimes { known: known.clone(), seen, survival, count_censored: censored.count() }
     }
 
     /// All times, known and censored.

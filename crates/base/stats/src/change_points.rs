@@ -38,11 +38,7 @@ impl Default for Options {
     /// Three values, 1 %, 1,000 permutations: a change shows after ten runs at the earliest, and in a long
     /// series with its third value.
     fn default() -> Options {
-        Options {
-            least: 3,
-            alpha: 0.01,
-            permutations: 1000,
-        }
+        Options { least: 3, alpha: 0.01, permutations: 1000 }
     }
 }
 
@@ -99,8 +95,7 @@ fn placed(values: &[f64], at: usize, least: usize) -> usize {
     let cost = |at: usize| distances(&values[..at]) + distances(&values[at..]);
     let last = values.len() - least;
     let near = at.saturating_sub(least).max(least)..=(at + least).min(last);
-    near.min_by(|&a, &b| cost(a).total_cmp(&cost(b)))
-        .unwrap_or(at)
+    near.min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(at)
 }
 
 /// The best split by ranks, if it is significant.

@@ -9,9 +9,7 @@ pub struct Graph {
 impl Graph {
     /// A graph with this number of nodes and no edge.
     pub fn new(nodes: usize) -> Graph {
-        Graph {
-            neighbours: vec![Set::empty(nodes); nodes],
-        }
+        Graph { neighbours: vec![Set::empty(nodes); nodes] }
     }
 
     /// Joins two nodes. A node is never joined to itself.
@@ -102,10 +100,8 @@ impl Search<'_> {
             }
             return;
         };
-        let branches: Vec<usize> = candidates
-            .without(&self.graph.neighbours[pivot])
-            .iter()
-            .collect();
+        let branches: Vec<usize> =
+            candidates.without(&self.graph.neighbours[pivot]).iter().collect();
         for node in branches {
             if !self.complete {
                 return;
@@ -128,9 +124,7 @@ struct Set {
 
 impl Set {
     fn empty(nodes: usize) -> Set {
-        Set {
-            words: vec![0; nodes.div_ceil(64)],
-        }
+        Set { words: vec![0; nodes.div_ceil(64)] }
     }
 
     fn add(&mut self, node: usize) {
@@ -147,9 +141,7 @@ impl Set {
 
     fn zipped(&self, other: &Set, word: impl Fn(u64, u64) -> u64) -> Set {
         let words = self.words.iter().zip(&other.words);
-        Set {
-            words: words.map(|(&a, &b)| word(a, b)).collect(),
-        }
+        Set { words: words.map(|(&a, &b)| word(a, b)).collect() }
     }
 
     fn within(&self, other: &Set) -> Set {

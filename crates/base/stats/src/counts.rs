@@ -38,10 +38,7 @@ pub fn dispersion(counts: impl Iterator<Item = u64> + Clone) -> Option<Dispersio
         return Some(found);
     }
     let pairs = counts.map(|count| count as f64 * (count as f64 - 1.0) / 2.0);
-    Some(Dispersion {
-        p: meetings(pairs.sum(), sum as f64, windows as f64),
-        ..found
-    })
+    Some(Dispersion { p: meetings(pairs.sum(), sum as f64, windows as f64), ..found })
 }
 
 /// Counts whose mean is less do not make χ² of the statistic.
@@ -85,9 +82,7 @@ pub fn laplace(counts: &[u32]) -> Option<Trend> {
         return None;
     }
     let times = counts.iter().enumerate();
-    let sum: f64 = times
-        .map(|(at, &count)| f64::from(count) * (at as f64 + 0.5))
-        .sum();
+    let sum: f64 = times.map(|(at, &count)| f64::from(count) * (at as f64 + 0.5)).sum();
     // The variance of a whole number that is drawn evenly.
     let deviation = ((windows * windows - 1.0) / 12.0 / events).sqrt();
     let z = (sum / events - windows / 2.0) / deviation;
@@ -177,11 +172,7 @@ pub fn two_rows(a: &[u64], b: &[u64]) -> Option<Homogeneity> {
         })
         .sum();
     let freedom = (cells.len() - 1) as f64;
-    Some(Homogeneity {
-        statistic,
-        freedom,
-        p: chi_squared_tail(statistic, freedom),
-    })
+    Some(Homogeneity { statistic, freedom, p: chi_squared_tail(statistic, freedom) })
 }
 
 /// P(a Poisson variable of this mean is `count` or less), by the gamma distribution (Abramowitz and Stegun
@@ -231,11 +222,7 @@ pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
     let f = (between / between_freedom as f64) / (within / within_freedom as f64);
     let f = f.min(F_MAX);
     let fisher = FisherSnedecor::new(between_freedom as f64, within_freedom as f64).ok()?;
-    Some(Groups {
-        f,
-        p: fisher.sf(f),
-        explained: between / (between + within),
-    })
+    Some(Groups { f, p: fisher.sf(f), explained: between / (between + within) })
 }
 
 #[cfg(test)]

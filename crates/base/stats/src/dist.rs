@@ -182,11 +182,7 @@ impl Dist {
 /// `min + unit · (max − min)`, kept below `max` where rounding would reach it.
 fn uniform(min: f64, max: f64, unit: f64) -> f64 {
     let value = min + unit * (max - min);
-    if value < max {
-        value
-    } else {
-        min.max(max.next_down())
-    }
+    if value < max { value } else { min.max(max.next_down()) }
 }
 
 /// Exponential with mean 1, by inversion: one draw, never infinite.
@@ -210,21 +206,14 @@ fn pick(parts: &[(f64, Dist)], unit: f64) -> &Dist {
     }
     // Rounding may leave a trifle: it belongs to the last part that has a weight.
     let last = parts.iter().rfind(|(weight, _)| *weight > 0.0);
-    &last
-        .expect("validate() lets only mixtures with a positive weight pass")
-        .1
+    &last.expect("validate() lets only mixtures with a positive weight pass").1
 }
 
 fn validate_empirical(values: &[f64]) -> Result<(), DistError> {
     if values.is_empty() {
-        return Err(DistError::Empty {
-            dist: "empirical",
-            needs: "value",
-        });
+        return Err(DistError::Empty { dist: "empirical", needs: "value" });
     }
-    values
-        .iter()
-        .try_for_each(|&value| finite("empirical", "value", value))
+    values.iter().try_for_each(|&value| finite("empirical", "value", value))
 }
 
 fn validate_mixture(parts: &[(f64, Dist)]) -> Result<(), DistError> {
@@ -234,10 +223,7 @@ fn validate_mixture(parts: &[(f64, Dist)]) -> Result<(), DistError> {
     }
     let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
     if total == 0.0 {
-        return Err(DistError::Empty {
-            dist: "mixture",
-            needs: "part with a positive weight",
-        });
+        return Err(DistError::Empty { dist: "mixture", needs: "part with a positive weight" });
     }
     finite("mixture", "sum of weights", total)
 }
@@ -267,24 +253,11 @@ fn require(
     expected: &'static str,
     value: f64,
 ) -> Result<(), DistError> {
-    if holds {
-        Ok(())
-    } else {
-        Err(DistError::Parameter {
-            dist,
-            parameter,
-            expected,
-            value,
-        })
-    }
+    if holds { Ok(()) } else { Err(DistError::Parameter { dist, parameter, expected, value }) }
 }
 
 fn ordered(dist: &'static str, min: f64, max: f64) -> Result<(), DistError> {
-    if min <= max {
-        Ok(())
-    } else {
-        Err(DistError::Order { dist, min, max })
-    }
+    if min <= max { Ok(()) } else { Err(DistError::Order { dist, min, max }) }
 }
 
 #[cfg(test)]

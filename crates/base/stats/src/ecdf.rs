@@ -38,25 +38,15 @@ impl Grid {
     /// # Errors
     /// If that would be more than 10,000,000 points, or `step` is not above 0.
     pub fn enclosing(samples: &[&Sample], step: f64) -> Result<Grid, GridError> {
-        let min = samples
-            .iter()
-            .map(|s| s.min())
-            .fold(f64::INFINITY, f64::min);
-        let max = samples
-            .iter()
-            .map(|s| s.max())
-            .fold(f64::NEG_INFINITY, f64::max);
+        let min = samples.iter().map(|s| s.min()).fold(f64::INFINITY, f64::min);
+        let max = samples.iter().map(|s| s.max()).fold(f64::NEG_INFINITY, f64::max);
         let first = (min / step).floor();
         let last = (max / step).ceil();
         let points = last - first + 1.0;
         if !(step > 0.0 && points <= POINTS_MAX) {
             return Err(GridError::TooFine { step, min, max });
         }
-        Ok(Grid {
-            start: first * step,
-            step,
-            points: points as usize,
-        })
+        Ok(Grid { start: first * step, step, points: points as usize })
     }
 
     /// The point of this number, from 0.
@@ -74,11 +64,7 @@ pub fn shares(sample: &Sample, grid: Grid, kind: Kind) -> Vec<f64> {
     let curve = Spline::through(sample.values(), upto.collect(), kind);
     let points = (0..grid.points).map(|point| {
         let x = grid.at(point);
-        if x < sample.min() {
-            0.0
-        } else {
-            curve.value(x).clamp(0.0, 1.0)
-        }
+        if x < sample.min() { 0.0 } else { curve.value(x).clamp(0.0, 1.0) }
     });
     points.collect()
 }

@@ -67,22 +67,14 @@ fn both_means(first: &[f64], second: &[f64]) -> Result<[Mean; 2], EnsembleError>
     if first.len() < 2 || second.len() < 2 {
         return Err(EnsembleError::TooFew(first.len(), second.len()));
     }
-    if let Some(&figure) = first
-        .iter()
-        .chain(second)
-        .find(|figure| !figure.is_finite())
-    {
+    if let Some(&figure) = first.iter().chain(second).find(|figure| !figure.is_finite()) {
         return Err(EnsembleError::NotFinite(figure));
     }
     Ok([first, second].map(|figures| {
         let n = figures.len() as f64;
         let mean = figures.iter().sum::<f64>() / n;
         let squares: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
-        Mean {
-            mean,
-            variance: squares / (n - 1.0) / n,
-            n,
-        }
+        Mean { mean, variance: squares / (n - 1.0) / n, n }
     }))
 }
 
@@ -118,11 +110,7 @@ pub fn welch(
     let [a, b] = sides;
     let difference = b.mean - a.mean;
     let error = (a.variance + b.variance).sqrt();
-    let tail = Bootstrap {
-        draws: 1,
-        confidence,
-    }
-    .tail();
+    let tail = Bootstrap { draws: 1, confidence }.tail();
     let degrees = degrees(sides);
     let reach = degrees.map_or(0.0, |degrees| student(degrees, tail) * error);
     let p = degrees.map(|degrees| {
@@ -132,10 +120,7 @@ pub fn welch(
     let difference = Difference {
         first: a.mean,
         second: b.mean,
-        interval: Interval {
-            low: difference - reach,
-            high: difference + reach,
-        },
+        interval: Interval { low: difference - reach, high: difference + reach },
     };
     Ok((difference, p))
 }
@@ -154,9 +139,7 @@ pub fn means(
     rng: &mut Rng,
 ) -> Result<Difference, EnsembleError> {
     let figures = [first, second];
-    redrawn(figures, bootstrap, rng, |side, place, _| {
-        figures[side][place]
-    })
+    redrawn(figures, bootstrap, rng, |side, place, _| figures[side][place])
 }
 
 /// The bootstrap's interval for the difference of the samples' mean `q`-quantiles.
@@ -186,9 +169,7 @@ pub fn quantiles(
         let samples = samples.iter();
         samples.map(|sample| Redraw::new(sample, q)).collect()
     });
-    redrawn([&a, &b], bootstrap, rng, |side, place, rng| {
-        redraws[side][place].draw(rng)
-    })
+    redrawn([&a, &b], bootstrap, rng, |side, place, rng| redraws[side][place].draw(rng))
 }
 
 /// `figure` gives the figure of a sample that was drawn, by its side and its place there.
@@ -211,11 +192,7 @@ fn redrawn(
         });
         second - first
     });
-    Ok(Difference {
-        first: sides[0].mean,
-        second: sides[1].mean,
-        interval,
-    })
+    Ok(Difference { first: sides[0].mean, second: sides[1].mean, interval })
 }
 
 /// The tail to cut off the bootstrap's distribution, so that the interval is as wide as Student's
@@ -225,9 +202,7 @@ fn widened(sides: [Mean; 2], tail: f64) -> f64 {
         return tail;
     };
     let whole: f64 = sides.iter().map(|side| side.variance).sum();
-    let drawn = sides
-        .iter()
-        .map(|side| side.variance * (side.n - 1.0) / side.n);
+    let drawn = sides.iter().map(|side| side.variance * (side.n - 1.0) / side.n);
     let short = (whole / drawn.sum::<f64>()).sqrt();
     let normal = Normal::standard();
     normal.sf(short * student(degrees, tail))

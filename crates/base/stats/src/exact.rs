@@ -73,12 +73,8 @@ fn first(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
 pub fn mean_interval(count: u64, confidence: f64) -> (f64, f64) {
     let tail = (1.0 - confidence) / 2.0;
     let far = count as f64 + 40.0 * ((count as f64).sqrt() + 1.0);
-    let low = root(0.0, far, |mean| {
-        CountDistribution::Poisson(mean).at_least(count) >= tail
-    });
-    let high = root(0.0, far, |mean| {
-        CountDistribution::Poisson(mean).at_most(count) < tail
-    });
+    let low = root(0.0, far, |mean| CountDistribution::Poisson(mean).at_least(count) >= tail);
+    let high = root(0.0, far, |mean| CountDistribution::Poisson(mean).at_most(count) < tail);
     (if count == 0 { 0.0 } else { low }, high)
 }
 
@@ -86,16 +82,9 @@ pub fn mean_interval(count: u64, confidence: f64) -> (f64, f64) {
 /// illustrated in the case of the binomial", 1934); all of 0 to 1 where there is nothing.
 pub fn share_interval(count: u64, of: u64, confidence: f64) -> (f64, f64) {
     let tail = (1.0 - confidence) / 2.0;
-    let low = root(0.0, 1.0, |p| {
-        CountDistribution::Binomial(of, p).at_least(count) >= tail
-    });
-    let high = root(0.0, 1.0, |p| {
-        CountDistribution::Binomial(of, p).at_most(count) < tail
-    });
-    (
-        if count == 0 { 0.0 } else { low },
-        if count >= of { 1.0 } else { high },
-    )
+    let low = root(0.0, 1.0, |p| CountDistribution::Binomial(of, p).at_least(count) >= tail);
+    let high = root(0.0, 1.0, |p| CountDistribution::Binomial(of, p).at_most(count) < tail);
+    (if count == 0 { 0.0 } else { low }, if count >= of { 1.0 } else { high })
 }
 
 /// The place between `low` and `high` at which `holds` becomes true.
@@ -124,11 +113,7 @@ pub fn at_least_of(probabilities: &[f64], count: usize) -> f64 {
     let mut happen = vec![0.0; count + 1];
     happen[0] = 1.0;
     for &p in probabilities {
-        happen[count] += if count > 0 {
-            happen[count - 1] * p
-        } else {
-            0.0
-        };
+        happen[count] += if count > 0 { happen[count - 1] * p } else { 0.0 };
         for k in (1..count).rev() {
             happen[k] = happen[k] * (1.0 - p) + happen[k - 1] * p;
         }
@@ -171,20 +156,14 @@ mod tests {
         assert_eq!(CountDistribution::Binomial(10, 1.0).p(9), 0.0);
         assert_eq!(CountDistribution::Poisson(0.0).p(0), 1.0);
         assert_eq!(CountDistribution::Poisson(0.0).p(1), 0.0);
-        assert_eq!(
-            CountDistribution::Binomial(3, 0.5).miss(0.95),
-            0.0,
-            "too few to be missed"
-        );
+        assert_eq!(CountDistribution::Binomial(3, 0.5).miss(0.95), 0.0, "too few to be missed");
         assert_eq!(CountDistribution::Binomial(0, 0.5).miss(0.95), 0.0);
     }
 
     #[test]
     fn miss_probability_is_that_of_counts_outside_the_interval() {
-        for distribution in [
-            CountDistribution::Poisson(7.3),
-            CountDistribution::Binomial(60, 0.15),
-        ] {
+        for distribution in [CountDistribution::Poisson(7.3), CountDistribution::Binomial(60, 0.15)]
+        {
             let parameter = match distribution {
                 CountDistribution::Poisson(mean) => mean,
                 CountDistribution::Binomial(_, p) => p,
@@ -202,10 +181,7 @@ mod tests {
                 .filter(|&k| outside(k))
                 .map(|k| distribution.at_least(k) - distribution.at_least(k + 1))
                 .sum();
-            assert!(
-                (missed - distribution.miss(0.95)).abs() < 1e-9,
-                "{distribution:?}: {missed}"
-            );
+            assert!((missed - distribution.miss(0.95)).abs() < 1e-9, "{distribution:?}: {missed}");
         }
     }
 }

@@ -168,10 +168,7 @@ pub fn factorial(
     observations: &[Observation],
     confidence: f64,
 ) -> Result<Factorial, FactorialError> {
-    assert!(
-        confidence > 0.0 && confidence < 1.0,
-        "confidence {confidence} is not between 0 and 1"
-    );
+    assert!(confidence > 0.0 && confidence < 1.0, "confidence {confidence} is not between 0 and 1");
     check(levels_count, observations)?;
     let values: Vec<f64> = observations.iter().map(|o| o.value).collect();
     let found = candidates(levels_count, observations);
@@ -216,9 +213,7 @@ pub fn factor_letter(factor: usize) -> char {
 /// Makes exact what would be without rounding, so that repetitions which do not differ have no
 /// errors, and factors that change nothing no effects.
 fn take_rounding_away(fit: &mut LeastSquares, values: &[f64]) {
-    let greatest = values
-        .iter()
-        .fold(0.0, |most: f64, value| most.max(value.abs()));
+    let greatest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
     let least = ROUNDING * greatest;
     for coefficient in &mut fit.coefficients {
         if coefficient.abs() <= least {
@@ -239,11 +234,7 @@ fn check(levels_count: &[usize], observations: &[Observation]) -> Result<(), Fac
     for (factor, &count) in levels_count.iter().enumerate() {
         let mut seen = vec![false; count];
         for observation in observations {
-            match observation
-                .levels
-                .get(factor)
-                .and_then(|&at| seen.get_mut(at))
-            {
+            match observation.levels.get(factor).and_then(|&at| seen.get_mut(at)) {
                 Some(seen) => *seen = true,
                 None => return Err(FactorialError::UnknownLevel { factor }),
             }
@@ -255,10 +246,7 @@ fn check(levels_count: &[usize], observations: &[Observation]) -> Result<(), Fac
     if observations.iter().any(|o| !o.value.is_finite()) {
         return Err(FactorialError::NotFinite);
     }
-    if observations
-        .iter()
-        .all(|o| o.value == observations[0].value)
-    {
+    if observations.iter().all(|o| o.value == observations[0].value) {
         return Err(FactorialError::Constant);
     }
     Ok(())
@@ -279,13 +267,9 @@ fn largest_model<'t>(
     values: &[f64],
 ) -> Result<(Model<'t>, LeastSquares), FactorialError> {
     for order_max in (1..=levels_count.len()).rev() {
-        let terms: Vec<&Candidate> = candidates
-            .iter()
-            .filter(|term| term.factors.len() <= order_max)
-            .collect();
-        let columns_count = terms
-            .iter()
-            .fold(1, |sum: usize, term| sum.saturating_add(term.df));
+        let terms: Vec<&Candidate> =
+            candidates.iter().filter(|term| term.factors.len() <= order_max).collect();
+        let columns_count = terms.iter().fold(1, |sum: usize, term| sum.saturating_add(term.df));
         if columns_count > observations.len().min(COLUMNS_MAX) {
             continue;
         }
@@ -295,11 +279,7 @@ fn largest_model<'t>(
         }
         match least_squares(&columns, values) {
             Ok(fit) => {
-                let model = Model {
-                    terms,
-                    columns,
-                    order_max,
-                };
+                let model = Model { terms, columns, order_max };
                 return Ok((model, fit));
             }
             Err(RegressionError::NotFinite) => return Err(FactorialError::NotFinite),
@@ -344,15 +324,11 @@ impl Model<'_> {
             unit.push(1.0);
             return fit.coefficients[first].powi(2) / fit.unscaled_variance(&unit);
         }
-        let others: Vec<Vec<f64>> = self.columns[..first]
-            .iter()
-            .chain(&self.columns[first + df..])
-            .cloned()
-            .collect();
+        let others: Vec<Vec<f64>> =
+            self.columns[..first].iter().chain(&self.columns[first + df..]).cloned().collect();
         // Fewer of columns that are independent are independent.
-        least_squares(&others, values).map_or(f64::NAN, |without| {
-            (without.residual_ss - fit.residual_ss).max(0.0)
-        })
+        least_squares(&others, values)
+            .map_or(f64::NAN, |without| (without.residual_ss - fit.residual_ss).max(0.0))
     }
 }
 
@@ -381,11 +357,7 @@ impl<'f> Uncertainty<'f> {
         let interval = self.error_variance.map(|variance| {
             let standard_error = (self.fit.unscaled_variance(weights) * variance).sqrt();
             let reach = self.t * standard_error;
-            Interval {
-                standard_error,
-                low: value - reach,
-                high: value + reach,
-            }
+            Interval { standard_error, low: value - reach, high: value + reach }
         });
         Estimate { value, interval }
     }
@@ -427,11 +399,7 @@ impl<'f> Uncertainty<'f> {
 /// A part of the whole, which is 1 if they differ only by rounding.
 fn share(ss: f64, total_ss: f64) -> f64 {
     let share = ss / total_ss;
-    if (share - 1.0).abs() < ROUNDING * 100.0 {
-        1.0
-    } else {
-        share
-    }
+    if (share - 1.0).abs() < ROUNDING * 100.0 { 1.0 } else { share }
 }
 
 /// The probability of an F ratio above this one.

@@ -103,9 +103,7 @@ pub(crate) fn autocovariance(x: &[f64], lags: usize) -> Vec<f64> {
     let mut padded = vec![(0.0, 0.0); (x.len() + lags + 1).next_power_of_two()];
     padded.iter_mut().zip(x).for_each(|(to, &from)| to.0 = from);
     transform(&mut padded);
-    padded
-        .iter_mut()
-        .for_each(|x| *x = (x.0 * x.0 + x.1 * x.1, 0.0));
+    padded.iter_mut().for_each(|x| *x = (x.0 * x.0 + x.1 * x.1, 0.0));
     back(&mut padded);
     padded[..=lags].iter().map(|x| x.0).collect()
 }
@@ -115,12 +113,7 @@ fn product(a: &[f64], b: &[f64]) -> f64 {
     let count = a.len().min(b.len());
     let a = a[..count].chunks_exact(4);
     let b = b[..count].chunks_exact(4);
-    let tail = a
-        .remainder()
-        .iter()
-        .zip(b.remainder())
-        .map(|(a, b)| a * b)
-        .sum::<f64>();
+    let tail = a.remainder().iter().zip(b.remainder()).map(|(a, b)| a * b).sum::<f64>();
     let mut sums = [0.0; 4];
     for (a, b) in a.zip(b) {
         for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
@@ -136,13 +129,7 @@ mod tests {
 
     #[test]
     fn the_lowest_powers_of_any_length_are_those_of_the_definition() {
-        for (given, used) in [
-            (100, 100),
-            (256, 256),
-            (511, 511),
-            (515, 514),
-            (3_000, 3_000),
-        ] {
+        for (given, used) in [(100, 100), (256, 256), (511, 511), (515, 514), (3_000, 3_000)] {
             let x: Vec<f64> = (0..given).map(|i| (i * i % 23) as f64 - 11.0).collect();
             let (length, powers) = lowest_powers(&x, 40);
             assert_eq!((length, powers.len()), (used, 40));
@@ -163,9 +150,7 @@ mod tests {
 
     #[test]
     fn sums_and_transforms_agree() {
-        let x: Vec<f64> = (0..LENGTH_SUMMED_MIN + 3)
-            .map(|i| (i * i % 17) as f64 - 8.0)
-            .collect();
+        let x: Vec<f64> = (0..LENGTH_SUMMED_MIN + 3).map(|i| (i * i % 17) as f64 - 8.0).collect();
         let summed = autocovariance(&x, 10);
         let transformed = autocovariance(&x, LAGS_SUMMED_MAX + 1);
         for (a, b) in summed.iter().zip(&transformed) {

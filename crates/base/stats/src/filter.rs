@@ -56,10 +56,7 @@ pub fn median_filter(
             series[i]
         }
     });
-    Ok(FilteredSeries {
-        values: values.collect(),
-        replaced,
-    })
+    Ok(FilteredSeries { values: values.collect(), replaced })
 }
 
 fn deviation(numbers: &[f64]) -> f64 {

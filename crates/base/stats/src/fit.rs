@@ -139,11 +139,7 @@ impl Observations {
             return Err(FitError::Negative(bad));
         }
         let on_step = |x: f64| {
-            if step > 0.0 {
-                (x / step).round() * step
-            } else {
-                x
-            }
+            if step > 0.0 { (x / step).round() * step } else { x }
         };
         let mut sorted: Vec<f64> = numbers.iter().map(|&x| on_step(x)).collect();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -155,16 +151,9 @@ impl Observations {
             }
         }
         if values.is_empty() {
-            return Err(FitError::TooFew {
-                count: 0,
-                needed: 1,
-            });
+            return Err(FitError::TooFew { count: 0, needed: 1 });
         }
-        Ok(Observations {
-            step,
-            values,
-            count: numbers.len() as u64,
-        })
+        Ok(Observations { step, values, count: numbers.len() as u64 })
     }
 
     /// How many numbers.
@@ -297,12 +286,7 @@ fn minus_log_likelihood(distribution: &Distribution, observed: &Observations) ->
         let one = if observed.step > 0.0 && x < exact_upto {
             distribution.ln_shown(x, observed.step)
         } else {
-            distribution.ln_density(x)
-                + if observed.step > 0.0 {
-                    observed.step.ln()
-                } else {
-                    0.0
-                }
+            distribution.ln_density(x) + if observed.step > 0.0 { observed.step.ln() } else { 0.0 }
         };
         if one.is_nan() || one == f64::NEG_INFINITY {
             return IMPOSSIBLE;
@@ -334,10 +318,7 @@ fn intervals(
     } else if family == Family::Pareto && !is_smooth(observed, &values) {
         let edge = Edge::new(observed);
         let place = edge.at(values[0], values[1]);
-        vec![
-            edge.scale_bounds(place, confidence),
-            edge.shape_bounds(place, confidence),
-        ]
+        vec![edge.scale_bounds(place, confidence), edge.shape_bounds(place, confidence)]
     } else {
         let curved = hessian(at, |at| {
             minus_log_likelihood(&Distribution::from_unbounded(family, at), observed)
@@ -393,10 +374,7 @@ fn gradient(family: Family, at: &[f64], parameter: usize) -> Vec<f64> {
     let moved = |number: usize, by: f64| {
         let mut moved = at.to_vec();
         moved[number] += by;
-        unbounded(
-            name,
-            Distribution::parameters_from_unbounded(family, &moved)[parameter],
-        )
+        unbounded(name, Distribution::parameters_from_unbounded(family, &moved)[parameter])
     };
     (0..at.len())
         .map(|number| (moved(number, STEP) - moved(number, -STEP)) / (2.0 * STEP))

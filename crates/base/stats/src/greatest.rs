@@ -70,12 +70,7 @@ impl Greatest {
             let counts = places(&means, &residuals, seed, resamples);
             central(&counts, resamples, confidence)
         });
-        Some(Greatest {
-            groups: means,
-            half_width,
-            place,
-            range,
-        })
+        Some(Greatest { groups: means, half_width, place, range })
     }
 
     /// The geometric mean of a group.
@@ -87,10 +82,7 @@ impl Greatest {
     /// A group's mean as a share of the greatest.
     pub fn share(&self, group: usize) -> MeanEstimate {
         let ((mean, count), (best, of_best)) = (self.groups[group], self.groups[self.place]);
-        self.around(
-            mean - best,
-            (1.0 / count as f64 + 1.0 / of_best as f64).sqrt(),
-        )
+        self.around(mean - best, (1.0 / count as f64 + 1.0 / of_best as f64).sqrt())
     }
 
     fn around(&self, logarithm: f64, errors: f64) -> MeanEstimate {
@@ -98,10 +90,7 @@ impl Greatest {
             let half = half_width * errors;
             ((logarithm - half).exp(), (logarithm + half).exp())
         };
-        MeanEstimate {
-            value: logarithm.exp(),
-            bounds: self.half_width.map(bound),
-        }
+        MeanEstimate { value: logarithm.exp(), bounds: self.half_width.map(bound) }
     }
 }
 
@@ -117,10 +106,7 @@ fn squares_about(mean: f64, group: &[f64]) -> f64 {
 /// Differences of logarithms from the means of their groups, for groups with two values or more. They are scaled up
 /// to the scatter of single values, since a mean follows its own values.
 fn residuals(groups: &[Vec<f64>], means: &[(f64, usize)]) -> Vec<f64> {
-    let repeated = groups
-        .iter()
-        .zip(means)
-        .filter(|(group, _)| group.len() > 1);
+    let repeated = groups.iter().zip(means).filter(|(group, _)| group.len() > 1);
     let scaled = repeated.flat_map(|(group, (mean, count))| {
         let n = *count as f64;
         let scale = (n / (n - 1.0)).sqrt();
@@ -135,9 +121,8 @@ fn places(means: &[(f64, usize)], residuals: &[f64], seed: u64, resamples: usize
     for resample in 0..resamples {
         let mut draws = Rng::new(seed, resample as u64, Purpose::Resample);
         let drawn = means.iter().map(|&(mean, count)| {
-            let sum: f64 = (0..count)
-                .map(|_| residuals[draws.below(residuals.len() as u64) as usize])
-                .sum();
+            let sum: f64 =
+                (0..count).map(|_| residuals[draws.below(residuals.len() as u64) as usize]).sum();
             mean + sum / count as f64
         });
         if let Some(place) = highest(drawn) {
@@ -180,16 +165,11 @@ mod tests {
     const LOADS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0];
 
     fn measured(scatter: f64, repetitions: usize, seed: u64) -> Vec<Vec<f64>> {
-        let noise = Dist::LogNormal {
-            mu: 0.0,
-            sigma: scatter,
-        };
+        let noise = Dist::LogNormal { mu: 0.0, sigma: scatter };
         let mut rng = Rng::new(seed, 0, Purpose::Value);
         let group = |load: &f64| {
             let truth = throughput(1000.0, 0.05, 0.002, *load);
-            (0..repetitions)
-                .map(|_| truth * noise.sample(&mut rng))
-                .collect()
+            (0..repetitions).map(|_| truth * noise.sample(&mut rng)).collect()
         };
         LOADS.iter().map(group).collect()
     }
@@ -234,11 +214,7 @@ mod tests {
     #[test]
     fn the_range_of_known_curves_has_the_true_place() {
         // At 24 the curve is at 7,376, at 16 at 7,175: 2.7 % less.
-        let truth = highest(
-            LOADS
-                .iter()
-                .map(|load| throughput(1000.0, 0.05, 0.002, *load)),
-        );
+        let truth = highest(LOADS.iter().map(|load| throughput(1000.0, 0.05, 0.002, *load)));
         assert_eq!(truth, Some(6));
         for (scatter, right_min, width_max) in [(0.01, 190, 1.3), (0.03, 190, 2.4), (0.1, 190, 3.6)]
         {

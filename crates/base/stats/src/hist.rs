@@ -127,9 +127,7 @@ impl LogHistogram {
         let bucket = bucket_of(value);
         match &self.counters {
             Counters::Few(few) => {
-                let below = few
-                    .iter()
-                    .take_while(|&&(few, _)| usize::from(few) <= bucket);
+                let below = few.iter().take_while(|&&(few, _)| usize::from(few) <= bucket);
                 below.map(|&(_, count)| count).sum()
             }
             Counters::Paged(pages) => pages.count_at_most(bucket),
@@ -138,11 +136,7 @@ impl LogHistogram {
 
     /// The arithmetic mean, exact up to the rounding of the division; 0 where nothing was recorded.
     pub fn mean(&self) -> f64 {
-        if self.count == 0 {
-            0.0
-        } else {
-            self.sum as f64 / self.count as f64
-        }
+        if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }
 
     /// How many numbers were recorded.

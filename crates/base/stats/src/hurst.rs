@@ -140,11 +140,7 @@ fn range(block: &[f64]) -> Option<f64> {
 }
 
 fn without_interval(h: f64) -> Option<Estimate> {
-    h.is_finite().then_some(Estimate {
-        h,
-        low: None,
-        high: None,
-    })
+    h.is_finite().then_some(Estimate { h, low: None, high: None })
 }
 
 /// Slope of the least-squares line; `None` with fewer than three points.
@@ -186,11 +182,7 @@ pub fn local_whittle(
         .zip(powers)
         .map(|(j, power)| {
             let frequency = std::f64::consts::TAU * f64::from(j) / length as f64;
-            Power {
-                log: -frequency.ln(),
-                weight: 1.0,
-                power: power / length as f64,
-            }
+            Power { log: -frequency.ln(), weight: 1.0, power: power / length as f64 }
         })
         .collect();
     if powers.iter().all(|one| one.power <= 0.0) {
@@ -203,11 +195,7 @@ pub fn local_whittle(
     if estimate.h - SEARCHED.start < AT_END || SEARCHED.end - estimate.h < AT_END {
         return Err(NoEstimate::None);
     }
-    Ok(Whittle {
-        estimate,
-        length,
-        frequencies,
-    })
+    Ok(Whittle { estimate, length, frequencies })
 }
 
 /// The estimate from powers by scale, all of one weight.
@@ -215,20 +203,14 @@ fn without_noise(powers: &[Power], confidence: f64) -> Estimate {
     let count = powers.len() as f64;
     let middle = powers.iter().map(|one| one.log).sum::<f64>() / count;
     let objective = |h: f64| {
-        let sum: f64 = powers
-            .iter()
-            .map(|one| ((1.0 - 2.0 * h) * (one.log - middle)).exp() * one.power)
-            .sum();
+        let sum: f64 =
+            powers.iter().map(|one| ((1.0 - 2.0 * h) * (one.log - middle)).exp() * one.power).sum();
         (sum / count).ln()
     };
     let h = bracket::least(SEARCHED, 1e-7, objective);
     let spread: f64 = powers.iter().map(|one| (one.log - middle).powi(2)).sum();
     let off = Normal::standard().inverse_cdf(0.5 + confidence / 2.0) / 2.0 / spread.sqrt();
-    Estimate {
-        h,
-        low: Some(h - off),
-        high: Some(h + off),
-    }
+    Estimate { h, low: Some(h - off), high: Some(h + off) }
 }
 
 #[cfg(test)]

@@ -32,10 +32,7 @@ pub fn quantile_interval(n: u64, q: f64, confidence: f64) -> Option<(u64, u64)> 
 /// If `q` or `confidence` does not lie strictly between 0 and 1.
 pub fn quantile_ranks(n: u64, q: f64, confidence: f64) -> (Option<u64>, Option<u64>) {
     assert!(q > 0.0 && q < 1.0, "quantile {q} is not between 0 and 1");
-    assert!(
-        confidence > 0.0 && confidence < 1.0,
-        "confidence {confidence} is not between 0 and 1"
-    );
+    assert!(confidence > 0.0 && confidence < 1.0, "confidence {confidence} is not between 0 and 1");
     let tail = (1.0 - confidence) / 2.0;
     let lower = binomial_quantile(n, q, tail);
     let upper = binomial_quantile(n, q, 1.0 - tail) + 1;
@@ -71,11 +68,7 @@ mod tests {
         for n in 1_u64..=1000 {
             for percent in 1..=100 {
                 let exact = (n * percent).div_ceil(100);
-                assert_eq!(
-                    quantile_rank(n, percent as f64 / 100.0),
-                    exact,
-                    "{percent} % of {n}"
-                );
+                assert_eq!(quantile_rank(n, percent as f64 / 100.0), exact, "{percent} % of {n}");
             }
         }
         assert_eq!(quantile_rank(0, 0.5), 0);

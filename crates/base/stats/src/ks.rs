@@ -53,13 +53,7 @@ pub fn two_samples(a: &Sample, b: &Sample) -> TwoSample {
     } else {
         pair_limit(distance, a.count(), b.count())
     };
-    TwoSample {
-        distance,
-        at,
-        first_above: widest > 0.0,
-        p,
-        exact,
-    }
+    TwoSample { distance, at, first_above: widest > 0.0, p, exact }
 }
 
 /// The limit's p-value of this distance between samples of `n` and `m` numbers, whatever they are.
@@ -119,9 +113,5 @@ pub fn one_sample(sample: &Sample, cdf: impl Fn(f64) -> f64) -> OneSample {
             (distance, at) = (apart, x);
         }
     }
-    OneSample {
-        distance,
-        at,
-        p: kolmogorov_tail(sample.count(), distance),
-    }
+    OneSample { distance, at, p: kolmogorov_tail(sample.count(), distance) }
 }

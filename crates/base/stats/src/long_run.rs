@@ -28,9 +28,7 @@ pub struct LongRun {
 
 /// The number of coefficients for a series of this length, and the degrees of freedom.
 pub fn degrees(length: usize) -> f64 {
-    (COEFFICIENTS * (length as f64).powf(2.0 / 3.0))
-        .round()
-        .max(COEFFICIENTS_MIN)
+    (COEFFICIENTS * (length as f64).powf(2.0 / 3.0)).round().max(COEFFICIENTS_MIN)
 }
 
 /// The mean square of the first coefficients √(2/n) Σ x_t cos(πj(t + ½)/n), j from 1 on. The mean of the
@@ -45,20 +43,13 @@ fn cosines_of(series: &[f64], degrees: f64) -> Option<LongRun> {
         return None;
     }
     // The angles are multiples of π/2n: a turn has 4n of them.
-    let turn: Vec<f64> = (0..4 * n)
-        .map(|k| (PI * k as f64 / (2 * n) as f64).cos())
-        .collect();
+    let turn: Vec<f64> = (0..4 * n).map(|k| (PI * k as f64 / (2 * n) as f64).cos()).collect();
     let squares = (1..=degrees as usize).map(|j| {
         let terms = series.iter().enumerate();
-        let sum: f64 = terms
-            .map(|(t, x)| x * turn[j * (2 * t + 1) % (4 * n)])
-            .sum();
+        let sum: f64 = terms.map(|(t, x)| x * turn[j * (2 * t + 1) % (4 * n)]).sum();
         sum * sum * 2.0 / n as f64
     });
-    Some(LongRun {
-        variance: squares.sum::<f64>() / degrees,
-        degrees,
-    })
+    Some(LongRun { variance: squares.sum::<f64>() / degrees, degrees })
 }
 
 /// The same of what an autoregression on the number before leaves, divided by (1 − φ)²: series whose
@@ -74,20 +65,11 @@ pub fn prewhitened(series: &[f64]) -> Option<LongRun> {
     }
     let products: f64 = series.windows(2).map(|pair| pair[0] * pair[1]).sum();
     let raw = products / squares;
-    let phi = if raw > 0.0 {
-        (raw + (1.0 + 3.0 * raw) / n as f64).min(CORRELATION_MAX)
-    } else {
-        0.0
-    };
-    let left: Vec<f64> = series
-        .windows(2)
-        .map(|pair| pair[1] - phi * pair[0])
-        .collect();
+    let phi =
+        if raw > 0.0 { (raw + (1.0 + 3.0 * raw) / n as f64).min(CORRELATION_MAX) } else { 0.0 };
+    let left: Vec<f64> = series.windows(2).map(|pair| pair[1] - phi * pair[0]).collect();
     let found = cosines_of(&left, degrees(n))?;
-    Some(LongRun {
-        variance: found.variance / (1.0 - phi).powi(2),
-        ..found
-    })
+    Some(LongRun { variance: found.variance / (1.0 - phi).powi(2), ..found })
 }
 
 #[cfg(test)]

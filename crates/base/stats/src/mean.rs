@@ -33,11 +33,7 @@ impl SeriesMean {
         let effective = serial::effective(values).map_or(n, |effective| effective.count);
         // One number alone has no interval, however much it stands for.
         let effective = effective.max(2.0);
-        Some(SeriesMean {
-            mean,
-            error: (variance / effective).sqrt(),
-            effective,
-        })
+        Some(SeriesMean { mean, error: (variance / effective).sqrt(), effective })
     }
 
     /// Bounds of the long-run mean with this confidence, by Student's t.

@@ -61,11 +61,7 @@ pub fn two_means(first: &[f64], second: &[f64], rng: &mut Rng) -> Option<TwoMean
         REACHED_MAX => f64::from(reached) / f64::from(permuted),
         _ => f64::from(reached + 1) / f64::from(permuted + 1),
     };
-    Some(TwoMeans {
-        first: means.first,
-        second: means.second,
-        p,
-    })
+    Some(TwoMeans { first: means.first, second: means.second, p })
 }
 
 #[derive(Clone, Copy)]
@@ -119,15 +115,7 @@ mod tests {
     fn heavy_tails_keep_the_level_of_the_means_test() {
         const TRIES: u64 = 300;
         let drawn = |rng: &mut Rng| -> Vec<f64> {
-            (0..120)
-                .map(|_| {
-                    if rng.unit() < 0.01 {
-                        900.0
-                    } else {
-                        3.0 + rng.unit()
-                    }
-                })
-                .collect()
+            (0..120).map(|_| if rng.unit() < 0.01 { 900.0 } else { 3.0 + rng.unit() }).collect()
         };
         let refused = (0..TRIES).filter(|&seed| {
             let mut rng = Rng::new(seed, 0, Purpose::Resample);
@@ -150,10 +138,7 @@ mod tests {
             *x = 900.0;
         }
         let found = two_means(&all, &cut, &mut rng).unwrap();
-        assert!(
-            found.p < 0.001 && found.first > 3.0 * found.second,
-            "{found:?}"
-        );
+        assert!(found.p < 0.001 && found.first > 3.0 * found.second, "{found:?}");
     }
 
     #[test]

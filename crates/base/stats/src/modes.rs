@@ -92,19 +92,11 @@ pub enum ModesError {
 /// If `alpha` does not lie strictly between 0 and 1.
 pub fn modes(sample: &Sample, rules: &Rules) -> Result<Vec<Mode>, ModesError> {
     let alpha = rules.alpha;
-    assert!(
-        alpha > 0.0 && alpha < 1.0,
-        "level {alpha} is not between 0 and 1"
-    );
+    assert!(alpha > 0.0 && alpha < 1.0, "level {alpha} is not between 0 and 1");
     let min = sample.min();
     let max = sample.max();
     let Some(density) = Density::new(sample, rules.scale)? else {
-        return Ok(vec![Mode {
-            at: min,
-            share: 1.0,
-            from: min,
-            to: max,
-        }]);
+        return Ok(vec![Mode { at: min, share: 1.0, from: min, to: max }]);
     };
     let bandwidth = density.sheather_jones();
     let heights = density.heights(bandwidth);
@@ -112,9 +104,7 @@ pub fn modes(sample: &Sample, rules: &Rules) -> Result<Vec<Mode>, ModesError> {
     let places = (density.range() / bandwidth).max(1.0);
     let errors_min = Normal::standard().inverse_cdf(1.0 - alpha / places);
     let count = sample.count() as f64;
-    let effective = rules
-        .effective
-        .map_or(count, |effective| effective.clamp(1.0, count));
+    let effective = rules.effective.map_or(count, |effective| effective.clamp(1.0, count));
     let per_height = 1.0 / (2.0 * PI.sqrt() * effective * bandwidth);
     // How much of each requirement a valley meets, at its weakest: 1 is enough.
     let merit = |peaks: &[Peak], i: usize| {
@@ -125,9 +115,7 @@ pub fn modes(sample: &Sample, rules: &Rules) -> Result<Vec<Mode>, ModesError> {
         let depth = (low - valley) / low / rules.depth_min;
         let bounds = [i - 1, i].map(|i| {
             let from = density.place(peaks[i].valley);
-            let to = peaks
-                .get(i + 1)
-                .map_or(max, |next| density.place(next.valley));
+            let to = peaks.get(i + 1).map_or(max, |next| density.place(next.valley));
             let from = if i == 0 { f64::NEG_INFINITY } else { from };
             (sample.count_upto(to) - sample.count_upto(from)) as f64 / count
         });
@@ -158,9 +146,7 @@ fn modes_of_peaks(peaks: &[Peak], density: &Density, sample: &Sample) -> Vec<Mod
     let mut from = min;
     let mut before = 0;
     let found = peaks.iter().enumerate().map(|(i, peak)| {
-        let to = peaks
-            .get(i + 1)
-            .map_or(max, |next| density.place(next.valley));
+        let to = peaks.get(i + 1).map_or(max, |next| density.place(next.valley));
         let upto = sample.count_upto(to);
         let mode = Mode {
             at: density.place(peak.at).clamp(min, max),
@@ -205,11 +191,7 @@ fn peaks(heights: &[f64]) -> Vec<Peak> {
             top = i;
         } else if now < before && rising {
             rising = false;
-            peaks.push(Peak {
-                at: top,
-                height: heights[top],
-                valley,
-            });
+            peaks.push(Peak { at: top, height: heights[top], valley });
         }
     }
     peaks

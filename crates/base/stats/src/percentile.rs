@@ -72,13 +72,7 @@ pub struct Interval {
 
 impl Interval {
     fn missing(why: MissingEnd) -> Interval {
-        Interval {
-            method: None,
-            size: None,
-            low: None,
-            high: None,
-            missing: Some(why),
-        }
+        Interval { method: None, size: None, low: None, high: None, missing: Some(why) }
     }
 }
 
@@ -93,10 +87,7 @@ pub struct Blocks {
 impl Blocks {
     /// An empty set of blocks.
     pub fn new(influence: Influence) -> Blocks {
-        Blocks {
-            influence,
-            blocks: Vec::new(),
-        }
+        Blocks { influence, blocks: Vec::new() }
     }
 
     /// Adds times to a block, those that are known.
@@ -141,13 +132,7 @@ pub fn interval(
     let median = median_blocks.and_then(|blocks| spread_of(blocks, confidence));
     let depends = |spread: &Spread| !spread.is_independent;
     if !depends(&spread) && !median.as_ref().is_some_and(depends) {
-        return ranked(
-            times,
-            q,
-            spread.size_independent,
-            Method::Independent,
-            confidence,
-        );
+        return ranked(times, q, spread.size_independent, Method::Independent, confidence);
     }
     let mut size = spread.size;
     let mut span = spread.span;

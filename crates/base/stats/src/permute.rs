@@ -78,10 +78,7 @@ fn next_combination(permutation: &mut [bool]) -> bool {
     let n = permutation.len();
     let movable = (0..n.saturating_sub(1)).rfind(|&i| permutation[i] && !permutation[i + 1]);
     let Some(place) = movable else { return false };
-    let behind = permutation[place + 1..]
-        .iter()
-        .filter(|&&chosen| chosen)
-        .count();
+    let behind = permutation[place + 1..].iter().filter(|&&chosen| chosen).count();
     permutation[place] = false;
     for (i, chosen) in permutation[place + 1..].iter_mut().enumerate() {
         *chosen = i <= behind;
@@ -105,9 +102,7 @@ pub struct MaxT {
 /// extreme, and none may be NaN: for two-sided tests, pass magnitudes.
 pub fn max_t(permutations: &Permutations, mut statistics: impl FnMut(&[bool]) -> Vec<f64>) -> MaxT {
     let mut rows = permutations.all.iter();
-    let seen = rows
-        .next()
-        .map_or(Vec::new(), |permutation| statistics(permutation));
+    let seen = rows.next().map_or(Vec::new(), |permutation| statistics(permutation));
     let mut order: Vec<usize> = (0..seen.len()).collect();
     order.sort_by(|&a, &b| seen[b].total_cmp(&seen[a]));
     let reached = |value: f64, place: usize| value >= seen[place] * (1.0 - SAME);
@@ -131,11 +126,7 @@ pub fn max_t(permutations: &Permutations, mut statistics: impl FnMut(&[bool]) ->
         greatest = greatest.max(together[place] as f64 / all);
         p_adjusted[place] = greatest;
     }
-    MaxT {
-        p: alone.iter().map(|&n| n as f64 / all).collect(),
-        p_adjusted,
-        statistics: seen,
-    }
+    MaxT { p: alone.iter().map(|&n| n as f64 / all).collect(), p_adjusted, statistics: seen }
 }
 
 /// Student's t of the second group's mean minus the first's, variance pooled: 0 where the means are

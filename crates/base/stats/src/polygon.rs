@@ -79,9 +79,7 @@ fn adjacent(radii: &[f64]) -> f64 {
 /// …, 5th, 3rd, 1st, 2nd, 4th, …
 fn pendulum(falling: &[f64]) -> Vec<f64> {
     let odd = falling.iter().step_by(2).rev();
-    odd.chain(falling.iter().skip(1).step_by(2))
-        .copied()
-        .collect()
+    odd.chain(falling.iter().skip(1).step_by(2)).copied().collect()
 }
 
 /// From the largest outwards: the smallest two beside it, the next largest two beside these, …
@@ -92,11 +90,7 @@ fn zigzag(falling: &[f64]) -> Vec<f64> {
     while !rest.is_empty() {
         // The end that took the more extreme value before takes the more extreme one again.
         for left in [true, false] {
-            let next = if large {
-                rest.pop_front()
-            } else {
-                rest.pop_back()
-            };
+            let next = if large { rest.pop_front() } else { rest.pop_back() };
             match (next, left) {
                 (Some(x), true) => row.push_front(x),
                 (Some(x), false) => row.push_back(x),

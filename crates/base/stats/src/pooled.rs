@@ -40,14 +40,10 @@ pub fn pool(groups: impl IntoIterator<Item = Group>) -> Option<PooledGroups> {
     }
     let n = count as f64;
     let mean = groups.iter().map(|g| g.count as f64 * g.mean).sum::<f64>() / n;
-    let squares: f64 = groups
-        .iter()
-        .map(|g| (g.count - 1) as f64 * g.deviation * g.deviation)
-        .sum();
-    let between: f64 = groups
-        .iter()
-        .map(|g| g.count as f64 * (g.mean - mean) * (g.mean - mean))
-        .sum();
+    let squares: f64 =
+        groups.iter().map(|g| (g.count - 1) as f64 * g.deviation * g.deviation).sum();
+    let between: f64 =
+        groups.iter().map(|g| g.count as f64 * (g.mean - mean) * (g.mean - mean)).sum();
     let root = |squares: f64, free: u64| match free {
         0 => 0.0,
         free => (squares / free as f64).sqrt(),
@@ -91,15 +87,9 @@ impl Quantiles {
 /// to lie between two steps; the bounds are where these steps come to `share`. They are the best
 /// that can be said: groups with these quantiles exist that attain them.
 pub fn quantile_bounds(groups: &[Quantiles], share: f64) -> Option<(f64, f64)> {
-    let known = || {
-        groups
-            .iter()
-            .filter(|g| g.count > 0 && !g.points.is_empty())
-    };
+    let known = || groups.iter().filter(|g| g.count > 0 && !g.points.is_empty());
     let total: f64 = known().map(|g| g.count as f64).sum();
-    let mut values: Vec<f64> = known()
-        .flat_map(|g| g.points.iter().map(|point| point.1))
-        .collect();
+    let mut values: Vec<f64> = known().flat_map(|g| g.points.iter().map(|point| point.1)).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
     // Sums of many weights may stop just short of what they stand for.
@@ -127,11 +117,7 @@ mod tests {
         Group {
             count: values.len() as u64,
             mean,
-            deviation: if n > 1.0 {
-                (squares / (n - 1.0)).sqrt()
-            } else {
-                0.0
-            },
+            deviation: if n > 1.0 { (squares / (n - 1.0)).sqrt() } else { 0.0 },
         }
     }
 
@@ -166,8 +152,7 @@ mod tests {
         let number = |value: &serde_json::Value| value.as_f64().unwrap();
         let pairs = |value: &serde_json::Value| -> Vec<(f64, f64)> {
             let list = value.as_array().unwrap().iter();
-            list.map(|pair| (number(&pair[0]), number(&pair[1])))
-                .collect()
+            list.map(|pair| (number(&pair[0]), number(&pair[1]))).collect()
         };
         let cases = golden["pooled"].as_array().unwrap();
         assert!(!cases.is_empty());
@@ -180,30 +165,19 @@ mod tests {
                 deviation: number(&group["deviation"]),
             }));
             let pooled = pooled.unwrap();
-            for (found, key) in [
-                (pooled.mean, "mean"),
-                (pooled.within, "within"),
-                (pooled.total, "total"),
-            ] {
+            for (found, key) in
+                [(pooled.mean, "mean"), (pooled.within, "within"), (pooled.total, "total")]
+            {
                 let expected = number(&case[key]);
-                assert!(
-                    (found - expected).abs() <= 1e-12 * expected,
-                    "{key}: {found}, {expected}"
-                );
+                assert!((found - expected).abs() <= 1e-12 * expected, "{key}: {found}, {expected}");
             }
             let expected: Vec<Quantiles> = groups
                 .iter()
-                .map(|group| Quantiles {
-                    count: count(group),
-                    points: pairs(&group["points"]),
-                })
+                .map(|group| Quantiles { count: count(group), points: pairs(&group["points"]) })
                 .collect();
             for (share, truth) in pairs(&case["quantiles"]) {
                 let (low, high) = quantile_bounds(&expected, share).unwrap();
-                assert!(
-                    low <= truth && truth <= high,
-                    "{share}: {low} {truth} {high}"
-                );
+                assert!(low <= truth && truth <= high, "{share}: {low} {truth} {high}");
             }
         }
     }
@@ -211,20 +185,8 @@ mod tests {
     #[test]
     fn nothing_and_single_values() {
         assert_eq!(pool([]), None);
-        assert_eq!(
-            pool([Group {
-                count: 0,
-                mean: 4.0,
-                deviation: 1.0
-            }]),
-            None
-        );
-        let one = pool([Group {
-            count: 1,
-            mean: 4.0,
-            deviation: 0.0,
-        }])
-        .unwrap();
+        assert_eq!(pool([Group { count: 0, mean: 4.0, deviation: 1.0 }]), None);
+        let one = pool([Group { count: 1, mean: 4.0, deviation: 0.0 }]).unwrap();
         assert_eq!((one.mean, one.within, one.total), (4.0, 0.0, 0.0));
         assert_eq!(quantile_bounds(&[], 0.5), None);
     }
@@ -234,14 +196,8 @@ mod tests {
         // Ten values from 1 to 10 with median 5, ten from 20 to 30 with median 25. The median of all
         // is the greatest of the first ten: 10 for certain at most, and 5 where all but one of them
         // stop there.
-        let low = Quantiles {
-            count: 10,
-            points: vec![(0.0, 1.0), (0.5, 5.0), (1.0, 10.0)],
-        };
-        let high = Quantiles {
-            count: 10,
-            points: vec![(0.0, 20.0), (0.5, 25.0), (1.0, 30.0)],
-        };
+        let low = Quantiles { count: 10, points: vec![(0.0, 1.0), (0.5, 5.0), (1.0, 10.0)] };
+        let high = Quantiles { count: 10, points: vec![(0.0, 20.0), (0.5, 25.0), (1.0, 30.0)] };
         let both = [low, high];
         assert_eq!(quantile_bounds(&both, 0.5), Some((5.0, 10.0)));
         assert_eq!(quantile_bounds(&both, 0.75), Some((20.0, 25.0)));

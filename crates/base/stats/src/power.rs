@@ -15,10 +15,7 @@ use crate::special::beta_i;
 /// # Panics
 /// If `alpha` does not lie strictly between 0 and 1.
 pub fn power(effect: f64, n: u64, m: u64, alpha: f64) -> f64 {
-    assert!(
-        alpha > 0.0 && alpha < 1.0,
-        "level {alpha} is not between 0 and 1"
-    );
+    assert!(alpha > 0.0 && alpha < 1.0, "level {alpha} is not between 0 and 1");
     if n == 0 || m == 0 || n + m < 3 {
         return 0.0;
     }
@@ -45,11 +42,7 @@ pub fn samples_needed(effect: f64, alpha: f64, power_min: f64, most: u64) -> Opt
     let mut serves = most;
     while serves - fails > 1 {
         let middle = fails + (serves - fails) / 2;
-        *(if shows(middle) {
-            &mut serves
-        } else {
-            &mut fails
-        }) = middle;
+        *(if shows(middle) { &mut serves } else { &mut fails }) = middle;
     }
     Some(serves)
 }
@@ -74,11 +67,7 @@ pub fn detectable(n: u64, m: u64, alpha: f64, power_min: f64) -> Option<f64> {
     let mut fails = 0.0;
     for _ in 0..60 {
         let middle = (fails + serves) / 2.0;
-        *(if shows(middle) {
-            &mut serves
-        } else {
-            &mut fails
-        }) = middle;
+        *(if shows(middle) { &mut serves } else { &mut fails }) = middle;
     }
     Some(serves)
 }

@@ -53,17 +53,12 @@ impl Bootstrap {
     /// If the confidence does not lie strictly between 0 and 1, or there are no draws.
     pub(crate) fn percentiles(&self, tail: f64, draw: impl FnMut() -> f64) -> Interval {
         assert!(self.draws > 0, "a bootstrap of no draws");
-        let mut drawn: Vec<f64> = std::iter::repeat_with(draw)
-            .take(self.draws as usize)
-            .collect();
+        let mut drawn: Vec<f64> = std::iter::repeat_with(draw).take(self.draws as usize).collect();
         drawn.sort_unstable_by(f64::total_cmp);
         // The k-th of B draws parts the line at probability k/(B + 1).
         let cut = (tail * (drawn.len() + 1) as f64).floor() as usize;
         let cut = cut.clamp(1, drawn.len().div_ceil(2)) - 1;
-        Interval {
-            low: drawn[cut],
-            high: drawn[drawn.len() - 1 - cut],
-        }
+        Interval { low: drawn[cut], high: drawn[drawn.len() - 1 - cut] }
     }
 
     /// The probability that the interval leaves out at either end.
@@ -126,13 +121,7 @@ pub fn difference(
             relative = Some(bootstrap.percentiles(bootstrap.tail(), next));
         }
     }
-    Difference {
-        q,
-        first: first.quantile(q),
-        second: second.quantile(q),
-        interval,
-        relative,
-    }
+    Difference { q, first: first.quantile(q), second: second.quantile(q), interval, relative }
 }
 
 /// Draws the quantile of a sample drawn again from this one.

@@ -53,10 +53,7 @@ impl Effect {
     /// The interval of Cliff's δ.
     pub fn cliffs_interval(&self) -> Interval {
         let Interval { low, high } = self.interval;
-        Interval {
-            low: 2.0 * low - 1.0,
-            high: 2.0 * high - 1.0,
-        }
+        Interval { low: 2.0 * low - 1.0, high: 2.0 * high - 1.0 }
     }
 }
 
@@ -103,21 +100,13 @@ pub fn mann_whitney(a: &Sample, b: &Sample, confidence: f64) -> MannWhitney {
         let variance = n * m / 12.0 * ((all + 1.0) - cubes / all / (all - 1.0));
         let apart = ((u - n * m / 2.0).abs() - 0.5).max(0.0);
         let tail = |z: f64| 2.0 * Normal::standard().sf(z);
-        if variance > 0.0 {
-            tail(apart / variance.sqrt()).min(1.0)
-        } else {
-            1.0
-        }
+        if variance > 0.0 { tail(apart / variance.sqrt()).min(1.0) } else { 1.0 }
     };
     // The mean of both kinds of placements is the same.
     let scatter = |squares: f64, count: f64| {
         ((squares - count * beyond * beyond) / (count - 1.0) / count).max(0.0)
     };
-    let variance = if n.min(m) < 2.0 {
-        0.0
-    } else {
-        scatter(a_squares, n) + scatter(b_squares, m)
-    };
+    let variance = if n.min(m) < 2.0 { 0.0 } else { scatter(a_squares, n) + scatter(b_squares, m) };
     MannWhitney {
         u,
         p,
@@ -132,10 +121,7 @@ pub fn mann_whitney(a: &Sample, b: &Sample, confidence: f64) -> MannWhitney {
 
 /// The normal distribution's bound of the middle `confidence`.
 fn quantile_of_normal(confidence: f64) -> f64 {
-    assert!(
-        confidence > 0.0 && confidence < 1.0,
-        "confidence {confidence} is not between 0 and 1"
-    );
+    assert!(confidence > 0.0 && confidence < 1.0, "confidence {confidence} is not between 0 and 1");
     Normal::standard().inverse_cdf(0.5 + confidence / 2.0)
 }
 
@@ -147,10 +133,7 @@ fn effect_interval(superiority: f64, variance: f64, n: f64, m: f64, normal: f64)
     let middle = (superiority / (1.0 - superiority)).ln();
     let reach = normal * variance.sqrt() / odds;
     let back = |logit: f64| 1.0 / (1.0 + (-logit).exp());
-    Interval {
-        low: back(middle - reach),
-        high: back(middle + reach),
-    }
+    Interval { low: back(middle - reach), high: back(middle + reach) }
 }
 
 /// Newcombe's method 5: the values θ from which the superiority is no more than `normal` standard
@@ -171,16 +154,9 @@ fn newcombe(superiority: f64, n: f64, m: f64, normal: f64) -> Interval {
         let mut out = end;
         for _ in 0..60 {
             let middle = (inside + out) / 2.0;
-            *(if outside(middle) {
-                &mut out
-            } else {
-                &mut inside
-            }) = middle;
+            *(if outside(middle) { &mut out } else { &mut inside }) = middle;
         }
         inside
     };
-    Interval {
-        low: bound(0.0),
-        high: bound(1.0),
-    }
+    Interval { low: bound(0.0), high: bound(1.0) }
 }

@@ -28,11 +28,7 @@ pub fn mean_time(time: f64, events: u64, confidence: f64) -> Estimate {
     check(time, confidence);
     let tail = (1.0 - confidence) / 2.0;
     if events == 0 {
-        return Estimate {
-            value: None,
-            low: -time / (1.0 - confidence).ln(),
-            high: f64::INFINITY,
-        };
+        return Estimate { value: None, low: -time / (1.0 - confidence).ln(), high: f64::INFINITY };
     }
     Estimate {
         value: Some(time / events as f64),
@@ -86,11 +82,7 @@ pub fn availability(
     let ratio = (up / failures) / (down / repairs);
     let low = up / (failures + 1.0) / (down / repairs) * f_quantile(repairs, failures + 1.0, tail);
     let high = ratio * f_quantile(repairs, failures, 1.0 - tail);
-    Some(Estimate {
-        value: Some(share(ratio)),
-        low: share(low),
-        high: share(high),
-    })
+    Some(Estimate { value: Some(share(ratio)), low: share(low), high: share(high) })
 }
 
 /// The nines of a share: 3 of 99.9 %, 2.7 of 99.8 %; infinite for all.
@@ -107,14 +99,8 @@ pub fn unseen_share_max(n: u64, confidence: f64) -> f64 {
 }
 
 fn check(time: f64, confidence: f64) {
-    assert!(
-        confidence > 0.0 && confidence < 1.0,
-        "confidence {confidence} is not between 0 and 1"
-    );
-    assert!(
-        time.is_finite() && time >= 0.0,
-        "{time} is no length of time"
-    );
+    assert!(confidence > 0.0 && confidence < 1.0, "confidence {confidence} is not between 0 and 1");
+    assert!(time.is_finite() && time >= 0.0, "{time} is no length of time");
 }
 
 /// Quantile of χ² with 2 · `events` degrees of freedom.

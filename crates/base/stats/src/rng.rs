@@ -66,18 +66,12 @@ impl Rng {
     pub fn new(seed: u64, user: u64, purpose: Purpose) -> Rng {
         let seed = mix(seed.wrapping_add(WEYL));
         let user = mix(seed.wrapping_add(user));
-        Rng {
-            key: mix(user.wrapping_add(purpose as u64)),
-            counter: 0,
-        }
+        Rng { key: mix(user.wrapping_add(purpose as u64)), counter: 0 }
     }
 
     /// The stream without its next `draws`.
     pub fn skip(self, draws: u64) -> Rng {
-        Rng {
-            counter: self.counter.wrapping_add(draws),
-            ..self
-        }
+        Rng { counter: self.counter.wrapping_add(draws), ..self }
     }
 
     /// 64 uniform bits.

@@ -76,10 +76,7 @@ impl Sample {
         }
         below.push(numbers.len() as u64);
         numbers.dedup();
-        Ok(Sample {
-            values: numbers,
-            below,
-        })
+        Ok(Sample { values: numbers, below })
     }
 
     /// A sample of (number, how often), in any order. Counts of 0 are left out.
@@ -159,9 +156,7 @@ impl Sample {
     /// The arithmetic mean.
     pub fn mean(&self) -> f64 {
         let count = self.count() as f64;
-        self.iter()
-            .map(|(value, n)| value * (n as f64 / count))
-            .sum()
+        self.iter().map(|(value, n)| value * (n as f64 / count)).sum()
     }
 
     /// The number of this rank, 1 the least; ranks outside of `1..=count` are moved to its ends.

@@ -80,10 +80,7 @@ pub fn effective(series: &[f64]) -> Result<Effective, SerialError> {
     }
     let count = series.len() as f64;
     let span = (2.0 * sum - 1.0).clamp(1.0, count);
-    Ok(Effective {
-        count: count / span,
-        span,
-    })
+    Ok(Effective { count: count / span, span })
 }
 
 /// Whether the numbers of a series depend on those shortly before them.
@@ -144,11 +141,7 @@ pub fn independence(series: &[f64], rng: &mut Rng) -> Result<Independence, Seria
         true => permuted(series, lags, rng),
         false => found.p,
     };
-    Ok(Independence {
-        statistic: found.statistic,
-        lags,
-        p,
-    })
+    Ok(Independence { statistic: found.statistic, lags, p })
 }
 
 /// The share of random orders whose statistic is as great as that of the series.
@@ -207,10 +200,7 @@ mod tests {
                 independence(&series, &mut rng).is_ok_and(|found| found.p < 0.005)
             });
             let rejected = rejected.count();
-            assert!(
-                (8..=34).contains(&rejected),
-                "{rejected} of {number} counts of {mean}"
-            );
+            assert!((8..=34).contains(&rejected), "{rejected} of {number} counts of {mean}");
         }
     }
 
@@ -234,11 +224,9 @@ mod tests {
     #[test]
     fn p_of_permutations_is_the_share_of_orders() {
         let mut rng = Rng::new(6, 3, Purpose::Resample);
-        for (series, exact) in [
-            ([0.0, 1.0, 5.0], 1.0),
-            ([1.0, 0.0, 5.0], 2.0 / 3.0),
-            ([0.0, 5.0, 1.0], 1.0 / 3.0),
-        ] {
+        for (series, exact) in
+            [([0.0, 1.0, 5.0], 1.0), ([1.0, 0.0, 5.0], 2.0 / 3.0), ([0.0, 5.0, 1.0], 1.0 / 3.0)]
+        {
             let rounds = 400;
             let sum: f64 = (0..rounds).map(|_| permuted(&series, 1, &mut rng)).sum();
             let mean = sum / f64::from(rounds);

@@ -22,11 +22,7 @@ pub(crate) fn gamma_p(a: f64, x: f64) -> f64 {
         return 1.0;
     }
     let front = (a * x.ln() - x - lgamma(a)).exp();
-    if x < a + 1.0 {
-        front * gamma_series(a, x)
-    } else {
-        1.0 - front * gamma_fraction(a, x)
-    }
+    if x < a + 1.0 { front * gamma_series(a, x) } else { 1.0 - front * gamma_fraction(a, x) }
 }
 
 /// Numerical Recipes, equation 6.2.5.

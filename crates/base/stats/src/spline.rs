@@ -26,12 +26,7 @@ impl Spline<'_> {
     /// # Panics
     /// If there is no point, or not as many `x` as `y`.
     pub fn through(x: &[f64], y: Vec<f64>, kind: Kind) -> Spline<'_> {
-        assert!(
-            !x.is_empty() && x.len() == y.len(),
-            "{} x, {} y",
-            x.len(),
-            y.len()
-        );
+        assert!(!x.is_empty() && x.len() == y.len(), "{} x, {} y", x.len(), y.len());
         let slopes = match (x.len(), kind) {
             (1, _) => vec![0.0],
             (2, _) => vec![(y[1] - y[0]) / (x[1] - x[0]); 2],
@@ -87,11 +82,7 @@ fn natural_slopes(x: &[f64], y: &[f64]) -> Vec<f64> {
         let before = (i > 0).then(|| piece(x, y, i - 1));
         let after = (i + 1 < n).then(|| piece(x, y, i));
         let [below, above] = [before, after].map(|piece| piece.map_or(0.0, |p| 1.0 / p.width));
-        let right: f64 = [before, after]
-            .iter()
-            .flatten()
-            .map(|p| 3.0 * p.slope / p.width)
-            .sum();
+        let right: f64 = [before, after].iter().flatten().map(|p| 3.0 * p.slope / p.width).sum();
         (below, 2.0 * (below + above), above, right)
     };
     let mut above = vec![0.0; n];
@@ -126,10 +117,7 @@ fn monotone_slopes(x: &[f64], y: &[f64]) -> Vec<f64> {
     });
     let first = end_slope(piece(x, y, 0), piece(x, y, 1));
     let last = end_slope(piece(x, y, n - 2), piece(x, y, n - 3));
-    std::iter::once(first)
-        .chain(inside)
-        .chain(std::iter::once(last))
-        .collect()
+    std::iter::once(first).chain(inside).chain(std::iter::once(last)).collect()
 }
 
 /// The slope of the parabola through the last three points, cut so that it makes no turn (Moler,

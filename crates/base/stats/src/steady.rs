@@ -25,10 +25,8 @@ pub struct Truncation {
 /// `None` where there are fewer than [`BATCHES_MIN`] batches, or a number is not finite.
 pub fn mser(values: &[f64], batch: usize) -> Option<Truncation> {
     let batch = batch.max(1);
-    let means: Vec<f64> = values
-        .chunks_exact(batch)
-        .map(|chunk| chunk.iter().sum::<f64>() / batch as f64)
-        .collect();
+    let means: Vec<f64> =
+        values.chunks_exact(batch).map(|chunk| chunk.iter().sum::<f64>() / batch as f64).collect();
     if means.len() < BATCHES_MIN || !values.iter().all(|value| value.is_finite()) {
         return None;
     }

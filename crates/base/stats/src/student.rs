@@ -51,11 +51,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
 
 /// All alike have no degrees of freedom to be computed, and need none.
 fn around(middle: f64, error: f64, degrees: f64, confidence: f64) -> (f64, f64) {
-    let half = if error > 0.0 {
-        two_sided_t(confidence, degrees) * error
-    } else {
-        0.0
-    };
+    let half = if error > 0.0 { two_sided_t(confidence, degrees) * error } else { 0.0 };
     (middle - half, middle + half)
 }
 
@@ -112,16 +108,10 @@ mod tests {
     fn constant_and_empty_groups_have_defined_results() {
         assert_eq!(difference_interval(&[], &[1.0], 0.95), None);
         assert_eq!(difference_interval(&[1.0], &[2.0], 0.95), None);
-        assert_eq!(
-            difference_interval(&[1.0, 1.0], &[2.0, 2.0], 0.95),
-            Some((1.0, 1.0))
-        );
+        assert_eq!(difference_interval(&[1.0, 1.0], &[2.0, 2.0], 0.95), Some((1.0, 1.0)));
         let (low, high) = difference_interval(&[0.0, 2.0], &[5.0], 0.95).unwrap();
         // 4 ± t(1) · √(2 · (1 + 1/2)), t(1) = 12.706.
-        assert!(
-            (low + 18.008).abs() < 1e-3 && (high - 26.008).abs() < 1e-3,
-            "{low} {high}"
-        );
+        assert!((low + 18.008).abs() < 1e-3 && (high - 26.008).abs() < 1e-3, "{low} {high}");
         assert_eq!(two_sided_p(f64::INFINITY, 3.0), 0.0);
         assert_eq!(two_sided_p(1.0, 0.0), 1.0);
         assert_eq!(mean_interval(&[1.0], 0.95), None);

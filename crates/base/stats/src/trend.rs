@@ -60,10 +60,7 @@ pub struct Trend {
 /// # Panics
 /// If `confidence` does not lie strictly between 0 and 1.
 pub fn trend(points: &[(f64, f64)], confidence: f64) -> Result<Trend, TrendError> {
-    assert!(
-        confidence > 0.0 && confidence < 1.0,
-        "confidence {confidence} is not between 0 and 1"
-    );
+    assert!(confidence > 0.0 && confidence < 1.0, "confidence {confidence} is not between 0 and 1");
     let n = points.len();
     if !(POINTS_MIN..=POINTS_MAX).contains(&n) {
         return Err(TrendError::Count(n));
@@ -120,9 +117,7 @@ fn variance(values: &[f64]) -> f64 {
     let term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let ties = sorted
-        .chunk_by(|a, b| a == b)
-        .map(|tied| term(tied.len() as f64));
+    let ties = sorted.chunk_by(|a, b| a == b).map(|tied| term(tied.len() as f64));
     (term(values.len() as f64) - ties.sum::<f64>()) / 18.0
 }
 
@@ -167,10 +162,7 @@ fn sen_bounds(sorted: &[f64], reach: f64) -> (f64, f64) {
     let low = ((count - reach) / 2.0).round_ties_even() - 1.0;
     let high = ((count + reach) / 2.0).round_ties_even();
     // Casts of numbers below 0 give 0.
-    (
-        sorted[(low as usize).min(last)],
-        sorted[(high as usize).min(last)],
-    )
+    (sorted[(low as usize).min(last)], sorted[(high as usize).min(last)])
 }
 
 #[cfg(test)]

@@ -129,11 +129,7 @@ impl Usl {
                 },
             },
             squares: best.squares,
-            r_squared: if scatter > 0.0 {
-                1.0 - best.squares / scatter
-            } else {
-                0.0
-            },
+            r_squared: if scatter > 0.0 { 1.0 - best.squares / scatter } else { 0.0 },
         })
     }
 

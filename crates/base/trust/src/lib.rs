@@ -88,9 +88,7 @@ pub fn client_config(
     let builder = match verify {
         Verify::Nothing => {
             let verifier = Arc::new(AnyCertificate { provider });
-            builder
-                .dangerous()
-                .with_custom_certificate_verifier(verifier)
+            builder.dangerous().with_custom_certificate_verifier(verifier)
         }
         Verify::All | Verify::Authority => {
             let (roots, listed) = roots(pems)?;
@@ -99,9 +97,7 @@ pub fn client_config(
                 builder.with_root_certificates(roots)
             } else {
                 let verifier = SignedOrListed::new(roots, listed, verifies_names, provider)?;
-                builder
-                    .dangerous()
-                    .with_custom_certificate_verifier(Arc::new(verifier))
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
             }
         }
     };
@@ -123,10 +119,7 @@ pub fn client_config(
 
 /// An error about one of the files of users.
 fn refuse_identity(name: &str) -> impl Fn(String) -> TrustError + '_ {
-    |problem| TrustError::Identity {
-        name: name.to_owned(),
-        problem,
-    }
+    |problem| TrustError::Identity { name: name.to_owned(), problem }
 }
 
 fn chain(identity: &Identity) -> Result<Vec<CertificateDer<'static>>, TrustError> {
@@ -149,10 +142,7 @@ fn roots(pems: &[(String, Vec<u8>)]) -> Result<Roots, TrustError> {
     // handshake says that the issuer is unknown.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     for (name, pem) in pems {
-        let refuse = |problem: String| TrustError::Roots {
-            name: name.clone(),
-            problem,
-        };
+        let refuse = |problem: String| TrustError::Roots { name: name.clone(), problem };
         for certificate in pem::certificates(pem).map_err(refuse)? {
             let added = roots.add(certificate.clone());
             added.map_err(|error| refuse(describe(&error)))?;
@@ -174,9 +164,7 @@ pub fn describe_cause(error: &(dyn std::error::Error + 'static), setting: &str) 
     let causes = std::iter::successors(Some(error), |error| error.source());
     let mut of_tls = causes.filter_map(|cause| {
         // An error of input and output contains another one that is not its source.
-        let contained = cause
-            .downcast_ref::<std::io::Error>()
-            .and_then(|io| io.get_ref());
+        let contained = cause.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref());
         match contained {
             Some(contained) => contained.downcast_ref::<Error>(),
             None => cause.downcast_ref::<Error>(),
@@ -285,9 +273,7 @@ impl ServerCertVerifier for AnyCertificate {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 
@@ -303,17 +289,12 @@ mod tests {
         let CertifiedKey { cert, signing_key } = made;
         Identity {
             certificate: ("user.pem".to_owned(), cert.pem().into_bytes()),
-            key: (
-                "user.key".to_owned(),
-                signing_key.serialize_pem().into_bytes(),
-            ),
+            key: ("user.key".to_owned(), signing_key.serialize_pem().into_bytes()),
         }
     }
 
     fn refused(identity: &Identity) -> String {
-        client_config(Verify::All, &[], Some(identity))
-            .unwrap_err()
-            .to_string()
+        client_config(Verify::All, &[], Some(identity)).unwrap_err().to_string()
     }
 
     #[test]
@@ -321,38 +302,20 @@ mod tests {
         let own = identity();
         assert!(client_config(Verify::All, &[], Some(&own)).is_ok());
         assert!(client_config(Verify::Nothing, &[], Some(&own)).is_ok());
-        let mixed = Identity {
-            key: identity().key,
-            ..own.clone()
-        };
+        let mixed = Identity { key: identity().key, ..own.clone() };
         let expected = "the key in user.key does not belong to the certificate in user.pem";
         assert_eq!(refused(&mixed), expected);
-        let swapped = Identity {
-            certificate: own.key.clone(),
-            ..own.clone()
-        };
-        assert_eq!(
-            refused(&swapped),
-            "user.key: no certificate in it; expected PEM"
-        );
-        let keyless = Identity {
-            key: own.certificate.clone(),
-            ..own.clone()
-        };
+        let swapped = Identity { certificate: own.key.clone(), ..own.clone() };
+        assert_eq!(refused(&swapped), "user.key: no certificate in it; expected PEM");
+        let keyless = Identity { key: own.certificate.clone(), ..own.clone() };
         assert!(refused(&keyless).starts_with("user.pem: no private key in it"));
         let pem =
             b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nAA==\n-----END ENCRYPTED PRIVATE KEY-----\n";
-        let encrypted = Identity {
-            key: ("user.key".to_owned(), pem.to_vec()),
-            ..own.clone()
-        };
+        let encrypted = Identity { key: ("user.key".to_owned(), pem.to_vec()), ..own.clone() };
         assert!(refused(&encrypted).contains("is encrypted"));
         // A key is never shown.
         let shown = format!("{own:?}");
-        assert!(
-            shown.contains("user.key") && !shown.contains("45"),
-            "{shown}"
-        );
+        assert!(shown.contains("user.key") && !shown.contains("45"), "{shown}");
     }
 
     #[test]
@@ -372,10 +335,7 @@ mod tests {
                 certificate(other("UnsupportedCertVersion")),
                 "invalid certificate: unsupported cert version",
             ),
-            (
-                certificate(CertificateError::NotValidYet),
-                "invalid certificate: not valid yet",
-            ),
+            (certificate(CertificateError::NotValidYet), "invalid certificate: not valid yet"),
             (
                 certificate(CertificateError::UnknownIssuer),
                 "invalid certificate: not signed by a trusted authority; `options.tls.ca` adds authorities, or the \

@@ -35,11 +35,7 @@ impl SignedOrListed {
         let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
         let signed = signed.build();
         let signed = signed.map_err(|error| Error::General(error.to_string()))?;
-        Ok(Self {
-            signed,
-            listed,
-            verifies_names,
-        })
+        Ok(Self { signed, listed, verifies_names })
     }
 
     /// Whether a listed certificate may pass in spite of this error. Its dates are checked before any of these is
@@ -111,8 +107,7 @@ impl ServerCertVerifier for SignedOrListed {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.signed
-            .verify_tls12_signature(message, certificate, signature)
+        self.signed.verify_tls12_signature(message, certificate, signature)
     }
 
     fn verify_tls13_signature(
@@ -121,8 +116,7 @@ impl ServerCertVerifier for SignedOrListed {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.signed
-            .verify_tls13_signature(message, certificate, signature)
+        self.signed.verify_tls13_signature(message, certificate, signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -235,9 +229,7 @@ mod tests {
         let refused = connect(&own, &listed, "localhost").unwrap_err();
         assert!(refused.contains("`options.tls.ca`"), "{refused}");
         let again = Own {
-            certificate: authority(&["localhost", "more.test"])
-                .self_signed(&own.key)
-                .unwrap(),
+            certificate: authority(&["localhost", "more.test"]).self_signed(&own.key).unwrap(),
             key: own.key,
         };
         assert!(connect(&again, &listed, "localhost").is_err());
@@ -246,9 +238,7 @@ mod tests {
     #[test]
     fn a_listed_certificate_needs_no_authority() {
         let mut params = authority(&[]);
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "authority");
+        params.distinguished_name.push(DnType::CommonName, "authority");
         let issuer = Issuer::new(params, KeyPair::generate().unwrap());
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
@@ -257,23 +247,15 @@ mod tests {
         assert_eq!(connect(&own, &own, "localhost"), Ok(()));
         let other = self_signed(&authority(&["localhost"]));
         let refused = connect(&own, &other, "localhost").unwrap_err();
-        assert!(
-            refused.contains("not signed by a trusted authority"),
-            "{refused}"
-        );
+        assert!(refused.contains("not signed by a trusted authority"), "{refused}");
     }
 
     #[test]
     fn names_do_not_count_if_only_the_authority_is_verified() {
         let mut params = authority(&[]);
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "authority");
+        params.distinguished_name.push(DnType::CommonName, "authority");
         let key = KeyPair::generate().unwrap();
-        let root = Own {
-            certificate: params.self_signed(&key).unwrap(),
-            key,
-        };
+        let root = Own { certificate: params.self_signed(&key).unwrap(), key };
         let issuer = Issuer::from_params(&params, &root.key);
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();

@@ -81,11 +81,7 @@ impl PostgresUrl {
         let verifies = !matches!(mode, None | Some(SslMode::Disable | SslMode::Prefer));
         match ca {
             Some(_) if !verifies => Err(UrlError::RootWithoutMode),
-            ca => Ok(Self {
-                url,
-                mode,
-                ca: ca.map(PathBuf::from),
-            }),
+            ca => Ok(Self { url, mode, ca: ca.map(PathBuf::from) }),
         }
     }
 
@@ -117,11 +113,7 @@ impl MysqlUrl {
         if required == Some(false) && ca.is_some() {
             return Err(UrlError::RootWithoutTls);
         }
-        Ok(Self {
-            url,
-            is_required: required.unwrap_or(ca.is_some()),
-            ca: ca.map(PathBuf::from),
-        })
+        Ok(Self { url, is_required: required.unwrap_or(ca.is_some()), ca: ca.map(PathBuf::from) })
     }
 }
 
@@ -169,9 +161,7 @@ fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, behind @ ..] = rest {
-        let digits = behind
-            .get(..2)
-            .and_then(|two| std::str::from_utf8(two).ok());
+        let digits = behind.get(..2).and_then(|two| std::str::from_utf8(two).ok());
         let digits = digits.filter(|two| two.bytes().all(|digit| digit.is_ascii_hexdigit()));
         match digits.and_then(|two| u8::from_str_radix(two, 16).ok()) {
             Some(byte) if *first == b'%' => {
@@ -204,11 +194,7 @@ mod tests {
             ("?sslmode=disable&sslmode=verify-full", "", Verify::All),
         ] {
             let found = parse(query).unwrap();
-            assert_eq!(
-                found.url,
-                format!("postgres://u:p?@h:1/db{rest}"),
-                "{query}"
-            );
+            assert_eq!(found.url, format!("postgres://u:p?@h:1/db{rest}"), "{query}");
             assert_eq!(found.verify(), verify, "{query}");
         }
         let found = parse("?sslmode=verify-full&sslrootcert=/a%20b/c%2").unwrap();
@@ -229,17 +215,11 @@ mod tests {
             ("?ssl_ca=ca", true, Some("ca")),
             ("?ssl_ca=ca&require_ssl=true", true, Some("ca")),
         ] {
-            let expected = MysqlUrl {
-                url: "mysql://h/db".to_owned(),
-                is_required,
-                ca: ca.map(PathBuf::from),
-            };
+            let expected =
+                MysqlUrl { url: "mysql://h/db".to_owned(), is_required, ca: ca.map(PathBuf::from) };
             assert_eq!(parse(query), Ok(expected), "{query}");
         }
-        assert_eq!(
-            parse("?x=y&require_ssl=true").unwrap().url,
-            "mysql://h/db?x=y"
-        );
+        assert_eq!(parse("?x=y&require_ssl=true").unwrap().url, "mysql://h/db?x=y");
         assert_eq!(parse("?require_ssl=1"), Err(UrlError::Require));
         let refused = parse("?require_ssl=false&ssl_ca=ca");
         assert_eq!(refused, Err(UrlError::RootWithoutTls));

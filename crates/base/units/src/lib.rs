@@ -78,11 +78,7 @@ pub fn duration_to(ns: f64, digits: usize) -> String {
     let edge = 1000.0 - 0.5 * 10f64.powi(3 - digits.clamp(3, 15) as i32);
     for (unit, per) in [("ns", 1.0), ("µs", 1e3), ("ms", 1e6)] {
         if ns.abs() / per < edge {
-            let digits = if per == 1.0 && ns.fract() == 0.0 {
-                1
-            } else {
-                digits
-            };
+            let digits = if per == 1.0 && ns.fract() == 0.0 { 1 } else { digits };
             return format!("{} {unit}", significant(ns / per, digits));
         }
     }
@@ -153,11 +149,7 @@ pub fn percent(x: f64) -> String {
 /// This many significant digits, but never fewer than the integer part has; zero is `0`.
 pub fn significant(x: f64, digits: usize) -> String {
     if x == 0.0 || !x.is_finite() {
-        return if x == 0.0 {
-            "0".to_owned()
-        } else {
-            x.to_string()
-        };
+        return if x == 0.0 { "0".to_owned() } else { x.to_string() };
     }
     let decimals = |x: f64| (digits as i32 - 1 - x.abs().log10().floor() as i32).max(0) as usize;
     // Rounding may carry into one more whole digit: 9.999 is 10.0, not 10.00.
@@ -240,11 +232,7 @@ mod tests {
         check(200.0, "3 min 20 s");
         check(5_600.0, "1 h 33 min");
         check(7_200.0, "2 h");
-        assert_eq!(
-            span(u64::MAX),
-            "5124095 h 34 min",
-            "a damaged record may hold this"
-        );
+        assert_eq!(span(u64::MAX), "5124095 h 34 min", "a damaged record may hold this");
     }
 
     #[test]

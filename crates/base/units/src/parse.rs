@@ -45,12 +45,7 @@ const RATE_UNITS: &[(&str, f64)] = &[("s", 1.0), ("min", 60.0), ("m", 60.0), ("h
 
 /// Seconds: one or more numbers with units, largest first by custom (`1h30m`); a bare `0` too.
 pub fn duration(text: &str) -> Result<f64, UnitError> {
-    let fail = |message: String, hint: &str| {
-        Err(UnitError {
-            message,
-            hint: hint.to_owned(),
-        })
-    };
+    let fail = |message: String, hint: &str| Err(UnitError { message, hint: hint.to_owned() });
     if text == "0" {
         return Ok(0.0);
     }
@@ -65,9 +60,8 @@ pub fn duration(text: &str) -> Result<f64, UnitError> {
         let Some((number, after)) = leading_number(rest) else {
             return fail(format!("`{text}` is not a duration"), FORMS);
         };
-        let unit_end = after
-            .find(|c: char| c.is_ascii_digit() || c == '.' || c == ' ')
-            .unwrap_or(after.len());
+        let unit_end =
+            after.find(|c: char| c.is_ascii_digit() || c == '.' || c == ' ').unwrap_or(after.len());
         let (unit, after) = after.split_at(unit_end);
         let Some((_, factor)) = DURATION_UNITS.iter().find(|(name, _)| *name == unit) else {
             let hint = format!("{FORMS}; the units are ns, us, ms, s, m, h and d");
@@ -88,27 +82,18 @@ pub fn duration(text: &str) -> Result<f64, UnitError> {
 
 /// Parses a rate, per second.
 pub fn rate(text: &str) -> Result<f64, UnitError> {
-    let error = |hint: String| UnitError {
-        message: format!("`{text}` is not a rate"),
-        hint,
-    };
+    let error = |hint: String| UnitError { message: format!("`{text}` is not a rate"), hint };
     let forms = || "a rate is written like 120/s, 30/min or 2/h".to_owned();
     let Some((number, after)) = leading_number(text) else {
         return Err(error(forms()));
     };
     let Some(unit) = after.trim_start().strip_prefix('/') else {
-        let hint = if after.is_empty() {
-            format!("write {text}/s")
-        } else {
-            forms()
-        };
+        let hint = if after.is_empty() { format!("write {text}/s") } else { forms() };
         return Err(error(hint));
     };
     let unit = unit.trim_start();
     let found = RATE_UNITS.iter().find(|(name, _)| *name == unit);
-    found
-        .map(|(_, seconds)| number / seconds)
-        .ok_or_else(|| error(forms()))
+    found.map(|(_, seconds)| number / seconds).ok_or_else(|| error(forms()))
 }
 
 /// Parses a rate, per second, within a limit.
@@ -125,10 +110,7 @@ pub fn rate_at_most(text: &str, max_per_s: f64) -> Result<f64, UnitError> {
 
 /// Parses a size in bytes.
 pub fn size(text: &str) -> Result<u64, UnitError> {
-    let error = |hint: String| UnitError {
-        message: format!("`{text}` is not a size"),
-        hint,
-    };
+    let error = |hint: String| UnitError { message: format!("`{text}` is not a size"), hint };
     let forms = || "a size is written like 200B, 4KiB, 1MB or 16MiB".to_owned();
     let Some((number, unit)) = leading_number(text) else {
         return Err(error(forms()));
@@ -137,10 +119,8 @@ pub fn size(text: &str) -> Result<u64, UnitError> {
         return Err(error(format!("write {text}B or {text}KiB")));
     }
     let unit = unit.trim_start();
-    let (_, factor) = SIZE_UNITS
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .ok_or_else(|| error(forms()))?;
+    let (_, factor) =
+        SIZE_UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(|| error(forms()))?;
     let bytes = number * factor;
     if bytes > 1e15 {
         return Err(error("that is more than 1000 TB".to_owned()));
@@ -150,9 +130,7 @@ pub fn size(text: &str) -> Result<u64, UnitError> {
 
 /// A share from `98%`; in 0..=1 unless more than 100 % was written.
 pub fn share(text: &str) -> Result<f64, UnitError> {
-    let number = text
-        .strip_suffix('%')
-        .and_then(|t| leading_number(t.trim_end()));
+    let number = text.strip_suffix('%').and_then(|t| leading_number(t.trim_end()));
     match number {
         Some((number, "")) => Ok(number / 100.0),
         _ if text == "0" => Ok(0.0),
@@ -187,14 +165,12 @@ pub fn percentage(text: &str) -> Option<String> {
 /// A whole number; `_` may part its digits.
 pub fn count(text: &str) -> Result<u64, UnitError> {
     let digits = text.replace('_', "");
-    digits
-        .parse()
-        .ok()
-        .filter(|_| digits.starts_with(|c: char| c.is_ascii_digit()))
-        .ok_or_else(|| UnitError {
+    digits.parse().ok().filter(|_| digits.starts_with(|c: char| c.is_ascii_digit())).ok_or_else(
+        || UnitError {
             message: format!("`{text}` is not a whole number"),
             hint: "write digits alone, like 64 or 24_000".to_owned(),
-        })
+        },
+    )
 }
 
 /// A number without a unit.
@@ -222,9 +198,7 @@ pub fn seconds_to_ns(seconds: f64) -> Option<u64> {
 
 /// An unsigned decimal number at the beginning, and what follows it.
 pub fn leading_number(text: &str) -> Option<(f64, &str)> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number: f64 = text[..end].parse().ok()?;
     number.is_finite().then_some((number, &text[end..]))
 }
@@ -247,17 +221,7 @@ mod tests {
             assert_eq!(duration(text), Ok(seconds), "{text}");
         }
         assert!((duration("10us").unwrap() - 1e-5).abs() < 1e-18);
-        for text in [
-            "",
-            "s",
-            "10",
-            "-3s",
-            "3 parsecs",
-            "1e3s",
-            "3s!",
-            "..s",
-            "1h 30m",
-        ] {
+        for text in ["", "s", "10", "-3s", "3 parsecs", "1e3s", "3s!", "..s", "1h 30m"] {
             assert!(duration(text).is_err(), "{text}");
         }
         assert_eq!(duration("10").unwrap_err().hint, "write 10s or 10ms");
@@ -275,12 +239,9 @@ mod tests {
         assert_eq!(share("98%"), Ok(0.98));
         assert_eq!(share("0"), Ok(0.0));
         assert_eq!(share("99").unwrap_err().hint, "write 99%");
-        for (fraction, percent) in [
-            ("0.01", "1%"),
-            ("0.07", "7%"),
-            (".0005", "0.05%"),
-            ("0.999", "99.9%"),
-        ] {
+        for (fraction, percent) in
+            [("0.01", "1%"), ("0.07", "7%"), (".0005", "0.05%"), ("0.999", "99.9%")]
+        {
             let hint = share(fraction).unwrap_err().hint;
             let expected = format!("write {percent}, which k6 and other tools write as {fraction}");
             assert_eq!(hint, expected);

@@ -72,10 +72,7 @@ pub enum CapacityProgress<'a> {
     /// A second of it.
     Tick(&'a Tick<'a>),
     /// It was recorded.
-    Recorded {
-        directory: &'a Path,
-        summary: &'a Summary,
-    },
+    Recorded { directory: &'a Path, summary: &'a Summary },
     /// The result of a run.
     Ended { number: usize, trial: &'a Trial },
 }
@@ -117,15 +114,8 @@ pub fn search_capacity<E: From<CapacityError>>(
     mut compile: impl FnMut(&[(String, String)]) -> Result<LoadedPlan, E>,
     mut on_progress: impl FnMut(CapacityProgress<'_>),
 ) -> Result<SearchResult, E> {
-    let CapacityRequest {
-        mut search,
-        program,
-        version,
-        force,
-        durability,
-        lab,
-        interrupt,
-    } = request;
+    let CapacityRequest { mut search, program, version, force, durability, lab, interrupt } =
+        request;
     let runs = search.directory.join(RUNS);
     search.trials.truncate(kept(&search));
     let begun_ns = monotonic_ns();
@@ -171,10 +161,7 @@ pub fn search_capacity<E: From<CapacityError>>(
         };
         let trial = ended.trial;
         backlog_ns = Some(ended.backlog_ns);
-        on_progress(CapacityProgress::Ended {
-            number,
-            trial: &trial,
-        });
+        on_progress(CapacityProgress::Ended { number, trial: &trial });
         search.trials.push(trial);
         search.save().map_err(CapacityError::from)?;
     };
@@ -214,13 +201,7 @@ struct EndedTrial {
 impl EndedTrial {
     /// A run that was not made.
     fn without_run(load: f64, outcome: Outcome, why: String) -> EndedTrial {
-        EndedTrial {
-            trial: Trial {
-                why: vec![why],
-                ..Trial::new(load, outcome)
-            },
-            backlog_ns: 0,
-        }
+        EndedTrial { trial: Trial { why: vec![why], ..Trial::new(load, outcome) }, backlog_ns: 0 }
     }
 }
 
@@ -242,20 +223,14 @@ fn run_trial(
                 directory: &run.directory,
                 summary: &run.summary,
             });
-            let backlog_ns = if is_started {
-                0
-            } else {
-                backlog_ns(&run.summary, run_ns)
-            };
+            let backlog_ns = if is_started { 0 } else { backlog_ns(&run.summary, run_ns) };
             let trial = trial(load, &run.directory, &run.summary)?;
             Ok(Some(EndedTrial { trial, backlog_ns }))
         }
         // More than this machine can send: a limit of the generator, found without a run.
-        Err(ConductError::TooSmall(why)) => Ok(Some(EndedTrial::without_run(
-            load,
-            Outcome::Untrusted,
-            why.to_string(),
-        ))),
+        Err(ConductError::TooSmall(why)) => {
+            Ok(Some(EndedTrial::without_run(load, Outcome::Untrusted, why.to_string())))
+        }
         // The target may start with other values.
         Err(ConductError::Target(error)) if matches!(course, Course::Sweep(_)) => {
             let why = with_causes(&error);
@@ -267,13 +242,7 @@ fn run_trial(
 
 /// Concludes from all trials, and saves the conclusion.
 fn concluded(search: Search, runs: &Path, ending: Ending) -> Result<SearchResult, CapacityError> {
-    let Search {
-        directory,
-        load_setting,
-        course,
-        trials,
-        ..
-    } = search;
+    let Search { directory, load_setting, course, trials, .. } = search;
     let conclusion = match course {
         Course::Knee(bounds) => {
             let found = conclude(runs, &load_setting, &bounds, &trials, ending)?;
@@ -286,11 +255,7 @@ fn concluded(search: Search, runs: &Path, ending: Ending) -> Result<SearchResult
             Concluded::Sweep(found)
         }
     };
-    Ok(SearchResult {
-        directory,
-        conclusion,
-        trials,
-    })
+    Ok(SearchResult { directory, conclusion, trials })
 }
 
 fn trial(load: f64, directory: &Path, summary: &Summary) -> Result<Trial, JudgeError> {
@@ -305,9 +270,7 @@ fn recover(
     on_progress: &mut impl FnMut(CapacityProgress<'_>),
 ) {
     if backlog_ns > pause_ns {
-        on_progress(CapacityProgress::Recovers {
-            pause_ns: backlog_ns,
-        });
+        on_progress(CapacityProgress::Recovers { pause_ns: backlog_ns });
     }
     let pause = Duration::from_nanos(pause_ns.max(backlog_ns));
     let mut left = Dilation::of_process().stretch(pause);

@@ -71,11 +71,7 @@ pub enum Progress<'a> {
     /// A second of it.
     Tick(&'a Tick<'a>),
     /// It ended, this long after it began.
-    Ended {
-        directory: &'a Path,
-        summary: &'a Summary,
-        took_ns: u64,
-    },
+    Ended { directory: &'a Path, summary: &'a Summary, took_ns: u64 },
     /// It could not be made.
     Failed { run: &'a RunRecord, why: &'a str },
 }
@@ -94,10 +90,7 @@ enum RunError {
     /// The user requested the end.
     Interrupted,
     /// Why, in words, and its directory, if there is one.
-    Failed {
-        why: String,
-        directory: Option<PathBuf>,
-    },
+    Failed { why: String, directory: Option<PathBuf> },
     /// The record cannot be written; neither could the next one.
     Record(RecordError),
 }
@@ -105,10 +98,7 @@ enum RunError {
 impl RunError {
     /// The run has no directory.
     fn failed(why: String) -> RunError {
-        RunError::Failed {
-            why,
-            directory: None,
-        }
+        RunError::Failed { why, directory: None }
     }
 }
 
@@ -125,12 +115,8 @@ pub fn conduct_experiment(
     compile: &Compile<'_>,
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<ExperimentState, ExperimentError> {
-    let mut conductor = Conductor {
-        runs: request.directory.join(state::RUNS),
-        state,
-        request,
-        compile,
-    };
+    let mut conductor =
+        Conductor { runs: request.directory.join(state::RUNS), state, request, compile };
     if request.is_new {
         conductor.state.discard_strangers(&conductor.runs);
     } else {
@@ -185,11 +171,7 @@ impl Conductor<'_> {
     /// Makes the warm-up runs; `false`: the user requested the end.
     fn warm_up(&mut self, watch: &mut dyn FnMut(Progress<'_>)) -> Result<bool, ExperimentError> {
         let of = self.request.experiment.warm_up;
-        let Some(run) = self
-            .state
-            .pending()
-            .map(|number| self.state.runs[number].clone())
-        else {
+        let Some(run) = self.state.pending().map(|number| self.state.runs[number].clone()) else {
             return Ok(true);
         };
         let runs = self.request.directory.join("warm-up");
@@ -199,10 +181,9 @@ impl Conductor<'_> {
                 Ok(_) => {}
                 Err(RunError::Interrupted) => return Ok(false),
                 Err(RunError::Record(error)) => return Err(error.into()),
-                Err(RunError::Failed { why, .. }) => watch(Progress::Failed {
-                    run: &run,
-                    why: &why,
-                }),
+                Err(RunError::Failed { why, .. }) => {
+                    watch(Progress::Failed { run: &run, why: &why })
+                }
             }
             if !self.pause() {
                 return Ok(false);
@@ -218,9 +199,7 @@ impl Conductor<'_> {
             watch(Progress::Begun { run: &run });
             let begun_ns = monotonic_ns();
             match self.conduct(&run, &self.runs, watch) {
-                Ok(Conducted {
-                    directory, summary, ..
-                }) => {
+                Ok(Conducted { directory, summary, .. }) => {
                     failures = 0;
                     self.state.runs[number].end(state::run_name(&directory), summary.verdict);
                     self.save()?;
@@ -237,10 +216,7 @@ impl Conductor<'_> {
                     let directory = directory.map(|directory| state::run_name(&directory));
                     self.state.runs[number].fail(&why, directory);
                     self.save()?;
-                    watch(Progress::Failed {
-                        run: &run,
-                        why: &why,
-                    });
+                    watch(Progress::Failed { run: &run, why: &why });
                     if failures == FAILURES_MAX {
                         return Err(ExperimentError::Failing { why });
                     }
@@ -303,10 +279,9 @@ impl Conductor<'_> {
             other => RunError::failed(with_causes(&other)),
         })?;
         after.map_err(|error| match error {
-            RunError::Failed { why, .. } => RunError::Failed {
-                why,
-                directory: Some(conducted.directory.clone()),
-            },
+            RunError::Failed { why, .. } => {
+                RunError::Failed { why, directory: Some(conducted.directory.clone()) }
+            }
             error => error,
         })?;
         match conducted.info.status {
@@ -338,9 +313,7 @@ impl Conductor<'_> {
 
 /// Overrides as `run.json` has them.
 fn written(overrides: &[(String, String)]) -> Vec<String> {
-    let all = overrides
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"));
+    let all = overrides.iter().map(|(key, value)| format!("{key}={value}"));
     all.collect()
 }
 

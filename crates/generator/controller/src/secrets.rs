@@ -43,10 +43,7 @@ impl Secrets {
         let Secrets(environment) = Secrets::new(&scenario.inputs);
         let sets = environment.into_iter().chain(sets);
         // A password is replaced within an address only: by itself it may be a word that occurs anywhere.
-        let credentials = plan
-            .proxies
-            .iter()
-            .filter_map(|own| own.credentials.as_ref());
+        let credentials = plan.proxies.iter().filter_map(|own| own.credentials.as_ref());
         let of_proxies = credentials.map(|own| own.written.as_str());
         let passwords = plan.target.passwords().chain(of_proxies);
         let passwords = passwords.map(|password| (format!(":{password}@"), MASKED.to_owned()));
@@ -64,9 +61,7 @@ impl Secrets {
     /// The scenario's text as it is recorded: without the passwords that its target and proxies are given.
     pub(crate) fn recorded(&self, text: &str) -> String {
         let passwords = self.0.iter().filter(|(_, name)| name == MASKED);
-        passwords.fold(text.to_owned(), |text, (value, name)| {
-            text.replace(value, name)
-        })
+        passwords.fold(text.to_owned(), |text, (value, name)| text.replace(value, name))
     }
 
     /// Hides them in a text.
@@ -135,18 +130,13 @@ mod tests {
         let scenario = ScenarioText {
             name: String::new(),
             text: String::new(),
-            overrides: [
-                ("n", "1000"),
-                ("tok", "hunter2"),
-                ("header_1", "\"Basic \\\"x\""),
-            ]
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .to_vec(),
+            overrides: [("n", "1000"), ("tok", "hunter2"), ("header_1", "\"Basic \\\"x\"")]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .to_vec(),
             inputs: Inputs::default(),
         };
-        let mut plan = testing::plan(&format!(
-            "target: {{ market: {{ store: {STORE} }} }}\n{REST}"
-        ));
+        let mut plan =
+            testing::plan(&format!("target: {{ market: {{ store: {STORE} }} }}\n{REST}"));
         plan.secret_sets = vec![1, 2];
         let mut text = format!("1000 times hunter2 and Basic \"x for {STORE}");
         Secrets::of_plan(&scenario, &plan).hide(&mut text);
@@ -191,9 +181,7 @@ mod tests {
         let mut text = "GET http://hunter2@host/ with hunter2: 2 times".to_owned();
         secrets.hide(&mut text);
         assert_eq!(text, "GET ${env('URL')} with ${env('TOKEN')}: 2 times");
-        let mut note = EventKind::Note {
-            text: "hunter2".to_owned(),
-        };
+        let mut note = EventKind::Note { text: "hunter2".to_owned() };
         secrets.hide_in_event(&mut note);
         let hidden = "${env('TOKEN')}".to_owned();
         assert_eq!(note, EventKind::Note { text: hidden });

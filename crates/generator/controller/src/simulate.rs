@@ -101,10 +101,7 @@ impl Peer for Server {
 }
 
 fn head_end(bytes: &[u8]) -> Option<usize> {
-    bytes
-        .windows(4)
-        .position(|window| window == b"\r\n\r\n")
-        .map(|at| at + 4)
+    bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
 }
 
 fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
@@ -152,28 +149,17 @@ arrivals: [ { constant: 1/s, for: 20s }, { hold: 3s } ]
     #[test]
     fn the_server_sees_user_target_and_time() {
         let requests = simulated(TEXT);
-        let of = |target: &str| {
-            requests
-                .iter()
-                .filter(|a| a.target == target)
-                .collect::<Vec<_>>()
-        };
+        let of = |target: &str| requests.iter().filter(|a| a.target == target).collect::<Vec<_>>();
         assert_eq!(of("/a").len() + of("/c?d=e").len(), 20);
         assert!(of("/a").len() > 10);
         for first in of("/a") {
-            let second = requests
-                .iter()
-                .find(|a| a.user == first.user && a.target == "/b");
+            let second = requests.iter().find(|a| a.user == first.user && a.target == "/b");
             let second = second.expect("a reader continues");
             assert_eq!(
                 (second.at_ns - first.at_ns, second.session),
                 (2_000_000_000, first.session)
             );
         }
-        assert!(
-            of("/c?d=e")
-                .iter()
-                .all(|a| a.session != of("/a")[0].session)
-        );
+        assert!(of("/c?d=e").iter().all(|a| a.session != of("/a")[0].session));
     }
 }

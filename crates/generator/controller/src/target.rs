@@ -84,40 +84,20 @@ impl TargetProcess {
         folder: &Path,
     ) -> Result<TargetProcess, TargetError> {
         let mut command = Command::new(program);
-        command.args([
-            "serve",
-            name,
-            "--listen",
-            "127.0.0.1:0",
-            "--until-stdin-closes",
-        ]);
+        command.args(["serve", name, "--listen", "127.0.0.1:0", "--until-stdin-closes"]);
         give(&mut command, args);
         if !folder.as_os_str().is_empty() {
             command.current_dir(folder);
         }
         // A process group of its own: Ctrl-C ends the run in good order before its target.
-        command
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
-        let start = |source| TargetError::Start {
-            name: name.to_owned(),
-            source,
-        };
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let start = |source| TargetError::Start { name: name.to_owned(), source };
         let mut child = command.spawn().map_err(start)?;
         let leash = child.stdin.take();
         let lines = child.stdout.take().map(listen);
         let said = lines.map(|lines| lines.recv_timeout(START_MAX));
-        match said
-            .as_ref()
-            .and_then(|said| parse_address(said.as_ref().ok()?))
-        {
-            Some(address) => Ok(TargetProcess {
-                name: name.to_owned(),
-                child,
-                leash,
-                address,
-            }),
+        match said.as_ref().and_then(|said| parse_address(said.as_ref().ok()?)) {
+            Some(address) => Ok(TargetProcess { name: name.to_owned(), child, leash, address }),
             None => {
                 // An error means that it has ended already.
                 let _ = child.kill();
@@ -131,10 +111,7 @@ impl TargetProcess {
                         format!("it ended at once ({status})")
                     }
                 };
-                Err(TargetError::Silent {
-                    name: name.to_owned(),
-                    problem,
-                })
+                Err(TargetError::Silent { name: name.to_owned(), problem })
             }
         }
     }
@@ -210,10 +187,7 @@ mod tests {
     fn passwords_are_not_on_the_command_line() {
         let mut command = Command::new("throng");
         let args = [("store-read", "mysql://me:hunter2@h/db"), ("games", "3")];
-        give(
-            &mut command,
-            &args.map(|(key, value)| (key.to_owned(), value.to_owned())),
-        );
+        give(&mut command, &args.map(|(key, value)| (key.to_owned(), value.to_owned())));
         let given: Vec<_> = command.get_args().collect();
         assert_eq!(given, ["--store-read=env:THRONG_STORE_READ", "--games=3"]);
         let environment: Vec<_> = command.get_envs().collect();

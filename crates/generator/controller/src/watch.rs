@@ -77,9 +77,7 @@ pub fn watch(request: &WatchRequest<'_>) -> Result<PathBuf, WatchError> {
         (Ok(()), true) => RunStatus::Interrupted,
         (Ok(()), false) => RunStatus::Complete,
     };
-    let mut last = vec![EventKind::RunEnded {
-        status: info.status,
-    }];
+    let mut last = vec![EventKind::RunEnded { status: info.status }];
     if let Err(error) = &finished {
         let text = with_causes(error);
         last.insert(0, EventKind::Note { text });
@@ -104,10 +102,7 @@ fn write(
 }
 
 fn now() -> Zero {
-    Zero {
-        monotonic_ns: monotonic_ns(),
-        unix_ns: unix_ns(),
-    }
+    Zero { monotonic_ns: monotonic_ns(), unix_ns: unix_ns() }
 }
 
 fn nanos(duration: Duration) -> u64 {

@@ -19,11 +19,7 @@ impl AddressBook {
     /// A book that begins with these answers.
     pub fn new(first: Answers) -> AddressBook {
         let first = Arc::new(first);
-        AddressBook {
-            newest: Mutex::new(Arc::clone(&first)),
-            first,
-            version: AtomicU64::new(0),
-        }
+        AddressBook { newest: Mutex::new(Arc::clone(&first)), first, version: AtomicU64::new(0) }
     }
 
     /// A book of one address for each endpoint.
@@ -79,11 +75,7 @@ pub struct Addresses {
 impl Addresses {
     /// A view of this book.
     pub fn new(book: &Arc<AddressBook>) -> Addresses {
-        Addresses {
-            version: book.version(),
-            newest: book.newest(),
-            book: Arc::clone(book),
-        }
+        Addresses { version: book.version(), newest: book.newest(), book: Arc::clone(book) }
     }
 
     /// The address for a user's new connection.
@@ -114,17 +106,12 @@ mod tests {
         let users = 0..10_000;
         let all: Vec<_> = users.map(|user| Choice::of(7, user, 0.2)).collect();
         let endpoint = EndpointId(0);
-        assert!(
-            all.iter()
-                .all(|c| addresses.pick(endpoint, *c) == address(1))
-        );
+        assert!(all.iter().all(|c| addresses.pick(endpoint, *c) == address(1)));
         book.replace(vec![vec![vec![address(2)]]]);
         for wrong in [vec![], vec![vec![]], vec![vec![vec![]]]] {
             book.replace(wrong);
         }
-        let kept = all
-            .iter()
-            .filter(|c| addresses.pick(endpoint, **c) == address(1));
+        let kept = all.iter().filter(|c| addresses.pick(endpoint, **c) == address(1));
         let kept = kept.count();
         // 2,000 expected; the standard deviation is 40.
         assert!((1_850..2_150).contains(&kept), "{kept}");

@@ -78,10 +78,8 @@ pub fn run_loop(
     if let Some(namespace) = &setup.netns {
         namespace.enter()?;
     }
-    thread::leave_shared_table().map_err(|source| LoopError::System {
-        what: "leave the shared file table",
-        source,
-    })?;
+    thread::leave_shared_table()
+        .map_err(|source| LoopError::System { what: "leave the shared file table", source })?;
     cpu::wake_on_time();
     if let Some(core) = setup.core {
         thread::move_to(core);
@@ -90,22 +88,13 @@ pub fn run_loop(
     if let Some(request) = &setup.trace {
         shard.trace(request);
     }
-    let local = setup
-        .addresses
-        .all_first()
-        .all(|address| address.ip().is_loopback());
+    let local = setup.addresses.all_first().all(|address| address.ip().is_loopback());
     if local && plan.options.connecting_max.is_none() {
         shard.hold_starts_above(CONNECTING_LOCAL_MAX, setup.shard.share);
     }
-    if plan
-        .proxies
-        .iter()
-        .any(|proxy| proxy.kind == ProxyKind::Socks5)
-    {
+    if plan.proxies.iter().any(|proxy| proxy.kind == ProxyKind::Socks5) {
         let mut addresses = Addresses::new(&setup.addresses);
-        shard.resolve_with(Box::new(move |endpoint, choice| {
-            addresses.pick(endpoint, choice)
-        }));
+        shard.resolve_with(Box::new(move |endpoint, choice| addresses.pick(endpoint, choice)));
     }
     let mut event_loop = EventLoop {
         shard,
@@ -188,10 +177,7 @@ impl EventLoop<'_> {
                     false => self.shard.resume_arrivals(now_ns),
                 }
             }
-            setup
-                .stop
-                .deals
-                .apply(&mut self.shard, self.number, &mut adopted);
+            setup.stop.deals.apply(&mut self.shard, self.number, &mut adopted);
             let late_ns = now_ns.saturating_sub(self.shard.next_ns());
             self.connects_left = match setup.waiting {
                 WaitMode::Wide if late_ns <= LATE_NS => DUE_MAX,
@@ -209,8 +195,7 @@ impl EventLoop<'_> {
                 self.sockets.note(id, event.flags);
             }
             let queued = self.sockets.ready_count();
-            self.lateness
-                .took(taken >= EVENTS_MAX, taken, queued, self.sockets.count());
+            self.lateness.took(taken >= EVENTS_MAX, taken, queued, self.sockets.count());
             // Once each: those that come back have their next turn in the next round.
             while self.lateness.has_turns() {
                 if let Some((id, flags)) = self.sockets.next_ready() {
@@ -305,8 +290,7 @@ impl EventLoop<'_> {
                     true
                 }
                 SocketEvent::ConnectFailed { outcome, detail } => {
-                    self.shard
-                        .handle_connect_failed(now_ns, id, outcome, &detail);
+                    self.shard.handle_connect_failed(now_ns, id, outcome, &detail);
                     false
                 }
                 SocketEvent::Received { len, more } => {
@@ -314,9 +298,7 @@ impl EventLoop<'_> {
                     more
                 }
                 SocketEvent::Closed(failure) => {
-                    let failure = failure
-                        .as_ref()
-                        .map(|(outcome, text)| (*outcome, text.as_str()));
+                    let failure = failure.as_ref().map(|(outcome, text)| (*outcome, text.as_str()));
                     self.shard.handle_closed(now_ns, id, failure);
                     false
                 }
@@ -342,21 +324,15 @@ impl EventLoop<'_> {
                             self.sockets.send(conn, &commands.bytes[start..end])
                         {
                             let now_ns = self.now_ns();
-                            self.shard
-                                .handle_closed(now_ns, conn, Some((outcome, &detail)));
+                            self.shard.handle_closed(now_ns, conn, Some((outcome, &detail)));
                         }
                     }
-                    Command::Connect {
-                        conn,
-                        endpoint,
-                        choice,
-                    } => {
+                    Command::Connect { conn, endpoint, choice } => {
                         self.connects_left = self.connects_left.saturating_sub(1);
                         if let Err((outcome, detail)) = self.sockets.connect(conn, endpoint, choice)
                         {
                             let now_ns = self.now_ns();
-                            self.shard
-                                .handle_connect_failed(now_ns, conn, outcome, &detail);
+                            self.shard.handle_connect_failed(now_ns, conn, outcome, &detail);
                         }
                     }
                     Command::Close { conn } => self.sockets.close(conn),
@@ -393,19 +369,13 @@ impl EventLoop<'_> {
         } else if let Err(TrySendError::Full(rows)) = self.rows.try_send(rows) {
             let rate = self.shard.thin_rows(rows);
             let at_ns = self.now_ns();
-            (self.news)(LoopNews::Thinned {
-                loop_id: self.number,
-                at_ns,
-                rate,
-            });
+            (self.news)(LoopNews::Thinned { loop_id: self.number, at_ns, rate });
         }
     }
 
     fn finish(&mut self) {
         self.shard.finish(self.now_ns());
         self.hand_over(true);
-        (self.news)(LoopNews::Ended {
-            loop_id: self.number,
-        });
+        (self.news)(LoopNews::Ended { loop_id: self.number });
     }
 }

@@ -21,15 +21,9 @@ fn main() {
 
 #[divan::bench]
 fn operation(bencher: Bencher<'_, '_>) {
-    let source = Source {
-        name: "bench",
-        text: SCENARIO,
-    };
-    let settings = Settings {
-        overrides: &[],
-        env: &|_| None,
-        files: &|_| Err("no files".to_owned()),
-    };
+    let source = Source { name: "bench", text: SCENARIO };
+    let settings =
+        Settings { overrides: &[], env: &|_| None, files: &|_| Err("no files".to_owned()) };
     let (plan, _) = scenario::compile(source, &settings);
     let mut recording = Recording::new(&plan.expect("the scenario is right"));
     let row: Measurement = postcard::from_bytes(ROW).expect("the row is right");

@@ -69,9 +69,7 @@ mod tests {
 
     fn choices(share_keeping: f64) -> Vec<Choice> {
         let users = 0..10_000;
-        users
-            .map(|user| Choice::of(7, user, share_keeping))
-            .collect()
+        users.map(|user| Choice::of(7, user, share_keeping)).collect()
     }
 
     #[test]

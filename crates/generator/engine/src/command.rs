@@ -22,10 +22,7 @@ impl ConnId {
     /// The inverse of [`ConnId::to_bits`].
     #[inline]
     pub fn from_bits(bits: u64) -> ConnId {
-        ConnId {
-            slot: bits as u32,
-            generation: (bits >> 32) as u32,
-        }
+        ConnId { slot: bits as u32, generation: (bits >> 32) as u32 }
     }
 }
 
@@ -40,11 +37,7 @@ pub enum Command {
         choice: Choice,
     },
     /// Send `Commands::bytes[start..end]`.
-    Send {
-        conn: ConnId,
-        start: usize,
-        end: usize,
-    },
+    Send { conn: ConnId, start: usize, end: usize },
     /// Send what is still to be sent, then close. No news of it is wanted any more.
     Close { conn: ConnId },
 }

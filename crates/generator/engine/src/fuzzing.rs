@@ -23,10 +23,7 @@ pub fn answers(data: &[u8]) {
             unquoted(value);
         });
     }
-    let phoenix = |arrays| Protocol::Phoenix {
-        arrays,
-        heartbeat_ns: 1,
-    };
+    let phoenix = |arrays| Protocol::Phoenix { arrays, heartbeat_ns: 1 };
     for protocol in [
         phoenix(true),
         phoenix(false),

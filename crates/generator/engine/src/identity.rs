@@ -55,21 +55,13 @@ impl Identity {
     }
 
     fn path_mut(&mut self, background: bool) -> &mut String {
-        if background {
-            &mut self.background_path
-        } else {
-            &mut self.path
-        }
+        if background { &mut self.background_path } else { &mut self.path }
     }
 }
 
 /// Reads `value` as a cookie and as a challenge, for the fuzzers.
 pub fn read(value: &[u8]) {
-    let origin = Origin {
-        host: "a.example",
-        path: "/b",
-        secure: false,
-    };
+    let origin = Origin { host: "a.example", path: "/b", secure: false };
     let mut jar = Jar::default();
     jar.take(value, origin, 0);
     jar.line(origin, 1, &[]);
@@ -103,11 +95,7 @@ pub struct Identities<K> {
 
 impl<K> Default for Identities<K> {
     fn default() -> Identities<K> {
-        Identities {
-            users: HashMap::new(),
-            owners: HashMap::new(),
-            keys: Keys::default(),
-        }
+        Identities { users: HashMap::new(), owners: HashMap::new(), keys: Keys::default() }
     }
 }
 
@@ -219,12 +207,7 @@ impl<K: Copy + Eq + Hash> Identities<K> {
         start: usize,
     ) -> Result<(), String> {
         let (method, uri) = request_line(&bytes[start..]);
-        let request = Request {
-            user: name,
-            password,
-            method: &method,
-            uri: &uri,
-        };
+        let request = Request { user: name, password, method: &method, uri: &uri };
         let owner = self.owner(user);
         let session = self.identity(owner).session(endpoint);
         let value = session.map_or(String::new(), |session| session.answer(&request, fresh));
@@ -234,11 +217,7 @@ impl<K: Copy + Eq + Hash> Identities<K> {
                     .to_owned(),
             );
         }
-        add_lines(
-            bytes,
-            start,
-            format!("authorization: {value}\r\n").into_bytes(),
-        );
+        add_lines(bytes, start, format!("authorization: {value}\r\n").into_bytes());
         Ok(())
     }
 
@@ -288,11 +267,7 @@ impl<K> Exchange<'_, K> {
             Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
             _ => host,
         });
-        Origin {
-            host: host.unwrap_or(&self.endpoint.host),
-            path,
-            secure: self.endpoint.tls,
-        }
+        Origin { host: host.unwrap_or(&self.endpoint.host), path, secure: self.endpoint.tls }
     }
 }
 
@@ -320,10 +295,7 @@ fn add_lines(bytes: &mut Vec<u8>, start: usize, lines: Vec<u8>) {
 
 /// Method and target of an encoded request.
 fn request_line(bytes: &[u8]) -> (String, String) {
-    let line = bytes
-        .split(|byte| *byte == b'\r')
-        .next()
-        .unwrap_or_default();
+    let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
     let mut words = line.split(' ');
     let mut word = || words.next().unwrap_or_default().to_owned();

@@ -389,21 +389,11 @@ impl Recorder {
         }
         let detail = detail();
         if let Some(trace) = &self.trace {
-            trace.add(TraceEvent::Error {
-                measure,
-                outcome,
-                detail: detail.clone(),
-            });
+            trace.add(TraceEvent::Error { measure, outcome, detail: detail.clone() });
         }
         if keeps {
             *kept += 1;
-            self.examples.push(Example {
-                at_ns,
-                measure,
-                outcome,
-                user,
-                detail,
-            });
+            self.examples.push(Example { at_ns, measure, outcome, user, detail });
         }
     }
 
@@ -445,10 +435,7 @@ impl Recorder {
     /// Closes all intervals that end at or before `now_ns`.
     pub(crate) fn cut(&mut self, now_ns: u64, gauges: Gauges) {
         while now_ns >= self.cut_end_ns {
-            let gauges = Gauges {
-                closed_late_ns: now_ns - self.cut_end_ns,
-                ..gauges
-            };
+            let gauges = Gauges { closed_late_ns: now_ns - self.cut_end_ns, ..gauges };
             self.close(self.cut_end_ns, gauges);
             self.cut_end_ns = next_cut(self.cut_start_ns, &self.phase_ends);
         }
@@ -467,9 +454,7 @@ impl Recorder {
     }
 
     fn close(&mut self, end_ns: u64, gauges: Gauges) {
-        let phase = self
-            .phase_ends
-            .partition_point(|&end| end <= self.cut_start_ns);
+        let phase = self.phase_ends.partition_point(|&end| end <= self.cut_start_ns);
         let measures = self.stores.iter_mut().enumerate();
         let measures = measures
             .filter(|(_, s)| s.due > 0 || s.retried > 0 || s.outcomes.iter().any(|&n| n > 0));
@@ -501,10 +486,7 @@ impl Recorder {
             end_ns,
             phase: phase.min(self.phase_ends.len().saturating_sub(1)) as u32,
             counts: std::mem::take(&mut self.counts),
-            gauges: Gauges {
-                users_peak: self.users_peak.max(gauges.users),
-                ..gauges
-            },
+            gauges: Gauges { users_peak: self.users_peak.max(gauges.users), ..gauges },
             measures: measures.collect(),
             lag: std::mem::take(&mut self.lag),
             examples: std::mem::take(&mut self.examples),

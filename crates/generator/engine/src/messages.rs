@@ -157,9 +157,7 @@ impl<'p> Messages<'p> {
         let received = delivery.received;
         let zero_ns = users.zero_unix_ns;
         let counts = &mut recorder.counts;
-        let sent = self
-            .clocks
-            .sent(place, message, received, zero_ns, now_ns, counts);
+        let sent = self.clocks.sent(place, message, received, zero_ns, now_ns, counts);
         let is_numbered = self.account(recorder, delivery, place, message, users, sent);
         if sent == SendTime::Missing {
             recorder.example(now_ns, measure, Outcome::Save, user.number, || {
@@ -212,9 +210,8 @@ impl<'p> Messages<'p> {
         let received = delivery.received;
         let zero_ns = users.zero_unix_ns;
         if let Some(request_ns) = request_ns {
-            let reading = self
-                .clocks
-                .compare(place, message, received, zero_ns, request_ns, now_ns);
+            let reading =
+                self.clocks.compare(place, message, received, zero_ns, request_ns, now_ns);
             if let Some(reading) = reading {
                 recorder.compare_clock(&reading);
             }
@@ -223,9 +220,7 @@ impl<'p> Messages<'p> {
             return;
         }
         let counts = &mut recorder.counts;
-        let sent = self
-            .clocks
-            .sent(place, message, received, zero_ns, now_ns, counts);
+        let sent = self.clocks.sent(place, message, received, zero_ns, now_ns, counts);
         if !self.account(recorder, delivery, place, message, users, sent) {
             recorder.check(message.measure, Outcome::Save);
         }

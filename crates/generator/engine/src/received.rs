@@ -63,13 +63,7 @@ impl<'a> ReceivedMessage<'a> {
     }
 
     pub(crate) fn labelled(body: &'a [u8], label: Label<'a>) -> ReceivedMessage<'a> {
-        ReceivedMessage {
-            head: None,
-            body,
-            is_decoded: false,
-            label,
-            took_ns: None,
-        }
+        ReceivedMessage { head: None, body, is_decoded: false, label, took_ns: None }
     }
 
     /// All bytes of a message, its header too.
@@ -134,11 +128,7 @@ impl<'a> ReceivedMessage<'a> {
                 Some(Value::from_json(&String::from_utf8_lossy(raw)))
             }
             Source::Path(path) => all_places(path, self.body),
-            Source::Regex {
-                regex,
-                group,
-                whole,
-            } => {
+            Source::Regex { regex, group, whole } => {
                 let seen = match self.head {
                     Some(head) if *whole => Cow::Owned([head.raw, self.body].concat()),
                     _ => Cow::Borrowed(self.body),
@@ -242,8 +232,7 @@ impl<'a> ReceivedMessage<'a> {
         scope: &mut Scope<'_>,
         scratch: &mut Vec<u8>,
     ) -> bool {
-        when.iter()
-            .all(|condition| self.holds(condition, scope, scratch))
+        when.iter().all(|condition| self.holds(condition, scope, scratch))
     }
 
     fn holds(&self, condition: &Match, scope: &mut Scope<'_>, scratch: &mut Vec<u8>) -> bool {
@@ -261,9 +250,7 @@ impl<'a> ReceivedMessage<'a> {
             (MatchTest::Equals(wanted), Source::Topic)
                 if let Label::Published { topic, .. } = self.label =>
             {
-                with_text(wanted, scope, scratch, |filter| {
-                    proto::mqtt::matches(filter, topic)
-                })
+                with_text(wanted, scope, scratch, |filter| proto::mqtt::matches(filter, topic))
             }
             (MatchTest::Equals(wanted), source) => {
                 let Some(value) = self.value(source) else {

@@ -20,10 +20,7 @@ impl Scripts {
             return Ok(None);
         };
         let context = Context::new(script).map_err(|fault| fault.to_string())?;
-        Ok(Some(Box::new(Scripts {
-            context,
-            has_failed: false,
-        })))
+        Ok(Some(Box::new(Scripts { context, has_failed: false })))
     }
 
     /// Calls the function of this number.
@@ -35,9 +32,7 @@ impl Scripts {
         rng: &mut Rng,
     ) -> Result<Value, EvalError> {
         let mut around = Surroundings { now_ms, rng };
-        let found = self
-            .context
-            .call(usize::from(function), arguments, &mut around);
+        let found = self.context.call(usize::from(function), arguments, &mut around);
         self.noted(found)
     }
 

@@ -177,11 +177,7 @@ impl<'p> Shard<'p> {
             .min(self.interpreter.meet_ns());
         match self.state {
             State::Running => {
-                let done_ns = if self.is_done() {
-                    self.done_from_ns
-                } else {
-                    u64::MAX
-                };
+                let done_ns = if self.is_done() { self.done_from_ns } else { u64::MAX };
                 let setting_up = self.interpreter.conns.setting_up();
                 next.min(self.admission.next_ns(setting_up))
                     .min(done_ns)
@@ -253,12 +249,7 @@ impl<'p> Shard<'p> {
     }
 
     fn start(&mut self, now_ns: u64, arrival: Arrival) {
-        let mut user = User::new(
-            self.plan.seed,
-            arrival.user,
-            arrival.session,
-            arrival.due_ns,
-        );
+        let mut user = User::new(self.plan.seed, arrival.user, arrival.session, arrival.due_ns);
         user.repeats_until_ns = arrival.repeats_until_ns.unwrap_or(0);
         let key = self.interpreter.users.insert(user);
         let present = self.interpreter.users.len();
@@ -318,9 +309,8 @@ impl<'p> Shard<'p> {
     fn begin_drain(&mut self) {
         let counts = &mut self.interpreter.recorder.counts;
         self.admission.end(self.interpreter.end_ns, counts);
-        self.state = State::Draining {
-            until_ns: self.interpreter.end_ns + self.plan.options.drain_ns,
-        };
+        self.state =
+            State::Draining { until_ns: self.interpreter.end_ns + self.plan.options.drain_ns };
         self.leaving = self.interpreter.users.keys();
     }
 

@@ -154,9 +154,8 @@ pub fn run(
         buffers: Arc::clone(&link.buffers),
         meeting: Arc::clone(&meeting),
     };
-    let shards: Result<Vec<Shard<'_>>, SetupError> = (0..shards_count)
-        .map(|index| Shard::new(plan, &setup(index)))
-        .collect();
+    let shards: Result<Vec<Shard<'_>>, SetupError> =
+        (0..shards_count).map(|index| Shard::new(plan, &setup(index))).collect();
     let mut shards = shards?;
     if let (Some(request), Some(shard)) = (&link.trace, shards.first_mut()) {
         shard.trace(request);
@@ -235,12 +234,7 @@ impl Network<'_> {
 
     fn push(&mut self, at_ns: u64, conn: PeerConn, what: TransitEvent) {
         self.sequence += 1;
-        self.queue.push(Reverse(QueuedEvent {
-            at_ns,
-            sequence: self.sequence,
-            conn,
-            what,
-        }));
+        self.queue.push(Reverse(QueuedEvent { at_ns, sequence: self.sequence, conn, what }));
     }
 
     /// When a packet sent now arrives; `None`: never.
@@ -262,13 +256,7 @@ impl Network<'_> {
 
     fn connect(&mut self, now_ns: u64, shard: usize, id: ConnId, way: Verdict) -> PeerConn {
         let conn = self.conns.len() as PeerConn;
-        self.conns.push(Route {
-            shard,
-            id,
-            to_peer_ns: 0,
-            to_user_ns: 0,
-            open: false,
-        });
+        self.conns.push(Route { shard, id, to_peer_ns: 0, to_user_ns: 0, open: false });
         let verdict = match way {
             Verdict::Pass => (self.link.rule)(now_ns, Packet::Connect),
             other => other,
@@ -294,11 +282,7 @@ impl Network<'_> {
                 self.push(at_ns, conn, TransitEvent::AtPeer(bytes.to_vec()));
             }
             Ok(None) => {}
-            Err(_) => self.push(
-                now_ns + self.link.latency_ns,
-                conn,
-                TransitEvent::ResetAtUser,
-            ),
+            Err(_) => self.push(now_ns + self.link.latency_ns, conn, TransitEvent::ResetAtUser),
         }
     }
 
@@ -311,22 +295,14 @@ impl Network<'_> {
                 self.push(at_ns, conn, what);
             }
             Ok(None) => {}
-            Err(_) => self.push(
-                now_ns + self.link.latency_ns,
-                conn,
-                TransitEvent::ResetAtUser,
-            ),
+            Err(_) => self.push(now_ns + self.link.latency_ns, conn, TransitEvent::ResetAtUser),
         }
     }
 
     /// The earliest time at or after `at_ns` at which the generator has a CPU.
     fn thawed(&self, at_ns: u64) -> u64 {
         let at_ns = at_ns.max(self.busy_until_ns);
-        let inside = self
-            .link
-            .frozen
-            .iter()
-            .find(|(from, until)| (*from..*until).contains(&at_ns));
+        let inside = self.link.frozen.iter().find(|(from, until)| (*from..*until).contains(&at_ns));
         inside.map_or(at_ns, |&(_, until)| until)
     }
 }
@@ -352,10 +328,7 @@ impl Sim<'_, '_> {
             let waiting_ns = self.waiting.front().map_or(u64::MAX, |next| next.at_ns);
             let acts_ns = self.network.thawed(due_ns.min(waiting_ns).max(now_ns));
             let queue = &mut self.network.queue;
-            if queue
-                .peek()
-                .is_some_and(|Reverse(next)| next.at_ns <= acts_ns)
-            {
+            if queue.peek().is_some_and(|Reverse(next)| next.at_ns <= acts_ns) {
                 if let Some(Reverse(queued)) = queue.pop() {
                     now_ns = now_ns.max(queued.at_ns);
                     self.arrive(now_ns, queued);
@@ -373,8 +346,7 @@ impl Sim<'_, '_> {
             shard.finish(now_ns);
         }
         self.collect(&mut run, true);
-        run.rows
-            .sort_by_key(|row| (row.user, row.due_ns, row.done_ns, row.measure));
+        run.rows.sort_by_key(|row| (row.user, row.due_ns, row.done_ns, row.measure));
         run.ended_ns = now_ns;
         run.busy_ns = std::mem::take(&mut self.network.busy_ns);
         run
@@ -437,19 +409,14 @@ impl Sim<'_, '_> {
         let commands = std::mem::take(self.shards[index].commands());
         for command in commands.list {
             match command {
-                Command::Connect {
-                    conn,
-                    endpoint,
-                    choice,
-                } => {
+                Command::Connect { conn, endpoint, choice } => {
                     let way = (self.network.link.way)(now_ns, endpoint, choice);
                     let name = self.network.connect(now_ns, index, conn, way);
                     self.names.insert((index, conn), name);
                 }
                 Command::Send { conn, start, end } => {
                     if let Some(&name) = self.names.get(&(index, conn)) {
-                        self.network
-                            .send_to_peer(now_ns, name, &commands.bytes[start..end]);
+                        self.network.send_to_peer(now_ns, name, &commands.bytes[start..end]);
                     }
                 }
                 Command::Close { conn } => {
@@ -520,22 +487,18 @@ impl Sim<'_, '_> {
         for action in self.peer.handle(now_ns, conn, event) {
             match action {
                 PeerAction::Send(bytes) => {
-                    self.network
-                        .send_to_user(now_ns, conn, TransitEvent::AtUser(bytes));
+                    self.network.send_to_user(now_ns, conn, TransitEvent::AtUser(bytes));
                 }
                 PeerAction::Close => {
-                    self.network
-                        .send_to_user(now_ns, conn, TransitEvent::ClosedAtUser);
+                    self.network.send_to_user(now_ns, conn, TransitEvent::ClosedAtUser);
                     self.network.conns[conn as usize].open = false;
                 }
                 PeerAction::Reset => {
-                    self.network
-                        .send_to_user(now_ns, conn, TransitEvent::ResetAtUser);
+                    self.network.send_to_user(now_ns, conn, TransitEvent::ResetAtUser);
                     self.network.conns[conn as usize].open = false;
                 }
                 PeerAction::Timer { at_ns, number } => {
-                    self.network
-                        .push(at_ns.max(now_ns), conn, TransitEvent::Timer(number));
+                    self.network.push(at_ns.max(now_ns), conn, TransitEvent::Timer(number));
                 }
             }
         }

@@ -81,10 +81,7 @@ fn an_idle_connection_of_http_2_takes_272_bytes_more() {
     let carrier = size_of::<Carrier>() + BLOCK;
     assert!(carrier <= 272, "a connection of HTTP/2 has {carrier} bytes");
     let whole = carrier + size_of::<slots::Entry<Conn>>();
-    assert!(
-        whole <= 376,
-        "an idle connection of HTTP/2 has {whole} bytes"
-    );
+    assert!(whole <= 376, "an idle connection of HTTP/2 has {whole} bytes");
 }
 
 /// A poll has this beside its connection, and a response while it comes.
@@ -98,10 +95,7 @@ fn a_poll_takes_160_bytes_more() {
 #[test]
 fn a_protocol_of_channels_takes_216_bytes_more() {
     let channels = size_of::<Channels>() + BLOCK;
-    assert!(
-        channels <= 216,
-        "a protocol of channels has {channels} bytes"
-    );
+    assert!(channels <= 216, "a protocol of channels has {channels} bytes");
     let topic = size_of::<Topic>();
     assert!(topic <= 40, "a topic has {topic} bytes");
 }
@@ -117,10 +111,7 @@ fn mqtt_takes_184_bytes_more() {
 #[test]
 fn compression_takes_what_is_documented() {
     let start = size_of::<Compression>() + size_of::<InflatingDecoder>() + 2 * BLOCK;
-    assert!(
-        start <= 176,
-        "a compressed connection begins with {start} bytes"
-    );
+    assert!(start <= 176, "a compressed connection begins with {start} bytes");
     let deflater = Deflater::BYTES;
     assert!(deflater <= 320 << 10, "a deflater has {deflater} bytes");
 }

@@ -32,9 +32,7 @@ impl TlsClients {
             }
             let own = plan.options.tls.server_name.as_ref();
             let name = own.unwrap_or(&endpoint.host).clone();
-            ServerName::try_from(name.clone())
-                .map(Some)
-                .map_err(|_| name)
+            ServerName::try_from(name.clone()).map(Some).map_err(|_| name)
         });
         let names = names.collect::<Result<_, _>>()?;
         let offered: &[&[u8]] = match plan.options.http {
@@ -47,11 +45,7 @@ impl TlsClients {
             own.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
             Arc::new(own)
         });
-        Ok(TlsClients {
-            config,
-            http2,
-            names,
-        })
+        Ok(TlsClients { config, http2, names })
     }
 
     /// A session with the endpoint; `None` for plain TCP. `may_be_http2`: that is offered if the plan
@@ -101,19 +95,13 @@ impl From<Error> for TlsFailure {
             ) => Outcome::TlsUntrusted,
             _ => Outcome::Tls,
         };
-        TlsFailure {
-            outcome,
-            detail: describe(&error),
-        }
+        TlsFailure { outcome, detail: describe(&error) }
     }
 }
 
 /// A failure of in-memory reads and writes, which rustls reports for misuse only.
 fn internal(error: &std::io::Error) -> TlsFailure {
-    TlsFailure {
-        outcome: Outcome::Tls,
-        detail: error.to_string(),
-    }
+    TlsFailure { outcome: Outcome::Tls, detail: error.to_string() }
 }
 
 impl Tls {
@@ -145,11 +133,7 @@ impl Tls {
     pub fn send(&mut self, mut plain: &[u8], out: &mut Vec<u8>) -> Result<(), TlsFailure> {
         // The session buffers up to its limit; it is emptied between pieces.
         while !plain.is_empty() {
-            let taken = self
-                .session
-                .writer()
-                .write(plain)
-                .map_err(|e| internal(&e))?;
+            let taken = self.session.writer().write(plain).map_err(|e| internal(&e))?;
             plain = &plain[taken..];
             self.flush(out)?;
         }
@@ -167,9 +151,7 @@ impl Tls {
     ) -> Result<bool, TlsFailure> {
         let mut closed = false;
         while !closed && !cipher.is_empty() {
-            self.session
-                .read_tls(&mut cipher)
-                .map_err(|e| internal(&e))?;
+            self.session.read_tls(&mut cipher).map_err(|e| internal(&e))?;
             let state = match self.session.process_new_packets() {
                 Ok(state) => state,
                 Err(error) => {
@@ -180,10 +162,7 @@ impl Tls {
             };
             let start = plain.len();
             plain.resize(start + state.plaintext_bytes_to_read(), 0);
-            self.session
-                .reader()
-                .read_exact(&mut plain[start..])
-                .map_err(|e| internal(&e))?;
+            self.session.reader().read_exact(&mut plain[start..]).map_err(|e| internal(&e))?;
             self.flush(out)?;
             closed = state.peer_has_closed();
         }
@@ -208,8 +187,7 @@ mod tests {
         while tls.is_handshaking() || server.is_handshaking() {
             take(&mut server, &out);
             out.clear();
-            tls.receive(&output(&mut server), &mut Vec::new(), &mut out)
-                .unwrap();
+            tls.receive(&output(&mut server), &mut Vec::new(), &mut out).unwrap();
         }
         (tls, server)
     }

@@ -40,25 +40,13 @@ pub enum TraceEvent {
     /// It begins an instruction of its session.
     Step { session: SessionId, pc: Pc },
     /// A request, or a framed message of plain TCP, was sent; its length before it was shortened.
-    Sent {
-        endpoint: EndpointId,
-        bytes: Vec<u8>,
-        len: usize,
-    },
+    Sent { endpoint: EndpointId, bytes: Vec<u8>, len: usize },
     /// A WebSocket message was sent.
     SentMessage { bytes: Vec<u8>, len: usize },
     /// The head of a response arrived, with its body unless it is a stream's or an upgrade's.
-    Response {
-        head: Vec<u8>,
-        body: Vec<u8>,
-        len: usize,
-    },
+    Response { head: Vec<u8>, body: Vec<u8>, len: usize },
     /// A message or a server-sent event arrived. `event`: the event's name.
-    Message {
-        event: Option<String>,
-        bytes: Vec<u8>,
-        len: usize,
-    },
+    Message { event: Option<String>, bytes: Vec<u8>, len: usize },
     /// A variable has a new value.
     Set { slot: Slot, value: Value },
     /// A condition was evaluated: its text, with values if it does not hold.
@@ -75,11 +63,7 @@ pub enum TraceEvent {
         pause_ns: u64,
     },
     /// An error's text.
-    Error {
-        measure: MeasureId,
-        outcome: Outcome,
-        detail: String,
-    },
+    Error { measure: MeasureId, outcome: Outcome, detail: String },
     /// The steps that were requested are done.
     Enough,
     /// The session is over; `None`: it finished.
@@ -98,23 +82,14 @@ pub(crate) struct Trace {
 
 impl Trace {
     pub(crate) fn new(request: &TraceRequest) -> Trace {
-        Trace {
-            sink: request.sink.clone(),
-            steps_left: request.steps_max,
-            now_ns: 0,
-            branch: None,
-        }
+        Trace { sink: request.sink.clone(), steps_left: request.steps_max, now_ns: 0, branch: None }
     }
 
     /// Passes an event on. Nobody may be interested any more.
     pub(crate) fn add(&self, event: TraceEvent) {
         let at_ns = self.now_ns;
         let branch = self.branch;
-        let traced = TracedEvent {
-            at_ns,
-            branch,
-            event,
-        };
+        let traced = TracedEvent { at_ns, branch, event };
         let _ = self.sink.send(traced);
     }
 
@@ -132,18 +107,11 @@ impl Trace {
     }
 
     pub(crate) fn sent(&self, endpoint: EndpointId, bytes: &[u8]) {
-        self.add(TraceEvent::Sent {
-            endpoint,
-            bytes: shortened(bytes),
-            len: bytes.len(),
-        });
+        self.add(TraceEvent::Sent { endpoint, bytes: shortened(bytes), len: bytes.len() });
     }
 
     pub(crate) fn sent_message(&self, bytes: &[u8]) {
-        self.add(TraceEvent::SentMessage {
-            bytes: shortened(bytes),
-            len: bytes.len(),
-        });
+        self.add(TraceEvent::SentMessage { bytes: shortened(bytes), len: bytes.len() });
     }
 
     pub(crate) fn response(&self, head: &[u8], body: &[u8]) {

@@ -281,10 +281,7 @@ impl<'p> Users<'p> {
         let slots = &mut self.table[key].slots;
         let place = slot.index();
         if large_bytes(&value) > 0 || self.saved.has(key.place()) {
-            let others = slots
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != place);
+            let others = slots.iter().enumerate().filter(|(other, _)| *other != place);
             let others: usize = others.map(|(_, value)| large_bytes(value)).sum();
             if !self.saved.set(key.place(), others + large_bytes(&value)) {
                 return false;
@@ -355,13 +352,7 @@ impl<'p> Users<'p> {
         let mut scope = self.scope(now_ns, key);
         let inputs = op.inputs.iter().map(|input| input.eval(&mut scope));
         let inputs = inputs.collect::<Result<Vec<Value>, EvalError>>()?;
-        let Scope {
-            scripts: Some(scripts),
-            now_ms,
-            rng,
-            ..
-        } = scope
-        else {
+        let Scope { scripts: Some(scripts), now_ms, rng, .. } = scope else {
             return Err(EvalError::Script("no script is loaded".to_owned()));
         };
         let values = scripts.run(op.step, &inputs, now_ms, rng)?;

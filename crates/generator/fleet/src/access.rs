@@ -36,10 +36,7 @@ impl fmt::Debug for Access {
 impl Access {
     /// A server that requires no credentials, or for those of the URL.
     pub fn from_url(url: &str) -> Access {
-        Access {
-            url: url.to_owned(),
-            ..Access::default()
-        }
+        Access { url: url.to_owned(), ..Access::default() }
     }
 
     /// The server's address.
@@ -53,10 +50,7 @@ impl Access {
     }
 
     fn refused(&self, problem: String) -> NatsError {
-        NatsError::Url {
-            url: shown(&self.url),
-            problem,
-        }
+        NatsError::Url { url: shown(&self.url), problem }
     }
 
     /// A user or a password without the escapes of a URL (RFC 3986, section 2.1).
@@ -82,18 +76,11 @@ impl Access {
         };
         if let Some(path) = &self.creds {
             let text = text(path)?;
-            options = options
-                .credentials(&text)
-                .map_err(|error| unusable(path, &error))?;
+            options = options.credentials(&text).map_err(|error| unusable(path, &error))?;
         }
         if let Some(path) = &self.nkey {
             // A key of `throng fleet key` has another seed behind it.
-            let seed = text(path)?
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .trim()
-                .to_owned();
+            let seed = text(path)?.lines().next().unwrap_or_default().trim().to_owned();
             nkeys::KeyPair::from_seed(&seed).map_err(|error| unusable(path, &error))?;
             options = options.nkey(seed);
         }
@@ -101,17 +88,15 @@ impl Access {
             let authorities = self.authorities.iter().map(|path| pem(path));
             let authorities: Vec<_> = authorities.collect::<Result<_, _>>()?;
             let identity = match &self.identity {
-                Some((certificate, key)) => Some(Identity {
-                    certificate: pem(certificate)?,
-                    key: pem(key)?,
-                }),
+                Some((certificate, key)) => {
+                    Some(Identity { certificate: pem(certificate)?, key: pem(key)? })
+                }
                 None => None,
             };
             let config = client_config(Verify::All, &authorities, identity.as_ref());
             let config = config.map_err(|error| NatsError::Tls(error.to_string()))?;
-            options = options
-                .require_tls(true)
-                .tls_client_config(trust::ClientConfig::clone(&config));
+            options =
+                options.require_tls(true).tls_client_config(trust::ClientConfig::clone(&config));
         }
         Ok(options)
     }
@@ -126,10 +111,7 @@ pub(crate) fn shown(url: &str) -> String {
 }
 
 fn unusable(path: &Path, problem: &dyn fmt::Display) -> NatsError {
-    NatsError::File {
-        path: path.to_owned(),
-        problem: problem.to_string(),
-    }
+    NatsError::File { path: path.to_owned(), problem: problem.to_string() }
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, NatsError> {

@@ -118,28 +118,22 @@ impl Admin {
         };
         let agent = card.name;
         let sent = async {
-            let request = self
-                .nats
-                .client
-                .request(names::agent(&agent), json(&request));
+            let request = self.nats.client.request(names::agent(&agent), json(&request));
             timeout(ANSWER_TIME_MAX, request).await
         };
         let problem = match self.nats.block(sent) {
             Ok(Ok(answer)) => match parse::<Reply>(&answer.payload) {
                 Some(Reply { refused: None }) => None,
-                Some(Reply {
-                    refused: Some(problem),
-                }) => return Err(FleetError::Refused { agent, problem }),
+                Some(Reply { refused: Some(problem) }) => {
+                    return Err(FleetError::Refused { agent, problem });
+                }
                 None => Some("its answer cannot be read".to_owned()),
             },
             Ok(Err(error)) => Some(error.to_string()),
             Err(_) => Some("no answer in time".to_owned()),
         };
         match problem {
-            None => Ok(DrainedAgent {
-                agent,
-                run: card.run,
-            }),
+            None => Ok(DrainedAgent { agent, run: card.run }),
             Some(problem) => Err(FleetError::Silent { agent, problem }),
         }
     }

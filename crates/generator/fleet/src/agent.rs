@@ -104,10 +104,8 @@ impl<'a> Agent<'a> {
         if !names::is_name(&name) {
             return Err(FleetError::Name(name));
         }
-        prepare_root(options.spool, spool::OPTION).map_err(|source| FleetError::Spool {
-            directory: options.spool.to_owned(),
-            source,
-        })?;
+        prepare_root(options.spool, spool::OPTION)
+            .map_err(|source| FleetError::Spool { directory: options.spool.to_owned(), source })?;
         let nats = Nats::connect(options.access, &format!("throng agent {name}"))?;
         let mut card = AgentCard::of_this_machine(&name, options.throng, options.parts);
         let key = XKey::new();
@@ -147,10 +145,7 @@ impl<'a> Agent<'a> {
             let mut requests = requests.map_err(|error| nats.refused("be listened to", &error))?;
             // The first card is an error if it cannot be written; later ones may meet a restart of NATS.
             self.put_card().await?;
-            say(&format!(
-                "agent {} waits for runs at {}",
-                self.card.name, self.nats.server
-            ));
+            say(&format!("agent {} waits for runs at {}", self.card.name, self.nats.server));
             let mut until_renewal = RENEW;
             let mut looks = 0_u64;
             while !stop.load(Ordering::Relaxed) {
@@ -212,13 +207,9 @@ impl<'a> Agent<'a> {
         let own = self.options.name.as_deref();
         let is_ours = |owner: &Owner| is_left_to(owner, &self.nats.server, own, running);
         for (owner, spool) in Spool::left_behind(self.options.spool, is_ours) {
-            say(&format!(
-                "agent {} sends what run {} left behind",
-                owner.agent, owner.run
-            ));
+            say(&format!("agent {} sends what run {} left behind", owner.agent, owner.run));
             let why = "it was killed, and started again";
-            self.rests
-                .push(AbandonedSpool::send(&self.nats, &owner, spool, why));
+            self.rests.push(AbandonedSpool::send(&self.nats, &owner, spool, why));
         }
         self.rests.retain(|rest| !rest.is_over());
     }
@@ -227,8 +218,7 @@ impl<'a> Agent<'a> {
     async fn leave(&mut self) {
         if let Some(mut worker) = self.worker.take() {
             worker.end();
-            self.send_rest_of(&worker.run, "its agent was stopped")
-                .await;
+            self.send_rest_of(&worker.run, "its agent was stopped").await;
         }
         join_all(self.rests.drain(..).map(|rest| rest.finish(LEAVE_TIME_MAX))).await;
         let gone = async {
@@ -242,21 +232,13 @@ impl<'a> Agent<'a> {
 
     fn answer(&mut self, request: Option<Request>, say: &dyn Fn(&str)) -> Bytes {
         let refused = match request {
-            None => Some(format!(
-                "the request cannot be read by Throng {}",
-                self.options.throng
-            )),
+            None => Some(format!("the request cannot be read by Throng {}", self.options.throng)),
             Some(Request::Drain) => self.drain(None).err(),
             Some(Request::DrainSigned(order)) => self.drain(Some(&order)).err(),
             Some(Request::Run(offer)) => self.take(*offer, say).err(),
             Some(Request::Rows(request)) => {
                 let given = self.give_rows(&request);
-                let refused = |why| {
-                    json(&FileList {
-                        refused: Some(why),
-                        ..FileList::default()
-                    })
-                };
+                let refused = |why| json(&FileList { refused: Some(why), ..FileList::default() });
                 return given.unwrap_or_else(refused);
             }
         };
@@ -278,11 +260,9 @@ impl<'a> Agent<'a> {
         let agent = self.card.name.as_str();
         match &request.what {
             RowsWhat::List { after } => Ok(json(&rows::list(root, run, agent, after)?)),
-            RowsWhat::Piece {
-                file,
-                from,
-                bytes_max,
-            } => rows::piece(root, run, agent, file, *from, *bytes_max),
+            RowsWhat::Piece { file, from, bytes_max } => {
+                rows::piece(root, run, agent, file, *from, *bytes_max)
+            }
             RowsWhat::Remove => {
                 rows::remove(root, run, agent)?;
                 Ok(json(&FileList::default()))
@@ -339,14 +319,11 @@ impl<'a> Agent<'a> {
         // A process group of its own: Ctrl-C reaches the agent, which decides.
         command.args(["agent", "--job"]).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::null());
-        let mut child = command
-            .spawn()
-            .map_err(|error| format!("no worker can be started: {error}"))?;
+        let mut child =
+            command.spawn().map_err(|error| format!("no worker can be started: {error}"))?;
         if let Some(stdin) = &mut child.stdin {
             // A process that has ended already says more by its status.
-            let _ = stdin
-                .write_all(&json(&job))
-                .and_then(|()| stdin.write_all(b"\n"));
+            let _ = stdin.write_all(&json(&job)).and_then(|()| stdin.write_all(b"\n"));
         }
         say(&format!("run {run} begins"));
         self.card.run = Some(run.clone());
@@ -403,8 +380,7 @@ impl<'a> Agent<'a> {
         };
         match Spool::find(self.options.spool, &own) {
             Some((owner, spool)) => {
-                self.rests
-                    .push(AbandonedSpool::send(&self.nats, &owner, spool, why));
+                self.rests.push(AbandonedSpool::send(&self.nats, &owner, spool, why));
             }
             None => abort(&self.nats, run, &self.card.name, why).await,
         }

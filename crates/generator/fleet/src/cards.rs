@@ -98,17 +98,11 @@ impl AgentCard {
         let facts = Facts::read();
         let parts = u64::from(parts.max(1));
         let holds = |target_here| {
-            let demand = Demand {
-                users: USERS_MAX,
-                target_here,
-                sources: Sources::Loopback,
-            };
+            let demand = Demand { users: USERS_MAX, target_here, sources: Sources::Loopback };
             let limits = MachineLimits::compute(&facts, demand);
             limits.shortage().map_or(USERS_MAX, |(users, _)| users) / parts
         };
-        let range = facts
-            .ports
-            .map_or(0, |(low, high)| high.saturating_sub(low) + 1);
+        let range = facts.ports.map_or(0, |(low, high)| high.saturating_sub(low) + 1);
         let boot = machine::procfs::read("sys/kernel/random/boot_id").unwrap_or_default();
         AgentCard {
             name: name.to_owned(),
@@ -153,9 +147,7 @@ pub(crate) async fn ended(nats: &Nats) -> Result<Vec<RunCard>, NatsError> {
 /// All cards of a bucket, by key. What cannot be read is left out: it is of no version that we know.
 async fn read<T: DeserializeOwned>(nats: &Nats, bucket: &str) -> Result<Vec<T>, NatsError> {
     let late = |_| nats.refused("list the fleet", &"it does not answer");
-    timeout(READ_TIME_MAX, read_all(nats, bucket))
-        .await
-        .map_err(late)?
+    timeout(READ_TIME_MAX, read_all(nats, bucket)).await.map_err(late)?
 }
 
 async fn read_all<T: DeserializeOwned>(nats: &Nats, bucket: &str) -> Result<Vec<T>, NatsError> {
@@ -199,13 +191,7 @@ mod tests {
         let old = br#"{"name": "old", "throng": "0.1.0", "protocol": 3, "more": [1]}"#;
         let card: AgentCard = parse(old).unwrap();
         assert_eq!((card.name.as_str(), card.fits("0.1.0")), ("old", false));
-        for bad in [
-            &b"{}"[..],
-            b"[",
-            b"null",
-            &[0xff; 9],
-            &vec![b' '; CARD_BYTES_MAX + 1],
-        ] {
+        for bad in [&b"{}"[..], b"[", b"null", &[0xff; 9], &vec![b' '; CARD_BYTES_MAX + 1]] {
             assert_eq!(parse::<AgentCard>(bad), None);
         }
     }
@@ -217,11 +203,6 @@ mod tests {
         assert!(whole.fits("1.2.3") && !whole.fits("1.2.4"));
         assert!(whole.holds >= whole.holds_with_target && third.cores >= 1);
         // Memory that is left changes a little between two looks.
-        assert!(
-            third.holds <= whole.holds / 2,
-            "{} of {}",
-            third.holds,
-            whole.holds
-        );
+        assert!(third.holds <= whole.holds / 2, "{} of {}", third.holds, whole.holds);
     }
 }

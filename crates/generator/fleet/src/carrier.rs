@@ -297,11 +297,7 @@ impl NatsCarrier {
         let shared = Arc::clone(&link.shared);
         nats.spawn(sending::send_all(link.clone()));
         nats.spawn(receiving::receive_all(link));
-        NatsCarrier {
-            nats: Arc::clone(nats),
-            ways,
-            shared,
-        }
+        NatsCarrier { nats: Arc::clone(nats), ways, shared }
     }
 
     /// Whether it continues what another controller has sent, and has sent nothing itself.
@@ -329,10 +325,7 @@ impl NatsCarrier {
     /// Waits until all that was sent before it was closed is in the stream; `false`: it is not after this time.
     pub(crate) fn flush(&self, time_max: Duration) -> bool {
         let waiting = |state: &mut State| !state.all_sent && state.failed.is_none();
-        let waited = self
-            .shared
-            .changed
-            .wait_timeout_while(self.shared.state(), time_max, waiting);
+        let waited = self.shared.changed.wait_timeout_while(self.shared.state(), time_max, waiting);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.all_sent
     }
@@ -357,10 +350,7 @@ impl Carrier for NatsCarrier {
                 .wait_while(state, waiting)
                 .unwrap_or_else(PoisonError::into_inner),
             Some(timeout) => {
-                let waited = self
-                    .shared
-                    .changed
-                    .wait_timeout_while(state, timeout, waiting);
+                let waited = self.shared.changed.wait_timeout_while(state, timeout, waiting);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
         };

@@ -25,11 +25,7 @@ pub enum ChoiceError {
     )]
     Version { agents: String, own: String },
     #[error("the run requires {wanted} agents, and {found} of the fleet are free: {state}")]
-    TooFew {
-        wanted: usize,
-        found: usize,
-        state: String,
-    },
+    TooFew { wanted: usize, found: usize, state: String },
 }
 
 impl Choice {
@@ -49,10 +45,7 @@ impl Choice {
         };
         let matching: Vec<&AgentCard> = cards.iter().filter(|card| has(card)).collect();
         if matching.is_empty() {
-            let wanted = self
-                .select
-                .iter()
-                .map(|(key, value)| format!("{key}={value}"));
+            let wanted = self.select.iter().map(|(key, value)| format!("{key}={value}"));
             return Err(ChoiceError::NoneMatches {
                 wanted: wanted.collect::<Vec<_>>().join(", "),
                 there: list(cards.iter(), |card| match labels(card) {
@@ -70,9 +63,7 @@ impl Choice {
                 own: format!("Throng {throng}, protocol {}", workers::PROTOCOL_VERSION),
             });
         }
-        let free = matching
-            .iter()
-            .filter(|card| card.run.is_none() && !card.draining);
+        let free = matching.iter().filter(|card| card.run.is_none() && !card.draining);
         let mut free: Vec<AgentCard> = free.map(|card| (*card).clone()).collect();
         free.sort_by(|a, b| (b.holds, &a.name).cmp(&(a.holds, &b.name)));
         let wanted = self.agents_min.or(self.agents).unwrap_or(1).max(1);
@@ -80,12 +71,10 @@ impl Choice {
             return Err(ChoiceError::TooFew {
                 wanted,
                 found: free.len(),
-                state: list(matching.into_iter(), |card| {
-                    match (&card.run, card.draining) {
-                        (_, true) => "draining".to_owned(),
-                        (Some(run), _) => format!("in run {run}"),
-                        (None, _) => "free".to_owned(),
-                    }
+                state: list(matching.into_iter(), |card| match (&card.run, card.draining) {
+                    (_, true) => "draining".to_owned(),
+                    (Some(run), _) => format!("in run {run}"),
+                    (None, _) => "free".to_owned(),
                 }),
             });
         }
@@ -96,10 +85,7 @@ impl Choice {
 
 /// The labels of an agent in words.
 pub(crate) fn labels(card: &AgentCard) -> String {
-    let labels = card
-        .labels
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"));
+    let labels = card.labels.iter().map(|(key, value)| format!("{key}={value}"));
     labels.collect::<Vec<_>>().join(" ")
 }
 
@@ -107,9 +93,7 @@ fn list<'a>(
     cards: impl Iterator<Item = &'a AgentCard>,
     what: impl Fn(&AgentCard) -> String,
 ) -> String {
-    let all: Vec<String> = cards
-        .map(|card| format!("{} ({})", card.name, what(card)))
-        .collect();
+    let all: Vec<String> = cards.map(|card| format!("{} ({})", card.name, what(card))).collect();
     all.join(", ")
 }
 
@@ -148,32 +132,19 @@ mod tests {
         assert_eq!(choose(&choice(None, &[]), &cards).unwrap(), ["b", "c", "a"]);
         assert_eq!(choose(&choice(Some(1), &["eu"]), &cards).unwrap(), ["c"]);
         let error = choose(&choice(None, &["asia"]), &cards).unwrap_err();
-        assert!(
-            error.contains("region=asia") && error.contains("a (region=eu)"),
-            "{error}"
-        );
+        assert!(error.contains("region=asia") && error.contains("a (region=eu)"), "{error}");
         let error = choose(&choice(Some(3), &["eu"]), &cards).unwrap_err();
         assert!(error.contains("requires 3 agents, and 2"), "{error}");
-        let few = Choice {
-            agents_min: Some(2),
-            ..choice(Some(3), &["eu"])
-        };
+        let few = Choice { agents_min: Some(2), ..choice(Some(3), &["eu"]) };
         assert_eq!(choose(&few, &cards).unwrap().len(), 2);
-        assert!(
-            choose(&Choice::default(), &[])
-                .unwrap_err()
-                .contains("no agent waits at h:1")
-        );
+        assert!(choose(&Choice::default(), &[]).unwrap_err().contains("no agent waits at h:1"));
     }
 
     #[test]
     fn agents_of_another_version_and_busy_ones_are_named() {
         let mut cards = [card("a", 5, "eu"), card("b", 9, "us")];
         cards[0].run = Some("r1".to_owned());
-        let two = Choice {
-            agents: Some(2),
-            ..Choice::default()
-        };
+        let two = Choice { agents: Some(2), ..Choice::default() };
         let error = choose(&two, &cards).unwrap_err();
         assert!(error.contains("a (in run r1), b (free)"), "{error}");
         cards[1].throng = "1.2.2".to_owned();

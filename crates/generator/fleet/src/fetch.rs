@@ -54,21 +54,12 @@ pub enum FetchError {
         "the rows of agent {agent} are not those that it reported at the end of the run: SHA-256 {found}, reported \
          {reported}"
     )]
-    Changed {
-        agent: String,
-        found: String,
-        reported: String,
-    },
+    Changed { agent: String, found: String, reported: String },
     #[error(
         "the rows of agent {agent} need {} in {} while they are joined, and {} are free",
         units::bytes(*.needed), directory.display(), units::bytes(*.free)
     )]
-    Room {
-        agent: String,
-        directory: PathBuf,
-        needed: u64,
-        free: u64,
-    },
+    Room { agent: String, directory: PathBuf, needed: u64, free: u64 },
     #[error("agent {agent} has {SEGMENTS_MAX} segments or more of the run")]
     Many { agent: String },
     #[error("cannot write {}", path.display())]
@@ -91,10 +82,7 @@ impl Order {
     ) -> Result<Order, KeyError> {
         let at_unix_s = unix_ns() / 1_000_000_000;
         let text = Order::rows_text(agent, run, what, at_unix_s);
-        Ok(Order {
-            at_unix_s,
-            signature: key.sign(&text)?,
-        })
+        Ok(Order { at_unix_s, signature: key.sign(&text)? })
     }
 
     /// The text that is signed.
@@ -148,32 +136,21 @@ impl Admin {
         let mut cards = self.agents()?.into_iter();
         let card = cards.find(|card| card.name == rows.agent);
         let card = card.ok_or_else(|| FetchError::Gone(rows.agent.to_owned()))?;
-        Ok(Keeper {
-            admin: self,
-            card,
-            rows,
-            key,
-        })
+        Ok(Keeper { admin: self, card, rows, key })
     }
 }
 
 impl Keeper<'_> {
     fn silent(&self, problem: impl Into<String>) -> FetchError {
-        FetchError::Silent {
-            agent: self.rows.agent.to_owned(),
-            problem: problem.into(),
-        }
+        FetchError::Silent { agent: self.rows.agent.to_owned(), problem: problem.into() }
     }
 
     /// One request, and its answer.
     async fn request(&self, what: RowsWhat) -> Result<bytes::Bytes, FetchError> {
         let order = |key| Order::rows(&self.card, self.rows.run, &what, key);
         let order = self.key.map(order).transpose()?;
-        let request = Request::Rows(Box::new(RowsRequest {
-            run: self.rows.run.to_owned(),
-            what,
-            order,
-        }));
+        let request =
+            Request::Rows(Box::new(RowsRequest { run: self.rows.run.to_owned(), what, order }));
         let client = &self.admin.nats.client;
         let sent = client.request(names::agent(self.rows.agent), json(&request));
         match timeout(ANSWER_TIME_MAX, sent).await {
@@ -189,10 +166,9 @@ impl Keeper<'_> {
         let listed = listed.ok_or_else(|| self.silent("its answer cannot be read"))?;
         match listed.refused {
             None => Ok(listed),
-            Some(problem) => Err(FetchError::Refused {
-                agent: self.rows.agent.to_owned(),
-                problem,
-            }),
+            Some(problem) => {
+                Err(FetchError::Refused { agent: self.rows.agent.to_owned(), problem })
+            }
         }
     }
 
@@ -207,11 +183,7 @@ impl Keeper<'_> {
         let bytes_max = self.step() as u32;
         let mut last = None;
         for _ in 0..ATTEMPTS {
-            let what = RowsWhat::Piece {
-                file: file.to_owned(),
-                from,
-                bytes_max,
-            };
+            let what = RowsWhat::Piece { file: file.to_owned(), from, bytes_max };
             match self.request(what).await {
                 Ok(answer) if answer.first() == Some(&BYTES) => return Ok(answer.slice(1..)),
                 Ok(answer) => {
@@ -264,10 +236,7 @@ impl Keeper<'_> {
     async fn files(&self) -> Result<Vec<(String, u64)>, FetchError> {
         let mut files: Vec<(String, u64)> = Vec::new();
         loop {
-            let after = files
-                .last()
-                .map_or("", |(name, _)| name.as_str())
-                .to_owned();
+            let after = files.last().map_or("", |(name, _)| name.as_str()).to_owned();
             let answer = self.request(RowsWhat::List { after }).await?;
             let mut listed = self.listed(&answer)?.files;
             // A list that does not go on would have no end.
@@ -279,9 +248,7 @@ impl Keeper<'_> {
                 return Err(self.silent("it names a file that is none of rows"));
             }
             if files.len() >= SEGMENTS_MAX {
-                return Err(FetchError::Many {
-                    agent: self.rows.agent.to_owned(),
-                });
+                return Err(FetchError::Many { agent: self.rows.agent.to_owned() });
             }
             if is_last {
                 break;
@@ -309,10 +276,7 @@ impl Keeper<'_> {
         path: &Path,
         on_bytes: &mut dyn FnMut(u64),
     ) -> Result<String, FetchError> {
-        let failed = |source| FetchError::Write {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = |source| FetchError::Write { path: path.to_owned(), source };
         let starts = (0..bytes).step_by(self.step().max(1));
         let pieces = stream::iter(starts).map(|from| self.piece(file, from));
         let mut pieces = pieces.buffered(IN_FLIGHT);

@@ -82,9 +82,7 @@ pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
             return Err(error);
         }
     };
-    let kept = Arc::new(StreamContents::lasting(Duration::from_secs(
-        job.offer.kept_s,
-    )));
+    let kept = Arc::new(StreamContents::lasting(Duration::from_secs(job.offer.kept_s)));
     kept.keep_plan(stored.into());
     let ways = Ways::of_agent(&job.offer.run, &job.agent);
     let carrier = Arc::new(NatsCarrier::of_worker(&nats, &ways, spool, &kept));
@@ -94,10 +92,7 @@ pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
     let given = AgentGrant {
         material: Some(&plan),
         allow: &job.allow,
-        rows: Some(RunRows {
-            run: &job.offer.run,
-            room: room.as_ref().map_err(String::as_str),
-        }),
+        rows: Some(RunRows { run: &job.offer.run, room: room.as_ref().map_err(String::as_str) }),
     };
     let worked = workers::serve_over(&way, &nats.server, &job.offer.token, throng, given);
     carrier.close();
@@ -112,10 +107,7 @@ fn room(job: &Job) -> Result<RowsRoom, String> {
     prepare_root(&job.rows, ROWS_OPTION).map_err(failed)?;
     Ok(RowsRoom {
         directory: rows::directory(&job.rows, &job.offer.run, &job.agent),
-        limits: RowLimits {
-            bytes_max: job.rows_bytes_max,
-            spare_bytes: SPARE_BYTES,
-        },
+        limits: RowLimits { bytes_max: job.rows_bytes_max, spare_bytes: SPARE_BYTES },
     })
 }
 
@@ -126,16 +118,10 @@ fn prepare(nats: &Nats, job: &Job) -> Result<(Spool, Vec<u8>, Vec<u8>), JobError
         Some(seed) => unseal(seed, &stored)?.1,
         None => stored.clone(),
     };
-    let owner = Owner {
-        server: nats.server.clone(),
-        run: job.offer.run.clone(),
-        agent: job.agent.clone(),
-    };
+    let owner =
+        Owner { server: nats.server.clone(), run: job.offer.run.clone(), agent: job.agent.clone() };
     let spool = Spool::create(&job.spool, &owner, job.spool_bytes_max);
-    let spool = spool.map_err(|source| JobError::Spool {
-        directory: job.spool.clone(),
-        source,
-    })?;
+    let spool = spool.map_err(|source| JobError::Spool { directory: job.spool.clone(), source })?;
     Ok((spool, stored, plan))
 }
 
@@ -158,12 +144,7 @@ fn watch_controller(
     let alone_s = offer.alone_s.max(BEATS_MISSED_MAX);
     let jet_too = jet.clone();
     let run_too = run.clone();
-    nats.spawn(plans::renew(
-        jet_too,
-        run_too,
-        Arc::clone(&kept),
-        plans::RENEW_ALONE,
-    ));
+    nats.spawn(plans::renew(jet_too, run_too, Arc::clone(&kept), plans::RENEW_ALONE));
     nats.spawn(async move {
         let Ok(mut beats) = client.subscribe(beat).await else {
             return fail("NATS cannot be listened to");

@@ -20,11 +20,7 @@ const FILE_BYTES_MAX: usize = 4 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     #[error("cannot {action} {}: {problem}", path.display())]
-    File {
-        action: &'static str,
-        path: PathBuf,
-        problem: String,
-    },
+    File { action: &'static str, path: PathBuf, problem: String },
     #[error("{0:?} is not a public key: it begins with U, and `throng fleet key` prints it")]
     Public(String),
     #[error("{0}")]
@@ -46,14 +42,8 @@ impl std::fmt::Debug for UserKey {
 impl UserKey {
     /// Writes a new key to a file that only this user may read, and that did not exist.
     pub fn create(path: &Path) -> Result<UserKey, KeyError> {
-        let key = UserKey {
-            sign: KeyPair::new_user(),
-            seal: XKey::new(),
-        };
-        let seeds = key
-            .sign
-            .seed()
-            .and_then(|sign| Ok((sign, key.seal.seed()?)));
+        let key = UserKey { sign: KeyPair::new_user(), seal: XKey::new() };
+        let seeds = key.sign.seed().and_then(|sign| Ok((sign, key.seal.seed()?)));
         let (sign, seal) = seeds.map_err(|error| KeyError::Sealing(error.to_string()))?;
         let mut how = OpenOptions::new();
         let file = how.write(true).create_new(true).mode(0o600).open(path);
@@ -67,11 +57,7 @@ impl UserKey {
         let text = std::fs::read_to_string(path).map_err(|error| failed("read", path, &error))?;
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let (Some(sign), Some(seal), None) = (lines.next(), lines.next(), lines.next()) else {
-            return Err(failed(
-                "read",
-                path,
-                &"it does not hold the two seeds of a key",
-            ));
+            return Err(failed("read", path, &"it does not hold the two seeds of a key"));
         };
         if text.len() > FILE_BYTES_MAX {
             return Err(failed("read", path, &"it is too large"));
@@ -89,10 +75,7 @@ impl UserKey {
 
     pub(crate) fn sign(&self, text: &[u8]) -> Result<Signature, KeyError> {
         let bytes = self.sign.sign(text).map_err(|error| sealing(&error))?;
-        Ok(Signature {
-            by: self.public(),
-            bytes,
-        })
+        Ok(Signature { by: self.public(), bytes })
     }
 
     /// The key that opens what is sealed to the user.
@@ -123,9 +106,7 @@ impl SealedText {
     /// Opens what was sealed to `reader`.
     pub(crate) fn open(&self, reader: &XKey) -> Result<Vec<u8>, KeyError> {
         let by = XKey::from_public_key(&self.by).map_err(|error| sealing(&error))?;
-        reader
-            .open(&self.bytes, &by)
-            .map_err(|error| sealing(&error))
+        reader.open(&self.bytes, &by).map_err(|error| sealing(&error))
     }
 }
 
@@ -167,10 +148,7 @@ pub(crate) fn seal(key: &XKey, scenario: &[u8]) -> Result<Vec<u8>, KeyError> {
 
 /// The seed of a scenario's key, sealed to this reader.
 pub(crate) fn seed_for(reader: &str, key: &XKey) -> Result<SealedText, KeyError> {
-    SealedText::to(
-        reader,
-        key.seed().map_err(|error| sealing(&error))?.as_bytes(),
-    )
+    SealedText::to(reader, key.seed().map_err(|error| sealing(&error))?.as_bytes())
 }
 
 /// The seed of a scenario's key that was sealed to `reader`.
@@ -200,11 +178,7 @@ fn sealing(error: &nkeys::error::Error) -> KeyError {
 }
 
 fn failed(action: &'static str, path: &Path, problem: &dyn std::fmt::Display) -> KeyError {
-    KeyError::File {
-        action,
-        path: path.to_owned(),
-        problem: problem.to_string(),
-    }
+    KeyError::File { action, path: path.to_owned(), problem: problem.to_string() }
 }
 
 /// The public key of a user, if it is one.
@@ -234,10 +208,7 @@ mod tests {
         let key = UserKey::read(&path).unwrap();
         assert_eq!(key.public(), made.public());
         assert!(UserKey::create(&path).is_err(), "it is there");
-        let signed = |by: String| Signature {
-            by,
-            ..key.sign(b"run").unwrap()
-        };
+        let signed = |by: String| Signature { by, ..key.sign(b"run").unwrap() };
         assert!(is_signed(b"run", &signed(key.public())));
         assert!(!is_signed(b"ruin", &signed(key.public())));
         let other = UserKey::create(&directory.path().join("other")).unwrap();

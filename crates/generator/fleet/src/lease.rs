@@ -51,19 +51,12 @@ impl Lease {
                 LeaseState::Free => {
                     let created = runs.create(&card.run, json(&card)).await;
                     created.map_err(|e| refused(&e))?;
-                    return Ok(Lease {
-                        jet: nats.jet.clone(),
-                        card,
-                        state: Arc::default(),
-                    });
+                    return Ok(Lease { jet: nats.jet.clone(), card, state: Arc::default() });
                 }
                 LeaseState::Held(revision, holder)
                     if *first.get_or_insert(revision) != revision =>
                 {
-                    return Err(FleetError::Held {
-                        run: card.run,
-                        host: holder.host,
-                    });
+                    return Err(FleetError::Held { run: card.run, host: holder.host });
                 }
                 LeaseState::Held(..) => sleep(LOOK).await,
             }
@@ -136,12 +129,9 @@ impl Lease {
 
 async fn look(runs: &Store, run: &str) -> Result<LeaseState, async_nats::Error> {
     Ok(match runs.entry(run).await? {
-        Some(Entry {
-            operation: Operation::Put,
-            value,
-            revision,
-            ..
-        }) => LeaseState::Held(revision, parse(&value).unwrap_or_default()),
+        Some(Entry { operation: Operation::Put, value, revision, .. }) => {
+            LeaseState::Held(revision, parse(&value).unwrap_or_default())
+        }
         _ => LeaseState::Free,
     })
 }

@@ -60,22 +60,9 @@ impl Local {
         };
         std::fs::create_dir_all(&directory).map_err(|e| failed(&e))?;
         let mut command = Command::new("nats-server");
-        command.args([
-            "--addr",
-            "127.0.0.1",
-            "--port",
-            "-1",
-            "--jetstream",
-            "--store_dir",
-        ]);
-        command
-            .arg(&directory)
-            .arg("--ports_file_dir")
-            .arg(&directory);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        command.args(["--addr", "127.0.0.1", "--port", "-1", "--jetstream", "--store_dir"]);
+        command.arg(&directory).arg("--ports_file_dir").arg(&directory);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let server = command.process_group(0).spawn().map_err(|e| failed(&e))?;
         let ports = directory.join(format!("nats-server_{}.ports", server.id()));
         let mut local = Local {
@@ -103,15 +90,14 @@ impl Local {
     /// The processes that have ended since the last call, in words.
     pub fn ended(&mut self) -> Vec<String> {
         let mut ended = Vec::new();
-        self.children
-            .retain_mut(|(name, child)| match child.try_wait() {
-                Ok(Some(status)) => {
-                    ended.push(format!("agent {name} ended ({status})"));
-                    self.is_well &= status.success();
-                    false
-                }
-                _ => true,
-            });
+        self.children.retain_mut(|(name, child)| match child.try_wait() {
+            Ok(Some(status)) => {
+                ended.push(format!("agent {name} ended ({status})"));
+                self.is_well &= status.success();
+                false
+            }
+            _ => true,
+        });
         if let Ok(Some(status)) = self.server.try_wait() {
             ended.push(format!("nats-server ended ({status})"));
             self.is_well = false;
@@ -147,19 +133,13 @@ impl Local {
 
     fn start_agent(&mut self, options: &LocalOptions<'_>, number: u32) -> Result<(), FleetError> {
         let name = format!("local-{number}");
-        let failed = |source: std::io::Error| FleetError::NoAgent {
-            name: name.clone(),
-            source,
-        };
+        let failed = |source: std::io::Error| FleetError::NoAgent { name: name.clone(), source };
         let mut command = Command::new(options.program);
         command.args(["agent", "--nats", &self.url, "--name", &name]);
         command.args(["--parts", &options.agents.to_string()]);
         command.arg("--spool").arg(&self.spool);
         command.arg("--rows-dir").arg(&self.rows);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
         let mut child = command.spawn().map_err(failed)?;
         let out = child.stdout.take();
         self.children.push((name.clone(), child));

@@ -29,10 +29,7 @@ pub(crate) struct Messages {
 impl Messages {
     /// They continue what another controller has sent.
     pub(crate) fn behind(start: u64) -> Messages {
-        Messages {
-            start,
-            ..Messages::default()
-        }
+        Messages { start, ..Messages::default() }
     }
 
     /// Whole messages of `bytes_max` at most; of one that is longer, a part.
@@ -122,10 +119,7 @@ mod tests {
     fn messages_are_sent_whole_if_they_fit() {
         let mut log = Log::Memory(Messages::behind(100));
         assert!(log.is_untouched());
-        assert!(
-            !Log::Memory(Messages::behind(0)).is_untouched(),
-            "a run's first controller"
-        );
+        assert!(!Log::Memory(Messages::behind(0)).is_untouched(), "a run's first controller");
         for message in ["abc", "de", "0123456789", "x"] {
             log.append(message.as_bytes()).unwrap();
         }

@@ -54,9 +54,7 @@ pub(crate) fn stored(run: &str, agent: &str) -> String {
 
 /// The run of a stream.
 pub(crate) fn run_of(stream: &str) -> Option<&str> {
-    stream
-        .strip_prefix("throng_run_")
-        .filter(|run| is_name(run))
+    stream.strip_prefix("throng_run_").filter(|run| is_name(run))
 }
 
 /// Whether this may be the name of an agent or a run: names are parts of subjects and keys.

@@ -37,11 +37,7 @@ pub enum NatsError {
     #[error(
         "NATS at {server} cannot {what}: {problem}; a fleet requires JetStream (`nats-server -js`)"
     )]
-    JetStream {
-        server: String,
-        what: String,
-        problem: String,
-    },
+    JetStream { server: String, what: String, problem: String },
     #[error("cannot use {}: {problem}", path.display())]
     File { path: PathBuf, problem: String },
     #[error("the certificates for NATS cannot be used: {0}")]
@@ -72,10 +68,7 @@ impl Nats {
     pub(crate) fn connect(access: &Access, name: &str) -> Result<Arc<Nats>, NatsError> {
         let address = access.address()?;
         let server = format!("{}:{}", address.host(), address.port());
-        let threads = Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build();
+        let threads = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = threads.map_err(NatsError::Thread)?;
         let (state, connected) = watch::channel(true);
         let mut options = ConnectOptions::new()
@@ -97,10 +90,7 @@ impl Nats {
         options = access.apply(options, &address)?;
         let connecting =
             async { tokio::time::timeout(CONNECT_TIME_MAX, options.connect(address)).await };
-        let problem = |problem: String| NatsError::Connect {
-            server: server.clone(),
-            problem,
-        };
+        let problem = |problem: String| NatsError::Connect { server: server.clone(), problem };
         let client = match runtime.block_on(connecting) {
             Ok(Ok(client)) => client,
             Ok(Err(error)) => return Err(problem(error.to_string())),
@@ -111,13 +101,7 @@ impl Nats {
         let mut jet = jetstream::new(client.clone());
         drop(entered);
         jet.set_timeout(ANSWER_TIME_MAX);
-        Ok(Arc::new(Nats {
-            client,
-            jet,
-            server,
-            connected,
-            runtime,
-        }))
+        Ok(Arc::new(Nats { client, jet, server, connected, runtime }))
     }
 
     /// Runs something to its end on this thread.
@@ -185,9 +169,7 @@ mod tests {
     #[test]
     fn bad_urls_are_refused_without_their_passwords() {
         for url in ["ftp://me:secret@h:1", "nats://", "nats://me:secret@h:x"] {
-            let error = Nats::connect(&Access::from_url(url), "test")
-                .unwrap_err()
-                .to_string();
+            let error = Nats::connect(&Access::from_url(url), "test").unwrap_err().to_string();
             assert!(error.contains("is not the URL of a NATS server"), "{error}");
             assert!(!error.contains("secret"), "{error}");
         }

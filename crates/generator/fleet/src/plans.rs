@@ -57,17 +57,11 @@ pub(crate) async fn put_into(
     older: Duration,
 ) -> Result<String, String> {
     if plan.len() > PLAN_BYTES_MAX {
-        return Err(format!(
-            "it has {} bytes, {PLAN_BYTES_MAX} are the maximum",
-            plan.len()
-        ));
+        return Err(format!("it has {} bytes, {PLAN_BYTES_MAX} are the maximum", plan.len()));
     }
     let store = store(jet).await?;
     let name = format!("{}.{run}", digest(plan));
-    if store
-        .info(&name)
-        .await
-        .is_ok_and(|info| info.size == plan.len() && is_younger(&info, older))
+    if store.info(&name).await.is_ok_and(|info| info.size == plan.len() && is_younger(&info, older))
     {
         return Ok(name);
     }
@@ -89,9 +83,7 @@ pub(crate) async fn get(nats: &Nats, wanted: &str) -> Result<Vec<u8>, NatsError>
         let mut limited = object.take(PLAN_BYTES_MAX as u64 + 1);
         limited.read_to_end(&mut plan).await.map_err(|e| failed(&e))
     };
-    timeout(TIME_MAX, fetch)
-        .await
-        .map_err(|_| failed(&"it took too long"))??;
+    timeout(TIME_MAX, fetch).await.map_err(|_| failed(&"it took too long"))??;
     if wanted.split('.').next() != Some(&digest(&plan)) {
         return Err(failed(&"it is not the one that was put there"));
     }
@@ -99,11 +91,7 @@ pub(crate) async fn get(nats: &Nats, wanted: &str) -> Result<Vec<u8>, NatsError>
 }
 
 async fn store(jet: &Context) -> Result<ObjectStore, String> {
-    let config = Config {
-        bucket: names::PLANS.to_owned(),
-        max_age: AGE_MAX,
-        ..Config::default()
-    };
+    let config = Config { bucket: names::PLANS.to_owned(), max_age: AGE_MAX, ..Config::default() };
     let made = jet.create_object_store(config).await;
     made.map_err(|error| error.to_string())
 }
@@ -112,8 +100,7 @@ async fn store(jet: &Context) -> Result<ObjectStore, String> {
 /// put there again, which is no harm.
 fn is_younger(info: &ObjectInfo, age_max: Duration) -> bool {
     let now_s = (unix_ns() / 1_000_000_000).cast_signed();
-    info.modified
-        .is_some_and(|at| at.unix_timestamp().abs_diff(now_s) < age_max.as_secs())
+    info.modified.is_some_and(|at| at.unix_timestamp().abs_diff(now_s) < age_max.as_secs())
 }
 
 /// The hexadecimal SHA-256.

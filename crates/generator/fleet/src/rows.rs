@@ -43,11 +43,7 @@ pub(crate) enum RowsWhat {
     /// The names of the files of a run that follow this one.
     List { after: String },
     /// Bytes of a file, from here on.
-    Piece {
-        file: String,
-        from: u64,
-        bytes_max: u32,
-    },
+    Piece { file: String, from: u64, bytes_max: u32 },
     /// Removes the files.
     Remove,
 }
@@ -98,10 +94,7 @@ pub(crate) fn list(root: &Path, run: &str, agent: &str, after: &str) -> Result<F
     files.retain(|(name, _)| name.as_str() > after);
     files.sort();
     files.truncate(FILES_MAX);
-    Ok(FileList {
-        refused: None,
-        files,
-    })
+    Ok(FileList { refused: None, files })
 }
 
 /// Bytes of a file behind the mark of such an answer; none at its end. The error is for people.
@@ -160,14 +153,8 @@ pub(crate) fn sweep(keep: &RowsKeep<'_>, running: Option<&str>) {
 
 /// How long nothing was written there.
 fn age(directory: &Path) -> Option<Duration> {
-    let paths = [
-        directory.to_owned(),
-        directory.join(WHOLE),
-        directory.join(SEGMENTS),
-    ];
-    let written = paths
-        .iter()
-        .filter_map(|path| std::fs::metadata(path).ok()?.modified().ok());
+    let paths = [directory.to_owned(), directory.join(WHOLE), directory.join(SEGMENTS)];
+    let written = paths.iter().filter_map(|path| std::fs::metadata(path).ok()?.modified().ok());
     // A time that is to come is no age.
     Some(written.max()?.elapsed().unwrap_or_default())
 }
@@ -215,11 +202,7 @@ mod tests {
         assert_eq!(&read(WHOLE, 0).unwrap()[..], b"\x000123");
         assert_eq!(&read(WHOLE, 8).unwrap()[..], b"\x0089");
         assert_eq!(&read(WHOLE, 99).unwrap()[..], b"\x00");
-        assert!(
-            read("000001.parquet", 0)
-                .unwrap_err()
-                .contains("cannot read")
-        );
+        assert!(read("000001.parquet", 0).unwrap_err().contains("cannot read"));
     }
 
     #[test]
@@ -228,13 +211,7 @@ mod tests {
         let root = space.path();
         kept(root, "r1.a1", WHOLE);
         let bad = |run, file| piece(root, run, "a1", file, 0, 4).unwrap_err();
-        for file in [
-            "",
-            "..",
-            "../r1.a1/requests.parquet",
-            "/etc/passwd",
-            ".parquet",
-        ] {
+        for file in ["", "..", "../r1.a1/requests.parquet", "/etc/passwd", ".parquet"] {
             assert!(bad("r1", file).contains("is no file of rows"), "{file}");
         }
         for run in ["", "..", "r2", "../x"] {
@@ -252,11 +229,7 @@ mod tests {
     fn rows_go_when_they_are_removed_or_old() {
         let space = private_directory();
         let root = space.path();
-        let keep = |age_max| RowsKeep {
-            directory: root,
-            bytes_max: 1,
-            age_max,
-        };
+        let keep = |age_max| RowsKeep { directory: root, bytes_max: 1, age_max };
         let [one, two] = ["r1.a1", "r2.a1"].map(|name| kept(root, name, WHOLE));
         let other = kept(root, "notes", "text");
         remove(root, "r1", "a1").unwrap();

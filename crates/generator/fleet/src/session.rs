@@ -66,10 +66,7 @@ impl Order {
     /// Lets this agent be drained: the one of this name and id, and none that has the name later.
     pub(crate) fn drain(agent: &AgentCard, key: &UserKey) -> Result<Order, KeyError> {
         let at_unix_s = unix_ns() / 1_000_000_000;
-        Ok(Order {
-            at_unix_s,
-            signature: key.sign(&Order::text(agent, at_unix_s))?,
-        })
+        Ok(Order { at_unix_s, signature: key.sign(&Order::text(agent, at_unix_s))? })
     }
 
     /// The text that is signed.
@@ -108,10 +105,7 @@ pub(crate) struct Offer {
 impl Offer {
     /// The text that is signed: the offer to this agent.
     pub(crate) fn text(&self, agent: &str) -> Bytes {
-        let unsigned = Offer {
-            signature: None,
-            ..self.clone()
-        };
+        let unsigned = Offer { signature: None, ..self.clone() };
         Purpose::Offer.text(&json(&(agent, unsigned)))
     }
 }
@@ -203,12 +197,7 @@ pub(crate) async fn card_of(nats: &Nats, run: &str) -> RunCard {
         let agents = handover.agents.into_iter().map(|agent| agent.name);
         (handover.scenario, agents.collect())
     });
-    RunCard {
-        run: run.to_owned(),
-        scenario,
-        agents,
-        ..RunCard::default()
-    }
+    RunCard { run: run.to_owned(), scenario, agents, ..RunCard::default() }
 }
 
 impl Session {
@@ -234,9 +223,7 @@ impl Session {
             Some(_) => seal(&self.seal, scenario).map_err(|error| error.to_string())?,
             None => scenario.to_vec(),
         };
-        let put = self
-            .nats
-            .block(plans::put(&self.nats, self.run(), &scenario));
+        let put = self.nats.block(plans::put(&self.nats, self.run(), &scenario));
         let plan = put.map_err(|error| error.to_string())?;
         self.kept.keep_plan(scenario.into());
         self.plan.replace(Some(plan.clone()));
@@ -308,8 +295,7 @@ impl Fleet for Session {
             signature: None,
         };
         let offer = self.sign(number, offer).map_err(|e| e.to_string())?;
-        self.nats
-            .block(self.request(agent, &Request::Run(Box::new(offer))))?;
+        self.nats.block(self.request(agent, &Request::Run(Box::new(offer))))?;
         Ok(carrier)
     }
 

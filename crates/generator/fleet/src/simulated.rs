@@ -49,13 +49,8 @@ impl SimulatedFleet {
                 let subject = names::agent(name);
                 let requests = nats.block(nats.client.subscribe(subject));
                 let requests = requests.map_err(|e| nats.refused("be listened to", &e))?;
-                let take = take_offers(
-                    Arc::clone(&nats),
-                    requests,
-                    number,
-                    name.clone(),
-                    sender.clone(),
-                );
+                let take =
+                    take_offers(Arc::clone(&nats), requests, number, name.clone(), sender.clone());
                 nats.spawn(take);
             }
             let cards: Vec<AgentCard> = names.iter().map(|name| card(name, throng)).collect();
@@ -70,10 +65,7 @@ impl SimulatedFleet {
             });
             connections.push(nats);
         }
-        Ok(SimulatedFleet {
-            offers,
-            connections,
-        })
+        Ok(SimulatedFleet { offers, connections })
     }
 
     /// Takes part in runs until the process ends. `say` gets the bytes that a worker sent each second, one number for each.
@@ -148,15 +140,9 @@ fn work(
     throng: &str,
     prepared: PreparedReports,
 ) -> Result<u64, WorkError> {
-    let gone = |problem: String| WorkError::Gone {
-        place: nats.server.clone(),
-        problem,
-    };
-    let owner = Owner {
-        server: nats.server.clone(),
-        run: offer.run.clone(),
-        agent: agent.to_owned(),
-    };
+    let gone = |problem: String| WorkError::Gone { place: nats.server.clone(), problem };
+    let owner =
+        Owner { server: nats.server.clone(), run: offer.run.clone(), agent: agent.to_owned() };
     let spool = Spool::create(spools, &owner, u64::MAX).map_err(|e| gone(e.to_string()))?;
     let kept = Arc::new(StreamContents::lasting(Duration::from_secs(offer.kept_s)));
     let ways = Ways::of_agent(&offer.run, agent);

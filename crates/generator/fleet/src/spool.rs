@@ -83,11 +83,7 @@ impl Segment {
     fn create(directory: &Path, start: u64) -> io::Result<Segment> {
         let mut how = OpenOptions::new();
         how.read(true).append(true).create_new(true).mode(0o600);
-        Ok(Segment {
-            start,
-            bytes: 0,
-            file: how.open(Segment::path(directory, start))?,
-        })
+        Ok(Segment { start, bytes: 0, file: how.open(Segment::path(directory, start))? })
     }
 }
 
@@ -190,8 +186,7 @@ impl Spool {
         let end = self.end();
         let is_long = |segment: &Segment| segment.bytes >= SEGMENT_BYTES;
         if self.segments.back().is_none_or(is_long) {
-            self.segments
-                .push_back(Segment::create(&self.directory, end)?);
+            self.segments.push_back(Segment::create(&self.directory, end)?);
         }
         let Some(last) = self.segments.back_mut() else {
             return Ok(());
@@ -220,9 +215,7 @@ impl Spool {
         };
         let left = segment.end() - position;
         let mut bytes = vec![0; bytes_max.min(usize::try_from(left).unwrap_or(bytes_max))];
-        segment
-            .file
-            .read_exact_at(&mut bytes, position - segment.start)?;
+        segment.file.read_exact_at(&mut bytes, position - segment.start)?;
         Ok(bytes)
     }
 
@@ -274,11 +267,7 @@ pub(crate) fn is_private(directory: &Path) -> bool {
 fn is_spool(directory: &Path) -> bool {
     let name = directory.file_name().and_then(|name| name.to_str());
     let is_named = |(run, agent)| names::is_name(run) && names::is_name(agent);
-    if !name
-        .and_then(|name| name.split_once('.'))
-        .is_some_and(is_named)
-        || !is_private(directory)
-    {
+    if !name.and_then(|name| name.split_once('.')).is_some_and(is_named) || !is_private(directory) {
         return false;
     }
     let is_file_of_it = |name: &str| [OWNER, LOCK].contains(&name) || name.ends_with(SEGMENT);

@@ -156,9 +156,7 @@ pub(crate) async fn is_over(jet: &Context, run: &str) -> Option<bool> {
 pub(crate) async fn put_state(jet: &Context, run: &str, state: Bytes) -> Result<(), String> {
     let sent = async {
         let sent = jet.publish(names::state(run), state).await;
-        sent.map_err(|e| e.to_string())?
-            .await
-            .map_err(|e| e.to_string())
+        sent.map_err(|e| e.to_string())?.await.map_err(|e| e.to_string())
     };
     match timeout(ANSWER_TIME_MAX, sent).await {
         Ok(done) => done.map(drop),

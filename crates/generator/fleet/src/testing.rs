@@ -28,10 +28,7 @@ impl Server {
             directory: Some(directory.path()),
             program: Path::new("none"),
         };
-        Local::start(&options).ok().map(|local| Server {
-            local,
-            _directory: directory,
-        })
+        Local::start(&options).ok().map(|local| Server { local, _directory: directory })
     }
 
     pub(crate) fn access(&self) -> Access {

@@ -21,10 +21,7 @@ pub struct Lot {
 impl Lot {
     /// All users of a loop.
     pub fn of_loop(loop_number: u32) -> Lot {
-        Lot {
-            loop_number,
-            parts: Vec::new(),
-        }
+        Lot { loop_number, parts: Vec::new() }
     }
 
     /// One of several equal parts; the same if there is one.

@@ -27,9 +27,7 @@ pub(super) fn accept(
         )),
         false => NotReady::Frame(error),
     };
-    carrier
-        .set_timeout(HELLO_TIME_MAX)
-        .map_err(|e| NotReady::Frame(e.into()))?;
+    carrier.set_timeout(HELLO_TIME_MAX).map_err(|e| NotReady::Frame(e.into()))?;
     let mut stream = Bytes(Arc::clone(&carrier));
     let mut reader = FrameReader::new(stream.clone());
     let (hello, rest) = reader.next_front::<Hello>().map_err(late)?;
@@ -47,13 +45,7 @@ pub(super) fn accept(
         postcard::from_bytes(&rest).map_err(|e| NotReady::Frame(e.into()))?;
     send(&mut stream, &Answer { refused: None })?;
     reader.trust();
-    Ok(Connection::new(
-        index,
-        introduction,
-        hello.throng,
-        carrier,
-        reader,
-    )?)
+    Ok(Connection::new(index, introduction, hello.throng, carrier, reader)?)
 }
 
 /// Reads again how worker `index` introduced itself to another controller and got ready, up to where its loops began.
@@ -62,9 +54,7 @@ pub(super) fn resume(
     carrier: Arc<dyn Carrier>,
     throng: &str,
 ) -> Result<Connection, NotReady> {
-    carrier
-        .set_timeout(HELLO_TIME_MAX)
-        .map_err(|e| NotReady::Frame(e.into()))?;
+    carrier.set_timeout(HELLO_TIME_MAX).map_err(|e| NotReady::Frame(e.into()))?;
     let mut reader = FrameReader::new(Bytes(Arc::clone(&carrier)));
     let (hello, rest) = reader.next_front::<Hello>()?;
     if let Some(why) = incompatible(&hello, throng) {
@@ -83,11 +73,5 @@ pub(super) fn resume(
             _ => return Err(NotReady::Unexpected),
         }
     }
-    Ok(Connection::new(
-        index,
-        introduction,
-        hello.throng,
-        carrier,
-        reader,
-    )?)
+    Ok(Connection::new(index, introduction, hello.throng, carrier, reader)?)
 }

@@ -17,9 +17,7 @@ pub(crate) struct AllowedAddresses {
 impl AllowedAddresses {
     /// Resolves `HOST:PORT` on this machine; what has no address allows nothing.
     pub(crate) fn resolve(written: &[String]) -> Option<AllowedAddresses> {
-        let found = written
-            .iter()
-            .filter_map(|place| place.to_socket_addrs().ok());
+        let found = written.iter().filter_map(|place| place.to_socket_addrs().ok());
         (!written.is_empty()).then(|| AllowedAddresses {
             written: written.to_vec(),
             addresses: found.flatten().collect(),
@@ -77,32 +75,16 @@ mod tests {
 
     #[test]
     fn addresses_count_whatever_their_names_are() {
-        assert!(
-            AllowedAddresses::resolve(&[]).is_none(),
-            "anything is allowed"
-        );
-        let allowed = [
-            "127.0.0.1:80".to_owned(),
-            "no.such.host.invalid:1".to_owned(),
-        ];
+        assert!(AllowedAddresses::resolve(&[]).is_none(), "anything is allowed");
+        let allowed = ["127.0.0.1:80".to_owned(), "no.such.host.invalid:1".to_owned()];
         let allowed = AllowedAddresses::resolve(&allowed).unwrap();
         let answers = |texts: &[&str]| -> Answers {
-            vec![vec![
-                texts.iter().map(|text| text.parse().unwrap()).collect(),
-            ]]
+            vec![vec![texts.iter().map(|text| text.parse().unwrap()).collect()]]
         };
-        assert_eq!(
-            allowed.check_answers(&[], &answers(&["127.0.0.1:80"])),
-            Ok(())
-        );
+        assert_eq!(allowed.check_answers(&[], &answers(&["127.0.0.1:80"])), Ok(()));
         for other in ["127.0.0.1:81", "127.0.0.2:80", "[::1]:80"] {
-            let error = allowed
-                .check_answers(&[], &answers(&["127.0.0.1:80", other]))
-                .unwrap_err();
-            assert!(
-                error.contains(other) && error.contains("127.0.0.1:80, no"),
-                "{error}"
-            );
+            let error = allowed.check_answers(&[], &answers(&["127.0.0.1:80", other])).unwrap_err();
+            assert!(error.contains(other) && error.contains("127.0.0.1:80, no"), "{error}");
         }
     }
 
@@ -113,10 +95,7 @@ mod tests {
                 "target: {target}\noptions: {{ proxy: 'http://127.0.0.1:3128' }}\n\
                  sessions: {{ s: [ {{ get: / }} ] }}\narrivals: [ {{ hold: 1s }} ]\n"
             );
-            let source = scenario::Source {
-                name: "x.yaml",
-                text: &text,
-            };
+            let source = scenario::Source { name: "x.yaml", text: &text };
             let settings = scenario::Settings {
                 overrides: &[],
                 env: &|_| None,
@@ -126,14 +105,9 @@ mod tests {
         };
         let written = ["127.0.0.1:3128", "private.test:80", "unix:/run/a.sock"];
         let allowed = AllowedAddresses::resolve(&written.map(str::to_owned)).unwrap();
-        let proxied: Answers = vec![
-            vec![vec![NOWHERE]],
-            vec![vec!["127.0.0.1:3128".parse().unwrap()]],
-        ];
-        assert_eq!(
-            allowed.check(&plan("http://private.test/"), &proxied),
-            Ok(())
-        );
+        let proxied: Answers =
+            vec![vec![vec![NOWHERE]], vec![vec!["127.0.0.1:3128".parse().unwrap()]]];
+        assert_eq!(allowed.check(&plan("http://private.test/"), &proxied), Ok(()));
         let error = allowed.check(&plan("http://other.test/"), &proxied);
         assert!(error.unwrap_err().contains("to other.test:80;"));
         let alone: Answers = vec![vec![vec![NOWHERE]]];

@@ -104,17 +104,9 @@ impl Check {
         let texts = [Some(&left.path), left.problem.as_ref()];
         if std::mem::replace(&mut self.has_left, true) {
             Err(ImpossibleValue("rows that it left twice"))
-        } else if texts
-            .iter()
-            .flatten()
-            .any(|text| text.len() > TEXT_BYTES_MAX)
-        {
+        } else if texts.iter().flatten().any(|text| text.len() > TEXT_BYTES_MAX) {
             Err(ImpossibleValue("a long text about its rows"))
-        } else if !left
-            .part
-            .as_ref()
-            .is_none_or(|(sha256, ..)| is_digest(sha256))
-        {
+        } else if !left.part.as_ref().is_none_or(|(sha256, ..)| is_digest(sha256)) {
             Err(ImpossibleValue("a digest of its rows that is none"))
         } else {
             Ok(())
@@ -150,9 +142,7 @@ impl Check {
             usize::from(ending.session) < self.sessions_count && step < self.measures_count
         };
         if delta.endings.len() > ENDINGS_MAX || !delta.endings.iter().all(knows) {
-            return Err(ImpossibleValue(
-                "endings of sessions that the plan does not have",
-            ));
+            return Err(ImpossibleValue("endings of sessions that the plan does not have"));
         }
         let broadcasts = &delta.broadcasts;
         if broadcasts.len() > BROADCASTS_MAX {
@@ -167,10 +157,7 @@ impl Check {
         }
         self.accounts(delta)?;
         let outcomes = delta.measures.iter().flat_map(|m| m.outcomes);
-        let begun = delta
-            .measures
-            .iter()
-            .flat_map(|m| [m.due, m.begun, m.retried]);
+        let begun = delta.measures.iter().flat_map(|m| [m.due, m.begun, m.retried]);
         let begun = begun.chain(delta.measures.iter().flat_map(|m| m.missed));
         let outcomes = outcomes
             .chain(begun)
@@ -226,11 +213,7 @@ mod tests {
 
     fn check() -> Check {
         Check {
-            loops: Loops {
-                first: 4,
-                count: 2,
-                of: 8,
-            },
+            loops: Loops { first: 4, count: 2, of: 8 },
             measures_count: 2,
             sessions_count: 1,
             messages_count: 1,
@@ -290,14 +273,8 @@ mod tests {
         assert!(!is_accepted(&mut check, delta(4, 11, 20)), "a gap");
         assert!(!is_accepted(&mut check, delta(4, 10, 9)), "backwards");
         assert!(is_accepted(&mut check, delta(4, 10, 20)));
-        assert!(
-            !is_accepted(&mut check, delta(3, 0, 10)),
-            "another worker's loop"
-        );
-        assert!(
-            !is_accepted(&mut check, delta(6, 0, 10)),
-            "another worker's loop"
-        );
+        assert!(!is_accepted(&mut check, delta(3, 0, 10)), "another worker's loop");
+        assert!(!is_accepted(&mut check, delta(6, 0, 10)), "another worker's loop");
         check.news(&LoopNews::Ended { loop_id: 4 }).unwrap();
         assert!(!is_accepted(&mut check, delta(4, 20, 30)), "after its end");
         assert!(!check.all_ended());

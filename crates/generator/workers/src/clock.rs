@@ -159,10 +159,7 @@ mod tests {
     #[test]
     fn a_drift_is_found() {
         let mut course = Course::default();
-        let first = Offset {
-            offset_ns: 500,
-            bound_ns: 400_000,
-        };
+        let first = Offset { offset_ns: 500, bound_ns: 400_000 };
         assert_eq!(course.drift(0, first), None);
         for number in 1..=64_u64 {
             let sent_ns = number * 2_000_000_000;

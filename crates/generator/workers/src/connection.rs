@@ -51,10 +51,7 @@ impl Link {
             carrier,
             received_ns: AtomicU64::new(monotonic_ns()),
             unstored: Mutex::default(),
-            pings: Mutex::new(Pings {
-                next: unix_ns() as u32,
-                sent: VecDeque::new(),
-            }),
+            pings: Mutex::new(Pings { next: unix_ns() as u32, sent: VecDeque::new() }),
         }
     }
 
@@ -80,11 +77,7 @@ impl Link {
         let mut pings = self.pings.lock().unwrap_or_else(PoisonError::into_inner);
         let at = pings.sent.iter().position(|(own, _)| *own == number)?;
         let (_, sent_ns) = pings.sent.remove(at)?;
-        Some(Exchange {
-            sent_ns,
-            received_ns,
-            clock_ns,
-        })
+        Some(Exchange { sent_ns, received_ns, clock_ns })
     }
 
     pub(super) fn send(&self, message: &ToWorker) -> Result<(), FrameError> {
@@ -122,9 +115,7 @@ impl Link {
     /// Notes that all intervals until `until_ns` are in the record.
     pub(super) fn mark_stored(&self, until_ns: u64) {
         let mut unstored = self.unstored.lock().unwrap_or_else(PoisonError::into_inner);
-        let stored = unstored
-            .iter()
-            .take_while(|(end_ns, _)| *end_ns <= until_ns);
+        let stored = unstored.iter().take_while(|(end_ns, _)| *end_ns <= until_ns);
         let stored = stored.count();
         if let Some((_, position)) = unstored.drain(..stored).next_back() {
             self.carrier.mark_stored(position);
@@ -174,13 +165,7 @@ impl Connection {
         reader: FrameReader<Bytes>,
     ) -> Result<Connection, FrameError> {
         carrier.set_timeout(ANSWER_TIME_MAX)?;
-        Ok(Connection {
-            index,
-            introduction,
-            throng,
-            link: Arc::new(Link::new(carrier)),
-            reader,
-        })
+        Ok(Connection { index, introduction, throng, link: Arc::new(Link::new(carrier)), reader })
     }
 
     /// Waits until all loops of the worker wait for the start.
@@ -203,14 +188,9 @@ impl Connection {
         let sent_ns = monotonic_ns();
         self.link.send(&ToWorker::Ping { number })?;
         match self.reader.next()? {
-            ToController::Pong {
-                number: answered,
-                clock_ns,
-            } if answered == number => Ok(Exchange {
-                sent_ns,
-                received_ns: monotonic_ns(),
-                clock_ns,
-            }),
+            ToController::Pong { number: answered, clock_ns } if answered == number => {
+                Ok(Exchange { sent_ns, received_ns: monotonic_ns(), clock_ns })
+            }
             _ => Err(NotReady::Unexpected),
         }
     }

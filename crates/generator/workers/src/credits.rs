@@ -15,10 +15,7 @@ pub(crate) struct Credits {
 
 impl Credits {
     pub(crate) fn new(frames: u32) -> Credits {
-        Credits {
-            left: Mutex::new(Some(frames)),
-            changed: Condvar::new(),
-        }
+        Credits { left: Mutex::new(Some(frames)), changed: Condvar::new() }
     }
 
     pub(crate) fn add(&self, frames: u32) {

@@ -98,13 +98,7 @@ pub enum FleetError {
          can hold {agent_holds} and has a share of {share}; start more agents, or raise its limits (`throng doctor` \
          there); `--force` runs anyway"
     )]
-    TooSmall {
-        users: String,
-        holds: String,
-        agent: String,
-        agent_holds: String,
-        share: String,
-    },
+    TooSmall { users: String, holds: String, agent: String, agent_holds: String, share: String },
     #[error(
         "the target is built in and listens on this machine only, which agent {agent} cannot reach; start it with \
          `throng serve` where all agents reach it, and write its URL as `target`"
@@ -132,11 +126,7 @@ pub(super) fn deal(all: Loops, weights: &[u64]) -> Vec<Loops> {
     }
     let mut first = all.first;
     let shares = counts.into_iter().map(|count| {
-        let share = Loops {
-            first,
-            count,
-            of: all.of,
-        };
+        let share = Loops { first, count, of: all.of };
         first += count;
         share
     });
@@ -163,10 +153,7 @@ pub fn shares(
     target_here: bool,
     pairs: Option<u64>,
 ) -> (Vec<Loops>, Option<FleetError>) {
-    let held: Vec<u64> = agents
-        .iter()
-        .map(|a| holds(a, target_here, pairs))
-        .collect();
+    let held: Vec<u64> = agents.iter().map(|a| holds(a, target_here, pairs)).collect();
     // Agents that could hold more than all users get no greater share than one that just holds them.
     let weights: Vec<u64> = held.iter().map(|&n| n.min(users.max(1))).collect();
     let shares = deal(all, &weights);
@@ -237,23 +224,12 @@ mod tests {
         assert_eq!(shares(&agents, all, 500, false, None).1, None);
         let (_, error) = shares(&agents, all, 3_000, false, None);
         let text = error.unwrap().to_string();
-        assert!(
-            text.contains("agent b is the limit, which can hold 100"),
-            "{text}"
-        );
+        assert!(text.contains("agent b is the limit, which can hold 100"), "{text}");
         // With the target beside them they hold half.
         assert!(shares(&agents, all, 800, true, None).1.is_some());
         // Against one address ports are the limit.
         let agents = [agent("a", 1_000_000), agent("b", 1_000_000)];
-        assert!(
-            shares(&agents, Loops::all(2), 60_000, false, Some(1))
-                .1
-                .is_some()
-        );
-        assert!(
-            shares(&agents, Loops::all(2), 60_000, false, Some(2))
-                .1
-                .is_none()
-        );
+        assert!(shares(&agents, Loops::all(2), 60_000, false, Some(1)).1.is_some());
+        assert!(shares(&agents, Loops::all(2), 60_000, false, Some(2)).1.is_none());
     }
 }

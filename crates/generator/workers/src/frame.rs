@@ -111,10 +111,7 @@ impl<R: Read> FrameReader<R> {
         let length = self.buffer[..LENGTH_BYTES].iter().rev();
         let length = length.fold(0, |sum, &byte| sum << 8 | usize::from(byte));
         if length > self.bytes_max {
-            return Err(FrameError::TooLong {
-                bytes: length,
-                max: self.bytes_max,
-            });
+            return Err(FrameError::TooLong { bytes: length, max: self.bytes_max });
         }
         let end = LENGTH_BYTES + length;
         self.fill(end)?;
@@ -155,10 +152,7 @@ pub(crate) fn send<T: Serialize>(stream: &mut impl Write, message: &T) -> Result
 fn with_length(mut frame: Vec<u8>) -> Result<Vec<u8>, FrameError> {
     let length = frame.len() - LENGTH_BYTES;
     if length > FRAME_BYTES_MAX {
-        return Err(FrameError::TooLong {
-            bytes: length,
-            max: FRAME_BYTES_MAX,
-        });
+        return Err(FrameError::TooLong { bytes: length, max: FRAME_BYTES_MAX });
     }
     frame[..LENGTH_BYTES].copy_from_slice(&(length as u32).to_le_bytes());
     Ok(frame)
@@ -181,12 +175,7 @@ mod tests {
 
     impl<'a> Pieces<'a> {
         fn of(bytes: &'a [u8], lengths: &[usize]) -> Pieces<'a> {
-            Pieces {
-                bytes,
-                lengths: lengths.to_vec(),
-                turn: 0,
-                tired: false,
-            }
+            Pieces { bytes, lengths: lengths.to_vec(), turn: 0, tired: false }
         }
     }
 
@@ -261,20 +250,14 @@ mod tests {
             Err(FrameError::TooLong { bytes, max: HELLO_BYTES_MAX }) if bytes == u32::MAX as usize
         ));
         let bytes = vec![0; LENGTH_BYTES + FRAME_BYTES_MAX + 1];
-        assert!(matches!(
-            with_length(bytes),
-            Err(FrameError::TooLong { .. })
-        ));
+        assert!(matches!(with_length(bytes), Err(FrameError::TooLong { .. })));
     }
 
     #[test]
     fn what_stands_behind_a_message_in_its_frame_is_an_error() {
         let mut bytes = Vec::new();
         send(&mut bytes, &(7_u8, 9_u8)).unwrap();
-        assert!(matches!(
-            FrameReader::new(&bytes[..]).next::<u8>(),
-            Err(FrameError::Garbage(_))
-        ));
+        assert!(matches!(FrameReader::new(&bytes[..]).next::<u8>(), Err(FrameError::Garbage(_))));
         let (front, rest) = FrameReader::new(&bytes[..]).next_front::<u8>().unwrap();
         assert_eq!((front, &rest[..]), (7, &[9][..]));
     }

@@ -99,10 +99,7 @@ mod tests {
             ("-", ""),
             ("https://example.org/a/b", ""),
         ] {
-            let scenario = ScenarioText {
-                name: name.to_owned(),
-                ..ScenarioText::default()
-            };
+            let scenario = ScenarioText { name: name.to_owned(), ..ScenarioText::default() };
             assert_eq!(scenario.folder(), Path::new(folder), "{name}");
         }
     }

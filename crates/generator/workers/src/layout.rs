@@ -25,9 +25,7 @@ pub struct Layout {
 /// this one), and so does each region.
 pub fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> Layout {
     let users_max = users_at_once(plan).ceil() as u64;
-    let wanted = users_max
-        .div_ceil(connections_per_loop(files_max))
-        .clamp(1, LOOPS_MAX) as u32;
+    let wanted = users_max.div_ceil(connections_per_loop(files_max)).clamp(1, LOOPS_MAX) as u32;
     let least = workers_count.max(plan.regions.len() as u32);
     let wanted = wanted.max(least);
     let requested = plan.options.loops_count;
@@ -41,21 +39,13 @@ pub fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> La
         WaitMode::Precise => cores,
         WaitMode::Wide => wanted.max(cores),
     });
-    Layout {
-        waiting,
-        loops_count: loops_count.max(least).max(1),
-        users_max,
-    }
+    Layout { waiting, loops_count: loops_count.max(least).max(1), users_max }
 }
 
 /// An estimate of how many connections are open at once: arrivals times how long a session lasts
 /// (Little 1961), at most all of them.
 fn users_at_once(plan: &Plan) -> f64 {
-    let stay_s = plan
-        .sessions
-        .iter()
-        .map(|s| stay(s, plan))
-        .fold(0.0, f64::max);
+    let stay_s = plan.sessions.iter().map(|s| stay(s, plan)).fold(0.0, f64::max);
     let mut total = 0.0;
     let mut rate_max = 0.0_f64;
     let mut closed = 0.0_f64;
@@ -102,10 +92,7 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             return f64::INFINITY;
         }
         match op {
-            Op::LoopStart {
-                times: Expr::Const(Value::Int(times)),
-                ..
-            } => {
+            Op::LoopStart { times: Expr::Const(Value::Int(times)), .. } => {
                 around.push(rounds);
                 rounds *= *times as f64;
             }
@@ -167,15 +154,9 @@ mod tests {
             "name: stay\ntarget: http://target.test/\nsessions: {{ main: [ {steps} ] }}\narrivals: [ \
              {{ constant: 10/s, for: 1000s }} ]\n"
         );
-        let settings = Settings {
-            overrides: &[],
-            env: &|_| None,
-            files: &|name| Err(name.to_owned()),
-        };
-        let source = Source {
-            name: "stay.yaml",
-            text: &text,
-        };
+        let settings =
+            Settings { overrides: &[], env: &|_| None, files: &|name| Err(name.to_owned()) };
+        let source = Source { name: "stay.yaml", text: &text };
         let (plan, diagnostics) = compile(source, &settings);
         plan.unwrap_or_else(|| panic!("{diagnostics:?}"))
     }
@@ -207,11 +188,7 @@ mod tests {
     fn each_worker_has_a_loop_and_more_than_cores_do_not_spin() {
         let plan = plan("{ think: 5s }");
         let chosen = [0, 1, 2, 5].map(|workers| {
-            let Layout {
-                loops_count,
-                waiting,
-                ..
-            } = layout(&plan, 2, 20_000, workers);
+            let Layout { loops_count, waiting, .. } = layout(&plan, 2, 20_000, workers);
             (loops_count, waiting)
         });
         let precise = (2, WaitMode::Precise);

@@ -55,9 +55,8 @@ impl Listener {
     pub(super) fn bind(workers_count: usize, throng: &str) -> std::io::Result<Listener> {
         let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.set_nonblocking(true)?;
-        let tokens: std::io::Result<Vec<_>> = (0..workers_count)
-            .map(|_| machine::secret(TOKEN_BYTES).map(Some))
-            .collect();
+        let tokens: std::io::Result<Vec<_>> =
+            (0..workers_count).map(|_| machine::secret(TOKEN_BYTES).map(Some)).collect();
         let (accepted_in, accepted) = channel();
         Ok(Listener {
             socket,
@@ -120,10 +119,7 @@ fn handshake(
     stream.set_nonblocking(false)?;
     stream.set_write_timeout(Some(WRITE_TIME_MAX))?;
     stream.set_nodelay(true)?;
-    let mut reader = FrameReader::new(DeadlineStream {
-        stream: stream.try_clone()?,
-        until_ns,
-    });
+    let mut reader = FrameReader::new(DeadlineStream { stream: stream.try_clone()?, until_ns });
     let (hello, rest) = reader.next_front::<Hello>()?;
     let carrier: Arc<dyn Carrier> = Arc::new(stream.try_clone()?);
     let mut reader = reader.with_stream(|_| Bytes(Arc::clone(&carrier)));
@@ -168,9 +164,7 @@ impl Read for DeadlineStream {
 /// The worker of a token. Each token is valid once.
 fn redeem(tokens: &Mutex<Vec<Option<String>>>, token: &str) -> Option<usize> {
     let mut tokens = tokens.lock().unwrap_or_else(PoisonError::into_inner);
-    let index = tokens
-        .iter()
-        .position(|own| own.as_deref() == Some(token))?;
+    let index = tokens.iter().position(|own| own.as_deref() == Some(token))?;
     tokens[index] = None;
     Some(index)
 }
@@ -204,11 +198,7 @@ mod tests {
 
     fn connect(listener: &Listener, hello: &Hello) -> TcpStream {
         let mut stream = TcpStream::connect(listener.address().unwrap()).unwrap();
-        let introduction = Introduction {
-            pid: 7,
-            cores: 2,
-            files_per_loop: 100,
-        };
+        let introduction = Introduction { pid: 7, cores: 2, files_per_loop: 100 };
         send(&mut stream, &(hello, introduction)).unwrap();
         stream
     }
@@ -219,10 +209,7 @@ mod tests {
 
     #[track_caller]
     fn next_accepted(listener: &mut Listener) -> ConnectionAttempt {
-        std::iter::from_fn(|| Some(listener.accept()))
-            .flatten()
-            .next()
-            .expect("a worker connects")
+        std::iter::from_fn(|| Some(listener.accept())).flatten().next().expect("a worker connects")
     }
 
     #[test]
@@ -233,10 +220,7 @@ mod tests {
         let mut garbage = TcpStream::connect(listener.address().unwrap()).unwrap();
         garbage.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
         let known = hello(&listener, 1);
-        let guessed = Hello {
-            token: "0".repeat(2 * TOKEN_BYTES),
-            ..known.clone()
-        };
+        let guessed = Hello { token: "0".repeat(2 * TOKEN_BYTES), ..known.clone() };
         let stranger = connect(&listener, &guessed);
         let worker = connect(&listener, &known);
         let ConnectionAttempt::Worker(connection) = next_accepted(&mut listener) else {
@@ -284,11 +268,7 @@ mod tests {
     fn other_versions_are_refused_and_reported_on_both_sides() {
         let mut listener = Listener::bind(2, "1.2.3").unwrap();
         let own = hello(&listener, 0);
-        let newer = Hello {
-            protocol: PROTOCOL_VERSION + 1,
-            throng: "2.0.0".to_owned(),
-            ..own
-        };
+        let newer = Hello { protocol: PROTOCOL_VERSION + 1, throng: "2.0.0".to_owned(), ..own };
         let worker = connect(&listener, &newer);
         let ConnectionAttempt::Incompatible { index: 0, why } = next_accepted(&mut listener) else {
             panic!("another version was accepted");
@@ -297,10 +277,7 @@ mod tests {
         assert!(why.contains(&versions), "{why}");
         assert_eq!(answer(worker), Some(why));
         // The same protocol is not enough: plans and figures are of one version.
-        let older = Hello {
-            throng: "1.2.2".to_owned(),
-            ..hello(&listener, 1)
-        };
+        let older = Hello { throng: "1.2.2".to_owned(), ..hello(&listener, 1) };
         let worker = connect(&listener, &older);
         assert!(matches!(
             next_accepted(&mut listener),

@@ -39,10 +39,7 @@ mod tests {
                 text: "target: market\n".to_owned(),
                 ..ScenarioText::default()
             },
-            trust: Some(Trust {
-                verify: true,
-                ..Trust::default()
-            }),
+            trust: Some(Trust { verify: true, ..Trust::default() }),
         };
         let bytes = material.to_bytes();
         assert_eq!(Material::from_bytes(&bytes), Ok(material));

@@ -80,10 +80,7 @@ impl Pool {
         let (sender, reports) = channel();
         let loops = match workers {
             Some(request) => {
-                let out = ReportSenders {
-                    reports: sender,
-                    rows,
-                };
+                let out = ReportSenders { reports: sender, rows };
                 Backend::Processes(Processes::prepare(plan, setup, &request, stop, out)?)
             }
             None => {
@@ -93,11 +90,7 @@ impl Pool {
                 Backend::Threads(Threads::prepare(plan, &config, stop, &rows, report)?)
             }
         };
-        Ok(Pool {
-            loops,
-            reports,
-            supervised_ns: 0,
-        })
+        Ok(Pool { loops, reports, supervised_ns: 0 })
     }
 
     /// The loops of workers that another controller has started.
@@ -109,16 +102,9 @@ impl Pool {
         rows: SyncSender<Vec<Measurement>>,
     ) -> Result<Pool, PoolError> {
         let (sender, reports) = channel();
-        let out = ReportSenders {
-            reports: sender,
-            rows,
-        };
+        let out = ReportSenders { reports: sender, rows };
         let processes = Processes::resume(plan, workers, throng, stop, out)?;
-        Ok(Pool {
-            loops: Backend::Processes(processes),
-            reports,
-            supervised_ns: 0,
-        })
+        Ok(Pool { loops: Backend::Processes(processes), reports, supervised_ns: 0 })
     }
 
     /// Lets the loops begin at `zero`.

@@ -47,10 +47,8 @@ pub fn serve_prepared(
     throng: &str,
     prepared: PreparedReports,
 ) -> Result<u64, WorkError> {
-    let gone = |error: FrameError| WorkError::Gone {
-        place: place.to_owned(),
-        problem: error.to_string(),
-    };
+    let gone =
+        |error: FrameError| WorkError::Gone { place: place.to_owned(), problem: error.to_string() };
     let mut reader = handshake(carrier, token, throng).map_err(gone)??;
     let mut stream = Bytes(Arc::clone(carrier));
     let loops = match reader.next().map_err(gone)? {
@@ -153,11 +151,7 @@ fn delta(loop_id: u16, second: u64, prepared: PreparedReports) -> Delta {
         start_ns: second * SECOND_NS,
         end_ns: (second + 1) * SECOND_NS,
         phase: 0,
-        counts: Counts {
-            sends: done,
-            done,
-            ..Counts::default()
-        },
+        counts: Counts { sends: done, done, ..Counts::default() },
         gauges: Gauges::default(),
         measures: measures.collect(),
         lag,
@@ -211,11 +205,8 @@ mod tests {
             "target: http://127.0.0.1:1\nsessions: { one: [ { get: / }, { get: /b } ] }\n\
              arrivals: [ { hold: 3s } ]\n",
         );
-        let prepared = PreparedReports {
-            measures: plan.measures.len() as u16,
-            operations: 20,
-            seconds: 3,
-        };
+        let prepared =
+            PreparedReports { measures: plan.measures.len() as u16, operations: 20, seconds: 3 };
         let mut check = Check::new(&plan, Loops::all(1));
         for second in 0..prepared.seconds {
             let delta = delta(0, second, prepared);

@@ -69,11 +69,7 @@ pub enum WorkersError {
         source: std::io::Error,
     },
     #[error("worker {number} of {of} did not get ready: {why}")]
-    NotReady {
-        number: usize,
-        of: usize,
-        why: String,
-    },
+    NotReady { number: usize, of: usize, why: String },
     #[error("agent {agent} did not get ready: {why}")]
     Agent { agent: String, why: String },
     #[error(
@@ -82,11 +78,7 @@ pub enum WorkersError {
         units::duration(*.bound_ns as f64),
         units::duration(*.max_ns as f64)
     )]
-    Clock {
-        agent: String,
-        bound_ns: u64,
-        max_ns: u64,
-    },
+    Clock { agent: String, bound_ns: u64, max_ns: u64 },
     #[error(transparent)]
     Fleet(#[from] FleetError),
 }
@@ -159,10 +151,7 @@ impl WorkerProcess {
         let mut command = Command::new(program);
         command.args(["worker", "--connect", &address.to_string()]);
         // A process group of its own: Ctrl-C ends the run in good order.
-        command
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null());
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null());
         let mut child = command.spawn()?;
         let stdin = child.stdin.take();
         let mut worker = WorkerProcess::new(loops);
@@ -297,10 +286,7 @@ impl WorkerProcess {
     /// Closes the connection to a worker that has been silent for too long at `now_ns`. Returns what the user is to learn of
     /// an agent.
     pub(super) fn check_silence(&mut self, now_ns: u64) -> Option<String> {
-        let link = self
-            .link
-            .as_ref()
-            .filter(|_| self.closed_because.is_none())?;
+        let link = self.link.as_ref().filter(|_| self.closed_because.is_none())?;
         let silent_ns = now_ns.saturating_sub(link.received_ns());
         let seconds = silent_ns / 1_000_000_000;
         if silent_ns > self.silence_max_ns {

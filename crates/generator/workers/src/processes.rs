@@ -91,11 +91,7 @@ impl Processes {
                 agent: shared.fleet.agents()[index].name.clone(),
                 why: error.to_string(),
             },
-            None => WorkersError::NotReady {
-                number: index + 1,
-                of,
-                why: error.to_string(),
-            },
+            None => WorkersError::NotReady { number: index + 1, of, why: error.to_string() },
         };
         let mut workers = match &request.fleet {
             Some(shared) => open(shared, setup, request, plan)?,
@@ -104,9 +100,7 @@ impl Processes {
         let digest = plan_digest(plan);
         for (index, worker) in workers.iter_mut().enumerate() {
             let slice = slice(setup, request, &digest, worker.loops());
-            worker
-                .send_slice(slice)
-                .map_err(|error| fail(index, error))?;
+            worker.send_slice(slice).map_err(|error| fail(index, error))?;
         }
         // All slices were sent before, so that workers compile and get ready at the same time.
         for (index, worker) in workers.iter_mut().enumerate() {
@@ -123,10 +117,7 @@ impl Processes {
             sent_paused: Some(false),
             addresses: setup.addresses().cloned(),
             sent_version: 0,
-            fleet: request
-                .fleet
-                .as_ref()
-                .map(|shared| Rc::clone(&shared.fleet)),
+            fleet: request.fleet.as_ref().map(|shared| Rc::clone(&shared.fleet)),
             pinged_ns: monotonic_ns(),
             cut_off_ns: None,
             first_zero: None,
@@ -145,10 +136,7 @@ impl Processes {
         let silence_ns = fleet.tolerances().silence_ns;
         let agents = fleet.agents().iter().zip(begun.workers).enumerate();
         let workers = agents.map(|(index, (agent, begun))| {
-            let fail = |why: String| WorkersError::Agent {
-                agent: agent.name.clone(),
-                why,
-            };
+            let fail = |why: String| WorkersError::Agent { agent: agent.name.clone(), why };
             let carrier = fleet.reopen(index).map_err(fail)?;
             let connection =
                 resume(index, carrier, throng).map_err(|error| fail(error.to_string()))?;
@@ -314,10 +302,8 @@ impl Processes {
             Rows::Leave => Some(WorkerRows::new(RowsKept::Agent, fleet.run())),
             Rows::None => Some(WorkerRows::new(RowsKept::Nowhere, fleet.run())),
         });
-        let infos = self.workers.iter().map(|worker| WorkerInfo {
-            rows: kept.clone(),
-            ..worker.info()
-        });
+        let infos =
+            self.workers.iter().map(|worker| WorkerInfo { rows: kept.clone(), ..worker.info() });
         infos.collect()
     }
 }
@@ -341,35 +327,27 @@ fn open(
         agent: fleet.agents()[index].name.clone(),
         why,
     };
-    let material = Material {
-        scenario: request.scenario.clone(),
-        trust: setup.trust.clone(),
-    };
+    let material = Material { scenario: request.scenario.clone(), trust: setup.trust.clone() };
     let material = material.to_bytes();
     let mut opened = Vec::new();
     for index in 0..fleet.agents().len() {
         let token = machine::secret(TOKEN_BYTES).map_err(WorkersError::Listen)?;
-        let carrier = fleet
-            .open(index, &token, &material)
-            .map_err(|why| fail(index, why))?;
+        let carrier = fleet.open(index, &token, &material).map_err(|why| fail(index, why))?;
         opened.push((token, carrier));
     }
     // All agents were asked before, so that workers start at the same time.
     let silence_ns = fleet.tolerances().silence_ns;
-    let connected = opened
-        .into_iter()
-        .enumerate()
-        .map(|(index, (token, carrier))| {
-            let connection = accept(index, carrier, &token, request.throng);
-            let connection = connection.map_err(|error| fail(index, error.to_string()))?;
-            Ok(WorkerProcess::of_agent(
-                &fleet.agents()[index].name,
-                silence_ns,
-                Box::new(connection),
-                plan,
-                shared.shares[index],
-            ))
-        });
+    let connected = opened.into_iter().enumerate().map(|(index, (token, carrier))| {
+        let connection = accept(index, carrier, &token, request.throng);
+        let connection = connection.map_err(|error| fail(index, error.to_string()))?;
+        Ok(WorkerProcess::of_agent(
+            &fleet.agents()[index].name,
+            silence_ns,
+            Box::new(connection),
+            plan,
+            shared.shares[index],
+        ))
+    });
     connected.collect()
 }
 
@@ -379,11 +357,7 @@ fn check_clocks(fleet: &dyn Fleet, workers: &[WorkerProcess]) -> Result<(), Work
     for (bound_ns, agent) in bounds.zip(fleet.agents()) {
         if bound_ns > max_ns {
             let agent = agent.name.clone();
-            return Err(WorkersError::Clock {
-                agent,
-                bound_ns,
-                max_ns,
-            });
+            return Err(WorkersError::Clock { agent, bound_ns, max_ns });
         }
     }
     Ok(())
@@ -415,11 +389,7 @@ fn spawn(
     connected.map_err(|(index, why)| {
         // The others are not waited for.
         workers.iter_mut().for_each(WorkerProcess::kill);
-        WorkersError::NotReady {
-            number: index + 1,
-            of,
-            why,
-        }
+        WorkersError::NotReady { number: index + 1, of, why }
     })?;
     Ok(workers)
 }
@@ -472,9 +442,7 @@ fn slice(setup: &LoopsSetup, request: &SpawnRequest<'_>, plan_digest: &str, loop
         scenario,
         plan_digest: plan_digest.to_owned(),
         target: setup.target,
-        addresses: setup
-            .addresses()
-            .map_or_else(Answers::new, |book| book.first().to_vec()),
+        addresses: setup.addresses().map_or_else(Answers::new, |book| book.first().to_vec()),
         trust,
         loops,
         wide: setup.is_wide(),
@@ -484,10 +452,7 @@ fn slice(setup: &LoopsSetup, request: &SpawnRequest<'_>, plan_digest: &str, loop
             .fleet
             .as_ref()
             .and_then(|shared| shared.fleet.tolerances().contact_ns_max()),
-        rows: request
-            .fleet
-            .as_ref()
-            .map_or(Rows::Fetch, |shared| shared.fleet.rows()),
+        rows: request.fleet.as_ref().map_or(Rows::Fetch, |shared| shared.fleet.rows()),
     }
 }
 

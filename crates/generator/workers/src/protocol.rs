@@ -158,11 +158,7 @@ pub struct Loops {
 impl Loops {
     /// All loops of a run.
     pub fn all(of: u32) -> Loops {
-        Loops {
-            first: 0,
-            count: of,
-            of,
-        }
+        Loops { first: 0, count: of, of }
     }
 
     /// The share of worker `index` of `workers_count`: as many as the others have, or one more.
@@ -171,11 +167,7 @@ impl Loops {
             self.first
                 + (u64::from(self.count) * u64::from(index) / u64::from(workers_count)) as u32
         };
-        Loops {
-            first: end(index),
-            count: end(index + 1) - end(index),
-            of: self.of,
-        }
+        Loops { first: end(index), count: end(index + 1) - end(index), of: self.of }
     }
 
     /// The numbers of the loops.

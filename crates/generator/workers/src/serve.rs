@@ -47,10 +47,7 @@ const FULL_LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug, thiserror::Error)]
 pub enum WorkError {
     #[error("cannot reach the controller at {address}: {source}")]
-    Connect {
-        address: SocketAddr,
-        source: std::io::Error,
-    },
+    Connect { address: SocketAddr, source: std::io::Error },
     #[error("the controller refused this worker: {0}")]
     Refused(String),
     #[error("the controller at {place} is gone: {problem}")]
@@ -66,13 +63,7 @@ pub fn serve(address: SocketAddr, token: &str, throng: &str) -> Result<(), WorkE
     let connected = TcpStream::connect_timeout(&address, CONNECT_TIME_MAX);
     let stream = connected.map_err(|source| WorkError::Connect { address, source })?;
     let _ = stream.set_nodelay(true);
-    serve_over(
-        &(Arc::new(stream) as _),
-        &address.to_string(),
-        token,
-        throng,
-        AgentGrant::default(),
-    )
+    serve_over(&(Arc::new(stream) as _), &address.to_string(), token, throng, AgentGrant::default())
 }
 
 /// The material, limits and room that a worker has from its agent.
@@ -103,10 +94,8 @@ pub fn serve_over(
     throng: &str,
     given: AgentGrant<'_>,
 ) -> Result<(), WorkError> {
-    let gone = |error: FrameError| WorkError::Gone {
-        place: place.to_owned(),
-        problem: error.to_string(),
-    };
+    let gone =
+        |error: FrameError| WorkError::Gone { place: place.to_owned(), problem: error.to_string() };
     let mut reader = handshake(carrier, token, throng).map_err(gone)??;
     let controller = Controller {
         stream: Mutex::new(Bytes(Arc::clone(carrier))),
@@ -180,15 +169,11 @@ fn await_start(
 ) -> Result<Zero, FrameError> {
     loop {
         match reader.next()? {
-            ToWorker::Ping { number } => controller.send(&ToController::Pong {
-                number,
-                clock_ns: monotonic_ns(),
-            }),
+            ToWorker::Ping { number } => {
+                controller.send(&ToController::Pong { number, clock_ns: monotonic_ns() })
+            }
             ToWorker::Start { clock_ns, unix_ns } => {
-                return Ok(Zero {
-                    monotonic_ns: clock_ns,
-                    unix_ns,
-                });
+                return Ok(Zero { monotonic_ns: clock_ns, unix_ns });
             }
             other => controller.apply(&other),
         }
@@ -299,10 +284,9 @@ impl Controller {
                     book.replace(answers.clone());
                 }
             }
-            ToWorker::Ping { number } => self.send(&ToController::Pong {
-                number: *number,
-                clock_ns: monotonic_ns(),
-            }),
+            ToWorker::Ping { number } => {
+                self.send(&ToController::Pong { number: *number, clock_ns: monotonic_ns() })
+            }
             // They come once, before the start; later ones are ignored.
             ToWorker::Slice(_) | ToWorker::Start { .. } => {}
         }
@@ -348,16 +332,8 @@ impl SliceRun {
         });
         let config = LoopConfig {
             loops: slice.loops,
-            waiting: if slice.wide {
-                WaitMode::Wide
-            } else {
-                WaitMode::Precise
-            },
-            places: vec![LoopPlace {
-                first: 0,
-                netns: None,
-                addresses: Arc::clone(&book),
-            }],
+            waiting: if slice.wide { WaitMode::Wide } else { WaitMode::Precise },
+            places: vec![LoopPlace { first: 0, netns: None, addresses: Arc::clone(&book) }],
             sources: slice.sources.as_slice().into(),
             users_max: slice.users_max,
             tls,
@@ -368,22 +344,12 @@ impl SliceRun {
         // The receiver is gone only if the controller is.
         let report = move |news| drop(news_in.send(news));
         let threads = Threads::prepare(&plan, &config, &controller.stop, &rows_in, report);
-        Ok(SliceRun {
-            threads: threads.map_err(|e| with_causes(&e))?,
-            news,
-            rows,
-            way,
-        })
+        Ok(SliceRun { threads: threads.map_err(|e| with_causes(&e))?, news, rows, way })
     }
 
     /// Runs the loops to their end and passes on all they report. The error is for people.
     fn run(self, mut reader: FrameReader<Bytes>, controller: &Controller) -> Result<(), String> {
-        let SliceRun {
-            mut threads,
-            news,
-            rows,
-            way,
-        } = self;
+        let SliceRun { mut threads, news, rows, way } = self;
         std::thread::scope(|scope| {
             // Ends when the controller, which knows that the worker is done, closes the connection.
             scope.spawn(move || {
@@ -410,8 +376,7 @@ impl SliceRun {
             }
             // Neither of the two panics. If one does all the same, the panic continues here.
             for sent in [rows_sent, news_sent] {
-                sent.join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                sent.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             }
             controller.send(&match &ended {
                 Ok(()) => ToController::Done,
@@ -448,10 +413,7 @@ fn send_news(news: &Receiver<LoopNews>, controller: &Controller) {
 }
 
 fn usage() -> Usage {
-    Usage {
-        cpu_ns: host::totals(&[]).cpu_process_ns,
-        resident_bytes: host::resident_bytes(),
-    }
+    Usage { cpu_ns: host::totals(&[]).cpu_process_ns, resident_bytes: host::resident_bytes() }
 }
 
 /// The plan, which must be the controller's. The error is for people.
@@ -460,12 +422,7 @@ pub fn compile(
     target: Option<SocketAddr>,
     digest: &str,
 ) -> Result<Plan, String> {
-    let ScenarioText {
-        name,
-        text,
-        overrides,
-        inputs,
-    } = scenario;
+    let ScenarioText { name, text, overrides, inputs } = scenario;
     let env = |name: &str| {
         let found = inputs.env.iter().find(|(known, _)| known == name);
         found.and_then(|(_, value)| value.clone())
@@ -474,19 +431,12 @@ pub fn compile(
         Some((_, text)) => text.clone(),
         None => Err("the controller did not send it".to_owned()),
     };
-    let settings = Settings {
-        overrides,
-        env: &env,
-        files: &files,
-    };
+    let settings = Settings { overrides, env: &env, files: &files };
     let (plan, diagnostics) = scenario::compile(Source { name, text }, &settings);
     let Some(mut plan) = plan else {
         let messages = diagnostics.into_iter().map(|diagnostic| diagnostic.message);
         let messages: Vec<String> = messages.collect();
-        return Err(format!(
-            "the scenario does not compile: {}",
-            messages.join("; ")
-        ));
+        return Err(format!("the scenario does not compile: {}", messages.join("; ")));
     };
     if let Some(target) = target {
         plan.set_target(&target.ip().to_string(), target.port());

@@ -4,10 +4,7 @@ use plan::Plan;
 
 /// The plan of a scenario that has no errors and reads no files.
 pub(crate) fn plan(text: &str) -> Plan {
-    let source = scenario::Source {
-        name: "test.yaml",
-        text,
-    };
+    let source = scenario::Source { name: "test.yaml", text };
     let settings = scenario::Settings {
         overrides: &[],
         env: &|_| None,

@@ -107,9 +107,7 @@ impl Threads {
             place.expect("the first place is that of the first loop")
         };
         let handles = config.loops.numbers().map(|index| {
-            let LoopPlace {
-                netns, addresses, ..
-            } = place(index).clone();
+            let LoopPlace { netns, addresses, .. } = place(index).clone();
             let setup = LoopSetup {
                 shard: Setup {
                     share: Share::of_loop(index, config.loops.of, &plan.regions),
@@ -135,19 +133,12 @@ impl Threads {
             thread.spawn(move || run_loop(&plan, &setup, &rows, &report))
         });
         let handles: Vec<_> = handles.collect();
-        let mut threads = Threads {
-            handles: Vec::new(),
-            barrier,
-            stop: Arc::clone(stop),
-            _cores: cores,
-        };
+        let mut threads =
+            Threads { handles: Vec::new(), barrier, stop: Arc::clone(stop), _cores: cores };
         for handle in handles {
             threads.handles.push(handle.map_err(ThreadsError::Spawn)?);
         }
-        if threads
-            .barrier
-            .await_loops(config.loops.count, READY_TIME_MAX)
-        {
+        if threads.barrier.await_loops(config.loops.count, READY_TIME_MAX) {
             return Ok(threads);
         }
         threads.barrier.give_up();
@@ -165,9 +156,7 @@ impl Threads {
         let mut ended = Ok(());
         while let Some(handle) = self.handles.pop() {
             // A loop that panics has met a broken invariant; the panic continues here.
-            let end = handle
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let end = handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             ended = end.and(ended);
         }
         ended
@@ -187,11 +176,7 @@ impl Drop for Threads {
 
 /// The rendezvous, queues and counters that the users of these loops share.
 fn meeting(plan: &Plan, loops: Loops) -> Result<Meeting, PartError> {
-    let part = RunPart {
-        first: loops.first,
-        count: loops.count,
-        of: loops.of,
-    };
+    let part = RunPart { first: loops.first, count: loops.count, of: loops.of };
     part.check(&plan.meetings, !plan.regions.is_empty())?;
     Ok(Meeting::new(&plan.meetings, part))
 }

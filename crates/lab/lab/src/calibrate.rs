@@ -23,10 +23,7 @@ pub(crate) fn measure(system: &System, packets: u32) -> Result<Vec<PairStatus>, 
     let ends = (0..regions).flat_map(|from| (from + 1..regions).map(move |to| (from, to)));
     let ends: Vec<(usize, usize)> = ends.collect();
     let crowd = |region: usize| system.namespace_of_crowd(region);
-    let pairs = ends.iter().map(|(from, to)| Pair {
-        from: crowd(*from),
-        to: crowd(*to),
-    });
+    let pairs = ends.iter().map(|(from, to)| Pair { from: crowd(*from), to: crowd(*to) });
     let round_trip = |(from, to): &(usize, usize)| file.round_trip_ns(*from, *to);
     let longest = ends.iter().map(round_trip).max();
     let plan = Plan {

@@ -58,10 +58,7 @@ impl Client {
     pub fn connect(folder: &Folder) -> Result<Client, ClientError> {
         let stream = UnixStream::connect(folder.socket()).map_err(ClientError::NotUp)?;
         let lines = stream.try_clone().map_err(ClientError::NotUp)?;
-        Ok(Client {
-            stream,
-            lines: BufReader::new(lines.take(u64::MAX)),
-        })
+        Ok(Client { stream, lines: BufReader::new(lines.take(u64::MAX)) })
     }
 
     /// How the lab is.
@@ -259,10 +256,7 @@ pub struct Reporter {
 impl Reporter {
     /// The users that are there, and how many arrived per second. A lab that has gone does not get it.
     pub fn crowd(&self, users: u64, arrivals_per_s: f64) {
-        let request = Request::Crowd {
-            users,
-            arrivals_per_s,
-        };
+        let request = Request::Crowd { users, arrivals_per_s };
         let _ = write(&self.stream, &request);
     }
 

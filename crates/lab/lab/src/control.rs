@@ -48,11 +48,7 @@ pub(crate) struct Control {
 
 impl Control {
     pub(crate) fn new(system: System) -> Control {
-        Control {
-            system,
-            faults: Faults::default(),
-            down: AtomicBool::new(false),
-        }
+        Control { system, faults: Faults::default(), down: AtomicBool::new(false) }
     }
 
     /// Answers callers until one of them ends the lab; returns that one's connection.
@@ -97,16 +93,8 @@ impl Control {
                 self.follow(&stream, unix_ns);
                 return None;
             }
-            Ok(Request::Exec {
-                host,
-                command,
-                environment,
-                folder,
-            }) => {
-                let caller = Caller {
-                    environment,
-                    folder: &folder,
-                };
+            Ok(Request::Exec { host, command, environment, folder }) => {
+                let caller = Caller { environment, folder: &folder };
                 self.exec(&stream, &host, &command, &caller, descriptors)
             }
             Ok(Request::Status) => {
@@ -130,11 +118,7 @@ impl Control {
                 Err(error) => Reply::Refused(error.to_string()),
             },
             Ok(Request::Prepare { scaling }) => self.prepare(scaling.as_deref()),
-            Ok(Request::Scale {
-                service,
-                region,
-                count,
-            }) => {
+            Ok(Request::Scale { service, region, count }) => {
                 let set = self.system.scaler.set(&service, region.as_deref(), count);
                 set.map_or_else(Reply::Refused, |()| Reply::Done)
             }
@@ -194,11 +178,7 @@ impl Control {
                     self.system.events.add(error.to_string());
                 }
             }
-            while let Ok(Request::Crowd {
-                users,
-                arrivals_per_s,
-            }) = reports.try_recv()
-            {
+            while let Ok(Request::Crowd { users, arrivals_per_s }) = reports.try_recv() {
                 self.system.scaler.crowd(users, arrivals_per_s);
             }
             let sent = match events.recv_timeout(EVENT_POLL) {
@@ -303,11 +283,7 @@ fn timeline(faults: &[TimedFault]) -> Vec<(u64, usize, bool)> {
     let mut due: Vec<(u64, usize, bool)> = Vec::new();
     for (number, timed) in faults.iter().enumerate() {
         due.push((timed.at_ns, number, true));
-        due.extend(
-            timed
-                .for_ns
-                .map(|for_ns| (timed.at_ns + for_ns, number, false)),
-        );
+        due.extend(timed.for_ns.map(|for_ns| (timed.at_ns + for_ns, number, false)));
     }
     due.sort_by(|a, b| b.cmp(a));
     due
@@ -422,11 +398,8 @@ mod tests {
 
     #[test]
     fn faults_begin_and_end_in_the_order_of_their_times() {
-        let timed = |at_ns, for_ns| TimedFault {
-            at_ns,
-            for_ns,
-            fault: Fault::Partition(vec![0], vec![1]),
-        };
+        let timed =
+            |at_ns, for_ns| TimedFault { at_ns, for_ns, fault: Fault::Partition(vec![0], vec![1]) };
         let mut due = timeline(&[timed(5, Some(10)), timed(7, None), timed(1, Some(4))]);
         let mut order = Vec::new();
         while let Some(next) = due.pop() {
@@ -434,13 +407,7 @@ mod tests {
         }
         assert_eq!(
             order,
-            [
-                (1, 2, true),
-                (5, 0, true),
-                (5, 2, false),
-                (7, 1, true),
-                (15, 0, false)
-            ]
+            [(1, 2, true), (5, 0, true), (5, 2, false), (7, 1, true), (15, 0, false)]
         );
     }
 }

@@ -105,20 +105,14 @@ impl Directory {
     /// Addresses of a name for a user of a region, and how long they may be kept in seconds.
     pub(crate) fn resolve(&self, name: &str, region: usize) -> Option<Addresses> {
         let found = self.find(name, region)?;
-        let mut questions = self
-            .questions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
         *questions.entry((name.to_owned(), region)).or_insert(0) += 1;
         Some(found)
     }
 
     /// How often each name was queried, by the region of the question.
     pub(crate) fn questions(&self) -> Vec<NameStatus> {
-        let questions = self
-            .questions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
         let all = questions.iter().map(|((name, region), count)| NameStatus {
             name: name.clone(),
             region: self.region_name(*region),
@@ -130,10 +124,7 @@ impl Directory {
     /// The name of a region by number, or of the place that conducts.
     fn region_name(&self, region: usize) -> String {
         let regions = &self.file.regions;
-        regions
-            .get(region)
-            .cloned()
-            .unwrap_or_else(|| CONTROL.to_owned())
+        regions.get(region).cloned().unwrap_or_else(|| CONTROL.to_owned())
     }
 
     fn find(&self, name: &str, region: usize) -> Option<Addresses> {
@@ -149,20 +140,9 @@ impl Directory {
                 }
             },
         };
-        let draw = self
-            .draws
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .unit();
+        let draw = self.draws.lock().unwrap_or_else(PoisonError::into_inner).unit();
         let is_well = |host: usize| self.is_well(service, host);
-        let hosts = choose(
-            policy,
-            &self.file,
-            region,
-            &self.hosts_of(service),
-            &is_well,
-            draw,
-        );
+        let hosts = choose(policy, &self.file, region, &self.hosts_of(service), &is_well, draw);
         let addresses = hosts.iter().map(|host| self.plans[*host].address);
         Some((addresses.collect(), ttl_s))
     }
@@ -196,10 +176,7 @@ impl Directory {
         host: &HostPlan,
     ) -> Result<String, FillError> {
         let of = &self.file.services[service];
-        let missing = |what| FillError::Missing {
-            service: of.name.clone(),
-            what,
-        };
+        let missing = |what| FillError::Missing { service: of.name.clone(), what };
         let hosts = self.hosts_of(service);
         let chosen = nearest(&self.file, usize::from(host.place), &hosts);
         let address = chosen.map(|host| self.plans[host].address);
@@ -219,9 +196,7 @@ impl Directory {
             Property::Url => Ok(url(address, port?)),
             Property::Addresses => {
                 let port = port?;
-                Ok(list(
-                    all.map(|address| format!("{address}:{port}")).collect(),
-                ))
+                Ok(list(all.map(|address| format!("{address}:{port}")).collect()))
             }
             Property::Urls => {
                 let port = port?;

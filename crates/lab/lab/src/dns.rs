@@ -105,14 +105,8 @@ fn reply(message: &[u8], resolve: &dyn Fn(&str) -> Option<Addresses>) -> Option<
         // There are no addresses of version 6, which is another answer than that there is no name.
         Some((addresses, ttl_s)) => {
             let wants_address = matches!(question.qtype, QTYPE::TYPE(TYPE::A) | QTYPE::ANY);
-            for address in addresses
-                .iter()
-                .take(ADDRESSES_MAX)
-                .filter(|_| wants_address)
-            {
-                let data = RData::A(A {
-                    address: u32::from(*address),
-                });
+            for address in addresses.iter().take(ADDRESSES_MAX).filter(|_| wants_address) {
+                let data = RData::A(A { address: u32::from(*address) });
                 let record = ResourceRecord::new(question.qname.clone(), CLASS::IN, ttl_s, data);
                 reply.answers.push(record);
             }
@@ -132,9 +126,7 @@ mod tests {
         let mut query = Packet::new_query(7);
         let name = Name::new(name).unwrap();
         let kind = QTYPE::TYPE(kind);
-        query
-            .questions
-            .push(Question::new(name, kind, QCLASS::CLASS(CLASS::IN), false));
+        query.questions.push(Question::new(name, kind, QCLASS::CLASS(CLASS::IN), false));
         query.build_bytes_vec().unwrap()
     }
 
@@ -151,13 +143,8 @@ mod tests {
         assert_eq!((reply.id(), reply.rcode()), (7, RCODE::NoError));
         assert_eq!(reply.answers.len(), ADDRESSES_MAX);
         let first = &reply.answers[0];
-        let RData::A(a) = &first.rdata else {
-            panic!("{first:?}")
-        };
-        assert_eq!(
-            (Ipv4Addr::from(a.address), first.ttl),
-            (Ipv4Addr::new(198, 18, 0, 1), 5)
-        );
+        let RData::A(a) = &first.rdata else { panic!("{first:?}") };
+        assert_eq!((Ipv4Addr::from(a.address), first.ttl), (Ipv4Addr::new(198, 18, 0, 1), 5));
     }
 
     #[test]

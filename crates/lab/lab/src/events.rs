@@ -40,31 +40,18 @@ impl Events {
     /// # Errors
     /// It cannot be created.
     pub fn create(path: &Path) -> std::io::Result<Events> {
-        let inner = Inner {
-            file: File::create(path)?,
-            followers: Vec::new(),
-        };
-        Ok(Events {
-            inner: Mutex::new(inner),
-        })
+        let inner = Inner { file: File::create(path)?, followers: Vec::new() };
+        Ok(Events { inner: Mutex::new(inner) })
     }
 
     /// Something happened just now.
     pub fn add(&self, text: String) {
-        self.push(&Event {
-            unix_ns: unix_ns(),
-            text,
-            fault: None,
-        });
+        self.push(&Event { unix_ns: unix_ns(), text, fault: None });
     }
 
     /// A fault begins or ends just now.
     pub fn add_fault(&self, number: u32, begins: bool, text: String) {
-        self.push(&Event {
-            unix_ns: unix_ns(),
-            text,
-            fault: Some((number, begins)),
-        });
+        self.push(&Event { unix_ns: unix_ns(), text, fault: Some((number, begins)) });
     }
 
     /// All events from now on.
@@ -81,8 +68,6 @@ impl Events {
             // A full disk takes the file's lines, not those of followers.
             let _ = writeln!(inner.file, "{line}");
         }
-        inner
-            .followers
-            .retain(|follower| follower.send(event.clone()).is_ok());
+        inner.followers.retain(|follower| follower.send(event.clone()).is_ok());
     }
 }

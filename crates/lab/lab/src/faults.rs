@@ -44,11 +44,7 @@ impl Faults {
         let text = describe(fault, &system.directory.file);
         // The event comes first: what the fault causes follows it.
         system.events.add_fault(number, true, text);
-        inner.active.push(Active {
-            number,
-            fault: fault.clone(),
-            files: Vec::new(),
-        });
+        inner.active.push(Active { number, fault: fault.clone(), files: Vec::new() });
         if let Err(error) = cause(&mut inner.active, system) {
             // What has happened of it does not stay. What cannot be undone is still at work, and can be repaired.
             let last = inner.active.len() - 1;
@@ -73,9 +69,7 @@ impl Faults {
     pub(crate) fn active(&self, file: &LabFile) -> Vec<(u32, String)> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let active = inner.active.iter();
-        active
-            .map(|active| (active.number, describe(&active.fault, file)))
-            .collect()
+        active.map(|active| (active.number, describe(&active.fault, file))).collect()
     }
 }
 

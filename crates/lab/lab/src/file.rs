@@ -91,10 +91,7 @@ impl LabFile {
                 .map_err(|error| format!("with a time dilation of {factor}, {text}: {error}"))?;
         }
         for host in &self.hosts {
-            if host
-                .cpus
-                .is_some_and(|cpus| Cpus::new(cpus, factor).is_none())
-            {
+            if host.cpus.is_some_and(|cpus| Cpus::new(cpus, factor).is_none()) {
                 return Err(format!(
                     "with a time dilation of {factor}, {} has fewer cores than the kernel can grant; fix: more `cpus`, \
                      or less dilation",

@@ -23,16 +23,12 @@ pub struct Lock {
 impl Folder {
     /// Folder of the lab with this name.
     pub fn by_name(name: &str) -> Folder {
-        Folder {
-            path: root().join(name),
-        }
+        Folder { path: root().join(name) }
     }
 
     /// Folder with this path.
     pub fn at(path: &Path) -> Folder {
-        Folder {
-            path: path.to_owned(),
-        }
+        Folder { path: path.to_owned() }
     }
 
     /// Path of the directory.

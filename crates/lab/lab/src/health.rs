@@ -15,11 +15,7 @@ pub(crate) struct Health {
 impl Health {
     /// The first check is due `every` after `now`.
     pub(crate) fn new(every: Duration, now: Instant) -> Health {
-        Health {
-            every,
-            due: now + every,
-            check: None,
-        }
+        Health { every, due: now + every, check: None }
     }
 
     /// The result of a check that has ended. If none is under way and one is due, it starts. Does not wait.

@@ -164,13 +164,7 @@ impl Instance {
         keeper.await_ready()?;
         let (orders, received) = channel();
         let thread = std::thread::spawn(move || keeper.keep(&received));
-        Ok(Instance {
-            name,
-            restarts,
-            orders,
-            seen,
-            thread: Some(thread),
-        })
+        Ok(Instance { name, restarts, orders, seen, thread: Some(thread) })
     }
 
     pub(crate) fn seen(&self) -> SharedView {
@@ -340,8 +334,7 @@ impl Keeper {
             seen.state = InstanceState::Ended;
             seen.pid = None;
         });
-        self.events
-            .add(format!("{} ended: {status}", self.launch.name));
+        self.events.add(format!("{} ended: {status}", self.launch.name));
         if self.launch.restarts && !self.held {
             crate::clock::rest(stretch(RESTART_PAUSE));
             self.start_again();
@@ -355,8 +348,7 @@ impl Keeper {
         match self.spawn() {
             Ok(()) => {
                 self.see(|seen| seen.restarts += 1);
-                self.events
-                    .add(format!("{} was started again", self.launch.name));
+                self.events.add(format!("{} was started again", self.launch.name));
             }
             Err(error) => self.events.add(error.to_string()),
         }
@@ -370,11 +362,7 @@ impl Keeper {
         let Some(is_well) = self.health.look(now(), check) else {
             return;
         };
-        let was = self
-            .seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .state;
+        let was = self.seen.lock().unwrap_or_else(PoisonError::into_inner).state;
         let state = match (is_well, was) {
             (true, _) => InstanceState::Ready,
             (false, InstanceState::Starting) => InstanceState::Starting,
@@ -427,10 +415,7 @@ impl Keeper {
         while now() < limit && !self.has_ended() {
             crate::clock::rest(POLL / 5);
         }
-        family
-            .iter()
-            .skip(1)
-            .for_each(|pid| send(*pid, Signal::KILL));
+        family.iter().skip(1).for_each(|pid| send(*pid, Signal::KILL));
         self.signal(Signal::KILL);
         self.reap();
         self.see(|seen| seen.state = InstanceState::Ended);
@@ -496,11 +481,7 @@ pub(crate) fn in_groups(joins: &[PathBuf], words: &[String]) -> Command {
         return command;
     }
     let mut command = Command::new("/bin/sh");
-    command
-        .args(["-c", JOIN, "sh"])
-        .args(joins)
-        .arg("--")
-        .args(words);
+    command.args(["-c", JOIN, "sh"]).args(joins).arg("--").args(words);
     command
 }
 

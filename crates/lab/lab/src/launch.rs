@@ -102,9 +102,7 @@ pub fn up(
 ) -> Result<Folder, LaunchError> {
     let folder = Folder::by_name(&file.name);
     make_room(&file.name, &folder)?;
-    folder
-        .create()
-        .map_err(io_error(format!("make {}", folder.path().display())))?;
+    folder.create().map_err(io_error(format!("make {}", folder.path().display())))?;
     let inside = |name: &str| folder.path().join(name);
     let written = fs::write(inside(FILE), text)
         .and_then(|()| fs::write(inside(DILATION), file.dilation.to_string()))
@@ -154,18 +152,13 @@ fn spawn_apart(command: &mut Command) -> Result<Child, LaunchError> {
     let flags = UnshareFlags::NEWPID | UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
     std::thread::scope(|scope| {
         let spawned = scope.spawn(|| {
-            #[expect(
-                unsafe_code,
-                reason = "only leaving the file table can break Rust's rules"
-            )]
+            #[expect(unsafe_code, reason = "only leaving the file table can break Rust's rules")]
             // SAFETY: the file table stays shared; mounts and children of this thread, which ends here, are others.
             unsafe { unshare_unsafe(flags) }
                 .map_err(|error| LaunchError::NotPermitted(error.into()))?;
             command.spawn().map_err(io_error("start the lab's process"))
         });
-        spawned
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        spawned.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
@@ -222,16 +215,12 @@ fn clean(name: &str) -> Result<Option<()>, LaunchError> {
     if !folder.path().exists() {
         return Ok(Some(()));
     }
-    let lock = folder
-        .lock()
-        .map_err(io_error("lock the lab's directory"))?;
+    let lock = folder.lock().map_err(io_error("lock the lab's directory"))?;
     if lock.is_none() {
         return Ok(None);
     }
     remove_groups(&group_prefix(name));
-    folder
-        .remove()
-        .map_err(io_error(format!("remove {}", folder.path().display())))?;
+    folder.remove().map_err(io_error(format!("remove {}", folder.path().display())))?;
     Ok(Some(()))
 }
 
@@ -251,9 +240,7 @@ pub fn first_process(folder: &Path, program: &Path) -> Result<i32, LaunchError> 
     }
     let mut keeper = Command::new(program);
     keeper.args(["lab", "keep", "--inner"]).arg(folder);
-    let keeper = keeper
-        .spawn()
-        .map_err(io_error("start the lab's process"))?;
+    let keeper = keeper.spawn().map_err(io_error("start the lab's process"))?;
     loop {
         // Also children of processes that have ended: the first process inherits them.
         match rustix::process::wait(WaitOptions::empty()) {
@@ -295,14 +282,9 @@ fn make(folder: &Folder) -> Result<(Control, UnixListener, Lock), String> {
     let lock = lock.ok_or("another lab has taken its directory")?;
     let text = read(FILE)?;
     let source = read(SOURCE)?;
-    let (file, _) = lab(Source {
-        name: FILE,
-        text: &text,
-    });
+    let (file, _) = lab(Source { name: FILE, text: &text });
     let file = file.ok_or("its file has changed")?;
-    let factor = read(DILATION)?
-        .parse()
-        .map_err(|_| "its dilation has changed")?;
+    let factor = read(DILATION)?.parse().map_err(|_| "its dilation has changed")?;
     let file = file.dilated(factor)?;
     // From here on the lab's time passes.
     let dilation = Dilation::from_now(factor).map_err(|error| error.to_string())?;

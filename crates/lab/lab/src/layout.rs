@@ -40,13 +40,7 @@ pub(crate) fn hosts(file: &LabFile) -> Vec<HostPlan> {
     let mut place = |name: String, place: usize, cpus, memory_bytes| {
         counts[place] += 1;
         let address = FIRST + place as u32 * REGION_ADDRESSES + counts[place];
-        HostPlan {
-            name,
-            place: place as u16,
-            address: Ipv4Addr::from(address),
-            cpus,
-            memory_bytes,
-        }
+        HostPlan { name, place: place as u16, address: Ipv4Addr::from(address), cpus, memory_bytes }
     };
     let written = file.hosts.iter();
     let mut hosts: Vec<HostPlan> = written

@@ -38,16 +38,8 @@ pub(crate) struct Commands {
 
 /// The packages' programs, and Debian's names of the packages.
 const PROGRAMS: [(Package, &[&str], &str); 5] = [
-    (
-        Package::MariaDb,
-        &["mariadbd", "mariadb-install-db"],
-        "mariadb-server",
-    ),
-    (
-        Package::Postgres,
-        &["postgres", "initdb", "pg_basebackup"],
-        "postgresql",
-    ),
+    (Package::MariaDb, &["mariadbd", "mariadb-install-db"], "mariadb-server"),
+    (Package::Postgres, &["postgres", "initdb", "pg_basebackup"], "postgresql"),
     (Package::Redis, &["redis-server"], "redis-server"),
     (Package::Nats, &["nats-server"], "nats-server"),
     (Package::Nginx, &["nginx"], "nginx-light"),
@@ -170,10 +162,7 @@ impl Piece<'_> {
             command.push("--read-only".to_owned());
         }
         command.extend(self.options.iter().cloned());
-        Ok(Commands {
-            prepare: vec![install],
-            command,
-        })
+        Ok(Commands { prepare: vec![install], command })
     }
 
     fn postgres(&self) -> io::Result<Commands> {
@@ -196,13 +185,7 @@ impl Piece<'_> {
             }
             None => {
                 let mut make = split("initdb --auth=scram-sha-256 --no-sync -E UTF8 --locale=C");
-                make.extend(words(&[
-                    "-D",
-                    &data,
-                    "-U",
-                    USER,
-                    &format!("--pwfile={secret}"),
-                ]));
+                make.extend(words(&["-D", &data, "-U", USER, &format!("--pwfile={secret}")]));
                 let hba = "echo 'host all,replication all 198.18.0.0/15 scram-sha-256' >> \"$0\"/pg_hba.conf";
                 let create = format!(
                     "echo 'CREATE DATABASE {DATABASE}' | postgres --single -D \"$0\" postgres"
@@ -214,9 +197,8 @@ impl Piece<'_> {
         }
         let port = self.port.to_string();
         let address = self.address.to_string();
-        let mut command = as_user(words(&[
-            "postgres", "-D", &data, "-p", &port, "-h", &address, "-k", "",
-        ]));
+        let mut command =
+            as_user(words(&["postgres", "-D", &data, "-p", &port, "-h", &address, "-k", ""]));
         let options = self.options.iter();
         command.extend(options.flat_map(|option| ["-c".to_owned(), option.clone()]));
         Ok(Commands { prepare, command })
@@ -238,28 +220,19 @@ impl Piece<'_> {
         lines.extend(self.options.iter().cloned());
         let config = self.path("redis.conf");
         fs::write(&config, lines.join("\n") + "\n")?;
-        Ok(Commands {
-            prepare: Vec::new(),
-            command: words(&["redis-server", &config]),
-        })
+        Ok(Commands { prepare: Vec::new(), command: words(&["redis-server", &config]) })
     }
 
     fn nats(&self) -> io::Result<Commands> {
         let mut lines = vec![
             format!("listen: {}:{}", self.address, self.port),
             format!("jetstream {{ store_dir: \"{}\" }}", self.path("store")),
-            format!(
-                "authorization {{ user: \"{USER}\", password: \"{}\" }}",
-                self.password
-            ),
+            format!("authorization {{ user: \"{USER}\", password: \"{}\" }}", self.password),
         ];
         lines.extend(self.options.iter().cloned());
         let config = self.path("nats.conf");
         fs::write(&config, lines.join("\n") + "\n")?;
-        Ok(Commands {
-            prepare: Vec::new(),
-            command: words(&["nats-server", "--config", &config]),
-        })
+        Ok(Commands { prepare: Vec::new(), command: words(&["nats-server", "--config", &config]) })
     }
 
     /// Commands of nginx. The configuration is a file of the service.
@@ -273,10 +246,7 @@ impl Piece<'_> {
         ]);
         command.extend(self.options.iter().cloned());
         command.extend(words(&["-g", "daemon off;"]));
-        Commands {
-            prepare: Vec::new(),
-            command,
-        }
+        Commands { prepare: Vec::new(), command }
     }
 }
 

@@ -17,11 +17,7 @@ pub fn choose(
     is_well: &dyn Fn(usize) -> bool,
     draw: f64,
 ) -> Vec<usize> {
-    let well: Vec<usize> = hosts
-        .iter()
-        .copied()
-        .filter(|host| is_well(*host))
-        .collect();
+    let well: Vec<usize> = hosts.iter().copied().filter(|host| is_well(*host)).collect();
     let pool = match well.is_empty() {
         true => hosts,
         false => &well,
@@ -86,24 +82,14 @@ mod tests {
     }
 
     fn chosen(policy: &Policy, region: usize, ill: &[usize], draw: f64) -> Vec<usize> {
-        choose(
-            policy,
-            &file(),
-            region,
-            &[0, 1, 2],
-            &|host| !ill.contains(&host),
-            draw,
-        )
+        choose(policy, &file(), region, &[0, 1, 2], &|host| !ill.contains(&host), draw)
     }
 
     #[test]
     fn latency_takes_the_nearest_that_is_well() {
-        for (region, ill, host) in [
-            (0, vec![], 0),
-            (0, vec![0], 1),
-            (2, vec![2], 1),
-            (2, vec![1, 2], 0),
-        ] {
+        for (region, ill, host) in
+            [(0, vec![], 0), (0, vec![0], 1), (2, vec![2], 1), (2, vec![1, 2], 0)]
+        {
             assert_eq!(chosen(&Policy::Latency, region, &ill, 0.0), [host]);
         }
         // If none is well, all count as if they were.

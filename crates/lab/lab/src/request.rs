@@ -32,12 +32,7 @@ pub(crate) fn get(
     stream.set_write_timeout(Some(time_max))?;
     let request = format!("GET {path} {version}\r\nhost: {address}\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;
-    let mut answer = Answer {
-        status: 0,
-        stream,
-        limit,
-        received: Vec::new(),
-    };
+    let mut answer = Answer { status: 0, stream, limit, received: Vec::new() };
     while !answer.received.contains(&b'\n') && answer.received.len() < STATUS_LINE_BYTES {
         if answer.read()? == 0 {
             break;

@@ -70,11 +70,7 @@ impl Scaler {
         let mut usages: Vec<Usage> = Vec::new();
         for (number, host) in file.hosts.iter().enumerate() {
             let mut usage = Usage::new(host.billing_ns);
-            if !file
-                .scaling
-                .iter()
-                .any(|group| group.hosts.contains(&number))
-            {
+            if !file.scaling.iter().any(|group| group.hosts.contains(&number)) {
                 usage.begin(now_ns);
             }
             usages.push(usage);
@@ -82,21 +78,14 @@ impl Scaler {
         let shared = Arc::new(ScalerState {
             site: Arc::clone(site),
             stop: AtomicBool::new(false),
-            inner: Mutex::new(Inner {
-                groups: Vec::new(),
-                usages,
-            }),
+            inner: Mutex::new(Inner { groups: Vec::new(), usages }),
             news: Mutex::default(),
         });
         let page = match file.scaling.is_empty() {
             true => None,
             false => Some(page::serve(&shared)?),
         };
-        Ok(Scaler {
-            shared,
-            thread: Mutex::new(None),
-            page,
-        })
+        Ok(Scaler { shared, thread: Mutex::new(None), page })
     }
 
     /// All instances that groups desire run: from now on alarms count.
@@ -188,10 +177,7 @@ impl Scaler {
     /// A run begins at this time: periods of alarms, uses of hosts and rests count from then on.
     pub(crate) fn begin(&self, zero_ns: u64) {
         let mut inner = self.shared.inner();
-        inner
-            .usages
-            .iter_mut()
-            .for_each(|usage| usage.reset(zero_ns));
+        inner.usages.iter_mut().for_each(|usage| usage.reset(zero_ns));
         inner.groups.iter_mut().for_each(|live| live.begin(zero_ns));
     }
 
@@ -223,9 +209,7 @@ impl Scaler {
             return Err(format!("there is no scaling group of `{service}`{place}"));
         }
         for live in meant {
-            let decision = live
-                .set(count)
-                .map_err(|error| format!("`{service}`: {error}"))?;
+            let decision = live.set(count).map_err(|error| format!("`{service}`: {error}"))?;
             let text = format!("{}: {}", live.name(file), decision.describe());
             self.shared.site.events.add(text);
         }

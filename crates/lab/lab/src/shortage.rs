@@ -71,10 +71,7 @@ pub(crate) fn restore_files(limits: &FileLimits) {
 }
 
 fn set_limit(pid: u32, soft: u64, hard: u64) -> bool {
-    let limit = Rlimit {
-        current: Some(soft),
-        maximum: Some(hard),
-    };
+    let limit = Rlimit { current: Some(soft), maximum: Some(hard) };
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| prlimit(Some(pid), Resource::Nofile, limit).is_ok())
 }
@@ -125,11 +122,7 @@ mod tests {
             "-c",
             "while read _; do if cat </dev/null; then echo opened; else echo failed; fi; done 2>/dev/null",
         ]);
-        let mut shell = shell
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut orders = shell.stdin.take().unwrap();
         let mut answers = io::BufRead::lines(io::BufReader::new(shell.stdout.take().unwrap()));
         let mut opens = || {

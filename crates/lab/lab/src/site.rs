@@ -70,13 +70,7 @@ impl Site {
         events: Arc<Events>,
         folder: Folder,
     ) -> Site {
-        Site {
-            hosts,
-            directory,
-            events,
-            folder,
-            running: Mutex::new(Vec::new()),
-        }
+        Site { hosts, directory, events, folder, running: Mutex::new(Vec::new()) }
     }
 
     /// All instances that have been ready.
@@ -97,11 +91,7 @@ impl Site {
             .inspect_err(|_| self.clear(service, host))?;
         self.events.add(format!("{} is ready", instance.name));
         self.directory.add(service, host, instance.seen());
-        self.running().push(RunningInstance {
-            service,
-            host,
-            instance,
-        });
+        self.running().push(RunningInstance { service, host, instance });
         Ok(())
     }
 
@@ -113,11 +103,7 @@ impl Site {
     ) -> Result<Instance, SystemError> {
         let launch = self.launch(service, host, end_max)?;
         let namespace = Arc::clone(&self.hosts[host].namespace);
-        Ok(Instance::start(
-            launch,
-            namespace,
-            Arc::clone(&self.events),
-        )?)
+        Ok(Instance::start(launch, namespace, Arc::clone(&self.events))?)
     }
 
     /// Ends an instance in good order, and waits until it has ended. Nobody is sent to it from now on.
@@ -172,10 +158,7 @@ impl Site {
         }
         let fill = |template: &_| {
             let filled = directory.fill(template, &at.plan, Some(&folder));
-            filled.map_err(|source| SystemError::Fill {
-                instance: name.clone(),
-                source,
-            })
+            filled.map_err(|source| SystemError::Fill { instance: name.clone(), source })
         };
         for (file, template) in &of.files {
             let path = folder.join(file);
@@ -205,10 +188,7 @@ impl Site {
             shortage::SKEW_VARIABLE.to_owned(),
             shortage::skew_file(&folder).display().to_string(),
         ));
-        environment.push((
-            clock::VARIABLE.to_owned(),
-            Dilation::of_process().to_string(),
-        ));
+        environment.push((clock::VARIABLE.to_owned(), Dilation::of_process().to_string()));
         Ok(Launch {
             log: self.folder.log(&name),
             joins: at.group.as_ref().map(Group::joins).unwrap_or_default(),
@@ -235,12 +215,7 @@ impl Site {
     ) -> io::Result<Commands> {
         let directory = &self.directory;
         let services = &directory.file.services;
-        let Program::Package {
-            package,
-            replica_of,
-            ..
-        } = &services[service].program
-        else {
+        let Program::Package { package, replica_of, .. } = &services[service].program else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
         let master = replica_of.map(|master| {
@@ -278,12 +253,7 @@ fn own_program(mut words: Vec<String>) -> Vec<String> {
 /// A file that others may not read, unless they are the service's own user.
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut options = fs::File::options();
-    let file = options
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)?;
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
     io::Write::write_all(&mut &file, text.as_bytes())?;
     file.set_permissions(fs::Permissions::from_mode(0o644))
 }

@@ -71,11 +71,7 @@ impl System {
             Events::create(&folder.events()).map_err(io_error("write the lab's events"))?;
         let events = Arc::new(events);
         let plans = layout::hosts(&file);
-        progress(format!(
-            "{} hosts in {} regions",
-            file.hosts.len(),
-            file.regions.len()
-        ));
+        progress(format!("{} hosts in {} regions", file.hosts.len(), file.regions.len()));
         let choice = network::emulator(&file)?;
         progress(format!("the network: {}", network::in_words(&choice)));
         let subnets = layout::subnets(&file);
@@ -85,12 +81,7 @@ impl System {
         let beside = source.parent().unwrap_or(Path::new("/"));
         let directory = Arc::new(Directory::new(file, plans, password, beside));
         let names = start_names(&hosts, &directory)?;
-        let site = Site::new(
-            hosts,
-            Arc::clone(&directory),
-            Arc::clone(&events),
-            folder.clone(),
-        );
+        let site = Site::new(hosts, Arc::clone(&directory), Arc::clone(&events), folder.clone());
         let site = Arc::new(site);
         let system = System {
             scaler: Scaler::new(&site).map_err(io_error("serve the lab's page of metrics"))?,
@@ -129,9 +120,8 @@ impl System {
             end_max = Duration::from_nanos(group.rules.drain_ns);
         }
         let started: Result<Vec<()>, SystemError> = thread::scope(|scope| {
-            let threads = hosts
-                .iter()
-                .map(|host| scope.spawn(|| self.site.start(service, *host, end_max)));
+            let threads =
+                hosts.iter().map(|host| scope.spawn(|| self.site.start(service, *host, end_max)));
             let threads: Vec<_> = threads.collect();
             let joined = threads.into_iter().map(thread::ScopedJoinHandle::join);
             joined
@@ -173,10 +163,8 @@ impl System {
         let control = &self.site.hosts[self.site.hosts.len() - 1].plan;
         let values = of.iter().map(|(key, template)| {
             let filled = self.directory.fill(template, control, None);
-            let filled = filled.map_err(|source| SystemError::Fill {
-                instance: key.clone(),
-                source,
-            })?;
+            let filled =
+                filled.map_err(|source| SystemError::Fill { instance: key.clone(), source })?;
             Ok((key.clone(), filled))
         });
         values.collect()
@@ -198,11 +186,7 @@ impl System {
             address: host.plan.address,
             namespace: self.site.folder.namespace(&host.plan.name),
             cpus: host.plan.cpus,
-            cpu_s: host
-                .group
-                .as_ref()
-                .and_then(Group::cpu_ns)
-                .map(|ns| ns as f64 / 1e9),
+            cpu_s: host.group.as_ref().and_then(Group::cpu_ns).map(|ns| ns as f64 / 1e9),
             memory_bytes: host.group.as_ref().and_then(Group::memory_bytes),
             is_unlimited: host.group.is_none() && host.plan.is_limited(),
             price: file
@@ -306,11 +290,7 @@ fn make_hosts(
                 None
             }
         };
-        hosts.push(Host {
-            plan,
-            namespace: Arc::new(namespace),
-            group,
-        });
+        hosts.push(Host { plan, namespace: Arc::new(namespace), group });
     }
     if let Some(text) = unlimited.text() {
         progress(text);
@@ -348,10 +328,7 @@ impl UnlimitedHosts {
         let error = self.error.as_ref()?;
         let limits = match self.limited.as_slice() {
             [] => String::new(),
-            names => format!(
-                "`cpus` and `memory` do not limit {}, and ",
-                names.join(", ")
-            ),
+            names => format!("`cpus` and `memory` do not limit {}, and ", names.join(", ")),
         };
         let hosts = units::counted(self.count as u64, "host");
         Some(format!(
@@ -374,9 +351,7 @@ fn set_up(namespace: &Namespace, path: &Path) -> io::Result<()> {
 }
 
 fn start_names(hosts: &[Host], directory: &Arc<Directory>) -> Result<NameServers, SystemError> {
-    let at = hosts
-        .iter()
-        .map(|host| (Arc::clone(&host.namespace), usize::from(host.plan.place)));
+    let at = hosts.iter().map(|host| (Arc::clone(&host.namespace), usize::from(host.plan.place)));
     let at: Vec<_> = at.collect();
     let directory = Arc::clone(directory);
     let resolve: Arc<Resolve> = Arc::new(move |name, region| directory.resolve(name, region));
@@ -385,10 +360,7 @@ fn start_names(hosts: &[Host], directory: &Arc<Directory>) -> Result<NameServers
 
 /// Contents of the resolver's file on all hosts.
 pub(crate) fn resolver_file() -> String {
-    format!(
-        "nameserver {}\noptions timeout:2 attempts:2\n",
-        dns::ADDRESS
-    )
+    format!("nameserver {}\noptions timeout:2 attempts:2\n", dns::ADDRESS)
 }
 
 /// Programs that are missing for a lab's services, with Debian's names of their packages.
@@ -406,11 +378,7 @@ pub fn missing_programs(file: &LabFile) -> Vec<(String, usize, String)> {
                 let first = words.first().and_then(|word| word.fill(|_| Err(())).ok());
                 let known = |word: &String| word == "throng" || pieces::program(word).is_some();
                 if let Some(word) = first.filter(|word| !known(word)) {
-                    missing.push((
-                        word,
-                        service.line,
-                        "install it, or write its path".to_owned(),
-                    ));
+                    missing.push((word, service.line, "install it, or write its path".to_owned()));
                 }
             }
         }

@@ -96,9 +96,7 @@ fn field<'a>(lines: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     lines.split(|&byte| byte == b'\n').find_map(|line| {
         let colon = line.iter().position(|&byte| byte == b':')?;
         let (found, value) = line.split_at(colon);
-        found
-            .eq_ignore_ascii_case(name)
-            .then(|| value[1..].trim_ascii())
+        found.eq_ignore_ascii_case(name).then(|| value[1..].trim_ascii())
     })
 }
 
@@ -134,10 +132,7 @@ mod tests {
             assert_eq!(ending, Ok(Ending::new(UNKNOWN, "")));
         }
         assert_eq!(parse("a: b\r\n\r\n"), Err(AnswerError::NoStatus));
-        assert_eq!(
-            parse("grpc-status: many\r\n"),
-            Err(AnswerError::Status("many".to_owned()))
-        );
+        assert_eq!(parse("grpc-status: many\r\n"), Err(AnswerError::Status("many".to_owned())));
     }
 
     #[test]
@@ -148,11 +143,7 @@ mod tests {
 
     #[test]
     fn only_answers_of_grpc_are_answers() {
-        for right in [
-            "application/grpc",
-            "Application/GRPC+proto",
-            "application/grpc; x",
-        ] {
+        for right in ["application/grpc", "Application/GRPC+proto", "application/grpc; x"] {
             assert_eq!(check_head(200, right.as_bytes()), Ok(()));
         }
         for wrong in ["", "text/html", "application/grpc-web"] {

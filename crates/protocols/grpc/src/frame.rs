@@ -68,10 +68,7 @@ impl Frames {
                 return Err(FrameError::Flag(flag));
             }
             if len > bytes_max {
-                return Err(FrameError::TooLarge {
-                    len,
-                    max: bytes_max,
-                });
+                return Err(FrameError::TooLarge { len, max: bytes_max });
             }
             self.left = len;
             let is_compressed = flag == 1;
@@ -108,9 +105,7 @@ pub fn write_frame<T>(
     if compress {
         let mut packed = GzEncoder::new(Vec::new(), Compression::default());
         // Writing to memory cannot fail.
-        let packed = packed
-            .write_all(&out[body..])
-            .and_then(|()| packed.finish());
+        let packed = packed.write_all(&out[body..]).and_then(|()| packed.finish());
         out.truncate(body);
         out.extend_from_slice(&packed.unwrap_or_default());
     }
@@ -125,9 +120,7 @@ pub fn write_frame<T>(
 /// # Errors
 /// The bytes are no such frame.
 pub fn unframed(bytes: &[u8], bytes_max: u32) -> Result<Vec<u8>, FrameError> {
-    let (prefix, message) = bytes
-        .split_first_chunk::<PREFIX_BYTES>()
-        .ok_or(FrameError::Cut)?;
+    let (prefix, message) = bytes.split_first_chunk::<PREFIX_BYTES>().ok_or(FrameError::Cut)?;
     let len = u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]);
     if len as usize != message.len() {
         return Err(FrameError::Cut);
@@ -220,10 +213,7 @@ mod tests {
     fn prefixes_that_are_none_are_refused() {
         let next = |bytes: &[u8]| Frames::default().next(bytes, 100).unwrap_err();
         assert_eq!(next(&[2, 0, 0, 0, 0]), FrameError::Flag(2));
-        let endless = FrameError::TooLarge {
-            len: u32::MAX,
-            max: 100,
-        };
+        let endless = FrameError::TooLarge { len: u32::MAX, max: 100 };
         assert_eq!(next(&[0, 255, 255, 255, 255]), endless);
     }
 
@@ -232,10 +222,7 @@ mod tests {
         let packed = framed(&vec![0; 1 << 20], true);
         assert!(packed.len() < 2000);
         let error = unframed(&packed, 1000).unwrap_err();
-        assert!(
-            matches!(error, FrameError::TooLarge { len: 1001, .. }),
-            "{error}"
-        );
+        assert!(matches!(error, FrameError::TooLarge { len: 1001, .. }), "{error}");
         assert!(unframed(&[1, 0, 0, 0, 1, 9], 10).is_err());
         assert_eq!(unframed(&[0, 0, 0, 0, 2, 9], 10), Err(FrameError::Cut));
     }

@@ -35,11 +35,7 @@ pub enum Unreadable {
 /// # Errors
 /// The bytes are no such message, or too much of it.
 pub fn to_json(schema: &Schema, message: u32, bytes: &[u8]) -> Result<Vec<u8>, Unreadable> {
-    let mut writer = Writer {
-        schema,
-        out: Vec::new(),
-        values_left: VALUES_MAX,
-    };
+    let mut writer = Writer { schema, out: Vec::new(), values_left: VALUES_MAX };
     writer.message(message, bytes, DEPTH_MAX)?;
     Ok(writer.out)
 }
@@ -100,10 +96,7 @@ impl Writer<'_> {
             if !is_of(&message.fields[place], &value) {
                 continue;
             }
-            self.values_left = self
-                .values_left
-                .checked_sub(1)
-                .ok_or(Unreadable::TooLarge)?;
+            self.values_left = self.values_left.checked_sub(1).ok_or(Unreadable::TooLarge)?;
             if let Some(group) = message.fields[place].oneof {
                 chosen[group as usize] = Some(place);
             }

@@ -74,10 +74,7 @@ pub fn write_scalar(
         }
         Kind::Message(_) | Kind::Group => None,
     };
-    written.ok_or_else(|| ValueError {
-        value: shown(value),
-        wanted: wanted(schema, kind),
-    })
+    written.ok_or_else(|| ValueError { value: shown(value), wanted: wanted(schema, kind) })
 }
 
 fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
@@ -188,22 +185,10 @@ mod tests {
             (Kind::Int32, Scalar::Int(-1), &minus_one[..]),
             (Kind::Int64, Scalar::Text("-1"), &minus_one),
             (Kind::Sint32, Scalar::Int(-1), &[1]),
-            (
-                Kind::Uint64,
-                Scalar::Text("18446744073709551615"),
-                &minus_one,
-            ),
+            (Kind::Uint64, Scalar::Text("18446744073709551615"), &minus_one),
             (Kind::Fixed32, Scalar::Float(258.0), &[2, 1, 0, 0]),
-            (
-                Kind::Sfixed64,
-                Scalar::Int(-2),
-                &[0xfe, 255, 255, 255, 255, 255, 255, 255],
-            ),
-            (
-                Kind::Double,
-                Scalar::Int(1),
-                &[0, 0, 0, 0, 0, 0, 0xf0, 0x3f],
-            ),
+            (Kind::Sfixed64, Scalar::Int(-2), &[0xfe, 255, 255, 255, 255, 255, 255, 255]),
+            (Kind::Double, Scalar::Int(1), &[0, 0, 0, 0, 0, 0, 0xf0, 0x3f]),
             (Kind::Float, Scalar::Text("Infinity"), &[0, 0, 0x80, 0x7f]),
             (Kind::Bool, Scalar::Text("true"), &[1]),
             (Kind::Text, Scalar::Text("hé"), &[3, b'h', 0xc3, 0xa9]),
@@ -211,11 +196,7 @@ mod tests {
             (Kind::Enumeration(0), Scalar::Text("BLUE"), &[2]),
             (Kind::Enumeration(0), Scalar::Int(5), &[5]),
         ] {
-            assert_eq!(
-                written(kind, value).as_deref(),
-                Ok(expected),
-                "{kind:?} {value:?}"
-            );
+            assert_eq!(written(kind, value).as_deref(), Ok(expected), "{kind:?} {value:?}");
         }
     }
 
@@ -227,34 +208,14 @@ mod tests {
                 Scalar::Int(1 << 31),
                 "`2147483648` is not a whole number in range (int32)",
             ),
-            (
-                Kind::Uint32,
-                Scalar::Int(-1),
-                "`-1` is not a whole number in range (uint32)",
-            ),
-            (
-                Kind::Int64,
-                Scalar::Float(0.5),
-                "`0.5` is not a whole number in range (int64)",
-            ),
+            (Kind::Uint32, Scalar::Int(-1), "`-1` is not a whole number in range (uint32)"),
+            (Kind::Int64, Scalar::Float(0.5), "`0.5` is not a whole number in range (int64)"),
             (Kind::Float, Scalar::Float(1e39), "a number (float)"),
-            (
-                Kind::Double,
-                Scalar::Text("many"),
-                "`many` is not a number (double)",
-            ),
-            (
-                Kind::Bool,
-                Scalar::Int(1),
-                "`1` is not true or false (bool)",
-            ),
+            (Kind::Double, Scalar::Text("many"), "`many` is not a number (double)"),
+            (Kind::Bool, Scalar::Int(1), "`1` is not true or false (bool)"),
             (Kind::Text, Scalar::Int(1), "`1` is not text (string)"),
             (Kind::Bytes, Scalar::Text("%"), "`%` is not base64 (bytes)"),
-            (
-                Kind::Enumeration(0),
-                Scalar::Text("GREEN"),
-                "`GREEN` is not a value of shop.Colour",
-            ),
+            (Kind::Enumeration(0), Scalar::Text("GREEN"), "`GREEN` is not a value of shop.Colour"),
         ] {
             let error = written(kind, value).unwrap_err();
             assert!(error.ends_with(expected), "{error}");

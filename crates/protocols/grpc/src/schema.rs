@@ -184,9 +184,7 @@ impl Message {
 
     /// The place of the field with this number.
     pub(crate) fn place_of(&self, number: u32) -> Option<usize> {
-        let found = self
-            .fields
-            .binary_search_by_key(&number, |field| field.number);
+        let found = self.fields.binary_search_by_key(&number, |field| field.number);
         found.ok()
     }
 }

@@ -40,10 +40,7 @@ pub fn code_named(name: &str) -> Option<u8> {
 
 /// The name of a code; what no code has is `UNKNOWN`.
 pub fn name_of(code: u8) -> &'static str {
-    STATUSES
-        .get(usize::from(code))
-        .copied()
-        .unwrap_or("UNKNOWN")
+    STATUSES.get(usize::from(code)).copied().unwrap_or("UNKNOWN")
 }
 
 /// The code that stands for an HTTP status, of a response that has no code of its own
@@ -82,21 +79,14 @@ pub fn readable(raw: &[u8]) -> String {
         }
     }
     let text = String::from_utf8_lossy(&bytes);
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// A duration as `grpc-timeout` has it: at most eight digits and a unit, rounded up.
 pub fn timeout_text(ns: u64) -> String {
     const DIGITS_MAX: u64 = 99_999_999;
-    let units = [
-        ("n", 1),
-        ("u", 1_000),
-        ("m", 1_000_000),
-        ("S", 1_000_000_000),
-        ("M", 60_000_000_000),
-    ];
+    let units =
+        [("n", 1), ("u", 1_000), ("m", 1_000_000), ("S", 1_000_000_000), ("M", 60_000_000_000)];
     for (unit, unit_ns) in units {
         let count = ns.div_ceil(unit_ns);
         if count <= DIGITS_MAX {

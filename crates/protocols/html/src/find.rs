@@ -65,12 +65,7 @@ impl Page {
             };
             around.place += 1;
             let place = around.place;
-            let tested = Candidate {
-                page: self,
-                node,
-                element,
-                place,
-            };
+            let tested = Candidate { page: self, node, element, place };
             let is = parts(selector, around, &tested);
             if is & selector.last != 0
                 && let Some(value) = self.value(node, element, attribute)
@@ -80,11 +75,7 @@ impl Page {
             }
             around.previous = is;
             around.before |= is;
-            let inside = Around {
-                parent: is,
-                above: around.above | is,
-                ..Around::default()
-            };
+            let inside = Around { parent: is, above: around.above | is, ..Around::default() };
             levels.push(inside);
             (parent, next) = (node, self.first_child(node));
         }
@@ -147,11 +138,7 @@ impl Candidate<'_> {
             Test::Name(name) => self.element.name().eq_ignore_ascii_case(name),
             Test::Id(id) => self.element.attribute("id") == Some(id),
             Test::Class(class) => words(self.element.attribute("class")).any(|own| own == class),
-            Test::Attribute {
-                name,
-                holds,
-                any_case,
-            } => {
+            Test::Attribute { name, holds, any_case } => {
                 let value = self.element.attribute(name);
                 value.is_some_and(|value| match any_case {
                     true => held(holds, &value.to_ascii_lowercase()),

@@ -99,9 +99,7 @@ pub fn page_bytes(html: &[u8]) -> usize {
     // A list that grows has up to twice the room that it needs. An attribute takes one separator at least.
     let nodes = nodes_max(html).saturating_mul(2 * size_of::<Node>());
     let attributes = separators(html).saturating_mul(2 * size_of::<Attribute>());
-    nodes
-        .saturating_add(attributes)
-        .saturating_add(4 * html.len())
+    nodes.saturating_add(attributes).saturating_add(4 * html.len())
 }
 
 fn nodes_max(html: &[u8]) -> usize {
@@ -197,10 +195,7 @@ fn chunk_bytes(text: &str) -> usize {
 fn feed(parser: &Parser<Sink>, chunk: &str) {
     parser.input_buffer.push_back(StrTendril::from(chunk));
     // It stops at scripts, and where the page says its encoding.
-    while !matches!(
-        parser.tokenizer.feed(&parser.input_buffer),
-        TokenizerResult::Done
-    ) {}
+    while !matches!(parser.tokenizer.feed(&parser.input_buffer), TokenizerResult::Done) {}
 }
 
 /// Looks at what a page becomes while it is parsed.
@@ -215,12 +210,7 @@ struct Guard {
 
 impl Guard {
     fn new(html: &[u8]) -> Guard {
-        Guard {
-            nodes_max: nodes_max(html),
-            parsed: 0,
-            separators: 0,
-            comparisons: 0,
-        }
+        Guard { nodes_max: nodes_max(html), parsed: 0, separators: 0, comparisons: 0 }
     }
 
     fn check(&mut self, sink: &Sink, chunk: &str) -> Result<(), TooMuch> {
@@ -253,10 +243,7 @@ impl Sink {
     fn new() -> Sink {
         let document = Node::alone(Kind::Other);
         Sink {
-            page: RefCell::new(Page {
-                nodes: vec![document],
-                text: String::new(),
-            }),
+            page: RefCell::new(Page { nodes: vec![document], text: String::new() }),
             work: std::cell::Cell::new(0),
         }
     }
@@ -264,14 +251,7 @@ impl Sink {
 
 impl Node {
     fn alone(kind: Kind) -> Node {
-        Node {
-            parent: NONE,
-            first: NONE,
-            last: NONE,
-            before: NONE,
-            after: NONE,
-            kind,
-        }
+        Node { parent: NONE, first: NONE, last: NONE, before: NONE, after: NONE, kind }
     }
 }
 

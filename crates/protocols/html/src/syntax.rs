@@ -34,11 +34,7 @@ impl Selector {
         let mut parser = Parser { text, at: 0 };
         if text.len() > SELECTOR_BYTES_MAX {
             let message = format!("a selector is at most {SELECTOR_BYTES_MAX} bytes long");
-            return Err(parser.bad(
-                0..text.len(),
-                message,
-                "name the element by an id or a class",
-            ));
+            return Err(parser.bad(0..text.len(), message, "name the element by an id or a class"));
         }
         let mut parts = Vec::new();
         let mut last = 0;
@@ -51,11 +47,7 @@ impl Selector {
             }
         }
         match parser.peek() {
-            None => Ok(Selector {
-                text: text.to_owned(),
-                parts,
-                last,
-            }),
+            None => Ok(Selector { text: text.to_owned(), parts, last }),
             Some(c) => {
                 let at = parser.at..parser.at + c.len_utf8();
                 Err(parser.bad(at, format!("`{c}` has no meaning here"), HINT))
@@ -85,11 +77,7 @@ struct Parser<'t> {
 
 impl<'t> Parser<'t> {
     fn bad(&self, at: Range<usize>, message: impl Into<String>, hint: &str) -> BadSelector {
-        BadSelector {
-            message: message.into(),
-            at,
-            hint: hint.to_owned(),
-        }
+        BadSelector { message: message.into(), at, hint: hint.to_owned() }
     }
 
     /// At the next character, or at the end.
@@ -124,9 +112,7 @@ impl<'t> Parser<'t> {
 
     /// Skips space; true if there was any.
     fn space(&mut self) -> bool {
-        let after = self
-            .rest()
-            .trim_start_matches([' ', '\t', '\n', '\r', '\x0c']);
+        let after = self.rest().trim_start_matches([' ', '\t', '\n', '\r', '\x0c']);
         let length = self.rest().len() - after.len();
         self.at += length;
         length > 0
@@ -223,11 +209,7 @@ impl<'t> Parser<'t> {
         if !self.take(']') {
             return Err(self.bad_here("a `]` is missing here", "write [name=\"value\"]"));
         }
-        Ok(Test::Attribute {
-            name,
-            holds,
-            any_case,
-        })
+        Ok(Test::Attribute { name, holds, any_case })
     }
 
     /// A name, or a text in quotes.
@@ -281,11 +263,7 @@ impl<'t> Parser<'t> {
     /// The character that a backslash stands for: one by its number, or the next one (CSS Syntax §4.3.7).
     fn escaped(&mut self) -> Option<char> {
         let rest = self.rest();
-        let digits = rest
-            .bytes()
-            .take(6)
-            .take_while(u8::is_ascii_hexdigit)
-            .count();
+        let digits = rest.bytes().take(6).take_while(u8::is_ascii_hexdigit).count();
         if digits == 0 {
             let c = self.peek()?;
             self.at += c.len_utf8();
@@ -360,16 +338,10 @@ impl<'t> Parser<'t> {
     /// The text in parentheses.
     fn inside(&mut self, start: usize) -> Result<&'t str, BadSelector> {
         let rest = self.rest();
-        let inside = rest
-            .strip_prefix('(')
-            .and_then(|inside| inside.split_once(')'));
+        let inside = rest.strip_prefix('(').and_then(|inside| inside.split_once(')'));
         let Some((inside, _)) = inside else {
             let hint = "write :nth-child(2)";
-            return Err(self.bad(
-                start..self.at,
-                "what stands in parentheses is missing",
-                hint,
-            ));
+            return Err(self.bad(start..self.at, "what stands in parentheses is missing", hint));
         };
         self.at += inside.len() + 2;
         Ok(inside)
@@ -419,32 +391,16 @@ mod tests {
             ("a)", 1..2, "`)` has no meaning here"),
             ("#1a", 1..2, "`1` cannot begin the name of an id"),
             ("a.", 2..2, "the name of a class is missing here"),
-            (
-                "[a",
-                2..2,
-                "here stands `]`, or how the attribute is compared",
-            ),
+            ("[a", 2..2, "here stands `]`, or how the attribute is compared"),
             ("[a=b", 4..4, "a `]` is missing here"),
             ("[a=1]", 3..4, "`1` cannot begin the name of the value"),
             ("[a='b]", 3..6, "this text has no end"),
-            (
-                "[a!=b]",
-                2..3,
-                "here stands `]`, or how the attribute is compared",
-            ),
+            ("[a!=b]", 2..3, "here stands `]`, or how the attribute is compared"),
             ("a:hover", 1..7, "the pseudo-class `:hover` is not known"),
             ("p::before", 1..3, "an answer has no pseudo-elements (`::`)"),
             ("p:nth-child(x)", 1..14, "`x` is no place among children"),
-            (
-                "p:nth-child",
-                1..11,
-                "what stands in parentheses is missing",
-            ),
-            (
-                "p:not(:not(a))",
-                6..10,
-                "`:not` cannot stand inside of `:not`",
-            ),
+            ("p:nth-child", 1..11, "what stands in parentheses is missing"),
+            ("p:not(:not(a))", 6..10, "`:not` cannot stand inside of `:not`"),
             ("p:not(a", 7..7, "a `)` is missing here"),
             ("p:not", 1..5, "`:not` names what the element is not"),
         ] {

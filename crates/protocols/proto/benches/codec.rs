@@ -68,12 +68,7 @@ fn ws_write(bencher: Bencher<'_, '_>, len: usize) {
     let bencher = bencher.counter(BytesCount::new(len));
     bencher.bench_local(|| {
         out.clear();
-        ws::encode_message(
-            &mut out,
-            ws::MessageKind::Binary,
-            black_box(&payload),
-            [1, 2, 3, 4],
-        );
+        ws::encode_message(&mut out, ws::MessageKind::Binary, black_box(&payload), [1, 2, 3, 4]);
         black_box(&out);
     });
 }

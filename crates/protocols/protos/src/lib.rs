@@ -49,9 +49,7 @@ pub fn compile(names: &[String], sources: &Sources<'_>) -> Result<Schema, Proble
     let mut compiler = Compiler::with_file_resolver(resolver);
     for name in names {
         let added = compiler.open_file(name);
-        added
-            .map(|_| ())
-            .map_err(|error| problem(&loaded, name, &error))?;
+        added.map(|_| ()).map_err(|error| problem(&loaded, name, &error))?;
     }
     Ok(translate::schema(&compiler.descriptor_pool()))
 }
@@ -59,14 +57,8 @@ pub fn compile(names: &[String], sources: &Sources<'_>) -> Result<Schema, Proble
 /// The problem that a compiler's error describes.
 fn problem(loaded: &LoadedFiles, name: &str, error: &protox::Error) -> Problem {
     let file = error.file().unwrap_or(name).to_owned();
-    let place = loaded
-        .text(&file)
-        .and_then(|text| place::of_error(error, text));
-    Problem {
-        file,
-        place,
-        message: place::message(error),
-    }
+    let place = loaded.text(&file).and_then(|text| place::of_error(error, text));
+    Problem { file, place, message: place::message(error) }
 }
 
 #[cfg(test)]

@@ -90,20 +90,14 @@ fn follow(
     };
     loaded.bytes += text.len();
     if loaded.texts.len() == FILES_MAX || loaded.bytes > BYTES_MAX {
-        let message = format!(
-            "more than {FILES_MAX} files, or than {} MiB",
-            BYTES_MAX >> 20
-        );
+        let message = format!("more than {FILES_MAX} files, or than {} MiB", BYTES_MAX >> 20);
         return Err(blame(name, import, message));
     }
     let imports = imports_of(name, &text)?;
     loaded.texts.insert(name.to_owned(), text);
     way.push(name.to_owned());
     for (imported, place) in imports {
-        let import = Import {
-            by: name.to_owned(),
-            place,
-        };
+        let import = Import { by: name.to_owned(), place };
         follow(loaded, &imported, Some(&import), way, sources)?;
     }
     way.pop();
@@ -113,16 +107,8 @@ fn follow(
 /// The problem of a file that cannot be used: that of its import, if it was imported.
 fn blame(name: &str, import: Option<&Import>, message: String) -> Problem {
     match import {
-        Some(import) => Problem {
-            file: import.by.clone(),
-            place: import.place,
-            message,
-        },
-        None => Problem {
-            file: name.to_owned(),
-            place: None,
-            message,
-        },
+        Some(import) => Problem { file: import.by.clone(), place: import.place, message },
+        None => Problem { file: name.to_owned(), place: None, message },
     }
 }
 
@@ -165,18 +151,14 @@ fn imports_of(name: &str, text: &str) -> Result<Imports, Problem> {
     let locations = locations.map_or(&[][..], |info| &info.location);
     let place = |number: usize| {
         // The field `dependency` of a file is its third.
-        let own = locations
-            .iter()
-            .find(|found| found.path == [3, number as i32])?;
+        let own = locations.iter().find(|found| found.path == [3, number as i32])?;
         let [line, column, ..] = own.span[..] else {
             return None;
         };
         Some((line as usize + 1, column as usize + 1))
     };
     let imports = file.dependency.iter().enumerate();
-    Ok(imports
-        .map(|(number, imported)| (imported.clone(), place(number)))
-        .collect())
+    Ok(imports.map(|(number, imported)| (imported.clone(), place(number))).collect())
 }
 
 /// The place at which a text is nested too deeply. Braces in texts and comments count as well.

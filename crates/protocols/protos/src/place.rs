@@ -5,8 +5,7 @@ use miette::Diagnostic;
 /// The message of an error. The parser's text for a wrong import is that for a wrong group; only its help differs.
 pub(crate) fn message(error: &dyn Diagnostic) -> String {
     let help = error.help().map(|help| help.to_string());
-    help.filter(|help| help.starts_with("imports "))
-        .unwrap_or_else(|| error.to_string())
+    help.filter(|help| help.starts_with("imports ")).unwrap_or_else(|| error.to_string())
 }
 
 /// Line and column of the first place that an error names.

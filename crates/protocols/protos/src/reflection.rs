@@ -69,11 +69,7 @@ pub enum ReflectionError {
     Silent,
     /// It answers with an error.
     #[error("the server does not describe {what}: {status}{message}")]
-    Refused {
-        what: String,
-        status: &'static str,
-        message: String,
-    },
+    Refused { what: String, status: &'static str, message: String },
     #[error("the server describes more than {FILES_MAX} files, or sends more than {} MiB", BYTES_MAX >> 20)]
     TooMuch,
     /// A description of which no text can be made.
@@ -112,10 +108,7 @@ impl Files {
         mut self,
         mut client: Client,
     ) -> Result<BTreeMap<String, Source>, ReflectionError> {
-        let request = Request {
-            list_services: Some("*".to_owned()),
-            ..Request::default()
-        };
+        let request = Request { list_services: Some("*".to_owned()), ..Request::default() };
         let response = client.answer(&request, "its services").await?;
         let Some(services) = response.services else {
             let problem = "the server does not list its services when it should";
@@ -138,10 +131,7 @@ impl Files {
             if self.has(&name) {
                 continue;
             }
-            let request = Request {
-                file_by_filename: Some(name.clone()),
-                ..Request::default()
-            };
+            let request = Request { file_by_filename: Some(name.clone()), ..Request::default() };
             let what = format!("the file {name:?}");
             let response = client.answer(&request, &what).await?;
             missing.extend(self.add(response, &what)?);
@@ -166,11 +156,8 @@ impl Files {
             if self.bytes > BYTES_MAX || self.found.len() >= FILES_MAX {
                 return Err(ReflectionError::TooMuch);
             }
-            let source =
-                crate::source(&descriptor).map_err(|source| ReflectionError::Unprintable {
-                    what: what.to_owned(),
-                    source,
-                })?;
+            let source = crate::source(&descriptor)
+                .map_err(|source| ReflectionError::Unprintable { what: what.to_owned(), source })?;
             if source.name.starts_with(BUILT_IN) {
                 continue;
             }

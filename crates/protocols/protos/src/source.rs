@@ -168,17 +168,13 @@ impl Writer {
 
     fn message(&mut self, own: &DescriptorProto) -> Result<(), Unprintable> {
         let name = identifier(own.name())?;
-        self.block(&format!("message {name}"), name, |writer| {
-            writer.inside_message(own)
-        })
+        self.block(&format!("message {name}"), name, |writer| writer.inside_message(own))
     }
 
     fn inside_message(&mut self, own: &DescriptorProto) -> Result<(), Unprintable> {
         let is_group = |nested: &DescriptorProto| {
             let full = format!("{}.{}", self.scope, nested.name());
-            own.field
-                .iter()
-                .any(|field| field.r#type() == Type::Group && field.type_name() == full)
+            own.field.iter().any(|field| field.r#type() == Type::Group && field.type_name() == full)
         };
         let is_own = |nested: &&DescriptorProto| !is_map_entry(nested) && !is_group(nested);
         let messages: Vec<_> = own.nested_type.iter().filter(is_own).collect();

@@ -7,15 +7,10 @@ use super::*;
 fn compiled(files: &[(&str, &str)]) -> Result<Schema, String> {
     let read = |name: &str| {
         let found = files.iter().find(|(own, _)| *own == name);
-        found
-            .map(|(_, text)| (*text).to_owned())
-            .ok_or_else(|| "no such file".to_owned())
+        found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| "no such file".to_owned())
     };
     let folders = [String::new(), "lib/".to_owned()];
-    let sources = Sources {
-        folders: &folders,
-        read: &read,
-    };
+    let sources = Sources { folders: &folders, read: &read };
     compile(&[files[0].0.to_owned()], &sources).map_err(|problem| {
         let place = problem.place;
         let place = place.map_or(String::new(), |(line, column)| format!(":{line}:{column}"));
@@ -55,11 +50,7 @@ fn files_and_their_imports_become_a_schema() {
     assert_eq!(order.name, "shop.Order");
     let of = |name: &str| {
         let field = order.field(name).unwrap();
-        (
-            schema.kind_name(field.kind).to_owned(),
-            field.label,
-            field.has_presence,
-        )
+        (schema.kind_name(field.kind).to_owned(), field.label, field.has_presence)
     };
     assert_eq!(of("item_ids"), ("int32".to_owned(), Label::Repeated, false));
     assert_eq!(of("itemIds"), of("item_ids"));
@@ -88,10 +79,7 @@ fn problems_have_their_places() {
             "a.proto:2:3: the import \"b.proto\" cannot be read: no such file",
         ),
         (
-            &[(
-                "a.proto",
-                "syntax = \"proto3\";\nmessage A { Nothing x = 1; }\n",
-            )],
+            &[("a.proto", "syntax = \"proto3\";\nmessage A { Nothing x = 1; }\n")],
             "a.proto:2:13: name 'Nothing' is not defined",
         ),
         (

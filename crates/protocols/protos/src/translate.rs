@@ -22,12 +22,7 @@ pub(crate) fn schema(pool: &DescriptorPool) -> Schema {
     let enumerations: Vec<EnumDescriptor> = pool.all_enums().collect();
     let numbers = Numbers {
         messages: numbered(messages.iter().map(|m| m.full_name().to_owned()).collect()),
-        enumerations: numbered(
-            enumerations
-                .iter()
-                .map(|e| e.full_name().to_owned())
-                .collect(),
-        ),
+        enumerations: numbered(enumerations.iter().map(|e| e.full_name().to_owned()).collect()),
     };
     Schema {
         messages: messages.iter().map(|own| message(own, &numbers)).collect(),
@@ -62,11 +57,7 @@ fn field(own: &FieldDescriptor, numbers: &Numbers) -> Field {
         number: own.number(),
         name: own.name().to_owned(),
         json_name: own.json_name().to_owned(),
-        kind: if own.is_group() {
-            Kind::Group
-        } else {
-            kind(&own.kind(), numbers)
-        },
+        kind: if own.is_group() { Kind::Group } else { kind(&own.kind(), numbers) },
         label,
         is_packed: own.is_packed(),
         has_presence: own.supports_presence(),
@@ -104,13 +95,8 @@ impl Numbers {
 }
 
 fn enumeration(own: &EnumDescriptor) -> Enumeration {
-    let values = own
-        .values()
-        .map(|value| (value.name().to_owned(), value.number()));
-    Enumeration {
-        name: own.full_name().to_owned(),
-        values: values.collect(),
-    }
+    let values = own.values().map(|value| (value.name().to_owned(), value.number()));
+    Enumeration { name: own.full_name().to_owned(), values: values.collect() }
 }
 
 fn service(own: &ServiceDescriptor, numbers: &Numbers) -> Service {
@@ -121,8 +107,5 @@ fn service(own: &ServiceDescriptor, numbers: &Numbers) -> Service {
         client_streams: method.is_client_streaming(),
         server_streams: method.is_server_streaming(),
     });
-    Service {
-        name: own.full_name().to_owned(),
-        methods: methods.collect(),
-    }
+    Service { name: own.full_name().to_owned(), methods: methods.collect() }
 }

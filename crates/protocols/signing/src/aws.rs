@@ -54,10 +54,7 @@ struct Rules {
 impl Rules {
     fn for_service(service: &str, signs_body: bool) -> Rules {
         let is_s3 = service == "s3" || service == "s3express" || service.starts_with("s3-");
-        Rules {
-            path_is_name: is_s3,
-            hash_is_header: is_s3 || !signs_body,
-        }
+        Rules { path_is_name: is_s3, hash_is_header: is_s3 || !signs_body }
     }
 }
 
@@ -207,18 +204,11 @@ fn date_of(unix_s: i64) -> String {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 {
-        from_march + 3
-    } else {
-        from_march - 9
-    };
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
     let year = era * 400 + year_of_era + i64::from(month <= 2);
     let hour = second / 3_600;
     let minute = second / 60 % 60;
-    format!(
-        "{year:04}{month:02}{day:02}T{hour:02}{minute:02}{:02}Z",
-        second % 60
-    )
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{:02}Z", second % 60)
 }
 
 #[cfg(test)]

@@ -66,9 +66,7 @@ impl Algorithm {
         let found = ALGORITHMS.iter().find(|(known, _)| *known == name);
         found
             .map(|(_, algorithm)| *algorithm)
-            .ok_or_else(|| TokenError::NoAlgorithm {
-                name: name.chars().take(20).collect(),
-            })
+            .ok_or_else(|| TokenError::NoAlgorithm { name: name.chars().take(20).collect() })
     }
 
     /// As tokens name it.
@@ -144,8 +142,7 @@ impl Key {
             Kind::Hash(key) => hmac::sign(key, bytes).as_ref().to_vec(),
             Kind::Rsa(key, encoding) => {
                 let mut signature = vec![0; key.public().modulus_len()];
-                key.sign(*encoding, &random, bytes, &mut signature)
-                    .map_err(failed)?;
+                key.sign(*encoding, &random, bytes, &mut signature).map_err(failed)?;
                 signature
             }
             Kind::Curve(key) => key.sign(&random, bytes).map_err(failed)?.as_ref().to_vec(),
@@ -197,8 +194,7 @@ fn curve(
 ) -> Result<Kind, KeyError> {
     let der = pem::read(algorithm, text)?;
     let key = EcdsaKeyPair::from_pkcs8(signing, der.bytes(), &SystemRandom::new());
-    key.map(Kind::Curve)
-        .map_err(|refused| KeyError::refused(algorithm, refused))
+    key.map(Kind::Curve).map_err(|refused| KeyError::refused(algorithm, refused))
 }
 
 fn edwards(text: &str) -> Result<Kind, KeyError> {
@@ -206,6 +202,5 @@ fn edwards(text: &str) -> Result<Kind, KeyError> {
     let der = pem::read(algorithm, text)?;
     // Most tools leave out the public key, so it cannot be compared.
     let key = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der.bytes());
-    key.map(Kind::Edwards)
-        .map_err(|refused| KeyError::refused(algorithm, refused))
+    key.map(Kind::Edwards).map_err(|refused| KeyError::refused(algorithm, refused))
 }

@@ -18,7 +18,5 @@ pub use token::{Signer, TokenError};
 fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits
-        .map(|digit| char::from(DIGITS[usize::from(digit)]))
-        .collect()
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }

@@ -58,10 +58,7 @@ impl std::fmt::Display for KeyError {
         let name = self.algorithm.name();
         let needs = needs(self.algorithm);
         match &self.why {
-            Some(why) => write!(
-                f,
-                "{found} that cannot be used ({why}); {name} needs {needs}"
-            ),
+            Some(why) => write!(f, "{found} that cannot be used ({why}); {name} needs {needs}"),
             None => write!(f, "{found}; {name} needs {needs}"),
         }
     }
@@ -69,11 +66,7 @@ impl std::fmt::Display for KeyError {
 
 impl KeyError {
     pub(crate) fn refused(algorithm: Algorithm, refused: KeyRejected) -> KeyError {
-        KeyError {
-            algorithm,
-            found: wanted(algorithm),
-            why: Some(refused.to_string()),
-        }
+        KeyError { algorithm, found: wanted(algorithm), why: Some(refused.to_string()) }
     }
 
     /// How to make what is needed.
@@ -136,11 +129,7 @@ impl Der {
 pub(crate) fn read(algorithm: Algorithm, text: &str) -> Result<Der, KeyError> {
     let unfolded = (!text.trim().contains('\n')).then(|| text.replace("\\n", "\n"));
     let text = unfolded.as_deref().unwrap_or(text);
-    let wrong = |found| KeyError {
-        algorithm,
-        found,
-        why: None,
-    };
+    let wrong = |found| KeyError { algorithm, found, why: None };
     let key = PrivateKeyDer::from_pem_slice(text.as_bytes());
     let key = key.map_err(|_| wrong(instead(text)))?;
     let (found, der) = match key {
@@ -206,11 +195,7 @@ fn as_pkcs8(curve: PemContent, key: &[u8]) -> Vec<u8> {
         _ => OID_P256,
     };
     let algorithm = [element(0x06, OID_EC), element(0x06, named)].concat();
-    let parts = [
-        vec![0x02, 0x01, 0x00],
-        element(0x30, &algorithm),
-        element(0x04, key),
-    ];
+    let parts = [vec![0x02, 0x01, 0x00], element(0x30, &algorithm), element(0x04, key)];
     element(0x30, &parts.concat())
 }
 

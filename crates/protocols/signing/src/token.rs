@@ -103,9 +103,7 @@ impl Signer {
         Ok(Signer {
             key: Key::new(algorithm, key)?,
             digest: hex(digest.as_ref()),
-            header: header
-                .map(|own| encoded_header(algorithm, Some(own)))
-                .transpose()?,
+            header: header.map(|own| encoded_header(algorithm, Some(own))).transpose()?,
         })
     }
 

@@ -40,10 +40,7 @@ fn pair(a: &RunInfo, b: &RunInfo, options: &Options) -> Vec<Unlike> {
     let mut found = Vec::new();
     let mut report = |grave, text: String| found.push(Unlike { text, grave });
     if a.name != b.name {
-        report(
-            true,
-            format!("the scenarios are {:?} and {:?}", a.name, b.name),
-        );
+        report(true, format!("the scenarios are {:?} and {:?}", a.name, b.name));
     } else if a.scenario_hash != b.scenario_hash {
         // Its target may be all that was changed, which is what people compare.
         report(false, format!("the text of scenario {:?} differs", a.name));
@@ -62,19 +59,12 @@ fn pair(a: &RunInfo, b: &RunInfo, options: &Options) -> Vec<Unlike> {
     if overrides(a) != overrides(b) {
         let shown = |info: &RunInfo| {
             let all: Vec<String> = overrides(info).into_iter().collect();
-            if all.is_empty() {
-                "nothing".to_owned()
-            } else {
-                all.join(", ")
-            }
+            if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
         };
         report(false, format!("--set was {} and {}", shown(a), shown(b)));
     }
     if a.throng != b.throng {
-        report(
-            false,
-            format!("they were made with versions {} and {}", a.throng, b.throng),
-        );
+        report(false, format!("they were made with versions {} and {}", a.throng, b.throng));
     }
     let ga = &a.generator;
     let gb = &b.generator;
@@ -82,10 +72,7 @@ fn pair(a: &RunInfo, b: &RunInfo, options: &Options) -> Vec<Unlike> {
         let shown = |g: &record::schema::GeneratorInfo| {
             format!("{} {}", g.mode, units::counted(u64::from(g.loops), "loop"))
         };
-        report(
-            false,
-            format!("the generators had {} and {}", shown(ga), shown(gb)),
-        );
+        report(false, format!("the generators had {} and {}", shown(ga), shown(gb)));
     }
     let facts: BTreeSet<&String> = a.host.keys().chain(b.host.keys()).collect();
     let differing: Vec<&str> = facts
@@ -94,10 +81,7 @@ fn pair(a: &RunInfo, b: &RunInfo, options: &Options) -> Vec<Unlike> {
         .map(String::as_str)
         .collect();
     if !differing.is_empty() {
-        report(
-            false,
-            format!("the machines differ in {}", some(&differing)),
-        );
+        report(false, format!("the machines differ in {}", some(&differing)));
     }
     found
 }
@@ -110,10 +94,8 @@ fn measures(a: &RunInfo, b: &RunInfo) -> Option<String> {
     };
     let of_a = of(a);
     let of_b = of(b);
-    let odd: Vec<String> = of_a
-        .symmetric_difference(&of_b)
-        .map(|(name, kind)| format!("{name} ({kind})"))
-        .collect();
+    let odd: Vec<String> =
+        of_a.symmetric_difference(&of_b).map(|(name, kind)| format!("{name} ({kind})")).collect();
     let odd: Vec<&str> = odd.iter().map(String::as_str).collect();
     (!odd.is_empty()).then(|| format!("not all runs measure {}", some(&odd)))
 }
@@ -132,16 +114,9 @@ fn phases(a: &RunInfo, b: &RunInfo, options: &Options) -> Option<String> {
     }
     let planned = |phases: &[PhaseInfo]| {
         let users: f64 = phases.iter().map(|p| p.users_planned).sum();
-        let length_ns = phases
-            .iter()
-            .map(|p| p.end_ns.saturating_sub(p.start_ns))
-            .sum();
+        let length_ns = phases.iter().map(|p| p.end_ns.saturating_sub(p.start_ns)).sum();
         let phases = units::counted(phases.len() as u64, "phase");
-        format!(
-            "{phases} of {} with {} users",
-            units::span(length_ns),
-            units::about(users)
-        )
+        format!("{phases} of {} with {} users", units::span(length_ns), units::about(users))
     };
     let plan_a = planned(&of_a);
     let plan_b = planned(&of_b);
@@ -225,10 +200,7 @@ mod tests {
     #[test]
     fn only_the_phase_that_is_compared_must_be_alike() {
         let (a, mut b) = (sample::info(), sample::info());
-        b.phases.push(PhaseInfo {
-            name: "more".to_owned(),
-            ..b.phases[0].clone()
-        });
+        b.phases.push(PhaseInfo { name: "more".to_owned(), ..b.phases[0].clone() });
         let mut options = Options::default();
         assert_eq!(unlike(&[&a, &b], &options).len(), 1);
         options.phase = Some(a.phases[0].name.clone());

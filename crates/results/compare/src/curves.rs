@@ -32,10 +32,7 @@ impl Curves {
                 0..=RUNS_MAX => runs.iter().map(|run| curve(run)).collect(),
                 _ => Vec::new(),
             },
-            sides: sides
-                .iter()
-                .map(|(side, all)| (*side, curve(all)))
-                .collect(),
+            sides: sides.iter().map(|(side, all)| (*side, curve(all))).collect(),
             differences: evidence::quantiles(first, second, &shares, options),
             baseline_ns: shares.iter().map(|&q| mean(q)).collect(),
         }

@@ -64,10 +64,7 @@ pub(crate) fn components(sides: &Sides, rule: Rule, options: &Options) -> Vec<Co
         .into_iter()
         .map(|figure| Component {
             change: change(figure, sides, rule, options),
-            values: sides
-                .units()
-                .map(|unit| transformed(figure, unit))
-                .collect(),
+            values: sides.units().map(|unit| transformed(figure, unit)).collect(),
             counted_error: (figure == Figure::ErrorRate).then(|| counted_error(sides)),
             distances: Vec::new(),
         })
@@ -92,9 +89,7 @@ pub(crate) fn times<'a>(units: impl Iterator<Item = &'a Unit>, options: &Options
     // 1 − 0.99 is a little less than a hundredth, or a little more.
     let beyond = |q: &f64| least * q.min(1.0 - q) > 1.0 - 1e-9;
     let quantiles = options.quantiles.iter().copied().filter(beyond);
-    std::iter::once(Figure::Mean)
-        .chain(quantiles.map(Figure::Quantile))
-        .collect()
+    std::iter::once(Figure::Mean).chain(quantiles.map(Figure::Quantile)).collect()
 }
 
 /// The changes of each figure of each measure. All measures have `first` units of the baseline and `second` of the candidate.
@@ -120,18 +115,8 @@ pub(crate) fn decide(
                 let change = component.change;
                 let seen = p_adjusted <= options.alpha;
                 // From nothing to something is more than any share.
-                let beyond = change
-                    .relative
-                    .is_none_or(|share| share.abs() > options.tolerance);
-                Change {
-                    t,
-                    p,
-                    p_adjusted,
-                    neighbours,
-                    seen,
-                    counts: seen && beyond,
-                    ..change
-                }
+                let beyond = change.relative.is_none_or(|share| share.abs() > options.tolerance);
+                Change { t, p, p_adjusted, neighbours, seen, counts: seen && beyond, ..change }
             })
             .collect()
     };
@@ -177,10 +162,7 @@ fn test(
                 two_sample_t_of(&c.values, &seen, c.counted_error.unwrap_or(floor))
             });
             let degrees = (first + second - 2) as f64;
-            let p: Vec<f64> = t
-                .iter()
-                .map(|&t| student::two_sided_p(t, degrees))
-                .collect();
+            let p: Vec<f64> = t.iter().map(|&t| student::two_sided_p(t, degrees)).collect();
             let p_adjusted = multiple::holm(&p);
             (t, p, p_adjusted)
         }
@@ -255,10 +237,7 @@ fn change(figure: Figure, sides: &Sides, rule: Rule, options: &Options) -> Chang
     Change {
         baseline: Some(baseline_shown),
         candidate: Some(candidate_shown),
-        windows: runs.map(|_| WindowMeans {
-            baseline,
-            candidate,
-        }),
+        windows: runs.map(|_| WindowMeans { baseline, candidate }),
         interval,
         ..untested(figure, difference, relative)
     }
@@ -319,17 +298,12 @@ fn greatest_change(sides: &Sides) -> f64 {
 
 /// The relative change of the quantile that changes most from `a` to `b`, sign kept.
 pub(crate) fn quantile_change(a: impl Fn(f64) -> f64, b: impl Fn(f64) -> f64) -> f64 {
-    let grid = (1..GRID)
-        .map(|step| step as f64 / GRID as f64)
-        .chain([0.99]);
+    let grid = (1..GRID).map(|step| step as f64 / GRID as f64).chain([0.99]);
     let changes = grid.map(|q| {
         let from = a(q).max(LEAST_NS);
         (b(q).max(LEAST_NS) - from) / from
     });
-    changes.fold(
-        0.0,
-        |most: f64, next| if next.abs() > most.abs() { next } else { most },
-    )
+    changes.fold(0.0, |most: f64, next| if next.abs() > most.abs() { next } else { most })
 }
 
 #[cfg(test)]

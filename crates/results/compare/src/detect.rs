@@ -23,12 +23,7 @@ pub(crate) fn scatter(
             units.iter().map(|unit| transformed(figure, unit)).collect()
         };
         if let Some(scatter) = power::pooled_deviation(&of(baseline), &of(candidate)) {
-            measure.detect.push(Detect {
-                figure,
-                scatter,
-                runs: None,
-                more: None,
-            });
+            measure.detect.push(Detect { figure, scatter, runs: None, more: None });
         }
     }
 }

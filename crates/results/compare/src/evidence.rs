@@ -43,13 +43,7 @@ pub(crate) fn correct(measures: &mut [ComparedMeasure], correction: Correction) 
     let mut tests: Vec<&mut Test> = measures
         .iter_mut()
         .filter_map(|measure| measure.evidence.as_mut())
-        .flat_map(|evidence| {
-            [
-                &mut evidence.ks,
-                &mut evidence.ad,
-                &mut evidence.mann_whitney,
-            ]
-        })
+        .flat_map(|evidence| [&mut evidence.ks, &mut evidence.ad, &mut evidence.mann_whitney])
         .collect();
     let p: Vec<f64> = tests.iter().map(|test| test.p).collect();
     for (test, p_adjusted) in tests.iter_mut().zip(adjusted(&p, correction)) {
@@ -87,10 +81,7 @@ pub(crate) fn quantiles(
     shares: &[f64],
     options: &Options,
 ) -> Vec<QuantileChange> {
-    let bootstrap = Bootstrap {
-        draws: DRAWS,
-        confidence: 1.0 - options.alpha,
-    };
+    let bootstrap = Bootstrap { draws: DRAWS, confidence: 1.0 - options.alpha };
     let mut rng = Rng::new(options.seed, 1, Purpose::Choice);
     let a: Vec<&Sample> = first.iter().map(|unit| &unit.sample).collect();
     let b: Vec<&Sample> = second.iter().map(|unit| &unit.sample).collect();
@@ -119,11 +110,7 @@ pub(crate) fn quantiles(
 }
 
 fn untested(statistic: f64, p: f64) -> Test {
-    Test {
-        statistic,
-        p,
-        p_adjusted: p,
-    }
+    Test { statistic, p, p_adjusted: p }
 }
 
 pub(crate) fn bounds(interval: Interval) -> (f64, f64) {

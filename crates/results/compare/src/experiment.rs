@@ -99,9 +99,8 @@ pub struct Row {
 /// # Panics
 /// If the confidence does not lie strictly between 0 and 1.
 pub fn analyze(data: &Data) -> Analysis {
-    let responses: Vec<ResponseAnalysis> = (0..data.responses.len())
-        .map(|number| response::analyze(data, number))
-        .collect();
+    let responses: Vec<ResponseAnalysis> =
+        (0..data.responses.len()).map(|number| response::analyze(data, number)).collect();
     let confounded = confounded(&responses);
     let missing_cells = missing_cells(data);
     let mut findings = Vec::new();
@@ -133,30 +132,21 @@ pub fn analyze(data: &Data) -> Analysis {
 
 /// A term by its factors' letters: `ABC`.
 fn word(factors: &[usize]) -> String {
-    factors
-        .iter()
-        .map(|&factor| factor_letter(factor))
-        .collect()
+    factors.iter().map(|&factor| factor_letter(factor)).collect()
 }
 
 /// The words that mean I, of which all other confounding follows; each response says the same
 /// unless values of one are missing.
 fn confounded(responses: &[ResponseAnalysis]) -> Vec<String> {
-    let fits = responses
-        .iter()
-        .filter_map(|response| response.fit.as_ref());
-    fits.map(|fit| fit.mean_aliases.clone())
-        .min_by_key(Vec::len)
-        .unwrap_or_default()
+    let fits = responses.iter().filter_map(|response| response.fit.as_ref());
+    fits.map(|fit| fit.mean_aliases.clone()).min_by_key(Vec::len).unwrap_or_default()
 }
 
 /// Combinations that were to be measured and were not, or not as often.
 fn missing_cells(data: &Data) -> Vec<MissingCell> {
     let short = data.planned.iter().filter_map(|cell| {
         let rows = data.rows.iter().filter(|row| row.levels == *cell);
-        let found = rows
-            .filter(|row| row.values.iter().any(Option::is_some))
-            .count();
+        let found = rows.filter(|row| row.values.iter().any(Option::is_some)).count();
         (found < data.repetitions).then(|| MissingCell {
             levels: level_names(data, cell),
             planned: data.repetitions,
@@ -169,9 +159,7 @@ fn missing_cells(data: &Data) -> Vec<MissingCell> {
 /// A combination as text.
 fn level_names(data: &Data, cell: &[usize]) -> Vec<String> {
     let levels = data.factors.iter().zip(cell);
-    levels
-        .map(|((_, names), &level)| names.get(level).cloned().unwrap_or_default())
-        .collect()
+    levels.map(|((_, names), &level)| names.get(level).cloned().unwrap_or_default()).collect()
 }
 
 #[cfg(test)]

@@ -31,9 +31,7 @@ pub(crate) fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
 
 /// True where nothing can be said at all.
 pub(crate) fn is_untold(findings: &[Finding]) -> bool {
-    findings
-        .iter()
-        .any(|finding| finding.severity == Severity::Fatal)
+    findings.iter().any(|finding| finding.severity == Severity::Fatal)
 }
 
 /// Findings about the runs, before they are compared.
@@ -44,26 +42,15 @@ pub(crate) fn of_runs(
     options: &Options,
 ) -> Vec<Finding> {
     let mut found = Vec::new();
-    let untrusted: Vec<&str> = runs
-        .iter()
-        .filter(|run| !run.trusted)
-        .map(|run| run.label.as_str())
-        .collect();
+    let untrusted: Vec<&str> =
+        runs.iter().filter(|run| !run.trusted).map(|run| run.label.as_str()).collect();
     if !untrusted.is_empty() {
-        let severity = if options.force {
-            Severity::Warning
-        } else {
-            Severity::Fatal
-        };
+        let severity = if options.force { Severity::Warning } else { Severity::Fatal };
         let verb = if untrusted.len() == 1 { "is" } else { "are" };
         let text = format!(
             "{} {verb} untrusted (`throng show` says why), and so is the comparison{}",
             some(&untrusted),
-            if options.force {
-                "; compared because of --force"
-            } else {
-                ""
-            }
+            if options.force { "; compared because of --force" } else { "" }
         );
         found.push(finding(severity, "run-untrusted", text));
     }
@@ -73,10 +60,7 @@ pub(crate) fn of_runs(
     });
     let elsewhere: Vec<String> = elsewhere.take(NAMES_MAX).collect();
     if !elsewhere.is_empty() {
-        let text = format!(
-            "rows are not in the records of all runs: {}",
-            elsewhere.join("; ")
-        );
+        let text = format!("rows are not in the records of all runs: {}", elsewhere.join("; "));
         found.push(finding(Severity::Note, "rows-elsewhere", text));
     }
     let infos: Vec<_> = all.iter().map(|run| run.info()).collect();
@@ -173,11 +157,7 @@ fn of_pairs(measure: &ComparedMeasure, runs: &[ComparedRun]) -> (Verdict, String
     let Some(direct) = &measure.direct else {
         return (Verdict::Inconclusive, "inconclusive".to_owned());
     };
-    let different = direct
-        .pairs
-        .iter()
-        .filter(|pair| !pair.ks.alike || !pair.ad.alike)
-        .count();
+    let different = direct.pairs.iter().filter(|pair| !pair.ks.alike || !pair.ad.alike).count();
     if different == 0 {
         return (Verdict::NoDifference, "no difference seen".to_owned());
     }
@@ -192,11 +172,7 @@ fn of_pairs(measure: &ComparedMeasure, runs: &[ComparedRun]) -> (Verdict, String
         .map(|clique| format!("{{{}}}", labels(clique, runs)))
         .collect();
     let more = cliques.len().saturating_sub(NAMES_MAX);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let text = format!(
         "modes differ: {different} of {} pairs of runs differ; groups {}{more}",
         direct.pairs.len(),
@@ -250,10 +226,7 @@ fn of_measure(measure: &ComparedMeasure, runs: &[ComparedRun]) -> Option<Finding
     let mut text = format!("{}: {}", measure.name, measure.text);
     let mut evidence = BTreeMap::new();
     for change in measure.changes.iter().filter(|change| change.counts) {
-        evidence.insert(
-            format!("{}_difference", change.figure.name()),
-            change.difference,
-        );
+        evidence.insert(format!("{}_difference", change.figure.name()), change.difference);
         evidence.insert(format!("{}_p", change.figure.name()), change.p_adjusted);
     }
     let counting: Vec<String> = measure
@@ -272,10 +245,7 @@ fn of_measure(measure: &ComparedMeasure, runs: &[ComparedRun]) -> Option<Finding
     if !counting.is_empty() {
         text += &format!("; {}", counting.join(", "));
     }
-    Some(Finding {
-        evidence,
-        ..finding(severity, code, text)
-    })
+    Some(Finding { evidence, ..finding(severity, code, text) })
 }
 
 /// True where a measure is missing for no harmless reason: all of its operations failed in a run, or
@@ -286,10 +256,7 @@ fn is_broken(measure: &ComparedMeasure, runs: &[ComparedRun]) -> bool {
         .iter()
         .any(|run| run.count == 0 && run.error_rate.is_some_and(|share| share > 0.0));
     let has_none = |side: Side| {
-        let mut of_side = runs
-            .iter()
-            .zip(&measure.runs)
-            .filter(|(run, _)| run.side == side);
+        let mut of_side = runs.iter().zip(&measure.runs).filter(|(run, _)| run.side == side);
         of_side.clone().next().is_some() && of_side.all(|(_, figures)| figures.count == 0)
     };
     all_failed || has_none(Side::Baseline) || has_none(Side::Candidate)
@@ -319,10 +286,7 @@ fn of_tolerated(measure: &ComparedMeasure) -> Option<Finding> {
 /// Findings about differences that could have been detected, for measures without one.
 fn of_detection(measures: &[ComparedMeasure], options: &Options) -> Vec<Finding> {
     let mut found = Vec::new();
-    for measure in measures
-        .iter()
-        .filter(|m| m.verdict == Verdict::NoDifference)
-    {
+    for measure in measures.iter().filter(|m| m.verdict == Verdict::NoDifference) {
         let short: Vec<String> = measure
             .detect
             .iter()
@@ -377,10 +341,7 @@ fn of_serial(
     }
     let (severity, rests) = match rule {
         Some(_) => (Severity::Note, "the verdict does not depend on them"),
-        None => (
-            Severity::Warning,
-            "the tests of pairs use these smaller numbers",
-        ),
+        None => (Severity::Warning, "the tests of pairs use these smaller numbers"),
     };
     let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
     let text = format!(
@@ -388,10 +349,7 @@ fn of_serial(
          differences: {rests}",
         some(&listed)
     );
-    Some(Finding {
-        evidence,
-        ..finding(severity, "serial-correlation", text)
-    })
+    Some(Finding { evidence, ..finding(severity, "serial-correlation", text) })
 }
 
 fn of_sources(measures: &[ComparedMeasure]) -> Option<Finding> {
@@ -431,10 +389,5 @@ fn name_of(figure: Figure) -> String {
 }
 
 fn finding(severity: Severity, code: &str, text: String) -> Finding {
-    Finding {
-        severity,
-        code: code.to_owned(),
-        text,
-        evidence: BTreeMap::new(),
-    }
+    Finding { severity, code: code.to_owned(), text, evidence: BTreeMap::new() }
 }

@@ -112,10 +112,7 @@ pub struct Entry {
 impl Index {
     /// The index of this directory.
     pub fn new(root: &Path) -> Index {
-        Index {
-            root: root.to_owned(),
-            known: HashMap::new(),
-        }
+        Index { root: root.to_owned(), known: HashMap::new() }
     }
 
     /// Lists the current results.
@@ -123,15 +120,10 @@ impl Index {
     /// # Errors
     /// The directory itself cannot be read.
     pub fn list(&mut self) -> std::io::Result<Listing> {
-        let Scan {
-            mut found,
-            mut omitted,
-        } = scan(&self.root)?;
+        let Scan { mut found, mut omitted } = scan(&self.root)?;
         if found.len() > ENTRIES_MAX {
             let more = found.len() - ENTRIES_MAX;
-            omitted.push(format!(
-                "{more} more results than {ENTRIES_MAX} are not shown"
-            ));
+            omitted.push(format!("{more} more results than {ENTRIES_MAX} are not shown"));
             found.truncate(ENTRIES_MAX);
         }
         let mut known = HashMap::with_capacity(found.len());
@@ -189,9 +181,7 @@ impl Index {
 fn set_parents(entries: &mut [Option<Entry>], found: &[ScanEntry]) {
     for (number, found) in found.iter().enumerate() {
         let Some(outer) = found.parent else { continue };
-        let started = entries[number]
-            .as_ref()
-            .and_then(|entry| entry.started_unix_ms);
+        let started = entries[number].as_ref().and_then(|entry| entry.started_unix_ms);
         // The entries beyond the limit are the last ones, and a parent comes first.
         let Some(outer) = &mut entries[outer] else {
             continue;

@@ -86,9 +86,8 @@ impl Peak {
     pub(crate) fn in_words(&self, last: &str) -> String {
         let short = |value: f64| units::significant(value, 3);
         let most = short(self.load_max);
-        let limit = self
-            .limit_per_s
-            .map_or(String::new(), |limit| format!(", {}", units::rate(limit)));
+        let limit =
+            self.limit_per_s.map_or(String::new(), |limit| format!(", {}", units::rate(limit)));
         let high = self.high.map_or("no upper bound".to_owned(), short);
         match self.load {
             Some(load) if load > self.load_max => {

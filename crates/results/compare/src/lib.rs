@@ -174,9 +174,8 @@ pub fn compare_with_progress(
             Rule::Windows => (read::WINDOWS, read::WINDOWS),
             _ => (baselines.len(), candidates.len()),
         };
-        for (measure, changes) in measures
-            .iter_mut()
-            .zip(decide(tested, first, second, rule, options))
+        for (measure, changes) in
+            measures.iter_mut().zip(decide(tested, first, second, rule, options))
         {
             measure.changes = changes;
         }
@@ -215,11 +214,7 @@ fn compare_measures(
     let mut tested: Vec<Vec<Component>> = Vec::new();
     let of = common.len();
     for (number, common) in common.iter().enumerate() {
-        progress(Step::Comparing {
-            number,
-            of,
-            measure: &common.name,
-        });
+        progress(Step::Comparing { number, of, measure: &common.name });
         let of_runs: Vec<&RunMeasure> = read.iter().map(|run| &run[number]).collect();
         if of_runs.iter().all(|measured| measured.is_empty()) {
             continue;
@@ -248,8 +243,7 @@ pub fn samples(
     let read = read_all(&all, &spans, &common, options, &mut |_| {})?;
     let of_measure = |number: usize| -> Option<Vec<Sample>> {
         let runs = read.iter().zip(&spans);
-        runs.map(|(run, span)| Some(run[number].unit(span.seconds())?.sample))
-            .collect()
+        runs.map(|(run, span)| Some(run[number].unit(span.seconds())?.sample)).collect()
     };
     let found = common.iter().enumerate();
     Ok(found
@@ -277,11 +271,7 @@ fn check(all: &[&Run], options: &Options) -> Result<(), CompareError> {
         .filter(|unlike| unlike.grave && !options.force)
         .map(|unlike| unlike.text)
         .collect();
-    if grave.is_empty() {
-        Ok(())
-    } else {
-        Err(CompareError::Unlike(grave))
-    }
+    if grave.is_empty() { Ok(()) } else { Err(CompareError::Unlike(grave)) }
 }
 
 /// The stretch of a run that is compared, as far as its record goes.
@@ -299,10 +289,7 @@ fn span(run: &Run, options: &Options) -> Result<Span, CompareError> {
             None if ended_ns == 0 => "it holds no measurement".to_owned(),
             None => "all of it is skipped".to_owned(),
         };
-        CompareError::NothingLeft {
-            id: info.id.clone(),
-            why,
-        }
+        CompareError::NothingLeft { id: info.id.clone(), why }
     })
 }
 
@@ -343,11 +330,7 @@ fn common(all: &[&Run], options: &Options) -> Vec<Common> {
     let in_all = first.filter_map(|wanted| {
         let place = |run: &&Run| run.info().measures.iter().position(|m| m == wanted);
         let places: Option<Vec<usize>> = all.iter().map(place).collect();
-        Some(Common {
-            name: wanted.name.clone(),
-            kind: wanted.kind.clone(),
-            places: places?,
-        })
+        Some(Common { name: wanted.name.clone(), kind: wanted.kind.clone(), places: places? })
     });
     in_all.collect()
 }
@@ -371,16 +354,12 @@ fn read_all(
         Some(counts) => read::fitting(&counts, common.len(), options.memory_bytes),
         None => vec![false; common.len()],
     };
-    let read = all
-        .iter()
-        .zip(spans)
-        .enumerate()
-        .map(|(number, (run, &span))| {
-            let of = all.len();
-            progress(Step::Reading { number, of });
-            let measured = read::read(run, span, &places(number), &by_rows, options)?;
-            Ok(measured)
-        });
+    let read = all.iter().zip(spans).enumerate().map(|(number, (run, &span))| {
+        let of = all.len();
+        progress(Step::Reading { number, of });
+        let measured = read::read(run, span, &places(number), &by_rows, options)?;
+        Ok(measured)
+    });
     read.collect()
 }
 
@@ -488,11 +467,7 @@ fn figures(measured: &RunMeasure, unit: Option<&Unit>, options: &Options) -> Run
         all: measured.all_operations(&options.quantiles),
         mean_ns: sample.map(Sample::mean),
         quantiles_ns: sample.map_or(Vec::new(), |sample| {
-            options
-                .quantiles
-                .iter()
-                .map(|&q| sample.quantile(q))
-                .collect()
+            options.quantiles.iter().map(|&q| sample.quantile(q)).collect()
         }),
     }
 }

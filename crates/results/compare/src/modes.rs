@@ -25,17 +25,10 @@ pub(crate) fn fill(
             ..Rules::default()
         };
         let positive = sample.iter().map(|(ns, count)| (ns.max(LEAST_NS), count));
-        let found = Sample::counted(positive.collect())
-            .ok()
-            .and_then(|sample| modes(&sample, &rules).ok());
+        let found =
+            Sample::counted(positive.collect()).ok().and_then(|sample| modes(&sample, &rules).ok());
         let Some(found) = found else { continue };
-        let peaks = found.iter().map(|mode| Peak {
-            at_ns: mode.at,
-            share: mode.share,
-        });
-        measure.modes.push(SideModes {
-            side: *side,
-            peaks: peaks.collect(),
-        });
+        let peaks = found.iter().map(|mode| Peak { at_ns: mode.at, share: mode.share });
+        measure.modes.push(SideModes { side: *side, peaks: peaks.collect() });
     }
 }

@@ -103,11 +103,7 @@ impl Default for Options {
             phase: None,
             skip_ns: 0,
             memory_bytes: 1 << 30,
-            published: PublishedPipeline {
-                window: 20,
-                sigmas: 2.0,
-                bin_ns: 1e6,
-            },
+            published: PublishedPipeline { window: 20, sigmas: 2.0, bin_ns: 1e6 },
             detect: 0.05,
             strict: false,
             only: None,

@@ -76,10 +76,7 @@ fn grouped(
     options: &Options,
 ) -> Similarity {
     let cliques = [ks_of, ad_of].map(|test_of| {
-        let p: Vec<f64> = pairs
-            .iter_mut()
-            .map(|pair| test_of(pair).p_effective)
-            .collect();
+        let p: Vec<f64> = pairs.iter_mut().map(|pair| test_of(pair).p_effective).collect();
         let mut graph = Graph::new(runs);
         for (pair, p_adjusted) in pairs.iter_mut().zip(adjusted(&p, options.correction)) {
             let alike = p_adjusted > options.alpha || tolerated(pair);
@@ -119,13 +116,7 @@ fn anderson_test(a: &Sample, b: &Sample) -> PairTest {
 }
 
 fn unjudged(statistic: f64, p: f64) -> PairTest {
-    PairTest {
-        statistic,
-        p,
-        p_effective: p,
-        p_adjusted: p,
-        alike: true,
-    }
+    PairTest { statistic, p, p_effective: p, p_adjusted: p, alike: true }
 }
 
 #[cfg(test)]

@@ -150,10 +150,8 @@ pub(crate) fn read(
     by_rows: &[bool],
     options: &Options,
 ) -> Result<Vec<RunMeasure>, JudgeError> {
-    let mut all: Vec<RunMeasure> = by_rows
-        .iter()
-        .map(|&rows| RunMeasure::new(rows, run.info().clock != NO_CLOCK))
-        .collect();
+    let mut all: Vec<RunMeasure> =
+        by_rows.iter().map(|&rows| RunMeasure::new(rows, run.info().clock != NO_CLOCK)).collect();
     if by_rows.contains(&true) {
         read_rows(run, span, places, &mut all, options.time)?;
     }
@@ -163,12 +161,7 @@ pub(crate) fn read(
     }
     for measured in &mut all {
         if !measured.window_ends.is_empty() {
-            measured.ends = Some(
-                measured
-                    .window_ends
-                    .iter()
-                    .fold(Ends::default(), Ends::plus),
-            );
+            measured.ends = Some(measured.window_ends.iter().fold(Ends::default(), Ends::plus));
         }
     }
     Ok(all)
@@ -339,10 +332,9 @@ impl RunMeasure {
         }
         let mut known = self.failed.clone();
         match &self.times {
-            Times::Rows(windows) => windows
-                .iter()
-                .flatten()
-                .for_each(|&ns| known.record(ns as u64)),
+            Times::Rows(windows) => {
+                windows.iter().flatten().for_each(|&ns| known.record(ns as u64))
+            }
             Times::Histograms(windows) => windows.iter().for_each(|hist| known.merge(hist)),
         }
         let times = CensoredTimes::new(&known, &self.unanswered);
@@ -416,11 +408,7 @@ impl RunMeasure {
                     }
                 };
                 let sample = sample.ok().filter(|s| s.count() >= WINDOW_COUNT_MIN)?;
-                let drained = if window + 1 == WINDOWS {
-                    self.drained
-                } else {
-                    0
-                };
+                let drained = if window + 1 == WINDOWS { self.drained } else { 0 };
                 Some(Unit {
                     rate: self.rate(sample.count() - drained, seconds / WINDOWS as f64),
                     ends: self.window_ends.get(window).copied(),
@@ -450,22 +438,13 @@ mod tests {
         let whole = span(&Options::default(), 61).unwrap();
         assert_eq!(whole.seconds(), 60.0);
         let at = |s: f64| whole.window((s * 1e9) as u64);
-        assert_eq!(
-            [at(0.0), at(5.9), at(6.0), at(60.5)],
-            [0, 0, 1, 9].map(Some)
-        );
-        let warm = Options {
-            phase: Some("warm".to_owned()),
-            skip_ns: 10 * SECOND,
-            ..Options::default()
-        };
+        assert_eq!([at(0.0), at(5.9), at(6.0), at(60.5)], [0, 0, 1, 9].map(Some));
+        let warm =
+            Options { phase: Some("warm".to_owned()), skip_ns: 10 * SECOND, ..Options::default() };
         let warm = span(&warm, 61).unwrap();
         let at = |s: f64| warm.window((s * 1e9) as u64);
         assert_eq!(warm.seconds(), 10.0);
-        assert_eq!(
-            [at(9.9), at(10.0), at(19.9), at(20.0)],
-            [None, Some(0), Some(9), None]
-        );
+        assert_eq!([at(9.9), at(10.0), at(19.9), at(20.0)], [None, Some(0), Some(9), None]);
     }
 
     #[test]
@@ -478,10 +457,7 @@ mod tests {
         assert_eq!(span(&phase("cold", 0), 60), None);
         assert_eq!(span(&phase("hot", 40), 60), None);
         assert_eq!(span(&phase("hot", 0), 15), None);
-        let skip = Options {
-            skip_ns: u64::MAX,
-            ..Options::default()
-        };
+        let skip = Options { skip_ns: u64::MAX, ..Options::default() };
         assert_eq!(span(&skip, 60), None);
     }
 

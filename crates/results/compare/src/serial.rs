@@ -18,10 +18,7 @@ const STRETCH_MAX: usize = 1 << 18;
 /// Serial correlation of each run's operations, by their order in time; `None` if that is not
 /// known.
 pub(crate) fn of_runs(of_runs: &[&RunMeasure]) -> Option<Vec<(Serial, Option<Sample>)>> {
-    of_runs
-        .iter()
-        .map(|measured| measured.in_order().map(|times| of_run(&times)))
-        .collect()
+    of_runs.iter().map(|measured| measured.in_order().map(|times| of_run(&times))).collect()
 }
 
 fn of_run(times: &[f64]) -> (Serial, Option<Sample>) {
@@ -30,10 +27,7 @@ fn of_run(times: &[f64]) -> (Serial, Option<Sample>) {
     let stretch = &times[skipped..times.len() - skipped];
     // Times that are all the same depend on nothing.
     let effective = effective(stretch).map_or(count, |found| count / found.span);
-    let serial = Serial {
-        count: times.len() as u64,
-        effective,
-    };
+    let serial = Serial { count: times.len() as u64, effective };
     if effective >= INDEPENDENT_MIN * count {
         return (serial, None);
     }

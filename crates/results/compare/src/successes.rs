@@ -22,12 +22,10 @@ fn changed(figures: &RunFigures) -> impl Iterator<Item = usize> {
     all.flat_map(|all| {
         let succeeded = figures.quantiles_ns.iter();
         let pairs = succeeded.zip(&all.quantiles_ns).zip(&all.is_bound);
-        pairs
-            .enumerate()
-            .filter_map(|(number, ((&succeeded, &all), &is_bound))| {
-                let differs = (all as f64 - succeeded).abs() > DIFFERENCE_MIN * succeeded;
-                (is_bound || differs).then_some(number)
-            })
+        pairs.enumerate().filter_map(|(number, ((&succeeded, &all), &is_bound))| {
+            let differs = (all as f64 - succeeded).abs() > DIFFERENCE_MIN * succeeded;
+            (is_bound || differs).then_some(number)
+        })
     })
 }
 
@@ -44,11 +42,7 @@ pub(crate) fn finding(
     let (run, figures) = partial.clone().next()?;
     let all = figures.all.as_ref()?;
     let number = changed(figures).last()?;
-    let at_least = if all.is_bound[number] {
-        "at least "
-    } else {
-        ""
-    };
+    let at_least = if all.is_bound[number] { "at least " } else { "" };
     let text = format!(
         "{}: times are compared of operations that succeeded, and failures change those of all operations in {} of \
          {}: p{} of {} is {at_least}{}, and {} of those that succeeded; failures count in the error rate and the \
@@ -64,9 +58,7 @@ pub(crate) fn finding(
         units::duration(figures.quantiles_ns[number]),
     );
     Some(
-        judge::finding(Severity::Warning, "successes-only", text)
-            .with("runs", count as f64)
-            .done(),
+        judge::finding(Severity::Warning, "successes-only", text).with("runs", count as f64).done(),
     )
 }
 

@@ -174,11 +174,8 @@ pub fn conclude_sweep(
 ) -> SweepConclusion {
     let trials = answered(trials);
     let levels = Level::all(trials, sweep.repeat);
-    let trusted: Vec<Trial> = trials
-        .iter()
-        .filter(|trial| trial.outcome != Outcome::Untrusted)
-        .cloned()
-        .collect();
+    let trusted: Vec<Trial> =
+        trials.iter().filter(|trial| trial.outcome != Outcome::Untrusted).cloned().collect();
     let measured: Vec<(f64, Vec<f64>)> = levels
         .iter()
         .map(|level| (level.load, throughputs(&trusted, level.load)))
@@ -267,10 +264,7 @@ fn best(levels: &[Level], measured: &[(f64, Vec<f64>)], seed: u64) -> Option<Bes
         }
     };
     let beside = [found.place.checked_sub(1), Some(found.place + 1)];
-    let beside = beside
-        .into_iter()
-        .flatten()
-        .filter(|place| *place < held.len());
+    let beside = beside.into_iter().flatten().filter(|place| *place < held.len());
     let value_best = value(found.place);
     Some(BestValue {
         value: value_best,
@@ -290,9 +284,7 @@ fn law(setting: &LoadSetting, measured: &[(f64, Vec<f64>)]) -> Result<Law, Strin
             setting.path, setting.unit
         ));
     }
-    let points = measured
-        .iter()
-        .flat_map(|(value, own)| own.iter().map(|per_s| (*value, *per_s)));
+    let points = measured.iter().flat_map(|(value, own)| own.iter().map(|per_s| (*value, *per_s)));
     Law::fit(&points.collect::<Vec<_>>(), CONFIDENCE).map_err(|error| error.to_string())
 }
 

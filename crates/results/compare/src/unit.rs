@@ -40,10 +40,7 @@ impl Rate {
 
 impl Ends {
     pub(crate) fn plus(self, other: &Ends) -> Ends {
-        Ends {
-            ended: self.ended + other.ended,
-            failed: self.failed + other.failed,
-        }
+        Ends { ended: self.ended + other.ended, failed: self.failed + other.failed }
     }
 
     /// The share that failed; 0 of none.

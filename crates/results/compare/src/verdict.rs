@@ -8,10 +8,7 @@ pub(crate) fn of_changes(changes: &[Change]) -> (Verdict, String) {
     let counting = || changes.iter().filter(|change| change.counts);
     let errors = counting().find(|change| change.figure == Figure::ErrorRate);
     if let Some(errors) = errors.filter(|errors| errors.difference > 0.0) {
-        return (
-            Verdict::MoreErrors,
-            format!("more errors: {}", from_to(errors)),
-        );
+        return (Verdict::MoreErrors, format!("more errors: {}", from_to(errors)));
     }
     let times = || counting().filter(|c| !matches!(c.figure, Figure::Shape | Figure::ErrorRate));
     let slower = greatest(times().filter(|c| is_slower(c)));
@@ -21,11 +18,7 @@ pub(crate) fn of_changes(changes: &[Change]) -> (Verdict, String) {
     match (slower, faster) {
         (Some(worse), Some(better)) => (
             Verdict::ModesDiffer,
-            format!(
-                "modes differ: slower by {}, faster by {}",
-                by(worse),
-                by(better)
-            ),
+            format!("modes differ: slower by {}, faster by {}", by(worse), by(better)),
         ),
         (Some(worse), None) => (Verdict::Slower, format!("slower by {}", by(worse))),
         (None, Some(better)) => (Verdict::Faster, format!("faster by {}", by(better))),
@@ -67,9 +60,7 @@ fn greatest<'a>(changes: impl Iterator<Item = &'a Change>) -> Option<&'a Change>
     let share = |change: &Change| change.relative.map_or(f64::INFINITY, f64::abs);
     changes.max_by(|a, b| {
         let is_time = |change: &Change| change.figure != Figure::Rate;
-        is_time(a)
-            .cmp(&is_time(b))
-            .then(share(a).total_cmp(&share(b)))
+        is_time(a).cmp(&is_time(b)).then(share(a).total_cmp(&share(b)))
     })
 }
 
@@ -78,10 +69,7 @@ fn by(change: &Change) -> String {
     let of = change.windows.map_or("", |_| " of windows");
     let amount = match change.figure {
         Figure::Rate => format!("{} in rate{of}", units::rate(change.difference.abs())),
-        Figure::Mean => format!(
-            "{} in the mean{of}",
-            units::duration(change.difference.abs())
-        ),
+        Figure::Mean => format!("{} in the mean{of}", units::duration(change.difference.abs())),
         figure => {
             let amount = units::duration(change.difference.abs());
             format!("{amount} at {}{of}", figure.name())
@@ -124,11 +112,7 @@ fn short(value: f64) -> String {
 
 /// A p-value: `0.032`, `below 0.001`.
 pub fn p_value(value: f64) -> String {
-    if value < 0.001 {
-        "below 0.001".to_owned()
-    } else {
-        short(value)
-    }
+    if value < 0.001 { "below 0.001".to_owned() } else { short(value) }
 }
 
 /// `R1 R2 R5`.
@@ -174,11 +158,7 @@ mod tests {
             Verdict::Slower,
             "slower by 3.00 ms at p99 (25 %)",
         );
-        check(
-            &[mean, rate],
-            Verdict::Slower,
-            "slower by 100 µs in the mean (10 %)",
-        );
+        check(&[mean, rate], Verdict::Slower, "slower by 100 µs in the mean (10 %)");
         check(
             &[change(Figure::Quantile(0.999), 4.0e6, 1.0e6, true)],
             Verdict::Faster,
@@ -214,11 +194,7 @@ mod tests {
             "modes differ: the distributions are 8.00 % apart (Kolmogorov–Smirnov)",
         );
         let within = change(Figure::Mean, 100.0, 100.5, false);
-        check(
-            &[within],
-            Verdict::NoDifference,
-            "no difference seen beyond the tolerance",
-        );
+        check(&[within], Verdict::NoDifference, "no difference seen beyond the tolerance");
         check(&[], Verdict::NoDifference, "no difference seen");
     }
 
@@ -236,27 +212,15 @@ mod tests {
             );
         }
         let tolerated = change(Figure::ErrorRate, 0.5, 0.501, false);
-        check(
-            &[faster, tolerated],
-            Verdict::Faster,
-            "faster by 1.00 ms at p99 (50 %)",
-        );
+        check(&[faster, tolerated], Verdict::Faster, "faster by 1.00 ms at p99 (50 %)");
     }
 
     #[test]
     fn a_rate_that_follows_from_fewer_errors_is_not_reported_as_faster() {
         let errors = change(Figure::ErrorRate, 0.5, 0.25, true);
         let greater = change(Figure::Rate, 50.0, 75.0, true);
-        check(
-            &[greater, errors.clone()],
-            Verdict::FewerErrors,
-            "fewer errors: 50 % to 25 %",
-        );
+        check(&[greater, errors.clone()], Verdict::FewerErrors, "fewer errors: 50 % to 25 %");
         let fewer = change(Figure::Rate, 50.0, 40.0, true);
-        check(
-            &[fewer, errors],
-            Verdict::Slower,
-            "slower by 10.0/s in rate (20 %)",
-        );
+        check(&[fewer, errors], Verdict::Slower, "slower by 10.0/s in rate (20 %)");
     }
 }

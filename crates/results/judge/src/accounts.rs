@@ -18,9 +18,7 @@ use crate::threshold;
 
 /// Sums that do not hold, and sessions and steps that did not come to their end.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
-    let Case {
-        figures, measures, ..
-    } = case;
+    let Case { figures, measures, .. } = case;
     let broken = broken(figures).or_else(|| due::broken(figures));
     let mut findings: Vec<Finding> = broken.into_iter().collect();
     findings.extend(ended(figures, SessionEnd::CutOff));
@@ -61,10 +59,7 @@ pub fn failures(
         );
         let unfinished = begun - failed.min(begun);
         if unfinished > 0 {
-            text += &format!(
-                ", and {} were unfinished at the end",
-                units::count(unfinished)
-            );
+            text += &format!(", and {} were unfinished at the end", units::count(unfinished));
         }
         let draft = finding(Severity::Warning, "nothing-succeeded", text);
         return vec![draft.with("begun", begun as f64).done()];
@@ -118,19 +113,12 @@ fn broken(figures: &Figures) -> Option<Finding> {
     if figures.begun.is_empty() || !is_complete {
         return None;
     }
-    let lost = figures
-        .losses()
-        .next()
-        .map(|_| figures.lost_users().present);
+    let lost = figures.losses().next().map(|_| figures.lost_users().present);
     let started = figures.total(|row| row.users_started);
     let ended = figures
         .total(|row| row.users_finished + row.users_failed + row.users_stopped + row.users_cut);
-    let sessions = Sum {
-        of: "sessions".to_owned(),
-        begun: started,
-        ended,
-        lost_max: lost.unwrap_or(0),
-    };
+    let sessions =
+        Sum { of: "sessions".to_owned(), begun: started, ended, lost_max: lost.unwrap_or(0) };
     let all = figures.info.measures.iter().enumerate();
     let measures = all.map(|(number, measure)| Sum {
         of: format!("operations of {}", measure.name),
@@ -139,9 +127,7 @@ fn broken(figures: &Figures) -> Option<Finding> {
         lost_max: lost.map_or(0, |_| u64::MAX),
     });
     let mut sums = std::iter::once(sessions).chain(measures);
-    let Sum {
-        of, begun, ended, ..
-    } = sums.find(|sum| !sum.holds())?;
+    let Sum { of, begun, ended, .. } = sums.find(|sum| !sum.holds())?;
     let lost = match lost {
         Some(users) => format!(", with {} on lost workers", units::counted(users, "user")),
         None => String::new(),
@@ -182,21 +168,15 @@ fn ended(figures: &Figures, end: SessionEnd) -> Option<Finding> {
     }
     let started = figures.total(|row| row.users_started);
     let (severity, code, what) = match end {
-        SessionEnd::CutOff => (
-            Severity::Warning,
-            "sessions-cut-off",
-            "were cut off at the end of the run",
-        ),
+        SessionEnd::CutOff => {
+            (Severity::Warning, "sessions-cut-off", "were cut off at the end of the run")
+        }
         SessionEnd::Stopped => (
             Severity::Warning,
             "sessions-stopped",
             "ended because the generator had no file, port or memory",
         ),
-        SessionEnd::Failed => (
-            Severity::Note,
-            "sessions-failed",
-            "ended because a step failed",
-        ),
+        SessionEnd::Failed => (Severity::Note, "sessions-failed", "ended because a step failed"),
     };
     let text = format!(
         "{} of {} {what}: {}",
@@ -222,9 +202,7 @@ fn over_regions(endings: Vec<(String, u64)>) -> Vec<(String, u64)> {
 
 /// The state and step in which a session ended, as "thinking before GET /b".
 fn at(figures: &Figures, ending: &UnfinishedSessions) -> String {
-    let step = ending
-        .step
-        .and_then(|step| figures.info.measures.get(usize::from(step)));
+    let step = ending.step.and_then(|step| figures.info.measures.get(usize::from(step)));
     let step = step.map(|step| match figures.info.regions.is_empty() {
         true => step.name.clone(),
         false => step.over_regions(),
@@ -243,17 +221,12 @@ fn at(figures: &Figures, ending: &UnfinishedSessions) -> String {
 /// Steps of the scenario that no user began, in any region.
 fn not_reached(figures: &Figures, measures: &[MeasureSummary]) -> Option<Finding> {
     let over_regions = figures.over_regions();
-    let began = |name: &str| {
-        measures
-            .iter()
-            .any(|m| m.name == name && (m.begun > 0 || m.count > 0))
-    };
+    let began =
+        |name: &str| measures.iter().any(|m| m.name == name && (m.begun > 0 || m.count > 0));
     let names = figures.info.steps.iter();
     let names = names.filter_map(|&step| figures.info.measures.get(usize::from(step)));
-    let mut missing: Vec<String> = names
-        .filter(|m| !began(&m.name))
-        .map(|m| m.name.clone())
-        .collect();
+    let mut missing: Vec<String> =
+        names.filter(|m| !began(&m.name)).map(|m| m.name.clone()).collect();
     if !over_regions.is_empty() {
         let name = |&number: &usize| &figures.info.measures[number].name;
         let of_none = over_regions
@@ -316,10 +289,7 @@ mod tests {
         figures.begun = vec![0, 6001];
         let text = "the record's sums do not hold: 6,001 operations of request started and 6,000 ended; \
             this is a fault of Throng";
-        assert_eq!(
-            codes(&figures),
-            [("sums-broken".to_owned(), text.to_owned())]
-        );
+        assert_eq!(codes(&figures), [("sums-broken".to_owned(), text.to_owned())]);
         assert_eq!(
             crate::judge_figures(&figures, &[], false).verdict,
             record::schema::Verdict::Untrusted
@@ -353,18 +323,12 @@ mod tests {
         figures.series[20].users_finished -= 1;
         let text = "the record's sums do not hold: 6,000 sessions started and 5,989 ended, with 10 users on lost \
             workers; this is a fault of Throng";
-        assert_eq!(
-            codes(&figures),
-            [("sums-broken".to_owned(), text.to_owned())]
-        );
+        assert_eq!(codes(&figures), [("sums-broken".to_owned(), text.to_owned())]);
         // More that ended than began are wrong in any case.
         figures.series[20].users_finished += 1;
         figures.begun = vec![0, 5999];
         let broken = codes(&figures);
-        assert!(
-            broken[0].1.contains("5,999 operations of request"),
-            "{broken:?}"
-        );
+        assert!(broken[0].1.contains("5,999 operations of request"), "{broken:?}");
     }
 
     #[test]
@@ -377,16 +341,11 @@ mod tests {
             end: SessionEnd::CutOff,
             users,
         };
-        figures.endings = vec![
-            ending(UserState::Waiting, Some(1), 3),
-            ending(UserState::Thinking, Some(1), 22),
-        ];
+        figures.endings =
+            vec![ending(UserState::Waiting, Some(1), 3), ending(UserState::Thinking, Some(1), 22)];
         let text = "25 of 6,000 sessions were cut off at the end of the run: 22 thinking before request, \
             3 waiting for request";
-        assert_eq!(
-            codes(&figures),
-            [("sessions-cut-off".to_owned(), text.to_owned())]
-        );
+        assert_eq!(codes(&figures), [("sessions-cut-off".to_owned(), text.to_owned())]);
     }
 
     #[test]
@@ -394,16 +353,10 @@ mod tests {
         let mut figures = sample::figures();
         figures.info.steps = vec![1];
         assert_eq!(codes(&figures), []);
-        figures
-            .info
-            .measures
-            .push(record::schema::MeasureInfo::new("GET /b", "request"));
+        figures.info.measures.push(record::schema::MeasureInfo::new("GET /b", "request"));
         figures.info.steps = vec![1, 2];
         let text = "no user reached the step GET /b";
-        assert_eq!(
-            codes(&figures),
-            [("steps-not-reached".to_owned(), text.to_owned())]
-        );
+        assert_eq!(codes(&figures), [("steps-not-reached".to_owned(), text.to_owned())]);
     }
 
     #[test]
@@ -417,21 +370,14 @@ mod tests {
         let summary = crate::judge_figures(&figures, &[], false);
         let text =
             "nothing succeeded: 40 of 50 operations failed, and 10 were unfinished at the end";
-        assert!(
-            summary.findings.iter().any(|f| f.text == text),
-            "{:?}",
-            summary.findings
-        );
+        assert!(summary.findings.iter().any(|f| f.text == text), "{:?}", summary.findings);
         assert_eq!(summary.verdict, record::schema::Verdict::Failed);
     }
 
     #[test]
     fn a_step_that_never_succeeds_fails_the_run() {
         let mut figures = sample::figures();
-        figures
-            .info
-            .measures
-            .push(record::schema::MeasureInfo::new("GET /b", "request"));
+        figures.info.measures.push(record::schema::MeasureInfo::new("GET /b", "request"));
         figures.info.steps = vec![1, 2];
         let cells = figures.info.measures.len();
         let mut spoilt = Figures::new(figures.info.clone(), figures.series.clone(), Vec::new());
@@ -440,31 +386,17 @@ mod tests {
         fail(&mut spoilt, 2, Outcome::Status, 7);
         let summary = crate::judge_figures(&spoilt, &[], false);
         let text = "never succeeded: GET /b (begun 7 ×)";
-        assert!(
-            summary.findings.iter().any(|f| f.text == text),
-            "{:?}",
-            summary.findings
-        );
+        assert!(summary.findings.iter().any(|f| f.text == text), "{:?}", summary.findings);
         assert_eq!(summary.verdict, record::schema::Verdict::Failed);
 
         let measures = ["connect", "GET /", "GET /b"];
-        let names = plan::thresholds::Names {
-            measures: &measures,
-            tags: &[],
-            phases: &[],
-        };
+        let names = plan::thresholds::Names { measures: &measures, tags: &[], phases: &[] };
         let verdict = |threshold: &str| {
             let threshold = names.threshold(threshold).unwrap();
             crate::judge_figures(&spoilt, &[threshold], false).verdict
         };
-        assert_eq!(
-            verdict("error_rate(GET /b) == 100%"),
-            record::schema::Verdict::Passed
-        );
-        assert_eq!(
-            verdict("errors(GET /b) <= 7"),
-            record::schema::Verdict::Failed
-        );
+        assert_eq!(verdict("error_rate(GET /b) == 100%"), record::schema::Verdict::Passed);
+        assert_eq!(verdict("errors(GET /b) <= 7"), record::schema::Verdict::Failed);
     }
 
     #[test]

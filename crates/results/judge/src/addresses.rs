@@ -11,13 +11,7 @@ const NAMED_MAX: usize = 3;
 /// The names that changed, with their times.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let changes = case.figures.events.iter().filter_map(|event| {
-        let EventKind::AddressesChanged {
-            name,
-            region,
-            addresses,
-            resolvers,
-        } = &event.what
-        else {
+        let EventKind::AddressesChanged { name, region, addresses, resolvers } = &event.what else {
             return None;
         };
         let from = match region.as_str() {
@@ -39,10 +33,7 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let first = changes.get(..NAMED_MAX).unwrap_or(&changes);
     let further = match changes.len() - first.len() {
         0 => String::new(),
-        more => format!(
-            "; {} are in events.jsonl",
-            units::counted(more as u64, "further change")
-        ),
+        more => format!("; {} are in events.jsonl", units::counted(more as u64, "further change")),
     };
     let text = format!(
         "names were resolved to other addresses during the run, and new connections went there: {}{further}",
@@ -72,9 +63,7 @@ mod tests {
             what: EventKind::AddressesChanged {
                 name: "api.lab".to_owned(),
                 region: region.to_owned(),
-                addresses: addresses
-                    .map(|(text, count)| ((*text).to_owned(), *count))
-                    .collect(),
+                addresses: addresses.map(|(text, count)| ((*text).to_owned(), *count)).collect(),
                 resolvers: 4,
             },
         }
@@ -98,9 +87,6 @@ mod tests {
             figures.events.push(change(at_s, "", &[("10.0.0.3", 4)]));
         }
         let text = &found(&figures)[0].text;
-        assert!(
-            text.ends_with("; 9 further changes are in events.jsonl"),
-            "{text}"
-        );
+        assert!(text.ends_with("; 9 further changes are in events.jsonl"), "{text}");
     }
 }

@@ -54,12 +54,7 @@ pub struct Question {
 
 impl Default for Question {
     fn default() -> Self {
-        Question {
-            phase: None,
-            cut_ns: None,
-            window_ns: None,
-            down: 0.5,
-        }
+        Question { phase: None, cut_ns: None, window_ns: None, down: 0.5 }
     }
 }
 
@@ -142,18 +137,14 @@ pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError>
     let (start_ns, end_ns) = span(run, question)?;
     let seconds = seconds::read(run, start_ns, end_ns)?;
     if seconds.slots.len() < SECONDS_MIN {
-        return Err(AnalyzeError::TooShort {
-            seconds: seconds.slots.len(),
-        });
+        return Err(AnalyzeError::TooShort { seconds: seconds.slots.len() });
     }
     let start_ns = seconds.start_ns();
     let end_ns = seconds.end_ns();
     let warm_up = steady::warm_up(&seconds, question.cut_ns);
     let kept = seconds.from(warm_up.cut_ns);
     if kept.len() < SECONDS_MIN {
-        return Err(AnalyzeError::TooShort {
-            seconds: kept.len(),
-        });
+        return Err(AnalyzeError::TooShort { seconds: kept.len() });
     }
     let window_ns = window(question, end_ns - start_ns)?;
     let trends = drift::trends(&seconds, kept.clone());
@@ -189,11 +180,7 @@ fn span(run: &Run, question: &Question) -> Result<(u64, u64), AnalyzeError> {
     let found = phases.iter().find(|phase| phase.name == *name);
     let phase = found.ok_or_else(|| AnalyzeError::NoPhase {
         name: name.clone(),
-        phases: phases
-            .iter()
-            .map(|phase| phase.name.as_str())
-            .collect::<Vec<_>>()
-            .join(", "),
+        phases: phases.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>().join(", "),
     })?;
     Ok((phase.start_ns, phase.end_ns))
 }
@@ -207,12 +194,8 @@ fn window(question: &Question, length_ns: u64) -> Result<u64, AnalyzeError> {
         let least_ns = length_ns.div_ceil(WINDOWS_MAX as u64);
         return Ok(WINDOW_NS.min(tenth_ns).max(SECOND).max(least_ns));
     };
-    let refuse = |problem: &str| {
-        Err(AnalyzeError::Window {
-            window_ns,
-            problem: problem.to_owned(),
-        })
-    };
+    let refuse =
+        |problem: &str| Err(AnalyzeError::Window { window_ns, problem: problem.to_owned() });
     if window_ns < SECOND {
         return refuse("the record is by the second");
     }
@@ -231,9 +214,7 @@ fn window(question: &Question, length_ns: u64) -> Result<u64, AnalyzeError> {
 /// The reason why the run is untrusted; `None` if it is trusted.
 fn untrusted(run: &Run) -> Result<Option<String>, RecordError> {
     let Some(summary) = run.summary()? else {
-        return Ok(Some(
-            "it was never judged: it still runs, or was killed".to_owned(),
-        ));
+        return Ok(Some("it was never judged: it still runs, or was killed".to_owned()));
     };
     let fatal = record::schema::Severity::Fatal;
     let why = summary.findings.into_iter().find(|f| f.severity == fatal);

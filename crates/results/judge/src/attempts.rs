@@ -61,12 +61,7 @@ fn retried(measures: &[MeasureSummary]) -> Option<Finding> {
         false => Severity::Note,
     };
     let draft = finding(severity, "attempts-retried", text);
-    Some(
-        draft
-            .with("retries", all as f64)
-            .with("share", worst)
-            .done(),
-    )
+    Some(draft.with("retries", all as f64).with("share", worst).done())
 }
 
 /// Attempts at the steps of a block: each block that ended had a last one.

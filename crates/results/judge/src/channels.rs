@@ -27,9 +27,8 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let named = steps.iter().take(STEPS_MAX);
-    let mut named: Vec<String> = named
-        .map(|(name, count)| format!("{} at `{name}`", units::count(*count)))
-        .collect();
+    let mut named: Vec<String> =
+        named.map(|(name, count)| format!("{} at `{name}`", units::count(*count))).collect();
     let rest: u64 = steps.iter().skip(STEPS_MAX).map(|&(_, count)| count).sum();
     if rest > 0 {
         named.push(format!("{} at other steps", units::count(rest)));
@@ -75,30 +74,21 @@ mod tests {
         assert_eq!(found.evidence["request"], 40.0);
         fail(&mut figures, 0, Outcome::ChannelClosed, 60);
         let found = ended_in(&figures).unwrap();
-        assert!(
-            found.text.ends_with("60 at `connect`, 40 at `request`"),
-            "{}",
-            found.text
-        );
+        assert!(found.text.ends_with("60 at `connect`, 40 at `request`"), "{}", found.text);
     }
 
     #[test]
     fn few_steps_are_named() {
         let mut info = sample::info();
         for n in 0..6 {
-            info.measures
-                .push(MeasureInfo::new(&format!("join {n}"), "request"));
+            info.measures.push(MeasureInfo::new(&format!("join {n}"), "request"));
         }
         let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
         for n in 0..6 {
             fail(&mut figures, 2 + n, Outcome::ChannelClosed, 10 - n as u64);
         }
         let found = ended_in(&figures).unwrap();
-        assert!(
-            found.text.ends_with("7 at `join 3`, 11 at other steps"),
-            "{}",
-            found.text
-        );
+        assert!(found.text.ends_with("7 at `join 3`, 11 at other steps"), "{}", found.text);
         assert_eq!(found.evidence["channels"], 45.0);
     }
 

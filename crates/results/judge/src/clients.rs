@@ -76,9 +76,7 @@ fn reports(
     let clients = import.clients.iter().filter(move |client| keep(client));
     let of = move |client: &'_ ClientReport| -> Option<usize> {
         let measures = client.measures.iter();
-        measures
-            .into_iter()
-            .position(|report| report.measure == measure && report.count > 0)
+        measures.into_iter().position(|report| report.measure == measure && report.count > 0)
     };
     clients.filter_map(move |client| of(client).map(|at| &client.measures[at]))
 }
@@ -91,10 +89,7 @@ fn quantiles(report: &ReportedMeasure) -> Quantiles {
     let ends = [(0.0, report.min_ns as f64), (1.0, report.max_ns as f64)];
     let mut points: Vec<(f64, f64)> = ends.into_iter().chain(known).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Quantiles {
-        count: report.count,
-        points,
-    }
+    Quantiles { count: report.count, points }
 }
 
 #[cfg(test)]

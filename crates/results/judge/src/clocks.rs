@@ -44,13 +44,7 @@ pub(crate) fn summarise(figures: &Figures) -> Vec<ClockSummary> {
 
 /// Takes what an event says of the clock.
 fn compared(clock: &mut ClockSummary, what: &EventKind) {
-    if let EventKind::ClockCompared {
-        measure,
-        offset_ns,
-        bound_ns,
-        replies,
-        corrected,
-    } = what
+    if let EventKind::ClockCompared { measure, offset_ns, bound_ns, replies, corrected } = what
         && *measure == clock.measure
     {
         clock.offset_ns = Some(*offset_ns);
@@ -63,9 +57,7 @@ fn compared(clock: &mut ClockSummary, what: &EventKind) {
 /// The least by which a clock is known to be off: by its replies, and by messages from the future.
 fn off_ns(clock: &ClockSummary) -> u64 {
     let shown = clock.offset_ns.zip(clock.bound_ns);
-    let shown = shown.map_or(0, |(offset, bound)| {
-        offset.unsigned_abs().saturating_sub(bound)
-    });
+    let shown = shown.map_or(0, |(offset, bound)| offset.unsigned_abs().saturating_sub(bound));
     shown.max(clock.ahead_max_ns)
 }
 
@@ -129,11 +121,7 @@ fn skew(figures: &Figures, clock: &ClockSummary) -> Option<Finding> {
         parts.push(format!(
             "by {} {} the sender's clock is {} {} the generator's, ± {}",
             units::count(clock.replies),
-            if clock.replies == 1 {
-                "reply"
-            } else {
-                "replies"
-            },
+            if clock.replies == 1 { "reply" } else { "replies" },
             units::duration(offset_ns.unsigned_abs() as f64),
             if offset_ns < 0 { "behind" } else { "ahead of" },
             units::duration(bound_ns as f64),
@@ -147,18 +135,12 @@ fn skew(figures: &Figures, clock: &ClockSummary) -> Option<Finding> {
         (true, None) => "; its latencies say nothing; fix: synchronise the clocks",
     };
     let text = format!("`{}`: {}{fix}", clock.measure, parts.join("; "));
-    let severity = if misleads {
-        Severity::Warning
-    } else {
-        Severity::Note
-    };
+    let severity = if misleads { Severity::Warning } else { Severity::Note };
     let mut draft = finding(severity, "clock-skew", text)
         .with("ahead", clock.ahead as f64)
         .with("ahead_max_ns", clock.ahead_max_ns as f64);
     if let Some((offset_ns, bound_ns)) = clock.offset_ns.zip(clock.bound_ns) {
-        draft = draft
-            .with("offset_ns", offset_ns as f64)
-            .with("bound_ns", bound_ns as f64);
+        draft = draft.with("offset_ns", offset_ns as f64).with("bound_ns", bound_ns as f64);
     }
     Some(draft.done())
 }
@@ -239,10 +221,7 @@ mod tests {
         assert_eq!(offset(2 * MS as i64, false).2, Some(Severity::Warning));
         // Behind: the latencies read too long, and no message seems to come from the future.
         assert_eq!(offset(-2 * MS as i64, false).2, Some(Severity::Warning));
-        assert_eq!(
-            offset(-400 * MS as i64, true),
-            (true, "20.0 ms".to_owned(), None)
-        );
+        assert_eq!(offset(-400 * MS as i64, true), (true, "20.0 ms".to_owned(), None));
     }
 
     #[test]
@@ -250,16 +229,9 @@ mod tests {
         let figures = with_offset(figures(20 * MS, 5, 400 * MS), 400 * MS as i64, false);
         let summary = crate::judge_figures(&figures, &[], false);
         let clock = &summary.clocks[0];
-        assert_eq!(
-            (clock.offset_ns, clock.bound_ns),
-            (Some(400 * MS as i64), Some(MS / 10))
-        );
+        assert_eq!((clock.offset_ns, clock.bound_ns), (Some(400 * MS as i64), Some(MS / 10)));
         assert_eq!((clock.ahead, clock.replies), (5, 3));
-        let finding = summary
-            .findings
-            .iter()
-            .find(|f| f.code == "clock-skew")
-            .unwrap();
+        let finding = summary.findings.iter().find(|f| f.code == "clock-skew").unwrap();
         assert_eq!(
             finding.text,
             "`said`: 5 messages were stamped up to 400 ms after they arrived and have no latency; by 3 \

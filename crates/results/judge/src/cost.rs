@@ -68,19 +68,12 @@ pub fn cost(prices: &Prices, system: &str) -> Result<Cost, CostError> {
                 .join(", "),
         },
     })?;
-    let mut cost = Cost {
-        currency: prices.currency.clone(),
-        items: Vec::new(),
-        per_hour: Decimal::ZERO,
-    };
+    let mut cost =
+        Cost { currency: prices.currency.clone(), items: Vec::new(), per_hour: Decimal::ZERO };
     for item in &found.items {
-        let too_large = || CostError::TooLarge {
-            item: item.name.clone(),
-        };
-        let sum = item
-            .uses
-            .iter()
-            .try_fold(Decimal::ZERO, |sum, used| sum.checked_add(per_hour(used)?));
+        let too_large = || CostError::TooLarge { item: item.name.clone() };
+        let sum =
+            item.uses.iter().try_fold(Decimal::ZERO, |sum, used| sum.checked_add(per_hour(used)?));
         let sum = sum.ok_or_else(too_large)?;
         cost.per_hour = cost.per_hour.checked_add(sum).ok_or_else(too_large)?;
         cost.items.push((item.name.clone(), sum.normalize()));

@@ -30,12 +30,9 @@ pub fn from_events(events: &[Event]) -> Vec<Fault<'_>> {
     let mut faults: Vec<Fault<'_>> = Vec::new();
     for event in events {
         match &event.what {
-            EventKind::FaultBegan { number, text } => faults.push(Fault {
-                number: *number,
-                text,
-                from_ns: event.at_ns,
-                until_ns: None,
-            }),
+            EventKind::FaultBegan { number, text } => {
+                faults.push(Fault { number: *number, text, from_ns: event.at_ns, until_ns: None })
+            }
             EventKind::FaultEnded { number, .. } => {
                 let begun = faults.iter_mut().find(|fault| fault.number == *number);
                 if let Some(fault) = begun {
@@ -111,11 +108,9 @@ fn describe(figures: &Figures, fault: &Fault<'_>, usual: f64) -> Finding {
         done => 1.0 - effect.errors as f64 / done as f64,
     };
     let time = match fault.until_ns {
-        Some(until_ns) => format!(
-            "from {} to {}",
-            units::span(fault.from_ns),
-            units::span(until_ns)
-        ),
+        Some(until_ns) => {
+            format!("from {} to {}", units::span(fault.from_ns), units::span(until_ns))
+        }
         None => format!("from {} to the end", units::span(fault.from_ns)),
     };
     let done = units::counted(effect.done, "operation");
@@ -169,13 +164,7 @@ mod tests {
             let at_ns = second * SECOND;
             figures.events.push(Event { at_ns, what });
         };
-        push(
-            from,
-            EventKind::FaultBegan {
-                number: 1,
-                text: text.clone(),
-            },
-        );
+        push(from, EventKind::FaultBegan { number: 1, text: text.clone() });
         if let Some(until) = until {
             push(until, EventKind::FaultEnded { number: 1, text });
         }

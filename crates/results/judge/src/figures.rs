@@ -210,10 +210,7 @@ impl Cell {
     /// Operations that the target answered, with success or with a failure. Those that were never answered have
     /// ended, but the target has not completed them.
     pub(crate) fn answered(&self) -> CompletionCounts {
-        let mut answered = CompletionCounts {
-            succeeded: self.succeeded(),
-            failed: 0,
-        };
+        let mut answered = CompletionCounts { succeeded: self.succeeded(), failed: 0 };
         for (kind, n) in self.errors() {
             answered.count(kind, n);
         }
@@ -222,8 +219,7 @@ impl Cell {
 
     /// Operations that the end of the run interrupted, and of which nothing is known.
     pub fn unfinished(&self) -> u64 {
-        self.outcome(Outcome::Unfinished)
-            .saturating_sub(self.overdue)
+        self.outcome(Outcome::Unfinished).saturating_sub(self.overdue)
     }
 
     /// Operations by the name of one outcome.
@@ -312,12 +308,7 @@ impl Figures {
 
     /// The phase a moment belongs to: what comes after the last phase counts to the last.
     pub fn phase_at(&self, at_ns: u64) -> usize {
-        let ended = self
-            .info
-            .phases
-            .iter()
-            .take_while(|p| p.end_ns <= at_ns)
-            .count();
+        let ended = self.info.phases.iter().take_while(|p| p.end_ns <= at_ns).count();
         ended.min(self.info.phases.len().saturating_sub(1))
     }
 
@@ -346,9 +337,7 @@ impl Figures {
 
     /// The seconds of a phase.
     pub fn rows(&self, phase: usize) -> impl Iterator<Item = &SeriesRow> + Clone {
-        self.series
-            .iter()
-            .filter(move |row| row.phase as usize == phase)
+        self.series.iter().filter(move |row| row.phase as usize == phase)
     }
 
     /// A counter's sum over the run.
@@ -380,17 +369,11 @@ impl Figures {
     /// The deal by which others got the share of this lost worker; `None`: there was none.
     pub(crate) fn deal_of(&self, lost: u32) -> Option<Deal> {
         self.events.iter().find_map(|event| match event.what {
-            EventKind::ShareDealt {
-                worker,
-                from_ns,
-                users,
-                users_untaken: untaken,
-                ..
-            } if worker == lost => Some(Deal {
-                from_ns,
-                users,
-                untaken,
-            }),
+            EventKind::ShareDealt { worker, from_ns, users, users_untaken: untaken, .. }
+                if worker == lost =>
+            {
+                Some(Deal { from_ns, users, untaken })
+            }
             _ => None,
         })
     }
@@ -443,9 +426,6 @@ impl Figures {
 
     /// A measure's kind; empty where there is no such measure.
     pub fn kind(&self, measure: usize) -> &str {
-        self.info
-            .measures
-            .get(measure)
-            .map_or("", |m| m.kind.as_str())
+        self.info.measures.get(measure).map_or("", |m| m.kind.as_str())
     }
 }

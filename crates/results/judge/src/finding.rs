@@ -7,12 +7,7 @@ pub struct Draft(Finding);
 
 /// Starts a finding; `code` is for machines and never changes.
 pub fn finding(severity: Severity, code: &str, text: String) -> Draft {
-    Draft(Finding {
-        severity,
-        code: code.to_owned(),
-        text,
-        evidence: Default::default(),
-    })
+    Draft(Finding { severity, code: code.to_owned(), text, evidence: Default::default() })
 }
 
 impl Draft {

@@ -58,16 +58,9 @@ pub(crate) fn operations_failed(case: &Case<'_>) -> Vec<Finding> {
 pub fn errors(measures: &[MeasureSummary], events: &[Event]) -> Vec<Finding> {
     let mut failing: Vec<_> = measures.iter().filter(|m| m.errors > 0).collect();
     failing.sort_by_key(|m| std::cmp::Reverse(m.errors));
-    let others = failing
-        .iter()
-        .skip(ERROR_FINDINGS_MAX)
-        .map(|m| m.errors)
-        .sum::<u64>();
-    let mut findings: Vec<Finding> = failing
-        .iter()
-        .take(ERROR_FINDINGS_MAX)
-        .map(|m| errors_of(m, events))
-        .collect();
+    let others = failing.iter().skip(ERROR_FINDINGS_MAX).map(|m| m.errors).sum::<u64>();
+    let mut findings: Vec<Finding> =
+        failing.iter().take(ERROR_FINDINGS_MAX).map(|m| errors_of(m, events)).collect();
     if others > 0 {
         let measures = failing.len() - ERROR_FINDINGS_MAX;
         let text = format!(
@@ -132,10 +125,9 @@ fn times_of_errors(measure: &MeasureSummary) -> String {
     if let Some(share) = response.and_then(|response| response.bound_above) {
         text += &match (share * 1000.0).floor() / 10.0 {
             0.0 => "; all response times are lower bounds".to_owned(),
-            known => format!(
-                "; response times above p{} are lower bounds",
-                units::significant(known, 3)
-            ),
+            known => {
+                format!("; response times above p{} are lower bounds", units::significant(known, 3))
+            }
         };
     }
     text
@@ -144,12 +136,11 @@ fn times_of_errors(measure: &MeasureSummary) -> String {
 /// The text of the first of these errors, without its kind, which stands before it.
 fn first_text(events: &[Event], measure: &str, kind: &str) -> Option<String> {
     let detail = events.iter().find_map(|event| match &event.what {
-        EventKind::Error {
-            measure: of,
-            outcome,
-            detail,
-            ..
-        } if of == measure && outcome == kind => Some(detail.as_str()),
+        EventKind::Error { measure: of, outcome, detail, .. }
+            if of == measure && outcome == kind =>
+        {
+            Some(detail.as_str())
+        }
         _ => None,
     })?;
     let text = detail.strip_prefix(kind).unwrap_or(detail).trim();
@@ -198,11 +189,8 @@ pub(crate) fn bodies_decoded(case: &Case<'_>) -> Vec<Finding> {
     if encoded == 0 {
         return Vec::new();
     }
-    let text = format!(
-        "bodies of {} were decoded to {}",
-        units::bytes(encoded),
-        units::bytes(decoded)
-    );
+    let text =
+        format!("bodies of {} were decoded to {}", units::bytes(encoded), units::bytes(decoded));
     let finding = finding(Severity::Note, "bodies-decoded", text);
     let finding = finding.with("encoded_bytes", encoded as f64);
     vec![finding.with("decoded_bytes", decoded as f64).done()]
@@ -240,14 +228,10 @@ pub(crate) fn unmatched(case: &Case<'_>) -> Vec<Finding> {
 /// Notes of the run itself, such as clocks that made ages negative; each once.
 pub(crate) fn notes(case: &Case<'_>) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
-    let texts = case
-        .figures
-        .events
-        .iter()
-        .filter_map(|event| match &event.what {
-            EventKind::Note { text } => Some(text),
-            _ => None,
-        });
+    let texts = case.figures.events.iter().filter_map(|event| match &event.what {
+        EventKind::Note { text } => Some(text),
+        _ => None,
+    });
     texts
         .filter(|text| seen.insert(text.as_str()))
         .take(NOTES_MAX)
@@ -266,9 +250,7 @@ fn never_answered(figures: &Figures) -> u64 {
 pub(crate) fn throughput(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
     let seconds = figures.completion_seconds(None);
-    let completed = figures
-        .total(|row| row.done)
-        .saturating_sub(never_answered(figures));
+    let completed = figures.total(|row| row.done).saturating_sub(never_answered(figures));
     let sent = figures.total(|row| row.bytes_out);
     let received = figures.total(|row| row.bytes_in);
     let per_s = per_second(completed, seconds);
@@ -361,10 +343,8 @@ mod tests {
             comparison,
             limit: 6000.0,
         };
-        let thresholds = [
-            users(Comparison::Equal, "users == 6000"),
-            users(Comparison::Less, "users < 6000"),
-        ];
+        let thresholds =
+            [users(Comparison::Equal, "users == 6000"), users(Comparison::Less, "users < 6000")];
         let summary = judge_figures(&figures, &thresholds, false);
         assert_eq!(summary.verdict, Verdict::Failed);
         check(
@@ -427,8 +407,7 @@ mod tests {
     fn many_failing_measures_are_summed_up() {
         let mut info = sample::info();
         for n in 0..6 {
-            info.measures
-                .push(MeasureInfo::new(&format!("step {n}"), "request"));
+            info.measures.push(MeasureInfo::new(&format!("step {n}"), "request"));
         }
         let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
         for n in 0..6 {
@@ -438,10 +417,7 @@ mod tests {
         let findings = judged(&figures).findings;
         let errors: Vec<_> = findings.iter().filter(|f| f.code == "errors").collect();
         assert_eq!(errors.len(), ERROR_FINDINGS_MAX + 1);
-        assert_eq!(
-            errors[ERROR_FINDINGS_MAX].text,
-            "6 errors more in 2 other measures"
-        );
+        assert_eq!(errors[ERROR_FINDINGS_MAX].text, "6 errors more in 2 other measures");
     }
 
     #[test]
@@ -450,16 +426,8 @@ mod tests {
         figures.series[7].unmatched = 3;
         figures.series[8].connects_retried = 40;
         figures.series[8].requests_retried = 2;
-        let note = EventKind::Note {
-            text: "2 ages were negative and count as 0".to_owned(),
-        };
-        figures.events = vec![
-            Event {
-                at_ns: SECOND,
-                what: note
-            };
-            2
-        ];
+        let note = EventKind::Note { text: "2 ages were negative and count as 0".to_owned() };
+        figures.events = vec![Event { at_ns: SECOND, what: note }; 2];
         check(
             &judged(&figures).findings,
             &expect![[r#"

@@ -77,22 +77,15 @@ pub(crate) fn incomplete(case: &Case<'_>) -> Vec<Finding> {
             format!("the run was killed or is still running; its record ends {at}")
         }
         RunStatus::Failed => {
-            let note = figures
-                .events
-                .iter()
-                .rev()
-                .find_map(|event| match &event.what {
-                    EventKind::Note { text } => Some(text.as_str()),
-                    _ => None,
-                });
+            let note = figures.events.iter().rev().find_map(|event| match &event.what {
+                EventKind::Note { text } => Some(text.as_str()),
+                _ => None,
+            });
             let reason = match target::has_ended(figures) {
                 true => Some("its target had exited"),
                 false => note,
             };
-            format!(
-                "the run failed {at}{}",
-                reason.map(|r| format!(": {r}")).unwrap_or_default()
-            )
+            format!("the run failed {at}{}", reason.map(|r| format!(": {r}")).unwrap_or_default())
         }
     };
     let finding = finding(Severity::Fatal, "run-incomplete", text)
@@ -137,9 +130,7 @@ fn lag_warning(measures: &[MeasureSummary]) -> Option<Finding> {
 
 /// A generator without faults, whose lag neither shows in response times nor decides a threshold.
 pub(crate) fn healthy(case: &Case<'_>) -> Vec<Finding> {
-    let Case {
-        figures, health, ..
-    } = case;
+    let Case { figures, health, .. } = case;
     if !case.shortfall.is_none()
         || !case.lag_decisions.is_empty()
         || lag_warning(&case.measures).is_some()
@@ -202,20 +193,14 @@ fn rows_kept(figures: &Figures) -> f64 {
         return 0.0;
     }
     let rate_at = |at_ns| {
-        let past = figures
-            .events
-            .iter()
-            .take_while(|event| event.at_ns <= at_ns);
+        let past = figures.events.iter().take_while(|event| event.at_ns <= at_ns);
         let rates = past.filter_map(|event| match event.what {
             EventKind::Sampling { rate, .. } => Some(rate.max(1)),
             _ => None,
         });
         rates.last().unwrap_or(1)
     };
-    let kept = figures
-        .series
-        .iter()
-        .map(|row| row.done as f64 / f64::from(rate_at(row.start_ns)));
+    let kept = figures.series.iter().map(|row| row.done as f64 / f64::from(rate_at(row.start_ns)));
     kept.sum::<f64>() / done as f64
 }
 

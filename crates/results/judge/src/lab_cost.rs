@@ -24,10 +24,7 @@ struct LabUse<'a> {
 fn lab_use(figures: &Figures) -> Option<LabUse<'_>> {
     let mut reported = figures.events.iter().rev();
     reported.find_map(|event| match &event.what {
-        EventKind::LabUsed {
-            currency: Some(currency),
-            hosts,
-        } => Some(LabUse { currency, hosts }),
+        EventKind::LabUsed { currency: Some(currency), hosts } => Some(LabUse { currency, hosts }),
         _ => None,
     })
 }
@@ -41,9 +38,7 @@ fn cost_of(host: &HostUse) -> Option<Money> {
 
 fn sum(hosts: &[HostUse]) -> Option<Money> {
     let costs = hosts.iter().filter_map(cost_of);
-    costs.fold(None, |sum: Option<Money>, cost| {
-        sum.unwrap_or_default().checked_add(cost)
-    })
+    costs.fold(None, |sum: Option<Money>, cost| sum.unwrap_or_default().checked_add(cost))
 }
 
 /// The cost of all hosts with a price during the run; `None`: none has one.
@@ -79,10 +74,8 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     each.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.host.cmp(&b.1.host)));
     let unpriced = hosts.len() - each.len();
     let of = |cost: &Money| money(cost.to_f64().unwrap_or_default());
-    let regions: Vec<String> = regions
-        .iter()
-        .map(|(region, cost)| format!("{region} {}", of(cost)))
-        .collect();
+    let regions: Vec<String> =
+        regions.iter().map(|(region, cost)| format!("{region} {}", of(cost))).collect();
     let shown = each.iter().take(HOSTS_SHOWN).map(|(cost, host)| {
         let used = units::span(host.used_ns);
         format!("{} {} for {used}", host.host, of(cost))

@@ -33,10 +33,7 @@ pub(crate) struct LagDecision {
 
 /// The thresholds that lag decides.
 pub(crate) fn find(figures: &Figures, thresholds: &[Threshold]) -> Vec<LagDecision> {
-    thresholds
-        .iter()
-        .filter_map(|threshold| decision(figures, threshold))
-        .collect()
+    thresholds.iter().filter_map(|threshold| decision(figures, threshold)).collect()
 }
 
 fn decision(figures: &Figures, threshold: &Threshold) -> Option<LagDecision> {
@@ -53,10 +50,7 @@ fn decision(figures: &Figures, threshold: &Threshold) -> Option<LagDecision> {
     let lag_ns = own_ns(&figures.merged(phase, measures), stat, basis)?;
     let is_substantial =
         lag_ns >= LAG_WARN_NS_MIN as f64 && lag_ns > LAG_OF_RESPONSE_MAX * found.value;
-    let without = RunValue {
-        value: (found.value - lag_ns).max(0.0),
-        ..found
-    };
+    let without = RunValue { value: (found.value - lag_ns).max(0.0), ..found };
     if !is_substantial || holds(threshold, found) == holds(threshold, without) {
         return None;
     }

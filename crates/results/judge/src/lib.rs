@@ -113,16 +113,9 @@ pub fn judge_again(run: &record::Run, allow_lost_workers: bool) -> Result<Summar
     let thresholds = judged.into_iter().map(|result| {
         names
             .threshold(&result.text)
-            .map_err(|error| JudgeError::Threshold {
-                text: result.text,
-                problem: error.message,
-            })
+            .map_err(|error| JudgeError::Threshold { text: result.text, problem: error.message })
     });
-    judge(
-        run,
-        &thresholds.collect::<Result<Vec<_>, _>>()?,
-        allow_lost_workers,
-    )
+    judge(run, &thresholds.collect::<Result<Vec<_>, _>>()?, allow_lost_workers)
 }
 
 /// Judges figures that are already in memory, as [`judge`] does.
@@ -131,23 +124,14 @@ pub fn judge_figures(
     thresholds: &[Threshold],
     allow_lost_workers: bool,
 ) -> Summary {
-    let case = Case {
-        allow_lost_workers,
-        ..Case::new(figures, thresholds)
-    };
-    Summary {
-        tags: summary::tags(figures),
-        ..summary_of(case)
-    }
+    let case = Case { allow_lost_workers, ..Case::new(figures, thresholds) };
+    Summary { tags: summary::tags(figures), ..summary_of(case) }
 }
 
 /// Judges a run that continues as if it ended now, as [`judge_figures`] does. That it has not ended is no finding.
 /// The summary has no figures by tag.
 pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
-    summary_of(Case {
-        in_progress: true,
-        ..Case::new(figures, thresholds)
-    })
+    summary_of(Case { in_progress: true, ..Case::new(figures, thresholds) })
 }
 
 /// The summary of a case, without the figures by tag.

@@ -58,19 +58,11 @@ pub struct Extremes {
 impl Extremes {
     /// One value where nothing is known of worse or better ones.
     fn all(value: f64) -> Extremes {
-        Extremes {
-            worst: value,
-            mean: value,
-            best: value,
-        }
+        Extremes { worst: value, mean: value, best: value }
     }
 
     fn times(self, factor: f64) -> Extremes {
-        Extremes {
-            worst: self.worst * factor,
-            mean: self.mean * factor,
-            best: self.best * factor,
-        }
+        Extremes { worst: self.worst * factor, mean: self.mean * factor, best: self.best * factor }
     }
 }
 
@@ -184,16 +176,10 @@ fn reference(meters: &Meters, runs: &[Subject]) -> Result<usize, MetersError> {
     let Some(name) = &meters.reference else {
         return Ok(0);
     };
-    runs.iter()
-        .position(|run| run.name == *name)
-        .ok_or_else(|| MetersError::NoReference {
-            name: name.clone(),
-            known: runs
-                .iter()
-                .map(|run| run.name.as_str())
-                .collect::<Vec<_>>()
-                .join(", "),
-        })
+    runs.iter().position(|run| run.name == *name).ok_or_else(|| MetersError::NoReference {
+        name: name.clone(),
+        known: runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join(", "),
+    })
 }
 
 fn published(
@@ -272,11 +258,7 @@ fn input_values(
             radius: taken.radius,
             elasticity: None,
             ratio: None,
-            weight: if weights > 0.0 {
-                input.weight / weights
-            } else {
-                0.0
-            },
+            weight: if weights > 0.0 { input.weight / weights } else { 0.0 },
         });
     }
     Ok((inputs, moments))
@@ -317,10 +299,7 @@ fn normalise(meter: &Meter, value: &mut MeterValue, base: &MeterValue, before: &
         };
         input.ratio = ratio.filter(|ratio| ratio.is_finite());
     }
-    let pairs = value
-        .inputs
-        .iter()
-        .map(|input| Some((input.ratio?, input.weight)));
+    let pairs = value.inputs.iter().map(|input| Some((input.ratio?, input.weight)));
     let pairs: Option<Vec<(f64, f64)>> = pairs.collect();
     value.normalised = pairs.and_then(|pairs| polygon::geometric_mean(&pairs));
 }
@@ -331,9 +310,7 @@ fn finish(runs: &[Subject], found: Vec<Vec<MeterValue>>) -> Vec<RunMeters> {
         value.map(|value| value.published)
     };
     let least = |name: &str| {
-        let means = found
-            .iter()
-            .filter_map(|values| Some(of(values, name)?.mean));
+        let means = found.iter().filter_map(|values| Some(of(values, name)?.mean));
         means.reduce(f64::min)
     };
     let load_least = least("SLM");
@@ -342,18 +319,12 @@ fn finish(runs: &[Subject], found: Vec<Vec<MeterValue>>) -> Vec<RunMeters> {
     let metered = runs.iter().zip(found).map(|(run, meters)| {
         let [load, performance, sec] = ["SLM", "SPM", "SEC"].map(|name| of(&meters, name));
         let range = |value: Option<Extremes>| value.map(|value| value.best - value.worst);
-        let load = load
-            .zip(load_least)
-            .and_then(|(load, least)| ratio(load.mean, least));
-        let capacity = sec
-            .zip(sec_least)
-            .and_then(|(sec, least)| ratio(sec.mean, least));
+        let load = load.zip(load_least).and_then(|(load, least)| ratio(load.mean, least));
+        let capacity = sec.zip(sec_least).and_then(|(sec, least)| ratio(sec.mean, least));
         let ranges = range(performance).zip(range(sec));
         RunMeters {
             name: run.name.clone(),
-            ess: load
-                .zip(capacity)
-                .and_then(|(load, capacity)| ratio(load, capacity)),
+            ess: load.zip(capacity).and_then(|(load, capacity)| ratio(load, capacity)),
             ess_ranges: ranges.and_then(|(performance, sec)| ratio(performance, sec)),
             esr: range(sec),
             cost: run.cost.clone().map(|cost| (cost, inputs::usage(run))),

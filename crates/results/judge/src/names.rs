@@ -22,11 +22,7 @@ impl<'r> RunNames<'r> {
 
     /// The names in the form with which thresholds are parsed.
     pub fn names(&self) -> Names<'_> {
-        Names {
-            measures: &self.measures,
-            tags: &self.tags,
-            phases: &self.phases,
-        }
+        Names { measures: &self.measures, tags: &self.tags, phases: &self.phases }
     }
 }
 

@@ -44,9 +44,9 @@ pub(crate) fn emulated(case: &Case<'_>) -> Vec<Finding> {
     let lost = units::count(report.lost);
     let how_late = report.how_late();
     let draft = if report.lateness.is_some() {
-        let cpu = report.cpu_ns.map_or(String::new(), |ns| {
-            format!("; CPU {}", units::duration(ns as f64))
-        });
+        let cpu = report
+            .cpu_ns
+            .map_or(String::new(), |ns| format!("; CPU {}", units::duration(ns as f64)));
         let text = format!(
             "the network was emulated on one machine: {counted}, of which links lost {lost} as requested; {how_late}{cpu}"
         );
@@ -264,10 +264,7 @@ mod tests {
         figures.info.host.insert(UNLIMITED_HOSTS.to_owned(), hosts);
         let summary = judged(&figures);
         assert_eq!(summary.verdict, Verdict::Measured);
-        let found = summary
-            .findings
-            .iter()
-            .filter(|f| f.code == "lab-unlimited");
+        let found = summary.findings.iter().filter(|f| f.code == "lab-unlimited");
         expect![[r#"
             Warning lab-unlimited
                 the lab's limits of CPU and memory were not in force: control groups could not

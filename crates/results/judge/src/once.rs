@@ -11,10 +11,7 @@ pub(crate) fn failed_setup(figures: &Figures) -> Option<Finding> {
     let mut setups = ended(figures).filter(|once| once.what == SETUP);
     let failed = setups.find(|once| once.end != OnceEnd::Finished)?;
     let text = format!("{}; no user started", how(failed));
-    Some(with_figures(
-        failed,
-        finding(Severity::Warning, "setup-failed", text),
-    ))
+    Some(with_figures(failed, finding(Severity::Warning, "setup-failed", text)))
 }
 
 /// Setup and teardown of a run whose users started.
@@ -47,16 +44,12 @@ fn how(once: &OnceEnded) -> String {
     let why = why.map_or(String::new(), |why| format!(": {why}"));
     let what = &once.what;
     match once.end {
-        OnceEnd::Finished if once.errors > 0 => format!(
-            "{what}: {} failed, the last{at}{why}",
-            units::counted(once.errors, "step")
-        ),
+        OnceEnd::Finished if once.errors > 0 => {
+            format!("{what}: {} failed, the last{at}{why}", units::counted(once.errors, "step"))
+        }
         OnceEnd::Finished => format!(
             "{what}: {} in {}",
-            units::counted(
-                once.operations.len() as u64 + once.operations_left_out,
-                "operation"
-            ),
+            units::counted(once.operations.len() as u64 + once.operations_left_out, "operation"),
             units::duration(once.took_ns as f64)
         ),
         OnceEnd::Failed => format!("{what} failed{at}{why}"),
@@ -110,10 +103,7 @@ mod tests {
         let summary = crate::judge_figures(&figures, &[], false);
         assert_eq!(summary.verdict, Verdict::Failed);
         let texts: Vec<&str> = summary.findings.iter().map(|f| f.text.as_str()).collect();
-        assert_eq!(
-            texts,
-            ["setup failed at POST /login: status 403; no user started"]
-        );
+        assert_eq!(texts, ["setup failed at POST /login: status 403; no user started"]);
     }
 
     #[test]
@@ -122,10 +112,8 @@ mod tests {
         figures.events.push(once("setup", OnceEnd::Finished, 0));
         figures.events.push(once("teardown", OnceEnd::Finished, 2));
         let found = findings(&Case::new(&figures, &[]));
-        let found: Vec<_> = found
-            .iter()
-            .map(|f| (f.severity, f.code.as_str(), f.text.as_str()))
-            .collect();
+        let found: Vec<_> =
+            found.iter().map(|f| (f.severity, f.code.as_str(), f.text.as_str())).collect();
         let warning = "teardown: 2 steps failed, the last at POST /login: status 403";
         assert_eq!(
             found,
@@ -134,9 +122,6 @@ mod tests {
                 (Severity::Warning, "teardown-failed", warning),
             ]
         );
-        assert_eq!(
-            crate::judge_figures(&figures, &[], false).verdict,
-            Verdict::Measured
-        );
+        assert_eq!(crate::judge_figures(&figures, &[], false).verdict, Verdict::Measured);
     }
 }

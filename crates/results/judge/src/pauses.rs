@@ -22,10 +22,9 @@ pub fn from_events(events: &[Event]) -> Vec<Pause> {
     for event in events {
         let open = pauses.last_mut().filter(|pause| pause.until_ns.is_none());
         match (&event.what, open) {
-            (EventKind::ArrivalsPaused, None) => pauses.push(Pause {
-                from_ns: event.at_ns,
-                until_ns: None,
-            }),
+            (EventKind::ArrivalsPaused, None) => {
+                pauses.push(Pause { from_ns: event.at_ns, until_ns: None })
+            }
             (EventKind::ArrivalsResumed, Some(pause)) => pause.until_ns = Some(event.at_ns),
             _ => {}
         }
@@ -98,11 +97,7 @@ fn listed(pauses: &[Pause]) -> String {
             }
         })
         .collect();
-    if let Some(more) = pauses
-        .len()
-        .checked_sub(PAUSES_SHOWN_MAX)
-        .filter(|n| *n > 0)
-    {
+    if let Some(more) = pauses.len().checked_sub(PAUSES_SHOWN_MAX).filter(|n| *n > 0) {
         parts.push(format!("and {more} more"));
     }
     parts.join(", ")
@@ -117,10 +112,7 @@ mod tests {
     use crate::sample::{SECOND, figures, judged, rendered as text_of};
 
     fn at(second: u64, what: EventKind) -> Event {
-        Event {
-            at_ns: second * SECOND,
-            what,
-        }
+        Event { at_ns: second * SECOND, what }
     }
 
     /// The sample's run with pauses: all users due in these seconds stay away.
@@ -225,10 +217,8 @@ mod tests {
 
     #[test]
     fn only_the_first_pauses_are_reported_one_by_one() {
-        let many = (0..7).map(|n| Pause {
-            from_ns: 10 * n * SECOND,
-            until_ns: Some((10 * n + 1) * SECOND),
-        });
+        let many = (0..7)
+            .map(|n| Pause { from_ns: 10 * n * SECOND, until_ns: Some((10 * n + 1) * SECOND) });
         let text = listed(&many.collect::<Vec<_>>());
         assert!(text.ends_with("from 40 s to 41 s, and 2 more"), "{text}");
     }

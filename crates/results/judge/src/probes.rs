@@ -65,22 +65,11 @@ fn by_probe(probes: &Probes, start_ns: i64, end_ns: i64) -> Vec<Vec<(i64, f64)>>
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let run = case.figures;
     let end_ns = i64::try_from(run.planned_end_ns()).unwrap_or(i64::MAX);
-    let read = Readings {
-        run,
-        values: by_probe(&run.probes, 0, end_ns),
-    };
+    let read = Readings { run, values: by_probe(&run.probes, 0, end_ns) };
     let mut met: Vec<LimitMet> = Vec::new();
     for place in 0..run.probes.list.len() {
-        met.extend(
-            LIMITS
-                .iter()
-                .filter_map(|limit| read.at_limit(place, limit)),
-        );
-        met.extend(
-            UNWANTED
-                .iter()
-                .filter_map(|counted| read.counted(place, counted)),
-        );
+        met.extend(LIMITS.iter().filter_map(|limit| read.at_limit(place, limit)));
+        met.extend(UNWANTED.iter().filter_map(|counted| read.counted(place, counted)));
     }
     met.sort_by(|one, other| other.share.total_cmp(&one.share));
     let mut findings: Vec<Finding> = met.into_iter().map(|met| met.finding).collect();
@@ -142,16 +131,10 @@ impl Readings<'_> {
             .with("max", max);
         if limit.code == "server-cpu" && info.via == "host" && self.is_generators_host(info) {
             let own = self.generators_share();
-            text += &format!(
-                "; the generator on the same machine used {}",
-                units::percent(own)
-            );
+            text += &format!("; the generator on the same machine used {}", units::percent(own));
             draft = draft.with("generator_share", own);
         }
-        Some(LimitMet {
-            share,
-            finding: draft.worded(text),
-        })
+        Some(LimitMet { share, finding: draft.worded(text) })
     }
 
     /// Something that should not happen at all, by how often it did.
@@ -180,10 +163,7 @@ impl Readings<'_> {
         // Behind what was at its limit for as long as it happened.
         let seconds = values.iter().filter(|(_, rate)| *rate > 0.0).count();
         let share = seconds as f64 / values.len().max(1) as f64;
-        Some(LimitMet {
-            share,
-            finding: draft.done(),
-        })
+        Some(LimitMet { share, finding: draft.done() })
     }
 
     /// The last value of another metric of the same source.
@@ -199,8 +179,7 @@ impl Readings<'_> {
 
     fn is_generators_host(&self, info: &ProbeInfo) -> bool {
         let host = &self.run.info.host;
-        host.get("hostname")
-            .is_some_and(|name| *name == info.source)
+        host.get("hostname").is_some_and(|name| *name == info.source)
     }
 
     /// The generator's CPU as a share of all cores.
@@ -256,25 +235,16 @@ pub fn shown(value: f64, unit: &str) -> String {
 fn lost(run: &Figures) -> Vec<Finding> {
     let mut findings = Vec::new();
     for event in &run.events {
-        let EventKind::ProbeSource {
-            role,
-            source,
-            readings,
-            missed,
-            ..
-        } = &event.what
-        else {
+        let EventKind::ProbeSource { role, source, readings, missed, .. } = &event.what else {
             continue;
         };
         if *missed == 0 {
             continue;
         }
         let why = run.events.iter().find_map(|event| match &event.what {
-            EventKind::ProbeLost {
-                role: of,
-                source: at,
-                why,
-            } if (of, at) == (role, source) => Some(format!(": {why}")),
+            EventKind::ProbeLost { role: of, source: at, why } if (of, at) == (role, source) => {
+                Some(format!(": {why}"))
+            }
             _ => None,
         });
         let text = format!(

@@ -105,11 +105,7 @@ fn in_order<'a>(rules: impl Iterator<Item = &'a Rule>, case: &Case<'_>) -> Vec<F
     let found = rules.flat_map(|rule| {
         let numbered = (rule.find)(case).into_iter().enumerate();
         numbered.map(|(number, finding)| PlacedFinding {
-            place: Place {
-                rank: rule.rank,
-                number,
-                is_behind: false,
-            },
+            place: Place { rank: rule.rank, number, is_behind: false },
             finding,
         })
     });
@@ -121,10 +117,7 @@ fn in_order<'a>(rules: impl Iterator<Item = &'a Rule>, case: &Case<'_>) -> Vec<F
     if let Some(last) = last.max() {
         let lag = |placed: &&mut PlacedFinding| placed.place.rank == Rank::LagWithinLimit;
         for lag in all.iter_mut().filter(lag) {
-            lag.place = Place {
-                is_behind: true,
-                ..last
-            };
+            lag.place = Place { is_behind: true, ..last };
         }
     }
     all.sort_by_key(|placed| placed.place);
@@ -179,22 +172,11 @@ mod tests {
     fn lag_within_its_limit_stands_behind_the_last_complaint() {
         let mut figures = lagging();
         let found = judged(&figures).findings;
-        let alone = [
-            "generator-lag",
-            "time-dilated",
-            "connects-retried",
-            "throughput",
-        ];
+        let alone = ["generator-lag", "time-dilated", "connects-retried", "throughput"];
         assert_eq!(codes(&found), alone);
         fail(&mut figures, REQUEST, Outcome::Timeout, 900);
         let found = judged(&figures).findings;
-        let behind = [
-            "time-dilated",
-            "errors",
-            "generator-lag",
-            "connects-retried",
-            "throughput",
-        ];
+        let behind = ["time-dilated", "errors", "generator-lag", "connects-retried", "throughput"];
         assert_eq!(codes(&found), behind);
     }
 }

@@ -26,8 +26,7 @@ pub(crate) fn figures() -> Figures {
 pub(crate) fn with_messages(names: &[String]) -> Figures {
     let mut info = info();
     info.measures.truncate(UPDATE);
-    info.measures
-        .extend(names.iter().map(|name| MeasureInfo::new(name, "message")));
+    info.measures.extend(names.iter().map(|name| MeasureInfo::new(name, "message")));
     let mut figures = Figures::new(info, (0..60).map(row).collect(), Vec::new());
     succeed(&mut figures, 0, REQUEST, 6000, 10 * MS, 20 * US);
     figures
@@ -49,23 +48,16 @@ pub(crate) fn succeed(
     response_ns: u64,
     lag_ns: u64,
 ) {
-    let cell = figures
-        .cell_mut(phase, measure)
-        .expect("the sample has this cell");
+    let cell = figures.cell_mut(phase, measure).expect("the sample has this cell");
     cell.response.record_n(response_ns, n);
     cell.service.record_n(response_ns - lag_ns, n);
     cell.lag.record_n(lag_ns, n);
-    *cell
-        .outcomes
-        .entry(Outcome::Ok.name().to_owned())
-        .or_default() += n;
+    *cell.outcomes.entry(Outcome::Ok.name().to_owned()).or_default() += n;
 }
 
 /// Adds operations that ended otherwise.
 pub(crate) fn fail(figures: &mut Figures, measure: usize, outcome: Outcome, n: u64) {
-    let cell = figures
-        .cell_mut(0, measure)
-        .expect("the sample has this cell");
+    let cell = figures.cell_mut(0, measure).expect("the sample has this cell");
     *cell.outcomes.entry(outcome.name().to_owned()).or_default() += n;
 }
 

@@ -31,15 +31,8 @@ struct Saturation {
 
 impl Saturation {
     fn finding(&self) -> Finding {
-        let Backlog {
-            since_s,
-            due_per_s,
-            answered_per_s,
-            given_up,
-            waiting,
-            is_short,
-            ..
-        } = self.backlog;
+        let Backlog { since_s, due_per_s, answered_per_s, given_up, waiting, is_short, .. } =
+            self.backlog;
         let what = match (is_short, &self.step) {
             (true, _) => "the run is too short to say whether the target keeps up".to_owned(),
             (false, Some(step)) => format!("the target fell behind at {step} from {since_s} s on"),
@@ -53,10 +46,8 @@ impl Saturation {
         );
         let mut waiting_text = units::counted(waiting, "request");
         if given_up > 0 {
-            text += &format!(
-                "{} ended without an answer, and ",
-                units::counted(given_up, "request")
-            );
+            text +=
+                &format!("{} ended without an answer, and ", units::counted(given_up, "request"));
             waiting_text = units::count(waiting);
         }
         text += &format!("{waiting_text} waited when the last phase ended");
@@ -105,10 +96,7 @@ impl Overload {
         let says_more = |saturation: &Saturation| {
             stopped_s.is_none_or(|stopped_s| saturation.backlog.since_s < stopped_s)
         };
-        Overload {
-            saturation: saturation.filter(says_more),
-            silences,
-        }
+        Overload { saturation: saturation.filter(says_more), silences }
     }
 
     /// True if the target did not do what was due to the end.
@@ -121,20 +109,14 @@ impl Overload {
 
 /// Silences and saturation, the one that explains the most first.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
-    let Overload {
-        silences,
-        saturation,
-    } = &case.overload;
+    let Overload { silences, saturation } = &case.overload;
     let saturation = saturation.as_ref().filter(|found| !found.backlog.is_short);
     let explains_silences = |found: &&Saturation| found.backlog.too_late_s.is_some();
     let first = saturation.filter(explains_silences);
     let last = saturation.filter(|found| !explains_silences(found));
     let first = first.map(Saturation::finding).into_iter();
     let silences = silences.iter().map(silence::finding_of);
-    first
-        .chain(silences)
-        .chain(last.map(Saturation::finding))
-        .collect()
+    first.chain(silences).chain(last.map(Saturation::finding)).collect()
 }
 
 /// A run too short to say whether its target keeps up.
@@ -170,10 +152,7 @@ fn saturation(figures: &Figures) -> Option<Saturation> {
         add_unstarted(figures, &mut stream);
     }
     let backlog = backlog::find(&stream, || times(figures, &all));
-    let whole = backlog.map(|backlog| Saturation {
-        step: None,
-        backlog,
-    });
+    let whole = backlog.map(|backlog| Saturation { step: None, backlog });
     if stream.is_held && whole.is_some() {
         return whole;
     }
@@ -211,13 +190,7 @@ fn slow_step(figures: &Figures, whole: &[Window]) -> Option<SlowStep> {
     let others = (all - own) / (due(whole) - due(&windows)).max(1.0);
     let stands_out =
         own >= SLOW_STEP_SHARE_MIN * all && own / due(&windows) >= SLOW_STEP_TIMES_OTHERS * others;
-    Some(SlowStep {
-        saturation: Saturation {
-            step: Some(name.clone()),
-            backlog,
-        },
-        stands_out,
-    })
+    Some(SlowStep { saturation: Saturation { step: Some(name.clone()), backlog }, stands_out })
 }
 
 /// The steps that make requests, those of several regions as one.
@@ -258,10 +231,7 @@ fn times(figures: &Figures, measures: &[usize]) -> Times {
     let cell = figures.merged(None, measures);
     let answered = [&cell.response, &cell.failed_response].into_iter();
     let answered = answered.filter(|times| !times.is_empty());
-    let fastest_ns = answered
-        .map(stats::hist::LogHistogram::min)
-        .min()
-        .unwrap_or(0);
+    let fastest_ns = answered.map(stats::hist::LogHistogram::min).min().unwrap_or(0);
     Times {
         fastest_s: fastest_ns as f64 / 1e9,
         waited_s: cell.unanswered.quantile(0.5) as f64 / 1e9,

@@ -10,15 +10,8 @@ use crate::finding::finding;
 const PARTS: [&str; 3] = [".lost", ".duplicated", ".out_of_order"];
 
 /// Suffixes of measures of what is wrong with messages and need not happen.
-const ANOMALIES: [&str; 7] = [
-    ".lost",
-    ".duplicated",
-    ".out_of_order",
-    ".unreadable",
-    ".unaccounted",
-    ".silent",
-    ".ahead",
-];
+const ANOMALIES: [&str; 7] =
+    [".lost", ".duplicated", ".out_of_order", ".unreadable", ".unaccounted", ".silent", ".ahead"];
 
 /// True for the name of a measure that counts what is wrong with messages.
 pub(crate) fn is_anomaly(name: &str) -> bool {
@@ -99,11 +92,7 @@ impl<'a> SequenceCounts<'a> {
             units::count(self.duplicated),
             units::count(self.out_of_order),
         );
-        let severity = if self.lost > 0 {
-            Severity::Warning
-        } else {
-            Severity::Note
-        };
+        let severity = if self.lost > 0 { Severity::Warning } else { Severity::Note };
         let finding = finding(severity, "sequence-anomalies", text)
             .with("received", self.received as f64)
             .with("lost", self.lost as f64)
@@ -166,12 +155,7 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let names = names.filter_map(|measure| measure.name.strip_suffix(PARTS[0]));
     let all = names.filter_map(|name| SequenceCounts::find(figures, name));
     let findings = all.flat_map(|counts| {
-        [
-            counts.anomalies(),
-            counts.unreadable(),
-            counts.unaccounted(),
-            counts.silent(),
-        ]
+        [counts.anomalies(), counts.unreadable(), counts.unaccounted(), counts.silent()]
     });
     findings.flatten().collect()
 }
@@ -229,11 +213,7 @@ mod tests {
             ([20, 0, 0, 0, 0, 0, 0], true, "0"),
             ([20, 3, 0, 0, 0, 0, 0], false, "3"),
             ([0, 0, 0, 0, 0, 0, 0], false, "nothing measured"),
-            (
-                [20, 0, 0, 0, 20, 0, 0],
-                false,
-                "unknown: 20 messages without a readable number",
-            ),
+            ([20, 0, 0, 0, 20, 0, 0], false, "unknown: 20 messages without a readable number"),
             (
                 [20, 0, 0, 0, 0, 5, 0],
                 false,
@@ -242,11 +222,7 @@ mod tests {
             ([20, 0, 4, 4, 0, 0, 7], true, "0"),
         ] {
             let figures = said(counts);
-            assert_eq!(
-                none_lost(&figures),
-                (passed, shown.to_owned()),
-                "{counts:?}"
-            );
+            assert_eq!(none_lost(&figures), (passed, shown.to_owned()), "{counts:?}");
         }
     }
 
@@ -255,25 +231,10 @@ mod tests {
         let warning = |code: &str| (code.to_owned(), Severity::Warning);
         let note = |code: &str| (code.to_owned(), Severity::Note);
         assert_eq!(codes(&said([20, 0, 0, 0, 0, 0, 0])), []);
-        assert_eq!(
-            codes(&said([20, 1, 0, 0, 0, 0, 0])),
-            [warning("sequence-anomalies")]
-        );
-        assert_eq!(
-            codes(&said([20, 0, 1, 0, 0, 0, 0])),
-            [note("sequence-anomalies")]
-        );
-        assert_eq!(
-            codes(&said([20, 0, 0, 0, 2, 0, 0])),
-            [warning("numbers-unreadable")]
-        );
-        assert_eq!(
-            codes(&said([20, 0, 0, 0, 0, 2, 0])),
-            [warning("numbers-unaccounted")]
-        );
-        assert_eq!(
-            codes(&said([20, 0, 0, 0, 0, 0, 2])),
-            [warning("subscriptions-silent")]
-        );
+        assert_eq!(codes(&said([20, 1, 0, 0, 0, 0, 0])), [warning("sequence-anomalies")]);
+        assert_eq!(codes(&said([20, 0, 1, 0, 0, 0, 0])), [note("sequence-anomalies")]);
+        assert_eq!(codes(&said([20, 0, 0, 0, 2, 0, 0])), [warning("numbers-unreadable")]);
+        assert_eq!(codes(&said([20, 0, 0, 0, 0, 2, 0])), [warning("numbers-unaccounted")]);
+        assert_eq!(codes(&said([20, 0, 0, 0, 0, 0, 2])), [warning("subscriptions-silent")]);
     }
 }

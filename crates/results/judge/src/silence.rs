@@ -37,13 +37,8 @@ pub(crate) struct Silence {
 pub(crate) fn find(figures: &Figures) -> Vec<Silence> {
     let flow = figures.planned_flow();
     // A generator that did not run either knows nothing of the target.
-    let away = figures
-        .series
-        .iter()
-        .filter(|row| row.closed_late_ns > SILENT_CLOSED_LATE_NS_MAX);
-    let away: HashSet<usize> = away
-        .map(|row| (row.start_ns / 1_000_000_000) as usize)
-        .collect();
+    let away = figures.series.iter().filter(|row| row.closed_late_ns > SILENT_CLOSED_LATE_NS_MAX);
+    let away: HashSet<usize> = away.map(|row| (row.start_ns / 1_000_000_000) as usize).collect();
     unexplained(&flow, &away)
 }
 
@@ -157,10 +152,7 @@ impl LongestResponses {
         let from = std::iter::once(None).chain(means.iter().rev().scan(None, longer));
         let mut from: Vec<Option<f64>> = from.collect();
         from.reverse();
-        LongestResponses {
-            before: before.collect(),
-            from,
-        }
+        LongestResponses { before: before.collect(), from }
     }
 
     /// True of a silence that is long for a target with these response times: as many requests, waiting for as

@@ -94,9 +94,7 @@ fn summarise(figures: &Figures, phase: Option<usize>, group: MeasureGroup) -> Me
     let count = cell.ended();
     let all = measures.iter();
     let begun = all.clone().map(|&number| figures.begun_of(phase, number));
-    let completed = all
-        .map(|&number| figures.completed(phase, number).total())
-        .sum();
+    let completed = all.map(|&number| figures.completed(phase, number).total()).sum();
     let errors = cell.errors().map(|(kind, n)| (kind.to_owned(), n));
     MeasureSummary {
         name: group.name,
@@ -121,10 +119,8 @@ fn summarise(figures: &Figures, phase: Option<usize>, group: MeasureGroup) -> Me
         rate_per_s: per_second(completed, figures.completion_seconds(phase)),
         errors: cell.failed(),
         errors_by_kind: errors.collect(),
-        response: censored(&times.all_responses()).map(|response| Latency {
-            intervals: intervals(figures, phase, measures),
-            ..response
-        }),
+        response: censored(&times.all_responses())
+            .map(|response| Latency { intervals: intervals(figures, phase, measures), ..response }),
         succeeded: latency(&times.response),
         failed: latency(&cell.failed_response),
         service: latency(&times.service),
@@ -184,11 +180,7 @@ fn intervals(
     phase: Option<usize>,
     measures: &[usize],
 ) -> Vec<PercentileInterval> {
-    let all = Population {
-        phase,
-        measures: measures.to_vec(),
-        basis: Basis::Response,
-    };
+    let all = Population { phase, measures: measures.to_vec(), basis: Basis::Response };
     let found = SHARES.map(|share| figures.interval(&all, share));
     found.into_iter().flatten().copied().collect()
 }
@@ -212,11 +204,7 @@ pub(crate) fn phases(figures: &Figures) -> Vec<PhaseSummary> {
 
 /// A count over a time; 0 over no time.
 pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
-    if seconds > 0.0 {
-        count as f64 / seconds
-    } else {
-        0.0
-    }
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
 fn latency(hist: &LogHistogram) -> Option<Latency> {

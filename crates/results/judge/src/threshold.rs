@@ -45,10 +45,7 @@ pub(crate) fn meant_to_fail<'a>(figures: &'a Figures, thresholds: &[Threshold]) 
 fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
     let found = find(figures, &threshold.figure).or_else(|| none_demanded(figures, threshold));
     let interval = interval(figures, &threshold.figure);
-    let has_side = !matches!(
-        threshold.comparison,
-        Comparison::Equal | Comparison::NotEqual
-    );
+    let has_side = !matches!(threshold.comparison, Comparison::Equal | Comparison::NotEqual);
     let encloses = interval.is_some_and(|interval| interval.encloses(threshold.limit));
     ThresholdResult {
         text: threshold.text.clone(),
@@ -76,10 +73,8 @@ fn none_demanded(figures: &Figures, threshold: &Threshold) -> Option<RunValue> {
     let part = MeasureFigure::of(figures, &threshold.figure)?;
     let allows = |count| threshold.comparison.holds(count, threshold.limit);
     let is_demanded = part.stat == Stat::Count && allows(0.0) && !allows(1.0);
-    (is_demanded && unknown(figures, &threshold.figure).is_none()).then_some(RunValue {
-        value: 0.0,
-        is_bound: false,
-    })
+    (is_demanded && unknown(figures, &threshold.figure).is_none())
+        .then_some(RunValue { value: 0.0, is_bound: false })
 }
 
 /// The share of operations that the target answered with a failure no later than their percentile or mean, for people;
@@ -102,10 +97,7 @@ fn failed_sooner(figures: &Figures, figure: &Figure, time_ns: f64) -> String {
 pub(crate) fn holds(threshold: &Threshold, found: RunValue) -> bool {
     let holds = threshold.comparison.holds(found.value, threshold.limit);
     // A figure that is at least its bound may be anything above it.
-    let greater = matches!(
-        threshold.comparison,
-        Comparison::Greater | Comparison::GreaterEqual
-    );
+    let greater = matches!(threshold.comparison, Comparison::Greater | Comparison::GreaterEqual);
     holds && (greater || !found.is_bound)
 }
 
@@ -115,11 +107,7 @@ fn interval(figures: &Figures, figure: &Figure) -> Option<PercentileInterval> {
     let Stat::Quantile(share) = part.stat else {
         return None;
     };
-    let population = Population {
-        phase: part.phase,
-        measures: part.measures,
-        basis: part.basis,
-    };
+    let population = Population { phase: part.phase, measures: part.measures, basis: part.basis };
     figures.interval(&population, share).copied()
 }
 
@@ -164,10 +152,7 @@ pub(crate) fn find(figures: &Figures, figure: &Figure) -> Option<RunValue> {
     {
         return of_responses(stat, &figures.merged(phase, &measures));
     }
-    exact(figures, figure).map(|value| RunValue {
-        value,
-        is_bound: false,
-    })
+    exact(figures, figure).map(|value| RunValue { value, is_bound: false })
 }
 
 /// The figure in its base unit, or its lower bound; `None` where there is nothing to take it from.
@@ -184,17 +169,11 @@ fn of_responses(stat: Stat, cell: &Cell) -> Option<RunValue> {
         Stat::Max => times.max(),
         Stat::Quantile(q) => times.quantile(q),
         Stat::Mean => {
-            return Some(RunValue {
-                value: times.mean(),
-                is_bound: times.max().is_bound(),
-            });
+            return Some(RunValue { value: times.mean(), is_bound: times.max().is_bound() });
         }
         _ => return None,
     };
-    Some(RunValue {
-        value: quantile.value() as f64,
-        is_bound: quantile.is_bound(),
-    })
+    Some(RunValue { value: quantile.value() as f64, is_bound: quantile.is_bound() })
 }
 
 /// The figures that are never bounds.
@@ -223,19 +202,12 @@ fn exact(figures: &Figures, figure: &Figure) -> Option<f64> {
 
 /// A figure of measures.
 fn of_part(figures: &Figures, part: &MeasureFigure) -> Option<f64> {
-    let MeasureFigure {
-        stat,
-        ref measures,
-        basis,
-        phase,
-    } = *part;
+    let MeasureFigure { stat, ref measures, basis, phase } = *part;
     // Nothing offered is no result.
     match stat {
         Stat::Offered => return figures.offered_per_s(measures).filter(|&rate| rate > 0.0),
         Stat::Begun => {
-            return figures
-                .begun_per_s(phase, measures)
-                .filter(|&rate| rate > 0.0);
+            return figures.begun_per_s(phase, measures).filter(|&rate| rate > 0.0);
         }
         _ => {}
     }
@@ -245,10 +217,8 @@ fn of_part(figures: &Figures, part: &MeasureFigure) -> Option<f64> {
         Basis::Service => &cell.service,
         Basis::Lag => &cell.lag,
     };
-    let completed: CompletionCounts = measures
-        .iter()
-        .map(|&measure| figures.completed(phase, measure))
-        .sum();
+    let completed: CompletionCounts =
+        measures.iter().map(|&measure| figures.completed(phase, measure)).sum();
     let (counted, completed) = match basis {
         Basis::Succeeded => (cell.succeeded(), completed.succeeded),
         _ => (cell.ended(), completed.total()),
@@ -261,9 +231,7 @@ fn of_part(figures: &Figures, part: &MeasureFigure) -> Option<f64> {
         failed: cell.failed(),
         seconds: figures.completion_seconds(phase),
         may_be_none: !measures.is_empty()
-            && measures
-                .iter()
-                .all(|&measure| may_be_none(figures, measure)),
+            && measures.iter().all(|&measure| may_be_none(figures, measure)),
     };
     of_counts(stat, &counts).or_else(|| of_times(stat, hist))
 }
@@ -364,10 +332,7 @@ fn shown(unit: Unit, value: f64, limit: f64) -> String {
     let text = |value: f64, digits: usize| unit.format(value, digits);
     let told_apart =
         |digits: &usize| value == limit || text(value, *digits) != text(limit, *digits);
-    text(
-        value,
-        (DIGITS..DIGITS_MAX).find(told_apart).unwrap_or(DIGITS_MAX),
-    )
+    text(value, (DIGITS..DIGITS_MAX).find(told_apart).unwrap_or(DIGITS_MAX))
 }
 
 #[cfg(test)]

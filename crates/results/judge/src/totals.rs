@@ -7,27 +7,13 @@ use serde::Serialize;
 use crate::number::Number;
 
 /// Kinds of measures, from those that users wait for most to those they wait for least.
-const ORDER: [&str; 6] = [
-    "request",
-    "transaction",
-    "message",
-    "handshake",
-    "redirect",
-    "connect",
-];
+const ORDER: [&str; 6] = ["request", "transaction", "message", "handshake", "redirect", "connect"];
 
 /// Kinds of measures that are no operations of a step's own: a connection or a redirect is part of one, a pushed message is
 /// begun by the target, a meeting is between users, a transaction consists of others, a check says how one ended, and a value
 /// was computed.
-const NOT_OFFERED: [&str; 7] = [
-    "connect",
-    "redirect",
-    "message",
-    "meeting",
-    "transaction",
-    "check",
-    "value",
-];
+const NOT_OFFERED: [&str; 7] =
+    ["connect", "redirect", "message", "meeting", "transaction", "check", "value"];
 
 /// The first figures of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -138,10 +124,7 @@ mod tests {
         figures.add_begun(0, 0, 9_000);
         figures.add_begun(0, sample::REQUEST, 6_070);
         figures.add_begun(1, sample::REQUEST, 1_200);
-        let succeeded = |succeeded| CompletionCounts {
-            succeeded,
-            failed: 0,
-        };
+        let succeeded = |succeeded| CompletionCounts { succeeded, failed: 0 };
         figures.drained = vec![succeeded(0), succeeded(1_200)];
         figures
     }

@@ -38,12 +38,7 @@ pub struct Access {
 impl Access {
     /// Access to a server at this address that also has these names.
     pub fn new(address: SocketAddr, names: Vec<String>, token: Option<String>) -> Access {
-        Access {
-            is_local: address.ip().is_loopback(),
-            port: address.port(),
-            names,
-            token,
-        }
+        Access { is_local: address.ip().is_loopback(), port: address.port(), names, token }
     }
 
     /// The name of the cookie with the token. Cookies are shared by all ports of a host, so it contains the port.
@@ -124,10 +119,7 @@ fn without_port(host: &str) -> &str {
 
 /// Compares in a time that does not depend on where two texts of the same length differ.
 fn equal(a: &str, b: &str) -> bool {
-    let differing = a
-        .bytes()
-        .zip(b.bytes())
-        .fold(0, |all, (a, b)| all | (a ^ b));
+    let differing = a.bytes().zip(b.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     a.len() == b.len() && std::hint::black_box(differing) == 0
 }
 
@@ -160,29 +152,16 @@ mod tests {
 
     fn open() -> Access {
         let token = Some("0123456789abcdef".to_owned());
-        Access::new(
-            "0.0.0.0:7700".parse().unwrap(),
-            vec!["lab".to_owned()],
-            token,
-        )
+        Access::new("0.0.0.0:7700".parse().unwrap(), vec!["lab".to_owned()], token)
     }
 
     #[test]
     fn only_our_own_names_lead_here() {
         let access = local();
         for host in ["127.0.0.1:7700", "localhost:9", "[::1]:7700", "LOCALHOST"] {
-            assert_eq!(
-                admitted(&access, &format!("GET / HTTP/1.1\nHost: {host}")),
-                Ok(())
-            );
+            assert_eq!(admitted(&access, &format!("GET / HTTP/1.1\nHost: {host}")), Ok(()));
         }
-        for host in [
-            "evil.test:7700",
-            "10.0.0.1:7700",
-            "localhost.evil.test",
-            "",
-            "lab",
-        ] {
+        for host in ["evil.test:7700", "10.0.0.1:7700", "localhost.evil.test", "", "lab"] {
             let lines = format!("GET / HTTP/1.1\nHost: {host}");
             assert_eq!(admitted(&access, &lines), Err(Refusal::Host), "{host:?}");
         }

@@ -70,9 +70,7 @@ impl Feed {
     /// Waits until all viewers have left and this many have fetched the report, at most `timeout`.
     pub fn wait_served(&self, viewers: usize, timeout: Duration) {
         let waiting = |state: &mut State| state.viewers > 0 || state.served < viewers;
-        let waited = self
-            .changed
-            .wait_timeout_while(self.lock(), timeout, waiting);
+        let waited = self.changed.wait_timeout_while(self.lock(), timeout, waiting);
         drop(waited);
     }
 
@@ -143,15 +141,9 @@ mod tests {
         let feed = Feed::default();
         let mut seen = 0;
         feed.publish("first".to_owned());
-        assert_eq!(
-            feed.next(&mut seen, NO_WAIT),
-            Next::Document("first".into())
-        );
+        assert_eq!(feed.next(&mut seen, NO_WAIT), Next::Document("first".into()));
         feed.end(Some("last".to_owned()));
-        assert_eq!(
-            feed.next(&mut seen, NO_WAIT),
-            Next::Over(Some("last".into()))
-        );
+        assert_eq!(feed.next(&mut seen, NO_WAIT), Next::Over(Some("last".into())));
         assert_eq!(feed.next(&mut seen, NO_WAIT), Next::Over(None));
     }
 

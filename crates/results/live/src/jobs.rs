@@ -54,10 +54,7 @@ struct Job<K, T> {
 impl<K: Clone + PartialEq, T> Jobs<K, T> {
     pub(crate) fn new() -> Jobs<K, T> {
         Jobs {
-            state: Mutex::new(State {
-                all: VecDeque::new(),
-                next: 1,
-            }),
+            state: Mutex::new(State { all: VecDeque::new(), next: 1 }),
             submitted: Condvar::new(),
         }
     }
@@ -77,11 +74,7 @@ impl<K: Clone + PartialEq, T> Jobs<K, T> {
         state.all.retain(|job| job.key != *key);
         let number = state.next;
         state.next += 1;
-        state.all.push_back(Job {
-            number,
-            key: key.clone(),
-            stage: Stage::Waiting(0),
-        });
+        state.all.push_back(Job { number, key: key.clone(), stage: Stage::Waiting(0) });
         self.submitted.notify_one();
         Some(number)
     }
@@ -124,10 +117,7 @@ impl<K: Clone + PartialEq, T> Jobs<K, T> {
                 job.stage = Stage::Working(Progress::default());
                 return (job.number, job.key.clone());
             }
-            state = self
-                .submitted
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = self.submitted.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -182,11 +172,7 @@ mod tests {
         let jobs: Jobs<u32, u32> = Jobs::new();
         let number = jobs.submit(&1).unwrap();
         jobs.work(|_, report| {
-            let progress = Progress {
-                what: "reading".to_owned(),
-                done: 1,
-                total: 2,
-            };
+            let progress = Progress { what: "reading".to_owned(), done: 1, total: 2 };
             report(progress.clone());
             assert_eq!(jobs.stage(number), Some(Stage::Working(progress)));
             Err("no such run".to_owned())

@@ -40,21 +40,15 @@ impl PageListener {
     /// # Errors
     /// The address or the token cannot be used.
     pub fn open(address: &str, token: Option<String>) -> Result<PageListener, ListenError> {
-        let socket = listen(address).map_err(|source| ListenError::Address {
-            address: address.to_owned(),
-            source,
-        })?;
+        let socket = listen(address)
+            .map_err(|source| ListenError::Address { address: address.to_owned(), source })?;
         let at = socket.local_addr().map_err(ListenError::System)?;
         let token = choose_token(at.ip(), token)?;
         let name = address.rsplit_once(':').map_or("", |(name, _)| name);
         let mut names = vec![name.to_owned()];
         names.extend(machine::procfs::hostname());
         let url = url(at, &names, token.as_deref());
-        Ok(PageListener {
-            socket,
-            access: Access::new(at, names, token),
-            url,
-        })
+        Ok(PageListener { socket, access: Access::new(at, names, token), url })
     }
 }
 

@@ -117,24 +117,14 @@ pub fn serve_results(
         note: Mutex::new(()),
     });
     let worker = Arc::clone(&shared);
-    std::thread::Builder::new()
-        .name("comparing".to_owned())
-        .spawn(move || {
-            loop {
-                let results = &worker.results;
-                worker
-                    .comparisons
-                    .work(|request, report| results.compare(request, report));
-            }
-        })?;
-    let limits = Limits {
-        write: WRITE,
-        ..Limits::default()
-    };
-    let site = Site {
-        access,
-        pages: shared,
-    };
+    std::thread::Builder::new().name("comparing".to_owned()).spawn(move || {
+        loop {
+            let results = &worker.results;
+            worker.comparisons.work(|request, report| results.compare(request, report));
+        }
+    })?;
+    let limits = Limits { write: WRITE, ..Limits::default() };
+    let site = Site { access, pages: shared };
     site.serve(socket, limits.http(), STACK_BYTES)
 }
 
@@ -245,10 +235,8 @@ fn percent_decoded(part: &str) -> Option<String> {
 fn compare<R: Results>(shared: &ResultsState<R>, request: &PageRequest<'_>) -> io::Result<()> {
     let query = request.head().query.as_deref();
     let Some(wanted) = query.and_then(parse_request) else {
-        return request.reply_status(
-            400,
-            "name the runs to compare by their ids: runs=ID,ID&baseline=ID\n",
-        );
+        return request
+            .reply_status(400, "name the runs to compare by their ids: runs=ID,ID&baseline=ID\n");
     };
     match shared.comparisons.submit(&wanted) {
         Some(number) => request.reply(JSON, format!("{{\"number\":{number}}}").as_bytes()),
@@ -267,10 +255,7 @@ fn comparison<R: Results>(
         None => (rest, false),
     };
     let stage = match request.head().method {
-        Method::Get => number
-            .parse()
-            .ok()
-            .and_then(|n| shared.comparisons.stage(n)),
+        Method::Get => number.parse().ok().and_then(|n| shared.comparisons.stage(n)),
         Method::Post => None,
     };
     match stage {
@@ -320,11 +305,7 @@ fn is_id(text: &str) -> bool {
 /// Parses the query of a comparison; `None` if it is anything else. Ids are sorted, so that the same runs are
 /// the same comparison.
 fn parse_request(query: &str) -> Option<ComparisonRequest> {
-    let mut request = ComparisonRequest {
-        runs: Vec::new(),
-        baseline: Vec::new(),
-        force: false,
-    };
+    let mut request = ComparisonRequest { runs: Vec::new(), baseline: Vec::new(), force: false };
     for pair in query.split('&') {
         let (name, value) = pair.split_once('=')?;
         let ids = match name {
@@ -377,10 +358,7 @@ mod tests {
 
     #[test]
     fn a_notes_text_is_percent_encoded() {
-        assert_eq!(
-            percent_decoded("a%20%26%C3%a4%25"),
-            Some("a &ä%".to_owned())
-        );
+        assert_eq!(percent_decoded("a%20%26%C3%a4%25"), Some("a &ä%".to_owned()));
         assert_eq!(percent_decoded(""), Some(String::new()));
         for malformed in ["%", "%4", "%zz", "%ff", "a&b=c", "a+b", "%+1"] {
             assert_eq!(percent_decoded(malformed), None, "{malformed}");
@@ -390,13 +368,7 @@ mod tests {
     #[test]
     fn a_stage_is_valid_json() {
         let failed = Stage::Failed("a \"b\" \\ \n</script>".to_owned());
-        assert_eq!(
-            stage_json(&failed),
-            r#"{"stage":"failed","why":"a \"b\" \\ \u000a</script>"}"#
-        );
-        assert_eq!(
-            stage_json(&Stage::Waiting(2)),
-            r#"{"stage":"waiting","before":2}"#
-        );
+        assert_eq!(stage_json(&failed), r#"{"stage":"failed","why":"a \"b\" \\ \u000a</script>"}"#);
+        assert_eq!(stage_json(&Stage::Waiting(2)), r#"{"stage":"waiting","before":2}"#);
     }
 }

@@ -43,11 +43,7 @@ impl Default for Limits {
 
 impl Limits {
     pub(crate) fn http(&self) -> httpd::Limits {
-        httpd::Limits {
-            connections_max: self.connections_max,
-            head: self.head,
-            write: self.write,
-        }
+        httpd::Limits { connections_max: self.connections_max, head: self.head, write: self.write }
     }
 }
 
@@ -95,21 +91,11 @@ impl Server {
         pages: Pages,
         limits: Limits,
     ) -> io::Result<Server> {
-        let shared = Arc::new(ServerState {
-            pages,
-            limits,
-            feed: Feed::default(),
-            report: OnceLock::new(),
-        });
-        let site = Site {
-            access,
-            pages: Arc::clone(&shared),
-        };
+        let shared =
+            Arc::new(ServerState { pages, limits, feed: Feed::default(), report: OnceLock::new() });
+        let site = Site { access, pages: Arc::clone(&shared) };
         let listener = site.serve(socket, limits.http(), STACK_BYTES)?;
-        Ok(Server {
-            shared,
-            _listener: listener,
-        })
+        Ok(Server { shared, _listener: listener })
     }
 
     /// The feed on which documents are published.
@@ -166,12 +152,7 @@ impl site::Pages for Arc<ServerState> {
 
 /// Sends one viewer each new document, until the run ends or the viewer is gone or too slow.
 fn follow(request: &PageRequest<'_>, shared: &ServerState) -> io::Result<()> {
-    let Limits {
-        viewers_max,
-        write,
-        keep_alive,
-        ..
-    } = shared.limits;
+    let Limits { viewers_max, write, keep_alive, .. } = shared.limits;
     let Some(_viewer) = shared.feed.join(viewers_max) else {
         return request.reply_status(503, "too many viewers\n");
     };

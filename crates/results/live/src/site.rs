@@ -42,12 +42,7 @@ impl<P: Pages> Site<P> {
         limits: Limits,
         stack_bytes: usize,
     ) -> io::Result<Listener> {
-        let config = Config {
-            limits,
-            name: "live",
-            stack_bytes,
-            headers: HEADERS,
-        };
+        let config = Config { limits, name: "live", stack_bytes, headers: HEADERS };
         Listener::start(socket, config, self)
     }
 }
@@ -56,10 +51,7 @@ impl<P: Pages> Handler for Site<P> {
     fn handle(&self, request: &Request<'_>) -> io::Result<()> {
         let (status, why) = match self.access.check(request.head) {
             Ok(()) => {
-                return self.pages.answer(&PageRequest {
-                    request,
-                    access: &self.access,
-                });
+                return self.pages.answer(&PageRequest { request, access: &self.access });
             }
             Err(Refusal::Host) => (421, "this server does not have that name\n"),
             Err(Refusal::Origin) => (403, "requests from other pages are not allowed\n"),
@@ -98,12 +90,8 @@ impl<'a> PageRequest<'a> {
     ) -> io::Result<()> {
         let cookie = self.access.set_cookie(self.request.head);
         let cookie = cookie.map_or(String::new(), |cookie| format!("Set-Cookie: {cookie}\r\n"));
-        let reply = Reply {
-            status: 200,
-            content_type,
-            headers: &(headers.to_owned() + &cookie),
-            body,
-        };
+        let reply =
+            Reply { status: 200, content_type, headers: &(headers.to_owned() + &cookie), body };
         reply.write(&mut self.request.writer())
     }
 
@@ -115,12 +103,7 @@ impl<'a> PageRequest<'a> {
     /// Starts a reply that ends when the connection closes.
     pub(crate) fn stream(&self, content_type: &'static str) -> io::Result<DeadlineWriter<'a>> {
         let mut writer = self.request.writer();
-        let reply = Reply {
-            status: 200,
-            content_type,
-            headers: HEADERS,
-            body: b"",
-        };
+        let reply = Reply { status: 200, content_type, headers: HEADERS, body: b"" };
         reply.write_head(&mut writer)?;
         Ok(writer)
     }

@@ -16,10 +16,7 @@ pub(crate) struct Cgroup {
 
 impl Cgroup {
     pub(crate) fn new(path: &str) -> Cgroup {
-        Cgroup {
-            group: cgroup::Cgroup::new(path),
-            periods: None,
-        }
+        Cgroup { group: cgroup::Cgroup::new(path), periods: None }
     }
 
     /// How many cores it may use; `None`: all.
@@ -38,10 +35,7 @@ impl Cgroup {
 
     fn cpu(&mut self, reading: &mut Reading) -> bool {
         let unified = self.group.text("cpu.stat", "cpu", "");
-        let seconds = match unified
-            .as_deref()
-            .and_then(|text| field(text, "usage_usec"))
-        {
+        let seconds = match unified.as_deref().and_then(|text| field(text, "usage_usec")) {
             Some(us) => Some(us as f64 / 1e6),
             None => {
                 let ns = self.group.number("", "cpuacct", "cpuacct.usage");
@@ -54,10 +48,7 @@ impl Cgroup {
         if let Some(cores) = self.cores() {
             reading.gauge("cpu_limit", "%", 100.0 * cores);
         }
-        let stat = self
-            .group
-            .text("cpu.stat", "cpu", "cpu.stat")
-            .unwrap_or_default();
+        let stat = self.group.text("cpu.stat", "cpu", "cpu.stat").unwrap_or_default();
         let now = field(&stat, "nr_periods").zip(field(&stat, "nr_throttled"));
         if let (Some((periods, held)), Some((periods_before, held_before))) = (now, self.periods) {
             let passed = periods.saturating_sub(periods_before);
@@ -72,33 +63,23 @@ impl Cgroup {
 impl Source for Cgroup {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
         let has_cpu = self.cpu(reading);
-        let memory = self
-            .group
-            .number("memory.current", "memory", "memory.usage_in_bytes");
+        let memory = self.group.number("memory.current", "memory", "memory.usage_in_bytes");
         if let Some(bytes) = memory {
             reading.gauge("memory_used", "B", bytes as f64);
         }
         // Version 1 states a number near 2⁶³ if there is no limit.
-        let limit = self
-            .group
-            .number("memory.max", "memory", "memory.limit_in_bytes");
+        let limit = self.group.number("memory.max", "memory", "memory.limit_in_bytes");
         if let Some(bytes) = limit.filter(|&bytes| bytes < 1 << 60) {
             reading.gauge("memory_limit", "B", bytes as f64);
         }
-        if let Some(events) = self
-            .group
-            .text("memory.events", "memory", "memory.oom_control")
-        {
+        if let Some(events) = self.group.text("memory.events", "memory", "memory.oom_control") {
             let kills = field(&events, "oom_kill").unwrap_or(0);
             reading.counter("memory_kills", "1/s", kills as f64);
         }
         if let Some(count) = self.group.number("pids.current", "pids", "pids.current") {
             reading.gauge("threads", "1", count as f64);
         }
-        if let Some(text) = self
-            .group
-            .text("io.stat", "blkio", "blkio.throttle.io_service_bytes")
-        {
+        if let Some(text) = self.group.text("io.stat", "blkio", "blkio.throttle.io_service_bytes") {
             let (read, written) = traffic(&text);
             reading.counter("disk_read", "B/s", read as f64);
             reading.counter("disk_written", "B/s", written as f64);
@@ -144,10 +125,8 @@ mod tests {
     fn group(files: &[(&str, &str)]) -> (tempfile::TempDir, Cgroup) {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), files);
-        let group = Cgroup {
-            group: cgroup::Cgroup::below(dir.path(), "/web/nginx"),
-            periods: None,
-        };
+        let group =
+            Cgroup { group: cgroup::Cgroup::below(dir.path(), "/web/nginx"), periods: None };
         (dir, group)
     }
 
@@ -168,32 +147,20 @@ mod tests {
             ("web/nginx/memory.current", "4096\n"),
             ("web/nginx/memory.max", "max\n"),
             ("web/nginx/pids.current", "7\n"),
-            (
-                "web/nginx/io.stat",
-                "8:0 rbytes=10 wbytes=20 rios=1\n8:16 rbytes=1 wbytes=2\n",
-            ),
+            ("web/nginx/io.stat", "8:0 rbytes=10 wbytes=20 rios=1\n8:16 rbytes=1 wbytes=2\n"),
         ]);
         let (mut reading, mut names) = (reading(), Names::new());
         reading.begin(0);
         group.read(&mut reading).unwrap();
         let lines = names.lines(reading.take());
-        assert_eq!(
-            lines,
-            ["cpu_limit % 150", "memory_used B 4096", "threads 1 7"]
-        );
+        assert_eq!(lines, ["cpu_limit % 150", "memory_used B 4096", "threads 1 7"]);
         let stat = "usage_usec 1500000\nnr_periods 20\nnr_throttled 7\n";
         write(dir.path(), &[("web/nginx/cpu.stat", stat)]);
         reading.begin(1_000_000_000);
         group.read(&mut reading).unwrap();
         let lines = names.lines(reading.take());
-        assert_eq!(
-            lines[..3],
-            ["cpu % 50", "cpu_limit % 150", "cpu_throttled % 50"]
-        );
-        assert_eq!(
-            traffic("8:0 rbytes=10 wbytes=20\n8:16 rbytes=1 wbytes=2\n"),
-            (11, 22)
-        );
+        assert_eq!(lines[..3], ["cpu % 50", "cpu_limit % 150", "cpu_throttled % 50"]);
+        assert_eq!(traffic("8:0 rbytes=10 wbytes=20\n8:16 rbytes=1 wbytes=2\n"), (11, 22));
     }
 
     #[test]
@@ -203,10 +170,7 @@ mod tests {
             ("cpu/web/nginx/cpu.cfs_quota_us", "-1\n"),
             ("cpu/web/nginx/cpu.cfs_period_us", "100000\n"),
             ("memory/web/nginx/memory.usage_in_bytes", "8192\n"),
-            (
-                "memory/web/nginx/memory.limit_in_bytes",
-                "9223372036854771712\n",
-            ),
+            ("memory/web/nginx/memory.limit_in_bytes", "9223372036854771712\n"),
         ]);
         let (mut reading, mut names) = (reading(), Names::new());
         reading.begin(0);
@@ -219,9 +183,6 @@ mod tests {
     fn a_missing_group_is_an_error() {
         let (_dir, mut group) = group(&[("x", "")]);
         let error = group.read(&mut reading()).unwrap_err().to_string();
-        assert!(
-            error.starts_with("there is no control group /web/nginx"),
-            "{error}"
-        );
+        assert!(error.starts_with("there is no control group /web/nginx"), "{error}");
     }
 }

@@ -15,17 +15,13 @@ pub struct Clock {
 impl Clock {
     /// A clock whose time is `now_ns` now.
     pub fn at(now_ns: i64) -> Clock {
-        Clock {
-            origin_ns: monotonic_ns(),
-            at_origin_ns: now_ns,
-        }
+        Clock { origin_ns: monotonic_ns(), at_origin_ns: now_ns }
     }
 
     /// Nanoseconds since the run's start; before it negative.
     pub fn now_ns(&self) -> i64 {
         let since_ns = monotonic_ns().saturating_sub(self.origin_ns);
-        self.at_origin_ns
-            .saturating_add(i64::try_from(since_ns).unwrap_or(i64::MAX))
+        self.at_origin_ns.saturating_add(i64::try_from(since_ns).unwrap_or(i64::MAX))
     }
 
     /// How long to wait until then; zero if that is past.

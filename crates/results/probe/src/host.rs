@@ -20,11 +20,7 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) fn new() -> Host {
-        Host {
-            cpu: cpu::Cpu::default(),
-            disks: disk::Disks::find(),
-            tcp: tcp::Tcp::default(),
-        }
+        Host { cpu: cpu::Cpu::default(), disks: disk::Disks::find(), tcp: tcp::Tcp::default() }
     }
 }
 
@@ -60,11 +56,7 @@ fn memory(text: &str, reading: &mut Reading) -> Result<(), ReadError> {
     };
     reading.gauge("memory_total", "B", total);
     reading.gauge("memory_available", "B", available);
-    reading.gauge(
-        "memory_used",
-        "%",
-        100.0 * (total - available) / total.max(1.0),
-    );
+    reading.gauge("memory_used", "%", 100.0 * (total - available) / total.max(1.0));
     if let (Some(total), Some(free)) = (bytes("SwapTotal"), bytes("SwapFree")) {
         reading.gauge("swap_used", "B", total - free);
     }
@@ -104,12 +96,7 @@ mod tests {
         reading.begin(1_000_000_000);
         host.read(&mut reading).unwrap();
         let lines = names.lines(reading.take());
-        for metric in [
-            "cores 1",
-            "memory_used %",
-            "net_loopback B/s",
-            "tcp_established 1",
-        ] {
+        for metric in ["cores 1", "memory_used %", "net_loopback B/s", "tcp_established 1"] {
             assert!(
                 lines.iter().any(|line| line.starts_with(metric)),
                 "{metric} is not among {lines:?}"

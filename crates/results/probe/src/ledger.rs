@@ -93,9 +93,7 @@ impl Ledger {
 
     /// The queries end; ticks up to now without an answer are missed, except one that is just due.
     pub(crate) fn close(&mut self, now_ns: i64) {
-        let due = now_ns
-            .saturating_sub(self.every_ns)
-            .div_euclid(self.every_ns);
+        let due = now_ns.saturating_sub(self.every_ns).div_euclid(self.every_ns);
         let open = (due - self.last_tick).max(0);
         self.tally.missed += open as u64;
         self.last_tick = self.last_tick.max(due);
@@ -127,10 +125,7 @@ mod tests {
     }
 
     fn lost(second: i64, why: &str) -> Change {
-        Change::Lost {
-            at_ns: second * SECOND,
-            why: why.to_owned(),
-        }
+        Change::Lost { at_ns: second * SECOND, why: why.to_owned() }
     }
 
     #[test]
@@ -141,11 +136,7 @@ mod tests {
             assert_eq!(ledger.poll(tick * SECOND + SECOND), None);
         }
         ledger.close(5 * SECOND + SECOND / 2);
-        let expected = Tally {
-            readings: 5,
-            missed: 0,
-            cpu_ns: 7,
-        };
+        let expected = Tally { readings: 5, missed: 0, cpu_ns: 7 };
         assert_eq!(ledger.tally(), expected);
     }
 
@@ -155,10 +146,7 @@ mod tests {
         assert_eq!(ledger.answered(0, 0), []);
         assert_eq!(ledger.failed(1, "no".into()), Some(lost(1, "no")));
         assert_eq!(ledger.failed(2, "no".into()), None);
-        let back = Change::Back {
-            at_ns: 3 * SECOND,
-            missed: 2,
-        };
+        let back = Change::Back { at_ns: 3 * SECOND, missed: 2 };
         assert_eq!(ledger.answered(3, 0), [back]);
         assert_eq!((ledger.tally().readings, ledger.tally().missed), (2, 2));
     }

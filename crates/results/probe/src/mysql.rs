@@ -105,19 +105,13 @@ fn opts(url: &Secret) -> Result<Opts, ProbeError> {
 
 impl Mysql {
     pub(crate) fn new(url: &Secret) -> Result<Mysql, ProbeError> {
-        Ok(Mysql {
-            opts: opts(url)?,
-            connection: None,
-        })
+        Ok(Mysql { opts: opts(url)?, connection: None })
     }
 
     fn connect(&self) -> mysql::Result<Connection> {
         let mut conn = Conn::new(self.opts.clone())?;
         let limits = variables(&mut conn, "SHOW GLOBAL VARIABLES LIKE 'max_connections'")?;
-        Ok(Connection {
-            conn,
-            connections_max: limits.get("max_connections").copied(),
-        })
+        Ok(Connection { conn, connections_max: limits.get("max_connections").copied() })
     }
 
     fn query(&mut self) -> mysql::Result<(HashMap<String, f64>, Option<f64>)> {
@@ -202,11 +196,8 @@ mod tests {
     #[test]
     fn gauges_counters_and_lock_time_are_recorded() {
         let status = |queries: f64, lock_ms: f64| {
-            let pairs = [
-                ("Queries", queries),
-                ("Threads_running", 2.0),
-                ("Innodb_row_lock_time", lock_ms),
-            ];
+            let pairs =
+                [("Queries", queries), ("Threads_running", 2.0), ("Innodb_row_lock_time", lock_ms)];
             pairs.map(|(name, value)| (name.to_owned(), value)).into()
         };
         let (mut reading, mut names) = (reading(), Names::new());
@@ -215,11 +206,7 @@ mod tests {
         names.lines(reading.take());
         reading.begin(2_000_000_000);
         read_into(&status(300.0, 3000.0), &mut reading).unwrap();
-        let expected = [
-            "Threads_running 1 2",
-            "Queries 1/s 100",
-            "Innodb_row_lock_time s/s 1.5",
-        ];
+        let expected = ["Threads_running 1 2", "Queries 1/s 100", "Innodb_row_lock_time s/s 1.5"];
         assert_eq!(names.lines(reading.take()), expected);
         assert!(read_into(&HashMap::new(), &mut reading).is_err());
     }

@@ -74,18 +74,10 @@ mod tests {
         };
         let mut newest = Newest::default();
         newest.take(&ProbeEvent::Probe { source: 3, info });
-        let row = ProbeRow {
-            at_ns: 7,
-            probe: 0,
-            value: 12.0,
-        };
+        let row = ProbeRow { at_ns: 7, probe: 0, value: 12.0 };
         newest.take(&ProbeEvent::Row(row));
         assert_eq!(newest.values().map(|(_, value)| value).sum::<f64>(), 12.0);
-        let lost = |source| ProbeEvent::Lost {
-            source,
-            at_ns: 8,
-            why: String::new(),
-        };
+        let lost = |source| ProbeEvent::Lost { source, at_ns: 8, why: String::new() };
         newest.take(&lost(2));
         assert_eq!(newest.values().count(), 1);
         newest.take(&lost(3));

@@ -14,9 +14,7 @@ pub(crate) struct Nginx {
 
 impl Nginx {
     pub(crate) fn new(page: &Page) -> Nginx {
-        Nginx {
-            web: Web::new(page),
-        }
+        Nginx { web: Web::new(page) }
     }
 }
 
@@ -38,16 +36,7 @@ fn read_into(text: &str, reading: &mut Reading) -> Result<(), ReadError> {
         .filter_map(|word| word.parse::<u64>().ok())
         .map(|number| number as f64)
         .collect();
-    let &[
-        active,
-        accepted,
-        handled,
-        requests,
-        reading_now,
-        writing,
-        waiting,
-    ] = &numbers[..]
-    else {
+    let &[active, accepted, handled, requests, reading_now, writing, waiting] = &numbers[..] else {
         let what = "this is not a page of stub_status".to_owned();
         return Err(ReadError::Nonsense(what));
     };
@@ -87,11 +76,7 @@ mod tests {
         assert_eq!(names.lines(reading.take()), expected);
         reading.begin(1_000_000_000);
         read_into(&page.replace("31070465", "31070565"), &mut reading).unwrap();
-        assert!(
-            names
-                .lines(reading.take())
-                .contains(&"requests 1/s 100".to_owned())
-        );
+        assert!(names.lines(reading.take()).contains(&"requests 1/s 100".to_owned()));
         assert!(read_into("<html>1 2 3 4 5 6 7", &mut reading).is_err());
         assert!(read_into("", &mut reading).is_err());
     }

@@ -87,15 +87,12 @@ pub(crate) fn open(
         }
         ProbeKind::Cgroup(path) => Box::new(cgroup::Cgroup::new(path)),
         ProbeKind::Redis(_) | ProbeKind::Mysql(_) | ProbeKind::Postgres(_) => {
-            databases::open(&probe.kind)?.ok_or(ProbeError::NotBuilt {
-                kind: probe.kind.word(),
-            })?
+            databases::open(&probe.kind)?.ok_or(ProbeError::NotBuilt { kind: probe.kind.word() })?
         }
         ProbeKind::Nginx(page) => Box::new(nginx::Nginx::new(&absolute(page, location)?)),
-        ProbeKind::Prometheus { page, metrics } => Box::new(prometheus::Prometheus::new(
-            &absolute(page, location)?,
-            metrics,
-        )),
+        ProbeKind::Prometheus { page, metrics } => {
+            Box::new(prometheus::Prometheus::new(&absolute(page, location)?, metrics))
+        }
     };
     let id = SourceId {
         role: probe.role.clone(),
@@ -127,10 +124,7 @@ fn absolute(page: &Page, location: &TargetLocation) -> Result<Page, ProbeError> 
         probe: page.url.shown_url(),
         problem: "a path is relative to the target; write a complete URL",
     })?;
-    Ok(Page {
-        url: Secret::new(format!("{base}{path}")),
-        headers: page.headers.clone(),
-    })
+    Ok(Page { url: Secret::new(format!("{base}{path}")), headers: page.headers.clone() })
 }
 
 /// A reason for the record: one line, bounded, without the secrets of the probe.
@@ -142,10 +136,7 @@ pub(crate) fn reason(error: &ReadError, probe: &Probe) -> String {
         }
     }
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars()
-        .filter(|c| !c.is_control())
-        .take(REASON_CHARS_MAX)
-        .collect()
+    line.chars().filter(|c| !c.is_control()).take(REASON_CHARS_MAX).collect()
 }
 
 /// The secrets of a probe.
@@ -161,10 +152,7 @@ fn secrets(kind: &ProbeKind) -> Vec<String> {
     match kind {
         ProbeKind::Redis(url) | ProbeKind::Mysql(url) | ProbeKind::Postgres(url) => of_url(url),
         ProbeKind::Nginx(page) | ProbeKind::Prometheus { page, .. } => {
-            let values = page
-                .headers
-                .iter()
-                .map(|(_, value)| value.reveal().to_owned());
+            let values = page.headers.iter().map(|(_, value)| value.reveal().to_owned());
             of_url(&page.url).into_iter().chain(values).collect()
         }
         ProbeKind::Host | ProbeKind::Process(_) | ProbeKind::Cgroup(_) => Vec::new(),
@@ -191,18 +179,12 @@ mod tests {
         let error = ReadError::Unreachable(
             "redis://:hunter2@127.0.0.1:1/ said\n no: hunter2 is wrong\u{7}".to_owned(),
         );
-        assert_eq!(
-            reason(&error, &probe),
-            "cannot be reached: *** said no: *** is wrong"
-        );
+        assert_eq!(reason(&error, &probe), "cannot be reached: *** said no: *** is wrong");
     }
 
     #[test]
     fn paths_are_the_targets() {
-        let page = Page {
-            url: Secret::new("/metrics".to_owned()),
-            headers: Vec::new(),
-        };
+        let page = Page { url: Secret::new("/metrics".to_owned()), headers: Vec::new() };
         let place = TargetLocation {
             url: Some("http://127.0.0.1:81".to_owned()),
             ..TargetLocation::default()

@@ -59,18 +59,8 @@ pub enum ProbeEvent {
 
 /// A report of a thread.
 enum Report {
-    Answer {
-        source: usize,
-        tick: i64,
-        at_ns: i64,
-        answer: Answer,
-        cpu_ns: u64,
-    },
-    Failure {
-        source: usize,
-        tick: i64,
-        why: String,
-    },
+    Answer { source: usize, tick: i64, at_ns: i64, answer: Answer, cpu_ns: u64 },
+    Failure { source: usize, tick: i64, why: String },
 }
 
 /// A source as seen from here.
@@ -101,9 +91,7 @@ struct Stop {
 
 impl Stop {
     fn requested(&self) -> MutexGuard<'_, bool> {
-        self.requested
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.requested.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn request(&self) {
@@ -136,13 +124,8 @@ impl Pool {
         clock: Clock,
     ) -> Result<Pool, ProbeError> {
         let (sender, reports) = sync_channel(WAITING_MAX);
-        let mut pool = Pool {
-            clock,
-            known: Vec::new(),
-            reports,
-            stop: Arc::default(),
-            probes_count: 0,
-        };
+        let mut pool =
+            Pool { clock, known: Vec::new(), reports, stop: Arc::default(), probes_count: 0 };
         // One moment for all: queries and their counting begin with the same tick.
         let from_ns = clock.now_ns();
         for probe in probes {
@@ -166,10 +149,7 @@ impl Pool {
             std::thread::Builder::new()
                 .name(format!("probe {}", poller.number))
                 .spawn(move || poller.run())
-                .map_err(|source| ProbeError::Thread {
-                    probe: probe.kind.shown(),
-                    source,
-                })?;
+                .map_err(|source| ProbeError::Thread { probe: probe.kind.shown(), source })?;
         }
         Ok(pool)
     }
@@ -177,18 +157,8 @@ impl Pool {
     /// Role, region, name and kind of the sources, and their queries so far.
     pub fn sources(&self) -> impl Iterator<Item = (SourceName<'_>, Tally)> {
         self.known.iter().map(|source_state| {
-            let SourceId {
-                role,
-                region,
-                source,
-                via,
-            } = &source_state.id;
-            let name = SourceName {
-                role,
-                region,
-                source,
-                via,
-            };
+            let SourceId { role, region, source, via } = &source_state.id;
+            let name = SourceName { role, region, source, via };
             (name, source_state.ledger.tally())
         })
     }
@@ -210,12 +180,7 @@ impl Pool {
         }
         let now_ns = self.clock.now_ns();
         for (source, source_state) in self.known.iter_mut().enumerate() {
-            news.extend(
-                source_state
-                    .ledger
-                    .poll(now_ns)
-                    .map(|change| news_of(source, change)),
-            );
+            news.extend(source_state.ledger.poll(now_ns).map(|change| news_of(source, change)));
         }
         news
     }
@@ -241,13 +206,7 @@ impl Pool {
 
     fn take(&mut self, report: Report, news: &mut Vec<ProbeEvent>) {
         match report {
-            Report::Answer {
-                source,
-                tick,
-                at_ns,
-                answer,
-                cpu_ns,
-            } => {
+            Report::Answer { source, tick, at_ns, answer, cpu_ns } => {
                 let source_state = &mut self.known[source];
                 let changes = source_state.ledger.answered(tick, cpu_ns);
                 news.extend(changes.into_iter().map(|change| news_of(source, change)));
@@ -297,11 +256,7 @@ pub struct SourceName<'a> {
 fn news_of(source: usize, change: Change) -> ProbeEvent {
     match change {
         Change::Lost { at_ns, why } => ProbeEvent::Lost { source, at_ns, why },
-        Change::Back { at_ns, missed } => ProbeEvent::Back {
-            source,
-            at_ns,
-            missed,
-        },
+        Change::Back { at_ns, missed } => ProbeEvent::Back { source, at_ns, missed },
     }
 }
 
@@ -321,9 +276,7 @@ struct Poller {
 impl Poller {
     /// Queries the source at each tick until the end. A tick that passes during a query is missed.
     fn run(mut self) {
-        let every_ns = i64::try_from(self.probe.every_ns)
-            .unwrap_or(i64::MAX)
-            .max(1);
+        let every_ns = i64::try_from(self.probe.every_ns).unwrap_or(i64::MAX).max(1);
         let mut tick = first_tick(every_ns, self.from_ns);
         let mut cpu_ns = 0;
         while self.stop.wait(self.clock, tick.saturating_mul(every_ns)) {
@@ -346,11 +299,7 @@ impl Poller {
         *cpu_before_ns = cpu_ns;
         let source = self.number;
         if let Err(error) = read {
-            return Report::Failure {
-                source,
-                tick,
-                why: reason(&error, &self.probe),
-            };
+            return Report::Failure { source, tick, why: reason(&error, &self.probe) };
         }
         let own = SourceId {
             role: GENERATOR_ROLE.to_owned(),
@@ -358,16 +307,9 @@ impl Poller {
             ..self.id.clone()
         };
         let share = 100.0 * used_ns as f64 / self.probe.every_ns as f64;
-        self.reading
-            .value_of(own.clone(), "probe_took", "s", took_s);
+        self.reading.value_of(own.clone(), "probe_took", "s", took_s);
         self.reading.value_of(own, "probe_cpu", "%", share);
-        Report::Answer {
-            source,
-            tick,
-            at_ns,
-            answer: self.reading.take(),
-            cpu_ns,
-        }
+        Report::Answer { source, tick, at_ns, answer: self.reading.take(), cpu_ns }
     }
 }
 
@@ -416,9 +358,6 @@ mod tests {
         assert!(tallies[0].readings > 0);
         assert_eq!(tallies[1].readings, 0);
         let is_known = |metric: &str| infos.iter().any(|info| info.metric == metric);
-        assert!(
-            is_known("memory_available") && is_known("probe_cpu"),
-            "{infos:?}"
-        );
+        assert!(is_known("memory_available") && is_known("probe_cpu"), "{infos:?}");
     }
 }

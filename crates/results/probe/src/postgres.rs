@@ -63,11 +63,8 @@ const STATEMENTS_SCHEMA: &str = "\
     SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace \
     WHERE e.extname = 'pg_stat_statements' \
     AND current_setting('server_version_num')::int >= 130000";
-const STATEMENT_UNITS: &[(&str, &str)] = &[
-    ("statement_calls", "1/s"),
-    ("statement_time", "s/s"),
-    ("statement_rows", "1/s"),
-];
+const STATEMENT_UNITS: &[(&str, &str)] =
+    &[("statement_calls", "1/s"), ("statement_time", "s/s"), ("statement_rows", "1/s")];
 
 /// One server.
 pub(crate) struct Postgres {
@@ -112,17 +109,11 @@ impl Postgres {
         let (config, parsed) = config(url)?;
         let tls = tls::postgres(&parsed);
         let tls = tls.map_err(|problem| ProbeError::url("postgres", url, &problem))?;
-        Ok(Postgres {
-            config,
-            tls,
-            connection: None,
-        })
+        Ok(Postgres { config, tls, connection: None })
     }
 
     fn connect(&self) -> Result<Connection, postgres::Error> {
-        let mut client = self
-            .config
-            .connect(MakeRustlsConnect::new(self.tls.clone()))?;
+        let mut client = self.config.connect(MakeRustlsConnect::new(self.tls.clone()))?;
         let timeout_ms = ANSWER_MAX.as_millis();
         client.batch_execute(&format!("SET statement_timeout = {timeout_ms}"))?;
         let activity = client.prepare(ACTIVITY)?;
@@ -130,18 +121,9 @@ impl Postgres {
         let (statements, remark) = match statements(&mut client) {
             Ok(Some(statement)) => (Some(statement), None),
             Ok(None) => (None, Some("there is no pg_stat_statements here".to_owned())),
-            Err(error) => (
-                None,
-                Some(format!("pg_stat_statements: {}", message(&error))),
-            ),
+            Err(error) => (None, Some(format!("pg_stat_statements: {}", message(&error)))),
         };
-        Ok(Connection {
-            client,
-            activity,
-            databases,
-            statements,
-            remark,
-        })
+        Ok(Connection { client, activity, databases, statements, remark })
     }
 
     fn query(&mut self, reading: &mut Reading) -> Result<(), postgres::Error> {
@@ -206,8 +188,7 @@ fn statements(client: &mut Client) -> Result<Option<Statement>, postgres::Error>
 
 impl Source for Postgres {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
-        self.query(reading)
-            .map_err(|error| ReadError::Unreachable(message(&error)))
+        self.query(reading).map_err(|error| ReadError::Unreachable(message(&error)))
     }
 }
 

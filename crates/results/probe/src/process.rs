@@ -67,12 +67,7 @@ struct ProcessState {
 
 impl Process {
     pub(crate) fn new(spec: ProcessSpec) -> Process {
-        Process {
-            spec,
-            known: Vec::new(),
-            answers_since_found: 0,
-            used: ProcessUsage::default(),
-        }
+        Process { spec, known: Vec::new(), answers_since_found: 0, used: ProcessUsage::default() }
     }
 
     /// Searches for processes, if that is due.
@@ -111,10 +106,7 @@ impl Process {
 impl Source for Process {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
         self.find();
-        let mut sum = ProcessState {
-            files: Some(0),
-            ..ProcessState::default()
-        };
+        let mut sum = ProcessState { files: Some(0), ..ProcessState::default() };
         let mut remarks = Vec::new();
         let used = &mut self.used;
         self.known.retain_mut(|known| {
@@ -170,9 +162,7 @@ impl ProcessUsage {
     fn add(&mut self, now: &ProcessUsage, before: &ProcessUsage) {
         self.user_ticks += now.user_ticks.saturating_sub(before.user_ticks);
         self.system_ticks += now.system_ticks.saturating_sub(before.system_ticks);
-        self.switches_voluntary += now
-            .switches_voluntary
-            .saturating_sub(before.switches_voluntary);
+        self.switches_voluntary += now.switches_voluntary.saturating_sub(before.switches_voluntary);
         self.switches_forced += now.switches_forced.saturating_sub(before.switches_forced);
         self.read_bytes += now.read_bytes.saturating_sub(before.read_bytes);
         self.written_bytes += now.written_bytes.saturating_sub(before.written_bytes);
@@ -296,13 +286,8 @@ mod tests {
     #[test]
     fn names_may_hold_anything() {
         let text = "7 (a) b (c) S 1 7 7 0 -1 4194560 9 0 0 0 11 22 0 0 20 0 3 0 444 5 6";
-        let expected = Stat {
-            is_dead: false,
-            user_ticks: 11,
-            system_ticks: 22,
-            threads: 3,
-            started: 444,
-        };
+        let expected =
+            Stat { is_dead: false, user_ticks: 11, system_ticks: 22, threads: 3, started: 444 };
         assert_eq!(Stat::parse(text), Some(expected));
         assert_eq!(Stat::parse("7 (a) S 1"), None);
         assert_eq!(Stat::parse(""), None);
@@ -310,11 +295,8 @@ mod tests {
 
     #[test]
     fn totals_never_fall() {
-        let used = |n| ProcessUsage {
-            user_ticks: n,
-            switches_forced: 10 - n,
-            ..ProcessUsage::default()
-        };
+        let used =
+            |n| ProcessUsage { user_ticks: n, switches_forced: 10 - n, ..ProcessUsage::default() };
         let mut sum = ProcessUsage::default();
         sum.add(&used(3), &used(1));
         assert_eq!((sum.user_ticks, sum.switches_forced), (2, 0));
@@ -331,10 +313,7 @@ mod tests {
         own.read(&mut reading).unwrap();
         let lines = names.lines(reading.take());
         for metric in ["processes 1 1", "cpu % ", "memory_resident B ", "files 1 "] {
-            assert!(
-                lines.iter().any(|line| line.starts_with(metric)),
-                "{lines:?}"
-            );
+            assert!(lines.iter().any(|line| line.starts_with(metric)), "{lines:?}");
         }
         // Above the kernel's largest number.
         let mut none = Process::new(ProcessSpec::Pid(u32::MAX));

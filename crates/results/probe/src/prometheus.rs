@@ -24,22 +24,14 @@ pub(crate) struct Prometheus {
 impl Prometheus {
     pub(crate) fn new(page: &Page, metrics: &[String]) -> Prometheus {
         // What the scenario checked is right.
-        let complete = metrics
-            .iter()
-            .filter_map(|text| Regex::new(&format!("^(?:{text})$")).ok());
-        Prometheus {
-            web: Web::new(page),
-            wanted: complete.collect(),
-        }
+        let complete = metrics.iter().filter_map(|text| Regex::new(&format!("^(?:{text})$")).ok());
+        Prometheus { web: Web::new(page), wanted: complete.collect() }
     }
 
     fn is_wanted(&self, sample: &Sample<'_>) -> bool {
         match self.wanted.is_empty() {
             true => !sample.name.ends_with("_bucket"),
-            false => self
-                .wanted
-                .iter()
-                .any(|wanted| wanted.is_match(sample.name)),
+            false => self.wanted.iter().any(|wanted| wanted.is_match(sample.name)),
         }
     }
 
@@ -69,9 +61,7 @@ impl Prometheus {
             }
         }
         if count == 0 {
-            return Err(ReadError::Nonsense(
-                "none of the requested metrics is present".to_owned(),
-            ));
+            return Err(ReadError::Nonsense("none of the requested metrics is present".to_owned()));
         }
         Ok(())
     }
@@ -90,12 +80,7 @@ fn own(sample: &Sample<'_>, reading: &mut Reading) {
     if role == GENERATOR_ROLE {
         return;
     }
-    let id = SourceId {
-        role,
-        region: label("region"),
-        source: label("source"),
-        via: label("via"),
-    };
+    let id = SourceId { role, region: label("region"), source: label("source"), via: label("via") };
     reading.value_of(id, &label("metric"), &label("unit"), sample.value);
 }
 
@@ -124,10 +109,7 @@ mod tests {
     use crate::reading::tests::{Names, reading};
 
     fn prometheus(metrics: &[&str]) -> Prometheus {
-        let page = Page {
-            url: Secret::new("http://127.0.0.1:1/".to_owned()),
-            headers: Vec::new(),
-        };
+        let page = Page { url: Secret::new("http://127.0.0.1:1/".to_owned()), headers: Vec::new() };
         let metrics: Vec<String> = metrics.iter().map(|&m| m.to_owned()).collect();
         Prometheus::new(&page, &metrics)
     }
@@ -188,14 +170,8 @@ took_seconds_count 4
         let answer = reading.take();
         assert_eq!(answer.values, [(0, 12.0)]);
         let info = &answer.new[0];
-        assert_eq!(
-            (info.role.as_str(), info.region.as_str()),
-            ("servers", "eu")
-        );
+        assert_eq!((info.role.as_str(), info.region.as_str()), ("servers", "eu"));
         assert_eq!((info.source.as_str(), info.via.as_str()), ("we\"b", "host"));
-        assert_eq!(
-            (info.metric.as_str(), info.unit.as_str()),
-            ("cpu_busy", "%")
-        );
+        assert_eq!((info.metric.as_str(), info.unit.as_str()), ("cpu_busy", "%"));
     }
 }

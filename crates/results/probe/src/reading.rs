@@ -161,12 +161,7 @@ impl Reading {
             return None;
         }
         let number = self.metrics.len() as u32;
-        let SourceId {
-            role,
-            region,
-            source,
-            via,
-        } = key.0.as_ref().unwrap_or(&self.id).clone();
+        let SourceId { role, region, source, via } = key.0.as_ref().unwrap_or(&self.id).clone();
         self.answer.new.push(ProbeInfo {
             role,
             region,
@@ -175,11 +170,7 @@ impl Reading {
             unit: unit.to_owned(),
             via,
         });
-        let metric = Metric {
-            number,
-            answer,
-            last: None,
-        };
+        let metric = Metric { number, answer, last: None };
         Some(self.metrics.entry(key).or_insert(metric))
     }
 }

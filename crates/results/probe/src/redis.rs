@@ -64,10 +64,7 @@ fn info(url: &Secret) -> Result<ConnectionInfo, ProbeError> {
 
 impl Redis {
     pub(crate) fn new(url: &Secret) -> Result<Redis, ProbeError> {
-        Ok(Redis {
-            info: info(url)?,
-            connection: None,
-        })
+        Ok(Redis { info: info(url)?, connection: None })
     }
 
     fn query(&mut self) -> io::Result<String> {
@@ -154,20 +151,13 @@ mod tests {
         let (mut reading, mut names) = (reading(), Names::new());
         reading.begin(0);
         read_into(&info(10), &mut reading).unwrap();
-        let expected = [
-            "connected_clients 1 3",
-            "used_memory B 1000",
-            "used_memory_rss B 2000",
-            "keys 1 9",
-        ];
+        let expected =
+            ["connected_clients 1 3", "used_memory B 1000", "used_memory_rss B 2000", "keys 1 9"];
         assert_eq!(names.lines(reading.take()), expected);
         reading.begin(500_000_000);
         read_into(&info(20), &mut reading).unwrap();
         let lines = names.lines(reading.take());
-        assert!(
-            lines.contains(&"keyspace_hits 1/s 20".to_owned()),
-            "{lines:?}"
-        );
+        assert!(lines.contains(&"keyspace_hits 1/s 20".to_owned()), "{lines:?}");
         assert!(lines.contains(&"cpu % 0".to_owned()), "{lines:?}");
         assert!(read_into("HTTP/1.1 200 OK", &mut reading).is_err());
     }

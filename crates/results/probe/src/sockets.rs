@@ -141,11 +141,7 @@ mod tests {
         body[1] = 8;
         body[4..6].copy_from_slice(&[0x1f, 0x90]);
         body[68..].copy_from_slice(&4711_u32.to_ne_bytes());
-        let socket = Socket {
-            state: 8,
-            local_port: 8080,
-            inode: 4711,
-        };
+        let socket = Socket { state: 8, local_port: 8080, inode: 4711 };
         let mut part = message(BY_FAMILY, &body);
         part.extend(message(BY_FAMILY, &[&body[..], &[0; 5]].concat()));
         assert_eq!(sockets(&part), (Ok(false), vec![socket; 2]));

@@ -70,10 +70,7 @@ pub enum ProbeError {
 impl ProbeError {
     /// A URL that cannot be used.
     pub(crate) fn url(kind: &'static str, url: &plan::probes::Secret, problem: &str) -> Self {
-        Self::Url {
-            kind,
-            problem: url.hide_in(problem),
-        }
+        Self::Url { kind, problem: url.hide_in(problem) }
     }
 }
 

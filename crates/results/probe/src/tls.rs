@@ -8,10 +8,7 @@ pub(crate) use config::{check_mysql, config, postgres};
 
 /// Plain words for errors that the TLS library calls by names of its code.
 const WORDS: &[(&str, &str)] = &[
-    (
-        "Other(OtherError(CaUsedAsEndEntity))",
-        "it is that of an authority, not of a server",
-    ),
+    ("Other(OtherError(CaUsedAsEndEntity))", "it is that of an authority, not of a server"),
     ("UnknownIssuer", "not signed by a trusted authority"),
     ("NotValidForName", "not valid for this name"),
     ("NotValidYet", "not valid yet"),
@@ -44,10 +41,7 @@ mod tests {
         let other = CertificateError::Other(OtherError(Arc::new(CaUsedAsEndEntity)));
         for (reason, expected) in [
             (other, "it is that of an authority, not of a server"),
-            (
-                CertificateError::UnknownIssuer,
-                "not signed by a trusted authority",
-            ),
+            (CertificateError::UnknownIssuer, "not signed by a trusted authority"),
         ] {
             let error = Error::InvalidCertificate(reason).to_string();
             let shown = ReadError::Unreachable(error).to_string();

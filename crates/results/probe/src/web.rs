@@ -26,10 +26,7 @@ pub(crate) struct Web {
 
 impl Web {
     pub(crate) fn new(page: &Page) -> Web {
-        Web {
-            agent: agent(ANSWER_MAX),
-            page: page.clone(),
-        }
+        Web { agent: agent(ANSWER_MAX), page: page.clone() }
     }
 
     /// The page's text.
@@ -69,9 +66,7 @@ fn roots() -> Arc<Vec<Certificate<'static>>> {
     static ROOTS: OnceLock<Arc<Vec<Certificate<'static>>>> = OnceLock::new();
     let load = || {
         let certs = rustls_native_certs::load_native_certs().certs;
-        let certs = certs
-            .iter()
-            .map(|der| Certificate::from_der(der).to_owned());
+        let certs = certs.iter().map(|der| Certificate::from_der(der).to_owned());
         Arc::new(certs.collect())
     };
     Arc::clone(ROOTS.get_or_init(load))
@@ -87,19 +82,13 @@ pub struct Poster {
 impl Poster {
     /// To this URL; each post may take this time.
     pub fn new(url: &str, timeout: Duration) -> Poster {
-        Poster {
-            agent: agent(timeout),
-            url: url.to_owned(),
-        }
+        Poster { agent: agent(timeout), url: url.to_owned() }
     }
 
     /// Posts JSON and returns what is answered, as far as it can be read. The error says why there was no
     /// success, without the URL.
     pub fn post_json(&self, body: &str) -> Result<String, String> {
-        let request = self
-            .agent
-            .post(&self.url)
-            .header("content-type", "application/json");
+        let request = self.agent.post(&self.url).header("content-type", "application/json");
         let mut response = request.send(body).map_err(|error| error.to_string())?;
         succeeded(&response)?;
         let answer = response.body_mut().with_config().limit(ANSWER_BYTES_MAX);

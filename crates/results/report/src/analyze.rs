@@ -31,26 +31,19 @@ pub fn analysis(analysis: &Analysis, directory: &str, style: Style) -> String {
     section(trends(analysis, style));
     section(outages(analysis, style));
     section(vec![
-        Line::default()
-            .tone(Tone::Dim, "record     ")
-            .text(directory)
-            .render(COLUMNS, style),
+        Line::default().tone(Tone::Dim, "record     ").text(directory).render(COLUMNS, style),
     ]);
-    lines
-        .into_iter()
-        .fold(String::new(), |text, line| text + &line + "\n")
+    lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
 }
 
 fn headline(analysis: &Analysis) -> Line {
-    Line::default()
-        .tone(Tone::Strong, analysis.name.clone())
-        .text(format!(
-            "  {} to {} of {}, warm-up {}",
-            units::span(analysis.start_ns),
-            units::span(analysis.end_ns),
-            analysis.id,
-            units::span(analysis.warm_up.cut_ns)
-        ))
+    Line::default().tone(Tone::Strong, analysis.name.clone()).text(format!(
+        "  {} to {} of {}, warm-up {}",
+        units::span(analysis.start_ns),
+        units::span(analysis.end_ns),
+        analysis.id,
+        units::span(analysis.warm_up.cut_ns)
+    ))
 }
 
 /// Each measure without the warm-up, and its mean with it.
@@ -89,10 +82,7 @@ fn cells(measure: &MeasureParts) -> Vec<(Option<Tone>, String)> {
         (None, format!("{INDENT}{}", measure.name)),
         (None, units::count(kept.count + kept.errors)),
         (None, units::rate(kept.rate_per_s)),
-        (
-            (kept.errors > 0).then_some(Tone::Bad),
-            units::count(kept.errors),
-        ),
+        ((kept.errors > 0).then_some(Tone::Bad), units::count(kept.errors)),
         (None, time(kept.mean_ns)),
         (None, bound(|known| known.low)),
         (None, bound(|known| known.high)),
@@ -127,12 +117,7 @@ fn windows(analysis: &Analysis, style: Style) -> Vec<String> {
         ]);
     };
     let throughput = &analysis.throughput;
-    row(
-        "throughput",
-        &throughput.windows_per_s,
-        units::rate,
-        &throughput.rates,
-    );
+    row("throughput", &throughput.windows_per_s, units::rate, &throughput.rates);
     for measure in &analysis.measures {
         let means: Vec<f64> = measure.windows.iter().map(|part| part.mean_ns).collect();
         row(&measure.name, &means, units::duration, &measure.means);
@@ -151,15 +136,7 @@ fn trends(analysis: &Analysis, style: Style) -> Vec<String> {
     if analysis.trends.is_empty() {
         return Vec::new();
     }
-    let mut table = Table::new(&[
-        "trend",
-        "level",
-        "change",
-        "95 % from",
-        "to",
-        "p",
-        "adjusted p",
-    ]);
+    let mut table = Table::new(&["trend", "level", "change", "95 % from", "to", "p", "adjusted p"]);
     for drift in &analysis.trends {
         let tone = drift.is_shown.then_some(Tone::Warning);
         let sign = |value: f64| if value > 0.0 { "+" } else { "" };
@@ -196,23 +173,12 @@ fn shown(drift: &Drift, value: f64) -> String {
 }
 
 fn outages(analysis: &Analysis, style: Style) -> Vec<String> {
-    let Some(found) = analysis
-        .availability
-        .as_ref()
-        .filter(|found| found.failures > 0)
-    else {
+    let Some(found) = analysis.availability.as_ref().filter(|found| found.failures > 0) else {
         return Vec::new();
     };
     let mut table = Table::new(&["outage", "from", "to", "duration", "due", "failed"]);
-    for (
-        number,
-        Outage {
-            start_ns,
-            end_ns,
-            due,
-            failed,
-        },
-    ) in found.outages.iter().take(OUTAGES_MAX).enumerate()
+    for (number, Outage { start_ns, end_ns, due, failed }) in
+        found.outages.iter().take(OUTAGES_MAX).enumerate()
     {
         table.row(vec![
             (None, format!("{INDENT}{}", number + 1)),

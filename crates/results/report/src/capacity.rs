@@ -63,9 +63,7 @@ pub fn capacity(
         (Some(load), ..) => format!("CAPACITY {} OR MORE", shown(load)),
         (None, ..) => "NO CAPACITY FOUND".to_owned(),
     };
-    let headline = Line::default()
-        .tone(tone, headline)
-        .text(format!("  of {}", found.of));
+    let headline = Line::default().tone(tone, headline).text(format!("  of {}", found.of));
     let mut table = Table::new(&["load", "held", "done", "in flight", "p50", "p99", "errors"]);
     for level in &found.levels {
         table.row(cells(level, setting));
@@ -81,24 +79,16 @@ pub(crate) fn conclusion(
     directory: &str,
     style: Style,
 ) -> String {
-    let mut lines = vec![
-        String::new(),
-        headline.render(COLUMNS, style),
-        String::new(),
-    ];
+    let mut lines = vec![String::new(), headline.render(COLUMNS, style), String::new()];
     for finding in findings {
         lines.extend(finding_lines(finding, style));
     }
     lines.push(String::new());
     lines.extend(table.render(COLUMNS, style));
     lines.push(String::new());
-    let record = Line::default()
-        .tone(Tone::Dim, "record     ")
-        .text(directory);
+    let record = Line::default().tone(Tone::Dim, "record     ").text(directory);
     lines.push(record.render(COLUMNS, style));
-    lines
-        .into_iter()
-        .fold(String::new(), |text, line| text + &line + "\n")
+    lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
 }
 
 /// How many of the runs that can be trusted held.
@@ -132,12 +122,7 @@ fn cells(level: &LevelFigures, setting: &LoadSetting) -> Vec<(Option<Tone>, Stri
         (None, format!("{INDENT}{}", setting.shown(level.load))),
         held_cell(level.held, level.holds, level.breaks),
         (None, level.per_s.map_or_else(none, units::rate)),
-        (
-            None,
-            level
-                .in_flight
-                .map_or_else(none, |n| units::significant(n, 3)),
-        ),
+        (None, level.in_flight.map_or_else(none, |n| units::significant(n, 3))),
         (None, time(level.p50_ns.map(|ns| (ns, level.p50_is_bound)))),
         (None, time(level.p99_ns.map(|ns| (ns, level.p99_is_bound)))),
         (None, level.error_share.map_or_else(none, units::share)),

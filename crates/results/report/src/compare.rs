@@ -34,14 +34,8 @@ pub fn comparison(comparison: &Comparison, style: Style) -> String {
     lines.push(String::new());
     lines.extend(figures(comparison).render(COLUMNS, style));
     lines.push(String::new());
-    lines.extend(
-        foot(comparison)
-            .iter()
-            .map(|line| line.render(usize::MAX, style)),
-    );
-    lines
-        .into_iter()
-        .fold(String::new(), |text, line| text + &line + "\n")
+    lines.extend(foot(comparison).iter().map(|line| line.render(usize::MAX, style)));
+    lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
 }
 
 fn headline(comparison: &Comparison) -> Line {
@@ -54,19 +48,10 @@ fn headline(comparison: &Comparison) -> Line {
 
 /// The sides of the comparison, and its strictness.
 fn subject(comparison: &Comparison) -> String {
-    let count = |side: Side| {
-        comparison
-            .runs
-            .iter()
-            .filter(|run| run.side == side)
-            .count() as u64
-    };
+    let count = |side: Side| comparison.runs.iter().filter(|run| run.side == side).count() as u64;
     let options = &comparison.options;
     let runs = match count(Side::Baseline) {
-        0 => format!(
-            "{} with each other",
-            units::counted(count(Side::Candidate), "run")
-        ),
+        0 => format!("{} with each other", units::counted(count(Side::Candidate), "run")),
         baselines => format!(
             "{} against {} of the baseline",
             units::counted(count(Side::Candidate), "run"),
@@ -137,10 +122,7 @@ fn title(measure: &ComparedMeasure) -> Line {
         .tone(Tone::Strong, measure.name.clone())
         .text("  ")
         .tone(tone_of(measure.verdict), measure.text.clone())
-        .tone(
-            Tone::Dim,
-            format!("  {}", units::counted(operations, "operation")),
-        )
+        .tone(Tone::Dim, format!("  {}", units::counted(operations, "operation")))
 }
 
 fn change_cells(change: &Change) -> Vec<(Option<Tone>, String)> {
@@ -213,13 +195,7 @@ fn details(measure: &ComparedMeasure, comparison: &Comparison) -> Vec<Line> {
     }
     let more = failed.count().saturating_sub(FAILED_MAX);
     if more > 0 {
-        add(
-            "",
-            format!(
-                "and {} more, in the JSON",
-                units::counted(more as u64, "run")
-            ),
-        );
+        add("", format!("and {} more, in the JSON", units::counted(more as u64, "run")));
     }
     if let Some(evidence) = &measure.evidence {
         add("pooled", pooled(evidence));
@@ -229,22 +205,13 @@ fn details(measure: &ComparedMeasure, comparison: &Comparison) -> Vec<Line> {
     }
     if let (Some(similarity), Some(bins)) = (&measure.published, measure.published_bins) {
         let bins = units::counted(bins, "bin");
-        add(
-            "published",
-            format!("{}, {bins}", groups(similarity, comparison)),
-        );
+        add("published", format!("{}, {bins}", groups(similarity, comparison)));
     }
     for modes in &measure.modes {
         let peaks: Vec<String> = modes
             .peaks
             .iter()
-            .map(|peak| {
-                format!(
-                    "{} ({})",
-                    units::duration(peak.at_ns),
-                    units::percent(peak.share)
-                )
-            })
+            .map(|peak| format!("{} ({})", units::duration(peak.at_ns), units::percent(peak.share)))
             .collect();
         let side = match (modes.side, comparison.rule) {
             (Side::Baseline, _) => "peaks before",
@@ -274,15 +241,9 @@ fn all_operations(all: &AllOperations, quantiles: &[f64]) -> String {
 
 /// Tests on operations in one line.
 fn pooled(evidence: &Evidence) -> String {
-    let interval = evidence
-        .shift_interval_ns
-        .map_or(String::new(), |(low, high)| {
-            format!(
-                ", {} to {}",
-                signed(Figure::Mean, low),
-                signed(Figure::Mean, high)
-            )
-        });
+    let interval = evidence.shift_interval_ns.map_or(String::new(), |(low, high)| {
+        format!(", {} to {}", signed(Figure::Mean, low), signed(Figure::Mean, high))
+    });
     format!(
         "Kolmogorov–Smirnov distance {} (p {}), Anderson–Darling {} (p {}), Mann–Whitney p {}, \
          shift {}{interval}, Cliff's delta {}",
@@ -307,27 +268,14 @@ fn groups(similarity: &Similarity, comparison: &Comparison) -> String {
     };
     let ks = &similarity.ks_cliques;
     let ad = &similarity.ad_cliques;
-    let ad = if ks == ad {
-        "the same".to_owned()
-    } else {
-        shown(ad)
-    };
-    let cut = if similarity.cut_off {
-        "; the list is incomplete"
-    } else {
-        ""
-    };
-    format!(
-        "Kolmogorov–Smirnov {}; Anderson–Darling {ad}{cut}",
-        shown(ks)
-    )
+    let ad = if ks == ad { "the same".to_owned() } else { shown(ad) };
+    let cut = if similarity.cut_off { "; the list is incomplete" } else { "" };
+    format!("Kolmogorov–Smirnov {}; Anderson–Darling {ad}{cut}", shown(ks))
 }
 
 fn foot(comparison: &Comparison) -> Vec<Line> {
     let line = |name: &str, text: String| {
-        Line::default()
-            .tone(Tone::Dim, format!("{name:<11}"))
-            .text(text)
+        Line::default().tone(Tone::Dim, format!("{name:<11}")).text(text)
     };
     let mut lines = vec![line("decided by", rule(comparison))];
     if comparison.rule == Some(Rule::Windows) {

@@ -78,9 +78,8 @@ fn measure_cells(
     let figures = match latency {
         None => vec![String::new(); 11],
         Some(l) => {
-            let whole = [
-                l.min_ns, l.p50_ns, l.p90_ns, l.p95_ns, l.p98_ns, l.p99_ns, l.p999_ns, l.max_ns,
-            ];
+            let whole =
+                [l.min_ns, l.p50_ns, l.p90_ns, l.p95_ns, l.p98_ns, l.p99_ns, l.p999_ns, l.max_ns];
             let whole = whole.iter().map(u64::to_string);
             let bound = known(l.bound_above);
             let first = [l.unanswered.to_string(), bound, l.mean_ns.to_string()];
@@ -125,12 +124,7 @@ pub fn probes_csv(probes: &Probes) -> String {
         writer.write_record([
             "at_ns", "role", "region", "source", "via", "metric", "unit", "value",
         ])?;
-        for &ProbeRow {
-            at_ns,
-            probe,
-            value,
-        } in &probes.rows
-        {
+        for &ProbeRow { at_ns, probe, value } in &probes.rows {
             let Some(info) = probes.list.get(probe as usize) else {
                 continue;
             };
@@ -175,30 +169,16 @@ mod tests {
         let summary = summary();
         let phases: usize = summary.phases.iter().map(|p| p.measures.len()).sum();
         assert_eq!(rows.len(), 5 * (summary.measures.len() + phases));
-        assert!(
-            rows.iter()
-                .all(|row| row.split(',').count() == MEASURES.len())
-        );
+        assert!(rows.iter().all(|row| row.split(',').count() == MEASURES.len()));
     }
 
     #[test]
     fn tags_are_a_column_and_have_rows() {
         let (summary, info) = tagged();
         let text = measures_csv(&summary, &info);
-        let rows: Vec<&str> = text
-            .lines()
-            .filter(|row| row.contains("area=shop"))
-            .collect();
-        assert_eq!(
-            rows.len(),
-            5 + 2 * 5,
-            "of the tag, and of the measure in the run and a phase"
-        );
-        assert!(
-            rows[0].ends_with(",\"area=shop, group=buy\""),
-            "{}",
-            rows[0]
-        );
+        let rows: Vec<&str> = text.lines().filter(|row| row.contains("area=shop")).collect();
+        assert_eq!(rows.len(), 5 + 2 * 5, "of the tag, and of the measure in the run and a phase");
+        assert!(rows[0].ends_with(",\"area=shop, group=buy\""), "{}", rows[0]);
         assert!(rows[5].starts_with(",area=shop,tag,720000,"), "{}", rows[5]);
     }
 
@@ -213,11 +193,7 @@ mod tests {
                 unit: "1".to_owned(),
                 via: "prometheus".to_owned(),
             }],
-            rows: vec![ProbeRow {
-                at_ns: -5,
-                probe: 0,
-                value: 0.5,
-            }],
+            rows: vec![ProbeRow { at_ns: -5, probe: 0, value: 0.5 }],
         };
         let expected = "at_ns,role,region,source,via,metric,unit,value\n-5,\"a,b\",,s,prometheus,\
                         \"m{x=\"\"1\"\"}\",1,0.5\n";
@@ -226,10 +202,7 @@ mod tests {
 
     #[test]
     fn seconds_have_their_columns() {
-        let row = SeriesRow {
-            users: 7,
-            ..SeriesRow::default()
-        };
+        let row = SeriesRow { users: 7, ..SeriesRow::default() };
         let text = series_csv(&[row]);
         assert!(text.starts_with("start_ns,end_ns,phase,users,"), "{text}");
         assert_eq!(text.lines().count(), 2);

@@ -39,9 +39,7 @@ pub fn experiment(analysis: &Analysis, style: Style) -> String {
         lines.extend(response_lines(analysis, response, style));
     }
     lines.extend(ensembles::lines(analysis, style));
-    lines
-        .into_iter()
-        .fold(String::new(), |text, line| text + &line + "\n")
+    lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
 }
 
 /// The analysis as indented JSON with a newline at its end: the text of `analysis.json`.
@@ -53,26 +51,18 @@ pub fn experiment_json(analysis: &Analysis) -> String {
 }
 
 fn headline(analysis: &Analysis) -> Line {
-    let levels = analysis
-        .factors
-        .iter()
-        .map(|factor| factor.levels.len().to_string());
+    let levels = analysis.factors.iter().map(|factor| factor.levels.len().to_string());
     let levels: Vec<String> = levels.collect();
-    Line::default()
-        .tone(Tone::Strong, format!("EXPERIMENT  {}", analysis.name))
-        .text(format!(
-            "  {} levels, {}, intervals of {}",
-            levels.join(" × "),
-            units::counted(analysis.observations as u64, "observation"),
-            units::share(analysis.confidence)
-        ))
+    Line::default().tone(Tone::Strong, format!("EXPERIMENT  {}", analysis.name)).text(format!(
+        "  {} levels, {}, intervals of {}",
+        levels.join(" × "),
+        units::counted(analysis.observations as u64, "observation"),
+        units::share(analysis.confidence)
+    ))
 }
 
 fn factors(analysis: &Analysis) -> Table {
-    let is_two_level = analysis
-        .factors
-        .iter()
-        .all(|factor| factor.levels.len() == 2);
+    let is_two_level = analysis.factors.iter().all(|factor| factor.levels.len() == 2);
     let mut table = match is_two_level {
         true => Table::new(&["factor", "low −1", "high +1"]),
         false => Table::new(&["factor", "levels"]),
@@ -90,11 +80,7 @@ fn factors(analysis: &Analysis) -> Table {
 
 fn confounded(analysis: &Analysis) -> Option<Line> {
     let words = &analysis.confounded;
-    let more = if words.len() > CONFOUNDED_MAX {
-        " = …"
-    } else {
-        ""
-    };
+    let more = if words.len() > CONFOUNDED_MAX { " = …" } else { "" };
     let shown = &words[..words.len().min(CONFOUNDED_MAX)];
     (!words.is_empty()).then(|| {
         Line::default().text(format!(
@@ -106,17 +92,15 @@ fn confounded(analysis: &Analysis) -> Option<Line> {
 
 fn response_lines(analysis: &Analysis, response: &ResponseAnalysis, style: Style) -> Vec<String> {
     let values: usize = response.cells.iter().map(|cell| cell.values.len()).sum();
-    let heading = Line::default()
-        .tone(Tone::Strong, response.name.clone())
-        .tone(
-            Tone::Dim,
-            format!(
-                "  {} model, {} in {}",
-                response.model,
-                units::counted(values as u64, "value"),
-                units::counted(response.cells.len() as u64, "combination")
-            ),
-        );
+    let heading = Line::default().tone(Tone::Strong, response.name.clone()).tone(
+        Tone::Dim,
+        format!(
+            "  {} model, {} in {}",
+            response.model,
+            units::counted(values as u64, "value"),
+            units::counted(response.cells.len() as u64, "combination")
+        ),
+    );
     let mut lines = vec![heading.render(COLUMNS, style)];
     for finding in &response.findings {
         lines.extend(finding_lines(finding, style));
@@ -151,12 +135,7 @@ fn term_name(factors: &[FactorFigures], term: &TermFigures) -> String {
         .filter_map(|&factor| factors.get(factor))
         .map(|factor| factor.name.as_str())
         .collect();
-    let aliases: String = term
-        .aliases
-        .iter()
-        .take(2)
-        .map(|alias| format!(" + {alias}"))
-        .collect();
+    let aliases: String = term.aliases.iter().take(2).map(|alias| format!(" + {alias}")).collect();
     let more = if term.aliases.len() > 2 { " + …" } else { "" };
     let name = match term.factors.len() {
         // The letters say it, and each has its name above.

@@ -10,14 +10,8 @@ use crate::times::at_least;
 use crate::verdict::{COLUMNS, INDENT};
 
 /// The percentiles that are shown, and their names.
-const SHARES: [(f64, &str); 6] = [
-    (0.5, "p50"),
-    (0.9, "p90"),
-    (0.95, "p95"),
-    (0.98, "p98"),
-    (0.99, "p99"),
-    (0.999, "p99.9"),
-];
+const SHARES: [(f64, &str); 6] =
+    [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.98, "p98"), (0.99, "p99"), (0.999, "p99.9")];
 
 /// `298…331 ms`; `298 ms…?` without an upper end, `–` without any.
 pub(crate) fn interval(found: &PercentileInterval, style: Style) -> String {
@@ -62,11 +56,7 @@ pub(crate) fn lines(summary: &Summary, style: Style) -> Vec<String> {
     let why = reasons(&all);
     if !all.iter().any(|found| found.low_ns.is_some()) {
         let text = format!("no 95 % interval of a percentile: {why}");
-        return if known.is_empty() {
-            Vec::new()
-        } else {
-            dim(&text, style)
-        };
+        return if known.is_empty() { Vec::new() } else { dim(&text, style) };
     }
     let names = SHARES.map(|(_, name)| name);
     let mut table = Table::new(&[&["95 % interval"][..], &names].concat());
@@ -89,20 +79,14 @@ pub(crate) fn lines(summary: &Summary, style: Style) -> Vec<String> {
 fn dim(text: &str, style: Style) -> Vec<String> {
     let parts = wrap(text, COLUMNS - INDENT.len());
     let line = |part: String| Line::default().text(INDENT).tone(Tone::Dim, part);
-    parts
-        .into_iter()
-        .map(|part| line(part).render(COLUMNS, style))
-        .collect()
+    parts.into_iter().map(|part| line(part).render(COLUMNS, style)).collect()
 }
 
 /// Why ends are missing, each reason once.
 fn reasons(intervals: &[&PercentileInterval]) -> String {
     let all = [
         (IntervalMissing::Few, "too few operations for a percentile"),
-        (
-            IntervalMissing::Short,
-            "too few seconds to see whether operations depend on each other",
-        ),
+        (IntervalMissing::Short, "too few seconds to see whether operations depend on each other"),
         (
             IntervalMissing::Dependent,
             "the run is too short for how much its operations depend on each other",
@@ -127,10 +111,7 @@ mod tests {
     use super::*;
     use crate::sample::{found, summary};
 
-    const UNICODE: Style = Style {
-        colour: false,
-        unicode: true,
-    };
+    const UNICODE: Style = Style { colour: false, unicode: true };
 
     #[test]
     fn ends_share_their_unit() {

@@ -7,10 +7,7 @@ use crate::Style;
 use crate::intervals;
 
 /// As XML is written.
-const UNICODE: Style = Style {
-    colour: false,
-    unicode: true,
-};
+const UNICODE: Style = Style { colour: false, unicode: true };
 
 /// The status of a test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +27,8 @@ pub(crate) fn case(
     message: &str,
     text: &str,
 ) -> String {
-    let head = format!(
-        "    <testcase name=\"{}\" classname=\"throng.{class}\" time=\"0\"",
-        escaped(name)
-    );
+    let head =
+        format!("    <testcase name=\"{}\" classname=\"throng.{class}\" time=\"0\"", escaped(name));
     let message = escaped(message);
     let element = match status {
         Status::Passed => return format!("{head}/>\n"),
@@ -81,10 +76,7 @@ pub(crate) fn escaped(text: &str) -> String {
 /// A run as a JUnit report: a test case for whether it can be trusted, one for each threshold, and one for each
 /// finding for which the run has failed.
 pub fn run_junit(summary: &Summary) -> String {
-    let fatal = summary
-        .findings
-        .iter()
-        .filter(|finding| finding.severity == Severity::Fatal);
+    let fatal = summary.findings.iter().filter(|finding| finding.severity == Severity::Fatal);
     let fatal: Vec<&str> = fatal.map(|finding| finding.text.as_str()).collect();
     let failing: Vec<&Finding> = summary.failing().collect();
     let failures = summary.thresholds.iter().filter(|t| !t.passed).count() + failing.len();
@@ -104,23 +96,10 @@ pub fn run_junit(summary: &Summary) -> String {
         None => (Status::Passed, ""),
         Some(first) => (Status::Error, *first),
     };
-    text += &case(
-        "run",
-        "the run can be trusted",
-        status,
-        "untrusted",
-        message,
-        &fatal.join("\n"),
-    );
+    text += &case("run", "the run can be trusted", status, "untrusted", message, &fatal.join("\n"));
     for finding in failing {
-        text += &case(
-            "run",
-            &finding.code,
-            Status::Failed,
-            "finding",
-            &finding.text,
-            &finding.text,
-        );
+        text +=
+            &case("run", &finding.code, Status::Failed, "finding", &finding.text, &finding.text);
     }
     for threshold in &summary.thresholds {
         let status = match threshold.passed {
@@ -138,14 +117,7 @@ pub fn run_junit(summary: &Summary) -> String {
             text += &passed_with("run", &threshold.text, &message);
             continue;
         }
-        text += &case(
-            "run",
-            &threshold.text,
-            status,
-            "threshold",
-            &message,
-            &message,
-        );
+        text += &case("run", &threshold.text, status, "threshold", &message, &message);
     }
     text += &format!(
         "    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
@@ -165,18 +137,8 @@ mod tests {
     #[test]
     fn names_are_escaped() {
         let name = "GET /a?b=1&c=\"<x>\"\u{1}";
-        let text = case(
-            "compare",
-            name,
-            Status::Failed,
-            "comparison",
-            "a < b",
-            "one\ntwo",
-        );
-        assert!(
-            text.contains("name=\"GET /a?b=1&amp;c=&quot;&lt;x&gt;&quot;\u{fffd}\""),
-            "{text}"
-        );
+        let text = case("compare", name, Status::Failed, "comparison", "a < b", "one\ntwo");
+        assert!(text.contains("name=\"GET /a?b=1&amp;c=&quot;&lt;x&gt;&quot;\u{fffd}\""), "{text}");
         assert!(text.contains(">one&#10;two</failure>"), "{text}");
     }
 

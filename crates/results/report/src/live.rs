@@ -88,12 +88,7 @@ pub struct Live<'a> {
 impl<'a> Live<'a> {
     /// The screen for a terminal of this size.
     pub fn new(info: &'a RunInfo, columns: u16, lines: u16, style: Style) -> Live<'a> {
-        let mut live = Live {
-            info,
-            columns: 0,
-            lines: 0,
-            style,
-        };
+        let mut live = Live { info, columns: 0, lines: 0, style };
         live.resize(columns, lines);
         live
     }
@@ -108,11 +103,8 @@ impl<'a> Live<'a> {
     /// The frame for a moment: lines without newlines that fit the terminal.
     pub fn frame(&self, state: &LiveState<'_>) -> Vec<String> {
         let now = Rates::compute(state.rows);
-        let mut lines = vec![
-            self.phase(state),
-            self.users(state, &now),
-            self.operations(state, &now),
-        ];
+        let mut lines =
+            vec![self.phase(state), self.users(state, &now), self.operations(state, &now)];
         let latency = self.latency(state);
         let room = self.lines.saturating_sub(FRAME_LINES + latency.len());
         lines.extend(latency);
@@ -125,10 +117,8 @@ impl<'a> Live<'a> {
             let text = "ending early; press Ctrl-C again to stop at once";
             lines.push(Line::default().tone(Tone::Warning, text));
         }
-        let mut lines: Vec<String> = lines
-            .iter()
-            .map(|line| line.render(self.columns, self.style))
-            .collect();
+        let mut lines: Vec<String> =
+            lines.iter().map(|line| line.render(self.columns, self.style)).collect();
         lines.extend(self.measures(state, room));
         lines.truncate(self.lines);
         lines
@@ -138,14 +128,10 @@ impl<'a> Live<'a> {
         let line = Line::default().tone(Tone::Strong, format!("{}  ", self.info.name));
         let phases = &self.info.phases;
         let end_ns = phases.last().map_or(0, |p| p.end_ns);
-        let number = phases
-            .iter()
-            .take_while(|p| p.end_ns <= state.now_ns)
-            .count();
+        let number = phases.iter().take_while(|p| p.end_ns <= state.now_ns).count();
         let whole = format!("run {} of {}", clock(state.now_ns), clock(end_ns));
-        let Some(phase) = phases
-            .get(number)
-            .filter(|_| matches!(state.stage, Stage::Running | Stage::Paused))
+        let Some(phase) =
+            phases.get(number).filter(|_| matches!(state.stage, Stage::Running | Stage::Paused))
         else {
             let waiting = state.rows.last().map_or(0, |row| row.in_flight);
             let text = format!("draining, {} in flight  ", units::count(waiting));
@@ -171,16 +157,14 @@ impl<'a> Live<'a> {
         let planned: f64 = self.info.phases.iter().map(|p| p.users_planned).sum();
         let users = state.rows.iter().map(|row| row.users as f64);
         let present = units::count(state.rows.last().map_or(0, |row| row.users));
-        let line = label("users", &present)
-            .text(self.spark(users))
-            .text(format!(
-                "  {} of {} started, {} arriving",
-                units::count(total(
-                    |row| row.users_started - row.users_repeated.min(row.users_started)
-                )),
-                units::about(planned),
-                units::rate(now.started_per_s),
-            ));
+        let line = label("users", &present).text(self.spark(users)).text(format!(
+            "  {} of {} started, {} arriving",
+            units::count(
+                total(|row| row.users_started - row.users_repeated.min(row.users_started))
+            ),
+            units::about(planned),
+            units::rate(now.started_per_s),
+        ));
         match refused {
             0 => line,
             n => line.tone(Tone::Bad, format!("  {} refused", units::count(n))),
@@ -188,19 +172,14 @@ impl<'a> Live<'a> {
     }
 
     fn operations(&self, state: &LiveState<'_>, now: &Rates) -> Line {
-        let rates = state
-            .rows
-            .iter()
-            .map(|row| per_second(row.answered, length_ns(row)));
+        let rates = state.rows.iter().map(|row| per_second(row.answered, length_ns(row)));
         let last = state.rows.last();
-        label("completed", &units::rate(now.completed_per_s))
-            .text(self.spark(rates))
-            .text(format!(
-                "  {} begun, {} in flight, {} connections open",
-                units::rate(now.begun_per_s),
-                units::count(last.map_or(0, |row| row.in_flight)),
-                units::count(last.map_or(0, |row| row.connections)),
-            ))
+        label("completed", &units::rate(now.completed_per_s)).text(self.spark(rates)).text(format!(
+            "  {} begun, {} in flight, {} connections open",
+            units::rate(now.begun_per_s),
+            units::count(last.map_or(0, |row| row.in_flight)),
+            units::count(last.map_or(0, |row| row.connections)),
+        ))
     }
 
     /// Latencies over the same time as the sparklines above, if there is room.
@@ -252,10 +231,7 @@ impl<'a> Live<'a> {
             let mut cells = vec![
                 (None, format!("  {}", measure.name)),
                 (None, units::rate(measure.rate_per_s)),
-                (
-                    (measure.errors > 0).then_some(Tone::Bad),
-                    units::count(measure.errors),
-                ),
+                ((measure.errors > 0).then_some(Tone::Bad), units::count(measure.errors)),
                 time(measure.p50_ns),
                 time(measure.p95_ns),
                 time(measure.p99_ns),
@@ -342,11 +318,7 @@ fn errors(state: &LiveState<'_>) -> Line {
     let tone = (errors > 0).then_some(Tone::Bad);
     let share = errors as f64 / done.max(1) as f64;
     let line = name("errors").maybe(tone, format!("{:>12}", units::count(errors)));
-    line.text(format!(
-        "  {} of {} operations",
-        units::share(share),
-        units::count(done)
-    ))
+    line.text(format!("  {} of {} operations", units::share(share), units::count(done)))
 }
 
 fn generator(info: &RunInfo, state: &LiveState<'_>) -> Line {
@@ -356,11 +328,7 @@ fn generator(info: &RunInfo, state: &LiveState<'_>) -> Line {
     let late = row.lag_p99_ns > info.generator.lag_max_ns;
     let lag = format!("lag p99 {}", units::duration(row.lag_p99_ns as f64));
     let line = name("generator");
-    let line = if late {
-        line.tone(Tone::Bad, format!("LATE, {lag}"))
-    } else {
-        line.text(lag)
-    };
+    let line = if late { line.tone(Tone::Bad, format!("LATE, {lag}")) } else { line.text(lag) };
     line.text(format!(
         ", max {}, busiest loop {} of a core, {}",
         units::duration(row.lag_max_ns as f64),
@@ -382,11 +350,7 @@ fn length_ns(row: &SeriesRow) -> u64 {
 }
 
 fn per_second(count: u64, time_ns: u64) -> f64 {
-    if time_ns == 0 {
-        0.0
-    } else {
-        count as f64 / (time_ns as f64 / 1e9)
-    }
+    if time_ns == 0 { 0.0 } else { count as f64 / (time_ns as f64 / 1e9) }
 }
 
 /// A time as on a clock: `1:05`, `1:00:07`.

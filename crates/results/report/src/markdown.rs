@@ -30,11 +30,7 @@ pub fn run_markdown(summary: &Summary, info: &RunInfo) -> String {
     }
     for result in &summary.thresholds {
         let mark = if result.passed { "✅" } else { "❌" };
-        text += &format!(
-            "- {mark} {}: {}\n",
-            plain(&result.text),
-            plain(&result.shown)
-        );
+        text += &format!("- {mark} {}: {}\n", plain(&result.text), plain(&result.shown));
     }
     if !summary.thresholds.is_empty() {
         text += "\n";
@@ -148,10 +144,7 @@ mod tests {
         let (summary, info) = sample::regional();
         let text = run_markdown(&summary, &info);
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
-        let names: Vec<&str> = rows
-            .iter()
-            .filter_map(|row| row.split('|').nth(1))
-            .collect();
+        let names: Vec<&str> = rows.iter().filter_map(|row| row.split('|').nth(1)).collect();
         let expected = [
             " response ",
             " --- ",

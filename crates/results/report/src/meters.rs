@@ -38,9 +38,7 @@ pub fn meters(runs: &[RunMeters], reference: &str, style: Style) -> String {
          better, and the reference is 1."
             .to_owned(),
     );
-    lines
-        .into_iter()
-        .fold(String::new(), |text, line| text + &line + "\n")
+    lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
 }
 
 fn number(value: f64) -> String {
@@ -49,24 +47,13 @@ fn number(value: f64) -> String {
 
 /// The meters themselves.
 fn values(meters: &[MeterValue]) -> Table {
-    let header = [
-        "meter",
-        "min",
-        "avg",
-        "max",
-        "least",
-        "most",
-        "mean order",
-        "normalised",
-    ];
+    let header = ["meter", "min", "avg", "max", "least", "most", "mean order", "normalised"];
     let mut table = Table::new(&header);
     for meter in meters {
         let name = match meter.moments {
-            Some(moments) => format!(
-                "{INDENT}{} ({})",
-                meter.name,
-                units::counted(moments as u64, "moment")
-            ),
+            Some(moments) => {
+                format!("{INDENT}{} ({})", meter.name, units::counted(moments as u64, "moment"))
+            }
             None => format!("{INDENT}{}", meter.name),
         };
         let normalised = meter.normalised.map_or("–".to_owned(), number);
@@ -86,16 +73,7 @@ fn values(meters: &[MeterValue]) -> Table {
 
 /// The inputs, and how much each counts.
 fn inputs(meters: &[MeterValue]) -> Table {
-    let header = [
-        "input",
-        "worst",
-        "mean",
-        "best",
-        "unit",
-        "elasticity",
-        "× reference",
-        "weight",
-    ];
+    let header = ["input", "worst", "mean", "best", "unit", "elasticity", "× reference", "weight"];
     let mut table = Table::new(&header);
     for meter in meters {
         table.section(Line::default().tone(Tone::Dim, format!("{INDENT}{}", meter.name)));
@@ -108,9 +86,7 @@ fn inputs(meters: &[MeterValue]) -> Table {
 
 fn input_cells(input: &InputValue) -> Vec<(Option<Tone>, String)> {
     // The change of the published meter, in per cent, if the input grows by one per cent.
-    let moves = input
-        .elasticity
-        .map_or("–".to_owned(), |e| format!("{e:.4} %/%"));
+    let moves = input.elasticity.map_or("–".to_owned(), |e| format!("{e:.4} %/%"));
     let ratio = input.ratio.map_or("–".to_owned(), number);
     vec![
         (None, format!("{INDENT}{INDENT}{}", input.name)),
@@ -127,10 +103,7 @@ fn input_cells(input: &InputValue) -> Vec<(Option<Tone>, String)> {
 /// Scalability and cost of a run.
 fn whole(run: &RunMeters) -> Vec<Line> {
     let line = |head: &str, text: String| {
-        Line::default()
-            .text(INDENT)
-            .tone(Tone::Dim, format!("{head:<11}"))
-            .text(text)
+        Line::default().text(INDENT).tone(Tone::Dim, format!("{head:<11}")).text(text)
     };
     let mut lines = Vec::new();
     if let Some(esr) = run.esr {
@@ -139,10 +112,7 @@ fn whole(run: &RunMeters) -> Vec<Line> {
     if let Some(ess) = run.ess {
         lines.push(line(
             "ESS",
-            format!(
-                "{} = [SL/SLmin]/[SEC/SECmin], min over all runs",
-                number(ess)
-            ),
+            format!("{} = [SL/SLmin]/[SEC/SECmin], min over all runs", number(ess)),
         ));
     }
     if let Some(ess) = run.ess_ranges {
@@ -150,11 +120,7 @@ fn whole(run: &RunMeters) -> Vec<Line> {
         lines.push(line("ESS ranges", text));
     }
     if let Some((cost, usage)) = &run.cost {
-        lines.extend(
-            costs(cost, usage)
-                .into_iter()
-                .map(|text| line("cost", text)),
-        );
+        lines.extend(costs(cost, usage).into_iter().map(|text| line("cost", text)));
     }
     lines
 }
@@ -162,15 +128,9 @@ fn whole(run: &RunMeters) -> Vec<Line> {
 pub(crate) fn costs(cost: &Cost, usage: &Usage) -> Vec<String> {
     let currency = &cost.currency;
     let money = |sum: &judge::cost::Money| sum.round_dp(MONEY_DECIMALS).normalize();
-    let items = cost
-        .items
-        .iter()
-        .map(|(name, sum)| format!("{name} {}", money(sum)));
+    let items = cost.items.iter().map(|(name, sum)| format!("{name} {}", money(sum)));
     let items = items.collect::<Vec<_>>().join(", ");
-    let mut texts = vec![format!(
-        "{} {currency} per hour: {items}",
-        money(&cost.per_hour)
-    )];
+    let mut texts = vec![format!("{} {currency} per hour: {items}", money(&cost.per_hour))];
     let mut rates = Vec::new();
     if let Some(hours) = cost.hours_per_money() {
         rates.push(format!("{} hours for 1 {currency}", number(hours)));

@@ -23,17 +23,12 @@ const ROWS_MAX: usize = 12;
 /// A model, for a terminal. `directory`: where it was written.
 pub fn model(model: &Model, directory: &str, style: Style) -> String {
     let mut lines = vec![
-        Line::default()
-            .tone(Tone::Strong, format!("MODEL {}", model.name))
-            .render(COLUMNS, style),
+        Line::default().tone(Tone::Strong, format!("MODEL {}", model.name)).render(COLUMNS, style),
         Line::default()
             .text(format!(
                 "{}, {}, {} sessions a second over {}",
                 counted(model.log.requests, "request"),
-                counted(
-                    model.segments.iter().map(|segment| segment.sessions).sum(),
-                    "session"
-                ),
+                counted(model.segments.iter().map(|segment| segment.sessions).sum(), "session"),
                 figure(model.arrivals.rate_per_s),
                 span(model.arrivals.span_s),
             ))
@@ -49,9 +44,7 @@ pub fn model(model: &Model, directory: &str, style: Style) -> String {
     }
     lines.push(String::new());
     let directory = directory.trim_end_matches('/');
-    lines.push(format!(
-        "{directory}/report.md has every test; run the model with"
-    ));
+    lines.push(format!("{directory}/report.md has every test; run the model with"));
     lines.push(format!(
         "  throng run {directory}/scenario.yaml --set target=http://127.0.0.1:8080/"
     ));
@@ -113,26 +106,15 @@ fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
 }
 
 fn segments(model: &Model) -> Table {
-    let mut table = Table::new(&[
-        "segment",
-        "sessions",
-        "per s",
-        "requests",
-        "mean think",
-        "distribution",
-    ]);
+    let mut table =
+        Table::new(&["segment", "sessions", "per s", "requests", "mean think", "distribution"]);
     for segment in model.segments.iter().take(ROWS_MAX) {
         let thinks = &segment.behaviour.thinks;
-        let fit = thinks
-            .chosen_fit()
-            .map_or("values", |fit| fit.family.name());
+        let fit = thinks.chosen_fit().map_or("values", |fit| fit.family.name());
         table.row(vec![
             (None, segment.name.clone()),
             (None, segment.sessions.to_string()),
-            (
-                None,
-                figure(segment.sessions as f64 / model.arrivals.span_s),
-            ),
+            (None, figure(segment.sessions as f64 / model.arrivals.span_s)),
             (None, segment.requests.to_string()),
             (None, format!("{} s", figure(thinks.mean_s))),
             (None, fit.to_owned()),

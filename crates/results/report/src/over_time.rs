@@ -55,10 +55,8 @@ fn line(
     let values: Vec<f64> = numbers.iter().map(|n| n.map_or(0.0, |n| n.0)).collect();
     let top = peak(&values);
     let name = shorten(name, NAME_COLUMNS, style);
-    let few: Vec<f64> = values
-        .chunks(values.len().div_ceil(SPARK_COLUMNS).max(1))
-        .map(combine)
-        .collect();
+    let few: Vec<f64> =
+        values.chunks(values.len().div_ceil(SPARK_COLUMNS).max(1)).map(combine).collect();
     let line = Line::default()
         .text(format!("{INDENT}{name:<NAME_COLUMNS$}  "))
         .text(sparkline(&few, few.len(), style))
@@ -77,10 +75,7 @@ mod tests {
 
     use super::*;
 
-    const UNICODE: Style = Style {
-        colour: false,
-        unicode: true,
-    };
+    const UNICODE: Style = Style { colour: false, unicode: true };
 
     fn numbers(values: impl Iterator<Item = f64>) -> Vec<Option<Number>> {
         values.map(|value| Some(Number(value))).collect()
@@ -120,12 +115,7 @@ mod tests {
             seconds: vec![track("users", rise()), track("done", rise())],
             measures: vec![
                 step("connect", "connect", 900, rise()),
-                step(
-                    "GET /a/name/that/is/long/enough",
-                    "request",
-                    800,
-                    numbers(spikes),
-                ),
+                step("GET /a/name/that/is/long/enough", "request", 800, numbers(spikes)),
                 step("GET /b", "request", 7, vec![None; slots]),
             ],
             measures_left_out: 0,

@@ -65,21 +65,11 @@ trait Content: Serialize {
 
 impl Page {
     fn new<C: Content>(title: String, sentences: Vec<String>, throng: &str, content: &C) -> Page {
-        let document = Document {
-            head: Head {
-                format: DOCUMENT_FORMAT,
-                kind: C::KIND,
-                throng,
-            },
-            content,
-        };
+        let document =
+            Document { head: Head { format: DOCUMENT_FORMAT, kind: C::KIND, throng }, content };
         let json = serde_json::to_string(&document)
             .expect("a document has text for keys, and nothing in it fails to serialise");
-        Page {
-            title,
-            sentences,
-            json: inert(&json),
-        }
+        Page { title, sentences, json: inert(&json) }
     }
 
     /// The document that the page's script draws. It is safe inside a script element.

@@ -45,17 +45,11 @@ pub(crate) fn info() -> RunInfo {
         },
         regions: Vec::new(),
         host: BTreeMap::new(),
-        measures: vec![
-            measure("handshake", "handshake"),
-            measure("request", "request"),
-        ],
+        measures: vec![measure("handshake", "handshake"), measure("request", "request")],
         steps: Vec::new(),
         expects_overload: false,
         sessions: vec!["fan".to_owned()],
-        phases: vec![
-            phase("ramp", 0, 200, 24_000.0),
-            phase("hold", 200, 500, 0.0),
-        ],
+        phases: vec![phase("ramp", 0, 200, 24_000.0), phase("hold", 200, 500, 0.0)],
         tls_unverified: false,
         workers: Vec::new(),
     }
@@ -139,12 +133,7 @@ fn measure(name: &str, count: u64, errors: u64, p50_ns: u64) -> MeasureSummary {
 
 fn finding(severity: Severity, code: &str, text: &str) -> Finding {
     let evidence = BTreeMap::from([("figure".to_owned(), 1.5)]);
-    Finding {
-        severity,
-        code: code.to_owned(),
-        text: text.to_owned(),
-        evidence,
-    }
+    Finding { severity, code: code.to_owned(), text: text.to_owned(), evidence }
 }
 
 /// The same run, its requests with tags.
@@ -153,9 +142,7 @@ pub(crate) fn tagged() -> (Summary, RunInfo) {
     let tags = [("area", "shop"), ("group", "buy")];
     let request = info.measures.iter_mut().find(|m| m.name == "request");
     let request = request.expect("the sample has requests");
-    request.tags = tags
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into();
+    request.tags = tags.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
     let tag = |key: &str, value: &str| TagSummary {
         key: key.to_owned(),
         value: value.to_owned(),
@@ -173,10 +160,8 @@ pub(crate) fn tagged() -> (Summary, RunInfo) {
 pub(crate) fn regional() -> (Summary, RunInfo) {
     let (mut summary, mut info) = (summary(), info());
     let (mut measures, mut infos) = (Vec::new(), Vec::new());
-    for (name, kind, count) in [
-        ("handshake", "handshake", 12_000),
-        ("request", "request", 360_000),
-    ] {
+    for (name, kind, count) in [("handshake", "handshake", 12_000), ("request", "request", 360_000)]
+    {
         for (region, p50_ns) in [("ireland", 3_100_000), ("sydney", 161_000_000)] {
             let name = format!("{name} (region={region})");
             let mut info = MeasureInfo::new(&name, kind);
@@ -193,17 +178,9 @@ pub(crate) fn regional() -> (Summary, RunInfo) {
     let users = |name: &str, share, started, failed| RegionSummary {
         name: name.to_owned(),
         share,
-        users: RegionTally {
-            started,
-            connected: started,
-            failed,
-            ..RegionTally::default()
-        },
+        users: RegionTally { started, connected: started, failed, ..RegionTally::default() },
     };
-    summary.regions = vec![
-        users("ireland", 0.65, 15_600, 0),
-        users("sydney", 0.35, 8_400, 17),
-    ];
+    summary.regions = vec![users("ireland", 0.65, 15_600, 0), users("sydney", 0.35, 8_400, 17)];
     (summary, info)
 }
 
@@ -233,22 +210,14 @@ pub(crate) fn summary() -> Summary {
         allow_lost_workers: false,
         expects_overload: false,
         findings: vec![
-            finding(
-                Severity::Good,
-                "generator-healthy",
-                "the generator kept up: lag p99 87.2 µs",
-            ),
+            finding(Severity::Good, "generator-healthy", "the generator kept up: lag p99 87.2 µs"),
             finding(
                 Severity::Warning,
                 "threshold-failed",
                 "threshold p98(request) < 10ms does not hold: it is 12.4 ms, and this sentence \
                  goes on until it needs a second line to end on",
             ),
-            finding(
-                Severity::Note,
-                "throughput",
-                "744,000 operations in 8 min 20 s: 1,488/s",
-            ),
+            finding(Severity::Note, "throughput", "744,000 operations in 8 min 20 s: 1,488/s"),
         ],
         thresholds: vec![
             threshold("connected >= 99.9%", true, Some(1.0), "100 %"),
@@ -302,20 +271,8 @@ pub(crate) fn summary() -> Summary {
         regions: Vec::new(),
         tags: Vec::new(),
         phases: vec![
-            phase(
-                "ramp",
-                0,
-                200,
-                24_000,
-                vec![measure("handshake", 24_000, 0, 412_000)],
-            ),
-            phase(
-                "hold",
-                200,
-                500,
-                0,
-                vec![measure("request", 720_000, 12, 3_100_000)],
-            ),
+            phase("ramp", 0, 200, 24_000, vec![measure("handshake", 24_000, 0, 412_000)]),
+            phase("hold", 200, 500, 0, vec![measure("request", 720_000, 12, 3_100_000)]),
         ],
     }
 }

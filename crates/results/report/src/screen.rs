@@ -33,11 +33,7 @@ impl<W: Write> Screen<W> {
             queue!(bytes, Clear(ClearType::UntilNewLine))?;
             bytes.push(b'\n');
         }
-        queue!(
-            bytes,
-            Clear(ClearType::FromCursorDown),
-            EndSynchronizedUpdate
-        )?;
+        queue!(bytes, Clear(ClearType::FromCursorDown), EndSynchronizedUpdate)?;
         self.drawn = u16::try_from(lines.len()).unwrap_or(u16::MAX);
         self.out.write_all(&bytes)?;
         self.out.flush()
@@ -107,9 +103,6 @@ mod tests {
             screen.draw(&["frame".to_owned()]).unwrap();
         });
         let after = text.split("ESC[?2026l").nth(1).unwrap();
-        assert_eq!(
-            after,
-            "ESC[1AESC[1GESC[Jkept\nESC[?2026hESC[1GframeESC[K\nESC[J"
-        );
+        assert_eq!(after, "ESC[1AESC[1GESC[Jkept\nESC[?2026hESC[1GframeESC[K\nESC[J");
     }
 }

@@ -11,10 +11,7 @@ pub struct Style {
 
 impl Style {
     /// Neither colour nor anything beyond ASCII.
-    pub const PLAIN: Style = Style {
-        colour: false,
-        unicode: false,
-    };
+    pub const PLAIN: Style = Style { colour: false, unicode: false };
 
     /// The first if the terminal supports Unicode, else the second.
     pub(crate) fn pick<T>(self, unicode: T, ascii: T) -> T {
@@ -57,11 +54,7 @@ pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
-        let rendition = if c == '\x1b' {
-            rendition(rest.as_str())
-        } else {
-            None
-        };
+        let rendition = if c == '\x1b' { rendition(rest.as_str()) } else { None };
         if let Some(sequence) = rendition {
             out.push(c);
             out.push_str(sequence);
@@ -130,11 +123,7 @@ impl Line {
 
     /// The line without trailing blanks, cut to `columns` characters; no newline.
     pub fn render(&self, columns: usize, style: Style) -> String {
-        let pieces: Vec<_> = self
-            .0
-            .iter()
-            .map(|(tone, text)| (*tone, style.spell(text)))
-            .collect();
+        let pieces: Vec<_> = self.0.iter().map(|(tone, text)| (*tone, style.spell(text))).collect();
         let whole: usize = pieces.iter().map(|(_, text)| text.trim_end().len()).sum();
         let mut out = String::with_capacity(whole);
         let mut left = columns;
@@ -168,9 +157,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
             lines.push(String::new());
             width = 0;
         }
-        let line = lines
-            .last_mut()
-            .expect("it began with one line and only grew");
+        let line = lines.last_mut().expect("it began with one line and only grew");
         if width > 0 {
             line.push(' ');
             width += 1;
@@ -195,17 +182,11 @@ pub(crate) fn shorten(text: &str, columns: usize, style: Style) -> String {
 mod tests {
     use super::*;
 
-    const COLOUR: Style = Style {
-        colour: true,
-        unicode: true,
-    };
+    const COLOUR: Style = Style { colour: true, unicode: true };
 
     #[test]
     fn lines_are_cut_before_they_are_coloured() {
-        let line = Line::default()
-            .text("lag ")
-            .tone(Tone::Bad, "300 ms   ")
-            .text("  ");
+        let line = Line::default().text("lag ").tone(Tone::Bad, "300 ms   ").text("  ");
         assert_eq!(line.render(80, COLOUR), "lag \x1b[31;1m300 ms\x1b[0m");
         assert_eq!(line.render(6, COLOUR), "lag \x1b[31;1m30\x1b[0m");
         assert_eq!(line.render(80, Style::PLAIN), "lag 300 ms");
@@ -227,10 +208,7 @@ mod tests {
             "\x1b[32ma\u{fffd}]0;title\u{fffd}b\u{fffd}[31mc\u{fffd}2Jd\u{fffd}e f\x1b[0m"
         );
         assert_eq!(line.render(80, Style::PLAIN), "a?]0;title?b?[31mc?2Jd?e f");
-        assert_eq!(
-            visible(text),
-            "a\u{fffd}]0;title\u{fffd}b\x1b[31mc\u{fffd}2Jd\u{fffd}e\nf"
-        );
+        assert_eq!(visible(text), "a\u{fffd}]0;title\u{fffd}b\x1b[31mc\u{fffd}2Jd\u{fffd}e\nf");
         assert_eq!(visible("\x1b[1;2H\x1b["), "\u{fffd}[1;2H\u{fffd}[");
     }
 

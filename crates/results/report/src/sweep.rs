@@ -24,21 +24,15 @@ pub fn sweep(
     let headline = match &found.best {
         None => "NO BEST VALUE FOUND".to_owned(),
         Some(best) => match best.range {
-            Some((low, high)) if low < high => format!(
-                "BEST {} ({} TO {})",
-                shown(best.value),
-                shown(low),
-                shown(high)
-            ),
+            Some((low, high)) if low < high => {
+                format!("BEST {} ({} TO {})", shown(best.value), shown(low), shown(high))
+            }
             _ => format!("BEST {}", shown(best.value)),
         },
     };
-    let headline = Line::default()
-        .tone(tone, headline)
-        .text(format!("  of {}", found.over));
-    let mut table = Table::new(&[
-        "value", "held", "done", "95 %", "of best", "p50", "p99", "errors",
-    ]);
+    let headline = Line::default().tone(tone, headline).text(format!("  of {}", found.over));
+    let mut table =
+        Table::new(&["value", "held", "done", "95 %", "of best", "p50", "p99", "errors"]);
     for value in &found.values {
         table.row(cells(value, found, setting));
     }
@@ -50,9 +44,9 @@ fn cells(
     found: &SweepConclusion,
     setting: &LoadSetting,
 ) -> Vec<(Option<Tone>, String)> {
-    let bounds = value.bounds.map_or_else(none, |(low, high)| {
-        format!("{} to {}", units::rate(low), units::rate(high))
-    });
+    let bounds = value
+        .bounds
+        .map_or_else(none, |(low, high)| format!("{} to {}", units::rate(low), units::rate(high)));
     let of_best = found.best.as_ref().zip(value.per_s);
     let of_best = of_best.map_or_else(none, |(best, per_s)| units::share(per_s / best.per_s));
     vec![

@@ -23,13 +23,8 @@ enum Row {
 impl Table {
     /// A table with this header.
     pub fn new(header: &[&str]) -> Table {
-        let cells = header
-            .iter()
-            .map(|text| (Some(Tone::Dim), (*text).to_owned()))
-            .collect();
-        Table {
-            rows: vec![Row::Cells(cells)],
-        }
+        let cells = header.iter().map(|text| (Some(Tone::Dim), (*text).to_owned())).collect();
+        Table { rows: vec![Row::Cells(cells)] }
     }
 
     /// Adds a line of its own across all columns.
@@ -50,10 +45,7 @@ impl Table {
         if let Some(name) = widths.first_mut() {
             *name = (*name).min(name_max);
         }
-        self.rows
-            .iter()
-            .map(|row| line(row, &widths, style).render(columns, style))
-            .collect()
+        self.rows.iter().map(|row| line(row, &widths, style).render(columns, style)).collect()
     }
 
     fn widths(&self) -> Vec<usize> {
@@ -78,9 +70,7 @@ fn line(row: &Row, widths: &[usize], style: Style) -> Line {
     for (number, ((tone, text), width)) in cells.iter().zip(widths).enumerate() {
         line = match number {
             0 => line.maybe(*tone, format!("{:<width$}", shorten(text, *width, style))),
-            _ => line
-                .text(" ".repeat(GAP + width - text.chars().count()))
-                .maybe(*tone, text),
+            _ => line.text(" ".repeat(GAP + width - text.chars().count())).maybe(*tone, text),
         };
     }
     line

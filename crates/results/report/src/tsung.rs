@@ -74,10 +74,7 @@ impl TsungLog {
                 request,
             })
         });
-        TsungLog {
-            started_unix_ns: info.started_unix_ns,
-            lines: lines.collect(),
-        }
+        TsungLog { started_unix_ns: info.started_unix_ns, lines: lines.collect() }
     }
 
     /// Whether a row is in the log: a request that was answered.
@@ -94,12 +91,7 @@ impl TsungLog {
         let Some(line) = self.line_of(row) else {
             return String::new();
         };
-        let Line {
-            method,
-            host,
-            url,
-            request,
-        } = line;
+        let Line { method, host, url, request } = line;
         let id = row.user + 1;
         let date_us = (self.started_unix_ns + row.done_ns) / 1000;
         let date_s = date_us / 1_000_000;
@@ -166,10 +158,7 @@ mod tests {
         let mut info = crate::sample::info();
         info.target = "http://127.0.0.1:8080".to_owned();
         info.started_unix_ns = 1_795_289_381_000_000_000;
-        info.measures = measures
-            .iter()
-            .map(|(name, kind)| MeasureInfo::new(name, kind))
-            .collect();
+        info.measures = measures.iter().map(|(name, kind)| MeasureInfo::new(name, kind)).collect();
         info
     }
 
@@ -204,10 +193,7 @@ mod tests {
         assert!(log.has(&row(0, Outcome::Ok)));
         assert!(!log.has(&row(1, Outcome::Ok)));
         assert!(log.line(&row(2, Outcome::Ok)).contains(";post;b;/y?z;200;"));
-        let unanswered = Measurement {
-            status: 0,
-            ..row(0, Outcome::Refused)
-        };
+        let unanswered = Measurement { status: 0, ..row(0, Outcome::Refused) };
         assert!(!log.has(&unanswered));
     }
 }

@@ -20,10 +20,7 @@ pub const INDENT: &str = "  ";
 /// figures by step, by tag and, if there are several phases, by phase, users, health, and the directory of
 /// the record. Lines end with `\n` and have at most 120 characters, long names aside.
 pub fn verdict(summary: &Summary, info: &RunInfo, directory: &str, style: Style) -> String {
-    let mut lines = vec![
-        headline(summary, info).render(COLUMNS, style),
-        String::new(),
-    ];
+    let mut lines = vec![headline(summary, info).render(COLUMNS, style), String::new()];
     for finding in &summary.findings {
         lines.extend(finding_lines(finding, style));
     }
@@ -39,14 +36,8 @@ pub fn verdict(summary: &Summary, info: &RunInfo, directory: &str, style: Style)
         lines.extend(intervals);
     }
     lines.push(String::new());
-    lines.extend(
-        foot(summary, info, directory)
-            .iter()
-            .map(|line| line.render(COLUMNS, style)),
-    );
-    lines
-        .into_iter()
-        .fold(String::new(), |text, line| text + &line + "\n")
+    lines.extend(foot(summary, info, directory).iter().map(|line| line.render(COLUMNS, style)));
+    lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
 }
 
 fn headline(summary: &Summary, info: &RunInfo) -> Line {
@@ -66,12 +57,7 @@ fn headline(summary: &Summary, info: &RunInfo) -> Line {
     if is_imported {
         return line.text(format!("  {}", info.target));
     }
-    line.text(format!(
-        "  {} in {}, seed {}",
-        info.target,
-        units::span(ended_ns),
-        info.seed
-    ))
+    line.text(format!("  {} in {}, seed {}", info.target, units::span(ended_ns), info.seed))
 }
 
 /// A finding with its mark, wrapped.
@@ -93,35 +79,21 @@ pub fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     for part in wrap(&text, COLUMNS - 4) {
         let line = Line::default().text(INDENT);
-        let line = if lines.is_empty() {
-            line.tone(tone, mark).text(" ")
-        } else {
-            line.text("  ")
-        };
+        let line = if lines.is_empty() { line.tone(tone, mark).text(" ") } else { line.text("  ") };
         lines.push(line.text(part).render(COLUMNS, style));
     }
     lines
 }
 
 fn thresholds(results: &[ThresholdResult], style: Style) -> Vec<String> {
-    let width = results
-        .iter()
-        .map(|t| t.text.chars().count())
-        .max()
-        .unwrap_or(0);
-    let mut lines = vec![
-        Line::default()
-            .tone(Tone::Dim, "thresholds")
-            .render(COLUMNS, style),
-    ];
+    let width = results.iter().map(|t| t.text.chars().count()).max().unwrap_or(0);
+    let mut lines = vec![Line::default().tone(Tone::Dim, "thresholds").render(COLUMNS, style)];
     for result in results {
         let (tone, mark, word) = match result.passed {
             true => (Tone::Good, style.pick("✓", "+"), "ok    "),
             false => (Tone::Bad, style.pick("✗", "x"), "FAILED"),
         };
-        let line = Line::default()
-            .text(INDENT)
-            .tone(tone, format!("{mark} {word}"));
+        let line = Line::default().text(INDENT).tone(tone, format!("{mark} {word}"));
         let interval = intervals::of_threshold(result, style);
         let value = format!("  {:<width$}  {}{interval}", result.text, result.shown);
         let line = line.text(value);
@@ -152,14 +124,9 @@ fn figures(summary: &Summary, info: &RunInfo) -> Table {
     }
     if summary.phases.len() > 1 {
         for phase in &summary.phases {
-            let times = format!(
-                "  {} to {}",
-                units::span(phase.start_ns),
-                units::span(phase.end_ns)
-            );
-            let line = Line::default()
-                .text("phase ")
-                .tone(Tone::Strong, phase.name.clone());
+            let times =
+                format!("  {} to {}", units::span(phase.start_ns), units::span(phase.end_ns));
+            let line = Line::default().text("phase ").tone(Tone::Strong, phase.name.clone());
             let users = format!(", {} started", units::counted(phase.users_started, "user"));
             table.section(line.tone(Tone::Dim, times + &users));
             for measure in phase.over_regions() {
@@ -188,10 +155,7 @@ fn by_region(table: &mut Table, summary: &Summary, info: &RunInfo) {
         let line = line.tone(Tone::Strong, region.name.clone());
         table.section(line.tone(Tone::Dim, text));
         for (name, measure) in of_region(summary, info, &region.name) {
-            table.row(cells(&MeasureSummary {
-                name,
-                ..measure.clone()
-            }));
+            table.row(cells(&MeasureSummary { name, ..measure.clone() }));
         }
     }
 }
@@ -244,8 +208,7 @@ pub(crate) fn others(users: &UsersSummary) -> String {
         (users.unstarted, "due and not started"),
     ];
     let ends = ends.into_iter().filter(|&(count, _)| count > 0);
-    ends.map(|(count, end)| format!(", {} {end}", units::count(count)))
-        .collect()
+    ends.map(|(count, end)| format!(", {} {end}", units::count(count))).collect()
 }
 
 /// Users that started, and how many the plan has; of random arrivals it has an expectation.
@@ -283,9 +246,7 @@ fn foot(summary: &Summary, info: &RunInfo, directory: &str) -> Vec<Line> {
     let users = &summary.users;
     let health = &summary.health;
     let line = |name: &str, text: String| {
-        Line::default()
-            .tone(Tone::Dim, format!("{name:<11}"))
-            .text(text)
+        Line::default().tone(Tone::Dim, format!("{name:<11}")).text(text)
     };
     // Nothing is known of the users and the generator of imported samples.
     if info.generator.mode == IMPORTED_MODE {

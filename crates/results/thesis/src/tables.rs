@@ -183,11 +183,7 @@ pub fn reproduce(results: &[Results]) -> Reproduction {
     let tables = PUBLISHED.tables.iter().map(|table| ReproducedTable {
         number: table.number.clone(),
         title: table.title.clone(),
-        rows: table
-            .rows
-            .iter()
-            .map(|row| reproduced(row, &measured))
-            .collect(),
+        rows: table.rows.iter().map(|row| reproduced(row, &measured)).collect(),
     });
     Reproduction {
         source: PUBLISHED.source.clone(),
@@ -213,11 +209,7 @@ fn reproduced(row: &Row, measured: &[Option<measured::System<'_>>]) -> Reproduce
             printed,
         }
     });
-    ReproducedRow {
-        name: row.name.clone(),
-        unit: row.unit.clone(),
-        cells: cells.collect(),
-    }
+    ReproducedRow { name: row.name.clone(), unit: row.unit.clone(), cells: cells.collect() }
 }
 
 /// A figure from the results, or else from what is printed.
@@ -242,12 +234,7 @@ fn joined(found: Reading, derived: Reading) -> Reading {
         found.range
     };
     others.extend(derived.others);
-    Reading {
-        value: found.value,
-        range,
-        others,
-        note: derived.note,
-    }
+    Reading { value: found.value, range, others, note: derived.note }
 }
 
 /// Which other systems the same figure is printed for.

@@ -195,11 +195,7 @@ impl Cache {
             .name("cache".to_owned())
             .spawn(move || thread.work())
             .map_err(|error| CacheError(format!("a thread cannot be started: {error}")))?;
-        let cache = Cache {
-            queries,
-            shared,
-            next_change,
-        };
+        let cache = Cache { queries, shared, next_change };
         Ok((cache, thread))
     }
 
@@ -234,8 +230,7 @@ impl Cache {
     pub(super) async fn give_back(&self, offer: &Offer) {
         let campaign = self.shared.inventory.campaign(offer.ad);
         let values = [campaign.to_string(), offer.ad.to_string()];
-        self.see_to(self.command(Script::GiveBack, offer.id, values))
-            .await;
+        self.see_to(self.command(Script::GiveBack, offer.id, values)).await;
     }
 
     /// Keeps an offer that was found in the database, unless it is kept already.
@@ -397,13 +392,7 @@ impl CacheState {
 /// An offer as Redis keeps it: its step, who is taking it to the next one, and what does not change. Scripts
 /// know the places of the first two; keys and names have no blanks.
 fn written(offer: &Offer) -> String {
-    let Offer {
-        ad,
-        publisher,
-        user,
-        step,
-        ..
-    } = offer;
+    let Offer { ad, publisher, user, step, .. } = offer;
     let nobody = digits(Change::default());
     format!("{} {nobody} {ad} {publisher} {user}", *step as usize)
 }

@@ -36,10 +36,7 @@ type Ads = State<Arc<AdsState>>;
 
 /// The fields of an offer for the access log.
 fn subject_of(offer: &Offer) -> Extension<LogSubject> {
-    Extension(LogSubject {
-        label: Arc::clone(&offer.publisher),
-        user: offer.user.clone(),
-    })
+    Extension(LogSubject { label: Arc::clone(&offer.publisher), user: offer.user.clone() })
 }
 
 /// All routes. Requests to the network are logged, those to `/healthz` and `/metrics` are not.
@@ -57,9 +54,7 @@ pub(super) fn router(state: &Arc<AdsState>) -> Router {
     if let Some(log) = &state.log {
         network = logged(network, Arc::clone(log));
     }
-    network
-        .layer(from_fn_with_state(Arc::clone(state), to_its_end))
-        .merge(operator_routes(state))
+    network.layer(from_fn_with_state(Arc::clone(state), to_its_end)).merge(operator_routes(state))
 }
 
 /// By GET alone: these requests have effects, and HEAD would have them without an answer to show for it.
@@ -114,10 +109,7 @@ async fn serve(
     };
     let served = state.serve(&key, &user, viewer).await;
     // Whose request it was does not depend on whether there was an ad.
-    let whose = Extension(LogSubject {
-        label: key.into(),
-        user: user.into(),
-    });
+    let whose = Extension(LogSubject { label: key.into(), user: user.into() });
     match served {
         Ok(Some((offer, advertiser))) => {
             let id = offer.id;
@@ -125,10 +117,8 @@ async fn serve(
                 r#"{{"offer_id":"{id:016x}","ad":{},"advertiser":"a{advertiser}","url":"/offers/{id:016x}/redeem/"}}"#,
                 offer.ad
             );
-            let head = [
-                (header::CONTENT_TYPE, "application/json"),
-                (header::CACHE_CONTROL, "no-store"),
-            ];
+            let head =
+                [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
             (whose, head, body).into_response()
         }
         Ok(None) => (StatusCode::NO_CONTENT, whose).into_response(),
@@ -204,14 +194,9 @@ async fn convert(
 ) -> Response {
     let event = async {
         let Query(meant) = meant.map_err(|_| RequestError::Invalid("offer_id is required"))?;
-        let advertiser = name
-            .strip_prefix('a')
-            .and_then(|number| number.parse().ok());
+        let advertiser = name.strip_prefix('a').and_then(|number| number.parse().ok());
         state
-            .of_advertiser(
-                number(&meant.offer_id)?,
-                advertiser.ok_or(RequestError::NoOffer)?,
-            )
+            .of_advertiser(number(&meant.offer_id)?, advertiser.ok_or(RequestError::NoOffer)?)
             .await?;
         event(&state, &meant.offer_id, Step::Convert).await
     };
@@ -234,10 +219,7 @@ fn number(id: &str) -> Result<u64, RequestError> {
 }
 
 fn pixel(event: Result<Offer, RequestError>) -> Response {
-    let head = [
-        (header::CONTENT_TYPE, "image/gif"),
-        (header::CACHE_CONTROL, "no-store"),
-    ];
+    let head = [(header::CONTENT_TYPE, "image/gif"), (header::CACHE_CONTROL, "no-store")];
     match event {
         Ok(offer) => (subject_of(&offer), head, PIXEL).into_response(),
         Err(fault) => fault.into_response(),

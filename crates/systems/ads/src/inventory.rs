@@ -89,10 +89,7 @@ impl Viewer {
     /// `country`: two letters; `sub_id`: a number that the publisher gives to its parts.
     pub(super) fn new(country: [u8; 2], sub_id: u32) -> Viewer {
         let group = Draws::from_keys(&[u64::from(u16::from_be_bytes(country))]).bits() % 64;
-        Viewer {
-            country: 1 << group,
-            sub_id: 1 << (sub_id % SUB_IDS),
-        }
+        Viewer { country: 1 << group, sub_id: 1 << (sub_id % SUB_IDS) }
     }
 }
 
@@ -112,9 +109,7 @@ impl Inventory {
         });
         Inventory {
             ads: ads.collect(),
-            campaigns: (0..count.div_ceil(ADS_PER_CAMPAIGN))
-                .map(|_| AtomicU32::new(0))
-                .collect(),
+            campaigns: (0..count.div_ceil(ADS_PER_CAMPAIGN)).map(|_| AtomicU32::new(0)).collect(),
             campaign_limit,
             seed,
         }
@@ -160,9 +155,7 @@ impl Inventory {
                 (shown < self.campaign_limit).then(|| shown + 1)
             });
             if took.is_ok() {
-                self.ads[chosen as usize]
-                    .shown
-                    .fetch_add(1, Ordering::Relaxed);
+                self.ads[chosen as usize].shown.fetch_add(1, Ordering::Relaxed);
                 return Some(chosen);
             }
         }
@@ -318,11 +311,7 @@ fn advertiser(ad: usize) -> u32 {
 mod tests {
     use super::*;
 
-    const LENGTHS: Lengths = Lengths {
-        short: 20,
-        long: 2_000,
-        long_share: 0.5,
-    };
+    const LENGTHS: Lengths = Lengths { short: 20, long: 2_000, long_share: 0.5 };
 
     fn viewer() -> Viewer {
         Viewer::new(*b"US", 7)
@@ -331,35 +320,23 @@ mod tests {
     #[test]
     fn lists_follow_from_key_and_seed_and_about_half_are_long() {
         let inventory = Inventory::new(5_000, 10, 1);
-        let lists: Vec<List> = (0..200)
-            .map(|n| inventory.list(&format!("p{n}"), None, &LENGTHS))
-            .collect();
+        let lists: Vec<List> =
+            (0..200).map(|n| inventory.list(&format!("p{n}"), None, &LENGTHS)).collect();
         assert_eq!(lists[3], inventory.list("p3", None, &LENGTHS));
         let long = lists.iter().filter(|list| list.is_long).count();
         // Binomial, four standard deviations.
         assert!((72..=128).contains(&long), "{long}");
-        assert!(
-            lists
-                .iter()
-                .all(|list| list.len == if list.is_long { 2_000 } else { 20 })
-        );
+        assert!(lists.iter().all(|list| list.len == if list.is_long { 2_000 } else { 20 }));
     }
 
     #[test]
     fn every_publisher_has_something_to_show() {
         let inventory = Inventory::new(50_000, 1_000, 1);
         // Shorter than what one advertiser has.
-        let lengths = Lengths {
-            long: 200,
-            long_share: 1.0,
-            ..LENGTHS
-        };
+        let lengths = Lengths { long: 200, long_share: 1.0, ..LENGTHS };
         for publisher in 0..2_000 {
             let list = inventory.list(&format!("p{publisher}"), None, &lengths);
-            assert!(
-                inventory.choose(&list, viewer(), publisher).is_some(),
-                "{list:?}"
-            );
+            assert!(inventory.choose(&list, viewer(), publisher).is_some(), "{list:?}");
         }
     }
 
@@ -379,14 +356,7 @@ mod tests {
     #[test]
     fn what_converts_is_shown_more_often() {
         let inventory = Inventory::new(1_000, 1_000_000, 1);
-        let list = inventory.list(
-            "p",
-            None,
-            &Lengths {
-                long_share: 0.0,
-                ..LENGTHS
-            },
-        );
+        let list = inventory.list("p", None, &Lengths { long_share: 0.0, ..LENGTHS });
         let fits: Vec<u32> = (0..list.len)
             .map(|step| (list.first + step) % 1_000)
             .filter(|&number| inventory.may_be_shown(number, &list, viewer()))
@@ -396,9 +366,8 @@ mod tests {
         for _ in 0..100 {
             inventory.converted(good);
         }
-        let chosen: Vec<u32> = (0..160)
-            .filter_map(|offer| inventory.choose(&list, viewer(), offer))
-            .collect();
+        let chosen: Vec<u32> =
+            (0..160).filter_map(|offer| inventory.choose(&list, viewer(), offer)).collect();
         let often = chosen.iter().filter(|&&ad| ad == good).count();
         assert!(often > 120, "{often} of {}", chosen.len());
         // And yet the others are tried.

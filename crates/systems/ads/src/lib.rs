@@ -135,10 +135,7 @@ pub async fn serve(
     server.shared_port |= options.group.is_some();
     let served = server::serve(&server, work, ready, shutdown, drain).await;
     state.end().await;
-    let ended: Vec<_> = writing
-        .into_iter()
-        .map(std::thread::JoinHandle::join)
-        .collect();
+    let ended: Vec<_> = writing.into_iter().map(std::thread::JoinHandle::join).collect();
     served?;
     if ended.iter().any(Result::is_err) {
         return Err(ServerError::Crashed.into());
@@ -149,10 +146,7 @@ pub async fn serve(
         served: metrics.steps[Step::Served as usize].get(),
         events: metrics.steps[first..].iter().map(Counter::get).sum(),
         records_lost: metrics.records_lost.get(),
-        lines_dropped: state
-            .log
-            .as_ref()
-            .map_or(0, |log| log.counts().dropped.get()),
+        lines_dropped: state.log.as_ref().map_or(0, |log| log.counts().dropped.get()),
         connections_lost: metrics.store.lost.get() + metrics.cache.lost.get(),
     })
 }

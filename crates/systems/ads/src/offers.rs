@@ -60,11 +60,7 @@ pub(super) struct Offers {
 
 impl Offers {
     pub(super) fn new(max: usize) -> Offers {
-        Offers {
-            kept: Vec::new(),
-            max,
-            changes: 0,
-        }
+        Offers { kept: Vec::new(), max, changes: 0 }
     }
 
     fn place(&self, id: u64) -> usize {
@@ -77,10 +73,7 @@ impl Offers {
         if place >= self.kept.len() {
             self.kept.resize(place + 1, None);
         }
-        self.kept[place] = Some(OfferEntry {
-            offer,
-            pending: Change::default(),
-        });
+        self.kept[place] = Some(OfferEntry { offer, pending: Change::default() });
     }
 
     /// Keeps an offer of before again, unless it is kept already.
@@ -137,13 +130,7 @@ mod tests {
     use super::*;
 
     fn offer(id: u64) -> Offer {
-        Offer {
-            id,
-            ad: 1,
-            publisher: "p".into(),
-            user: "u".into(),
-            step: Step::Served,
-        }
+        Offer { id, ad: 1, publisher: "p".into(), user: "u".into(), step: Step::Served }
     }
 
     #[test]
@@ -152,10 +139,7 @@ mod tests {
         offers.put(offer(9));
         assert!(matches!(
             offers.advance(9, Step::Redeem),
-            Err(RequestError::TooEarly {
-                wanted: Step::Impression,
-                found: Step::Served
-            })
+            Err(RequestError::TooEarly { wanted: Step::Impression, found: Step::Served })
         ));
         for step in [Step::Impression, Step::Redeem, Step::Click, Step::Convert] {
             let (offer, change) = offers.advance(9, step).unwrap();
@@ -175,17 +159,11 @@ mod tests {
         for step in [Step::Impression, Step::Redeem] {
             assert_eq!(offers.advance(9, step), Err(RequestError::Pending));
         }
-        assert!(matches!(
-            offers.advance(9, Step::Click),
-            Err(RequestError::TooEarly { .. })
-        ));
+        assert!(matches!(offers.advance(9, Step::Click), Err(RequestError::TooEarly { .. })));
         assert_eq!(offers.get(9).unwrap().step, Step::Served);
         // What was refused did not happen, and happens when it is requested again.
         offers.settle(9, Step::Impression, change.unwrap(), false);
-        assert!(matches!(
-            offers.advance(9, Step::Redeem),
-            Err(RequestError::TooEarly { .. })
-        ));
+        assert!(matches!(offers.advance(9, Step::Redeem), Err(RequestError::TooEarly { .. })));
         let (_, again) = offers.advance(9, Step::Impression).unwrap();
         // Whoever was refused settles no more.
         offers.settle(9, Step::Impression, change.unwrap(), true);
@@ -198,16 +176,10 @@ mod tests {
     fn the_oldest_is_forgotten() {
         let mut offers = Offers::new(3);
         (0..5).for_each(|id| offers.put(offer(id)));
-        assert!(matches!(
-            offers.advance(1, Step::Impression),
-            Err(RequestError::NoOffer)
-        ));
+        assert!(matches!(offers.advance(1, Step::Impression), Err(RequestError::NoOffer)));
         for id in 2..5 {
             assert!(offers.advance(id, Step::Impression).is_ok());
         }
-        assert!(matches!(
-            offers.advance(u64::MAX, Step::Impression),
-            Err(RequestError::NoOffer)
-        ));
+        assert!(matches!(offers.advance(u64::MAX, Step::Impression), Err(RequestError::NoOffer)));
     }
 }

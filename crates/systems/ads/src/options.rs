@@ -185,10 +185,7 @@ mod tests {
         for change in changes {
             let mut options = AdsOptions::default();
             change(&mut options);
-            assert!(
-                matches!(options.check(), Err(AdsError::Server(_))),
-                "{options:?}"
-            );
+            assert!(matches!(options.check(), Err(AdsError::Server(_))), "{options:?}");
         }
     }
 }

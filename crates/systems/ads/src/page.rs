@@ -46,11 +46,7 @@ pub(super) fn render(state: &AdsState, reports: Option<Vec<String>>) -> String {
     let open = opened.saturating_sub(closed);
     page.gauge("connections", "Connections open", open);
     page.gauge("publishers", "Publishers seen", state.publishers_count());
-    page.gauge(
-        "records_waiting",
-        "Records waiting to be stored",
-        state.records.waiting(),
-    );
+    page.gauge("records_waiting", "Records waiting to be stored", state.records.waiting());
     let help = "1 while records cannot be stored, else 0";
     page.gauge("store_failing", help, u64::from(state.store_failing()));
     if state.records.is_server() {
@@ -62,11 +58,7 @@ pub(super) fn render(state: &AdsState, reports: Option<Vec<String>>) -> String {
         link(&mut page, &CACHE, &all[16..20]);
     }
     if let Some(log) = &state.log {
-        page.counter(
-            "log_lines_total",
-            "Lines of the access log",
-            log.counts().written.get(),
-        );
+        page.counter("log_lines_total", "Lines of the access log", log.counts().written.get());
         let help = "Lines that could not be written to the access log";
         page.counter("log_dropped_total", help, log.counts().dropped.get());
         let help = "Times the access log was reopened after a rotation";
@@ -81,23 +73,14 @@ type Names = [(&'static str, &'static str); 4];
 const STORE: Names = [
     ("store_connections", "Connections to the database"),
     ("store_lost_total", "Connections to the database lost"),
-    (
-        "store_renewed_total",
-        "Connections to the database restored",
-    ),
-    (
-        "store_timeouts_total",
-        "Requests that timed out waiting for the database",
-    ),
+    ("store_renewed_total", "Connections to the database restored"),
+    ("store_timeouts_total", "Requests that timed out waiting for the database"),
 ];
 const CACHE: Names = [
     ("cache_connections", "Connections to the cache"),
     ("cache_lost_total", "Connections to the cache lost"),
     ("cache_renewed_total", "Connections to the cache restored"),
-    (
-        "cache_timeouts_total",
-        "Requests that timed out waiting for the cache",
-    ),
+    ("cache_timeouts_total", "Requests that timed out waiting for the cache"),
 ];
 
 fn link(page: &mut Page, names: &Names, numbers: &[u64]) {

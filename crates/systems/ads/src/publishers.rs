@@ -9,14 +9,8 @@ const KEY_MAX: usize = 64;
 /// Largest file, in bytes.
 pub const PUBLISHERS_FILE_MAX: usize = 4 << 20;
 /// The columns, in their order in [`Publisher::steps`] behind the first two.
-const COLUMNS: [&str; 6] = [
-    "publisher",
-    "session_probability",
-    "impression",
-    "redeem",
-    "click",
-    "convert",
-];
+const COLUMNS: [&str; 6] =
+    ["publisher", "session_probability", "impression", "redeem", "click", "convert"];
 
 /// A publisher.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,9 +68,9 @@ impl Publishers {
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = (1..).zip(text.lines());
-        let names: Vec<&str> = lines.next().map_or_else(Vec::new, |(_, line)| {
-            line.split(',').map(str::trim).collect()
-        });
+        let names: Vec<&str> = lines
+            .next()
+            .map_or_else(Vec::new, |(_, line)| line.split(',').map(str::trim).collect());
         let places = column_places(&names).map_err(|problem| wrong(1, problem))?;
         let mut found = Publishers::default();
         let mut seen: HashMap<&str, usize> = HashMap::new();
@@ -99,9 +93,7 @@ impl Publishers {
                 let (read, repair) = probability(column, cell, above_one)
                     .map_err(|problem| wrong(number, problem))?;
                 *value = read;
-                found
-                    .repairs
-                    .extend(repair.map(|what| format!("line {number}: {what}")));
+                found.repairs.extend(repair.map(|what| format!("line {number}: {what}")));
             }
             let [share, impression, redeem, click, convert] = numbers;
             found.list.push(Publisher {
@@ -142,9 +134,7 @@ fn check_row(cells: &[&str], columns: usize, key: &str) -> Result<(), String> {
         return Err(format!("{count} cells, but the header has {columns}"));
     }
     if !is_key(key) {
-        return Err(format!(
-            "{key:?} is not a key: 1 to 64 letters, digits, '-' or '_'"
-        ));
+        return Err(format!("{key:?} is not a key: 1 to 64 letters, digits, '-' or '_'"));
     }
     Ok(())
 }
@@ -165,9 +155,7 @@ fn probability(
             "{column} is {cell}, and a probability is at most 1; fix it, or have it taken as 1 \
              (--above-one take-as-one)"
         )),
-        _ => Err(format!(
-            "{column} is {cell:?}, and should be a number from 0 to 1"
-        )),
+        _ => Err(format!("{column} is {cell:?}, and should be a number from 0 to 1")),
     }
 }
 
@@ -226,10 +214,7 @@ mod tests {
             assert!(error.problem.contains(part), "{rows:?}: {error}");
         }
         let error = Publishers::read("publisher\na\n", AboveOne::Refuse).unwrap_err();
-        assert!(
-            error.problem.contains("no column `session_probability`"),
-            "{error}"
-        );
+        assert!(error.problem.contains("no column `session_probability`"), "{error}");
         let twice = format!("click,{HEAD}0.5,a,0.5,0,0,0,0\n");
         let error = Publishers::read(&twice, AboveOne::Refuse).unwrap_err();
         assert_eq!(error.line, 1);

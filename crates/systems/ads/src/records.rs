@@ -140,8 +140,5 @@ fn performance(
         .and_then(|mut sql| database::performance(&mut *sql))
         .map_err(database::DatabaseError::from)?;
     let few = |count| u32::try_from(count).unwrap_or(u32::MAX);
-    Ok(known
-        .into_iter()
-        .map(|(ad, shown, converted)| (ad, few(shown), few(converted)))
-        .collect())
+    Ok(known.into_iter().map(|(ad, shown, converted)| (ad, few(shown), few(converted))).collect())
 }

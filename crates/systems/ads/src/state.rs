@@ -61,12 +61,8 @@ impl AdsState {
         let inventory = Arc::new(inventory);
         let metrics = Arc::new(Metrics::default());
         let store_failing = Arc::default();
-        let OpenRecords {
-            records,
-            past,
-            server,
-            threads: mut writing,
-        } = open_records(options, &metrics, &store_failing)?;
+        let OpenRecords { records, past, server, threads: mut writing } =
+            open_records(options, &metrics, &store_failing)?;
         let mut next_offer = past.first_offer.max(1);
         let offers = restore(past, options, &inventory);
         let mut cache = None;
@@ -269,11 +265,7 @@ impl AdsState {
     }
 
     async fn record(&self, offer: Offer, step: Step) -> Result<(), RequestError> {
-        let record = Record {
-            offer,
-            step,
-            at_ms: wall_ms(),
-        };
+        let record = Record { offer, step, at_ms: wall_ms() };
         self.records.write(record).await
     }
 
@@ -320,9 +312,7 @@ impl AdsState {
 
     /// Whether there is a cache, and it cannot be reached.
     pub(super) fn cache_failing(&self) -> bool {
-        self.cache
-            .as_ref()
-            .is_some_and(|cache| !cache.is_connected())
+        self.cache.as_ref().is_some_and(|cache| !cache.is_connected())
     }
 
     /// Has everything written that waits.
@@ -343,11 +333,7 @@ fn open_records(
     failing: &Arc<AtomicBool>,
 ) -> Result<OpenRecords, AdsError> {
     Records::open(options, metrics, failing).map_err(|source| AdsError::Store {
-        at: options
-            .store
-            .as_ref()
-            .map(ToString::to_string)
-            .unwrap_or_default(),
+        at: options.store.as_ref().map(ToString::to_string).unwrap_or_default(),
         source,
     })
 }

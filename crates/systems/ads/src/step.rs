@@ -11,13 +11,8 @@ pub(super) enum Step {
 }
 
 impl Step {
-    pub(super) const ALL: [Step; 5] = [
-        Step::Served,
-        Step::Impression,
-        Step::Redeem,
-        Step::Click,
-        Step::Convert,
-    ];
+    pub(super) const ALL: [Step; 5] =
+        [Step::Served, Step::Impression, Step::Redeem, Step::Click, Step::Convert];
 
     /// Name in records and messages.
     pub(super) fn name(self) -> &'static str {

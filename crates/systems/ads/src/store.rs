@@ -146,12 +146,8 @@ impl Store {
         let seed = seed.cast_signed();
         let ads = ads as i64;
         let tables = format!("{TABLES}; INSERT INTO inventory VALUES ({seed}, {ads})");
-        let connection = SqliteFile {
-            application: APPLICATION,
-            version: VERSION,
-            tables: &tables,
-        }
-        .open(path)?;
+        let connection = SqliteFile { application: APPLICATION, version: VERSION, tables: &tables }
+            .open(path)?;
         connection.execute_batch(NUMBERS)?;
         let found: (i64, i64) =
             connection.query_row("SELECT seed, ads FROM inventory", [], |row| {
@@ -166,10 +162,7 @@ impl Store {
 
     /// State of earlier processes, with at most the last `offers_max` offers.
     pub(super) fn past(&mut self, offers_max: usize) -> Result<Past, StoreError> {
-        let mut past = Past {
-            first_offer: self.reserve(offers_max)?,
-            ..Past::default()
-        };
+        let mut past = Past { first_offer: self.reserve(offers_max)?, ..Past::default() };
         let mut query = self.connection.prepare(
             "SELECT id, publisher, user, ad, (SELECT max(step) FROM events WHERE offer = id)
              FROM offers ORDER BY id DESC LIMIT ?1",
@@ -381,18 +374,8 @@ mod tests {
     use super::*;
 
     fn record(id: u64, step: Step) -> Record {
-        let offer = Offer {
-            id,
-            ad: 7,
-            publisher: "p".into(),
-            user: "u".into(),
-            step,
-        };
-        Record {
-            offer,
-            step,
-            at_ms: 0.5,
-        }
+        let offer = Offer { id, ad: 7, publisher: "p".into(), user: "u".into(), step };
+        Record { offer, step, at_ms: 0.5 }
     }
 
     trait Each {
@@ -444,10 +427,7 @@ mod tests {
         store.keep(&[record(next, Step::Served)].each());
         assert!(store.is_well());
         // A database of before, and events without their offers in it.
-        let older = format!(
-            "DROP TABLE numbers; INSERT INTO events VALUES ({}, 1, 0)",
-            next + 9
-        );
+        let older = format!("DROP TABLE numbers; INSERT INTO events VALUES ({}, 1, 0)", next + 9);
         store.connection.execute_batch(&older).unwrap();
         drop(store);
         let after = open().past(10).unwrap().first_offer;
@@ -461,11 +441,9 @@ mod tests {
         store.past(10).unwrap();
         let limit = |store: &Store, pages: i64| {
             let limited =
-                store
-                    .connection
-                    .pragma_update_and_check(None, "max_page_count", pages, |row| {
-                        row.get::<_, i64>(0)
-                    });
+                store.connection.pragma_update_and_check(None, "max_page_count", pages, |row| {
+                    row.get::<_, i64>(0)
+                });
             limited.unwrap()
         };
         // As many as there are.
@@ -474,11 +452,8 @@ mod tests {
         assert_eq!(store.keep(&many.each()), (vec![false; 499], false));
         limit(&store, 1_000_000);
         assert!(store.is_well());
-        let later = [
-            record(7, Step::Impression),
-            record(500, Step::Served),
-            record(500, Step::Impression),
-        ];
+        let later =
+            [record(7, Step::Impression), record(500, Step::Served), record(500, Step::Impression)];
         assert_eq!(store.keep(&later.each()), (vec![false, true, true], true));
         let past = store.past(10).unwrap();
         assert_eq!((past.offers.len(), &past.ads[..]), (1, &[(7, 1, 0)][..]));
@@ -488,34 +463,19 @@ mod tests {
     fn other_databases_and_other_inventories_are_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let other = folder.path().join("other.sqlite");
-        Connection::open(&other)
-            .unwrap()
-            .execute_batch("CREATE TABLE a (b)")
-            .unwrap();
-        assert!(matches!(
-            Store::open(&other, 1, 1),
-            Err(StoreError::NotOurs)
-        ));
+        Connection::open(&other).unwrap().execute_batch("CREATE TABLE a (b)").unwrap();
+        assert!(matches!(Store::open(&other, 1, 1), Err(StoreError::NotOurs)));
         let ours = folder.path().join("ads.sqlite");
         drop(Store::open(&ours, 1, 100).unwrap());
         let found = Store::open(&ours, 2, 100).err();
-        assert!(matches!(
-            found,
-            Some(StoreError::Inventory { seed: 1, ads: 100 })
-        ));
+        assert!(matches!(found, Some(StoreError::Inventory { seed: 1, ads: 100 })));
         let _held = Store::open(&ours, 1, 100).unwrap();
-        assert!(matches!(
-            Store::open(&ours, 1, 100),
-            Err(StoreError::Sqlite(_))
-        ));
+        assert!(matches!(Store::open(&ours, 1, 100), Err(StoreError::Sqlite(_))));
     }
 
     #[test]
     fn a_store_is_never_what_keeps_nothing() {
-        assert!(matches!(
-            Store::open(Path::new(""), 1, 100),
-            Err(StoreError::Sqlite(_))
-        ));
+        assert!(matches!(Store::open(Path::new(""), 1, 100), Err(StoreError::Sqlite(_))));
     }
 
     #[tokio::test]
@@ -530,10 +490,7 @@ mod tests {
                 sender.send(count).unwrap();
             })
             .unwrap();
-        assert_eq!(
-            writer.write(record(1, Step::Served)).await,
-            Err(RequestError::Store)
-        );
+        assert_eq!(writer.write(record(1, Step::Served)).await, Err(RequestError::Store));
         writer.write_later(record(1, Step::Served)).unwrap();
         // Before anything else is in its batch.
         assert_eq!(lost.recv(), Ok(1));
@@ -543,9 +500,6 @@ mod tests {
         writer.end().await;
         thread.join().unwrap();
         assert_eq!(lost.iter().count(), 0);
-        assert_eq!(
-            writer.write_later(record(3, Step::Served)),
-            Err(RequestError::Busy)
-        );
+        assert_eq!(writer.write_later(record(3, Step::Served)), Err(RequestError::Busy));
     }
 }

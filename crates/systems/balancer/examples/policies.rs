@@ -57,11 +57,7 @@ impl Situation {
 fn speeds(count: usize, weighted: bool) -> Vec<WorkerModel> {
     let worker = |at: usize| {
         let speed = f64::from(1 << (at % 3));
-        WorkerModel {
-            speed,
-            weight: if weighted { speed } else { 1.0 },
-            ..WorkerModel::default()
-        }
+        WorkerModel { speed, weight: if weighted { speed } else { 1.0 }, ..WorkerModel::default() }
     };
     (0..count).map(worker).collect()
 }
@@ -90,54 +86,35 @@ fn published() -> impl Iterator<Item = Situation> {
         ("S4: 500 users, 10 requests each", 500, 10),
         ("S4: 500 users, 50 requests each", 500, 50),
     ];
-    shapes
-        .into_iter()
-        .map(move |(name, count, requests)| Situation {
-            users: Some(Users {
-                count,
-                within_s: 200.0,
-                requests,
-                // A millisecond for the network, balancer and user.
-                gap_s: 0.2,
-            }),
-            ..Situation::new(name, 0.0, workers.to_vec())
-        })
+    shapes.into_iter().map(move |(name, count, requests)| Situation {
+        users: Some(Users {
+            count,
+            within_s: 200.0,
+            requests,
+            // A millisecond for the network, balancer and user.
+            gap_s: 0.2,
+        }),
+        ..Situation::new(name, 0.0, workers.to_vec())
+    })
 }
 
 fn situations(count: usize) -> Vec<Situation> {
     let equal = || vec![WorkerModel::default(); count];
     let learned = Situation {
         learn: true,
-        ..Situation::new(
-            "speeds 1:2:4, weights learned, 80 %",
-            0.8,
-            speeds(count, false),
-        )
+        ..Situation::new("speeds 1:2:4, weights learned, 80 %", 0.8, speeds(count, false))
     };
     let heavy = Situation {
-        service: Dist::Pareto {
-            scale: 1.0 / 3.0,
-            shape: 1.5,
-        },
+        service: Dist::Pareto { scale: 1.0 / 3.0, shape: 1.5 },
         ..Situation::new("heavy tail (Pareto, shape 1.5), 80 %", 0.8, equal())
     };
-    let many = Situation {
-        balancers: 20,
-        ..Situation::new("20 balancers, 80 %", 0.8, equal())
-    };
-    let batches = Situation {
-        batch: 100,
-        ..Situation::new("batches of 100, 80 %", 0.8, equal())
-    };
+    let many = Situation { balancers: 20, ..Situation::new("20 balancers, 80 %", 0.8, equal()) };
+    let batches = Situation { batch: 100, ..Situation::new("batches of 100, 80 %", 0.8, equal()) };
     let mut all = vec![
         Situation::new("speeds 1:2:4 as weights, 50 %", 0.5, speeds(count, true)),
         Situation::new("speeds 1:2:4 as weights, 80 %", 0.8, speeds(count, true)),
         Situation::new("speeds 1:2:4 as weights, 95 %", 0.95, speeds(count, true)),
-        Situation::new(
-            "speeds 1:2:4, equal weights, 80 %",
-            0.8,
-            speeds(count, false),
-        ),
+        Situation::new("speeds 1:2:4, equal weights, 80 %", 0.8, speeds(count, false)),
         learned,
         Situation::new(
             "one in 100 ten times slower, 80 %",
@@ -272,20 +249,15 @@ fn wins(rows: &[(Kind, [Cell; COLUMNS.len()])], row: usize, column: usize) -> bo
     let (own, half) = rows[row].1[column];
     let others = rows.iter().enumerate().filter(|(other, _)| *other != row);
     rows.len() > 1
-        && others
-            .map(|(_, (_, cells))| cells[column])
-            .all(|(other, its)| match COLUMNS[column].2 {
-                true => own + half < other - its,
-                false => own - half > other + its,
-            })
+        && others.map(|(_, (_, cells))| cells[column]).all(|(other, its)| match COLUMNS[column].2 {
+            true => own + half < other - its,
+            false => own - half > other + its,
+        })
 }
 
 fn print_table(name: &str, rows: &[(Kind, [Cell; COLUMNS.len()])]) {
     let headings = COLUMNS.map(|(heading, ..)| heading).join(" | ");
-    println!(
-        "\n**{name}**\n\n| policy | {headings} |\n|---|{}",
-        "--:|".repeat(COLUMNS.len())
-    );
+    println!("\n**{name}**\n\n| policy | {headings} |\n|---|{}", "--:|".repeat(COLUMNS.len()));
     for (row, (kind, cells)) in rows.iter().enumerate() {
         let shown = (0..COLUMNS.len()).map(|column| {
             let ((middle, half), digits) = (cells[column], COLUMNS[column].1);
@@ -298,11 +270,7 @@ fn print_table(name: &str, rows: &[(Kind, [Cell; COLUMNS.len()])]) {
                 false => text,
             }
         });
-        println!(
-            "| `{}` | {} |",
-            kind.name(),
-            shown.collect::<Vec<_>>().join(" | ")
-        );
+        println!("| `{}` | {} |", kind.name(), shown.collect::<Vec<_>>().join(" | "));
     }
 }
 
@@ -325,11 +293,7 @@ fn main() -> Result<(), String> {
             };
             let requests = args.replications as f64 * each;
             let rate = requests / took.as_secs_f64() / 1e6;
-            eprintln!(
-                "{}, {}: {took:.1?}, {rate:.2} M requests/s",
-                situation.name,
-                kind.name()
-            );
+            eprintln!("{}, {}: {took:.1?}, {rate:.2} M requests/s", situation.name, kind.name());
             rows.push((kind, figures(&situation.workers, &outcomes)));
         }
         print_table(situation.name, &rows);

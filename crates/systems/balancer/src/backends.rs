@@ -122,9 +122,7 @@ impl Source {
 /// # Errors
 /// If it has none.
 pub(crate) fn check_region(backends: &[Backend], own: &str) -> Result<(), BackendsError> {
-    let regions = backends
-        .iter()
-        .map(|backend| backend.member.region.as_deref());
+    let regions = backends.iter().map(|backend| backend.member.region.as_deref());
     if regions.clone().any(|region| region == Some(own)) {
         return Ok(());
     }
@@ -148,33 +146,24 @@ pub(crate) fn is_region(name: &str) -> bool {
 fn read(path: &PathBuf) -> Result<String, BackendsError> {
     let read = || {
         let mut text = String::new();
-        File::open(path)?
-            .take(FILE_MAX + 1)
-            .read_to_string(&mut text)?;
+        File::open(path)?.take(FILE_MAX + 1).read_to_string(&mut text)?;
         match text.len() as u64 > FILE_MAX {
             true => Err(std::io::Error::other("it has more than 1 MiB")),
             false => Ok(text),
         }
     };
-    read().map_err(|error| BackendsError::Read {
-        path: path.clone(),
-        reason: error.to_string(),
-    })
+    read().map_err(|error| BackendsError::Read { path: path.clone(), reason: error.to_string() })
 }
 
 fn parse(line: &str) -> Result<Backend, String> {
     let mut words = line.split_whitespace();
     let url = words.next().unwrap_or_default();
     let Some(authority) = url.strip_prefix("http://") else {
-        return Err(format!(
-            "`{url}` must be a URL such as http://127.0.0.1:8081"
-        ));
+        return Err(format!("`{url}` must be a URL such as http://127.0.0.1:8081"));
     };
     let authority = authority.strip_suffix('/').unwrap_or(authority);
     if authority.contains(['/', '?', '#', '@']) || authority.is_empty() {
-        return Err(format!(
-            "`{url}` must be a host and a port alone, without a path"
-        ));
+        return Err(format!("`{url}` must be a host and a port alone, without a path"));
     }
     let name = match authority.rsplit_once(':') {
         Some((_, port)) if port.parse::<u16>().is_ok_and(|port| port > 0) => authority.to_owned(),
@@ -249,11 +238,8 @@ mod tests {
     fn what_is_wrong_is_named_with_its_place() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("backends");
-        std::fs::write(
-            &path,
-            "# all\nhttp://127.0.0.1:81 # one\n\nhttp://127.0.0.1:82 wieght=2\n",
-        )
-        .unwrap();
+        std::fs::write(&path, "# all\nhttp://127.0.0.1:81 # one\n\nhttp://127.0.0.1:82 wieght=2\n")
+            .unwrap();
         let error = Source::File(path.clone()).load().unwrap_err().to_string();
         assert!(
             error.ends_with(
@@ -277,18 +263,12 @@ mod tests {
         }
         assert!(listed(&["http://127.0.0.1:81", "http://127.0.0.1:81"]).is_err());
         assert!(matches!(listed(&[]), Err(BackendsError::Empty)));
-        let all = [
-            "http://127.0.0.1:81 region=us",
-            "http://127.0.0.1:82 region=asia",
-        ];
+        let all = ["http://127.0.0.1:81 region=us", "http://127.0.0.1:82 region=asia"];
         let all = listed(&all).unwrap();
         assert!(check_region(&all, "us").is_ok());
         let error = check_region(&all, "emea").unwrap_err().to_string();
         assert!(error.ends_with("the list has asia, us"), "{error}");
         std::fs::remove_file(&path).unwrap();
-        assert!(matches!(
-            Source::File(path).load(),
-            Err(BackendsError::Read { .. })
-        ));
+        assert!(matches!(Source::File(path).load(), Err(BackendsError::Read { .. })));
     }
 }

@@ -99,10 +99,7 @@ impl Balancer {
     /// A request on this backend, which may go on, had this latency.
     pub(crate) fn observe(&mut self, at: usize, latency_s: Option<f64>, now_ns: u64) {
         if let Some(latency_s) = latency_s {
-            self.fleet
-                .backend_mut(at)
-                .latency
-                .observe(latency_s, now_ns);
+            self.fleet.backend_mut(at).latency.observe(latency_s, now_ns);
         }
     }
 
@@ -134,8 +131,7 @@ impl Balancer {
     /// Takes over what is known of a backend in another list.
     pub(crate) fn take_over(&mut self, at: usize, other: &Balancer, there: usize) {
         let latency = other.fleet.backends()[there].latency;
-        self.fleet
-            .take_over(at, other.fleet.in_flight(there), latency);
+        self.fleet.take_over(at, other.fleet.in_flight(there), latency);
         if let (Some(learner), Some(other)) = (&mut self.learner, &other.learner) {
             learner.take_over(at, other, there);
         }
@@ -175,10 +171,7 @@ mod tests {
                 ..Member::new(at.to_string())
             };
             let members: Vec<Member> = (0..9).map(member).collect();
-            let locality = Locality {
-                region: "own".to_owned(),
-                spill_at: 0.3 + 2.0 * rng.unit(),
-            };
+            let locality = Locality { region: "own".to_owned(), spill_at: 0.3 + 2.0 * rng.unit() };
             let balancer = Balancer::new(members.clone(), kind, rng.next_u64(), 0);
             Case {
                 balancer: balancer.within(&locality),
@@ -205,10 +198,7 @@ mod tests {
             let in_flight: usize = places.iter().map(|at| self.in_flight(*at)).sum();
             let has_room = |at: &usize| self.in_flight(*at) < self.members[*at].limit as usize;
             let usable = places.iter().any(has_room);
-            (
-                usable,
-                usable && (in_flight as f64) < self.spill_at * weight,
-            )
+            (usable, usable && (in_flight as f64) < self.spill_at * weight)
         }
     }
 
@@ -228,21 +218,13 @@ mod tests {
                     }
                     while !case.flying.is_empty() && rng.unit() < 0.45 {
                         let nth = rng.below(case.flying.len() as u64) as usize;
-                        case.balancer
-                            .end(case.flying.swap_remove(nth), Some(0.1), now_ns);
+                        case.balancer.end(case.flying.swap_remove(nth), Some(0.1), now_ns);
                     }
                     let source = rng.next_u64();
                     for at in case.balancer.probes() {
                         let in_flight = case.in_flight(at) as u32;
                         let latency_s = 0.1;
-                        case.balancer.probed(
-                            at,
-                            Probe {
-                                in_flight,
-                                latency_s,
-                            },
-                            now_ns,
-                        );
+                        case.balancer.probed(at, Probe { in_flight, latency_s }, now_ns);
                     }
                     let (own, others) = (case.takes(true), case.takes(false));
                     let picked = case.balancer.begin(&Request { source, now_ns }, &[]);

@@ -28,12 +28,7 @@ impl Member {
     /// A member of weight 1 without a limit.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            weight: 1.0,
-            limit: u32::MAX,
-            region: None,
-        }
+        Self { name: name.into(), weight: 1.0, limit: u32::MAX, region: None }
     }
 }
 
@@ -379,11 +374,8 @@ mod tests {
 
     fn three() -> Fleet {
         let weights = [1.0, 2.0, 5.0];
-        let members = weights.map(|weight| Member {
-            weight,
-            limit: 1,
-            ..Member::new(format!("b{weight}"))
-        });
+        let members =
+            weights.map(|weight| Member { weight, limit: 1, ..Member::new(format!("b{weight}")) });
         Fleet::new(members.into())
     }
 
@@ -399,9 +391,7 @@ mod tests {
         assert_eq!(fleet.draw(&mut rng), None);
         fleet.include_all(&[0]);
         fleet.ended(1);
-        let ones = (0..3000)
-            .filter(|_| fleet.draw(&mut rng) == Some(1))
-            .count();
+        let ones = (0..3000).filter(|_| fleet.draw(&mut rng) == Some(1)).count();
         assert!((1900..2100).contains(&ones), "{ones}");
         assert_eq!(Fleet::new(Vec::new()).draw(&mut rng), None);
     }
@@ -416,10 +406,7 @@ mod tests {
             counts[at.unwrap()] += 1;
         }
         for (count, expected) in counts.into_iter().zip([1000.0, 2000.0, 5000.0]) {
-            assert!(
-                (f64::from(count) / expected - 1.0).abs() < 0.1,
-                "{counts:?}"
-            );
+            assert!((f64::from(count) / expected - 1.0).abs() < 0.1, "{counts:?}");
         }
         assert_eq!(fleet.least(&mut rng, |at| 9 - at, |_| 1.0), Some(2));
     }

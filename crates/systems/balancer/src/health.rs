@@ -75,15 +75,10 @@ impl HealthOptions {
                 "health-path must be a path such as /healthz",
             ),
             (
-                [self.every, self.timeout, self.eject_for]
-                    .iter()
-                    .all(|time| TIMES.contains(time)),
+                [self.every, self.timeout, self.eject_for].iter().all(|time| TIMES.contains(time)),
                 "times of health checks and ejections must be 10 ms to 1 h",
             ),
-            (
-                self.rise >= 1 && self.fall >= 1,
-                "rise and fall must be 1 or more",
-            ),
+            (self.rise >= 1 && self.fall >= 1, "rise and fall must be 1 or more"),
             (
                 self.eject_window.is_zero() || TIMES.contains(&self.eject_window),
                 "eject-window must be 0, or 10 ms to 1 h",
@@ -92,10 +87,7 @@ impl HealthOptions {
                 self.eject_share > 0.0 && self.eject_share <= 1.0,
                 "eject-share must be above 0 and at most 100%",
             ),
-            (
-                (0.0..=1.0).contains(&self.eject_max),
-                "eject-max must be 0 to 100%",
-            ),
+            ((0.0..=1.0).contains(&self.eject_max), "eject-max must be 0 to 100%"),
         ];
         let broken = rules.into_iter().find(|(holds, _)| !holds);
         broken.map_or(Ok(()), |(_, rule)| Err(rule))
@@ -350,19 +342,13 @@ mod tests {
 
     #[test]
     fn a_backend_that_fails_now_and_then_is_ejected_for_longer_each_time() {
-        let (mut fleet, mut health) = four(HealthOptions {
-            eject_share: 0.25,
-            ..HealthOptions::default()
-        });
+        let (mut fleet, mut health) =
+            four(HealthOptions { eject_share: 0.25, ..HealthOptions::default() });
         let window = |fleet: &mut Fleet, health: &mut Health, begin: u64| {
             health.tick(fleet, begin * S);
             for number in 0..200 {
                 // Every third request of the second fails, never two in a row.
-                let sign = if number % 3 == 0 {
-                    Sign::Bad
-                } else {
-                    Sign::Good
-                };
+                let sign = if number % 3 == 0 { Sign::Bad } else { Sign::Good };
                 health.requested(fleet, 1, sign, begin * S);
                 health.requested(fleet, 0, Sign::Good, begin * S);
             }
@@ -389,10 +375,8 @@ mod tests {
 
     #[test]
     fn nothing_is_ejected_if_ejection_is_off() {
-        let (mut fleet, mut health) = four(HealthOptions {
-            eject_after: 0,
-            ..HealthOptions::default()
-        });
+        let (mut fleet, mut health) =
+            four(HealthOptions { eject_after: 0, ..HealthOptions::default() });
         health.tick(&mut fleet, 0);
         (0..500).for_each(|_| health.requested(&mut fleet, 1, Sign::Bad, 0));
         health.tick(&mut fleet, 10 * S);
@@ -431,10 +415,8 @@ mod tests {
 
     #[test]
     fn weights_rise_in_a_slow_start() {
-        let (mut fleet, mut health) = four(HealthOptions {
-            slow_start: Duration::from_secs(10),
-            ..HealthOptions::default()
-        });
+        let (mut fleet, mut health) =
+            four(HealthOptions { slow_start: Duration::from_secs(10), ..HealthOptions::default() });
         (0..3).for_each(|_| health.checked(&mut fleet, 0, Sign::Bad, 0));
         (0..2).for_each(|_| health.checked(&mut fleet, 0, Sign::Good, 100 * S));
         assert!((fleet.weight(0) - 0.1).abs() < 1e-12);
@@ -447,10 +429,8 @@ mod tests {
 
     #[test]
     fn a_slow_start_accepts_a_time_before_its_beginning() {
-        let (mut fleet, mut health) = four(HealthOptions {
-            slow_start: Duration::from_secs(10),
-            ..HealthOptions::default()
-        });
+        let (mut fleet, mut health) =
+            four(HealthOptions { slow_start: Duration::from_secs(10), ..HealthOptions::default() });
         (0..3).for_each(|_| health.checked(&mut fleet, 0, Sign::Bad, 0));
         (0..2).for_each(|_| health.checked(&mut fleet, 0, Sign::Good, 100 * S));
         health.tick(&mut fleet, 100 * S - 1);

@@ -103,10 +103,8 @@ pub async fn serve(
         None => (None, None),
         Some(path) => {
             let started = AccessLog::start(path, options.log_format, Some("backend"));
-            let (log, thread) = started.map_err(|source| BalancerError::Log {
-                path: path.clone(),
-                source,
-            })?;
+            let (log, thread) =
+                started.map_err(|source| BalancerError::Log { path: path.clone(), source })?;
             (Some(Arc::new(log)), Some(thread))
         }
     };
@@ -125,10 +123,7 @@ pub async fn serve(
     Ok(Report {
         requests: router.metrics.requests.get(),
         truncated: router.metrics.truncated.get(),
-        lines_dropped: router
-            .log
-            .as_ref()
-            .map_or(0, |log| log.counts().dropped.get()),
+        lines_dropped: router.log.as_ref().map_or(0, |log| log.counts().dropped.get()),
     })
 }
 

@@ -134,14 +134,7 @@ impl BalancerOptions {
     /// As long as its times are on the machine's clock; see [`server::stretch`].
     #[must_use]
     pub(crate) fn stretched(mut self) -> Self {
-        let Timeouts {
-            connect,
-            response,
-            head,
-            idle,
-            stall,
-            request,
-        } = &mut self.timeouts;
+        let Timeouts { connect, response, head, idle, stall, request } = &mut self.timeouts;
         let health = &mut self.health;
         let times = [
             connect,
@@ -156,12 +149,7 @@ impl BalancerOptions {
             &mut health.slow_start,
         ];
         let learn = self.learn.iter_mut().flat_map(|learn| {
-            [
-                &mut learn.every,
-                &mut learn.memory,
-                &mut learn.blackout,
-                &mut learn.expiry,
-            ]
+            [&mut learn.every, &mut learn.memory, &mut learn.blackout, &mut learn.expiry]
         });
         times
             .into_iter()
@@ -177,33 +165,18 @@ impl BalancerOptions {
     /// On the first rule that does not hold.
     pub fn check(&self) -> Result<(), ServerError> {
         self.server.check()?;
-        let Timeouts {
-            connect,
-            response,
-            head,
-            idle,
-            stall,
-            request,
-        } = self.timeouts;
+        let Timeouts { connect, response, head, idle, stall, request } = self.timeouts;
         check_rules([
-            (
-                self.connections_max >= 1,
-                "at least one connection must be allowed",
-            ),
+            (self.connections_max >= 1, "at least one connection must be allowed"),
             (
                 ![connect, response, head, idle, stall].contains(&Duration::ZERO)
                     && request != Some(Duration::ZERO),
                 "timeouts must be above 0",
             ),
             (self.retries <= RETRIES_MAX, "retries must be at most 10"),
+            ((0.0..=1.0).contains(&self.retry_budget), "retry-budget must be 0 to 100%"),
             (
-                (0.0..=1.0).contains(&self.retry_budget),
-                "retry-budget must be 0 to 100%",
-            ),
-            (
-                self.locality
-                    .as_ref()
-                    .is_none_or(|own| is_region(&own.region)),
+                self.locality.as_ref().is_none_or(|own| is_region(&own.region)),
                 "region must be 1 to 64 letters, digits, '-', '_' or '.'",
             ),
             (

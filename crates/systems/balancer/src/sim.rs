@@ -205,9 +205,7 @@ impl<'a> State<'a> {
     fn take_all(&mut self) -> u64 {
         let simulation = self.simulation;
         let mut arrivals = Rng::new(simulation.seed, 0, Purpose::Arrivals);
-        let gaps = Dist::Exponential {
-            mean: simulation.batch as f64 / simulation.rate,
-        };
+        let gaps = Dist::Exponential { mean: simulation.batch as f64 / simulation.rate };
         let mut now_s = 0.0;
         for number in 0..simulation.warm_up + simulation.requests {
             if number % simulation.batch == 0 {
@@ -220,11 +218,7 @@ impl<'a> State<'a> {
             if number == simulation.warm_up {
                 self.tails.reset(now_ns);
             }
-            self.arrive(Arrival {
-                number,
-                now_ns,
-                user: None,
-            });
+            self.arrive(Arrival { number, now_ns, user: None });
         }
         (now_s * 1e9) as u64
     }
@@ -245,11 +239,7 @@ impl<'a> State<'a> {
             if departs_ns == Some(now_ns) {
                 self.depart_until(now_ns);
             } else if let Some((now_ns, user, number)) = self.coming.take(users) {
-                self.arrive(Arrival {
-                    number,
-                    now_ns,
-                    user: Some(user),
-                });
+                self.arrive(Arrival { number, now_ns, user: Some(user) });
             }
         }
     }
@@ -262,11 +252,7 @@ impl<'a> State<'a> {
     }
 
     fn arrive(&mut self, arrival: Arrival) {
-        let Arrival {
-            number,
-            now_ns,
-            user,
-        } = arrival;
+        let Arrival { number, now_ns, user } = arrival;
         let simulation = self.simulation;
         let mut rng = Rng::new(simulation.seed, number, Purpose::Service);
         let service_s = simulation.service.sample(&mut rng).max(0.0);

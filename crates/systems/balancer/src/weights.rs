@@ -84,11 +84,7 @@ impl BackendEstimate {
             report.follows(last) && now_ns.saturating_sub(*at_ns) <= ns(options.expiry)
         });
         let Some((last, at_ns)) = before else {
-            *self = Self {
-                last: Some((report, now_ns)),
-                since_ns: now_ns,
-                ..Self::default()
-            };
+            *self = Self { last: Some((report, now_ns)), since_ns: now_ns, ..Self::default() };
             return;
         };
         let gap_s = now_ns.saturating_sub(at_ns) as f64 / 1e9;
@@ -139,10 +135,7 @@ pub(crate) struct Learner {
 impl Learner {
     /// Knows nothing yet.
     pub(crate) fn new(options: LearnOptions, count: usize) -> Self {
-        Self {
-            options,
-            backends: vec![BackendEstimate::default(); count],
-        }
+        Self { options, backends: vec![BackendEstimate::default(); count] }
     }
 
     /// Takes over the estimates of a backend in another list.
@@ -157,9 +150,8 @@ impl Learner {
     /// The weights, with the mean of those listed; `None` as long as too little is known.
     pub(crate) fn weights(&self, listed: &[f64], now_ns: u64) -> Option<Vec<f64>> {
         let known = self.backends.iter();
-        let known: Vec<Option<f64>> = known
-            .map(|backend| backend.weight(now_ns, &self.options))
-            .collect();
+        let known: Vec<Option<f64>> =
+            known.map(|backend| backend.weight(now_ns, &self.options)).collect();
         let count = known.iter().flatten().count();
         let mut positive: Vec<f64> = known.iter().flatten().copied().collect();
         positive.retain(|weight| *weight > 0.0);
@@ -170,10 +162,7 @@ impl Learner {
         let median = positive[positive.len() / 2];
         let bounded = |weight: f64| weight.clamp(BOUNDS.0 * median, BOUNDS.1 * median);
         let mean = known.iter().flatten().copied().map(bounded).sum::<f64>() / count as f64;
-        let weights: Vec<f64> = known
-            .iter()
-            .map(|weight| weight.map_or(mean, bounded))
-            .collect();
+        let weights: Vec<f64> = known.iter().map(|weight| weight.map_or(mean, bounded)).collect();
         let scale = listed.iter().sum::<f64>() / weights.iter().sum::<f64>();
         Some(weights.iter().map(|weight| weight * scale).collect())
     }
@@ -224,15 +213,9 @@ mod tests {
     fn weights_are_what_backends_could_do_and_keep_the_mean() {
         // Requests do not matter, the time that one takes does.
         let models = [Model(0.04, 5, 0), Model(0.02, 5, 0), Model(0.01, 50, 0)];
-        near(
-            after(&models, 20).weights(&[7.0; 3], 20 * S),
-            &[3.0, 6.0, 12.0],
-        );
+        near(after(&models, 20).weights(&[7.0; 3], 20 * S), &[3.0, 6.0, 12.0]);
         // Weights need not add up to 1.
-        near(
-            after(&models, 20).weights(&[1.0, 2.0, 4.0], 20 * S),
-            &[1.0, 2.0, 4.0],
-        );
+        near(after(&models, 20).weights(&[1.0, 2.0, 4.0], 20 * S), &[1.0, 2.0, 4.0]);
     }
 
     #[test]
@@ -275,20 +258,10 @@ mod tests {
     #[test]
     fn reports_without_sense_change_little() {
         // Whoever claims to work in no time has no utilization to divide by, or a bounded weight.
-        let models = [
-            Model(0.04, 10, 0),
-            Model(0.04, 10, 0),
-            Model(0.0, 10, 0),
-            Model(1e-12, 10, 0),
-        ];
+        let models =
+            [Model(0.04, 10, 0), Model(0.04, 10, 0), Model(0.0, 10, 0), Model(1e-12, 10, 0)];
         let weights = after(&models, 20).weights(&[1.0; 4], 20 * S).unwrap();
-        assert!(
-            (weights[3] / weights[0] - 100.0).abs() < 1e-6,
-            "{weights:?}"
-        );
-        assert!(
-            weights.iter().all(|weight| weight.is_finite()),
-            "{weights:?}"
-        );
+        assert!((weights[3] / weights[0] - 100.0).abs() < 1e-6, "{weights:?}");
+        assert!(weights.iter().all(|weight| weight.is_finite()), "{weights:?}");
     }
 }

@@ -47,9 +47,7 @@ async fn publish(state: &MarketState, game: GameId, batch: Duration) -> Attempt 
             return Attempt::Later(batch);
         }
     }
-    publish_unclaimed(state, game)
-        .await
-        .unwrap_or(Attempt::Later(batch))
+    publish_unclaimed(state, game).await.unwrap_or(Attempt::Later(batch))
 }
 
 /// Publishes the distribution of `game` now, without a claim. Failures are counted.
@@ -68,10 +66,7 @@ async fn publish_unclaimed(state: &MarketState, game: GameId) -> Option<Attempt>
             return None;
         }
     };
-    let publication = Publication::State {
-        update,
-        bytes_min: state.broadcast_bytes_min,
-    };
+    let publication = Publication::State { update, bytes_min: state.broadcast_bytes_min };
     match state.bus.publish(game, publication).await {
         Ok(true) => {
             state.metrics.broadcasts.add(1);

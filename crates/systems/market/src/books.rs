@@ -51,9 +51,7 @@ struct Table {
 impl Books {
     /// A market of `games` games, each with its first pool open.
     pub(crate) fn new(games: u32, starting_balance: u64) -> Self {
-        let tables = (1..=games)
-            .map(|number| Table::new(GameId(number)))
-            .collect();
+        let tables = (1..=games).map(|number| Table::new(GameId(number))).collect();
         Self {
             tables,
             ledger: Ledger::new(starting_balance),
@@ -92,12 +90,7 @@ impl Books {
     /// The game's open pool, then its settled ones from the newest to the oldest remembered.
     pub(crate) fn pools(&self, id: GameId) -> Option<Vec<Pool>> {
         let table = self.tables.get(self.place(id)?)?;
-        Some(
-            std::iter::once(&table.open)
-                .chain(&table.past)
-                .copied()
-                .collect(),
-        )
+        Some(std::iter::once(&table.open).chain(&table.past).copied().collect())
     }
 
     pub(crate) fn open_pool(&self, id: GameId) -> Option<Pool> {
@@ -107,17 +100,12 @@ impl Books {
     /// `None` for a pool that never was, or is no longer remembered.
     pub(crate) fn pool(&self, id: PoolId) -> Option<Pool> {
         let table = &self.tables[self.place_of_pool(id)?];
-        std::iter::once(&table.open)
-            .chain(&table.past)
-            .find(|pool| pool.id == id)
-            .copied()
+        std::iter::once(&table.open).chain(&table.past).find(|pool| pool.id == id).copied()
     }
 
     pub(crate) fn open_account(&mut self, user: &User) -> Result<u64, StoreError> {
         if self.ledger.len() >= ACCOUNTS_MAX && !self.ledger.knows(user) {
-            return Err(StoreError::Full {
-                accounts_max: ACCOUNTS_MAX,
-            });
+            return Err(StoreError::Full { accounts_max: ACCOUNTS_MAX });
         }
         Ok(self.ledger.open(user))
     }
@@ -138,12 +126,7 @@ impl Books {
         }
         let balance = self.open_account(&prediction.user)?;
         if open != prediction.pool {
-            return Ok(Verdict::Refused {
-                reason: Refusal::Closed,
-                open,
-                balance,
-                returned: 0,
-            });
+            return Ok(Verdict::Refused { reason: Refusal::Closed, open, balance, returned: 0 });
         }
         match self.ledger.stake(&prediction.user, prediction.amount) {
             Ok(balance) => {
@@ -161,19 +144,11 @@ impl Books {
                         amount: prediction.amount,
                     });
                 }
-                Ok(Verdict::Accepted {
-                    game,
-                    open,
-                    balance,
-                    returned: 0,
-                })
+                Ok(Verdict::Accepted { game, open, balance, returned: 0 })
             }
-            Err(balance) => Ok(Verdict::Refused {
-                reason: Refusal::Balance,
-                open,
-                balance,
-                returned: 0,
-            }),
+            Err(balance) => {
+                Ok(Verdict::Refused { reason: Refusal::Balance, open, balance, returned: 0 })
+            }
         }
     }
 
@@ -232,33 +207,19 @@ impl Books {
         }
         let stakes: Vec<Shares> = table.stakes.values().copied().collect();
         let payout = pay_out(&stakes, table.open.shares, event.outcome)?;
-        let winners = stakes
-            .iter()
-            .filter(|stakes| stakes.on(event.outcome) > 0)
-            .count();
+        let winners = stakes.iter().filter(|stakes| stakes.on(event.outcome) > 0).count();
         for ((user, stakes), paid) in std::mem::take(&mut table.stakes).iter().zip(&payout) {
             self.ledger.release(user, stakes.total(), *paid);
         }
         let next = PoolId(table.open.id.0 + games);
-        let pool = Pool {
-            outcome: Some(event.outcome),
-            ..table.open
-        };
-        table.open = Pool {
-            id: next,
-            shares: Shares::default(),
-            ..table.open
-        };
+        let pool = Pool { outcome: Some(event.outcome), ..table.open };
+        table.open = Pool { id: next, shares: Shares::default(), ..table.open };
         table.placed.clear();
         table.past.push_front(pool);
         table.past.truncate(REMEMBERED);
         table.game.score.count(event.outcome);
-        let settlement = Settlement {
-            pool,
-            next,
-            score: table.game.score,
-            winners: winners as u64,
-        };
+        let settlement =
+            Settlement { pool, next, score: table.game.score, winners: winners as u64 };
         table.settled = Some((event.number, settlement));
         if let Some((_, came_to)) = recorded {
             *came_to = Some(settlement);
@@ -269,8 +230,7 @@ impl Books {
     /// Counts all money.
     pub(crate) fn audit(&self) -> Money {
         let stakes = self.tables.iter().flat_map(|table| table.stakes.values());
-        self.ledger
-            .audit(stakes.map(|stakes| u128::from(stakes.total())).sum())
+        self.ledger.audit(stakes.map(|stakes| u128::from(stakes.total())).sum())
     }
 
     fn place(&self, id: GameId) -> Option<usize> {
@@ -288,12 +248,7 @@ impl Table {
         let home = side((id.0 - 1) * 2);
         let away = side((id.0 - 1) * 2 + 1);
         Self {
-            game: Game {
-                id,
-                home,
-                away,
-                score: Score::default(),
-            },
+            game: Game { id, home, away, score: Score::default() },
             open: Pool {
                 id: PoolId(id.0.into()),
                 game: id,

@@ -27,11 +27,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(user: User) -> Self {
-        Self {
-            user,
-            joined: None,
-            to_close: false,
-        }
+        Self { user, joined: None, to_close: false }
     }
 
     /// Answers a binary message.
@@ -55,9 +51,7 @@ impl Connection {
         let request = match Request::parse(text) {
             Ok(request) => request,
             Err(unreadable) => {
-                let reply = Reply::Failed {
-                    error: unreadable.fault,
-                };
+                let reply = Reply::Failed { error: unreadable.fault };
                 let frame = reply.encode(unreadable.op.as_deref(), unreadable.id.as_deref());
                 return self.response(frame, false);
             }
@@ -66,9 +60,7 @@ impl Connection {
         let result = match &*request.op {
             "games" => games(state).await,
             "join" => self.join(state, &request).await,
-            "leave" => Ok(Reply::Left {
-                game: self.joined.take(),
-            }),
+            "leave" => Ok(Reply::Left { game: self.joined.take() }),
             "pools" => pools(state, &request).await,
             "predict" => self.predict(state, &request).await,
             _ => Err(RequestError::new("unknown_op", "no such operation")),
@@ -103,12 +95,7 @@ impl Connection {
         let prediction = self.prediction(request)?;
         self.account_opens();
         let reply = match state.store.predict(&prediction).await? {
-            Verdict::Accepted {
-                game,
-                open,
-                balance,
-                returned,
-            } => {
+            Verdict::Accepted { game, open, balance, returned } => {
                 state.metrics.predictions_accepted.add(1);
                 match state.broadcast {
                     // What a ledger accepted is not in the pool yet: its courier touches the game.
@@ -116,27 +103,11 @@ impl Connection {
                     Broadcast::Batched => state.touch(game),
                     Broadcast::Each => batch::publish_at_once(state, game).await,
                 }
-                Reply::Accepted {
-                    accepted: true,
-                    pool: open,
-                    balance,
-                    returned,
-                }
+                Reply::Accepted { accepted: true, pool: open, balance, returned }
             }
-            Verdict::Refused {
-                reason,
-                open,
-                balance,
-                returned,
-            } => {
+            Verdict::Refused { reason, open, balance, returned } => {
                 state.metrics.predictions_refused.add(1);
-                Reply::Refused {
-                    accepted: false,
-                    reason,
-                    pool: open,
-                    balance,
-                    returned,
-                }
+                Reply::Refused { accepted: false, reason, pool: open, balance, returned }
             }
             Verdict::Unknown => return Err(RequestError::new("unknown_pool", "no such pool")),
         };
@@ -145,24 +116,16 @@ impl Connection {
 
     fn prediction(&self, request: &Request<'_>) -> Result<Prediction, RequestError> {
         let pool = needed(request.pool.as_deref(), "pool")?;
-        let pool: PoolId = pool
-            .parse()
-            .map_err(|()| RequestError::new("unknown_pool", "no such pool"))?;
+        let pool: PoolId =
+            pool.parse().map_err(|()| RequestError::new("unknown_pool", "no such pool"))?;
         let option = needed(request.option.as_deref(), "option")?;
-        let outcome = Outcome::parse(option).ok_or(RequestError::new(
-            "unknown_option",
-            "the options are home, away and none",
-        ))?;
+        let outcome = Outcome::parse(option)
+            .ok_or(RequestError::new("unknown_option", "the options are home, away and none"))?;
         let amount = needed(request.amount, "amount")?;
         if amount == 0 {
             return Err(RequestError::new("invalid", "amount must be at least 1"));
         }
-        Ok(Prediction {
-            user: self.user.clone(),
-            pool,
-            outcome,
-            amount,
-        })
+        Ok(Prediction { user: self.user.clone(), pool, outcome, amount })
     }
 
     fn account_opens(&mut self) {
@@ -230,9 +193,7 @@ pub(crate) fn no_relay() -> Response {
 }
 
 async fn games(state: &MarketState) -> Result<Reply, RequestError> {
-    Ok(Reply::Games {
-        games: state.store.games().await?,
-    })
+    Ok(Reply::Games { games: state.store.games().await? })
 }
 
 /// The open pool of a game; settled ones are read over REST.

@@ -27,11 +27,7 @@ pub(crate) const HEAD_MAX: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Demand<'a> {
     /// A request of a user who is in this game.
-    Request {
-        user: User,
-        joined: Option<GameId>,
-        text: &'a str,
-    },
+    Request { user: User, joined: Option<GameId>, text: &'a str },
     /// A user without a name has left.
     Close { user: User },
     /// Everything that is published in a game from now on.
@@ -82,11 +78,9 @@ impl<'a> Demand<'a> {
         let (head, text) = message.split_once('\n').unwrap_or((message, ""));
         let words: Vec<&str> = head.splitn(4, ' ').collect();
         match words[..] {
-            ["request", name, id] => Some(Self::Request {
-                user: user(name)?,
-                joined: game(id)?,
-                text,
-            }),
+            ["request", name, id] => {
+                Some(Self::Request { user: user(name)?, joined: game(id)?, text })
+            }
             // The accounts of users with names are theirs, whatever a relay says.
             ["close", name] => match user(name)? {
                 user @ User::Relayed(_) => Some(Self::Close { user }),
@@ -156,16 +150,8 @@ mod tests {
         let named = User::Named("ann".into());
         let relayed = User::Relayed("5f.17".into());
         let all = [
-            Demand::Request {
-                user: named,
-                joined: Some(GameId(2)),
-                text: "{\"op\":\n\"games\"}",
-            },
-            Demand::Request {
-                user: relayed.clone(),
-                joined: None,
-                text: "",
-            },
+            Demand::Request { user: named, joined: Some(GameId(2)), text: "{\"op\":\n\"games\"}" },
+            Demand::Request { user: relayed.clone(), joined: None, text: "" },
             Demand::Close { user: relayed },
             Demand::Watch { game: GameId(1) },
         ];
@@ -176,11 +162,7 @@ mod tests {
             let text = "x".repeat(length);
             let reply = frames::text(|bytes| bytes.extend_from_slice(text.as_bytes()));
             let frame = ApiAnswer::frame(Some(GameId(3)), false, &reply);
-            let answered = ApiAnswer {
-                joined: Some(GameId(3)),
-                good: false,
-                text,
-            };
+            let answered = ApiAnswer { joined: Some(GameId(3)), good: false, text };
             let message = std::str::from_utf8(payload(&frame)).unwrap();
             assert_eq!(ApiAnswer::read(message), Some(answered));
         }

@@ -35,12 +35,7 @@ impl Story {
         let mean = goal_every.div_f64(1.0 + ENDS_PER_GOAL);
         // The game's number goes through the generator once, so that neighbours differ fully.
         let draws = Draws::new(seed ^ Draws::new(u64::from(game.0)).bits());
-        Self {
-            game,
-            mean,
-            draws,
-            number: 0,
-        }
+        Self { game, mean, draws, number: 0 }
     }
 
     /// The next event, and its distance from the one before.
@@ -55,14 +50,7 @@ impl Story {
             Outcome::None
         };
         self.number += 1;
-        (
-            gap,
-            Event {
-                game: self.game,
-                number: self.number,
-                outcome,
-            },
-        )
+        (gap, Event { game: self.game, number: self.number, outcome })
     }
 }
 
@@ -132,11 +120,7 @@ mod tests {
         let goals = count(Outcome::Home) + count(Outcome::Away);
         let seconds: f64 = events.iter().map(|(gap, _)| gap.as_secs_f64()).sum();
         // 16,000 goals: the standard error of each figure is below 1.6 %.
-        assert!(
-            (seconds / goals / 45.0 - 1.0).abs() < 0.05,
-            "{}",
-            seconds / goals
-        );
+        assert!((seconds / goals / 45.0 - 1.0).abs() < 0.05, "{}", seconds / goals);
         assert!((count(Outcome::Home) / goals - HOME_SHARE).abs() < 0.03);
         assert!((count(Outcome::None) / goals - ENDS_PER_GOAL).abs() < 0.03);
     }

@@ -44,12 +44,7 @@ impl Money {
 
 impl Ledger {
     pub(crate) fn new(starting_balance: u64) -> Self {
-        Self {
-            accounts: HashMap::new(),
-            starting_balance,
-            deposited: 0,
-            withdrawn: 0,
-        }
+        Self { accounts: HashMap::new(), starting_balance, deposited: 0, withdrawn: 0 }
     }
 
     /// Makes room for `accounts` more accounts.
@@ -65,17 +60,11 @@ impl Ledger {
     fn account(&mut self, user: &User) -> &mut Account {
         // Looked up twice, so that the name is only copied for a new account.
         if !self.accounts.contains_key(user) {
-            let account = Account {
-                balance: self.starting_balance,
-                staked: 0,
-                leaving: false,
-            };
+            let account = Account { balance: self.starting_balance, staked: 0, leaving: false };
             self.deposited += u128::from(self.starting_balance);
             self.accounts.insert(user.clone(), account);
         }
-        self.accounts
-            .get_mut(user)
-            .expect("just made sure that it is there")
+        self.accounts.get_mut(user).expect("just made sure that it is there")
     }
 
     /// Whether `user` has an account.
@@ -125,16 +114,7 @@ impl Ledger {
     /// Counts all money, account by account. `stakes` is what the open pools say they hold: it
     /// is counted there, so that the two books check each other.
     pub(crate) fn audit(&self, stakes: u128) -> Money {
-        let balances = self
-            .accounts
-            .values()
-            .map(|account| u128::from(account.balance))
-            .sum();
-        Money {
-            balances,
-            stakes,
-            deposited: self.deposited,
-            withdrawn: self.withdrawn,
-        }
+        let balances = self.accounts.values().map(|account| u128::from(account.balance)).sum();
+        Money { balances, stakes, deposited: self.deposited, withdrawn: self.withdrawn }
     }
 }

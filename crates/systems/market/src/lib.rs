@@ -150,9 +150,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Report, MarketError> {
     options.check()?;
-    let options = options
-        .stretched()
-        .with_enough_threads(server::open_files_max())?;
+    let options = options.stretched().with_enough_threads(server::open_files_max())?;
     if let Some(upstream) = &options.upstream {
         return relay::serve(&options, upstream, ready, shutdown).await;
     }
@@ -227,11 +225,7 @@ fn play(options: &MarketOptions, state: &Arc<MarketState>) -> JoinSet<()> {
     }
     opening::play(state, &mut play);
     for game in state.games() {
-        play.spawn(batch::publish_distributions(
-            Arc::clone(state),
-            game,
-            options.batch,
-        ));
+        play.spawn(batch::publish_distributions(Arc::clone(state), game, options.batch));
     }
     play
 }

@@ -24,46 +24,18 @@ impl Metrics {
         let mut page = Page::new("market");
         page.connections("WebSockets", &self.connections);
         let counters = [
-            (
-                "broadcasts_total",
-                "Distributions published",
-                self.broadcasts.get(),
-            ),
-            (
-                "predictions_accepted_total",
-                "Predictions accepted",
-                self.predictions_accepted.get(),
-            ),
-            (
-                "predictions_refused_total",
-                "Predictions refused",
-                self.predictions_refused.get(),
-            ),
-            (
-                "pools_settled_total",
-                "Pools settled",
-                self.pools_settled.get(),
-            ),
+            ("broadcasts_total", "Distributions published", self.broadcasts.get()),
+            ("predictions_accepted_total", "Predictions accepted", self.predictions_accepted.get()),
+            ("predictions_refused_total", "Predictions refused", self.predictions_refused.get()),
+            ("pools_settled_total", "Pools settled", self.pools_settled.get()),
             (
                 "distributions_superseded_total",
                 "Distributions replaced by a newer one before they were sent",
                 self.connections.superseded.get(),
             ),
-            (
-                "bus_lost_total",
-                "Messages lost between threads",
-                self.bus_lost.get(),
-            ),
-            (
-                "bus_errors_total",
-                "Failures of the bus",
-                self.bus_errors.get(),
-            ),
-            (
-                "store_errors_total",
-                "Failures of the store",
-                self.store_errors.get(),
-            ),
+            ("bus_lost_total", "Messages lost between threads", self.bus_lost.get()),
+            ("bus_errors_total", "Failures of the bus", self.bus_errors.get()),
+            ("store_errors_total", "Failures of the store", self.store_errors.get()),
             (
                 "unavailable_total",
                 "Requests over WebSocket that the store could not answer",
@@ -109,12 +81,7 @@ mod tests {
         let metrics = Metrics::default();
         metrics.connections.opened.add(3);
         metrics.connections.closed.add(1);
-        let money = Money {
-            balances: 5,
-            stakes: 2,
-            deposited: 9,
-            withdrawn: 2,
-        };
+        let money = Money { balances: 5, stakes: 2, deposited: 9, withdrawn: 2 };
         let text = metrics.render(Some(money), &Outside::default());
         for line in [
             "market_connections 2",
@@ -122,11 +89,7 @@ mod tests {
             "market_money_total 7",
             "market_money_expected 7",
         ] {
-            assert_eq!(
-                text.lines().filter(|&found| found == line).count(),
-                1,
-                "{line}"
-            );
+            assert_eq!(text.lines().filter(|&found| found == line).count(), 1, "{line}");
         }
         assert!(text.contains("process_resident_memory_bytes "));
         assert!(text.contains("process_cpu_seconds_total "));

@@ -24,10 +24,7 @@ impl MarketState {
         let ledger = backing.ledger.as_ref();
         let ledger = ledger.map(|address| open_ledger(address, &sql, options));
         let ledger = ledger.transpose()?;
-        let mut outside = Outside {
-            sql: Some(Arc::clone(&sql)),
-            ..Outside::default()
-        };
+        let mut outside = Outside { sql: Some(Arc::clone(&sql)), ..Outside::default() };
         let market = sql.id();
         let mut store: Arc<dyn Store> = Arc::clone(&sql) as Arc<dyn Store>;
         if let Some(address) = &backing.cache {
@@ -76,10 +73,7 @@ fn open_store(address: &ServerAddress, options: &MarketOptions) -> Result<Sql, M
         None => Purpose::Store,
     };
     let sql = Sql::open(&sql_options(address, purpose, options));
-    sql.map_err(|source| MarketError::Store {
-        at: address.to_string(),
-        source,
-    })
+    sql.map_err(|source| MarketError::Store { at: address.to_string(), source })
 }
 
 /// Opens the region's ledger.
@@ -88,10 +82,7 @@ fn open_ledger(
     owner: &Sql,
     options: &MarketOptions,
 ) -> Result<Arc<Sql>, MarketError> {
-    let failed = |source| MarketError::Ledger {
-        at: address.to_string(),
-        source,
-    };
+    let failed = |source| MarketError::Ledger { at: address.to_string(), source };
     let ledger = Sql::open(&SqlOptions {
         replica: None,
         ..sql_options(address, Purpose::LedgerOf(owner.number()), options)
@@ -116,10 +107,8 @@ fn open_cache(
         queries: backing.queries,
         inner,
     });
-    cached.map_err(|error| MarketError::Cache {
-        at: address.to_string(),
-        problem: error.to_string(),
-    })
+    cached
+        .map_err(|error| MarketError::Cache { at: address.to_string(), problem: error.to_string() })
 }
 
 fn open_bus(
@@ -133,10 +122,8 @@ fn open_bus(
         wait: options.backing.wait,
         claims: options.backing.claims,
     };
-    crate::bus::open(address, &options).map_err(|error| MarketError::Bus {
-        at: address.to_string(),
-        problem: error.to_string(),
-    })
+    crate::bus::open(address, &options)
+        .map_err(|error| MarketError::Bus { at: address.to_string(), problem: error.to_string() })
 }
 
 /// Starts what a process that serves users does about these.

@@ -163,10 +163,7 @@ impl MarketOptions {
         self.server.check()?;
         self.backing.check(self.part, &self.server)?;
         check_rules([
-            (
-                (1..=GAMES_MAX).contains(&self.games),
-                "games must be 1 to 10,000",
-            ),
+            ((1..=GAMES_MAX).contains(&self.games), "games must be 1 to 10,000"),
             (
                 (self.part == MarketPart::Relay) == self.upstream.is_some(),
                 "a relay, and nothing else, needs the address of an API process (--upstream)",
@@ -181,46 +178,22 @@ impl MarketOptions {
                     || (self.broadcast == Broadcast::Batched && !self.lists_predictions()),
                 "with a ledger, distributions are batched and list no predictions",
             ),
-            (
-                !self.goal_every.is_zero(),
-                "the time between goals must be more than zero",
-            ),
-            (
-                self.broadcast_size <= BROADCAST_SIZE_MAX,
-                "the broadcast size must be at most 1 MiB",
-            ),
-            (
-                self.delay <= DELAY_MAX,
-                "the delay must be at most 1 minute",
-            ),
+            (!self.goal_every.is_zero(), "the time between goals must be more than zero"),
+            (self.broadcast_size <= BROADCAST_SIZE_MAX, "the broadcast size must be at most 1 MiB"),
+            (self.delay <= DELAY_MAX, "the delay must be at most 1 minute"),
             (
                 (0.0..=1.0).contains(&self.delay_share),
                 "the share of delayed requests must be 0 to 100 %",
             ),
-            (
-                SPEEDS.contains(&self.speed),
-                "the speed of a replay must be 0.001 to 1,000",
-            ),
-            (
-                self.starting_balance <= BALANCE_MAX,
-                "the starting balance must be at most 10^12",
-            ),
-            (
-                self.message_max >= 64,
-                "the longest message must be at least 64 bytes",
-            ),
+            (SPEEDS.contains(&self.speed), "the speed of a replay must be 0.001 to 1,000"),
+            (self.starting_balance <= BALANCE_MAX, "the starting balance must be at most 10^12"),
+            (self.message_max >= 64, "the longest message must be at least 64 bytes"),
             (
                 !self.opening_timeout.is_zero(),
                 "the timeout of the first request must be more than zero",
             ),
-            (
-                self.ping_after != Some(Duration::ZERO),
-                "the ping interval must be more than zero",
-            ),
-            (
-                self.idle_timeout != Some(Duration::ZERO),
-                "the idle timeout must be more than zero",
-            ),
+            (self.ping_after != Some(Duration::ZERO), "the ping interval must be more than zero"),
+            (self.idle_timeout != Some(Duration::ZERO), "the idle timeout must be more than zero"),
         ])
     }
 
@@ -242,10 +215,7 @@ impl MarketOptions {
             connections_each: connections_each(self.server.connections, self.server.threads),
             message_max: self.message_max,
             errors_max: u16::try_from(self.errors_max).unwrap_or(u16::MAX),
-            queue_limits: QueueLimits {
-                events_max: self.events_max,
-                missed_max: self.missed_max,
-            },
+            queue_limits: QueueLimits { events_max: self.events_max, missed_max: self.missed_max },
             opening_timeout: self.opening_timeout,
             ping_after: self.ping_after,
             idle_timeout: self.idle_timeout,
@@ -263,53 +233,20 @@ mod tests {
     fn bad_options_are_named() {
         assert!(MarketOptions::default().check().is_ok());
         let bad = [
-            MarketOptions {
-                opening_timeout: Duration::ZERO,
-                ..Default::default()
-            },
+            MarketOptions { opening_timeout: Duration::ZERO, ..Default::default() },
             // Without a store and a bus that others share.
-            MarketOptions {
-                part: MarketPart::Api,
-                ..Default::default()
-            },
-            MarketOptions {
-                games: 0,
-                ..Default::default()
-            },
-            MarketOptions {
-                games: GAMES_MAX + 1,
-                ..Default::default()
-            },
-            MarketOptions {
-                goal_every: Duration::ZERO,
-                ..Default::default()
-            },
-            MarketOptions {
-                starting_balance: BALANCE_MAX + 1,
-                ..Default::default()
-            },
-            MarketOptions {
-                broadcast_size: BROADCAST_SIZE_MAX + 1,
-                ..Default::default()
-            },
-            MarketOptions {
-                delay: DELAY_MAX * 2,
-                ..Default::default()
-            },
-            MarketOptions {
-                delay_share: f64::NAN,
-                ..Default::default()
-            },
-            MarketOptions {
-                message_max: 0,
-                ..Default::default()
-            },
+            MarketOptions { part: MarketPart::Api, ..Default::default() },
+            MarketOptions { games: 0, ..Default::default() },
+            MarketOptions { games: GAMES_MAX + 1, ..Default::default() },
+            MarketOptions { goal_every: Duration::ZERO, ..Default::default() },
+            MarketOptions { starting_balance: BALANCE_MAX + 1, ..Default::default() },
+            MarketOptions { broadcast_size: BROADCAST_SIZE_MAX + 1, ..Default::default() },
+            MarketOptions { delay: DELAY_MAX * 2, ..Default::default() },
+            MarketOptions { delay_share: f64::NAN, ..Default::default() },
+            MarketOptions { message_max: 0, ..Default::default() },
         ];
         for options in bad {
-            assert!(
-                matches!(options.check(), Err(ServerError::Options(_))),
-                "{options:?}"
-            );
+            assert!(matches!(options.check(), Err(ServerError::Options(_))), "{options:?}");
         }
     }
 }

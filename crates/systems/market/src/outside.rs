@@ -22,11 +22,7 @@ impl Outside {
     pub(crate) fn write(&self, page: &mut Page) {
         if let Some(sql) = &self.sql {
             sql.metrics().write(page);
-            page.gauge(
-                "store_waiting",
-                "Calls that wait for a connection",
-                sql.waiting(),
-            );
+            page.gauge("store_waiting", "Calls that wait for a connection", sql.waiting());
         }
         if let Some(cache) = &self.cache {
             cache.metrics().write(page);
@@ -37,11 +33,7 @@ impl Outside {
         if let Some(bus) = &self.bus {
             bus.hub().metrics().write(page);
             let queued = bus.hub().queued_max();
-            page.gauge(
-                "bus_queued",
-                "Messages that wait for the slowest thread",
-                queued,
-            );
+            page.gauge("bus_queued", "Messages that wait for the slowest thread", queued);
         }
     }
 

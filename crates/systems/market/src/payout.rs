@@ -21,11 +21,7 @@ pub(crate) fn pay_out(
     };
     let total = pool.total();
     let out = paid.iter().sum();
-    if total == out {
-        Ok(paid)
-    } else {
-        Err(StoreError::Unbalanced { total, out })
-    }
+    if total == out { Ok(paid) } else { Err(StoreError::Unbalanced { total, out }) }
 }
 
 /// Splits `total` in proportion to `stakes`; the parts add up to `total` exactly.
@@ -73,10 +69,7 @@ mod tests {
         assert_eq!(share_out(7, &[0, 5]), [0, 7]);
         assert_eq!(share_out(7, &[0, 0]), [0, 0]);
         assert_eq!(share_out(7, &[]), [0; 0]);
-        assert_eq!(
-            share_out(u64::MAX, &[u64::MAX, u64::MAX]),
-            [1 << 63, (1 << 63) - 1]
-        );
+        assert_eq!(share_out(u64::MAX, &[u64::MAX, u64::MAX]), [1 << 63, (1 << 63) - 1]);
     }
 
     proptest! {

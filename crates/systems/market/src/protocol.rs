@@ -49,10 +49,7 @@ pub(crate) struct RequestError {
 
 impl RequestError {
     pub(crate) fn new(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-        }
+        Self { code, message: message.into() }
     }
 
     /// Whether the request was good, and could not be answered now.
@@ -76,21 +73,13 @@ impl Unreadable {
             op: Option<serde_json::Value>,
             id: Option<Box<RawValue>>,
         }
-        let code = if error.is_data() {
-            "invalid"
-        } else {
-            "malformed"
-        };
+        let code = if error.is_data() { "invalid" } else { "malformed" };
         let fault = RequestError::new(code, error.to_string());
         let (op, id) = match serde_json::from_str::<Loose>(text) {
             Ok(loose) => (loose.op, loose.id),
             Err(_) => (None, None),
         };
-        Self {
-            op: op.and_then(|op| op.as_str().map(str::to_owned)),
-            id,
-            fault,
-        }
+        Self { op: op.and_then(|op| op.as_str().map(str::to_owned)), id, fault }
     }
 }
 
@@ -149,10 +138,7 @@ impl Reply {
     }
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_nothing(cents: &u64) -> bool {
     *cents == 0
 }
@@ -193,10 +179,7 @@ impl From<Pool> for PoolView {
 impl PoolView {
     /// With each of its predictions.
     pub(crate) fn listing(self, predictions: Vec<PlacedPrediction>) -> Self {
-        Self {
-            predictions: Some(predictions),
-            ..self
-        }
+        Self { predictions: Some(predictions), ..self }
     }
 }
 
@@ -240,10 +223,7 @@ mod tests {
     fn ids_come_back_as_they_were() {
         let request = Request::parse(r#"{"op":"games","id":{"a": 1.0}}"#).unwrap();
         let reply = Reply::Left { game: None }.encode(Some(&request.op), request.id);
-        assert_eq!(
-            text_of(&reply),
-            r#"{"re":"games","id":{"a": 1.0},"game":null}"#
-        );
+        assert_eq!(text_of(&reply), r#"{"re":"games","id":{"a": 1.0},"game":null}"#);
     }
 
     #[test]
@@ -274,30 +254,10 @@ mod tests {
             ("{\"op\":", None, None, "malformed"),
             ("[1]", None, None, "invalid"),
             (r#"{"op":7,"id":1}"#, None, Some("1"), "invalid"),
-            (
-                r#"{"op":"predict","id":"x","amount":-1}"#,
-                Some("predict"),
-                Some("\"x\""),
-                "invalid",
-            ),
-            (
-                r#"{"op":"predict","amount":1.5}"#,
-                Some("predict"),
-                None,
-                "invalid",
-            ),
-            (
-                r#"{"op":"predict","amount":"1"}"#,
-                Some("predict"),
-                None,
-                "invalid",
-            ),
-            (
-                r#"{"op":"predict","amount":99999999999999999999}"#,
-                Some("predict"),
-                None,
-                "invalid",
-            ),
+            (r#"{"op":"predict","id":"x","amount":-1}"#, Some("predict"), Some("\"x\""), "invalid"),
+            (r#"{"op":"predict","amount":1.5}"#, Some("predict"), None, "invalid"),
+            (r#"{"op":"predict","amount":"1"}"#, Some("predict"), None, "invalid"),
+            (r#"{"op":"predict","amount":99999999999999999999}"#, Some("predict"), None, "invalid"),
             (r#"{"id":5}"#, None, Some("5"), "invalid"),
         ];
         for (text, op, id, code) in cases {

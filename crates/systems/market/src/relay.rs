@@ -143,11 +143,7 @@ impl Relay {
     async fn pass_on(&self, mut relayed: RelayedUser, text: &str) -> (RelayedUser, Response) {
         self.requests.add(1);
         relayed.to_close = matches!(relayed.user, User::Relayed(_));
-        let demand = Demand::Request {
-            user: relayed.user.clone(),
-            joined: relayed.joined,
-            text,
-        };
+        let demand = Demand::Request { user: relayed.user.clone(), joined: relayed.joined, text };
         let answered = match self.least_loaded() {
             Some(place) => {
                 relayed.carried_by = place;
@@ -165,9 +161,8 @@ impl Relay {
             }
             Err(error) => {
                 self.unavailable.add(1);
-                let reply = Reply::Failed {
-                    error: RequestError::new(UNAVAILABLE, error.to_string()),
-                };
+                let reply =
+                    Reply::Failed { error: RequestError::new(UNAVAILABLE, error.to_string()) };
                 let frame = match Request::parse(text) {
                     Ok(request) => reply.encode(Some(&request.op), request.id),
                     Err(unreadable) => {
@@ -205,12 +200,7 @@ impl Service for Relay {
 
     fn start(self: &Arc<Self>, reactor: &SharedReactor<Self>) {
         for (channel, news) in (0..).zip(&self.news) {
-            let task = fan_out(
-                Arc::clone(self),
-                Rc::clone(reactor),
-                channel,
-                news.subscribe(),
-            );
+            let task = fan_out(Arc::clone(self), Rc::clone(reactor), channel, news.subscribe());
             spawn_local(task);
         }
     }
@@ -230,12 +220,7 @@ impl Service for Relay {
             User::Named,
         );
         Ok(AcceptedConnection {
-            connection: RelayedUser {
-                user,
-                joined: None,
-                to_close: false,
-                carried_by: 0,
-            },
+            connection: RelayedUser { user, joined: None, to_close: false, carried_by: 0 },
             keep_alive: KeepAlive::PingAndTimeout,
             protocol: None,
             greeting: Vec::new(),
@@ -313,26 +298,10 @@ impl Operations for Relay {
         let mut page = Page::new("market");
         page.connections("WebSockets", &self.connections);
         for (name, help, value) in [
-            (
-                "relay_requests_total",
-                "Requests passed on",
-                self.requests.get(),
-            ),
-            (
-                "unavailable_total",
-                "Requests without an answer",
-                self.unavailable.get(),
-            ),
-            (
-                "relay_resumed_total",
-                "Subscriptions made and resumed",
-                self.resumed.get(),
-            ),
-            (
-                "bus_lost_total",
-                "Messages lost between threads",
-                self.lost.get(),
-            ),
+            ("relay_requests_total", "Requests passed on", self.requests.get()),
+            ("unavailable_total", "Requests without an answer", self.unavailable.get()),
+            ("relay_resumed_total", "Subscriptions made and resumed", self.resumed.get()),
+            ("bus_lost_total", "Messages lost between threads", self.lost.get()),
         ] {
             page.counter(name, help, value);
         }

@@ -52,10 +52,7 @@ impl Replay {
             if line.trim().is_empty() {
                 continue;
             }
-            let wrong = |problem: String| ReplayError {
-                line: number,
-                problem,
-            };
+            let wrong = |problem: String| ReplayError { line: number, problem };
             let read: Line = serde_json::from_str(line).map_err(|error| {
                 wrong(format!(
                     "{error}; expected {{\"at\":SECONDS,\"game\":\"g1\",\"outcome\":\"home\"}}"
@@ -73,18 +70,11 @@ impl Replay {
             }
             let game: Option<GameId> = read.game.parse().ok();
             let Some(game) = game.filter(|game| game.0 <= games) else {
-                return Err(wrong(format!(
-                    "no game {:?}; there are g1 to g{games}",
-                    read.game
-                )));
+                return Err(wrong(format!("no game {:?}; there are g1 to g{games}", read.game)));
             };
             let count = numbers.entry(game).or_default();
             *count += 1;
-            let event = Event {
-                game,
-                number: *count,
-                outcome: read.outcome,
-            };
+            let event = Event { game, number: *count, outcome: read.outcome };
             events.push((at, event));
         }
         Ok(Replay { events })
@@ -97,8 +87,7 @@ impl Replay {
         let recorded = self.events.iter().filter(|(_, event)| !is_left(event));
         let begin = recorded.map(|&(at, _)| at).max().unwrap_or_default();
         let left = self.events.into_iter().filter(|(_, event)| is_left(event));
-        left.map(|(at, event)| (at.saturating_sub(begin), event))
-            .collect()
+        left.map(|(at, event)| (at.saturating_sub(begin), event)).collect()
     }
 }
 
@@ -116,13 +105,9 @@ mod tests {
         let replay = Replay::read(text, 2).unwrap();
         let shown = |events: &[(Duration, Event)]| -> Vec<_> {
             let each = events.iter();
-            each.map(|(at, event)| (at.as_millis(), event.game.0, event.number))
-                .collect()
+            each.map(|(at, event)| (at.as_millis(), event.game.0, event.number)).collect()
         };
-        assert_eq!(
-            shown(&replay.events),
-            [(1500, 1, 1), (2000, 2, 1), (3000, 1, 2)]
-        );
+        assert_eq!(shown(&replay.events), [(1500, 1, 1), (2000, 2, 1), (3000, 1, 2)]);
         let rest = replay.clone().rest(|game| u64::from(game.0 == 1));
         assert_eq!(shown(&rest), [(500, 2, 1), (1500, 1, 2)]);
         assert_eq!(replay.rest(|_| 9), []);
@@ -138,10 +123,7 @@ mod tests {
             (line("4", "g1", "home"), "earlier"),
             (line("-1", "g1", "home"), "`at` is -1"),
             (line("1e30", "g1", "home"), "`at` is 1000"),
-            (
-                line("6", "g3", "home"),
-                "no game \"g3\"; there are g1 to g2",
-            ),
+            (line("6", "g3", "home"), "no game \"g3\"; there are g1 to g2"),
             (line("6", "g1", "draw"), "unknown variant `draw`"),
             ("{".to_owned(), "EOF"),
             ("7".to_owned(), "invalid type"),

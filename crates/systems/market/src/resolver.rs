@@ -59,15 +59,8 @@ struct Resolver {
 
 /// Settles events and announces them, for ever. What fails is tried again.
 pub(crate) async fn resolve(state: Arc<MarketState>) {
-    let resolver = Resolver {
-        state,
-        settled: Mutex::default(),
-        news: Notify::new(),
-    };
-    tokio::join!(
-        resolver.perform(Duty::Settle),
-        resolver.perform(Duty::Announce)
-    );
+    let resolver = Resolver { state, settled: Mutex::default(), news: Notify::new() };
+    tokio::join!(resolver.perform(Duty::Settle), resolver.perform(Duty::Announce));
 }
 
 impl Resolver {
@@ -188,10 +181,7 @@ async fn announce(
 ) -> Result<(), BusError> {
     let happened = match event.outcome {
         Outcome::None => Update::FullTime,
-        side => Update::Goal {
-            side,
-            score: settlement.score,
-        },
+        side => Update::Goal { side, score: settlement.score },
     };
     let settled = Update::Settled {
         pool: settlement.pool.id,
@@ -200,10 +190,7 @@ async fn announce(
         winners: settlement.winners,
         next: settlement.next,
     };
-    let publication = Publication::Event {
-        number: event.number,
-        updates: vec![happened, settled],
-    };
+    let publication = Publication::Event { number: event.number, updates: vec![happened, settled] };
     if state.bus.publish(event.game, publication).await? {
         state.metrics.pools_settled.add(1);
     }

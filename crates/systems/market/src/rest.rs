@@ -37,10 +37,7 @@ struct Problem {
 
 impl Problem {
     fn not_found(code: &'static str, message: &'static str) -> Self {
-        Self {
-            status: StatusCode::NOT_FOUND,
-            fault: RequestError::new(code, message),
-        }
+        Self { status: StatusCode::NOT_FOUND, fault: RequestError::new(code, message) }
     }
 
     fn no_game() -> Self {
@@ -54,10 +51,7 @@ impl Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        Self {
-            status: StatusCode::SERVICE_UNAVAILABLE,
-            fault: error.into(),
-        }
+        Self { status: StatusCode::SERVICE_UNAVAILABLE, fault: error.into() }
     }
 }
 
@@ -82,9 +76,7 @@ struct Pools {
 }
 
 async fn games(State(state): State<Arc<MarketState>>) -> Result<Json<Games>, Problem> {
-    Ok(Json(Games {
-        games: state.store.games().await?,
-    }))
+    Ok(Json(Games { games: state.store.games().await? }))
 }
 
 async fn game(
@@ -92,12 +84,7 @@ async fn game(
     Path(id): Path<String>,
 ) -> Result<Json<Game>, Problem> {
     let id: GameId = id.parse().map_err(|()| Problem::no_game())?;
-    state
-        .store
-        .game(id)
-        .await?
-        .map(Json)
-        .ok_or_else(Problem::no_game)
+    state.store.game(id).await?.map(Json).ok_or_else(Problem::no_game)
 }
 
 async fn pools(
@@ -106,9 +93,7 @@ async fn pools(
 ) -> Result<Json<Pools>, Problem> {
     let id: GameId = id.parse().map_err(|()| Problem::no_game())?;
     let pools = state.store.pools(id).await?.ok_or_else(Problem::no_game)?;
-    Ok(Json(Pools {
-        pools: pools.into_iter().map(Into::into).collect(),
-    }))
+    Ok(Json(Pools { pools: pools.into_iter().map(Into::into).collect() }))
 }
 
 async fn pool(

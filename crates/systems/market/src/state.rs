@@ -46,11 +46,8 @@ pub(crate) struct MarketState {
 impl MarketState {
     /// A market in memory.
     pub(crate) fn new(options: &MarketOptions) -> Self {
-        let store = store::Memory::new(
-            options.games,
-            options.starting_balance,
-            options.server.connections,
-        );
+        let store =
+            store::Memory::new(options.games, options.starting_balance, options.server.connections);
         let store = Arc::new(store.keeping_predictions(options.lists_predictions()));
         let bus = Arc::new(crate::bus::Memory::new(options.games));
         Self::with(options, store, bus, Outside::default())

@@ -49,10 +49,7 @@ impl Slow {
 
     /// Settles no event of `game`: refuses to, or hangs.
     pub(crate) fn without_settling(self, game: GameId, hangs: bool) -> Self {
-        Self {
-            unsettled: Some((game, hangs)),
-            ..self
-        }
+        Self { unsettled: Some((game, hangs)), ..self }
     }
 }
 
@@ -159,28 +156,15 @@ impl Scene {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopping) = watch::channel(false);
-        let post = ThreadContext {
-            listener,
-            stop: stopping,
-            tls: None,
-        };
+        let post = ThreadContext { listener, stop: stopping, tls: None };
         let served = spawn_local(reactor::serve(Arc::clone(&state), options.reactor(), post));
-        Self {
-            state,
-            address,
-            permits,
-            stop,
-            served,
-        }
+        Self { state, address, permits, stop, served }
     }
 
     async fn connect(&self) -> WebSocketStream<TcpStream> {
         let stream = TcpStream::connect(self.address).await.unwrap();
         let url = format!("ws://{}{STREAM}", self.address);
-        tokio_tungstenite::client_async(url, stream)
-            .await
-            .unwrap()
-            .0
+        tokio_tungstenite::client_async(url, stream).await.unwrap().0
     }
 
     /// Waits until this number of messages was received.
@@ -226,11 +210,7 @@ async fn replies_keep_their_order_when_the_store_takes_its_time() {
         scene.received(2).await;
         say(&mut other, LEAVE).await;
         assert_eq!(next_reply(&mut other).await, "leave");
-        assert_eq!(
-            scene.state.metrics.connections.messages_received.get(),
-            3,
-            "not even read"
-        );
+        assert_eq!(scene.state.metrics.connections.messages_received.get(), 3, "not even read");
         scene.permits.add_permits(1);
         for expected in ["join", "leave"] {
             assert_eq!(next_reply(&mut waiting).await, expected);
@@ -248,10 +228,7 @@ async fn money_that_nobody_could_count_is_not_said_to_be_lost() {
     let mut state = MarketState::new(&MarketOptions::default());
     assert_eq!(report(&state).await.balanced, Some(true));
     let slow = Slow::new(&state.store);
-    state.store = Arc::new(Slow {
-        uncounted: true,
-        ..slow
-    });
+    state.store = Arc::new(Slow { uncounted: true, ..slow });
     assert_eq!(report(&state).await.balanced, None);
     state.audits = false;
     assert_eq!(report(&state).await.balanced, None);

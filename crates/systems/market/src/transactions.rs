@@ -18,19 +18,9 @@ pub(crate) struct Prediction {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The money is in the pool.
-    Accepted {
-        game: GameId,
-        open: PoolId,
-        balance: u64,
-        returned: u64,
-    },
+    Accepted { game: GameId, open: PoolId, balance: u64, returned: u64 },
     /// Nothing was moved.
-    Refused {
-        reason: Refusal,
-        open: PoolId,
-        balance: u64,
-        returned: u64,
-    },
+    Refused { reason: Refusal, open: PoolId, balance: u64, returned: u64 },
     /// There never was such a pool.
     Unknown,
 }

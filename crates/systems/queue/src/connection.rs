@@ -224,11 +224,9 @@ impl Connection {
         let operation = request.operation();
         let ready = now();
         let done = match request {
-            Request::Pop {
-                queue,
-                receiver,
-                wait_ms: 1..,
-            } => self.pop_waiting(&request, queue, receiver).await?,
+            Request::Pop { queue, receiver, wait_ms: 1.. } => {
+                self.pop_waiting(&request, queue, receiver).await?
+            }
             request => self.submit(request).await,
         };
         let Some(done) = done else {
@@ -237,10 +235,7 @@ impl Connection {
             return self.end_with_error().await;
         };
         self.out = done.out;
-        let times = Times {
-            ready,
-            worked: Some((done.taken, done.answered)),
-        };
+        let times = Times { ready, worked: Some((done.taken, done.answered)) };
         self.answered(Some(operation), done.outcome, 0, times);
         Ok(())
     }
@@ -251,12 +246,7 @@ impl Connection {
             return None;
         }
         let (reply, answer) = oneshot::channel();
-        let job = Job {
-            request,
-            out: std::mem::take(&mut self.out),
-            submitted: now(),
-            reply,
-        };
+        let job = Job { request, out: std::mem::take(&mut self.out), submitted: now(), reply };
         self.jobs.put(job).await?;
         answer.await.ok()
     }
@@ -287,9 +277,7 @@ impl Connection {
             if done.outcome != Outcome::Nothing || now() >= deadline || self.input_ended {
                 return Ok(Some(done));
             }
-            let next = state
-                .poll_every
-                .map_or(deadline, |every| deadline.min(now() + every));
+            let next = state.poll_every.map_or(deadline, |every| deadline.min(now() + every));
             let is_over = tokio::select! {
                 biased;
                 () = place.woken() => false,
@@ -319,15 +307,13 @@ impl Connection {
         metrics.count(operation, outcome);
         let read = times.ready.duration_since(self.since);
         metrics.time(Phase::Read, read, 1);
-        let (queued, database) = times
-            .worked
-            .map_or_else(Default::default, |(taken, answered)| {
-                let queued = taken - times.ready;
-                let database = answered - taken;
-                metrics.time(Phase::Queued, queued, 1);
-                metrics.time(Phase::Database, database, 1);
-                (queued, database)
-            });
+        let (queued, database) = times.worked.map_or_else(Default::default, |(taken, answered)| {
+            let queued = taken - times.ready;
+            let database = answered - taken;
+            metrics.time(Phase::Queued, queued, 1);
+            metrics.time(Phase::Database, database, 1);
+            (queued, database)
+        });
         if self.state.timing {
             let reply = now().duration_since(times.answered());
             let times = [read, queued, database, reply];
@@ -383,10 +369,7 @@ impl Connection {
 impl Times {
     /// The times of a request that no worker saw.
     fn at(ready: Instant) -> Self {
-        Self {
-            ready,
-            worked: None,
-        }
+        Self { ready, worked: None }
     }
 
     fn answered(self) -> Instant {

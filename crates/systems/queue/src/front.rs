@@ -16,9 +16,7 @@ use crate::wire::{Code, Writer, add_trailer};
 
 /// Serves one thread until it is to stop, and then until the requests in progress are answered.
 pub(crate) async fn serve(context: ThreadContext, state: Arc<State>, jobs: JobSender) {
-    let ThreadContext {
-        listener, mut stop, ..
-    } = context;
+    let ThreadContext { listener, mut stop, .. } = context;
     let (alive, mut all_gone) = mpsc::channel::<Infallible>(1);
     let stopping = stop.clone();
     let open = |stream: TcpStream| {
@@ -51,10 +49,7 @@ pub(crate) async fn serve(context: ThreadContext, state: Arc<State>, jobs: JobSe
 /// Closes a connection that is one too many.
 fn refuse(stream: TcpStream, state: &State) {
     state.metrics.connections_refused.add(1);
-    let text = format!(
-        "{} connections are open, the maximum",
-        state.connections_max
-    );
+    let text = format!("{} connections are open, the maximum", state.connections_max);
     let mut out = Vec::new();
     Writer::error(&mut out, 0, Code::Connections, &text).finish();
     if state.timing {

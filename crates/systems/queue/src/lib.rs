@@ -162,11 +162,7 @@ async fn start(
 
 fn report(state: &State) -> Report {
     let (done, failed) = state.metrics.totals();
-    Report {
-        connections: state.metrics.connections_opened.get(),
-        done,
-        failed,
-    }
+    Report { connections: state.metrics.connections_opened.get(), done, failed }
 }
 
 /// [`serve`] on a runtime of its own, until `stop`; raises the limit on open files first. For a process that
@@ -228,22 +224,13 @@ async fn open(options: &QueueOptions, state: &State) -> Result<Store, QueueError
         let memory = Memory::default();
         if let Some(fill) = options.fill {
             let filled = memory.fill(fill);
-            filled.map_err(|error| QueueError::Fill {
-                problem: error.to_string(),
-            })?;
+            filled.map_err(|error| QueueError::Fill { problem: error.to_string() })?;
         }
         let waiters = Arc::clone(&state.waiters);
-        return Ok(Store::Memory(Arc::new(InMemory {
-            memory,
-            waiters,
-            texts_max,
-        })));
+        return Ok(Store::Memory(Arc::new(InMemory { memory, waiters, texts_max })));
     };
     if options.sets_up() {
-        let inits = SetUp {
-            drops: false,
-            inits: true,
-        };
+        let inits = SetUp { drops: false, inits: true };
         let ready = set_up_at(address, options, inits).await;
         ready.map_err(|problem| unusable(Some(address), problem))?;
     }

@@ -42,14 +42,7 @@ async fn listen_once(settings: &Settings, state: &State, probe_after: Duration) 
     state.metrics.listening.up();
     // What came before was not received.
     state.waiters.wake_all();
-    receive(
-        &client,
-        &mut connection,
-        &state.waiters,
-        probe_after,
-        settings.limit,
-    )
-    .await;
+    receive(&client, &mut connection, &state.waiters, probe_after, settings.limit).await;
     state.metrics.listening.down();
     state.metrics.links_lost.add(1);
 }

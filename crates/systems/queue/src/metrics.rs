@@ -98,38 +98,22 @@ impl Metrics {
     pub(crate) fn totals(&self) -> (u64, u64) {
         let sum = |counts: &[Counter]| counts.iter().map(Counter::get).sum::<u64>();
         let rows = self.requests.iter();
-        rows.fold((0, 0), |(done, failed), row| {
-            (done + sum(&row[..1]), failed + sum(&row[1..]))
-        })
+        rows.fold((0, 0), |(done, failed), row| (done + sum(&row[..1]), failed + sum(&row[1..])))
     }
 
     /// The page; `waiting_jobs` wait for a worker, `waiting_pops` for a message.
     pub(crate) fn page(&self, waiting_jobs: usize, waiting_pops: usize) -> String {
         let mut page = Page::new("queue");
         // Most pairs of operation and code never happen.
-        let requests = self
-            .requests()
-            .filter(|(labels, count)| *count > 0 || labels.ends_with(OK));
+        let requests = self.requests().filter(|(labels, count)| *count > 0 || labels.ends_with(OK));
         page.labelled("requests_total", true, "Requests answered", requests);
         let parts = PARTS.map(|(part, labels)| (labels, &self.parts[part as usize]));
         page.histograms("request_seconds", "Parts of the time of requests", parts);
         let gauges = [
-            (
-                "jobs_waiting",
-                "Requests that wait for a worker",
-                waiting_jobs,
-            ),
+            ("jobs_waiting", "Requests that wait for a worker", waiting_jobs),
             ("pops_waiting", "Pops that wait for a message", waiting_pops),
-            (
-                "connections",
-                "Connections of clients",
-                self.connections.get(),
-            ),
-            (
-                "store_connections",
-                "Connections to the store",
-                self.links.get(),
-            ),
+            ("connections", "Connections of clients", self.connections.get()),
+            ("store_connections", "Connections to the store", self.links.get()),
             (
                 "store_connections_busy",
                 "Connections to the store that work on a request",
@@ -163,26 +147,14 @@ impl Metrics {
 
     fn counters(&self, page: &mut Page) {
         let counters = [
-            (
-                "nothing_total",
-                "Peeks and pops that found no message",
-                &self.nothing,
-            ),
-            (
-                "connections_total",
-                "Connections of clients opened",
-                &self.connections_opened,
-            ),
+            ("nothing_total", "Peeks and pops that found no message", &self.nothing),
+            ("connections_total", "Connections of clients opened", &self.connections_opened),
             (
                 "connections_refused_total",
                 "Connections refused because too many were open",
                 &self.connections_refused,
             ),
-            (
-                "accept_errors_total",
-                "Failures to accept a connection",
-                &self.accept_errors,
-            ),
+            ("accept_errors_total", "Failures to accept a connection", &self.accept_errors),
             (
                 "frame_timeouts_total",
                 "Connections closed because a frame was incomplete at the timeout",
@@ -198,11 +170,7 @@ impl Metrics {
                 "Connections to the store that were lost",
                 &self.links_lost,
             ),
-            (
-                "store_connect_errors_total",
-                "Failures to connect to the store",
-                &self.link_errors,
-            ),
+            ("store_connect_errors_total", "Failures to connect to the store", &self.link_errors),
         ];
         for (name, help, counter) in counters {
             page.counter(name, help, counter.get());

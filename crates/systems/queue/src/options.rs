@@ -80,13 +80,7 @@ pub struct Fill {
 
 impl Default for Fill {
     fn default() -> Self {
-        Self {
-            messages: 0,
-            queues: 20,
-            length: 200,
-            receivers: 0,
-            without: None,
-        }
+        Self { messages: 0, queues: 20, length: 200, receivers: 0, without: None }
     }
 }
 
@@ -155,9 +149,7 @@ impl QueueOptions {
             &mut self.store_wait,
             &mut self.poll_every,
         ];
-        times
-            .into_iter()
-            .for_each(|time| *time = server::stretch(*time));
+        times.into_iter().for_each(|time| *time = server::stretch(*time));
         self
     }
 
@@ -168,18 +160,9 @@ impl QueueOptions {
     pub fn check(&self) -> Result<(), ServerError> {
         self.server.check()?;
         check_rules([
-            (
-                self.server.threads <= FRONTENDS_MAX,
-                "frontends must be 1 to 256",
-            ),
-            (
-                (1..=WORKERS_MAX).contains(&self.connections),
-                "connections must be 1 to 1,000",
-            ),
-            (
-                (1..=QUEUE_MAX).contains(&self.queue_max),
-                "queue-max must be 1 to 1,000,000",
-            ),
+            (self.server.threads <= FRONTENDS_MAX, "frontends must be 1 to 256"),
+            ((1..=WORKERS_MAX).contains(&self.connections), "connections must be 1 to 1,000"),
+            ((1..=QUEUE_MAX).contains(&self.queue_max), "queue-max must be 1 to 1,000,000"),
             (
                 (PAYLOAD_MIN..=PAYLOAD_MAX).contains(&self.payload_max),
                 "payload-max must be 256B to 16MiB",
@@ -188,22 +171,10 @@ impl QueueOptions {
                 (1..=CONNECTIONS_MAX).contains(&self.connections_max),
                 "connections-max must be 1 to 1,000,000",
             ),
-            (
-                TIMES.contains(&self.frame_timeout),
-                "frame-timeout must be 1 ms to 1 h",
-            ),
-            (
-                TIMES.contains(&self.write_timeout),
-                "write-timeout must be 1 ms to 1 h",
-            ),
-            (
-                TIMES.contains(&self.store_wait),
-                "store-wait must be 1 ms to 1 h",
-            ),
-            (
-                TIMES.contains(&self.poll_every),
-                "poll-every must be 1 ms to 1 h",
-            ),
+            (TIMES.contains(&self.frame_timeout), "frame-timeout must be 1 ms to 1 h"),
+            (TIMES.contains(&self.write_timeout), "write-timeout must be 1 ms to 1 h"),
+            (TIMES.contains(&self.store_wait), "store-wait must be 1 ms to 1 h"),
+            (TIMES.contains(&self.poll_every), "poll-every must be 1 ms to 1 h"),
         ])?;
         self.fill.map_or(Ok(()), |fill| fill.check(self))
     }
@@ -223,22 +194,10 @@ impl QueueOptions {
 impl Fill {
     fn check(self, options: &QueueOptions) -> Result<(), ServerError> {
         check_rules([
-            (
-                self.messages <= FILL_MAX,
-                "fill must be at most 100,000,000",
-            ),
-            (
-                (1..=FILL_QUEUES_MAX).contains(&self.queues),
-                "queues must be 1 to 1,000,000",
-            ),
-            (
-                self.length <= options.payload_max,
-                "length must be at most payload-max",
-            ),
-            (
-                i32::try_from(self.receivers).is_ok(),
-                "receivers must be at most 2,147,483,647",
-            ),
+            (self.messages <= FILL_MAX, "fill must be at most 100,000,000"),
+            ((1..=FILL_QUEUES_MAX).contains(&self.queues), "queues must be 1 to 1,000,000"),
+            (self.length <= options.payload_max, "length must be at most payload-max"),
+            (i32::try_from(self.receivers).is_ok(), "receivers must be at most 2,147,483,647"),
             (
                 self.without.is_none() || options.store.is_some(),
                 "without-index needs a store: memory has no indexes to leave out",
@@ -263,20 +222,14 @@ mod tests {
             |options| options.frame_timeout = Duration::ZERO,
             |options| options.poll_every = Duration::from_secs(3601),
             |options| {
-                options.fill = Some(Fill {
-                    length: options.payload_max + 1,
-                    ..Fill::default()
-                });
+                options.fill = Some(Fill { length: options.payload_max + 1, ..Fill::default() });
             },
         ];
         for change in changes {
             let mut options = QueueOptions::default();
             change(&mut options);
             let refused = options.check();
-            assert!(
-                matches!(refused, Err(ServerError::Options(_))),
-                "{options:?}"
-            );
+            assert!(matches!(refused, Err(ServerError::Options(_))), "{options:?}");
         }
     }
 }

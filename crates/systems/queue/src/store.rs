@@ -118,10 +118,7 @@ impl Link {
             Link::Postgres(link) => link.carry_out(request, out).await,
             Link::Memory(store) => {
                 let outcome = store.memory.carry_out(request, store.texts_max, out)?;
-                if let Request::Send {
-                    queue, receiver, ..
-                } = request
-                {
+                if let Request::Send { queue, receiver, .. } = request {
                     store.waiters.wake(*queue, *receiver);
                 }
                 Ok(outcome)
@@ -197,11 +194,7 @@ mod tests {
             let error = postgres_error(&address, &ended.unwrap_err());
             assert!(matches!(error, SqlError::Lost(_)), "{error}");
             // And so does each after it.
-            assert!(
-                drive(client.batch_execute("SELECT 1"), &mut connection)
-                    .await
-                    .is_err()
-            );
+            assert!(drive(client.batch_execute("SELECT 1"), &mut connection).await.is_err());
         };
         tokio::join!(server, client);
     }

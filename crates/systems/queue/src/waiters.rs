@@ -55,12 +55,7 @@ impl Waiters {
             looking_for: None,
             wake: Arc::clone(&wake),
         });
-        WaiterGuard {
-            waiters: self,
-            queue,
-            number,
-            wake,
-        }
+        WaiterGuard { waiters: self, queue, number, wake }
     }
 
     /// Wakes the pop of this queue that waits longest and may have a message for this receiver, or for anybody.
@@ -123,9 +118,7 @@ impl WaiterGuard<'_> {
     fn change<T>(&self, change: impl FnOnce(&mut Waiter) -> T) -> Option<T> {
         let mut waiting = self.waiters.waiting();
         let waiters = waiting.queues.get_mut(&self.queue)?;
-        let own = waiters
-            .iter_mut()
-            .find(|waiter| waiter.number == self.number)?;
+        let own = waiters.iter_mut().find(|waiter| waiter.number == self.number)?;
         Some(change(own))
     }
 
@@ -141,9 +134,7 @@ impl Drop for WaiterGuard<'_> {
         let Some(waiters) = waiting.queues.get_mut(&self.queue) else {
             return;
         };
-        let place = waiters
-            .iter()
-            .position(|waiter| waiter.number == self.number);
+        let place = waiters.iter().position(|waiter| waiter.number == self.number);
         let gone = place.map(|place| waiters.remove(place));
         if waiters.is_empty() {
             waiting.queues.remove(&self.queue);

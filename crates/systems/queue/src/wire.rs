@@ -85,10 +85,7 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn new(code: Code, text: impl Into<String>) -> Self {
-        Self {
-            code,
-            text: text.into(),
-        }
+        Self { code, text: text.into() }
     }
 }
 
@@ -106,21 +103,14 @@ pub(crate) enum Framing {
 /// Looks at the beginning of `bytes`.
 pub(crate) fn framing(bytes: &[u8], payload_max: usize) -> Framing {
     let Some((&[a, b, c, d, kind], rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
-        return Framing::Partial {
-            bytes: HEADER_BYTES,
-        };
+        return Framing::Partial { bytes: HEADER_BYTES };
     };
     let length = u32::from_be_bytes([a, b, c, d]);
     match usize::try_from(length) {
         Ok(payload) if payload <= payload_max => match rest.len() >= payload {
             true => Framing::Complete { kind, payload },
-            false => Framing::Partial {
-                bytes: HEADER_BYTES + payload,
-            },
+            false => Framing::Partial { bytes: HEADER_BYTES + payload },
         },
-        _ => Framing::TooLarge {
-            kind,
-            payload: length,
-        },
+        _ => Framing::TooLarge { kind, payload: length },
     }
 }

@@ -99,10 +99,7 @@ impl Workers {
             let _ = end.send(());
         })?;
         Ok(match is_first.await {
-            Ok(Ok(())) => Ok(Self {
-                thread,
-                ended: Some(ended),
-            }),
+            Ok(Ok(())) => Ok(Self { thread, ended: Some(ended) }),
             Ok(Err(error)) => Err(error),
             Err(_) => return Err(io::Error::other("the workers' thread crashed")),
         })
@@ -132,10 +129,9 @@ async fn run(work: Work, first: oneshot::Sender<Result<(), SqlError>>) {
     };
     let _ = first.send(Ok(()));
     let listening = match &work.store {
-        Store::Postgres(settings) if work.listens => Some(tokio::task::spawn_local(listen(
-            Arc::clone(settings),
-            Arc::clone(&work.state),
-        ))),
+        Store::Postgres(settings) if work.listens => {
+            Some(tokio::task::spawn_local(listen(Arc::clone(settings), Arc::clone(&work.state))))
+        }
         _ => None,
     };
     let count = work.connections;
@@ -259,12 +255,7 @@ fn fail(job: &mut Job, problem: &Problem) -> Outcome {
 }
 
 fn hand_back(job: Job, outcome: Outcome, taken: std::time::Instant) {
-    let done = JobResult {
-        out: job.out,
-        outcome,
-        taken,
-        answered: now(),
-    };
+    let done = JobResult { out: job.out, outcome, taken, answered: now() };
     // The client may have left.
     let _ = job.reply.send(done);
 }
@@ -318,29 +309,15 @@ mod tests {
             if is_gone {
                 answer.close();
             }
-            let job = Job {
-                request,
-                out: Vec::new(),
-                submitted: now(),
-                reply,
-            };
+            let job = Job { request, out: Vec::new(), submitted: now(), reply };
             assert!(!carry_out(job, &mut link, limit).await);
             answer.try_recv().ok().map(|done: JobResult| done.outcome)
         };
         let create = Request::CreateQueue { creator: 1 };
         assert_eq!(outcome_of(create, false).await, Some(Outcome::Done));
-        let send = Request::Send {
-            queue: 1,
-            sender: 1,
-            receiver: None,
-            text: "text".to_owned(),
-        };
+        let send = Request::Send { queue: 1, sender: 1, receiver: None, text: "text".to_owned() };
         assert_eq!(outcome_of(send, false).await, Some(Outcome::Done));
-        let pop = Request::Pop {
-            queue: 1,
-            receiver: None,
-            wait_ms: 0,
-        };
+        let pop = Request::Pop { queue: 1, receiver: None, wait_ms: 0 };
         assert_eq!(outcome_of(pop.clone(), true).await, None);
         assert_eq!(outcome_of(pop, false).await, Some(Outcome::Done));
     }

@@ -14,10 +14,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub(crate) const fn new(max: usize) -> Self {
-        Self {
-            used: AtomicUsize::new(0),
-            max,
-        }
+        Self { used: AtomicUsize::new(0), max }
     }
 
     /// Takes bytes, if there are as many left.

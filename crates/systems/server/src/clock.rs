@@ -32,10 +32,7 @@ impl Dilation {
 /// Lets this process's servers live in time that goes `factor` times slower than the machine's, from `origin` since 1970
 /// on: they wait so much longer, and their times are those of the slower clock. The first call counts; a factor of 0 is 1.
 pub fn dilate(factor: u32, origin: Duration) {
-    DILATION.get_or_init(|| Dilation {
-        factor: factor.max(1),
-        origin,
-    });
+    DILATION.get_or_init(|| Dilation { factor: factor.max(1), origin });
 }
 
 fn factor() -> u32 {
@@ -82,10 +79,7 @@ pub fn follow_skew(file: PathBuf) -> io::Result<()> {
 }
 
 /// Time since 1970 on this process's wall clock.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "messages carry the time at which they were sent"
-)]
+#[expect(clippy::disallowed_methods, reason = "messages carry the time at which they were sent")]
 pub fn wall() -> Duration {
     let right = since_1970(SystemTime::now());
     let skew_ns = SKEW_NS.load(Ordering::Relaxed);

@@ -139,14 +139,8 @@ fn unless_failed(response: Response, failure: Option<&Failure>) -> Response {
         return response;
     };
     let (status, text) = match (failure.is_late(), failure.is_refused()) {
-        (true, _) => (
-            StatusCode::REQUEST_TIMEOUT,
-            "the body did not come in time\n",
-        ),
-        (_, true) => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "too many bodies are being received\n",
-        ),
+        (true, _) => (StatusCode::REQUEST_TIMEOUT, "the body did not come in time\n"),
+        (_, true) => (StatusCode::SERVICE_UNAVAILABLE, "too many bodies are being received\n"),
         _ => return response,
     };
     let close = [(header::CONNECTION, HeaderValue::from_static("close"))];

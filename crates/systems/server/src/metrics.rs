@@ -86,10 +86,7 @@ pub struct Page {
 
 impl Page {
     pub fn new(system: &'static str) -> Self {
-        Self {
-            system,
-            text: String::with_capacity(4096),
-        }
+        Self { system, text: String::with_capacity(4096) }
     }
 
     /// Counters: figures that only rise.
@@ -118,11 +115,7 @@ impl Page {
         self.gauge("connections", &format!("{connections} open"), open);
         let counters = [
             ("connections_total", "Connections opened", opened),
-            (
-                "accept_errors_total",
-                "Failures to accept a connection",
-                all.accept_errors.get(),
-            ),
+            ("accept_errors_total", "Failures to accept a connection", all.accept_errors.get()),
             (
                 "opening_timeouts_total",
                 "Connections closed because a request was incomplete or an answer unread at the timeout",
@@ -133,21 +126,9 @@ impl Page {
                 "Connections closed because their TLS failed, or because they had none",
                 all.tls_failures.get(),
             ),
-            (
-                "messages_received_total",
-                "WebSocket messages received",
-                all.messages_received.get(),
-            ),
-            (
-                "messages_sent_total",
-                "Messages sent to connections",
-                all.messages_sent.get(),
-            ),
-            (
-                "bad_requests_total",
-                "Requests answered with an error",
-                all.bad_requests.get(),
-            ),
+            ("messages_received_total", "WebSocket messages received", all.messages_received.get()),
+            ("messages_sent_total", "Messages sent to connections", all.messages_sent.get()),
+            ("bad_requests_total", "Requests answered with an error", all.bad_requests.get()),
             (
                 "slow_disconnects_total",
                 "Connections closed because they read too slowly",
@@ -196,18 +177,12 @@ impl Page {
             let bounds = bounds.chain(["+Inf".to_owned()]);
             for (bound, bin) in bounds.zip(&histogram.bins) {
                 count += bin.get();
-                writeln!(
-                    self.text,
-                    "{name}_bucket{{{labels},le=\"{bound}\"}} {count}"
-                )
-                .expect("a string takes any text");
+                writeln!(self.text, "{name}_bucket{{{labels},le=\"{bound}\"}} {count}")
+                    .expect("a string takes any text");
             }
             let sum = histogram.sum_us.get() as f64 / 1e6;
-            writeln!(
-                self.text,
-                "{name}_sum{{{labels}}} {sum}\n{name}_count{{{labels}}} {count}"
-            )
-            .expect("a string takes any text");
+            writeln!(self.text, "{name}_sum{{{labels}}} {sum}\n{name}_count{{{labels}}} {count}")
+                .expect("a string takes any text");
         }
     }
 
@@ -238,9 +213,7 @@ impl Page {
 
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }

@@ -65,10 +65,7 @@ impl ServerOptions {
     /// The default with one thread, for the smallest systems.
     #[must_use]
     pub fn single_threaded() -> Self {
-        Self {
-            threads: 1,
-            ..Self::default()
-        }
+        Self { threads: 1, ..Self::default() }
     }
 
     /// Checks what the types do not.
@@ -78,14 +75,8 @@ impl ServerOptions {
     pub fn check(&self) -> Result<(), ServerError> {
         check_rules([
             (self.threads >= 1, "threads must be at least 1"),
-            (
-                self.connections <= CONNECTIONS_MAX,
-                "connections must be at most 10,000,000",
-            ),
-            (
-                self.files.is_none_or(|files| files >= FILES_MIN),
-                "files must be at least 64",
-            ),
+            (self.connections <= CONNECTIONS_MAX, "connections must be at most 10,000,000"),
+            (self.files.is_none_or(|files| files >= FILES_MIN), "files must be at least 64"),
         ])
     }
 
@@ -134,10 +125,7 @@ mod tests {
         for change in changes {
             let mut options = ServerOptions::default();
             change(&mut options);
-            assert!(
-                matches!(options.check(), Err(ServerError::Options(_))),
-                "{options:?}"
-            );
+            assert!(matches!(options.check(), Err(ServerError::Options(_))), "{options:?}");
         }
     }
 

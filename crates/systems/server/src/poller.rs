@@ -28,10 +28,7 @@ impl Poller {
     ///
     /// # Errors
     /// When the kernel has no room for it.
-    #[expect(
-        unsafe_code,
-        reason = "tokio must know that a descriptor stays what it is"
-    )]
+    #[expect(unsafe_code, reason = "tokio must know that a descriptor stays what it is")]
     pub(crate) fn new() -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         // Kernels before Linux 5.11, and some emulators, do not know the call: better now than never a word.
@@ -51,12 +48,7 @@ impl Poller {
     /// When the kernel has no room for it.
     pub(crate) fn watch(&self, socket: impl AsFd, key: u64) -> io::Result<()> {
         let flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
-        Ok(epoll::add(
-            &self.epoll,
-            socket,
-            EventData::new_u64(key),
-            flags,
-        )?)
+        Ok(epoll::add(&self.epoll, socket, EventData::new_u64(key), flags)?)
     }
 
     /// From now on also watches for room to write. Room that is there already is reported.
@@ -65,12 +57,7 @@ impl Poller {
     /// When `socket` is not watched.
     pub(crate) fn watch_room(&self, socket: impl AsFd, key: u64) -> io::Result<()> {
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        Ok(epoll::modify(
-            &self.epoll,
-            socket,
-            EventData::new_u64(key),
-            flags,
-        )?)
+        Ok(epoll::modify(&self.epoll, socket, EventData::new_u64(key), flags)?)
     }
 
     /// Watches `socket` no longer.

@@ -56,9 +56,7 @@ where
         Stop::Signal => None,
         Stop::SignalOrStdin => Some(end_of_stdin()?),
     };
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;

@@ -332,10 +332,8 @@ impl<S: Service> Reactor<S> {
     }
 
     fn unsubscribe_all(&mut self, key: Key) {
-        while let Some(subscription) = self
-            .rows
-            .get_mut(key)
-            .and_then(|row| row.subscriptions.pop())
+        while let Some(subscription) =
+            self.rows.get_mut(key).and_then(|row| row.subscriptions.pop())
         {
             self.unsubscribe(subscription);
         }

@@ -18,10 +18,7 @@ pub struct Recent {
 
 impl Default for Recent {
     fn default() -> Self {
-        Self {
-            answers: [(0, 0.0); ANSWERS],
-            count: 0,
-        }
+        Self { answers: [(0, 0.0); ANSWERS], count: 0 }
     }
 }
 

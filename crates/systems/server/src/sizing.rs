@@ -14,9 +14,7 @@ const FILL: f64 = 0.9;
 
 /// Serving threads by default: one for each core, and at least 2.
 pub(crate) fn threads_of_cores() -> usize {
-    std::thread::available_parallelism()
-        .map_or(2, NonZero::get)
-        .max(2)
+    std::thread::available_parallelism().map_or(2, NonZero::get).max(2)
 }
 
 /// At least `threads`, and as many as it takes to hold `connections` where each thread's file

@@ -71,10 +71,9 @@ impl TlsFiles {
             .with_safe_default_protocol_versions()
             .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key));
         let mut config = config.map_err(|error| match error {
-            rustls::Error::InconsistentKeys(_) => TlsError::Mismatch {
-                certificate: self.certificate.clone(),
-                key: self.key.clone(),
-            },
+            rustls::Error::InconsistentKeys(_) => {
+                TlsError::Mismatch { certificate: self.certificate.clone(), key: self.key.clone() }
+            }
             rustls::Error::InvalidCertificate(_) => content(&self.certificate, &error.to_string()),
             error => content(&self.key, &error.to_string()),
         })?;
@@ -89,17 +88,11 @@ impl TlsFiles {
 }
 
 fn content(file: &Path, problem: &str) -> TlsError {
-    TlsError::Content {
-        file: file.to_owned(),
-        problem: problem.to_owned(),
-    }
+    TlsError::Content { file: file.to_owned(), problem: problem.to_owned() }
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, TlsError> {
-    std::fs::read(file).map_err(|source| TlsError::Read {
-        file: file.to_owned(),
-        source,
-    })
+    std::fs::read(file).map_err(|source| TlsError::Read { file: file.to_owned(), source })
 }
 
 #[cfg(test)]

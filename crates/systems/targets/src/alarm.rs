@@ -15,10 +15,7 @@ use tokio::sync::oneshot;
 const SPIN: Duration = Duration::from_micros(150);
 
 /// The clock of systems that stand alone.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a server that stands alone has its own clock"
-)]
+#[expect(clippy::disallowed_methods, reason = "a server that stands alone has its own clock")]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
@@ -57,9 +54,7 @@ impl Alarm {
     pub(crate) fn start() -> io::Result<Self> {
         let shared = Arc::new(AlarmState::default());
         let keeper = Arc::clone(&shared);
-        std::thread::Builder::new()
-            .name("alarm".to_owned())
-            .spawn(move || keep(&keeper))?;
+        std::thread::Builder::new().name("alarm".to_owned()).spawn(move || keep(&keeper))?;
         Ok(Self { shared })
     }
 
@@ -85,10 +80,7 @@ fn keep(shared: &AlarmState) {
     let mut queue = shared.queue();
     while !queue.ended {
         let Some(next) = queue.entries.peek().map(|entry| entry.at) else {
-            queue = shared
-                .changed
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+            queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
             continue;
         };
         let left = next.saturating_duration_since(now());
@@ -148,10 +140,7 @@ mod tests {
         let waits = early.as_mut().now_or_never().is_none();
         late.await;
         assert!(now() >= at(20));
-        assert!(
-            !waits || early.now_or_never().is_some(),
-            "the earlier rings first"
-        );
+        assert!(!waits || early.now_or_never().is_some(), "the earlier rings first");
 
         alarm.wait_until(at(25)).await;
         assert!(now() >= at(25));

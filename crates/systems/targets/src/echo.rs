@@ -68,21 +68,12 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServerError> {
     options.server.check()?;
-    let EchoOptions {
-        server,
-        message_max,
-        message_within,
-        connections_max,
-        raw,
-    } = options;
+    let EchoOptions { server, message_max, message_within, connections_max, raw } = options;
     check_rules([(
         (1..=CONNECTIONS_MAX).contains(&connections_max),
         "connections_max must be at least 1 and at most 10,000,000",
     )])?;
-    let limits = Limits {
-        message_max,
-        message_within,
-    };
+    let limits = Limits { message_max, message_within };
     let router = Router::new().route("/hello", get(|| async { "ok\n" }));
     let work = move |context| {
         let permits = Arc::new(Semaphore::new(connections_max));
@@ -111,9 +102,7 @@ async fn work(
     permits: Arc<Semaphore>,
     router: Router,
 ) {
-    let ThreadContext {
-        listener, mut stop, ..
-    } = context;
+    let ThreadContext { listener, mut stop, .. } = context;
     let router = Arc::new(router);
     let stopping = stop.clone();
     let open = |stream| {

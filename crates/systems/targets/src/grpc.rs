@@ -155,10 +155,8 @@ pub(crate) fn reply(message: &[u8], compress: bool) -> Response {
     let packed = packed.and_then(Result::ok);
     let message = packed.as_deref().unwrap_or(message);
     let is_packed = packed.is_some();
-    let body = Reply {
-        message: Some(framed(message, is_packed)),
-        trailers: Some(status_fields(OK)),
-    };
+    let body =
+        Reply { message: Some(framed(message, is_packed)), trailers: Some(status_fields(OK)) };
     let mut response = answered(Body::new(body));
     if is_packed {
         let coding = HeaderValue::from_static("gzip");

@@ -56,9 +56,7 @@ pub fn run(
 }
 
 async fn work(context: ThreadContext, tls: Option<EitherTls>) {
-    let ThreadContext {
-        listener, mut stop, ..
-    } = context;
+    let ThreadContext { listener, mut stop, .. } = context;
     let stopping = stop.clone();
     let open = |stream| {
         let tls = tls.clone();
@@ -160,9 +158,7 @@ mod tests {
                 b"GET / HTTP/1.1\r\nhost: x\r\n\r\nHEAD / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n",
             )
             .expect("send");
-        let head = RESPONSE
-            .strip_suffix(b"ok\n")
-            .expect("the body is at its end");
+        let head = RESPONSE.strip_suffix(b"ok\n").expect("the body is at its end");
         let mut answer = vec![0; 2 * RESPONSE.len() + head.len()];
         client.read_exact(&mut answer).expect("three answers");
         assert_eq!(answer, [RESPONSE, head, RESPONSE].concat());

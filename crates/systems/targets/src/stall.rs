@@ -63,11 +63,7 @@ impl StallOptions {
             return self.delay;
         }
         let phase = at.as_nanos() % every;
-        let left = if phase + stall >= every {
-            every - phase
-        } else {
-            0
-        };
+        let left = if phase + stall >= every { every - phase } else { 0 };
         // Less than one period, and periods are given as a Duration.
         self.delay + Duration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX))
     }
@@ -129,9 +125,7 @@ fn is_call(request: &Request) -> bool {
 
 async fn answer(options: Arc<StallOptions>, start: Instant, alarm: Arc<Alarm>) {
     let came = now();
-    alarm
-        .wait_until(came + options.response_time(came - start))
-        .await;
+    alarm.wait_until(came + options.response_time(came - start)).await;
 }
 
 #[cfg(test)]
@@ -153,10 +147,7 @@ mod tests {
         ] {
             assert_eq!(options.response_time(ms(at)), ms(expected), "at {at} ms");
         }
-        let steady = StallOptions {
-            stall: Duration::ZERO,
-            ..options
-        };
+        let steady = StallOptions { stall: Duration::ZERO, ..options };
         assert_eq!(steady.response_time(ms(9_999)), ms(1));
     }
 }

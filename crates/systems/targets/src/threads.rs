@@ -7,9 +7,7 @@ use server::{ThreadContext, accept_all, stopped};
 
 /// Serves connections of HTTP/1.1 and HTTP/2 on a thread.
 pub(crate) async fn work(context: ThreadContext, tls: Option<EitherTls>, router: Router) {
-    let ThreadContext {
-        listener, mut stop, ..
-    } = context;
+    let ThreadContext { listener, mut stop, .. } = context;
     let stopping = stop.clone();
     let open = |stream| {
         tokio::task::spawn_local(serve_either(

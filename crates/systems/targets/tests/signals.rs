@@ -1,10 +1,7 @@
 //! Signals that a worker takes. They come to a whole process, and any of its runtimes may be the one that passes them on:
 //! also that of a serving thread with a file table of its own, which knows no runtime that was made later. So this is a
 //! process of its own with one server at a time, as `throng serve` is.
-#![expect(
-    clippy::unwrap_used,
-    reason = "the tests' helpers fail tests by panicking, too"
-)]
+#![expect(clippy::unwrap_used, reason = "the tests' helpers fail tests by panicking, too")]
 
 use std::time::Duration;
 
@@ -34,19 +31,13 @@ async fn signals_begin_faults_and_end_them() {
     send(Signal::USR1);
     soon(async { while worker.work().await.0 != 500 {} }).await;
     let (_, body) = worker.work().await;
-    assert_eq!(
-        (&body["queue_ms"], &body["work_ms"]),
-        (&0.0.into(), &0.0.into())
-    );
+    assert_eq!((&body["queue_ms"], &body["work_ms"]), (&0.0.into(), &0.0.into()));
     send(Signal::USR1);
     soon(async { while worker.work().await.0 != 200 {} }).await;
     send(Signal::USR2);
     let frozen = async {
         // It may take a moment until the signal is there.
-        while timeout(Duration::from_millis(300), worker.work())
-            .await
-            .is_ok()
-        {}
+        while timeout(Duration::from_millis(300), worker.work()).await.is_ok() {}
     };
     soon(frozen).await;
     send(Signal::USR2);
@@ -68,10 +59,7 @@ async fn signals_begin_faults_and_end_them() {
     let ((status, _), ()) = tokio::join!(worker.work(), turns);
     let took = begun.elapsed();
     assert_eq!(status, 200);
-    assert!(
-        took > Duration::from_millis(450) && took < Duration::from_secs(10),
-        "{took:?}"
-    );
+    assert!(took > Duration::from_millis(450) && took < Duration::from_secs(10), "{took:?}");
     send(Signal::USR2);
     let reached = || async { TcpStream::connect(worker.address).await.is_ok() };
     soon(async { while reached().await {} }).await;

@@ -16,11 +16,7 @@ pub(crate) struct Diagnostics<'a> {
 
 impl<'a> Diagnostics<'a> {
     pub(crate) fn new(text: &'a str, leniency: Leniency) -> Diagnostics<'a> {
-        Diagnostics {
-            collector: Collector::new(text, &[]),
-            leniency,
-            differences: Vec::new(),
-        }
+        Diagnostics { collector: Collector::new(text, &[]), leniency, differences: Vec::new() }
     }
 
     /// Something is wrong.
@@ -48,8 +44,7 @@ impl<'a> Diagnostics<'a> {
     pub(crate) fn differs(&mut self, kind: &'static str, at: Range<usize>, message: &str) {
         if !self.differences.contains(&kind) {
             self.differences.push(kind);
-            self.collector
-                .warning("differs", &Place::at(at), message.to_owned());
+            self.collector.warning("differs", &Place::at(at), message.to_owned());
         }
     }
 

@@ -74,11 +74,7 @@ fn scenario_of(
         .collect();
     if !others.is_empty() {
         let hosts = others.iter().cloned().collect::<Vec<_>>().join(", ");
-        let what = if settings.third_parties {
-            "kept"
-        } else {
-            "left out"
-        };
+        let what = if settings.third_parties { "kept" } else { "left out" };
         let message = format!("requests to other hosts are {what}: {hosts}");
         diagnostics.ignored(0..0, message);
     }
@@ -97,27 +93,17 @@ fn scenario_of(
     let comment = format!("Converted from the recording {file}; see docs/har.md.");
     writer.comment(&(0..0), 0, &comment);
     for host in &others {
-        let what = if settings.third_parties {
-            "Kept"
-        } else {
-            "Left out"
-        };
+        let what = if settings.third_parties { "Kept" } else { "Left out" };
         writer.comment(&(0..0), 0, &format!("{what}: requests to {host}"));
     }
     writer.map(&top, 0);
-    Some(Conversion {
-        text: writer.text,
-        lines: writer.lines,
-        requests: Vec::new(),
-    })
+    Some(Conversion { text: writer.text, lines: writer.lines, requests: Vec::new() })
 }
 
 /// Headers and cookies of all requests.
 fn options_of(exchanges: &[Exchange], has_jar: bool) -> Map {
     let mut options = Map::new(0..0);
-    let agent = exchanges
-        .iter()
-        .find_map(|exchange| exchange.user_agent.as_ref());
+    let agent = exchanges.iter().find_map(|exchange| exchange.user_agent.as_ref());
     if let Some(agent) = agent {
         let headers = Map::single(0..0, "user-agent", Item::Text(literal(agent)));
         options.put("headers", Item::Map(headers));
@@ -137,10 +123,7 @@ fn document(file: &str, origin: &str, options: Map, steps: Vec<Map>, length_s: f
     top.put("name", Item::Text(literal(stem)));
     top.put("target", Item::Text(literal(origin)));
     top.put("options", Item::Map(options));
-    top.put(
-        "sessions",
-        Item::Map(Map::single(0..0, "recorded", Item::List(steps))),
-    );
+    top.put("sessions", Item::Map(Map::single(0..0, "recorded", Item::List(steps))));
     let rate = Map::single(0..0, "constant", Item::Bare("1/s".to_owned()))
         .with("for", Item::Bare("1m".to_owned()))
         .comment("A recording does not say how many users arrive: choose the rate here.");
@@ -156,9 +139,7 @@ fn document(file: &str, origin: &str, options: Map, steps: Vec<Map>, length_s: f
 fn leave_to_jar(exchanges: &mut [Exchange]) -> bool {
     let mut jar = BTreeMap::new();
     for exchange in exchanges {
-        exchange
-            .cookies
-            .retain(|(name, value)| jar.get(name) != Some(value));
+        exchange.cookies.retain(|(name, value)| jar.get(name) != Some(value));
         jar.extend(exchange.set_cookies.iter().cloned());
     }
     !jar.is_empty()
@@ -181,22 +162,13 @@ fn steps_of(kept: &[Exchange], origin: &str, statics: Statics, reuse: &Reuse) ->
         if pause_ms.is_finite() && pause_ms >= PAUSE_MS_MIN {
             let pause_s = (pause_ms / 10.0).round() / 100.0;
             length_s += pause_s;
-            steps.push(Map::single(
-                0..0,
-                "think",
-                Item::Bare(format!("{pause_s}s")),
-            ));
+            steps.push(Map::single(0..0, "think", Item::Bare(format!("{pause_s}s"))));
         }
         let step = step_of(exchange, index, origin, reuse);
         if grouped {
             group.push(step);
         } else {
-            page = exchange
-                .path
-                .split('?')
-                .next()
-                .unwrap_or_default()
-                .to_owned();
+            page = exchange.path.split('?').next().unwrap_or_default().to_owned();
             steps.push(step);
         }
     }
@@ -218,20 +190,12 @@ fn close_group(group: &mut Vec<Map>, page: &str, steps: &mut Vec<Map>) {
 
 fn step_of(exchange: &Exchange, index: usize, origin: &str, reuse: &Reuse) -> Map {
     let path = reuse.filled_url(index, &exchange.path);
-    let url = if exchange.origin == origin {
-        path
-    } else {
-        format!("{}{path}", exchange.origin)
-    };
+    let url = if exchange.origin == origin { path } else { format!("{}{path}", exchange.origin) };
     let verbs = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
     let mut step = if verbs.contains(&exchange.method.as_str()) {
         Map::single(0..0, &exchange.method.to_ascii_lowercase(), Item::Text(url))
     } else {
-        Map::single(
-            0..0,
-            "http",
-            Item::Text(format!("{} {url}", exchange.method)),
-        )
+        Map::single(0..0, "http", Item::Text(format!("{} {url}", exchange.method)))
     };
     let written = format!("{} {}", exchange.method, exchange.path);
     let short = written.split('?').next().unwrap_or_default();

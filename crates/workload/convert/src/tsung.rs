@@ -140,8 +140,7 @@ impl Importer<'_> {
         for (name, part) in [("servers", servers), ("load", load), ("sessions", sessions)] {
             if part.is_none() {
                 let message = format!("`<{name}>` is missing");
-                self.diagnostics
-                    .error("missing-element", opening(root), message);
+                self.diagnostics.error("missing-element", opening(root), message);
             }
         }
         let servers = servers?;

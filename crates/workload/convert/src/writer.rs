@@ -28,10 +28,7 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(text: impl Into<String>) -> Line {
-        Line {
-            comments: Vec::new(),
-            text: text.into(),
-        }
+        Line { comments: Vec::new(), text: text.into() }
     }
 
     pub(super) fn comment(mut self, text: impl Into<String>) -> Line {
@@ -52,10 +49,7 @@ pub(super) struct Map {
 
 impl Map {
     pub(super) fn new(at: Range<usize>) -> Map {
-        Map {
-            at,
-            ..Map::default()
-        }
+        Map { at, ..Map::default() }
     }
 
     /// A mapping of one text: most steps.
@@ -78,18 +72,12 @@ impl Map {
     }
 
     pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Item> {
-        self.entries
-            .iter_mut()
-            .find(|(found, _)| found == key)
-            .map(|(_, value)| value)
+        self.entries.iter_mut().find(|(found, _)| found == key).map(|(_, value)| value)
     }
 
     /// The mapping under `key`, made where there is none.
     pub(super) fn sub(&mut self, key: &str) -> &mut Map {
-        let found = self
-            .entries
-            .iter()
-            .position(|(k, v)| k == key && matches!(v, Item::Map(_)));
+        let found = self.entries.iter().position(|(k, v)| k == key && matches!(v, Item::Map(_)));
         let index = found.unwrap_or_else(|| {
             self.put(key, Item::Map(Map::new(self.at.clone())));
             self.entries.len() - 1
@@ -221,9 +209,7 @@ mod tests {
         for plain in ["/a?x=1&y=2", "match_1 == null", "Mozilla/5.0 (X11; Linux)"] {
             assert_eq!(scalar(plain), plain);
         }
-        for quoted in [
-            "", "true", "No", "1s", "a: b", "a #b", " a", "a ", "- a", "${x}", "é",
-        ] {
+        for quoted in ["", "true", "No", "1s", "a: b", "a #b", " a", "a ", "- a", "${x}", "é"] {
             assert!(scalar(quoted).starts_with('"'), "{quoted}");
         }
         assert_eq!(scalar("a\"\n\u{85}"), "\"a\\\"\\n\\u0085\"");

@@ -62,10 +62,7 @@ pub fn decode(bytes: &[u8]) -> Result<String, DecodeError> {
     match declared(bytes).as_deref() {
         None | Some("utf-8" | "utf8") => utf8(bytes),
         Some("us-ascii" | "ascii") => match bytes.iter().position(|byte| !byte.is_ascii()) {
-            Some(at) => Err(DecodeError::Invalid {
-                at,
-                encoding: "US-ASCII",
-            }),
+            Some(at) => Err(DecodeError::Invalid { at, encoding: "US-ASCII" }),
             None => utf8(bytes),
         },
         Some("iso-8859-1" | "latin1" | "latin-1") => {
@@ -90,10 +87,7 @@ fn declared(bytes: &[u8]) -> Option<String> {
 fn utf8(bytes: &[u8]) -> Result<String, DecodeError> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.to_owned()),
-        Err(error) => Err(DecodeError::Invalid {
-            at: error.valid_up_to(),
-            encoding: "UTF-8",
-        }),
+        Err(error) => Err(DecodeError::Invalid { at: error.valid_up_to(), encoding: "UTF-8" }),
     }
 }
 
@@ -101,10 +95,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, DecodeError> 
     let units = bytes.chunks_exact(2).map(|two| unit([two[0], two[1]]));
     let whole = bytes.len().is_multiple_of(2);
     let text: Result<String, _> = char::decode_utf16(units).collect();
-    text.ok().filter(|_| whole).ok_or(DecodeError::Invalid {
-        at: bytes.len(),
-        encoding: "UTF-16",
-    })
+    text.ok().filter(|_| whole).ok_or(DecodeError::Invalid { at: bytes.len(), encoding: "UTF-16" })
 }
 
 /// Reads a document; reports why it is not one.
@@ -118,19 +109,12 @@ pub(super) fn parse<'t>(text: &'t str, diagnostics: &mut Diagnostics<'_>) -> Opt
     }
     if let Some(at) = grows_beyond(text) {
         diagnostics
-            .error(
-                "entities",
-                at,
-                "these entities could grow without limit".to_owned(),
-            )
+            .error("entities", at, "these entities could grow without limit".to_owned())
             .hint("write the text itself instead of entities");
         return None;
     }
-    let options = ParsingOptions {
-        allow_dtd: true,
-        nodes_limit: NODES_MAX,
-        ..ParsingOptions::default()
-    };
+    let options =
+        ParsingOptions { allow_dtd: true, nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let document = match Document::parse_with_options(text, options) {
         Ok(document) => document,
         Err(error) => {
@@ -154,9 +138,7 @@ fn grows_beyond(text: &str) -> Option<Range<usize>> {
     let last = text.rfind("<!ENTITY")?;
     let end = text[last..].find(">").map_or(text.len(), |end| last + end);
     let references = text[end..].bytes().filter(|byte| *byte == b'&').count();
-    let worst = (end - first)
-        .saturating_mul(references)
-        .saturating_mul(NESTED_REFERENCES_MAX);
+    let worst = (end - first).saturating_mul(references).saturating_mul(NESTED_REFERENCES_MAX);
     (worst > EXPANSION_BYTES_MAX).then_some(first..first + "<!ENTITY".len())
 }
 
@@ -196,14 +178,12 @@ fn report(error: &Error, text: &str, diagnostics: &mut Diagnostics<'_>) {
             "this entity contains itself, or too many others".to_owned(),
             "write the text itself instead of entities",
         ),
-        Error::UnclosedRootNode => (
-            "the file ends inside an element".to_owned(),
-            "it may have been cut off",
-        ),
-        Error::NodesLimitReached => (
-            format!("the file has more than {NODES_MAX} elements"),
-            "split it",
-        ),
+        Error::UnclosedRootNode => {
+            ("the file ends inside an element".to_owned(), "it may have been cut off")
+        }
+        Error::NodesLimitReached => {
+            (format!("the file has more than {NODES_MAX} elements"), "split it")
+        }
         error => {
             let said = error.to_string();
             // The place is reported apart.

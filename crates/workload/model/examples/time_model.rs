@@ -9,10 +9,8 @@ use model::Settings;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
-    let settings = Settings {
-        threads: std::thread::available_parallelism()?.get(),
-        ..Settings::default()
-    };
+    let settings =
+        Settings { threads: std::thread::available_parallelism()?.get(), ..Settings::default() };
     let made = if args.first().is_some_and(|first| first == "--counts") {
         let begin = model::clock_time(&args[1]).ok_or("the second argument is no time")?;
         model::from_counts(args[2].as_ref(), 1, begin, &settings)?

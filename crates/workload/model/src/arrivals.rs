@@ -165,9 +165,7 @@ pub(crate) fn analyse(
         Ok(cycle) => (Some(cycle), None),
         Err(why) => (None, Some(why)),
     };
-    let rescaled = cycle
-        .as_ref()
-        .and_then(|cycle| rescaled(counts, cycle, &silences, seed));
+    let rescaled = cycle.as_ref().and_then(|cycle| rescaled(counts, cycle, &silences, seed));
     let scales = scales::scales(counts, seed);
     let hurst = hurst::hurst(counts, cycle.as_ref());
     let between = between(&counts.bins);
@@ -222,18 +220,12 @@ pub(crate) fn analyse(
 
 /// All bins but the first and the last, of which only a part need have been recorded.
 fn between(bins: &[u32]) -> &[u32] {
-    bins.get(1..bins.len().saturating_sub(1))
-        .unwrap_or_default()
+    bins.get(1..bins.len().saturating_sub(1)).unwrap_or_default()
 }
 
 fn by_hour(counts: &Counts) -> Vec<u64> {
     let mut hours = vec![0; 24];
-    for (bin, &count) in counts
-        .bins
-        .iter()
-        .enumerate()
-        .filter(|(_, count)| **count > 0)
-    {
+    for (bin, &count) in counts.bins.iter().enumerate().filter(|(_, count)| **count > 0) {
         // A bin of several hours is spread over them evenly.
         let begin_s = bin as u64 * counts.bin_s;
         let bin_s = counts.bin_s;

@@ -112,10 +112,7 @@ impl Tally {
         self.requests += visits.len() as u64;
         self.starts[usize::from(class(first))] += 1;
         self.exits[usize::from(class(last))] += 1;
-        *self
-            .lengths
-            .entry((visits.len() as u64).min(LENGTH_MAX))
-            .or_default() += 1;
+        *self.lengths.entry((visits.len() as u64).min(LENGTH_MAX)).or_default() += 1;
         for pair in visits.windows(2) {
             let from = class(&pair[0]);
             let to = class(&pair[1]);
@@ -124,8 +121,7 @@ impl Tally {
             let seed = self.seed;
             let number = u64::from(from) << 16 | u64::from(to);
             let cell = self.cells.entry((from, to));
-            cell.or_insert_with(|| Reservoir::new(keep, seed, number))
-                .add(seconds);
+            cell.or_insert_with(|| Reservoir::new(keep, seed, number)).add(seconds);
             self.of_all.add(seconds);
         }
         self.recorded.add(visits, class_of);
@@ -153,8 +149,7 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
     let own = most_frequent_cells(tallies);
     let mut jobs: Vec<(&Reservoir, u64)> = Vec::new();
     jobs.extend(
-        own.iter()
-            .map(|(_, number, cell)| (&tallies[*number].cells[cell], tallies[*number].seed)),
+        own.iter().map(|(_, number, cell)| (&tallies[*number].cells[cell], tallies[*number].seed)),
     );
     let pools: Vec<BTreeMap<u16, Reservoir>> = tallies
         .iter()
@@ -174,11 +169,8 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
     }
     let mut found = described(&jobs, step_s, threads).into_iter();
     let mut behaviours: Vec<Behaviour> = Vec::new();
-    let own_fits: BTreeMap<(usize, (u16, u16)), Durations> = own
-        .iter()
-        .map(|(_, number, cell)| (*number, *cell))
-        .zip(&mut found)
-        .collect();
+    let own_fits: BTreeMap<(usize, (u16, u16)), Durations> =
+        own.iter().map(|(_, number, cell)| (*number, *cell)).zip(&mut found).collect();
     let pooled: BTreeMap<(usize, Option<u16>), Durations> = places.into_iter().zip(found).collect();
     for (number, tally) in tallies.iter().enumerate() {
         let class_thinks = (0..tally.classes as u16)
@@ -224,10 +216,7 @@ impl Tally {
         }
         let pool = |(class, parts): (u16, Vec<&Reservoir>)| {
             let number = u64::from(class) << 16 | 1 << 40;
-            (
-                class,
-                Reservoir::pooled(&parts, SAMPLE_MAX, self.seed, number),
-            )
+            (class, Reservoir::pooled(&parts, SAMPLE_MAX, self.seed, number))
         };
         parts.into_iter().map(pool).collect()
     }

@@ -79,10 +79,7 @@ impl Tests {
         let p = chi_squared_tail(found.statistic / inflation, found.freedom);
         let n = a.iter().sum::<u64>() as f64;
         let m = b.iter().sum::<u64>() as f64;
-        let apart = a
-            .iter()
-            .zip(b)
-            .map(|(&x, &y)| (x as f64 / n - y as f64 / m).abs());
+        let apart = a.iter().zip(b).map(|(&x, &y)| (x as f64 / n - y as f64 / m).abs());
         self.add(quantity, what, apart.fold(0.0, f64::max), p);
     }
 
@@ -127,8 +124,7 @@ impl Tests {
     ) {
         let numbers = |values: &[(f64, u64)]| -> Vec<f64> {
             let each = values.iter();
-            each.flat_map(|&(x, count)| std::iter::repeat_n(x, count as usize))
-                .collect()
+            each.flat_map(|&(x, count)| std::iter::repeat_n(x, count as usize)).collect()
         };
         let mut rng = Rng::new(self.0.len() as u64, 0, Purpose::Resample);
         if let Some(found) = two_means(&numbers(a), &numbers(b), &mut rng) {
@@ -196,30 +192,19 @@ pub fn check(first: &Model, second: &Model, played: SimulatedSpan) -> Check {
         .zip(&names)
         .map(|(segment, name)| {
             let one = first.segments.len() == 1;
-            let found = second
-                .segments
-                .iter()
-                .find(|other| one || &other.name == name);
+            let found = second.segments.iter().find(|other| one || &other.name == name);
             (segment, found)
         })
         .collect();
     let a: Vec<u64> = pairs.iter().map(|pair| pair.0.sessions).collect();
-    let b: Vec<u64> = pairs
-        .iter()
-        .map(|pair| pair.1.map_or(0, |s| s.sessions))
-        .collect();
+    let b: Vec<u64> = pairs.iter().map(|pair| pair.1.map_or(0, |s| s.sessions)).collect();
     if expected.is_some() {
         tests.rows("segments", "sessions of each", &a, &b, 1.0);
     }
     let places: Vec<Option<usize>> = first
         .classes
         .iter()
-        .map(|class| {
-            second
-                .classes
-                .iter()
-                .position(|other| other.name == class.name)
-        })
+        .map(|class| second.classes.iter().position(|other| other.name == class.name))
         .collect();
     for (one, other) in pairs {
         if let Some(other) = other {
@@ -360,12 +345,7 @@ fn segment(
                 [transition.from, transition.to].map(|class| &model.classes[class].name);
             let what = format!("{name}: {from} to {to}");
             let of = Some((transition.from, transition.to));
-            tests.thinks(
-                &what,
-                own,
-                other,
-                design.thinks(of, Units::thinks(own, other)),
-            );
+            tests.thinks(&what, own, other, design.thinks(of, Units::thinks(own, other)));
         }
     }
     let own = &a.thinks;
@@ -374,9 +354,7 @@ fn segment(
     tests.thinks(&format!("{name}: all"), own, other, inflation);
     let lengths = |behaviour: &crate::Behaviour| -> Vec<(f64, u64)> {
         let lengths = behaviour.lengths.iter();
-        lengths
-            .map(|(&length, &count)| (length as f64, count))
-            .collect()
+        lengths.map(|(&length, &count)| (length as f64, count)).collect()
     };
     // Recorded sessions are weighted, so that their lengths are those of the log.
     tests.values("lengths", name, &lengths(a), &lengths(b), 1.0);
@@ -384,10 +362,7 @@ fn segment(
 
 /// Counts by the second model's classes, in the order of the first one's.
 fn in_second(places: &[Option<usize>], counts: &[u64]) -> Vec<u64> {
-    let count = |place: &Option<usize>| {
-        place
-            .and_then(|place| counts.get(place).copied())
-            .unwrap_or(0)
-    };
+    let count =
+        |place: &Option<usize>| place.and_then(|place| counts.get(place).copied()).unwrap_or(0);
     places.iter().map(count).collect()
 }

@@ -108,10 +108,7 @@ pub(crate) fn classify(
             statuses: BTreeMap::new(),
         }
     });
-    Classes {
-        all: all.collect(),
-        class_of_route,
-    }
+    Classes { all: all.collect(), class_of_route }
 }
 
 /// Method and segments. Empty segments count: `//a` is another route than `/a`.
@@ -139,10 +136,8 @@ fn roots(routes: &[String], requests: &[u64], least: u64) -> (Vec<Group>, Vec<Gr
         name,
         rest,
     };
-    let mut done: Vec<Group> = rules
-        .into_iter()
-        .map(|(name, members)| group(name.to_owned(), members, true))
-        .collect();
+    let mut done: Vec<Group> =
+        rules.into_iter().map(|(name, members)| group(name.to_owned(), members, true)).collect();
     let mut open = Vec::new();
     let mut rare = Vec::new();
     for (method, members) in methods {
@@ -185,21 +180,11 @@ fn part(
         return (Vec::new(), children);
     }
     children.sort_by(|a, b| (b.requests, &a.name).cmp(&(a.requests, &b.name)));
-    let worth = children
-        .iter()
-        .take_while(|child| child.requests >= least)
-        .count();
+    let worth = children.iter().take_while(|child| child.requests >= least).count();
     // One place more, since the group itself was counted among the open ones and makes room.
     let all = worth == children.len();
-    let taken = if all && worth <= room + 1 {
-        worth
-    } else {
-        worth.min(room)
-    };
-    let rest: Vec<usize> = children
-        .drain(taken..)
-        .flat_map(|child| child.members)
-        .collect();
+    let taken = if all && worth <= room + 1 { worth } else { worth.min(room) };
+    let rest: Vec<usize> = children.drain(taken..).flat_map(|child| child.members).collect();
     let mut done = Vec::new();
     if !rest.is_empty() {
         let count = rest.iter().map(|&member| requests[member]).sum();
@@ -207,13 +192,7 @@ fn part(
             true => group.name,
             false => format!("{} (others)", group.name),
         };
-        done.push(Group {
-            requests: count,
-            members: rest,
-            depth: group.depth,
-            name,
-            rest: true,
-        });
+        done.push(Group { requests: count, members: rest, depth: group.depth, name, rest: true });
     }
     (done, children)
 }
@@ -226,10 +205,8 @@ fn children(group: &Group, routes: &[String], requests: &[u64]) -> Vec<Group> {
         children.entry(segment).or_default().push(member);
     }
     let (method, path) = segments(&routes[group.members[0]]);
-    let common: String = path[..group.depth.min(path.len())]
-        .iter()
-        .flat_map(|segment| ["/", segment])
-        .collect();
+    let common: String =
+        path[..group.depth.min(path.len())].iter().flat_map(|segment| ["/", segment]).collect();
     children
         .into_iter()
         .map(|(segment, members)| Group {
@@ -286,9 +263,7 @@ fn targets(class_of_route: &[u16], classes: usize, samples: &[Sample]) -> Vec<Ve
             break;
         }
         let class = class_of_route[sample.route as usize];
-        *counts[usize::from(class)]
-            .entry((&sample.method, &sample.target))
-            .or_default() += 1;
+        *counts[usize::from(class)].entry((&sample.method, &sample.target)).or_default() += 1;
     }
     counts
         .into_iter()
@@ -321,11 +296,7 @@ fn made_up(route: &str) -> Target {
         (None, Some(name)) => ("GET", format!("/{name}")),
         (None, None) => ("GET", "/".to_owned()),
     };
-    Target {
-        method: method.to_owned(),
-        target: encoded(&path),
-        weight: 1,
-    }
+    Target { method: method.to_owned(), target: encoded(&path), weight: 1 }
 }
 
 /// The path with all percent-encoded that is not plain.
@@ -347,23 +318,12 @@ mod tests {
     use super::*;
 
     fn names(routes: &[(&str, u64)], max: usize) -> Vec<(String, u64)> {
-        let texts: Vec<String> = routes
-            .iter()
-            .map(|(route, _)| (*route).to_owned())
-            .collect();
+        let texts: Vec<String> = routes.iter().map(|(route, _)| (*route).to_owned()).collect();
         let requests: Vec<u64> = routes.iter().map(|(_, requests)| *requests).collect();
         let classes = classify(&texts, &requests, &[], max);
         let total: u64 = classes.all.iter().map(|class| class.requests).sum();
-        assert_eq!(
-            total,
-            requests.iter().sum::<u64>(),
-            "every request has a class"
-        );
-        classes
-            .all
-            .into_iter()
-            .map(|class| (class.name, class.requests))
-            .collect()
+        assert_eq!(total, requests.iter().sum::<u64>(), "every request has a class");
+        classes.all.into_iter().map(|class| (class.name, class.requests)).collect()
     }
 
     #[test]
@@ -391,10 +351,7 @@ mod tests {
             ("GET /blog/* (others)", 3),
             ("(other methods)", 1),
         ];
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|(n, c)| ((*n).to_owned(), *c))
-            .collect();
+        let expected: Vec<_> = expected.iter().map(|(n, c)| ((*n).to_owned(), *c)).collect();
         assert_eq!(found, expected);
         for max in 1..8 {
             assert!(
@@ -451,11 +408,7 @@ mod tests {
             ("=GET the page", "GET", "/GET%20the%20page"),
         ] {
             let made = made_up(route);
-            assert_eq!(
-                (made.method.as_str(), made.target.as_str()),
-                (method, target),
-                "{route}"
-            );
+            assert_eq!((made.method.as_str(), made.target.as_str()), (method, target), "{route}");
         }
     }
 

@@ -95,10 +95,7 @@ impl Durations {
             Some(FittedCurve {
                 family: fit.family,
                 upto: places.iter().map(|&(x, _)| upto(x)).collect(),
-                bars: edges
-                    .windows(2)
-                    .map(|edge| before(edge[1]) - before(edge[0]))
-                    .collect(),
+                bars: edges.windows(2).map(|edge| before(edge[1]) - before(edge[0])).collect(),
             })
         });
         Some(Curves {
@@ -163,16 +160,10 @@ mod tests {
             let curves = exponential(step_s).curves().unwrap();
             assert!(curves.at_s.len() <= PLACES_MAX && curves.bars.len() <= 41);
             assert_eq!(curves.seen.last(), Some(&1.0));
-            let fit = curves
-                .fits
-                .iter()
-                .find(|fit| fit.family == Family::Exponential);
+            let fit = curves.fits.iter().find(|fit| fit.family == Family::Exponential);
             let fit = fit.unwrap();
             for (seen, upto) in curves.seen.iter().zip(&fit.upto) {
-                assert!(
-                    (seen - upto).abs() < 0.04,
-                    "{seen} {upto} at steps of {step_s}"
-                );
+                assert!((seen - upto).abs() < 0.04, "{seen} {upto} at steps of {step_s}");
             }
             let seen: f64 = curves.bars.iter().map(|bar| bar.share).sum();
             assert!((BARS_SHARE..=1.0).contains(&seen), "{seen}");

@@ -134,10 +134,7 @@ impl From<&FittedDistribution> for Fit {
 impl Fit {
     /// The value of a parameter.
     pub fn value(&self, name: &str) -> f64 {
-        let found = self
-            .parameters
-            .iter()
-            .find(|parameter| parameter.name == name);
+        let found = self.parameters.iter().find(|parameter| parameter.name == name);
         found.map_or(f64::NAN, |parameter| parameter.value)
     }
 }
@@ -204,11 +201,7 @@ impl Durations {
         let mean = moment(&|x| x);
         let variance = moment(&|x| (x - mean).powi(2));
         let is_whole = self.count as f64 == total;
-        let by = if variance > 0.0 && !is_whole {
-            (self.mean_s - mean) / variance
-        } else {
-            0.0
-        };
+        let by = if variance > 0.0 && !is_whole { (self.mean_s - mean) / variance } else { 0.0 };
         let factor = |x: f64| 1.0 + by * (x - mean);
         // A weight below 0 is none: then the sample stands as it is.
         let sound = self.values.iter().all(|value| factor(value.0) > 0.0);
@@ -399,10 +392,7 @@ mod tests {
         few.extend([900.0; 10]);
         let found = durations(&few);
         assert_eq!(found.outcome, Outcome::NoFit);
-        assert_eq!(
-            found.points(40),
-            [(2.0, 500.0), (4.0, 490.0), (900.0, 10.0)]
-        );
+        assert_eq!(found.points(40), [(2.0, 500.0), (4.0, 490.0), (900.0, 10.0)]);
         // Of many there are means, those of the tail of small shares.
         let mut many: Vec<f64> = (0..990).map(|n| f64::from(n % 90)).collect();
         many.extend([5_000.0; 10]);
@@ -431,9 +421,8 @@ mod tests {
     #[test]
     fn fit_is_compared_by_its_mean_too() {
         let exponential = Distribution::Exponential { mean: 3.2 };
-        let mut numbers: Vec<f64> = (0..990)
-            .map(|n| -3.2 * (1.0 - f64::from(n) / 990.0).ln())
-            .collect();
+        let mut numbers: Vec<f64> =
+            (0..990).map(|n| -3.2 * (1.0 - f64::from(n) / 990.0).ln()).collect();
         let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len() as f64;
         let off = |numbers: &[f64]| {
             let observed = Observations::new(numbers, 0.0).unwrap();

@@ -68,27 +68,14 @@ impl<'a> Entry<'a> {
 
     /// The query, from its own field or the target.
     pub(crate) fn query(&self) -> &[u8] {
-        if self.query.is_empty() {
-            split_target(&self.target).1
-        } else {
-            &self.query
-        }
+        if self.query.is_empty() { split_target(&self.target).1 } else { &self.query }
     }
 
     /// A part that has no place of its own.
     pub(crate) fn other(&self, name: &str) -> Option<&[u8]> {
-        let found = self
-            .others
-            .iter()
-            .find(|(own, _)| own.eq_ignore_ascii_case(name));
-        let named = || {
-            self.named
-                .iter()
-                .find(|(own, _)| own.eq_ignore_ascii_case(name))
-        };
-        found
-            .map(|(_, value)| &**value)
-            .or_else(|| named().map(|(_, value)| value.as_bytes()))
+        let found = self.others.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        let named = || self.named.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| &**value).or_else(|| named().map(|(_, value)| value.as_bytes()))
     }
 
     /// `GET /path HTTP/1.1`: false where it is not that.
@@ -212,11 +199,7 @@ pub(crate) fn clean_target(target: &[u8]) -> Option<Cow<'_, [u8]>> {
 
 fn encode(byte: u8, out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    out.extend([
-        b'%',
-        DIGITS[usize::from(byte >> 4)],
-        DIGITS[usize::from(byte & 15)],
-    ]);
+    out.extend([b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
 }
 
 #[cfg(test)]
@@ -252,20 +235,14 @@ mod tests {
     #[test]
     fn request_may_be_a_path_if_another_field_has_the_method() {
         let joined = |method: &'static str, request: &'static str| {
-            let mut entry = Entry {
-                method: Cow::Borrowed(method.as_bytes()),
-                ..Entry::default()
-            };
+            let mut entry = Entry { method: Cow::Borrowed(method.as_bytes()), ..Entry::default() };
             let sound = entry.set_request_or_target(Cow::Borrowed(request.as_bytes()));
             let both = [entry.method, entry.target].map(|part| String::from_utf8(part.to_vec()));
             sound.then(|| both.map(Result::unwrap).join(" "))
         };
         assert_eq!(joined("POST", "/cart").as_deref(), Some("POST /cart"));
         assert_eq!(joined("POST", "/a b").as_deref(), Some("POST /a b"));
-        assert_eq!(
-            joined("GET", "http://h/a").as_deref(),
-            Some("GET http://h/a")
-        );
+        assert_eq!(joined("GET", "http://h/a").as_deref(), Some("GET http://h/a"));
         assert_eq!(joined("GET", "PUT /a HTTP/1.1").as_deref(), Some("PUT /a"));
         assert_eq!(joined("", "/cart"), None);
         assert_eq!(joined("GET", "- http://lb.test:80- -"), None);

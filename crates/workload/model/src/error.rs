@@ -118,11 +118,7 @@ pub enum ModelFileError {
 }
 
 fn version_text(version: u32) -> String {
-    let age = if version < FORMAT_VERSION {
-        "an older"
-    } else {
-        "a newer"
-    };
+    let age = if version < FORMAT_VERSION { "an older" } else { "a newer" };
     format!(
         "it was made by {age} version of Throng (format {version}; this version reads {FORMAT_VERSION}): run `throng \
          model` again"

@@ -44,11 +44,7 @@ pub struct Finding {
 pub(crate) fn problem_summary(problems: &LineProblems) -> String {
     let mut lines = Vec::new();
     for (kind, count) in &problems.kinds {
-        lines.push(format!(
-            "  {} {}",
-            counted(count.lines, "line"),
-            kind.text()
-        ));
+        lines.push(format!("  {} {}", counted(count.lines, "line"), kind.text()));
         for example in &count.examples {
             lines.push(format!("    {}: {}", example.at, example.text));
         }
@@ -61,11 +57,7 @@ struct Findings(Vec<Finding>);
 
 impl Findings {
     fn add(&mut self, severity: Severity, code: &str, text: String) {
-        self.0.push(Finding {
-            code: code.to_owned(),
-            severity,
-            text,
-        });
+        self.0.push(Finding { code: code.to_owned(), severity, text });
     }
 }
 
@@ -83,10 +75,7 @@ pub(crate) fn findings(model: &Model) -> Vec<Finding> {
     log(model, &mut found);
     sessions(model, &mut found);
     arrivals::arrivals(&model.arrivals, &mut found);
-    let apart = model
-        .segments
-        .iter()
-        .any(|segment| segment.process.is_some());
+    let apart = model.segments.iter().any(|segment| segment.process.is_some());
     match apart {
         true => segments::own_processes(model, &mut found),
         false => segments::one_process(model, &mut found),
@@ -160,21 +149,15 @@ fn line_problems(log: &Log, found: &mut Findings) {
             );
         }
         let code = serde_json::to_value(kind).ok();
-        let code = code
-            .as_ref()
-            .and_then(serde_json::Value::as_str)
-            .unwrap_or("line");
+        let code = code.as_ref().and_then(serde_json::Value::as_str).unwrap_or("line");
         found.add(severity, &format!("lines-{code}"), text);
     }
 }
 
 /// Files with different clocks, and times that were truncated.
 fn clocks(log: &Log, found: &mut Findings) {
-    let known: Vec<(&str, f64)> = log
-        .files
-        .iter()
-        .filter_map(|file| Some((file.name.as_str(), file.step_s?)))
-        .collect();
+    let known: Vec<(&str, f64)> =
+        log.files.iter().filter_map(|file| Some((file.name.as_str(), file.step_s?))).collect();
     let differ = known.windows(2).any(|two| two[0].1 != two[1].1);
     if log.finer == 0 && !differ {
         return;
@@ -206,11 +189,7 @@ fn clock_offset(offset_s: i32) -> String {
 fn sessions(model: &Model, found: &mut Findings) {
     let sessions: u64 = model.segments.iter().map(|segment| segment.sessions).sum();
     gap(model, sessions, found);
-    let single: u64 = model
-        .segments
-        .iter()
-        .filter_map(|s| s.behaviour.lengths.get(&1))
-        .sum();
+    let single: u64 = model.segments.iter().filter_map(|s| s.behaviour.lengths.get(&1)).sum();
     if model.gap.is_some() && single as f64 > SHORT_SHARE * sessions as f64 {
         let text = format!(
             "{} of the sessions have a single request: the log hardly shows sessions; does {} really identify a \
@@ -274,10 +253,7 @@ fn thinks(model: &Model, found: &mut Findings) {
     let mut outcomes = [0_u64; 4];
     for segment in &model.segments {
         for transition in &segment.behaviour.transitions {
-            let outcome = transition
-                .think
-                .as_ref()
-                .map_or(Outcome::TooFew, |think| think.outcome);
+            let outcome = transition.think.as_ref().map_or(Outcome::TooFew, |think| think.outcome);
             outcomes[outcome as usize] += 1;
         }
     }

@@ -88,9 +88,7 @@ pub(crate) fn meaning(name: &str) -> Option<Meaning> {
 pub(crate) fn choose(spec: &FormatSpec, head: &[u8], map: &FieldMap) -> Result<Format, String> {
     for (place, (means, name)) in map.iter().enumerate() {
         if let Some((_, other)) = map[..place].iter().find(|(other, _)| other == means) {
-            return Err(format!(
-                "--field gives the {means} two names, {other:?} and {name:?}"
-            ));
+            return Err(format!("--field gives the {means} two names, {other:?} and {name:?}"));
         }
     }
     match spec {
@@ -120,9 +118,7 @@ fn detect(head: &[u8], map: &FieldMap) -> Result<Format, String> {
     }
     // The first line may be a bad one: the format that most of the first lines have counts.
     let lines = || {
-        head.split(|&b| b == b'\n')
-            .map(without_end)
-            .filter(|line| !line.trim_ascii().is_empty())
+        head.split(|&b| b == b'\n').map(without_end).filter(|line| !line.trim_ascii().is_empty())
     };
     let most = |count: usize| count * 2 > lines().take(SNIFFED_LINES).count();
     let like = |f: fn(&[u8]) -> bool| lines().take(SNIFFED_LINES).filter(|line| f(line)).count();
@@ -139,12 +135,12 @@ fn detect(head: &[u8], map: &FieldMap) -> Result<Format, String> {
     if !columns::has_several(first) {
         return Err(unknown);
     }
-    columns::csv(first, map)
-        .map(Format::Columns)
-        .map_err(|why| match columns::could_be_names(first) {
+    columns::csv(first, map).map(Format::Columns).map_err(|why| {
+        match columns::could_be_names(first) {
             true => format!("{unknown}; as a CSV table: {why}"),
             false => unknown,
-        })
+        }
+    })
 }
 
 impl Format {

@@ -35,11 +35,7 @@ pub fn from_counts(
         };
         return Err(ModelError::Nothing { lines, why });
     }
-    let counts = Counts {
-        bins,
-        bin_s: bin_s.max(1),
-        local_s,
-    };
+    let counts = Counts { bins, bin_s: bin_s.max(1), local_s };
     let arrivals = arrivals::analyse(&counts, None, settings.arrivals, settings.seed);
     let tally = Tally::new(1, 1, 0, settings.seed);
     let mut behaviour = behaviours(std::slice::from_ref(&tally), bin_s as f64, 1).remove(0);
@@ -105,30 +101,16 @@ fn only_class(users: u64) -> Class {
         name: "GET /".to_owned(),
         state: "get".to_owned(),
         requests: users,
-        targets: vec![Target {
-            method: "GET".to_owned(),
-            target: "/".to_owned(),
-            weight: 1,
-        }],
+        targets: vec![Target { method: "GET".to_owned(), target: "/".to_owned(), weight: 1 }],
         statuses: BTreeMap::new(),
     }
 }
 
 /// The numbers of a file; and why there are not more, where it is packed, and damaged or cut off.
 fn numbers(path: &Path) -> Result<(Vec<u32>, Option<String>), ModelError> {
-    let unreadable = |source| ModelError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let bad = |why: String| ModelError::Counts {
-        path: path.to_owned(),
-        why,
-    };
-    let mut input = CountReader {
-        bins: Vec::new(),
-        number: None,
-        line: 1,
-    };
+    let unreadable = |source| ModelError::Read { path: path.to_owned(), source };
+    let bad = |why: String| ModelError::Counts { path: path.to_owned(), why };
+    let mut input = CountReader { bins: Vec::new(), number: None, line: 1 };
     let mut file = Input::open_whole(path).map_err(unreadable)?;
     let mut buffer = vec![0; 1 << 18];
     loop {
@@ -159,9 +141,8 @@ impl CountReader {
             match byte {
                 b'0'..=b'9' => {
                     let before = self.number.unwrap_or(0);
-                    let number = before
-                        .checked_mul(10)
-                        .and_then(|n| n.checked_add(u32::from(byte - b'0')));
+                    let number =
+                        before.checked_mul(10).and_then(|n| n.checked_add(u32::from(byte - b'0')));
                     let fault = || {
                         format!(
                             "number {} in line {} is too large for a count",

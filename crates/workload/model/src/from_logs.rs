@@ -46,14 +46,10 @@ pub fn from_logs(paths: &[PathBuf], settings: &Settings) -> Result<BuiltModel, M
         let lines = reading.lines;
         return Err(ModelError::Nothing { lines, why });
     }
-    let name = paths
-        .first()
-        .map_or_else(|| "model".to_owned(), |path| stem(path));
+    let name = paths.first().map_or_else(|| "model".to_owned(), |path| stem(path));
     let statistics = std::mem::take(&mut reading.statistics);
-    let made = build(reading, settings, &scratch, name).map_err(|source| ModelError::Scratch {
-        path: scratch.path().to_owned(),
-        source,
-    })?;
+    let made = build(reading, settings, &scratch, name)
+        .map_err(|source| ModelError::Scratch { path: scratch.path().to_owned(), source })?;
     let mut made =
         made.finish(|orders| read::targets_of_lines(paths, settings, &identities, orders))?;
     option_checks::report(&mut made.model, &statistics, settings);
@@ -69,10 +65,7 @@ struct Segments {
 
 impl Segments {
     fn model_number(&self, number: u16) -> u16 {
-        self.of
-            .get(usize::from(number))
-            .copied()
-            .unwrap_or(self.rest)
+        self.of.get(usize::from(number)).copied().unwrap_or(self.rest)
     }
 }
 
@@ -86,25 +79,17 @@ fn segments(names: &[String], requests: &[u64], max: usize) -> Segments {
     for (place, &number) in by_size.iter().enumerate() {
         of[number] = place as u16;
     }
-    let mut kept: Vec<String> = by_size
-        .iter()
-        .map(|&number| names[number].clone())
-        .collect();
+    let mut kept: Vec<String> = by_size.iter().map(|&number| names[number].clone()).collect();
     kept.push(if kept.is_empty() { ALL } else { OTHERS }.to_owned());
-    Segments {
-        names: kept,
-        of,
-        rest,
-    }
+    Segments { names: kept, of, rest }
 }
 
 /// Renames a class if a rule's class, or another one, has its name: runs of the model measure by name.
 fn make_names_unique(classes: &mut Classes, routes: &[String]) {
     let is_ruled = |route: &String| route.starts_with(RULE);
     let ruled = routes.iter().zip(&classes.class_of_route);
-    let ruled: BTreeSet<u16> = ruled
-        .filter_map(|(route, &class)| is_ruled(route).then_some(class))
-        .collect();
+    let ruled: BTreeSet<u16> =
+        ruled.filter_map(|(route, &class)| is_ruled(route).then_some(class)).collect();
     let taken = ruled.iter().map(|&class| &classes.all[usize::from(class)]);
     let mut taken: BTreeSet<String> = taken.map(|class| class.name.clone()).collect();
     let others = (0..).zip(&mut classes.all);
@@ -135,20 +120,10 @@ pub(crate) fn build(
         settings.classes_max,
     );
     make_names_unique(&mut classes, &reading.routes);
-    let segments = segments(
-        &reading.segments,
-        &survey.segment_requests,
-        settings.segments_max,
-    );
+    let segments = segments(&reading.segments, &survey.segment_requests, settings.segments_max);
     let count = segments.names.len();
-    let counted = count_sessions(
-        &reading,
-        &segments,
-        &mut classes,
-        settings,
-        scratch,
-        survey.gap.seconds,
-    )?;
+    let counted =
+        count_sessions(&reading, &segments, &mut classes, settings, scratch, survey.gap.seconds)?;
     survey.gap.cuts = counted.cuts;
     let step_s = reading.step_ns as f64 / 1e9;
     let behaviours = behaviour::behaviours(&counted.tallies, step_s, settings.threads);
@@ -157,10 +132,7 @@ pub(crate) fn build(
     let processes = own.iter().flatten().map(|own| &own.process);
     let several = processes.clone().count() > 1;
     let apart = segment_arrivals::arrive_separately(&whole, processes);
-    let parts = segments
-        .names
-        .into_iter()
-        .zip(counted.tallies.iter().zip(behaviours).zip(own));
+    let parts = segments.names.into_iter().zip(counted.tallies.iter().zip(behaviours).zip(own));
     let (parts, of_segments) = model_segments(parts, several, apart);
     let model = Model {
         format: FORMAT_VERSION,
@@ -190,18 +162,9 @@ fn with_own_processes(
     of_segments: Vec<Option<Vec<f64>>>,
     whole: Option<Vec<f64>>,
 ) -> BuiltModel {
-    let files = scenario::names(&model)
-        .into_iter()
-        .map(|name| trace_file(&name));
-    let traces = files
-        .zip(of_segments)
-        .filter_map(|(file, trace)| Some((file, trace?)))
-        .collect();
-    BuiltModel {
-        model,
-        traces,
-        whole,
-    }
+    let files = scenario::names(&model).into_iter().map(|name| trace_file(&name));
+    let traces = files.zip(of_segments).filter_map(|(file, trace)| Some((file, trace?))).collect();
+    BuiltModel { model, traces, whole }
 }
 
 /// Counts of the sessions, by segment.
@@ -236,11 +199,8 @@ fn count_sessions(
         Sorter::new(scratch, "starts".to_owned(), RUNS_OF_STARTS_MAX);
     let mut failed = None;
     let cuts = sessions::sessions(&reading.runs, reading.step_ns, gap_s, |segment, visits| {
-        let segment = if segment == NO_SEGMENT {
-            segments.rest
-        } else {
-            segments.model_number(segment)
-        };
+        let segment =
+            if segment == NO_SEGMENT { segments.rest } else { segments.model_number(segment) };
         tallies[usize::from(segment)].add(visits, &classes.class_of_route);
         for visit in visits.iter().filter(|visit| visit.status > 0) {
             let class = &mut classes.all[usize::from(classes.class_of_route[visit.route as usize])];
@@ -254,11 +214,7 @@ fn count_sessions(
     if let Some(error) = failed {
         return Err(error);
     }
-    Ok(CountedSessions {
-        tallies,
-        starts: starts.finish()?,
-        cuts,
-    })
+    Ok(CountedSessions { tallies, starts: starts.finish()?, cuts })
 }
 
 /// A segment's name, what its sessions did, and how they arrived, if it has any.
@@ -271,11 +227,7 @@ fn model_segments<'a>(
     apart: bool,
 ) -> (Vec<Segment>, Vec<Option<Vec<f64>>>) {
     let segment = |(name, ((tally, behaviour), own)): SegmentParts<'_>| {
-        let SegmentArrivals {
-            arrivals,
-            process,
-            trace,
-        } = own?;
+        let SegmentArrivals { arrivals, process, trace } = own?;
         let segment = Segment {
             name,
             sessions: tally.sessions,

@@ -67,11 +67,7 @@ pub fn from_run(
     let reading = Reading {
         files: vec![run_file(path, lines)],
         runs: sorter.finish().map_err(kept)?,
-        routes: info
-            .measures
-            .iter()
-            .map(|measure| format!("{RULE}{}", measure.name))
-            .collect(),
+        routes: info.measures.iter().map(|measure| format!("{RULE}{}", measure.name)).collect(),
         segments: info.sessions.clone(),
         samples: samples(info, targets),
         problems: LineProblems::default(),

@@ -48,10 +48,7 @@ impl Input {
     pub(crate) fn open_whole(path: &Path) -> io::Result<Box<dyn Read + Send>> {
         let file = File::open(path)?;
         if file.metadata()?.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::IsADirectory,
-                "is a directory",
-            ));
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
         }
         let mut reader = BufReader::with_capacity(1 << 18, file);
         let head = peek(&mut reader)?;
@@ -72,11 +69,7 @@ impl Input {
         if self.done {
             return Ok(None);
         }
-        let mut piece = Piece {
-            bytes: std::mem::take(&mut self.left),
-            too_long: 0,
-            cut_off: None,
-        };
+        let mut piece = Piece { bytes: std::mem::take(&mut self.left), too_long: 0, cut_off: None };
         loop {
             let before = piece.bytes.len();
             piece.bytes.resize(before + PIECE_BYTES, 0);
@@ -183,9 +176,7 @@ mod tests {
     use super::*;
 
     fn text(lines: usize) -> Vec<u8> {
-        (0..lines)
-            .flat_map(|i| format!("line {i} of some length\n").into_bytes())
-            .collect()
+        (0..lines).flat_map(|i| format!("line {i} of some length\n").into_bytes()).collect()
     }
 
     fn all(bytes: &[u8]) -> (Vec<u8>, u64, bool) {
@@ -233,10 +224,7 @@ mod tests {
     fn too_long_lines_are_skipped() {
         let long = [vec![b'x'; 5 * PIECE_BYTES], b"\nafter\n".to_vec()].concat();
         assert_eq!(all(&long), (b"after\n".to_vec(), 1, false));
-        assert_eq!(
-            all(&[b"before\n", &long[..]].concat()).0,
-            b"before\nafter\n"
-        );
+        assert_eq!(all(&[b"before\n", &long[..]].concat()).0, b"before\nafter\n");
         assert_eq!(all(b""), (Vec::new(), 0, false));
         assert_eq!(all(b"no end").0, b"no end");
     }

@@ -14,10 +14,7 @@ pub(crate) const OVERFLOW: &[u8] = b"(others)";
 
 impl Interner {
     pub(crate) fn new(max: usize) -> Interner {
-        Interner {
-            max,
-            all: Mutex::default(),
-        }
+        Interner { max, all: Mutex::default() }
     }
 
     /// The number of a text.
@@ -34,10 +31,7 @@ impl Interner {
 
     /// The texts by their numbers.
     pub(crate) fn into_texts(self) -> Vec<String> {
-        let all = self
-            .all
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let all = self.all.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut texts = vec![String::new(); all.len()];
         for (text, number) in all {
             texts[number as usize] = String::from_utf8_lossy(&text).into_owned();
@@ -54,10 +48,7 @@ mod tests {
     fn texts_beyond_the_limit_share_a_number() {
         let names = Interner::new(2);
         assert_eq!((names.number(b"a"), names.number(b"b")), (0, 1));
-        assert_eq!(
-            (names.number(b"c"), names.number(b"d"), names.number(b"a")),
-            (2, 2, 0)
-        );
+        assert_eq!((names.number(b"c"), names.number(b"d"), names.number(b"a")), (2, 2, 0));
         assert_eq!(names.into_texts(), ["a", "b", "(others)"]);
     }
 }

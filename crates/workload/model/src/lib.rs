@@ -227,15 +227,9 @@ pub struct BuiltModel {
 impl BuiltModel {
     /// A model whose users all come by one process.
     fn with_one_process(model: Model, whole: Option<Vec<f64>>) -> Self {
-        let traces = whole
-            .iter()
-            .map(|trace| (TRACE_FILE.to_owned(), trace.clone()));
+        let traces = whole.iter().map(|trace| (TRACE_FILE.to_owned(), trace.clone()));
         let traces = traces.collect();
-        Self {
-            model,
-            traces,
-            whole,
-        }
+        Self { model, traces, whole }
     }
 
     /// `scenario.yaml`.
@@ -302,10 +296,8 @@ fn rule_for(class: &Class) -> Rule {
 const TRACE_FILE: &str = "arrivals.txt";
 
 fn scratch(settings: &Settings) -> Result<Scratch, ModelError> {
-    Scratch::new(settings.scratch.clone()).map_err(|source| ModelError::Scratch {
-        path: settings.scratch.clone(),
-        source,
-    })
+    Scratch::new(settings.scratch.clone())
+        .map_err(|source| ModelError::Scratch { path: settings.scratch.clone(), source })
 }
 
 /// A time as `1995-07-01T00:00:00`, in seconds since 1970 by the clock that showed it; `None` where it
@@ -319,11 +311,7 @@ pub fn clock_time(text: &str) -> Option<i64> {
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.split('.').next().unwrap_or_default();
-    if stem.is_empty() {
-        "model".to_owned()
-    } else {
-        stem.to_owned()
-    }
+    if stem.is_empty() { "model".to_owned() } else { stem.to_owned() }
 }
 
 /// The name of a segment's trace, by that of its session.

@@ -201,8 +201,7 @@ mod tests {
 
     fn text(part: &str, entry: &Entry<'_>) -> Option<String> {
         let part: LinePart = part.parse().unwrap();
-        part.text_of(entry)
-            .map(|text| String::from_utf8_lossy(&text).into_owned())
+        part.text_of(entry).map(|text| String::from_utf8_lossy(&text).into_owned())
     }
 
     #[test]
@@ -222,15 +221,9 @@ mod tests {
         assert_eq!(text("header:X-User", &entry), some("9"));
         assert_eq!(text("path=^/publishers/([^/]+)/", &entry), some("k1"));
         assert_eq!(text("address+agent", &entry), some("::1\0"));
-        assert_eq!(
-            text("address+path", &entry),
-            some("::1\0/publishers/k1/api/")
-        );
+        assert_eq!(text("address+path", &entry), some("::1\0/publishers/k1/api/"));
         assert_eq!(text("address+path=/api/$", &entry), some("/api/"));
-        assert_eq!(
-            text("address+path=^::1 (/[a-z]+)", &entry),
-            some("/publishers")
-        );
+        assert_eq!(text("address+path=^::1 (/[a-z]+)", &entry), some("/publishers"));
         assert_eq!(text("query:none", &entry), None);
         assert_eq!(text("user", &entry), None);
         assert_eq!(text("path=^/offers/([^/]+)/", &entry), None);

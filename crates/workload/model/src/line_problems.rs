@@ -121,9 +121,7 @@ impl LineProblems {
         if count.examples.len() < EXAMPLES_MAX {
             let cut = &text[..text.len().min(4 * EXAMPLE_CHARS_MAX)];
             let shown = String::from_utf8_lossy(cut);
-            let clean = shown
-                .chars()
-                .map(|c| if c.is_control() { '\u{fffd}' } else { c });
+            let clean = shown.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
             count.examples.push(Example {
                 file: place.file,
                 line: place.line,

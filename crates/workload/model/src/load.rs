@@ -48,10 +48,7 @@ fn validate(model: &Model) -> Result<(), String> {
     }
     arrivals(&model.arrivals)?;
     for segment in &model.segments {
-        counts(
-            "the size of a segment",
-            [segment.sessions, segment.requests],
-        )?;
+        counts("the size of a segment", [segment.sessions, segment.requests])?;
         if let Some(own) = &segment.arrivals {
             arrivals(own)?;
         }
@@ -66,22 +63,14 @@ fn arrivals(arrivals: &Arrivals) -> Result<(), String> {
         return Err("the arrivals have no length, or nobody arrives".to_owned());
     }
     if arrivals.local_s.unsigned_abs() > CLOCK_MAX_S {
-        return Err(format!(
-            "local_s is {} s, which no clock shows",
-            arrivals.local_s
-        ));
+        return Err(format!("local_s is {} s, which no clock shows", arrivals.local_s));
     }
     let rates = arrivals.cycle.as_ref().map(|cycle| cycle.rates.len());
     if let Some(rates) = rates.filter(|rates| ![24, 7 * 24].contains(rates)) {
-        return Err(format!(
-            "a cycle has {rates} rates instead of 24 for a day or 168 for a week"
-        ));
+        return Err(format!("a cycle has {rates} rates instead of 24 for a day or 168 for a week"));
     }
     counts("the users of an hour", arrivals.by_hour.iter().copied())?;
-    counts(
-        "the users of a slot",
-        arrivals.pictures.users.iter().copied(),
-    )?;
+    counts("the users of a slot", arrivals.pictures.users.iter().copied())?;
     counts("the number of users", [arrivals.users])
 }
 
@@ -107,18 +96,10 @@ fn behaviour(behaviour: &Behaviour, classes: usize) -> Result<(), String> {
     }
     counts("a start", behaviour.starts.iter().copied())?;
     counts("an exit", behaviour.exits.iter().copied())?;
-    counts(
-        "a transition",
-        behaviour.transitions.iter().map(|t| t.count),
-    )?;
+    counts("a transition", behaviour.transitions.iter().map(|t| t.count))?;
     counts("a length", behaviour.lengths.values().copied())?;
-    let own = behaviour
-        .transitions
-        .iter()
-        .filter_map(|t| t.think.as_ref());
-    let thinks = own
-        .chain(behaviour.class_thinks.iter().flatten())
-        .chain([&behaviour.thinks]);
+    let own = behaviour.transitions.iter().filter_map(|t| t.think.as_ref());
+    let thinks = own.chain(behaviour.class_thinks.iter().flatten()).chain([&behaviour.thinks]);
     for think in thinks {
         counts("a think", think.values.iter().map(|&(_, count)| count))?;
     }

@@ -23,10 +23,7 @@ pub(crate) fn check_fields(reading: &Reading, settings: &Settings) -> Result<(),
         return Ok(());
     }
     if !formats.contains(&JSON) {
-        return Err(ModelError::Idle {
-            option: "--field",
-            what: formats.join(", "),
-        });
+        return Err(ModelError::Idle { option: "--field", what: formats.join(", ") });
     }
     let statistics = &reading.statistics;
     let mut given = settings.fields.iter().zip(&statistics.fields);

@@ -160,17 +160,11 @@ pub(crate) fn read(
         drop(sender);
         let outcomes: io::Result<Vec<Outcome>> = readers
             .into_iter()
-            .map(|reader| {
-                reader
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
+            .map(|reader| reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect();
         let fed = fed?;
-        let outcomes = outcomes.map_err(|source| ModelError::Scratch {
-            path: scratch.path().to_owned(),
-            source,
-        })?;
+        let outcomes = outcomes
+            .map_err(|source| ModelError::Scratch { path: scratch.path().to_owned(), source })?;
         Ok((outcomes, fed))
     })?;
     let mut reading = gather(outcomes, fed);
@@ -183,10 +177,8 @@ pub(crate) fn read(
 
 fn zone(settings: &Settings) -> Result<Option<TimeZone>, ModelError> {
     let named = settings.zone.as_ref().map(|name| {
-        TimeZone::get(name).map_err(|error| ModelError::Zone {
-            name: name.clone(),
-            why: error.to_string(),
-        })
+        TimeZone::get(name)
+            .map_err(|error| ModelError::Zone { name: name.clone(), why: error.to_string() })
     });
     named.transpose()
 }
@@ -194,10 +186,7 @@ fn zone(settings: &Settings) -> Result<Option<TimeZone>, ModelError> {
 fn work(mut lines: Lines<'_>, receiver: &Mutex<Receiver<Work>>) -> io::Result<Outcome> {
     loop {
         // The lock is held only while waiting; who waits is the next to work.
-        let next = receiver
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
+        let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
         match next {
             Ok(work) => lines.piece(&work)?,
             Err(_) => return lines.finish(),
@@ -213,21 +202,14 @@ fn feed(
     let mut fed = FileSurvey::default();
     let mut number = 0;
     for (file, path) in paths.iter().enumerate() {
-        let unreadable = |source| ModelError::Read {
-            path: path.clone(),
-            source,
-        };
+        let unreadable = |source| ModelError::Read { path: path.clone(), source };
         let mut input = Input::open(path).map_err(unreadable)?;
         let name: Arc<str> = path.display().to_string().into();
         let mut format: Option<Arc<Format>> = None;
         let mut read = FileRead::new(&name);
         let mut line = 1;
         while let Some(piece) = input.next().map_err(unreadable)? {
-            let Piece {
-                mut bytes,
-                too_long,
-                cut_off,
-            } = piece;
+            let Piece { mut bytes, too_long, cut_off } = piece;
             if line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
                 bytes.drain(..BYTE_ORDER_MARK.len());
             }
@@ -263,10 +245,7 @@ fn feed(
                 }
             }
             for _ in 0..too_long {
-                let place = LinePlace {
-                    file: file as u32,
-                    line,
-                };
+                let place = LinePlace { file: file as u32, line };
                 fed.problems.add(ProblemKind::TooLong, place, b"", &name);
                 line += 1;
                 read.lines += 1;
@@ -328,10 +307,7 @@ fn gather(outcomes: Vec<Outcome>, fed: FileSurvey) -> Reading {
         segments: Vec::new(),
         samples: Vec::new(),
         problems: fed.problems,
-        statistics: LineStatistics {
-            names: fed.names,
-            ..LineStatistics::default()
-        },
+        statistics: LineStatistics { names: fed.names, ..LineStatistics::default() },
         requests: 0,
         without: 0,
         step_ns: 0,

@@ -107,9 +107,7 @@ impl Sample {
         let mut kept: Vec<&RecordedSession> = self.kept.iter().collect();
         kept.sort_by_key(|one| (one.sequence.len(), one.number));
         let parts = kept.into_iter();
-        parts
-            .map(|one| (one.sequence.clone(), one.orders.clone()))
-            .unzip()
+        parts.map(|one| (one.sequence.clone(), one.orders.clone())).unzip()
     }
 }
 

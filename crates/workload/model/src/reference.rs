@@ -88,11 +88,8 @@ impl Reference {
         for (line, row) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let row = cells(row);
             if row.len() != head.len() {
-                let problem = format!(
-                    "the row has {} cells, the table {} columns",
-                    row.len(),
-                    head.len()
-                );
+                let problem =
+                    format!("the row has {} cells, the table {} columns", row.len(), head.len());
                 let column = row.len().min(head.len()).to_string();
                 return Err(wrong(line, &column, problem));
             }
@@ -145,11 +142,7 @@ fn cells(line: &str) -> Vec<&str> {
 }
 
 fn wrong(line: usize, column: &str, problem: String) -> ReferenceError {
-    ReferenceError {
-        line,
-        column: column.to_owned(),
-        problem,
-    }
+    ReferenceError { line, column: column.to_owned(), problem }
 }
 
 /// The places of the share and of each class but the path's first.
@@ -164,10 +157,8 @@ fn columns(
     let place = |name: &String| {
         let place = head.iter().position(|column| column == name);
         place.filter(|&place| place > 0).ok_or_else(|| {
-            let problem = format!(
-                "no such column after the first; the columns are {}",
-                head.join(", ")
-            );
+            let problem =
+                format!("no such column after the first; the columns are {}", head.join(", "));
             wrong(1, name, problem)
         })
     };
@@ -224,10 +215,7 @@ mod tests {
         let [a, b] = &stated.segments[..] else {
             panic!("{stated:?}");
         };
-        assert_eq!(
-            (a.name.as_str(), &a.probabilities[..]),
-            ("a", &[0.3, 0.1][..])
-        );
+        assert_eq!((a.name.as_str(), &a.probabilities[..]), ("a", &[0.3, 0.1][..]));
         assert!((a.rate_per_s - 10.0).abs() < 1e-12 && (b.rate_per_s - 20.0).abs() < 1e-12);
     }
 
@@ -246,22 +234,11 @@ mod tests {
     fn probability_above_one_is_an_error_or_noted() {
         let rows = "a,0.5,0.1,0\nb,0.5,3.375,0\n";
         let error = read(rows, &meaning()).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .starts_with("line 3, column seen: 3.375 is above 1"),
-            "{error}"
-        );
-        let taken = ReferenceColumns {
-            above_one_is_one: true,
-            ..meaning()
-        };
+        assert!(error.to_string().starts_with("line 3, column seen: 3.375 is above 1"), "{error}");
+        let taken = ReferenceColumns { above_one_is_one: true, ..meaning() };
         let stated = read(rows, &taken).unwrap();
         assert_eq!(stated.segments[1].probabilities, [1.0, 0.0]);
-        assert_eq!(
-            stated.repairs,
-            ["line 3, column seen: the probability 3.375 is read as 1"]
-        );
+        assert_eq!(stated.repairs, ["line 3, column seen: the probability 3.375 is read as 1"]);
     }
 
     #[test]
@@ -269,26 +246,15 @@ mod tests {
         for (rows, place, part) in [
             ("", "line 1, column share", "add up to 0"),
             ("a,0,0,0\n", "line 1, column share", "add up to 0"),
-            (
-                "a,0.5,0\n",
-                "line 2, column 3",
-                "3 cells, the table 4 columns",
-            ),
-            (
-                "a,1,0,0\na,1,0,0\n",
-                "line 3, column who",
-                "already in line 2",
-            ),
+            ("a,0.5,0\n", "line 2, column 3", "3 cells, the table 4 columns"),
+            ("a,1,0,0\na,1,0,0\n", "line 3, column who", "already in line 2"),
             ("a,-1,0,0\n", "line 2, column share", "of 0 or more"),
             ("a,inf,0,0\n", "line 2, column share", "of 0 or more"),
             ("a,1,nan,0\n", "line 2, column seen", "from 0 to 1"),
             ("a,1,0,often\n", "line 2, column bought", "\"often\""),
         ] {
             let error = read(rows, &meaning()).unwrap_err().to_string();
-            assert!(
-                error.starts_with(place) && error.contains(part),
-                "{rows:?}: {error}"
-            );
+            assert!(error.starts_with(place) && error.contains(part), "{rows:?}: {error}");
         }
         let error = Reference::read("who,seen\n", &meaning()).unwrap_err();
         assert_eq!((error.line, error.column.as_str()), (1, "share"));

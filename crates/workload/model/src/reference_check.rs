@@ -112,9 +112,7 @@ pub fn check_against_reference(
     // A log begins and ends with a session's begin: the Poisson process is what lies between.
     let seconds = model.arrivals.between_s;
     if seconds <= 0.0 {
-        return Err(ReferenceCheckError::Short {
-            seconds: model.arrivals.span_s as u64,
-        });
+        return Err(ReferenceCheckError::Short { seconds: model.arrivals.span_s as u64 });
     }
     let mut found = Figures::default();
     let lumped = model.segments.iter().any(|segment| segment.name == OTHERS);

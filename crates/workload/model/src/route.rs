@@ -66,16 +66,10 @@ mod tests {
             ("/", "GET /"),
             ("/items/17", "GET /items/{n}"),
             ("/items/17/edit?x=1", "GET /items/{n}/edit?"),
-            (
-                "/u/03b3f3547b574aa181de8bb962040538/api/",
-                "GET /u/{id}/api/",
-            ),
+            ("/u/03b3f3547b574aa181de8bb962040538/api/", "GET /u/{id}/api/"),
             ("/u/550e8400-e29b-41d4-a716-446655440000", "GET /u/{id}"),
             ("/facade", "GET /facade"),
-            (
-                "/articles/dynamic-dns-with-dhcp/",
-                "GET /articles/dynamic-dns-with-dhcp/",
-            ),
+            ("/articles/dynamic-dns-with-dhcp/", "GET /articles/dynamic-dns-with-dhcp/"),
             ("/s/order20150517abc", "GET /s/{id}"),
         ] {
             route(b"GET", target.as_bytes(), &mut out);

@@ -26,18 +26,13 @@ pub(crate) fn sequences_each(model: &Model) -> usize {
         .map(|segment| {
             let sequences = &segment.behaviour.sequences;
             let requests: usize = sequences.iter().map(Vec::len).sum();
-            (
-                sequences.len(),
-                requests as f64 / sequences.len().max(1) as f64,
-            )
+            (sequences.len(), requests as f64 / sequences.len().max(1) as f64)
         })
         .collect();
     let most = kept.iter().map(|kept| kept.0).max().unwrap_or(0);
     let requests = |each: usize| -> f64 {
         let of_segments = kept.iter();
-        of_segments
-            .map(|&(count, mean)| count.min(each) as f64 * mean)
-            .sum()
+        of_segments.map(|&(count, mean)| count.min(each) as f64 * mean).sum()
     };
     let fits = |each: &usize| requests(*each) <= SEQUENCE_REQUESTS_MAX as f64;
     (1..=most).rev().find(fits).unwrap_or(1)
@@ -75,10 +70,7 @@ pub(crate) fn trace_text(bins: &[f64]) -> String {
 
 fn head(model: &Model) -> String {
     let one_segment = model.segments.len() == 1;
-    let first = model
-        .segments
-        .first()
-        .map_or("all", |segment| &segment.name);
+    let first = model.segments.first().map_or("all", |segment| &segment.name);
     let mut out = String::new();
     let _ = write!(
         out,
@@ -130,13 +122,7 @@ pub(crate) fn names(model: &Model) -> Vec<String> {
         let mut name: String = segment
             .name
             .chars()
-            .map(|c| {
-                if c.is_ascii_alphanumeric() {
-                    c.to_ascii_lowercase()
-                } else {
-                    '_'
-                }
-            })
+            .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
             .take(40)
             .collect();
         name = match name.trim_matches('_') {
@@ -147,9 +133,7 @@ pub(crate) fn names(model: &Model) -> Vec<String> {
         };
         let free =
             std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}_{number}")));
-        let free = free
-            .into_iter()
-            .find(|candidate| !names.contains(candidate));
+        let free = free.into_iter().find(|candidate| !names.contains(candidate));
         names.extend(free);
     }
     names
@@ -185,10 +169,7 @@ fn params(model: &Model, names: &[String], out: &mut String) {
 
 /// Whether any session has more than one request.
 fn thinks(model: &Model) -> bool {
-    model
-        .segments
-        .iter()
-        .any(|segment| !segment.behaviour.transitions.is_empty())
+    model.segments.iter().any(|segment| !segment.behaviour.transitions.is_empty())
 }
 
 /// Whether a segment's users follow a chain: also if none of its sessions could be kept.
@@ -230,11 +211,7 @@ fn chain(model: &Model, segment: &Segment, detail: Detail, out: &mut String) {
         .zip(classes)
         .filter(|(count, _)| **count > 0)
         .map(|(&count, class)| {
-            format!(
-                "{}: {}",
-                class.state,
-                number(count as f64 / sessions as f64)
-            )
+            format!("{}: {}", class.state, number(count as f64 / sessions as f64))
         })
         .collect();
     let _ = write!(
@@ -243,11 +220,8 @@ fn chain(model: &Model, segment: &Segment, detail: Detail, out: &mut String) {
         starts.join(", ")
     );
     for (number_of, class) in classes.iter().enumerate() {
-        let leaving: Vec<_> = behaviour
-            .transitions
-            .iter()
-            .filter(|t| t.from == number_of)
-            .collect();
+        let leaving: Vec<_> =
+            behaviour.transitions.iter().filter(|t| t.from == number_of).collect();
         let exits = behaviour.exits[number_of];
         let seen = exits + leaving.iter().map(|t| t.count).sum::<u64>();
         if seen == 0 {
@@ -255,9 +229,7 @@ fn chain(model: &Model, segment: &Segment, detail: Detail, out: &mut String) {
         }
         let _ = write!(out, "            {}:\n              steps:\n", class.state);
         targets::request(model, class, 16, out);
-        let think = behaviour.class_thinks[number_of]
-            .as_ref()
-            .unwrap_or(&behaviour.thinks);
+        let think = behaviour.class_thinks[number_of].as_ref().unwrap_or(&behaviour.thinks);
         if leaving.iter().any(|t| t.think.is_none()) {
             let think = distribution(think, model, detail);
             let _ = writeln!(out, "              think: {think}");
@@ -281,10 +253,7 @@ fn chain(model: &Model, segment: &Segment, detail: Detail, out: &mut String) {
         } else if exits > 0 {
             let e = number(exit);
             let on = number(1.0 - exit);
-            let _ = writeln!(
-                out,
-                "                exit: \"${{{e} / ({e} + {on} * length)}}\""
-            );
+            let _ = writeln!(out, "                exit: \"${{{e} / ({e} + {on} * length)}}\"");
         }
     }
 }
@@ -371,26 +340,16 @@ fn fitted(fit: &Fit, gap_s: f64) -> Option<String> {
     let time = |name: &str| value(name).map(scaled);
     let text = match fit.family {
         Family::Exponential => format!("exponential: {}", time("mean")?),
-        Family::Weibull => format!(
-            "weibull: {{ scale: {}, shape: {} }}",
-            time("scale")?,
-            bare("shape")?
-        ),
-        Family::Lognormal => format!(
-            "lognormal: {{ median: {}, sigma: {} }}",
-            time("median")?,
-            bare("sigma")?
-        ),
-        Family::Pareto => format!(
-            "pareto: {{ scale: {}, shape: {} }}",
-            time("scale")?,
-            bare("shape")?
-        ),
-        Family::Gamma => format!(
-            "gamma: {{ mean: {}, shape: {} }}",
-            time("mean")?,
-            bare("shape")?
-        ),
+        Family::Weibull => {
+            format!("weibull: {{ scale: {}, shape: {} }}", time("scale")?, bare("shape")?)
+        }
+        Family::Lognormal => {
+            format!("lognormal: {{ median: {}, sigma: {} }}", time("median")?, bare("sigma")?)
+        }
+        Family::Pareto => {
+            format!("pareto: {{ scale: {}, shape: {} }}", time("scale")?, bare("shape")?)
+        }
+        Family::Gamma => format!("gamma: {{ mean: {}, shape: {} }}", time("mean")?, bare("shape")?),
         Family::Hyperexponential => {
             let share = value("share").filter(|share| *share < 1.0)?;
             format!(

@@ -52,11 +52,7 @@ impl<'a> StartCounts<'a> {
         let span_s = (last_s - first_s + 1) as u64;
         let bin_s = arrivals::bin_s(span_s);
         // Days begin by the clock that most lines were written by.
-        let offset_s = reading
-            .offsets
-            .iter()
-            .max_by_key(|(_, lines)| **lines)
-            .map_or(0, |o| *o.0);
+        let offset_s = reading.offsets.iter().max_by_key(|(_, lines)| **lines).map_or(0, |o| *o.0);
         let mut counts = StartCounts {
             all: Counts {
                 bins: vec![0; span_s.div_ceil(bin_s) as usize],
@@ -109,10 +105,7 @@ impl<'a> StartCounts<'a> {
             }
             let counting = current.get_or_insert_with(|| SegmentCounts {
                 segment: start.segment,
-                counts: Counts {
-                    bins: vec![0; self.all.bins.len()],
-                    ..self.all
-                },
+                counts: Counts { bins: vec![0; self.all.bins.len()], ..self.all },
                 gaps: Reservoir::new(SAMPLE_MAX, self.settings.seed, 5),
                 last_ns: i64::MIN,
             });
@@ -136,24 +129,14 @@ impl<'a> StartCounts<'a> {
         let process = process(&arrivals, whole);
         let hours = process.hours(&arrivals, whole);
         let trace = trace(&done.counts, &arrivals, process.kind, hours);
-        SegmentArrivals {
-            arrivals,
-            process,
-            trace,
-        }
+        SegmentArrivals { arrivals, process, trace }
     }
 
     /// Times between the arrivals of all, from the counts where the clock steps in seconds, which is all
     /// there is to know then; finer clocks have their gaps within the segments.
     fn gaps_of_all(&self, gaps: &mut Reservoir) {
         let mut last = None;
-        for (bin, &count) in self
-            .all
-            .bins
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0)
-        {
+        for (bin, &count) in self.all.bins.iter().enumerate().filter(|(_, count)| **count > 0) {
             if let Some(last) = last {
                 gaps.add(((bin - last) as u64 * self.all.bin_s) as f64);
             }
@@ -177,14 +160,8 @@ fn process(own: &Arrivals, whole: &Arrivals) -> SegmentProcess {
     let few = own.users < SESSIONS_FEW
         || own.process == ArrivalProcess::Cycle && own.users < SESSIONS_OF_RATE_MIN * rates;
     match (own.process_requested, few) {
-        (true, _) => SegmentProcess {
-            kind: own.process,
-            reason: ProcessReason::Given,
-        },
-        (false, false) => SegmentProcess {
-            kind: own.process,
-            reason: ProcessReason::Own,
-        },
+        (true, _) => SegmentProcess { kind: own.process, reason: ProcessReason::Given },
+        (false, false) => SegmentProcess { kind: own.process, reason: ProcessReason::Own },
         (false, true) => SegmentProcess {
             kind: match whole.cycle {
                 Some(_) => ArrivalProcess::Cycle,

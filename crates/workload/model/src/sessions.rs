@@ -100,14 +100,8 @@ pub(crate) fn survey(
         (None, Some(valley)) => (valley, GapReason::Valley),
         (None, None) => (USUAL_GAP_S, GapReason::Usual),
     };
-    let others = CANDIDATES_S
-        .iter()
-        .zip(longer)
-        .map(|(&s, longer)| (s, users + longer));
-    let histogram = bins
-        .iter()
-        .enumerate()
-        .map(|(bin, &count)| (from_s(bin), count));
+    let others = CANDIDATES_S.iter().zip(longer).map(|(&s, longer)| (s, users + longer));
+    let histogram = bins.iter().enumerate().map(|(bin, &count)| (from_s(bin), count));
     Ok(Survey {
         route_requests,
         segment_requests,
@@ -125,10 +119,7 @@ pub(crate) fn survey(
 /// The request as a clock of this step shows it. Their order stays.
 fn shown(request: RequestRecord, step_ns: u64) -> RequestRecord {
     let beyond_ns = request.time_ns.rem_euclid(step_ns.max(1).cast_signed());
-    RequestRecord {
-        time_ns: request.time_ns - beyond_ns,
-        ..request
-    }
+    RequestRecord { time_ns: request.time_ns - beyond_ns, ..request }
 }
 
 /// The bin of a time; what is below a second is in the first.
@@ -151,9 +142,7 @@ fn valley(bins: &[u64]) -> Option<f64> {
     let last = bin(VALLEY_UPTO_S);
     let lowest = (first..=last).map(smooth).fold(f64::INFINITY, f64::min);
     let begin = (first..=last).find(|&at| smooth(at) <= lowest)?;
-    let end = (begin..=last)
-        .take_while(|&at| smooth(at) <= lowest)
-        .last()?;
+    let end = (begin..=last).take_while(|&at| smooth(at) <= lowest).last()?;
     let before = (0..begin).map(smooth).fold(0.0, f64::max);
     let behind = (end + 1..bins.len()).map(smooth).fold(0.0, f64::max);
     let sides = [&bins[..begin], &bins[(end + 1).min(bins.len())..]];
@@ -253,10 +242,7 @@ mod tests {
         let cuts = sessions(&requests(&times), 1, 1800.0, |_, visits| {
             lengths.push(visits.len());
         });
-        assert_eq!(
-            (cuts.unwrap(), &lengths[..]),
-            (2, &[REQUESTS_MAX, REQUESTS_MAX, 1][..])
-        );
+        assert_eq!((cuts.unwrap(), &lengths[..]), (2, &[REQUESTS_MAX, REQUESTS_MAX, 1][..]));
     }
 
     #[test]
@@ -267,26 +253,15 @@ mod tests {
             .collect();
         let found = survey(&requests(&times), 1, 1, 0, None).unwrap();
         assert_eq!((found.gap.why, found.users), (GapReason::Valley, 7));
-        assert!(
-            (60.0..21_600.0).contains(&found.gap.seconds),
-            "{}",
-            found.gap.seconds
-        );
+        assert!((60.0..21_600.0).contains(&found.gap.seconds), "{}", found.gap.seconds);
         let even: Vec<(u64, i64)> = (0..500).map(|i| (1, i * 7)).collect();
         let found = survey(&requests(&even), 1, 1, 0, None).unwrap();
-        assert_eq!(
-            (found.gap.why, found.gap.seconds),
-            (GapReason::Usual, 1800.0)
-        );
+        assert_eq!((found.gap.why, found.gap.seconds), (GapReason::Usual, 1800.0));
         // Pollers: one hill, and nothing before it.
-        let polls: Vec<(u64, i64)> = (0..480)
-            .map(|i| ((i % 8) as u64, i / 8 * 600 + i * 7 % 60))
-            .collect();
+        let polls: Vec<(u64, i64)> =
+            (0..480).map(|i| ((i % 8) as u64, i / 8 * 600 + i * 7 % 60)).collect();
         let found = survey(&requests(&polls), 1, 1, 0, None).unwrap();
-        assert_eq!(
-            (found.gap.why, found.gap.seconds),
-            (GapReason::Usual, 1800.0)
-        );
+        assert_eq!((found.gap.why, found.gap.seconds), (GapReason::Usual, 1800.0));
         // A valley in the bin that a minute lies in, which begins before.
         let gaps = (0..30).map(|_| 7.0).chain((25..60).map(from_s));
         let near = gaps.scan(0.0, |at, gap| {
@@ -295,10 +270,7 @@ mod tests {
         });
         let near: Vec<(u64, i64)> = near.collect();
         let found = survey(&requests(&near), 1, 1, 0, None).unwrap();
-        assert_eq!(
-            (found.gap.why, found.gap.seconds),
-            (GapReason::Valley, 60.0)
-        );
+        assert_eq!((found.gap.why, found.gap.seconds), (GapReason::Valley, 60.0));
         let given = survey(&requests(&even), 1, 1, 0, Some(5.0)).unwrap();
         assert_eq!((given.gap.why, given.gap.seconds), (GapReason::Given, 5.0));
     }

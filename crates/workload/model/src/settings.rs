@@ -71,10 +71,7 @@ enum Matcher {
 impl Rule {
     /// A rule that exactly these texts `METHOD target` match.
     pub(crate) fn for_texts(name: String, texts: impl Iterator<Item = String>) -> Rule {
-        Rule {
-            name,
-            matcher: Matcher::Texts(texts.map(String::into_bytes).collect()),
-        }
+        Rule { name, matcher: Matcher::Texts(texts.map(String::into_bytes).collect()) }
     }
 
     pub(crate) fn matches(&self, text: &[u8]) -> bool {
@@ -89,9 +86,8 @@ impl std::str::FromStr for Rule {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Rule, String> {
-        let (name, pattern) = text
-            .split_once('=')
-            .ok_or("expected NAME=REGEX, such as image=[.]png")?;
+        let (name, pattern) =
+            text.split_once('=').ok_or("expected NAME=REGEX, such as image=[.]png")?;
         if name.is_empty() {
             return Err("the name in front of = is missing".to_owned());
         }

@@ -68,13 +68,7 @@ impl<'s, T: Item> Sorter<'s, T> {
         name: String,
         runs_in_memory_max: usize,
     ) -> Sorter<'s, T> {
-        Sorter {
-            scratch,
-            name,
-            runs_in_memory_max,
-            current: Vec::new(),
-            runs: Vec::new(),
-        }
+        Sorter { scratch, name, runs_in_memory_max, current: Vec::new(), runs: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, item: T) -> io::Result<()> {
@@ -92,10 +86,7 @@ impl<'s, T: Item> Sorter<'s, T> {
             items.shrink_to_fit();
             Run::Memory(items)
         } else {
-            let path = self
-                .scratch
-                .path()
-                .join(format!("{}-{}.run", self.name, self.runs.len()));
+            let path = self.scratch.path().join(format!("{}-{}.run", self.name, self.runs.len()));
             let mut file = BufWriter::with_capacity(1 << 18, File::create(&path)?);
             let mut bytes = Vec::with_capacity(T::BYTES);
             for item in &items {
@@ -198,12 +189,7 @@ mod tests {
             sorter.push(i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).unwrap();
         }
         let runs = sorter.finish().unwrap();
-        assert_eq!(
-            runs.iter()
-                .filter(|run| matches!(run, Run::File(_)))
-                .count(),
-            2
-        );
+        assert_eq!(runs.iter().filter(|run| matches!(run, Run::File(_))).count(), 2);
         for _ in 0..2 {
             let (mut last, mut seen) = (0, 0);
             merge(&runs, |item| {

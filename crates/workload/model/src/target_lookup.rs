@@ -24,9 +24,8 @@ pub(crate) fn look_up_targets(
 ) -> Result<(), ModelError> {
     // The places of lines are of no use in the model.
     let segments = model.segments.iter_mut();
-    let mut orders: Vec<Vec<Vec<u64>>> = segments
-        .map(|segment| std::mem::take(&mut segment.behaviour.sequence_orders))
-        .collect();
+    let mut orders: Vec<Vec<Vec<u64>>> =
+        segments.map(|segment| std::mem::take(&mut segment.behaviour.sequence_orders)).collect();
     if model.behaviour != BehaviourKind::Sequences {
         return Ok(());
     }
@@ -36,9 +35,7 @@ pub(crate) fn look_up_targets(
         let kept = behaviour.sequences.len();
         let taken = each.min(kept);
         let places = || spread(taken, kept);
-        behaviour.sequences = places()
-            .map(|place| behaviour.sequences[place].clone())
-            .collect();
+        behaviour.sequences = places().map(|place| behaviour.sequences[place].clone()).collect();
         *orders = places().map(|place| orders[place].clone()).collect();
     }
     let mut lines: Vec<u64> = orders.iter().flatten().flatten().copied().collect();
@@ -74,16 +71,11 @@ impl ClassTargets {
     fn new(class: &Class) -> ClassTargets {
         let targets = class.targets.iter().enumerate();
         let places = targets.map(|(place, target)| {
-            let request = RequestTarget {
-                method: target.method.clone(),
-                target: target.target.clone(),
-            };
+            let request =
+                RequestTarget { method: target.method.clone(), target: target.target.clone() };
             (request, place)
         });
-        ClassTargets {
-            places: places.collect(),
-            more: Vec::new(),
-        }
+        ClassTargets { places: places.collect(), more: Vec::new() }
     }
 
     fn place(&mut self, request: &RequestTarget) -> usize {

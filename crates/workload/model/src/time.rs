@@ -70,9 +70,7 @@ fn common(text: &[u8]) -> Result<Stamp, TimeFault> {
     let (day, rest) = number(text)?;
     let rest = after(rest, b'/')?;
     let month = rest.get(..3).ok_or(TimeFault::Unknown)?;
-    let month = MONTHS
-        .iter()
-        .position(|name| name.eq_ignore_ascii_case(month));
+    let month = MONTHS.iter().position(|name| name.eq_ignore_ascii_case(month));
     let month = month.ok_or(TimeFault::Unknown)? as i64 + 1;
     let rest = match rest[3..].first() {
         Some(b'/') => &rest[4..],
@@ -110,11 +108,7 @@ fn epoch(text: &[u8], digits: usize) -> Result<Stamp, TimeFault> {
     if seconds > SECONDS_MAX {
         return Err(TimeFault::OutOfRange);
     }
-    Ok(Stamp {
-        seconds,
-        nanos: nanos as u32,
-        offset_s: Some(0),
-    })
+    Ok(Stamp { seconds, nanos: nanos as u32, offset_s: Some(0) })
 }
 
 /// `10:05:03`, a fraction, a zone.
@@ -137,11 +131,7 @@ fn clock(year: i64, month: i64, day: i64, text: &[u8]) -> Result<Stamp, TimeFaul
     if seconds.abs() > SECONDS_MAX {
         return Err(TimeFault::OutOfRange);
     }
-    Ok(Stamp {
-        seconds,
-        nanos: fraction as u32,
-        offset_s,
-    })
+    Ok(Stamp { seconds, nanos: fraction as u32, offset_s })
 }
 
 /// `Z`, `+0200`, `+02:00`, or nothing.
@@ -154,12 +144,8 @@ fn offset(text: &[u8]) -> Result<Option<i32>, TimeFault> {
         [b'-', digits @ ..] => (-1, digits),
         _ => return Err(TimeFault::Unknown),
     };
-    let digit = |i: usize| {
-        digits
-            .get(i)
-            .filter(|b| b.is_ascii_digit())
-            .map(|b| i32::from(b - b'0'))
-    };
+    let digit =
+        |i: usize| digits.get(i).filter(|b| b.is_ascii_digit()).map(|b| i32::from(b - b'0'));
     let minutes_at = if digits.get(2) == Some(&b':') { 3 } else { 2 };
     let all = [digit(0), digit(1), digit(minutes_at), digit(minutes_at + 1)];
     let [Some(a), Some(b), Some(c), Some(d)] = all else {
@@ -177,9 +163,9 @@ fn number(text: &[u8]) -> Result<(i64, &[u8]), TimeFault> {
     if digits == 0 {
         return Err(TimeFault::Unknown);
     }
-    let value = text[..digits].iter().try_fold(0_i64, |value, b| {
-        value.checked_mul(10)?.checked_add(i64::from(b - b'0'))
-    });
+    let value = text[..digits]
+        .iter()
+        .try_fold(0_i64, |value, b| value.checked_mul(10)?.checked_add(i64::from(b - b'0')));
     Ok((value.ok_or(TimeFault::Unknown)?, &text[digits..]))
 }
 
@@ -189,10 +175,7 @@ fn nanos(text: &[u8]) -> Result<(i64, &[u8]), TimeFault> {
     if digits == 0 {
         return Err(TimeFault::Unknown);
     }
-    let padded = text[..digits]
-        .iter()
-        .chain(std::iter::repeat(&b'0'))
-        .take(9);
+    let padded = text[..digits].iter().chain(std::iter::repeat(&b'0')).take(9);
     let value = padded.fold(0, |value, b| value * 10 + i64::from(b - b'0'));
     Ok((value, &text[digits..]))
 }
@@ -271,10 +254,7 @@ mod tests {
             ("1431857103500", (may, 500_000_000, Some(0))),
             ("1431857103500000", (may, 500_000_000, Some(0))),
             ("1431857103500000000", (may, 500_000_000, Some(0))),
-            (
-                "29/Feb/2024:23:59:60 -0330",
-                (1_709_263_800, 0, Some(-12_600)),
-            ),
+            ("29/Feb/2024:23:59:60 -0330", (1_709_263_800, 0, Some(-12_600))),
         ] {
             assert_eq!(seconds(text), Ok(expected), "{text}");
         }

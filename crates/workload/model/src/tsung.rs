@@ -74,42 +74,26 @@ pub(crate) fn written(made: &BuiltModel) -> Tsung {
     let mut head = Xml::default();
     head.line("<?xml version=\"1.0\"?>");
     head.line("<!DOCTYPE tsung SYSTEM \"/usr/share/tsung/tsung-1.0.dtd\">");
-    let made_of = format!(
-        "BuiltModel by `throng model` from {} requests.",
-        model.log.requests
-    );
+    let made_of = format!("BuiltModel by `throng model` from {} requests.", model.log.requests);
     head.comment(&made_of);
     for line in &notes {
         head.comment(line);
     }
     head.open("tsung", &[("loglevel", "notice"), ("version", "1.0")]);
     head.open("clients", &[]);
-    let client = [
-        ("host", "localhost"),
-        ("use_controller_vm", "true"),
-        ("maxusers", "30000"),
-    ];
+    let client = [("host", "localhost"), ("use_controller_vm", "true"), ("maxusers", "30000")];
     head.empty("client", &client);
     head.close("clients");
     head.open("servers", &[]);
-    head.empty(
-        "server",
-        &[("host", "127.0.0.1"), ("port", "8080"), ("type", "tcp")],
-    );
+    head.empty("server", &[("host", "127.0.0.1"), ("port", "8080"), ("type", "tcp")]);
     head.close("servers");
     load(&phases, &mut head);
     head.open("options", &[]);
-    head.empty(
-        "option",
-        &[("name", "seed"), ("value", &model.seed.to_string())],
-    );
+    head.empty("option", &[("name", "seed"), ("value", &model.seed.to_string())]);
     head.close("options");
     head.append(&writer.xml);
     head.close("tsung");
-    Tsung {
-        text: head.text,
-        notes,
-    }
+    Tsung { text: head.text, notes }
 }
 
 /// Lengths in seconds, and users a second.
@@ -174,14 +158,7 @@ fn load(phases: &Phases, out: &mut Xml) {
     for (place, &(length_s, rate_per_s)) in phases.iter().enumerate() {
         let phase = (place + 1).to_string();
         let duration = number(length_s);
-        out.open(
-            "arrivalphase",
-            &[
-                ("phase", &phase),
-                ("duration", &duration),
-                ("unit", "second"),
-            ],
-        );
+        out.open("arrivalphase", &[("phase", &phase), ("duration", &duration), ("unit", "second")]);
         let rate = number(rate_per_s.max(USERS_NONE / length_s));
         out.empty("users", &[("arrivalrate", &rate), ("unit", "second")]);
         out.close("arrivalphase");
@@ -218,17 +195,9 @@ impl Writer<'_> {
             ));
         }
         if !self.methods.is_empty() {
-            notes.push(format!(
-                "Tsung does not know {}: replaced by GET",
-                self.methods.join(", ")
-            ));
+            notes.push(format!("Tsung does not know {}: replaced by GET", self.methods.join(", ")));
         }
-        if self
-            .model
-            .segments
-            .iter()
-            .any(|segment| segment.process.is_some())
-        {
+        if self.model.segments.iter().any(|segment| segment.process.is_some()) {
             notes.push(
                 "segments arrive by processes of their own: replaced by one process of all, whose users are drawn by \
                  weight"
@@ -239,9 +208,7 @@ impl Writer<'_> {
         let segments = self.model.segments.iter();
         let chains = segments.filter(|segment| is_chain(self.model, segment));
         if chains.filter_map(lengths).max() >= Some(ROUNDS_MAX) {
-            notes.push(format!(
-                "a session ends after {ROUNDS_MAX} requests; some had more"
-            ));
+            notes.push(format!("a session ends after {ROUNDS_MAX} requests; some had more"));
         }
         notes
     }
@@ -280,14 +247,10 @@ impl Writer<'_> {
             self.within("draw", above, upto, |writer| writer.set(state));
         }
         let rounds = ROUNDS_MAX.to_string();
-        self.xml
-            .open("repeat", &[("name", "rounds"), ("max_repeat", &rounds)]);
+        self.xml.open("repeat", &[("name", "rounds"), ("max_repeat", &rounds)]);
         for (place, class) in classes.iter().enumerate() {
-            let leaving: Vec<_> = behaviour
-                .transitions
-                .iter()
-                .filter(|t| t.from == place)
-                .collect();
+            let leaving: Vec<_> =
+                behaviour.transitions.iter().filter(|t| t.from == place).collect();
             if leaving.is_empty() && behaviour.exits[place] == 0 {
                 continue;
             }
@@ -301,11 +264,7 @@ impl Writer<'_> {
             }
             let of_class = behaviour.class_thinks[place].as_ref();
             for (transition, (above, upto)) in leaving.iter().zip(shares(&counts)) {
-                let think = transition
-                    .think
-                    .as_ref()
-                    .or(of_class)
-                    .unwrap_or(&behaviour.thinks);
+                let think = transition.think.as_ref().or(of_class).unwrap_or(&behaviour.thinks);
                 self.within("draw", above, upto, |writer| {
                     writer.set(&classes[transition.to].state);
                     writer.think(think);
@@ -367,11 +326,7 @@ impl Writer<'_> {
         }
         let method = if known { &target.method } else { "GET" };
         self.xml.open("request", &[]);
-        let attributes = [
-            ("url", target.target.as_str()),
-            ("method", method),
-            ("version", "1.1"),
-        ];
+        let attributes = [("url", target.target.as_str()), ("method", method), ("version", "1.1")];
         self.xml.empty("http", &attributes);
         self.xml.close("request");
     }
@@ -388,18 +343,13 @@ impl Writer<'_> {
         };
         if mean_s >= THINK_MIN_S {
             let value = number(mean_s);
-            self.xml
-                .empty("thinktime", &[("value", &value), ("random", "true")]);
+            self.xml.empty("thinktime", &[("value", &value), ("random", "true")]);
         }
     }
 
     fn draw(&mut self, variable: &str, upto: u64) {
         let upto = upto.to_string();
-        let attributes = [
-            ("sourcetype", "random_number"),
-            ("start", "1"),
-            ("end", &upto),
-        ];
+        let attributes = [("sourcetype", "random_number"), ("start", "1"), ("end", &upto)];
         self.variable(&attributes, variable);
     }
 

@@ -102,9 +102,7 @@ impl Payload {
         context: &mut C,
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
-        write_frame(compress, out, |out| {
-            write_pieces(&self.parts, schema, context, out)
-        })
+        write_frame(compress, out, |out| write_pieces(&self.parts, schema, context, out))
     }
 }
 
@@ -117,12 +115,7 @@ fn write_pieces<C: Context>(
     for piece in pieces {
         match piece {
             Piece::Bytes(bytes) => out.extend_from_slice(bytes),
-            Piece::Value {
-                key,
-                kind,
-                name,
-                value,
-            } => {
+            Piece::Value { key, kind, name, value } => {
                 out.extend_from_slice(key);
                 let value = value.eval(context).map_err(|error| error.to_string())?;
                 write_value(schema, *kind, &value, out)

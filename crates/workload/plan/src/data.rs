@@ -87,12 +87,7 @@ impl Table {
     /// `ends`: where each cell ends in `text`, row by row; at least one row, at least one column.
     /// `is_json`: cells are JSON values, else plain text.
     pub fn new(columns_count: usize, text: String, ends: Vec<u32>, is_json: bool) -> Table {
-        Table(Arc::new(Cells {
-            columns_count,
-            text,
-            ends,
-            is_json,
-        }))
+        Table(Arc::new(Cells { columns_count, text, ends, is_json }))
     }
 
     /// A hash of all cells.
@@ -110,11 +105,7 @@ impl Table {
         let cell = row * self.0.columns_count + column;
         let start = cell.checked_sub(1).map_or(0, |before| self.0.ends[before]);
         let text = &self.0.text[start as usize..self.0.ends[cell] as usize];
-        if self.0.is_json {
-            Value::from_json(text)
-        } else {
-            Value::text(text)
-        }
+        if self.0.is_json { Value::from_json(text) } else { Value::text(text) }
     }
 }
 

@@ -93,11 +93,8 @@ mod tests {
         // Each element has the text of those inside of it.
         let html = format!("{}{}", "<div class=x>".repeat(200), "x".repeat(200_000));
         let page = Page::parse(html.as_bytes()).unwrap();
-        let elements = Elements {
-            selector: Selector::parse("div.x").unwrap(),
-            attribute: None,
-            all: true,
-        };
+        let elements =
+            Elements { selector: Selector::parse("div.x").unwrap(), attribute: None, all: true };
         assert_eq!(elements.value(&page), None);
     }
 }

@@ -131,13 +131,7 @@ mod tests {
     /// Each way into a text that is nested 200,000 levels deep, on a small stack.
     #[test]
     fn what_is_nested_too_deeply_is_not_read() {
-        let texts = [
-            "{\"a\":",
-            "[",
-            "[{\"a\":",
-            "{\"b\":1,\"a\":[",
-            "{\"a\":\"\\\"\",\"b\":",
-        ];
+        let texts = ["{\"a\":", "[", "[{\"a\":", "{\"b\":1,\"a\":[", "{\"a\":\"\\\"\",\"b\":"];
         let look = move || {
             for front in texts {
                 let json = front.repeat(200_000);

@@ -170,8 +170,7 @@ impl Target {
             Target::Url(_) => &[],
             Target::Builtin { args, .. } => args,
         };
-        args.iter()
-            .filter_map(|(_, value)| secret::password_of(value))
+        args.iter().filter_map(|(_, value)| secret::password_of(value))
     }
 }
 

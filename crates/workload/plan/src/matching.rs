@@ -73,10 +73,7 @@ pub enum Source {
 /// A JSON pointer of these tokens (RFC 6901 §3).
 pub fn pointer_text(tokens: &[String]) -> String {
     let escaped = |token: &String| token.replace('~', "~0").replace('/', "~1");
-    tokens
-        .iter()
-        .map(|token| format!("/{}", escaped(token)))
-        .collect()
+    tokens.iter().map(|token| format!("/{}", escaped(token))).collect()
 }
 
 fn regex_text<S: Serializer>(
@@ -93,16 +90,8 @@ impl PartialEq for Source {
             (Source::Path(a), Source::Path(b)) => a == b,
             (Source::Elements(a), Source::Elements(b)) => a == b,
             (
-                Source::Regex {
-                    regex: a,
-                    group,
-                    whole,
-                },
-                Source::Regex {
-                    regex: b,
-                    group: g,
-                    whole: w,
-                },
+                Source::Regex { regex: a, group, whole },
+                Source::Regex { regex: b, group: g, whole: w },
             ) => a.as_str() == b.as_str() && group == g && whole == w,
             (Source::Header(a), Source::Header(b)) | (Source::Property(a), Source::Property(b)) => {
                 a == b
@@ -199,10 +188,7 @@ mod tests {
                 all: false,
             }))
         };
-        let number = Source::Number {
-            form: NumberForm::parse("u16be").unwrap(),
-            at: 4,
-        };
+        let number = Source::Number { form: NumberForm::parse("u16be").unwrap(), at: 4 };
         for (source, expected) in [
             (pointer(&["total"]), "nothing at /total"),
             (pointer(&["a/b", "0", "~"]), "nothing at /a~1b/0/~0"),
@@ -212,10 +198,7 @@ mod tests {
             (Source::Header("x-kind".to_owned()), "no header `x-kind`"),
             (number, "no u16be@4"),
             (elements(None), "no element `li.x`"),
-            (
-                elements(Some("id")),
-                "no element `li.x` with the attribute `id`",
-            ),
+            (elements(Some("id")), "no element `li.x` with the attribute `id`"),
         ] {
             assert_eq!(source.missing(), expected);
         }

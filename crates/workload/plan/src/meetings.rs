@@ -62,18 +62,9 @@ pub enum MeetOp {
     /// Assign the next number of a counter.
     Next { counter: u16, slot: Slot },
     /// Put a value at the end of a queue; an error where it is full.
-    Enqueue {
-        queue: u16,
-        value: Template,
-        measure: MeasureId,
-    },
+    Enqueue { queue: u16, value: Template, measure: MeasureId },
     /// Take the first value of a queue; wait for one where there is none.
-    Dequeue {
-        queue: u16,
-        slot: Slot,
-        timeout_ns: u64,
-        measure: MeasureId,
-    },
+    Dequeue { queue: u16, slot: Slot, timeout_ns: u64, measure: MeasureId },
 }
 
 impl MeetOp {

@@ -47,11 +47,7 @@ pub struct Single {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum PhaseKind {
     /// Open: the rate goes linearly from one value to the other (equal: a constant rate).
-    Rate {
-        from_per_s: f64,
-        to_per_s: f64,
-        spacing: Spacing,
-    },
+    Rate { from_per_s: f64, to_per_s: f64, spacing: Spacing },
     /// Open: the rate of a recording, constant in each of its bins.
     Trace(Trace),
     /// Open: known starts, in seconds since the phase's start, in order.
@@ -125,11 +121,7 @@ impl Trace {
             sum += count;
             sum
         });
-        Trace {
-            bin_s,
-            by_end: Series::new(by_end.collect()),
-            spacing,
-        }
+        Trace { bin_s, by_end: Series::new(by_end.collect()), spacing }
     }
 
     /// Users that have started when `bin` begins.
@@ -211,11 +203,7 @@ impl Phase {
         };
         let t = into_ns as f64 / 1e9;
         let users = match &self.kind {
-            PhaseKind::Rate {
-                from_per_s,
-                to_per_s,
-                ..
-            } => {
+            PhaseKind::Rate { from_per_s, to_per_s, .. } => {
                 let length = self.duration_ns as f64 / 1e9;
                 from_per_s * t + (to_per_s - from_per_s) * t * t / (2.0 * length)
             }
@@ -250,11 +238,7 @@ impl Phase {
     /// The highest rate of an open phase, per second; of known starts that of the busiest second.
     pub fn rate_max_per_s(&self) -> f64 {
         match &self.kind {
-            PhaseKind::Rate {
-                from_per_s,
-                to_per_s,
-                ..
-            } => from_per_s.max(*to_per_s),
+            PhaseKind::Rate { from_per_s, to_per_s, .. } => from_per_s.max(*to_per_s),
             PhaseKind::Trace(trace) => trace.rate_max_per_s(),
             PhaseKind::Starts(times) => busiest_second(times.values()) as f64,
             PhaseKind::Together(streams) => streams.iter().map(|stream| highest(stream)).sum(),
@@ -292,9 +276,7 @@ mod tests {
         assert_eq!(trace.users_by(5.0), 4.5);
         assert_eq!(trace.users_by(9.0), 5.0);
         let mut bin = 0;
-        let times: Vec<_> = (0..6)
-            .map(|user| trace.time_of(f64::from(user), &mut bin))
-            .collect();
+        let times: Vec<_> = (0..6).map(|user| trace.time_of(f64::from(user), &mut bin)).collect();
         let expected = [Some(0.0), Some(0.5), Some(1.0), Some(1.5), Some(4.0), None];
         assert_eq!(times, expected);
     }

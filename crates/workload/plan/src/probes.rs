@@ -93,10 +93,7 @@ impl Secret {
         let Some(at) = rest.rfind('@') else {
             return whole.to_owned();
         };
-        let user = rest[..at.min(authority_end)]
-            .split(':')
-            .next()
-            .unwrap_or_default();
+        let user = rest[..at.min(authority_end)].split(':').next().unwrap_or_default();
         let host = &rest[at + 1..];
         match rest[..at].contains(':') {
             true => format!("{scheme}://{user}:***@{host}"),
@@ -129,9 +126,7 @@ impl Secret {
         let named = |pair: &str| {
             let key = pair.split('=').next().unwrap_or_default();
             let key = key.to_ascii_lowercase();
-            ["pass", "secret", "token", "key"]
-                .iter()
-                .any(|word| key.contains(word))
+            ["pass", "secret", "token", "key"].iter().any(|word| key.contains(word))
         };
         before_at.contains(':') || query.split('&').any(named)
     }
@@ -196,11 +191,7 @@ mod tests {
     #[test]
     fn passwords_are_struck_out() {
         for (url, shown, has) in [
-            (
-                "redis://127.0.0.1:6379/0",
-                "redis://127.0.0.1:6379/0",
-                false,
-            ),
+            ("redis://127.0.0.1:6379/0", "redis://127.0.0.1:6379/0", false),
             ("redis://:pw@h:1/", "redis://:***@h:1/", true),
             ("mysql://root:p/w@x@h/db", "mysql://root:***@h/db", true),
             ("postgres://me@h/db?password=x", "postgres://me@h/db", true),

@@ -62,10 +62,7 @@ impl RecordedMeasures {
         if !regions.is_empty() {
             name_by_tags(&mut all);
         }
-        RecordedMeasures {
-            measures: all,
-            places,
-        }
+        RecordedMeasures { measures: all, places }
     }
 
     /// The record's measure for one of the plan, as the region of this number measures it.
@@ -90,10 +87,7 @@ impl RecordedMeasures {
 fn of_region(measure: &Measure, region: &Region) -> Measure {
     let mut tags = measure.tags.clone();
     tags.insert(REGION.to_owned(), region.name.clone());
-    Measure {
-        tags,
-        ..measure.clone()
-    }
+    Measure { tags, ..measure.clone() }
 }
 
 /// Gives those that share a name a name of their own, by their tags.
@@ -130,10 +124,7 @@ mod tests {
     }
 
     fn regions(names: &[&str]) -> Vec<Region> {
-        let regions = names.iter().map(|&name| Region {
-            name: name.to_owned(),
-            share: 1.0,
-        });
+        let regions = names.iter().map(|&name| Region { name: name.to_owned(), share: 1.0 });
         regions.collect()
     }
 

@@ -25,12 +25,7 @@ pub(crate) fn framing<S: Serializer>(framing: &Framing, serializer: S) -> Result
 
 #[derive(Serialize)]
 enum MarksForm<'a> {
-    Length {
-        width: usize,
-        little_endian: bool,
-        at: usize,
-        counts: &'static str,
-    },
+    Length { width: usize, little_endian: bool, at: usize, counts: &'static str },
     Delimiter(&'a [u8]),
     Fixed(NonZeroUsize),
     Nothing,

@@ -123,25 +123,13 @@ mod tests {
             ("line = \"a\\\"b c\"", "a\"b c", "line = \"(secret)\""),
             ("/?t=a%26b%20c", "a&b c", "/?t=(secret)"),
             // ann:hunter2
-            (
-                "Basic YW5uOmh1bnRlcjI=, so",
-                "hunter2",
-                "Basic (secret), so",
-            ),
+            ("Basic YW5uOmh1bnRlcjI=, so", "hunter2", "Basic (secret), so"),
             ("Basic YW5uOmh1bnRlcjI", "hunter2", "Basic (secret)"),
-            (
-                "/a/YW5uOmh1bnRlcjI=/x=YW5uOmh1bnRlcjI=",
-                "hunter2",
-                "/a/(secret)/x=(secret)",
-            ),
+            ("/a/YW5uOmh1bnRlcjI=/x=YW5uOmh1bnRlcjI=", "hunter2", "/a/(secret)/x=(secret)"),
             // {"~~~":"hunter2"} in the alphabet of URLs
             ("x.eyJ-fn4iOiJodW50ZXIyIn0.y", "hunter2", "x.(secret).y"),
             ("`token=hunt`…", "hunter2", "`token=(secret)`…"),
-            (
-                "token = \"hunter\"…, and so on …",
-                "hunter2",
-                "token = \"(secret)\"…, and so on …",
-            ),
+            ("token = \"hunter\"…, and so on …", "hunter2", "token = \"(secret)\"…, and so on …"),
             ("of 3 letters: abc", "abc", "of 3 letters: abc"),
             ("`hun`…", "hunter2", "`hun`…"),
         ] {

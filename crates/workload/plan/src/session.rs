@@ -131,10 +131,7 @@ pub enum Op {
     /// Take a row of the users' own data, or finish where there is none.
     Feed(Box<Feed>),
     /// Count `measure` as an error of kind `check` where `condition` is false; the user goes on.
-    Check {
-        condition: Condition,
-        measure: MeasureId,
-    },
+    Check { condition: Condition, measure: MeasureId },
     /// Record a time that the scenario has computed or saved, as a measure of its own.
     Measure {
         value: Expr,
@@ -143,11 +140,7 @@ pub enum Op {
         measure: MeasureId,
     },
     /// Start a counted loop: evaluate `times`, jump to `end` when it is below 1.
-    LoopStart {
-        register: Register,
-        times: Expr,
-        end: Pc,
-    },
+    LoopStart { register: Register, times: Expr, end: Pc },
     /// Count one round; jump back to `body` while rounds are left.
     LoopEnd { register: Register, body: Pc },
     /// Go to `to`.
@@ -174,11 +167,7 @@ pub enum Op {
         measure: MeasureId,
     },
     /// It ends: measure from its start to now.
-    TransactionEnd {
-        register: Register,
-        failure: Register,
-        measure: MeasureId,
-    },
+    TransactionEnd { register: Register, failure: Register, measure: MeasureId },
     /// The user has finished.
     Stop,
 }
@@ -256,11 +245,7 @@ impl Session {
 
     /// True if users that do not fail may stay in a loop without an end of its own; chains end by chance.
     pub fn has_endless_loop(&self) -> bool {
-        let in_chain = |at: Pc| {
-            self.visits
-                .iter()
-                .any(|part| part.instructions.contains(&at))
-        };
+        let in_chain = |at: Pc| self.visits.iter().any(|part| part.instructions.contains(&at));
         (0..).zip(&self.ops).any(|(end, op)| match *op {
             Op::Jump(top) => !in_chain(end) && self.never_leaves(top, end),
             _ => false,

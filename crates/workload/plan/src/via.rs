@@ -92,9 +92,8 @@ impl Plan {
     /// The proxy on the way to an endpoint, in words: ` through http://proxy.test:3128`; empty:
     /// none.
     pub fn detour(&self, endpoint: &Endpoint) -> String {
-        self.proxy_of(endpoint).map_or_else(String::new, |proxy| {
-            format!(" through {}", self.proxy_url(proxy))
-        })
+        self.proxy_of(endpoint)
+            .map_or_else(String::new, |proxy| format!(" through {}", self.proxy_url(proxy)))
     }
 
     /// Whether an address of an endpoint has to be known here: not of a name that a proxy resolves, and not of a Unix
@@ -103,9 +102,9 @@ impl Plan {
         match &endpoint.via {
             Via::Tcp => true,
             Via::Unix(_) => false,
-            Via::Proxy(_) => self
-                .proxy_of(endpoint)
-                .is_some_and(|proxy| proxy.kind == ProxyKind::Socks5),
+            Via::Proxy(_) => {
+                self.proxy_of(endpoint).is_some_and(|proxy| proxy.kind == ProxyKind::Socks5)
+            }
         }
     }
 }

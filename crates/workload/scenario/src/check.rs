@@ -326,26 +326,17 @@ impl Checker<'_> {
                 .error("measure-conflict", place, message)
                 .hint("give it another name with `as`");
         }
-        self.measures.push(Measure {
-            name: name.to_owned(),
-            kind,
-            tags,
-            shared_name: None,
-        });
+        self.measures.push(Measure { name: name.to_owned(), kind, tags, shared_name: None });
         self.measure_places.push(place.clone());
         index(self.measures.len() - 1)
     }
 
     /// The endpoint's number; equal ones are one.
     fn endpoint(&mut self, endpoint: Endpoint) -> EndpointId {
-        let at = self
-            .endpoints
-            .iter()
-            .position(|e| *e == endpoint)
-            .unwrap_or_else(|| {
-                self.endpoints.push(endpoint);
-                self.endpoints.len() - 1
-            });
+        let at = self.endpoints.iter().position(|e| *e == endpoint).unwrap_or_else(|| {
+            self.endpoints.push(endpoint);
+            self.endpoints.len() - 1
+        });
         index(at)
     }
 

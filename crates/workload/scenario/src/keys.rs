@@ -193,11 +193,9 @@ impl Kind {
             Kind::Bool => "`true` or `false`".to_owned(),
             Kind::Scalar => "number, word or text".to_owned(),
             Kind::Nothing => "nothing".to_owned(),
-            Kind::Word(words) => words
-                .iter()
-                .map(|w| format!("`{w}`"))
-                .collect::<Vec<_>>()
-                .join(" or "),
+            Kind::Word(words) => {
+                words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(" or ")
+            }
             Kind::List(of) => format!("list: {}", of.described()),
             Kind::OneOrMore(of) => format!("{}, or a list of them", of.described()),
             Kind::Map(of) => format!("names, each with: {}", of.described()),
@@ -209,11 +207,7 @@ impl Kind {
             Kind::Step => "a [step](#steps)".to_owned(),
             Kind::Phase => "[phase](#arrivals)".to_owned(),
             Kind::Probe => "[probe](#probes)".to_owned(),
-            Kind::Any(kinds) => kinds
-                .iter()
-                .map(Kind::described)
-                .collect::<Vec<_>>()
-                .join("; or "),
+            Kind::Any(kinds) => kinds.iter().map(Kind::described).collect::<Vec<_>>().join("; or "),
         }
     }
 }
@@ -276,15 +270,7 @@ pub fn experiment_reference() -> Vec<(&'static str, String)> {
 
 /// Every table of experiments.
 pub(crate) fn experiment_tables() -> [&'static Table; 7] {
-    [
-        &EXPERIMENT,
-        &FACTOR,
-        &RESPONSE,
-        &PUBLISHED,
-        &PUBLISHED_VALUE,
-        &CLAIM,
-        &COMPARE,
-    ]
+    [&EXPERIMENT, &FACTOR, &RESPONSE, &PUBLISHED, &PUBLISHED_VALUE, &CLAIM, &COMPARE]
 }
 
 /// Every table of the language.
@@ -331,16 +317,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &STATE,
         &TRANSITION,
     ];
-    let dists = [
-        &DIST,
-        &UNIFORM,
-        &NORMAL,
-        &LOGNORMAL,
-        &WEIBULL,
-        &PARETO,
-        &GAMMA,
-        &MIXTURE_PART,
-    ];
+    let dists = [&DIST, &UNIFORM, &NORMAL, &LOGNORMAL, &WEIBULL, &PARETO, &GAMMA, &MIXTURE_PART];
     let steps = STEPS.iter().chain(in_steps);
     top.into_iter()
         .chain(steps)
@@ -360,12 +337,8 @@ fn markdown(table: &Table) -> String {
             Default::Text(text) => format!("`{text}`"),
             Default::Said(said) => said.to_owned(),
         };
-        let row = format!(
-            "| `{}` | {} | {default} | {} |\n",
-            key.name,
-            key.kind.described(),
-            key.doc
-        );
+        let row =
+            format!("| `{}` | {} | {default} | {} |\n", key.name, key.kind.described(), key.doc);
         rows.push_str(&row);
     }
     rows

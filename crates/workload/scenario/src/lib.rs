@@ -57,9 +57,7 @@ pub fn parse_distribution(text: &str) -> Result<stats::dist::Dist, String> {
         files: &|_| Err("values must be written out here".to_owned()),
     };
     let (dist, diagnostics) = check::distribution(text, &settings);
-    let problem = diagnostics
-        .into_iter()
-        .find(|diagnostic| diagnostic.severity == Severity::Error);
+    let problem = diagnostics.into_iter().find(|diagnostic| diagnostic.severity == Severity::Error);
     match (dist, problem) {
         (Some(dist), None) => Ok(dist),
         (_, Some(problem)) => Err(match problem.hint {

@@ -102,9 +102,7 @@ fn parameter(root: &Node, text: &str) -> Option<String> {
 }
 
 fn at(root: &Node, path: &str) -> Result<LoadSetting, LoadSettingError> {
-    let is_param = root
-        .get("params")
-        .is_some_and(|params| params.get(path).is_some());
+    let is_param = root.get("params").is_some_and(|params| params.get(path).is_some());
     let keys: Vec<&str> = match is_param {
         true => vec!["params", path],
         false => path.split('.').collect(),
@@ -129,11 +127,7 @@ fn at(root: &Node, path: &str) -> Result<LoadSetting, LoadSettingError> {
     if value <= 0.0 || unit.contains("..") {
         return Err(no_number());
     }
-    Ok(LoadSetting {
-        path: path.to_owned(),
-        value,
-        unit: unit.to_owned(),
-    })
+    Ok(LoadSetting { path: path.to_owned(), value, unit: unit.to_owned() })
 }
 
 fn child<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
@@ -176,10 +170,7 @@ arrivals:
 
     fn check(text: &str, path: Option<&str>, expected: (&str, f64, &str)) {
         let found = load_setting(text, &[], path).unwrap();
-        assert_eq!(
-            (found.path.as_str(), found.value, found.unit.as_str()),
-            expected
-        );
+        assert_eq!((found.path.as_str(), found.value, found.unit.as_str()), expected);
     }
 
     #[test]
@@ -223,16 +214,9 @@ arrivals:
     fn a_path_says_which() {
         check(ONE, Some("rate"), ("rate", 120.0, "/s"));
         check(ONE, Some("crowd"), ("crowd", 40.0, ""));
-        check(
-            ONE,
-            Some("arrivals.1.constant"),
-            ("arrivals.1.constant", 250.0, "/s"),
-        );
+        check(ONE, Some("arrivals.1.constant"), ("arrivals.1.constant", 250.0, "/s"));
         let found = load_setting(ONE, &[], Some("rate")).unwrap();
-        assert_eq!(
-            found.setting(62.5),
-            ("rate".to_owned(), "62.5/s".to_owned())
-        );
+        assert_eq!(found.setting(62.5), ("rate".to_owned(), "62.5/s".to_owned()));
     }
 
     #[track_caller]
@@ -243,11 +227,7 @@ arrivals:
 
     #[test]
     fn what_is_no_number_is_refused_with_what_it_is() {
-        refused(
-            ONE,
-            Some("arrivals.0.ramp"),
-            "`arrivals.0.ramp` is `1/s..9/s`",
-        );
+        refused(ONE, Some("arrivals.0.ramp"), "`arrivals.0.ramp` is `1/s..9/s`");
         refused(ONE, Some("arrivals"), "`arrivals` is a list");
         refused(ONE, Some("arrivals.7.constant"), "has 3 items");
         refused(ONE, Some("raet"), "no `raet`");

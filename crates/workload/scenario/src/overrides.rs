@@ -19,15 +19,10 @@ pub(crate) fn apply(
     for (index, (key, value)) in overrides.iter().enumerate() {
         let mut node = yaml::parse_value(value);
         moved(&mut node, key.len() + 1, index);
-        let key_place = Place {
-            span: 0..key.len(),
-            set: Some(index),
-        };
+        let key_place = Place { span: 0..key.len(), set: Some(index) };
         let path = path(root, key);
         if let Err(Unknown { message, hint }) = put(root, &path, &key_place, node) {
-            diagnostics
-                .error("unknown-set", &key_place, message)
-                .hint_some(hint);
+            diagnostics.error("unknown-set", &key_place, message).hint_some(hint);
         }
     }
 }
@@ -39,14 +34,8 @@ struct Unknown {
 
 /// The keys on the way: a parameter's name is short for its place.
 fn path<'k>(root: &Node, key: &'k str) -> Vec<&'k str> {
-    let is_param = root
-        .get("params")
-        .is_some_and(|params| params.get(key).is_some());
-    if is_param {
-        vec!["params", key]
-    } else {
-        key.split('.').collect()
-    }
+    let is_param = root.get("params").is_some_and(|params| params.get(key).is_some());
+    if is_param { vec!["params", key] } else { key.split('.').collect() }
 }
 
 fn put(root: &mut Node, path: &[&str], key_place: &Place, value: Node) -> Result<(), Unknown> {
@@ -68,11 +57,7 @@ fn put(root: &mut Node, path: &[&str], key_place: &Place, value: Node) -> Result
         }
         if free {
             let key = last.to_owned();
-            entries.push(Entry {
-                key,
-                key_place: key_place.clone(),
-                value,
-            });
+            entries.push(Entry { key, key_place: key_place.clone(), value });
             return Ok(());
         }
     }
@@ -86,10 +71,7 @@ fn known_beginning(root: &Node, path: &[&str]) -> Result<(), Unknown> {
     if DOCUMENT.key(first).is_some() && root.mapping().is_some() {
         return Ok(());
     }
-    let params = root
-        .get("params")
-        .and_then(Node::mapping)
-        .unwrap_or_default();
+    let params = root.get("params").and_then(Node::mapping).unwrap_or_default();
     let known = params
         .iter()
         .map(|entry| entry.key.as_str())
@@ -108,11 +90,8 @@ fn step<'n>(
     may_make: bool,
     key_place: &Place,
 ) -> Result<&'n mut Node, Unknown> {
-    let at = if way.is_empty() {
-        "the scenario".to_owned()
-    } else {
-        format!("`{}`", way.join("."))
-    };
+    let at =
+        if way.is_empty() { "the scenario".to_owned() } else { format!("`{}`", way.join(".")) };
     if may_make && node.is_null() {
         node.kind = NodeKind::Mapping(Vec::new());
     }
@@ -124,15 +103,8 @@ fn step<'n>(
             }
             if may_make {
                 let kind = NodeKind::Mapping(Vec::new());
-                let value = Node {
-                    place: key_place.clone(),
-                    kind,
-                };
-                entries.push(Entry {
-                    key: key.to_owned(),
-                    key_place: key_place.clone(),
-                    value,
-                });
+                let value = Node { place: key_place.clone(), kind };
+                entries.push(Entry { key: key.to_owned(), key_place: key_place.clone(), value });
                 let last = entries.len() - 1;
                 return Ok(&mut entries[last].value);
             }
@@ -147,9 +119,7 @@ fn step<'n>(
             let found = key.parse().ok().filter(|&index: &usize| index < count);
             found.map(|index| &mut items[index]).ok_or_else(|| Unknown {
                 message: format!("there is no item `{key}` in {at}"),
-                hint: Some(format!(
-                    "its items are numbered from 0, and there are {count}"
-                )),
+                hint: Some(format!("its items are numbered from 0, and there are {count}")),
             })
         }
         NodeKind::Scalar(_) => Err(Unknown {
@@ -162,10 +132,7 @@ fn step<'n>(
 /// Moves a value's places into the text `key=value` of its override.
 fn moved(node: &mut Node, by: usize, index: usize) {
     let shift = |place: &mut Place| {
-        *place = Place {
-            span: place.span.start + by..place.span.end + by,
-            set: Some(index),
-        };
+        *place = Place { span: place.span.start + by..place.span.end + by, set: Some(index) };
     };
     shift(&mut node.place);
     match &mut node.kind {

@@ -43,14 +43,9 @@ pub struct UrlScenario {
 /// user of an open one.
 pub fn url_scenario(run: &UrlRun<'_>) -> UrlScenario {
     let (origin, path) = split_url(run.url);
-    let method = run
-        .method
-        .unwrap_or(if run.body.is_some() { "POST" } else { "GET" });
-    let mut request = format!(
-        "http:\n    method: {}\n    url: {}\n",
-        quoted(method),
-        quoted(&path)
-    );
+    let method = run.method.unwrap_or(if run.body.is_some() { "POST" } else { "GET" });
+    let mut request =
+        format!("http:\n    method: {}\n    url: {}\n", quoted(method), quoted(&path));
     let mut sets = Vec::new();
     if !run.headers.is_empty() {
         request.push_str("    headers:\n");
@@ -61,10 +56,7 @@ pub fn url_scenario(run: &UrlRun<'_>) -> UrlScenario {
                 sets.push((param.clone(), written));
                 written = format!("\"${{{param}}}\"");
             }
-            put(
-                &mut request,
-                format_args!("      {}: {written}\n", quoted(name)),
-            );
+            put(&mut request, format_args!("      {}: {written}\n", quoted(name)));
         }
     }
     if let Some(body) = run.body {
@@ -101,9 +93,7 @@ pub fn url_scenario(run: &UrlRun<'_>) -> UrlScenario {
 pub fn split_url(url: &str) -> (&str, String) {
     let url = url.split('#').next().unwrap_or(url);
     let host = url.find("://").map_or(0, |at| at + 3);
-    let end = url[host..]
-        .find(['/', '?'])
-        .map_or(url.len(), |at| host + at);
+    let end = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);
     let (origin, path) = url.split_at(end);
     let slash = if path.starts_with('/') { "" } else { "/" };
     (origin, format!("{slash}{path}"))
@@ -113,11 +103,9 @@ pub fn split_url(url: &str) -> (&str, String) {
 fn quoted(text: &str) -> String {
     let json = serde_json::Value::from(text.replace("${", "\\${")).to_string();
     // JSON may hold these two bare; YAML takes them for line breaks.
-    json.replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029")
+    json.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
 fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
-    out.write_fmt(text)
-        .expect("writing to a String cannot fail");
+    out.write_fmt(text).expect("writing to a String cannot fail");
 }

@@ -43,10 +43,7 @@ fn call(bencher: Bencher<'_, '_>, function: usize, arguments: &[Value]) {
     let mut context = context();
     let mut rng = Rng::new(1, 1, Purpose::Value);
     bencher.bench_local(|| {
-        let mut around = Surroundings {
-            now_ms: 0,
-            rng: &mut rng,
-        };
+        let mut around = Surroundings { now_ms: 0, rng: &mut rng };
         context.call(function, black_box(arguments), &mut around)
     });
 }
@@ -72,10 +69,7 @@ fn step_of_two_variables(bencher: Bencher<'_, '_>) {
     let mut rng = Rng::new(1, 1, Purpose::Value);
     let inputs = [Value::Int(7), Value::text("b")];
     bencher.bench_local(|| {
-        let mut around = Surroundings {
-            now_ms: 0,
-            rng: &mut rng,
-        };
+        let mut around = Surroundings { now_ms: 0, rng: &mut rng };
         context.run(0, black_box(&inputs), &mut around)
     });
 }

@@ -33,16 +33,7 @@ const JOBS_MAX: u32 = 1000;
 /// The error of calls of scripts that use promises.
 const PROMISES: &str = "it uses promises, which nothing waits for: write functions without `async`";
 
-type Intrinsics = (
-    Date,
-    Eval,
-    RegExpCompiler,
-    RegExp,
-    Json,
-    MapSet,
-    TypedArrays,
-    Promise,
-);
+type Intrinsics = (Date, Eval, RegExpCompiler, RegExp, Json, MapSet, TypedArrays, Promise);
 
 /// The limits of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,10 +91,8 @@ impl Context {
     /// # Errors
     /// As those of [`Context::load`]. The plan was compiled from the same texts, so they come from limits.
     pub fn new(script: &Script) -> std::result::Result<Context, Fault> {
-        let limits = Limits {
-            time_max_ns: script.time_max_ns,
-            memory_bytes_max: script.memory_bytes_max,
-        };
+        let limits =
+            Limits { time_max_ns: script.time_max_ns, memory_bytes_max: script.memory_bytes_max };
         let mut context = Context::bare(&script.file, limits)?;
         context.declared = context.evaluate(&script.text, Some(&script.declared))?;
         for name in &script.functions {
@@ -264,12 +253,7 @@ impl Context {
         surroundings: &mut Surroundings<'_>,
     ) -> std::result::Result<Value, Failure> {
         let since_ns = monotonic_ns();
-        let found = self.enter(
-            &self.functions[function].1,
-            arguments,
-            surroundings,
-            from_js,
-        );
+        let found = self.enter(&self.functions[function].1, arguments, surroundings, from_js);
         let found = self.leave(found, since_ns);
         found.map_err(|thrown| thrown.in_call(&format!("`{}`", self.functions[function].0)))
     }
@@ -285,10 +269,7 @@ impl Context {
         surroundings: &mut Surroundings<'_>,
     ) -> std::result::Result<Vec<Value>, Failure> {
         let all = |list: &JsValue<'_>| match list.as_array() {
-            Some(list) => list
-                .iter::<JsValue<'_>>()
-                .map(|item| from_js(&item?))
-                .collect(),
+            Some(list) => list.iter::<JsValue<'_>>().map(|item| from_js(&item?)).collect(),
             None => Ok(Vec::new()),
         };
         let since_ns = monotonic_ns();
@@ -311,10 +292,7 @@ impl Context {
         read: impl Fn(&JsValue<'_>) -> Result<T>,
     ) -> std::result::Result<T, Thrown> {
         if self.is_stuck {
-            return Err(Thrown {
-                message: PROMISES.to_owned(),
-                place: None,
-            });
+            return Err(Thrown { message: PROMISES.to_owned(), place: None });
         }
         self.state.begin(surroundings, self.limits.time_max_ns);
         let found = self.context.with(|ctx| {
@@ -346,10 +324,7 @@ impl Context {
         self.calls += 1;
         self.used_ns += monotonic_ns().saturating_sub(since_ns);
         match has_left_jobs {
-            true => Err(Thrown {
-                message: PROMISES.to_owned(),
-                place: None,
-            }),
+            true => Err(Thrown { message: PROMISES.to_owned(), place: None }),
             false => found,
         }
     }
@@ -391,10 +366,7 @@ fn prelude<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
     };
     let clock = Rc::clone(state);
     let now = Function::new(ctx.clone(), move |ctx: Ctx<'js>| {
-        clock
-            .now_ms()
-            .map(|ms| ms as f64)
-            .ok_or_else(|| not_now(&ctx))
+        clock.now_ms().map(|ms| ms as f64).ok_or_else(|| not_now(&ctx))
     })?;
     let dice = Rc::clone(state);
     let random = Function::new(ctx.clone(), move |ctx: Ctx<'js>| {
@@ -416,9 +388,7 @@ fn fix<'js>(
     }
     let patterns: Array<'js> = kit.get::<_, Function<'js>>("patterns")?.call(())?;
     let patterns = patterns.iter::<Object<'js>>();
-    patterns
-        .map(|pattern| Ok(Persistent::save(ctx, pattern?)))
-        .collect()
+    patterns.map(|pattern| Ok(Persistent::save(ctx, pattern?))).collect()
 }
 
 /// The source text of a function.

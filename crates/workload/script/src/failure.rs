@@ -50,10 +50,7 @@ impl Thrown {
 
     /// As what is wrong with a text.
     pub(crate) fn in_text(self) -> Fault {
-        Fault {
-            message: self.message,
-            place: self.place.map(|spot| (spot.line, spot.column)),
-        }
+        Fault { message: self.message, place: self.place.map(|spot| (spot.line, spot.column)) }
     }
 }
 
@@ -80,10 +77,7 @@ pub(crate) fn thrown(
             Error::InvalidString(_) => "the text has a character of code 0".to_owned(),
             other => other.to_string(),
         };
-        return Thrown {
-            message,
-            place: None,
-        };
+        return Thrown { message, place: None };
     };
     let value = ctx.catch();
     let exception = value.clone().into_object().and_then(Exception::from_object);
@@ -134,9 +128,8 @@ fn place_in(stack: &str, files: &[&str]) -> Option<Spot> {
             column: numbers.next()?.parse().ok()?,
         })
     };
-    let mut spots = stack
-        .lines()
-        .filter_map(|line| files.iter().find_map(|file| in_file(line, file)));
+    let mut spots =
+        stack.lines().filter_map(|line| files.iter().find_map(|file| in_file(line, file)));
     spots.next()
 }
 
@@ -161,14 +154,8 @@ mod tests {
         };
         let both = ["script.js", "scenario"];
         assert_eq!(place(stack, &both), Some(("script.js".to_owned(), 12, 7)));
-        assert_eq!(
-            place(stack, &["scenario"]),
-            Some(("scenario".to_owned(), 2, 1))
-        );
-        assert_eq!(
-            place("    at script.js:3:5", &both),
-            Some(("script.js".to_owned(), 3, 5))
-        );
+        assert_eq!(place(stack, &["scenario"]), Some(("scenario".to_owned(), 2, 1)));
+        assert_eq!(place("    at script.js:3:5", &both), Some(("script.js".to_owned(), 3, 5)));
         assert_eq!(place(stack, &["other.js"]), None);
         assert_eq!(place("script.js:", &both), None);
     }

@@ -34,15 +34,9 @@ pub(crate) fn around(inputs: &[String], outputs: &[String]) -> String {
         let _ = write!(vars, "\"{name}\": null, ");
     }
     let parameters: Vec<String> = (0..inputs.len()).map(|at| format!("i{at}")).collect();
-    let known: Vec<String> = outputs
-        .iter()
-        .map(|name| format!("key === \"{name}\""))
-        .collect();
+    let known: Vec<String> = outputs.iter().map(|name| format!("key === \"{name}\"")).collect();
     let listed = |from: &str| {
-        let items: Vec<String> = outputs
-            .iter()
-            .map(|name| format!("{from}(\"{name}\")"))
-            .collect();
+        let items: Vec<String> = outputs.iter().map(|name| format!("{from}(\"{name}\")")).collect();
         format!("[{}]", items.join(", "))
     };
     let known = match known.is_empty() {

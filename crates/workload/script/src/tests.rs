@@ -7,10 +7,7 @@ use stats::rng::{Purpose, Rng};
 
 use crate::{Context, Limits, Surroundings};
 
-const LIMITS: Limits = Limits {
-    time_max_ns: 50_000_000,
-    memory_bytes_max: 32 << 20,
-};
+const LIMITS: Limits = Limits { time_max_ns: 50_000_000, memory_bytes_max: 32 << 20 };
 
 fn load(text: &str) -> Context {
     Context::load("script.js", text, LIMITS).unwrap_or_else(|fault| panic!("{fault:?}"))
@@ -34,10 +31,7 @@ fn call_with(
     rng: &mut Rng,
 ) -> Result<Value, String> {
     let function = context.function(name).unwrap();
-    let mut around = Surroundings {
-        now_ms: 1_700_000_000_123,
-        rng,
-    };
+    let mut around = Surroundings { now_ms: 1_700_000_000_123, rng };
     let found = context.call(function, arguments, &mut around);
     found.map_err(|failure| failure.0)
 }
@@ -74,10 +68,7 @@ fn values_keep_their_kind_both_ways() {
         Value::text("ä \u{1F600} \"quoted\"\n"),
         Value::text(r#"{"a":[1,2]}"#),
     ] {
-        assert_eq!(
-            call(&mut context, "same", std::slice::from_ref(&value)),
-            Ok(value)
-        );
+        assert_eq!(call(&mut context, "same", std::slice::from_ref(&value)), Ok(value));
     }
     // No number of JavaScript holds it, so it is a text of the same digits.
     let large = Value::Int(i64::MAX);
@@ -88,15 +79,9 @@ fn values_keep_their_kind_both_ways() {
 #[test]
 fn what_is_no_value_becomes_json_or_an_error() {
     assert_eq!(value("undefined"), Ok(Value::Nothing));
-    assert_eq!(
-        value("({a: [1, null, 'x']})"),
-        Ok(Value::text(r#"{"a":[1,null,"x"]}"#))
-    );
+    assert_eq!(value("({a: [1, null, 'x']})"), Ok(Value::text(r#"{"a":[1,null,"x"]}"#)));
     assert_eq!(value("[1, 2]"), Ok(Value::text("[1,2]")));
-    assert_eq!(
-        value("2 ** 60"),
-        Ok(Value::Float(1_152_921_504_606_846_976.0))
-    );
+    assert_eq!(value("2 ** 60"), Ok(Value::Float(1_152_921_504_606_846_976.0)));
     for (expression, said) in [
         ("NaN", "NaN, which is no number here"),
         ("1 / 0", "inf, which is no number here"),
@@ -107,10 +92,7 @@ fn what_is_no_value_becomes_json_or_an_error() {
         ("'\\ud800'", "half of a surrogate pair"),
     ] {
         let text = failure(expression);
-        assert!(
-            text.starts_with("`f`: ") && text.contains(said),
-            "{expression}: {text}"
-        );
+        assert!(text.starts_with("`f`: ") && text.contains(said), "{expression}: {text}");
     }
 }
 
@@ -121,10 +103,7 @@ fn errors_say_function_and_place() {
     let said = call(&mut context, "outer", &[]).unwrap_err();
     assert!(said.starts_with("`outer`: TypeError: "), "{said}");
     assert!(said.contains(", at script.js:2:"), "{said}");
-    assert_eq!(
-        call(&mut context, "odd", &[]),
-        Err(r#"`odd`: it threw {"a":1}"#.to_owned())
-    );
+    assert_eq!(call(&mut context, "odd", &[]), Err(r#"`odd`: it threw {"a":1}"#.to_owned()));
     assert_eq!(context.function("absent"), None);
     assert_eq!(context.function("parseInt"), None);
 }
@@ -139,31 +118,16 @@ fn faults_of_a_text_have_a_place() {
     assert_eq!(place.map(|(line, _)| line), Some(3));
     let (message, _) = fault("import x from 'y';");
     assert!(message.starts_with("SyntaxError: "), "{message}");
-    assert!(
-        fault("const a = Date.now();")
-            .0
-            .contains("at the top of a script")
-    );
-    assert!(
-        fault("const a = Math.random();")
-            .0
-            .contains("at the top of a script")
-    );
-    assert!(
-        fault("(async () => { await null; })();")
-            .0
-            .contains("promises")
-    );
+    assert!(fault("const a = Date.now();").0.contains("at the top of a script"));
+    assert!(fault("const a = Math.random();").0.contains("at the top of a script"));
+    assert!(fault("(async () => { await null; })();").0.contains("promises"));
 }
 
 #[test]
 fn a_top_level_that_can_be_assigned_is_refused() {
     let (message, place) =
         fault("const a = 1;\nlet counter = 0;\nfunction f() { return counter++; }");
-    assert!(
-        message.starts_with("`counter` can be assigned"),
-        "{message}"
-    );
+    assert!(message.starts_with("`counter` can be assigned"), "{message}");
     assert_eq!(place, Some((2, 5)));
     let declared = load(
         "const a = 1; var b = [2]; class C { m() {} } function f() { let inner = 1; return inner; }",
@@ -188,10 +152,7 @@ fn nothing_is_left_from_one_call_to_the_next() {
     );
     for name in ["f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q"] {
         let said = call(&mut context, name, &[]).unwrap_err();
-        assert!(
-            said.contains("TypeError") || said.contains("ReferenceError"),
-            "{name}: {said}"
-        );
+        assert!(said.contains("TypeError") || said.contains("ReferenceError"), "{name}: {said}");
     }
     for _ in 0..4 {
         assert_eq!(call(&mut context, "r", &[]), Ok(Value::Bool(true)));
@@ -242,43 +203,22 @@ fn calls_end_at_their_limits() {
     let deep = failure("(function g(n) { return g(n + 1) + 1; })(0)");
     assert!(deep.contains("stack"), "{deep}");
     let nested = failure("JSON.parse('['.repeat(1e6))");
-    assert!(
-        nested.contains("stack") || nested.contains("SyntaxError"),
-        "{nested}"
-    );
+    assert!(nested.contains("stack") || nested.contains("SyntaxError"), "{nested}");
 }
 
 #[test]
 fn built_in_functions_end_by_themselves() {
     for (long, said) in [
-        (
-            "(() => { const a = []; a.length = 4e9; return a.indexOf(1); })()",
-            "too long",
-        ),
-        (
-            "Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)",
-            "too long",
-        ),
-        (
-            "[].concat({ length: 2 ** 40, [Symbol.isConcatSpreadable]: true })",
-            "too long",
-        ),
-        (
-            "'a'.repeat(5e6).indexOf('a'.repeat(2e6) + 'b')",
-            "too long to search",
-        ),
+        ("(() => { const a = []; a.length = 4e9; return a.indexOf(1); })()", "too long"),
+        ("Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)", "too long"),
+        ("[].concat({ length: 2 ** 40, [Symbol.isConcatSpreadable]: true })", "too long"),
+        ("'a'.repeat(5e6).indexOf('a'.repeat(2e6) + 'b')", "too long to search"),
     ] {
         let text = failure(long);
         assert!(text.contains(said), "{long}: {text}");
     }
-    assert_eq!(
-        value("[1, 2, 3].map((x) => x * 2).indexOf(4)"),
-        Ok(Value::Int(1))
-    );
-    assert_eq!(
-        value("'a,b'.split(',').concat(['c'], 'd').join('')"),
-        Ok(Value::text("abcd"))
-    );
+    assert_eq!(value("[1, 2, 3].map((x) => x * 2).indexOf(4)"), Ok(Value::Int(1)));
+    assert_eq!(value("'a,b'.split(',').concat(['c'], 'd').join('')"), Ok(Value::text("abcd")));
 }
 
 #[test]
@@ -292,11 +232,7 @@ fn a_context_works_after_each_failure() {
     );
     for name in ["endless", "large", "later", "promised"] {
         assert!(call(&mut context, name, &[]).is_err(), "{name}");
-        assert_eq!(
-            call(&mut context, "fine", &[]),
-            Ok(Value::Int(1)),
-            "after {name}"
-        );
+        assert_eq!(call(&mut context, "fine", &[]), Ok(Value::Int(1)), "after {name}");
     }
     let said = call(&mut context, "later", &[]).unwrap_err();
     assert!(said.contains("promises"), "{said}");
@@ -306,10 +242,7 @@ fn a_context_works_after_each_failure() {
 
 #[test]
 fn the_least_memory_suffices_for_a_context() {
-    let limits = Limits {
-        memory_bytes_max: 2 << 20,
-        ..LIMITS
-    };
+    let limits = Limits { memory_bytes_max: 2 << 20, ..LIMITS };
     let context = Context::load("script.js", "function f() { return 1; }", limits);
     assert_eq!(call(&mut context.unwrap(), "f", &[]), Ok(Value::Int(1)));
 }
@@ -332,11 +265,7 @@ fn nothing_leads_outside() {
         "Atomics",
         "SharedArrayBuffer",
     ] {
-        assert_eq!(
-            value(&format!("typeof {name}")),
-            Ok(Value::text("undefined")),
-            "{name}"
-        );
+        assert_eq!(value(&format!("typeof {name}")), Ok(Value::text("undefined")), "{name}");
     }
     let said = failure("import('fs')");
     assert!(said.contains("promise"), "{said}");
@@ -344,12 +273,7 @@ fn nothing_leads_outside() {
 
 fn step(text: &str, inputs: &[&str], outputs: &[&str]) -> ScriptStep {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    ScriptStep {
-        text: text.into(),
-        line: 20,
-        inputs: owned(inputs),
-        outputs: owned(outputs),
-    }
+    ScriptStep { text: text.into(), line: 20, inputs: owned(inputs), outputs: owned(outputs) }
 }
 
 fn run(text: &str, outputs: &[&str]) -> Result<Vec<Value>, String> {
@@ -364,10 +288,7 @@ fn run(text: &str, outputs: &[&str]) -> Result<Vec<Value>, String> {
     };
     let mut context = Context::new(&script).unwrap_or_else(|fault| panic!("{fault:?}"));
     let mut rng = rng();
-    let mut around = Surroundings {
-        now_ms: 5,
-        rng: &mut rng,
-    };
+    let mut around = Surroundings { now_ms: 5, rng: &mut rng };
     let inputs = [Value::Int(7), Value::text("x")];
     let found = context.run(0, &inputs, &mut around);
     found.map_err(|failure| failure.0)
@@ -376,30 +297,15 @@ fn run(text: &str, outputs: &[&str]) -> Result<Vec<Value>, String> {
 #[test]
 fn a_step_sets_what_it_returns_or_assigns() {
     let seven = || Value::Int(7);
-    assert_eq!(
-        run("return { c: twice(vars.a) };", &["c"]),
-        Ok(vec![Value::Int(14)])
-    );
+    assert_eq!(run("return { c: twice(vars.a) };", &["c"]), Ok(vec![Value::Int(14)]));
     assert_eq!(run("vars.c = vars.a; // end", &["c"]), Ok(vec![seven()]));
-    assert_eq!(
-        run("vars.b += vars.a;", &["b"]),
-        Ok(vec![Value::text("x7")])
-    );
+    assert_eq!(run("vars.b += vars.a;", &["b"]), Ok(vec![Value::text("x7")]));
     // What is not returned stays as it was.
-    assert_eq!(
-        run("return { c: 1 };", &["b", "c"]),
-        Ok(vec![Value::text("x"), Value::Int(1)])
-    );
-    assert_eq!(
-        run("return { c: [vars.a] };", &["c"]),
-        Ok(vec![Value::text("[7]")])
-    );
+    assert_eq!(run("return { c: 1 };", &["b", "c"]), Ok(vec![Value::text("x"), Value::Int(1)]));
+    assert_eq!(run("return { c: [vars.a] };", &["c"]), Ok(vec![Value::text("[7]")]));
     assert_eq!(run("", &[]), Ok(Vec::new()));
     assert_eq!(
-        run(
-            "return { ...vars, c: Object.keys(vars).join() };",
-            &["a", "b", "c"]
-        ),
+        run("return { ...vars, c: Object.keys(vars).join() };", &["a", "b", "c"]),
         Ok(vec![seven(), Value::text("x"), Value::text("a,b,c")])
     );
 }
@@ -409,33 +315,23 @@ fn an_assignment_that_would_be_lost_is_an_error() {
     for (text, said) in [
         ("vars.a = 1;", "TypeError"),
         ("vars.z = 1;", "TypeError"),
-        (
-            "return { z: 1 };",
-            "returned `z`, which `sets` does not name",
-        ),
+        ("return { z: 1 };", "returned `z`, which `sets` does not name"),
         ("return 5;", "returns an object, or nothing"),
         ("return [5];", "returns an object, or nothing"),
         ("\n\nnull.x;", ", at scenario:22:"),
         ("while (true) {}", "it took longer than"),
     ] {
         let found = run(text, &["c"]).unwrap_err();
-        assert!(
-            found.starts_with("`js`: ") && found.contains(said),
-            "{text}: {found}"
-        );
+        assert!(found.starts_with("`js`: ") && found.contains(said), "{text}: {found}");
     }
 }
 
 #[test]
 fn faults_of_a_step_have_the_lines_of_the_scenario() {
     let mut context = load("");
-    let fault = context
-        .step(&step("const a = 1;\nretrun a;", &[], &[]))
-        .unwrap_err();
+    let fault = context.step(&step("const a = 1;\nretrun a;", &[], &[])).unwrap_err();
     assert_eq!(fault.place.map(|(line, _)| line), Some(21), "{fault:?}");
-    let fault = context
-        .step(&step("}); (function () {", &[], &[]))
-        .unwrap_err();
+    let fault = context.step(&step("}); (function () {", &[], &[])).unwrap_err();
     assert!(fault.message.contains("closing brace"), "{fault:?}");
 }
 

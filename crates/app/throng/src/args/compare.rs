@@ -159,10 +159,8 @@ fn parse_detect(text: &str) -> Result<f64, String> {
     if share > 0.0 {
         Ok(share)
     } else {
-        Err(
-            "a difference of 0 cannot be detected; expected a share above 0%, such as 5%"
-                .to_owned(),
-        )
+        Err("a difference of 0 cannot be detected; expected a share above 0%, such as 5%"
+            .to_owned())
     }
 }
 

@@ -105,14 +105,7 @@ pub(crate) struct SamplesArgs {
 impl SamplesArgs {
     /// The first option given, if any.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let SamplesArgs {
-            measure,
-            unit,
-            columns,
-            start_column,
-            start_unit,
-            name,
-        } = self;
+        let SamplesArgs { measure, unit, columns, start_column, start_unit, name } = self;
         first_given(&[
             (measure.is_some(), "--measure"),
             (unit.is_some(), "--unit"),
@@ -172,12 +165,7 @@ pub(crate) struct ResultsArgs {
 impl ResultsArgs {
     /// The first option given, if any.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let ResultsArgs {
-            layout,
-            start,
-            runs,
-            quiet,
-        } = self;
+        let ResultsArgs { layout, start, runs, quiet } = self;
         first_given(&[
             (layout.is_some(), "--as"),
             (start.is_some(), "--start"),
@@ -203,7 +191,5 @@ pub(crate) enum Publication {
 }
 
 fn first_given(options: &[(bool, &'static str)]) -> Option<&'static str> {
-    options
-        .iter()
-        .find_map(|(given, name)| given.then_some(*name))
+    options.iter().find_map(|(given, name)| given.then_some(*name))
 }

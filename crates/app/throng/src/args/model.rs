@@ -141,32 +141,17 @@ pub(crate) struct ReferenceArgs {
     #[arg(long, value_name = "RATE", requires = "against", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
     /// Column with each segment's share of the sessions
-    #[arg(
-        long,
-        value_name = "COLUMN",
-        requires = "against",
-        default_value = "share"
-    )]
+    #[arg(long, value_name = "COLUMN", requires = "against", default_value = "share")]
     pub(crate) share: String,
     /// Classes in the order of a session, as in ad,impression,click; each but the first has a column with the
     /// probability that it follows the one before
-    #[arg(
-        long,
-        value_name = "CLASSES",
-        requires = "against",
-        value_delimiter = ','
-    )]
+    #[arg(long, value_name = "CLASSES", requires = "against", value_delimiter = ',')]
     pub(crate) path: Vec<String>,
     /// The log's users were this many times as fast as the table's
     #[arg(long, value_name = "TIMES", requires = "against", default_value = "1", value_parser = parse_load)]
     pub(crate) speed: f64,
     /// What to do with a probability above 1
-    #[arg(
-        long,
-        value_name = "HOW",
-        requires = "against",
-        default_value = "refuse"
-    )]
+    #[arg(long, value_name = "HOW", requires = "against", default_value = "refuse")]
     pub(crate) above_one: AboveOneArg,
 }
 
@@ -208,9 +193,7 @@ pub(crate) enum BehaviourArg {
 }
 
 fn parse_field(text: &str) -> Result<(String, String), String> {
-    let (meaning, name) = text
-        .split_once('=')
-        .ok_or("expected MEANING=NAME, such as time=ts")?;
+    let (meaning, name) = text.split_once('=').ok_or("expected MEANING=NAME, such as time=ts")?;
     if !model::MEANINGS.contains(&meaning) {
         return Err(format!(
             "unknown meaning {meaning:?}; the meanings are {}",

@@ -12,10 +12,7 @@ pub(crate) fn from_tsung(name: &str, bytes: &[u8], leniency: Leniency) -> Result
     let xml = convert::decode(bytes).map_err(|error| Failure::new(Exit::Data, error))?;
     let folder = folder(name);
     let files = |name: &str| read_input(&folder.join(name), FILES_BYTES_MAX);
-    let settings = tsung::Settings {
-        leniency,
-        files: &files,
-    };
+    let settings = tsung::Settings { leniency, files: &files };
     let source = Source { name, text: &xml };
     let (converted, diagnostics) = tsung::convert(source, &settings);
     converted_text(name, xml, converted, &diagnostics)

@@ -33,12 +33,7 @@ pub(crate) fn attempt(args: &TryArgs) -> Result<Exit, Failure> {
     let session = session(&plan, args.session.as_deref())?;
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
     let interrupt = interrupt()?;
-    let scenario = ScenarioText {
-        name: text.name,
-        text: text.text,
-        overrides,
-        inputs,
-    };
+    let scenario = ScenarioText { name: text.name, text: text.text, overrides, inputs };
     let mut view: Box<dyn View> = match args.json {
         true => Box::new(JsonView::default()),
         false => Box::new(TextView::new(args.user, args.full, terminal::style())),
@@ -82,9 +77,7 @@ fn session(plan: &Plan, name: Option<&str>) -> Result<SessionId, Failure> {
     let found = match name {
         Some(name) => sessions.clone().find(|(_, session)| session.name == name),
         // Of several with that weight the first.
-        None => sessions
-            .clone()
-            .min_by(|(_, a), (_, b)| b.weight.total_cmp(&a.weight)),
+        None => sessions.clone().min_by(|(_, a), (_, b)| b.weight.total_cmp(&a.weight)),
     };
     found.map(|(id, _)| id).ok_or_else(|| {
         let names: Vec<&str> = sessions.map(|(_, session)| session.name.as_str()).collect();
@@ -164,9 +157,7 @@ fn mqtt_word(verb: ChannelVerb) -> &'static str {
 }
 
 fn measure_name(plan: &Plan, id: MeasureId) -> &str {
-    plan.measures
-        .get(id.index())
-        .map_or("?", |measure| measure.name.as_str())
+    plan.measures.get(id.index()).map_or("?", |measure| measure.name.as_str())
 }
 
 /// The name of a variable of this session.
@@ -179,10 +170,7 @@ fn variable_name(plan: &Plan, session: Option<SessionId>, slot: Slot) -> Option<
 fn is_aside(plan: &Plan, id: MeasureId) -> bool {
     let measure = plan.measures.get(id.index());
     measure.is_some_and(|m| {
-        matches!(
-            m.kind,
-            MeasureKind::Connect | MeasureKind::Redirect | MeasureKind::Transaction
-        )
+        matches!(m.kind, MeasureKind::Connect | MeasureKind::Redirect | MeasureKind::Transaction)
     })
 }
 

@@ -64,19 +64,10 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     let first = compile(&[])?.plan;
     long_enough(&first)?;
     if !silent {
-        written(writeln!(
-            std::io::stdout(),
-            "{}",
-            forecast(&course, &first, args.pause)
-        ))?;
+        written(writeln!(std::io::stdout(), "{}", forecast(&course, &first, args.pause)))?;
     }
     let style = terminal::style();
-    let mut watch = Watch {
-        silent,
-        view: View::screen_only(silent),
-        style,
-        setting: &setting,
-    };
+    let mut watch = Watch { silent, view: View::screen_only(silent), style, setting: &setting };
     let sought: Result<SearchResult, Failure> =
         search_capacity(request, compile, |news| watch.take(&news));
     watch.view.end();
@@ -207,11 +198,7 @@ fn show(
     scenario: &str,
     style: Style,
 ) -> Result<(), Failure> {
-    let SearchResult {
-        directory,
-        conclusion,
-        trials,
-    } = result;
+    let SearchResult { directory, conclusion, trials } = result;
     let page = match conclusion {
         Concluded::Knee(found) => Page::capacity(found, trials, setting, scenario, page::VERSION),
         Concluded::Sweep(found) => Page::sweep(found, trials, setting, scenario, page::VERSION),
@@ -246,16 +233,10 @@ fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
         None => knee(args, file, &text, &plan)?,
     };
     #[expect(clippy::disallowed_methods, reason = "names the search's directory")]
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let name = format!("capacity-{}", plan.name);
     // Distinguishes searches started within the same second.
-    let id = record::run_id(
-        now.as_secs(),
-        &name,
-        (now.subsec_micros() % 0x1_0000) as u16,
-    );
+    let id = record::run_id(now.as_secs(), &name, (now.subsec_micros() % 0x1_0000) as u16);
     let search = Search {
         directory: args.runs.join(id),
         load_setting: setting,
@@ -294,11 +275,7 @@ fn knee(
 fn bounds(args: &CapacityArgs, setting: &LoadSetting) -> Result<Bounds, Failure> {
     let is_whole = setting.is_whole();
     let whole = |load: f64| {
-        if is_whole {
-            load.round().max(1.0)
-        } else {
-            load
-        }
+        if is_whole { load.round().max(1.0) } else { load }
     };
     let from = whole(args.from.unwrap_or(setting.value));
     let at_most = args.at_most.map_or(f64::INFINITY, whole);

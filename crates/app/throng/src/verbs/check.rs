@@ -13,11 +13,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let text = source::scenario(&args.file, args.tsung.leniency())?;
     let CompiledScenario { plan, .. } = source::compile(&text, &args.sets.sets)?;
     let description = describe(&text.name, &plan);
-    written(write!(
-        std::io::stdout(),
-        "{}",
-        report::visible(&description)
-    ))
+    written(write!(std::io::stdout(), "{}", report::visible(&description)))
 }
 
 /// Description of the planned run in a few lines.
@@ -25,10 +21,7 @@ fn describe(name: &str, plan: &Plan) -> String {
     let users = units::about(plan.users_planned());
     let length = units::span(plan.end_ns());
     // Writing to a String cannot fail.
-    let mut text = format!(
-        "{name} is valid: {:?}, {users} users in {length}\n",
-        plan.name
-    );
+    let mut text = format!("{name} is valid: {:?}, {users} users in {length}\n", plan.name);
     for phase in &plan.phases {
         let length = units::span(phase.duration_ns);
         let users = units::about(phase.users_planned());
@@ -46,17 +39,9 @@ fn describe(name: &str, plan: &Plan) -> String {
     }
     for session in &plan.sessions {
         let count = units::counted(session.ops.len() as u64, "instruction");
-        let _ = writeln!(
-            text,
-            "  session {}: {count}, weight {}",
-            session.name, session.weight
-        );
+        let _ = writeln!(text, "  session {}: {count}, weight {}", session.name, session.weight);
     }
-    let measures: Vec<_> = plan
-        .measures
-        .iter()
-        .map(|measure| measure.name.as_str())
-        .collect();
+    let measures: Vec<_> = plan.measures.iter().map(|measure| measure.name.as_str()).collect();
     let _ = writeln!(text, "  measures: {}", measures.join(", "));
     for threshold in &plan.thresholds {
         let _ = writeln!(text, "  threshold: {}", threshold.text);

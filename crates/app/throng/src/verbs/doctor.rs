@@ -29,19 +29,13 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         limits = MachineLimits::compute(&Facts::read(), demand);
     }
     written(write!(std::io::stdout(), "{}", plan(&limits)))?;
-    Ok(if limits.suffices() {
-        Exit::Passed
-    } else {
-        Exit::Failed
-    })
+    Ok(if limits.suffices() { Exit::Passed } else { Exit::Failed })
 }
 
 /// Changes the settings one by one, and prints each that was changed.
 fn apply(limits: &MachineLimits) -> Result<(), Failure> {
     for setting in limits.settings() {
-        setting
-            .apply()
-            .map_err(|error| Failure::new(Exit::System, error))?;
+        setting.apply().map_err(|error| Failure::new(Exit::System, error))?;
         written(writeln!(std::io::stdout(), "{setting}"))?;
     }
     Ok(())
@@ -104,11 +98,9 @@ fn table(limits: &MachineLimits) -> String {
 /// Number of users that the machine holds now, and after the commands.
 fn holds(limits: &MachineLimits) -> String {
     let holds = |found: Option<(u64, &Limit)>| match found {
-        Some((users, limit)) => format!(
-            "about {} at once; {} is the limit",
-            about_users(users),
-            limit.name
-        ),
+        Some((users, limit)) => {
+            format!("about {} at once; {} is the limit", about_users(users), limit.name)
+        }
         None => "that many, as far as its limits can be read".to_owned(),
     };
     let mut text = format!("Now this machine can hold {}.", holds(limits.users_now()));
@@ -116,11 +108,7 @@ fn holds(limits: &MachineLimits) -> String {
         return text;
     }
     // Writing to a String cannot fail.
-    let _ = write!(
-        text,
-        "\nAfter the commands it can hold {}.",
-        holds(limits.users_fixed())
-    );
+    let _ = write!(text, "\nAfter the commands it can hold {}.", holds(limits.users_fixed()));
     let memory = limits.limits.iter().find(|limit| limit.name == "memory");
     if let Some(users) = memory.and_then(|limit| limit.users) {
         let _ = write!(
@@ -141,10 +129,7 @@ fn about_users(users: u64) -> String {
 
 fn render(checks: &[Check]) -> String {
     let mut text = String::new();
-    let least = checks
-        .iter()
-        .filter_map(|check| Some((check.users?, check.name)))
-        .min();
+    let least = checks.iter().filter_map(|check| Some((check.users?, check.name))).min();
     // Writing to a String cannot fail.
     for check in checks {
         let mark = match &check.fix {

@@ -76,15 +76,13 @@ fn place(args: &ExperimentArgs) -> Result<(String, bool, Option<PathBuf>), Failu
 
 /// The state of the experiment in a directory, which must be there.
 fn known(directory: &Path) -> Result<ExperimentState, Failure> {
-    ExperimentState::read(directory)
-        .map_err(refused)?
-        .ok_or_else(|| {
-            Failure::hinted(
-                Exit::NoInput,
-                format!("{} holds no {STATE_FILE}", directory.display()),
-                "give the directory of an existing experiment",
-            )
-        })
+    ExperimentState::read(directory).map_err(refused)?.ok_or_else(|| {
+        Failure::hinted(
+            Exit::NoInput,
+            format!("{} holds no {STATE_FILE}", directory.display()),
+            "give the directory of an existing experiment",
+        )
+    })
 }
 
 /// The state that stands in the directory already. What the runs follow from must not have changed.
@@ -116,10 +114,7 @@ fn begun(
 fn unfit(experiment: &str, directory: &Path) -> Failure {
     Failure::hinted(
         Exit::Data,
-        format!(
-            "{experiment} and {} do not fit",
-            directory.join(STATE_FILE).display()
-        ),
+        format!("{experiment} and {} do not fit", directory.join(STATE_FILE).display()),
         "one of them was changed after the experiment was begun",
     )
 }
@@ -196,13 +191,11 @@ fn finish(
         // What matters has been written; nobody may be listening any more.
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
-    Ok(
-        if analysis.missing.is_empty() && analysis.left_out.is_empty() {
-            Exit::Passed
-        } else {
-            Exit::Untrusted
-        },
-    )
+    Ok(if analysis.missing.is_empty() && analysis.left_out.is_empty() {
+        Exit::Passed
+    } else {
+        Exit::Untrusted
+    })
 }
 
 /// The page of the experiment in a directory, as far as it got. Nothing is written.
@@ -303,9 +296,7 @@ fn locked(error: LockError) -> Failure {
 
 fn refused(error: RecordError) -> Failure {
     let exit = match &error {
-        RecordError::Io {
-            action: "create", ..
-        } => Exit::CannotCreate,
+        RecordError::Io { action: "create", .. } => Exit::CannotCreate,
         RecordError::Io { .. } => Exit::Io,
         _ => Exit::NoInput,
     };

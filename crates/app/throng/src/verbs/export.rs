@@ -10,11 +10,7 @@ use crate::exit::{Exit, Failure, written};
 use crate::verbs::show::{is_of_probes, judged};
 
 pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
-    let forms = [
-        ("--json", &args.json),
-        ("--junit", &args.junit),
-        ("--markdown", &args.markdown),
-    ];
+    let forms = [("--json", &args.json), ("--junit", &args.junit), ("--markdown", &args.markdown)];
     let is_output = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     let printed = forms.iter().filter(|(_, path)| is_output(path));
     let printed: Vec<String> = printed.map(|(name, _)| format!("{name} -")).collect();

@@ -86,19 +86,14 @@ fn below_var_tmp(what: &str) -> PathBuf {
 /// The worker of one run. It ends at once when its agent does, whose end of standard input is then closed.
 fn job() -> Result<Exit, Failure> {
     let mut job = String::new();
-    let read = std::io::stdin()
-        .lock()
-        .take(JOB_BYTES_MAX)
-        .read_line(&mut job);
+    let read = std::io::stdin().lock().take(JOB_BYTES_MAX).read_line(&mut job);
     read.map_err(|error| Failure::new(Exit::NoInput, error))?;
     std::thread::spawn(|| {
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
         std::process::exit(Exit::Unavailable as i32);
     });
     let worked = fleet::work(&job, env!("CARGO_PKG_VERSION"));
-    worked
-        .map(|()| Exit::Passed)
-        .map_err(|error| Failure::new(Exit::Unavailable, error))
+    worked.map(|()| Exit::Passed).map_err(|error| Failure::new(Exit::Unavailable, error))
 }
 
 /// `throng fleet`.
@@ -121,11 +116,8 @@ pub(crate) fn fleet(args: &FleetArgs) -> Result<Exit, Failure> {
 fn up(args: &UpArgs) -> Result<Exit, Failure> {
     let program = program()?;
     let stop = stop_flag()?;
-    let options = LocalOptions {
-        agents: args.local,
-        directory: args.dir.as_deref(),
-        program: &program,
-    };
+    let options =
+        LocalOptions { agents: args.local, directory: args.dir.as_deref(), program: &program };
     let mut local = Local::start(&options).map_err(failure)?;
     let text = format!(
         "{} at {}; Ctrl-C ends them\nthrong run FILE --fleet {}\n",
@@ -248,10 +240,7 @@ fn wait(args: &WaitArgs) -> Result<Exit, Failure> {
         if clock::monotonic_ns() >= deadline_ns || stop.load(Ordering::Relaxed) {
             return Err(Failure::hinted(
                 Exit::Unavailable,
-                format!(
-                    "not after {}: {state}",
-                    units::span(args.within.as_nanos() as u64)
-                ),
+                format!("not after {}: {state}", units::span(args.within.as_nanos() as u64)),
                 "`throng fleet agents` lists those that are there",
             ));
         }

@@ -34,10 +34,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     let [what] = args.what.as_slice() else {
         return Err(Failure::hinted(
             Exit::Usage,
-            format!(
-                "{} inputs are given, but one is imported at a time",
-                args.what.len()
-            ),
+            format!("{} inputs are given, but one is imported at a time", args.what.len()),
             "only samples may be several files: say what they are with --measure NAME --unit ms",
         ));
     };

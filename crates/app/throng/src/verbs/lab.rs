@@ -58,10 +58,7 @@ struct File {
 fn read(args: &LabFileArgs) -> Result<File, Failure> {
     let name = &args.file;
     let text = source::read(name)?;
-    let (lab, diagnostics) = lab::lab(Source {
-        name: &text.name,
-        text: &text.text,
-    });
+    let (lab, diagnostics) = lab::lab(Source { name: &text.name, text: &text.text });
     source::print_diagnostics(&text, &diagnostics);
     let lab = lab.ok_or_else(|| {
         let message = format!("{name} cannot be used");
@@ -75,11 +72,7 @@ fn read(args: &LabFileArgs) -> Result<File, Failure> {
     };
     let path = std::path::absolute(name).map_err(|error| Failure::new(Exit::NoInput, error))?;
     prices::check(Path::new(name), &lab)?;
-    Ok(File {
-        lab,
-        text: text.text,
-        path,
-    })
+    Ok(File { lab, text: text.text, path })
 }
 
 fn check(args: &LabFileArgs) -> Result<Exit, Failure> {
@@ -104,10 +97,7 @@ fn emulator(file: &File) -> Result<String, Failure> {
 /// Checks that this machine has all that a lab needs.
 fn require(file: &File) -> Result<(), Failure> {
     if let Some((program, line, hint)) = missing_programs(&file.lab).first() {
-        let message = format!(
-            "{}:{line}: `{program}` is not installed",
-            file.path.display()
-        );
+        let message = format!("{}:{line}: `{program}` is not installed", file.path.display());
         return Err(Failure::hinted(Exit::Unavailable, message, hint));
     }
     let granted = memory_granted(&file.lab);
@@ -131,10 +121,7 @@ fn up(args: &LabFileArgs) -> Result<Exit, Failure> {
     let file = read(args)?;
     bring_up(&file)?;
     let name = &file.lab.name;
-    written(writeln!(
-        std::io::stdout(),
-        "the lab `{name}` is up; `throng lab down {name}` ends it"
-    ))
+    written(writeln!(std::io::stdout(), "the lab `{name}` is up; `throng lab down {name}` ends it"))
 }
 
 fn bring_up(file: &File) -> Result<Folder, Failure> {
@@ -221,17 +208,10 @@ fn conduct(
 ) -> Result<i32, Failure> {
     let status = Client::connect(folder).and_then(Client::status);
     let status = status.map_err(|error| unreachable(&file.lab.name, error))?;
-    let verb = if run.is_experiment {
-        "experiment"
-    } else {
-        "run"
-    };
+    let verb = if run.is_experiment { "experiment" } else { "run" };
     let beside = file.path.parent().unwrap_or(Path::new("."));
-    let mut command = vec![
-        "throng".to_owned(),
-        verb.to_owned(),
-        beside.join(&run.file).display().to_string(),
-    ];
+    let mut command =
+        vec!["throng".to_owned(), verb.to_owned(), beside.join(&run.file).display().to_string()];
     for (key, value) in &status.sets {
         command.extend(["--set".to_owned(), format!("{key}={value}")]);
     }
@@ -253,12 +233,7 @@ fn call(
     let path = folder.path().display().to_string();
     environment.insert(VARIABLE.to_owned(), path);
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let exec = Exec {
-        host,
-        command,
-        environment,
-        folder: &here,
-    };
+    let exec = Exec { host, command, environment, folder: &here };
     Client::connect(folder)?.exec(exec, |pass| {
         // Without handlers a signal ends this process, and the command with it.
         if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
@@ -322,10 +297,7 @@ fn logs(args: &LabLogsArgs) -> Result<Exit, Failure> {
     let (name, folder) = find(args.lab.name.as_deref())?;
     let status = Client::connect(&folder).and_then(Client::status);
     let status = status.map_err(|error| unreachable(&name, error))?;
-    let instances = status
-        .instances
-        .iter()
-        .map(|instance| instance.name.as_str());
+    let instances = status.instances.iter().map(|instance| instance.name.as_str());
     let is_meant = |instance: &&str| {
         *instance == args.service || instance.split('@').next() == Some(&args.service)
     };
@@ -372,10 +344,7 @@ fn fault(args: &LabFaultArgs) -> Result<Exit, Failure> {
     Ok(Exit::Passed)
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a fault lasts as long as is said"
-)]
+#[expect(clippy::disallowed_methods, reason = "a fault lasts as long as is said")]
 fn rest(duration: Duration) {
     std::thread::sleep(duration);
 }
@@ -389,11 +358,7 @@ fn repair(args: &LabRepairArgs) -> Result<Exit, Failure> {
 
 fn scale(args: &LabScaleArgs) -> Result<Exit, Failure> {
     let (name, folder) = find(args.lab.name.as_deref())?;
-    let Scale {
-        service,
-        region,
-        count,
-    } = &args.scale;
+    let Scale { service, region, count } = &args.scale;
     let scaled = Client::connect(&folder)
         .and_then(|client| client.scale(service, region.as_deref(), *count));
     scaled.map_err(|error| unreachable(&name, error))?;

@@ -45,10 +45,7 @@ fn read<T>(
     parse: fn(Source<'_>) -> (Option<T>, Vec<Diagnostic>),
 ) -> Result<T, Failure> {
     let text = source::read(path)?;
-    let (value, diagnostics) = parse(Source {
-        name: &text.name,
-        text: &text.text,
-    });
+    let (value, diagnostics) = parse(Source { name: &text.name, text: &text.text });
     source::print_diagnostics(&text, &diagnostics);
     value.ok_or_else(|| {
         Failure::hinted(
@@ -82,10 +79,7 @@ fn subject(path: &Path, prices: Option<&Prices>) -> Result<Subject, Failure> {
         summary,
         probes: run.probes().map_err(refuse)?,
         // Imported samples have figures of operations, like a run.
-        import: run
-            .import()
-            .map_err(refuse)?
-            .filter(|import| !import.has_operations()),
+        import: run.import().map_err(refuse)?.filter(|import| !import.has_operations()),
         cost,
     })
 }

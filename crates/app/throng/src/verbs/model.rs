@@ -28,10 +28,7 @@ pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
     if let Some(ModelVerb::Check(args)) = &args.check {
         return check::check(args);
     }
-    let out = args
-        .out
-        .as_deref()
-        .expect("clap requires it without a subcommand");
+    let out = args.out.as_deref().expect("clap requires it without a subcommand");
     check_options(args)?;
     if let Some(tsung) = &args.tsung {
         directory::check_tsung_path(tsung, &args.logs, out)?;
@@ -89,10 +86,7 @@ fn check_options(args: &ModelArgs) -> Result<(), Failure> {
         ("--behaviour", args.behaviour.is_some()),
         ("--sequences", args.sequences.is_some()),
     ];
-    let for_counts = [
-        ("--begin", args.begin.is_some()),
-        ("--bin", args.bin.is_some()),
-    ];
+    let for_counts = [("--begin", args.begin.is_some()), ("--bin", args.bin.is_some())];
     let (what, hint, idle) = match (is_run, is_counts) {
         (true, _) => (
             "a run's directory",
@@ -118,11 +112,9 @@ fn check_options(args: &ModelArgs) -> Result<(), Failure> {
         ));
     }
     match idle.iter().find(|(_, given)| *given) {
-        Some((flag, _)) => Err(Failure::hinted(
-            Exit::Usage,
-            format!("{flag} has no effect for {what}"),
-            hint,
-        )),
+        Some((flag, _)) => {
+            Err(Failure::hinted(Exit::Usage, format!("{flag} has no effect for {what}"), hint))
+        }
         None => Ok(()),
     }
 }

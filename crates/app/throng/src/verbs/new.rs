@@ -52,6 +52,5 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
             ),
         }
     })?;
-    file.write_all(text.as_bytes())
-        .map_err(|error| Failure::new(Exit::Io, error))
+    file.write_all(text.as_bytes()).map_err(|error| Failure::new(Exit::Io, error))
 }

@@ -16,14 +16,12 @@ pub(crate) fn note(args: &NoteArgs) -> Result<Exit, Failure> {
         return written(write!(std::io::stdout(), "{}", lines.unwrap_or_default()));
     };
     let note = Note::parse(text).map_err(|error| Failure::new(Exit::Usage, error))?;
-    note.write(run.path())
-        .map_err(|error| Failure::new(Exit::Io, error))?;
+    note.write(run.path()).map_err(|error| Failure::new(Exit::Io, error))?;
     Ok(Exit::Passed)
 }
 
 /// The line with the note, printed below the verdict; empty if there is none.
 pub(crate) fn line(run: &Run) -> String {
     let note = Note::read(run.path());
-    note.text()
-        .map_or(String::new(), |text| format!("{:<11}{text}\n", "note"))
+    note.text().map_or(String::new(), |text| format!("{:<11}{text}\n", "note"))
 }

@@ -61,12 +61,7 @@ fn request(args: &ProbeArgs) -> Result<Request, Failure> {
             original: None,
         };
         let (probes, inputs) = source::probes(&text)?;
-        return Ok(Request {
-            text,
-            probes,
-            location: TargetLocation::default(),
-            inputs,
-        });
+        return Ok(Request { text, probes, location: TargetLocation::default(), inputs });
     };
     let text = source::read(file)?;
     let source::CompiledScenario { plan, inputs } = source::compile(&text, &[])?;
@@ -82,12 +77,7 @@ fn request(args: &ProbeArgs) -> Result<Request, Failure> {
         Target::Builtin { .. } => TargetLocation::default(),
         Target::Url(_) => controller::target_location(&plan),
     };
-    Ok(Request {
-        text,
-        probes: plan.probes,
-        location,
-        inputs,
-    })
+    Ok(Request { text, probes: plan.probes, location, inputs })
 }
 
 /// An argument as an item of a list, its further lines below its first.
@@ -130,16 +120,11 @@ fn serve(request: &Request, address: SocketAddr) -> Result<Exit, Failure> {
     let interrupt = interrupt()?;
     let newest = Arc::<Mutex<Newest>>::default();
     let shown = Arc::clone(&newest);
-    let server = Server::start(address, move || {
-        page(&shown.lock().unwrap_or_else(PoisonError::into_inner))
-    });
+    let server =
+        Server::start(address, move || page(&shown.lock().unwrap_or_else(PoisonError::into_inner)));
     let server = server.map_err(|error| {
         let message = format!("cannot listen on {address}: {error}");
-        Failure::hinted(
-            Exit::System,
-            message,
-            "give another address, or port 0 for a free one",
-        )
+        Failure::hinted(Exit::System, message, "give another address, or port 0 for a free one")
     })?;
     let mut pool =
         Pool::start(&request.probes, &request.location, Clock::at(-START_NS)).map_err(failure)?;
@@ -176,13 +161,8 @@ fn record(request: &Request, time: Duration, output: &Path) -> Result<Exit, Fail
 }
 
 fn page(newest: &Newest) -> String {
-    let values: Vec<ProbeValue> = newest
-        .values()
-        .map(|(info, value)| ProbeValue {
-            info: info.clone(),
-            value,
-        })
-        .collect();
+    let values: Vec<ProbeValue> =
+        newest.values().map(|(info, value)| ProbeValue { info: info.clone(), value }).collect();
     live::export::page(&values)
 }
 
@@ -190,9 +170,7 @@ fn page(newest: &Newest) -> String {
 fn print_news(pool: &Pool, news: &ProbeEvent) {
     let name = |source: usize| {
         let found = pool.sources().nth(source);
-        found.map_or_else(String::new, |(name, _)| {
-            format!("{} {}", name.role, name.source)
-        })
+        found.map_or_else(String::new, |(name, _)| format!("{} {}", name.role, name.source))
     };
     let line = match news {
         ProbeEvent::Lost { source, why, .. } => format!("{}: lost: {why}", name(*source)),

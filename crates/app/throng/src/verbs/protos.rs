@@ -13,17 +13,9 @@ use crate::exit::{Exit, Failure, written};
 pub(crate) fn protos(args: &ProtosArgs) -> Result<Exit, Failure> {
     let server = Server {
         url: args.url.clone(),
-        metadata: args
-            .headers
-            .iter()
-            .map(|own| header(own))
-            .collect::<Result<_, _>>()?,
+        metadata: args.headers.iter().map(|own| header(own)).collect::<Result<_, _>>()?,
         verifies: !args.insecure,
-        roots: args
-            .ca
-            .iter()
-            .map(|own| roots(own))
-            .collect::<Result<_, _>>()?,
+        roots: args.ca.iter().map(|own| roots(own)).collect::<Result<_, _>>()?,
         wait: args.timeout,
     };
     let sources = protos::reflection::sources(&server).map_err(failure)?;
@@ -107,10 +99,8 @@ fn write_all(
     sources: &BTreeMap<String, Source>,
     force: bool,
 ) -> Result<(), Failure> {
-    let texts: Vec<(PathBuf, &str)> = sources
-        .iter()
-        .map(|(name, source)| (directory.join(name), source.text.as_str()))
-        .collect();
+    let texts: Vec<(PathBuf, &str)> =
+        sources.iter().map(|(name, source)| (directory.join(name), source.text.as_str())).collect();
     if !force {
         for (path, text) in &texts {
             match std::fs::read(path) {

@@ -23,9 +23,7 @@ fn results(dir: &Path) -> Result<Vec<Results>, Failure> {
     let DetectedRuns { runs, skipped } = thesis::detect(dir).map_err(failure)?;
     skipped.iter().for_each(|path| note_skipped(path, NO_RUN));
     for path in runs {
-        let name = path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         if name.as_deref().and_then(thesis::start).is_none() {
             note_skipped(&path, "a system of the thesis");
             continue;
@@ -41,10 +39,7 @@ fn results(dir: &Path) -> Result<Vec<Results>, Failure> {
         return Err(Failure::hinted(
             Exit::Data,
             format!("{} contains no results of the thesis", dir.display()),
-            &format!(
-                "the directories of the thesis are named {}",
-                thesis::systems().join(", ")
-            ),
+            &format!("the directories of the thesis are named {}", thesis::systems().join(", ")),
         ));
     }
     Ok(found)

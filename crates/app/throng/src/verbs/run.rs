@@ -47,12 +47,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let continues = args.fleet.on_loss != OnLossArg::Fail;
     let request = RunRequest {
         plan,
-        scenario: ScenarioText {
-            name: text.name,
-            text: text.text,
-            overrides,
-            inputs,
-        },
+        scenario: ScenarioText { name: text.name, text: text.text, overrides, inputs },
         runs: &args.runs,
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
@@ -146,16 +141,11 @@ pub(crate) fn check_results(files: &ResultFiles) -> Result<(), Failure> {
     }
     let all = [&files.junit, &files.markdown, &files.html];
     for path in all.into_iter().flatten() {
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if folder.is_some_and(|folder| !folder.is_dir()) {
             return Err(Failure::hinted(
                 Exit::CannotCreate,
-                format!(
-                    "{} cannot be written: its directory does not exist",
-                    path.display()
-                ),
+                format!("{} cannot be written: its directory does not exist", path.display()),
                 "create the directory first",
             ));
         }
@@ -226,10 +216,7 @@ pub(crate) fn interrupt() -> Result<Arc<Interrupt>, Failure> {
 /// SIGUSR1 pauses arrivals, SIGUSR2 resumes them.
 pub(crate) fn pause() -> Result<Arc<Pause>, Failure> {
     let pause = Arc::new(Pause::default());
-    for (signal, wish) in [
-        (SIGUSR1, controller::PAUSED),
-        (SIGUSR2, controller::RESUMED),
-    ] {
+    for (signal, wish) in [(SIGUSR1, controller::PAUSED), (SIGUSR2, controller::RESUMED)] {
         signal_hook::flag::register_usize(signal, pause.number(), wish)
             .map_err(|error| Failure::new(Exit::System, error))?;
     }
@@ -243,11 +230,7 @@ pub(crate) fn print(
     conducted: &Conducted,
     page: Option<&Path>,
 ) -> Result<Exit, Failure> {
-    let Conducted {
-        directory,
-        info,
-        summary,
-    } = conducted;
+    let Conducted { directory, info, summary } = conducted;
     let text = if json {
         report::run_json(summary, &shown(directory))
     } else if quiet {
@@ -274,9 +257,7 @@ pub(crate) fn failure(error: ConductError) -> Failure {
         }))) => Exit::Usage,
         ConductError::Pool(_) => Exit::System,
         ConductError::Certificates { .. } => Exit::NoInput,
-        ConductError::Record(RecordError::Io {
-            action: "create", ..
-        }) => Exit::CannotCreate,
+        ConductError::Record(RecordError::Io { action: "create", .. }) => Exit::CannotCreate,
         ConductError::Record(_) | ConductError::RowsLost { .. } | ConductError::Judge { .. } => {
             Exit::Io
         }

@@ -181,11 +181,7 @@ fn failed(error: ServerError) -> Failure {
 }
 
 fn stop(args: &ListenArgs) -> Stop {
-    if args.until_stdin_closes {
-        Stop::SignalOrStdin
-    } else {
-        Stop::Signal
-    }
+    if args.until_stdin_closes { Stop::SignalOrStdin } else { Stop::Signal }
 }
 
 fn listening(address: SocketAddr) {

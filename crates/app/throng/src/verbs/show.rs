@@ -92,9 +92,7 @@ pub(crate) fn judged(run: &Run, allow_lost_workers: bool) -> Result<Summary, Fai
             "throng show summarises them, also with --json; throng export --csv writes their values",
         ));
     }
-    let summary = run
-        .summary()
-        .map_err(|error| Failure::new(Exit::NoInput, error))?;
+    let summary = run.summary().map_err(|error| Failure::new(Exit::NoInput, error))?;
     match summary {
         Some(summary) if !allow_lost_workers => Ok(summary),
         _ => judge_again(run, allow_lost_workers),

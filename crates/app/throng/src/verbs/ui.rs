@@ -79,9 +79,7 @@ impl Directory {
             index.list()?
         };
         let entries = listing.entries.iter();
-        let entries = entries
-            .map(|entry| (entry.id.clone(), entry.clone()))
-            .collect();
+        let entries = entries.map(|entry| (entry.id.clone(), entry.clone())).collect();
         *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = entries;
         Ok(listing)
     }
@@ -108,9 +106,7 @@ impl Results for Directory {
             entries: Vec::new(),
             omitted: vec![format!("the directory cannot be read: {error}")],
         });
-        Page::index(&listing, &self.name, page::VERSION)
-            .json()
-            .to_owned()
+        Page::index(&listing, &self.name, page::VERSION).json().to_owned()
     }
 
     fn report(&self, id: &str) -> Option<Result<Vec<u8>, String>> {
@@ -175,40 +171,25 @@ impl Results for Directory {
             });
             runs.collect()
         };
-        let options = Options {
-            force: request.force,
-            curves: true,
-            ..Options::default()
-        };
+        let options = Options { force: request.force, curves: true, ..Options::default() };
         let mut step = |step: Step<'_>| report(progress(step));
         let runs = open(&request.runs)?;
         let baseline = open(&request.baseline)?;
         let comparison = compare_with_progress(&runs, &baseline, &options, &mut step)
             .map_err(|error| Failure::new(Exit::Data, error).one_line())?;
         let page = Page::comparison(&comparison, page::VERSION);
-        Ok(Comparison {
-            document: page.json().to_owned(),
-            html: page.html(),
-        })
+        Ok(Comparison { document: page.json().to_owned(), html: page.html() })
     }
 }
 
 fn progress(step: Step<'_>) -> Progress {
     match step {
-        Step::Reading { number, of } => Progress {
-            what: "reading runs".to_owned(),
-            done: number,
-            total: of,
-        },
-        Step::Comparing {
-            number,
-            of,
-            measure,
-        } => Progress {
-            what: format!("comparing {measure}"),
-            done: number,
-            total: of,
-        },
+        Step::Reading { number, of } => {
+            Progress { what: "reading runs".to_owned(), done: number, total: of }
+        }
+        Step::Comparing { number, of, measure } => {
+            Progress { what: format!("comparing {measure}"), done: number, total: of }
+        }
     }
 }
 

@@ -26,30 +26,22 @@ fn a_probability_above_one_is_refused_or_taken_as_one() {
     let path = file.to_str().unwrap();
     Served::start(&["ads", "--publishers", path, "--above-one", "take-as-one"]);
     let mut missing = throng(["serve", "ads", "--publishers", "/nowhere.csv"]);
-    Ended::of(&mut missing)
-        .with(66)
-        .stderr_contains("cannot read /nowhere.csv");
+    Ended::of(&mut missing).with(66).stderr_contains("cannot read /nowhere.csv");
     // Which has no length, and no end.
     let mut endless = throng(["serve", "ads", "--publishers", "/dev/zero"]);
-    Ended::of(&mut endless)
-        .with(66)
-        .stderr_contains("it has more than 4194304 bytes");
+    Ended::of(&mut endless).with(66).stderr_contains("it has more than 4194304 bytes");
 }
 
 #[test]
 fn invalid_settings_are_refused() {
     let mut wrong = throng(["serve", "ads", "--ads", "10", "--long-list", "20"]);
-    Ended::of(&mut wrong)
-        .with(64)
-        .stderr_contains("the short list needs at least 1 ad");
+    Ended::of(&mut wrong).with(64).stderr_contains("the short list needs at least 1 ad");
     let mut wrong = throng(["serve", "ads", "--log-format", "xml"]);
     Ended::of(&mut wrong).with(64);
     // Of these SQLite would keep nothing.
     for store in ["", ":memory:", "file:ads?mode=memory"] {
         let mut wrong = throng(["serve", "ads", "--store", store]);
-        Ended::of(&mut wrong)
-            .with(64)
-            .stderr_contains("is not a supported store");
+        Ended::of(&mut wrong).with(64).stderr_contains("is not a supported store");
     }
     for option in ["--store", "--cache"] {
         let mut wrong = throng(["serve", "ads", option, "env:ADDRESS"]);
@@ -78,8 +70,7 @@ fn publisher_row(text: &str, key: &str) -> Option<Row> {
     let (_, rest) = text.split_once(&format!("  \"{key}\":\n"))?;
     let word = |after: &str| -> Option<&str> {
         let (_, rest) = rest.split_once(after)?;
-        rest.split(['\n', ',', ' ', '}'])
-            .find(|word| !word.is_empty())
+        rest.split(['\n', ',', ' ', '}']).find(|word| !word.is_empty())
     };
     let weight = match word("weight:")? {
         "\"${largest" => text.split_once("largest: ")?.1.split(' ').next()?,
@@ -125,10 +116,7 @@ fn each_request_of_a_run_is_in_the_log_under_its_publisher() {
     }
     Ended::of(&mut run).with(0);
     let text = std::fs::read_to_string(&log).unwrap();
-    let lines: Vec<Value> = text
-        .lines()
-        .map(|l| serde_json::from_str(l).unwrap())
-        .collect();
+    let lines: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     let summary = space.summary();
     let count = |name: &str| -> u64 {
         let found = summary.measures.iter().find(|m| m.name == name);

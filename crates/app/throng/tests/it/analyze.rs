@@ -39,9 +39,7 @@ fn runs_that_cannot_be_analysed_are_errors() {
     let stall = Served::start(&["stall", "--stall", "0"]);
     Ended::of(&mut space.load(&stall.url, "50/s", "1s")).with(0);
     let directory = &space.directories()[0];
-    Ended::of(throng(["analyze"]).arg(directory))
-        .with(65)
-        .stderr_contains("the analysis needs 20");
+    Ended::of(throng(["analyze"]).arg(directory)).with(65).stderr_contains("the analysis needs 20");
     let ended = Ended::of(throng(["analyze", "--phase", "warm"]).arg(directory)).with(64);
     ended.stderr_contains("its phases are constant, hold");
     Ended::of(throng(["analyze", "--down", "0"]).arg(directory))

@@ -100,10 +100,7 @@ fn events_are_printed_as_json_lines() {
     let space = Space::new();
     let ended = attempt(&space, &chat(LOGIN), &["--json"]).with(0);
     let events = events(&ended);
-    let steps: Vec<_> = of_kind(&events, "step")
-        .iter()
-        .map(|e| e["name"].clone())
-        .collect();
+    let steps: Vec<_> = of_kind(&events, "step").iter().map(|e| e["name"].clone()).collect();
     assert_eq!(steps, ["login", "news"]);
     assert_eq!(of_kind(&events, "set")[0]["variable"], "token");
     assert_eq!(of_kind(&events, "set")[0]["value"], 1);
@@ -146,16 +143,10 @@ fn events_of_branches_stand_below_their_steps() {
         let operations = of_kind(&events, "operation");
         let mut operations = operations.iter().filter(|e| e["name"] == name);
         let own = operations.next().expect("an operation");
-        assert_eq!(
-            (&own["branch"], &own["step"]),
-            (&branch, &Value::from(step))
-        );
+        assert_eq!((&own["branch"], &own["step"]), (&branch, &Value::from(step)));
     }
     let last = of_kind(&events, "operation").pop().cloned().unwrap();
-    assert_eq!(
-        (&last["name"], &last["branch"]),
-        (&"behind".into(), &Value::Null)
-    );
+    assert_eq!((&last["name"], &last["branch"]), (&"behind".into(), &Value::Null));
 }
 
 #[test]
@@ -165,10 +156,7 @@ fn a_user_stops_after_the_steps_that_were_requested() {
     let ended = attempt(&space, &text, &["--json", "--steps", "3"]).with(0);
     let events = events(&ended);
     let requests = of_kind(&events, "operation");
-    assert_eq!(
-        requests.iter().filter(|e| e["name"] != "connect").count(),
-        3
-    );
+    assert_eq!(requests.iter().filter(|e| e["name"] != "connect").count(), 3);
     assert_eq!(events.last().unwrap()["event"], "stopped");
 }
 
@@ -206,10 +194,7 @@ arrivals: [{ constant: 1/s, for: 1s }]
 ";
     let ended = attempt(&space, text, &["--json"]).with(0);
     let events = events(&ended);
-    assert_eq!(
-        of_kind(&events, "sent_message")[0]["text"],
-        r#"{"op":"games"}"#
-    );
+    assert_eq!(of_kind(&events, "sent_message")[0]["text"], r#"{"op":"games"}"#);
     let reply = of_kind(&events, "message")[0]["text"].as_str().unwrap();
     assert!(reply.contains(r#""re":"games""#), "{reply}");
 }
@@ -289,10 +274,7 @@ fn socketio() -> String {
             let Message::Text(text) = message else {
                 continue;
             };
-            let answer = match text
-                .strip_prefix("42")
-                .and_then(|event| event.split_once('['))
-            {
+            let answer = match text.strip_prefix("42").and_then(|event| event.split_once('[')) {
                 Some((number, _)) => format!(r#"43{number}[{{"id":7}}]"#),
                 None if text.starts_with("40") => r#"40{"sid":"t"}"#.to_owned(),
                 None => continue,
@@ -307,24 +289,14 @@ fn socketio() -> String {
 fn the_new_scenario_of_socketio_runs_as_it_is() {
     let printed = Ended::of(&mut plain(throng(["new", "socketio", "-o", "-"]))).with(0);
     let target = format!("target={}", socketio());
-    let args = [
-        "--json",
-        "--set",
-        &target,
-        "--set",
-        "sessions.member.2.steps.0.think=10ms",
-    ];
+    let args = ["--json", "--set", &target, "--set", "sessions.member.2.steps.0.think=10ms"];
     let ended = attempt(&Space::new(), &printed.out, &args).with(0);
     let events = events(&ended);
     let acknowledged = of_kind(&events, "operation")
         .into_iter()
         .filter(|event| event["name"] == "speak" && event["outcome"] == "ok");
     assert_eq!(acknowledged.count(), 5, "{}", ended.out);
-    assert!(
-        of_kind(&events, "set")
-            .iter()
-            .all(|event| event["value"] == 7)
-    );
+    assert!(of_kind(&events, "set").iter().all(|event| event["value"] == 7));
 }
 
 /// The page's example, as it is printed.

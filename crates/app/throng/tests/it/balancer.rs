@@ -21,13 +21,7 @@ fn get(url: &str, path: &str) -> String {
 }
 
 fn worker(name: &str) -> Served {
-    Served::start(&[
-        "worker",
-        "--name",
-        name,
-        "--service-time",
-        "exponential: 2ms",
-    ])
+    Served::start(&["worker", "--name", name, "--service-time", "exponential: 2ms"])
 }
 
 #[test]
@@ -35,20 +29,9 @@ fn a_crowd_is_balanced_over_workers() {
     let workers = [worker("US-0"), worker("US-1")];
     let space = Space::new();
     let log = space.path("access.log");
-    let to = workers
-        .each_ref()
-        .map(|worker| worker.url.as_str())
-        .join(",");
+    let to = workers.each_ref().map(|worker| worker.url.as_str()).join(",");
     let (log, path) = (log.to_str().unwrap(), log.clone());
-    let args = [
-        "balancer",
-        "--to",
-        &to,
-        "--access-log",
-        log,
-        "--policy",
-        "two-choices",
-    ];
+    let args = ["balancer", "--to", &to, "--access-log", log, "--policy", "two-choices"];
     let balancer = Served::start(&args);
     let scenario = root().join("examples/balancer/work.yaml");
     let target = format!("target={}", balancer.url);
@@ -60,9 +43,8 @@ fn a_crowd_is_balanced_over_workers() {
     balancer.stop();
     for (worker, name) in workers.into_iter().zip(["US-0", "US-1"]) {
         let metrics = get(&worker.url, "/metrics");
-        let done = metrics
-            .lines()
-            .find_map(|line| line.strip_prefix("worker_requests_done_total "));
+        let done =
+            metrics.lines().find_map(|line| line.strip_prefix("worker_requests_done_total "));
         let done: u64 = done.unwrap().parse().unwrap();
         assert!(done > 20, "{name}: {done}");
         worker.stop();
@@ -81,21 +63,11 @@ fn hangup_reads_the_backends_again() {
     let workers = [worker("one"), worker("two")];
     let space = Space::new();
     let file = space.file("backends", &format!("{}\n", workers[0].url));
-    let mut command = throng([
-        "serve",
-        "balancer",
-        "--listen",
-        "0",
-        "--until-stdin-closes",
-        "--to",
-    ]);
+    let mut command =
+        throng(["serve", "balancer", "--listen", "0", "--until-stdin-closes", "--to"]);
     let mut balancer = Running::start(command.arg(&file).stdin(Stdio::piped()));
     let line = balancer.line();
-    let url = line
-        .trim_end()
-        .strip_prefix("listening on ")
-        .unwrap()
-        .to_owned();
+    let url = line.trim_end().strip_prefix("listening on ").unwrap().to_owned();
     assert!(get(&url, "/work").contains("x-worker: one"));
     std::fs::write(&file, format!("{} weight=2\n", workers[1].url)).unwrap();
     balancer.signal(Signal::HUP);
@@ -104,14 +76,8 @@ fn hangup_reads_the_backends_again() {
     std::fs::write(&file, "nonsense\n").unwrap();
     balancer.signal(Signal::HUP);
     let line = balancer.stderr_line();
-    assert!(
-        line.starts_with("not reloaded, the old backends stay: "),
-        "{line}"
-    );
-    assert!(
-        line.contains("backends:1: `nonsense` must be a URL"),
-        "{line}"
-    );
+    assert!(line.starts_with("not reloaded, the old backends stay: "), "{line}");
+    assert!(line.contains("backends:1: `nonsense` must be a URL"), "{line}");
     assert!(get(&url, "/work").contains("x-worker: two"));
     balancer.release();
 }
@@ -188,9 +154,7 @@ fn exchange(stream: &mut TcpStream, path: &str) -> u16 {
     loop {
         let text = String::from_utf8_lossy(&answer).to_lowercase();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head
-                .lines()
-                .find_map(|line| line.strip_prefix("content-length: "));
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
             if body.len() >= length.unwrap().parse().unwrap() {
                 return head[9..12].parse().unwrap();
             }
@@ -252,11 +216,7 @@ fn operable(worker: &Served) -> (Running, String, String) {
     command.args(["--metrics-listen", "0", "--to", &worker.url]);
     let mut balancer = Running::start(command.stdin(Stdio::piped()));
     let line = balancer.line();
-    let clients = line
-        .trim_end()
-        .strip_prefix("listening on ")
-        .unwrap()
-        .to_owned();
+    let clients = line.trim_end().strip_prefix("listening on ").unwrap().to_owned();
     let line = balancer.stderr_line();
     let url = line.trim_end().strip_prefix("metrics at ").unwrap();
     let operators = url.strip_suffix("/metrics").unwrap().to_owned();
@@ -268,18 +228,14 @@ fn an_idle_client_costs_less_than_8_kib() {
     const CLIENTS: usize = 10_000;
     // Both processes need as many files, each of its own.
     let limits = getrlimit(Resource::Nofile);
-    let wanted = Rlimit {
-        current: limits.maximum,
-        ..limits
-    };
+    let wanted = Rlimit { current: limits.maximum, ..limits };
     setrlimit(Resource::Nofile, wanted).unwrap();
     let worker = worker("one");
     let (mut balancer, clients, operators) = operable(&worker);
     let memory = || {
         let metrics = get(&operators, "/metrics");
-        let bytes = metrics
-            .lines()
-            .find_map(|line| line.strip_prefix("process_resident_memory_bytes "));
+        let bytes =
+            metrics.lines().find_map(|line| line.strip_prefix("process_resident_memory_bytes "));
         bytes.unwrap().parse::<f64>().unwrap()
     };
     let address = clients.strip_prefix("http://").unwrap();
@@ -307,63 +263,23 @@ fn an_idle_client_costs_less_than_8_kib() {
 #[test]
 fn invalid_settings_are_refused() {
     for (args, code, said) in [
-        (
-            &["worker", "--service-time", "exponential: -1s"][..],
-            64,
-            "exponential",
-        ),
-        (
-            &["worker", "--concurrency", "0"],
-            64,
-            "concurrency must be 1 to 10,000",
-        ),
+        (&["worker", "--service-time", "exponential: -1s"][..], 64, "exponential"),
+        (&["worker", "--concurrency", "0"], 64, "concurrency must be 1 to 10,000"),
         (&["worker", "--slow-from", "1s"], 64, "--slow-factor"),
-        (
-            &["worker", "--slow-factor", "2"],
-            64,
-            "slow-factor needs slow-from, or a signal",
-        ),
-        (
-            &["worker", "--on-usr1", "errors"],
-            64,
-            "errors by a signal need an error-rate",
-        ),
-        (
-            &["worker", "--cpu", "burn", "--concurrency", "300"],
-            64,
-            "at most 256",
-        ),
+        (&["worker", "--slow-factor", "2"], 64, "slow-factor needs slow-from, or a signal"),
+        (&["worker", "--on-usr1", "errors"], 64, "errors by a signal need an error-rate"),
+        (&["worker", "--cpu", "burn", "--concurrency", "300"], 64, "at most 256"),
         (&["balancer"], 64, "--to"),
-        (
-            &["balancer", "--to", "/nowhere"],
-            66,
-            "cannot read /nowhere",
-        ),
-        (
-            &["balancer", "--to", "http://127.0.0.1:1/x"],
-            65,
-            "a host and a port alone",
-        ),
-        (
-            &["balancer", "--to", "http://127.0.0.1:1", "--policy", "best"],
-            64,
-            "best",
-        ),
-        (
-            &["balancer", "--to", "http://127.0.0.1:1", "--retries", "11"],
-            64,
-            "at most 10",
-        ),
+        (&["balancer", "--to", "/nowhere"], 66, "cannot read /nowhere"),
+        (&["balancer", "--to", "http://127.0.0.1:1/x"], 65, "a host and a port alone"),
+        (&["balancer", "--to", "http://127.0.0.1:1", "--policy", "best"], 64, "best"),
+        (&["balancer", "--to", "http://127.0.0.1:1", "--retries", "11"], 64, "at most 10"),
         (
             &["balancer", "--to", "http://127.0.0.1:1", "--region", "us"],
             65,
             "no backend is in the region `us`",
         ),
-        (
-            &["balancer", "--to", "http://127.0.0.1:1", "--spill-at", "2"],
-            64,
-            "--region",
-        ),
+        (&["balancer", "--to", "http://127.0.0.1:1", "--spill-at", "2"], 64, "--region"),
         (
             &[
                 "balancer",
@@ -377,11 +293,7 @@ fn invalid_settings_are_refused() {
             64,
             "spill-at must be a number above 0",
         ),
-        (
-            &["balancer", "--to", "http://127.0.0.1:1", "--sticky", "a b"],
-            64,
-            "name of a cookie",
-        ),
+        (&["balancer", "--to", "http://127.0.0.1:1", "--sticky", "a b"], 64, "name of a cookie"),
         (
             &[
                 "balancer",
@@ -395,11 +307,7 @@ fn invalid_settings_are_refused() {
             64,
             "learned weights need a policy",
         ),
-        (
-            &["balancer", "--to", "http://127.0.0.1:1", "--hash-by", "a b"],
-            64,
-            "header field",
-        ),
+        (&["balancer", "--to", "http://127.0.0.1:1", "--hash-by", "a b"], 64, "header field"),
     ] {
         let mut wrong = throng(["serve"].iter().chain(args).chain(&["--listen", "0"]));
         Ended::of(&mut wrong).with(code).stderr_contains(said);

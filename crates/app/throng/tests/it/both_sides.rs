@@ -21,16 +21,8 @@ use crate::support::{Ended, Space, server, websocket};
 use ledger::{Counts, Ledger, Load};
 
 /// The transports.
-const TRANSPORTS: &[&str] = &[
-    "http",
-    "sse",
-    "poll",
-    "ws",
-    "tcp",
-    "phoenix",
-    "actioncable",
-    "socketio",
-];
+const TRANSPORTS: &[&str] =
+    &["http", "sse", "poll", "ws", "tcp", "phoenix", "actioncable", "socketio"];
 
 /// What carries the transports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,15 +43,7 @@ impl Way {
     fn transports(self) -> &'static [&'static str] {
         match self {
             Way::Plain => TRANSPORTS,
-            Way::Secure => &[
-                "http",
-                "sse",
-                "poll",
-                "ws",
-                "phoenix",
-                "actioncable",
-                "socketio",
-            ],
+            Way::Secure => &["http", "sse", "poll", "ws", "phoenix", "actioncable", "socketio"],
             Way::Http2 | Way::SharedHttp2 => &["http", "sse", "poll"],
             Way::Compressed => &["ws", "phoenix", "actioncable", "socketio"],
         }
@@ -90,9 +74,7 @@ impl Way {
     fn steps(self, name: &str) -> String {
         let steps = steps(name);
         match self {
-            Way::Secure => steps
-                .replace("http://", "https://")
-                .replace("ws://", "wss://"),
+            Way::Secure => steps.replace("http://", "https://").replace("ws://", "wss://"),
             Way::Compressed => {
                 let path = "path: \"ws://ADDRESS/\"";
                 steps.replace(path, &format!("{path}, compress: shared"))
@@ -235,13 +217,7 @@ fn talk(open: &str, say: &str, pad: &str) -> String {
 
 #[test]
 fn both_sides_count_the_same_at_a_light_load() {
-    for way in [
-        Way::Plain,
-        Way::Secure,
-        Way::Http2,
-        Way::SharedHttp2,
-        Way::Compressed,
-    ] {
+    for way in [Way::Plain, Way::Secure, Way::Http2, Way::SharedHttp2, Way::Compressed] {
         let totals = both_sides_agree(way, Load::Light, (4, 10, 20));
         assert!(totals.answered > 30, "{way:?}: {totals:?}");
         assert_eq!(faults(&totals), [0; 5], "{way:?}");
@@ -264,10 +240,7 @@ fn both_sides_count_the_same_when_the_server_is_overloaded_over_tls() {
 fn both_sides_count_the_same_when_the_server_is_overloaded_over_http_2() {
     for way in [Way::Http2, Way::SharedHttp2] {
         let totals = both_sides_agree(way, Load::Over, (6, 0, 0));
-        assert!(
-            faults(&totals).iter().all(|&count| count > 0),
-            "{way:?}: {totals:?}"
-        );
+        assert!(faults(&totals).iter().all(|&count| count > 0), "{way:?}: {totals:?}");
     }
 }
 
@@ -276,22 +249,11 @@ fn both_sides_count_the_same_when_the_server_is_overloaded_and_messages_are_comp
     let totals = both_sides_agree(Way::Compressed, Load::Over, (6, 60, 64_000));
     // Messages are not refused.
     let [late, closed, _, skipped, doubled] = faults(&totals);
-    assert!(
-        [late, closed, skipped, doubled]
-            .iter()
-            .all(|&count| count > 0),
-        "{totals:?}"
-    );
+    assert!([late, closed, skipped, doubled].iter().all(|&count| count > 0), "{totals:?}");
 }
 
 fn faults(totals: &Counts) -> [u64; 5] {
-    [
-        totals.late,
-        totals.closed,
-        totals.refused,
-        totals.skipped,
-        totals.doubled,
-    ]
+    [totals.late, totals.closed, totals.refused, totals.skipped, totals.doubled]
 }
 
 /// Runs this number of users of each transport, each of whom sends `pads` messages that want no answer,
@@ -304,11 +266,8 @@ fn both_sides_agree(
 ) -> Counts {
     let names = way.transports();
     let ledgers: Vec<_> = names.iter().map(|_| Ledger::new(load)).collect();
-    let addresses: Vec<_> = names
-        .iter()
-        .zip(&ledgers)
-        .map(|(name, ledger)| serve(name, way, ledger))
-        .collect();
+    let addresses: Vec<_> =
+        names.iter().zip(&ledgers).map(|(name, ledger)| serve(name, way, ledger)).collect();
     let space = Space::new();
     let text = scenario(way, &addresses, users)
         .replace("PADS", &pads.to_string())
@@ -355,11 +314,7 @@ messages:
         addresses[0]
     );
     for name in names {
-        writeln!(
-            text,
-            "  {name}.said: {{ when: {{ /by: {name} }}, seq: /seq }}"
-        )
-        .unwrap();
+        writeln!(text, "  {name}.said: {{ when: {{ /by: {name} }}, seq: /seq }}").unwrap();
     }
     text += "sessions:\n";
     for (name, address) in names.iter().zip(addresses) {
@@ -424,19 +379,11 @@ impl Ours {
             let measure = format!("{name}{part}");
             self.rows.get(&(measure, outcome)).copied().unwrap_or(0)
         };
-        let count = |part: &str| {
-            self.counts
-                .get(&format!("{name}.said{part}"))
-                .copied()
-                .unwrap_or(0)
-        };
+        let count =
+            |part: &str| self.counts.get(&format!("{name}.said{part}")).copied().unwrap_or(0);
         // Event streams alone come back, and each time is a request.
         let again = |outcome: &'static str| match name {
-            "sse" => self
-                .rows
-                .get(&("reconnect".to_owned(), outcome))
-                .copied()
-                .unwrap_or(0),
+            "sse" => self.rows.get(&("reconnect".to_owned(), outcome)).copied().unwrap_or(0),
             _ => 0,
         };
         let kinds = ["ok", "timeout", way.closed(), "status"];

@@ -28,11 +28,7 @@ fn crowded() -> SocketAddr {
 }
 
 fn answer(stream: &mut (impl Read + Write), has_place: bool) -> std::io::Result<()> {
-    let status = if has_place {
-        "200 OK"
-    } else {
-        "503 Service Unavailable"
-    };
+    let status = if has_place { "200 OK" } else { "503 Service Unavailable" };
     loop {
         read_head(stream)?;
         write!(stream, "HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\nok")?;
@@ -81,30 +77,16 @@ fn the_limit_is_found_to_the_last_user() {
     ended.stdout_contains("errors");
     let directory = only(&space);
     let found = state(&directory, "capacity.json");
-    assert_eq!(
-        (found["holds"].as_f64(), found["breaks"].as_f64()),
-        (Some(13.0), Some(14.0))
-    );
+    assert_eq!((found["holds"].as_f64(), found["breaks"].as_f64()), (Some(13.0), Some(14.0)));
     assert_eq!(found["ending"], "found");
     assert_eq!(found["bend"]["signs"][0][0], "errors");
     // Every trial is a run that can be looked at by itself.
-    let trials = state(&directory, "search.json")["trials"]
-        .as_array()
-        .unwrap()
-        .len();
-    let runs: Vec<_> = std::fs::read_dir(directory.join("runs"))
-        .unwrap()
-        .flatten()
-        .collect();
+    let trials = state(&directory, "search.json")["trials"].as_array().unwrap().len();
+    let runs: Vec<_> = std::fs::read_dir(directory.join("runs")).unwrap().flatten().collect();
     assert_eq!(runs.len(), trials);
     // Each has a crowd of its own.
-    let seeds = runs
-        .iter()
-        .map(|run| state(&run.path(), "run.json")["seed"].as_u64());
-    assert_eq!(
-        seeds.collect::<std::collections::HashSet<_>>().len(),
-        trials
-    );
+    let seeds = runs.iter().map(|run| state(&run.path(), "run.json")["seed"].as_u64());
+    assert_eq!(seeds.collect::<std::collections::HashSet<_>>().len(), trials);
     Ended::of(throng(["show"]).arg(runs[0].path())).with(0);
     // So it is in a browser, as is the search.
     #[cfg(feature = "quick")]
@@ -140,21 +122,12 @@ fn a_killed_search_resumes() {
     let after = state(&directory, "search.json")["trials"].clone();
     let after = after.as_array().unwrap();
     assert_eq!(&after[..kept], &before.as_array().unwrap()[..]);
-    assert_eq!(
-        state(&directory, "capacity.json")["holds"].as_f64(),
-        Some(13.0)
-    );
+    assert_eq!(state(&directory, "capacity.json")["holds"].as_f64(), Some(13.0));
     // Once more: there is nothing left to run, and the answer is the same.
     let ended = Ended::of(&mut resume(&["--json"])).with(0);
     let again: Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!(again["holds"].as_f64(), Some(13.0));
-    assert_eq!(
-        state(&directory, "search.json")["trials"]
-            .as_array()
-            .unwrap()
-            .len(),
-        after.len()
-    );
+    assert_eq!(state(&directory, "search.json")["trials"].as_array().unwrap().len(), after.len());
 }
 
 #[test]
@@ -190,22 +163,12 @@ fn searches_without_a_setting_are_errors() {
     let file = space.file("crowded.yaml", &text);
     let file = file.to_str().unwrap();
     let check = |args: &[&str], code: i32, message: &str| {
-        Ended::of(&mut search(&space, args))
-            .with(code)
-            .stderr_contains(message);
+        Ended::of(&mut search(&space, args)).with(code).stderr_contains(message);
     };
     check(&[file, "--set", "thresholds=[]"], 65, "has no thresholds");
-    check(
-        &[file, "--of", "name"],
-        64,
-        "`name` is `crowded`, not a number",
-    );
+    check(&[file, "--of", "name"], 64, "`name` is `crowded`, not a number");
     check(&[file, "--of", "arrivals.3.users"], 64, "has 1 items");
-    check(
-        &[file, "--at-most", "3"],
-        64,
-        "--at-most 3 is below the first load, 4",
-    );
+    check(&[file, "--at-most", "3"], 64, "--at-most 3 is below the first load, 4");
     check(&[file, "--growth", "1"], 64, "from 1.1 to 100");
     check(&["missing.yaml"], 66, "cannot read");
     check(&[], 64, "<FILE>");
@@ -216,10 +179,7 @@ fn searches_without_a_setting_are_errors() {
 }
 
 /// A server that does 50 requests a second, one after the other, also those whose client is gone.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the server has a clock of its own"
-)]
+#[expect(clippy::disallowed_methods, reason = "the server has a clock of its own")]
 fn queue() -> SocketAddr {
     let free = Arc::new(Mutex::new(Instant::now()));
     server(move |mut stream: TcpStream| {

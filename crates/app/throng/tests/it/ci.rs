@@ -72,12 +72,7 @@ impl Repository {
         let args = ["stall", "--delay", delay, "--stall", "1ms", "--every", "1h"];
         let served = Served::start(&args);
         let run_args = format!("--set target={}/ --quiet", served.url);
-        let build = Build {
-            repository: self,
-            event,
-            number,
-            run_args,
-        };
+        let build = Build { repository: self, event, number, run_args };
         (served, build)
     }
 
@@ -177,10 +172,7 @@ fn failed_thresholds_and_broken_scenarios_are_in_the_comment() {
     build.run_args += " --set nothing=1";
     github::run(&build).with(65);
     let comment = repository.comment();
-    assert!(
-        comment.contains("`throng run` ended with exit code 65"),
-        "{comment}"
-    );
+    assert!(comment.contains("`throng run` ended with exit code 65"), "{comment}");
 }
 
 /// A release of this version in a folder, as `make dist` lays it out: the program and its scripts.
@@ -197,9 +189,7 @@ fn release(space: &Space) -> String {
     link(&root().join("ci"), "ci");
     let script = "tar -czf \"$1.tar.gz\" \"$1\" && sha256sum \"$1.tar.gz\" > SHA256SUMS";
     let mut packed = Command::new("sh");
-    packed
-        .args(["-ec", script, "sh", &name])
-        .current_dir(&folder);
+    packed.args(["-ec", script, "sh", &name]).current_dir(&folder);
     assert!(packed.status().unwrap().success());
     format!("file://{}", space.path("releases").display())
 }
@@ -223,10 +213,8 @@ fn the_action_installs_a_release_whose_checksum_is_right() {
     }
     install().with(0);
     let path = std::fs::read_to_string(space.path("path")).unwrap();
-    let installed = Command::new(Path::new(path.trim()).join("throng"))
-        .arg("--version")
-        .output()
-        .unwrap();
+    let installed =
+        Command::new(Path::new(path.trim()).join("throng")).arg("--version").output().unwrap();
     assert_eq!(installed.stdout, format!("throng {version}\n").into_bytes());
     let sums = space.path(&format!("releases/v{version}/SHA256SUMS"));
     let wrong = std::fs::read_to_string(&sums).unwrap();

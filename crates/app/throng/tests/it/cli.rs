@@ -46,11 +46,8 @@ fn check_points_into_an_override() {
 #[test]
 fn check_reads_standard_input() {
     let text = std::fs::read(root().join("examples/http-hello.yaml")).unwrap();
-    let mut child = throng(["check", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        throng(["check", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     // Dropping it is the end of the input.
     child.stdin.take().unwrap().write_all(&text).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -68,11 +65,7 @@ fn a_place_far_to_the_right_is_shown() {
     let ended = Ended::of(throng(["check"]).arg(&file)).with(65);
     ended.stderr_contains("far.yaml:3:");
     ended.stderr_contains("timeout: 3");
-    let ended = Ended::of(
-        throng(["check"])
-            .arg(&file)
-            .args(["--set", &format!("a{long}=1")]),
-    );
+    let ended = Ended::of(throng(["check"]).arg(&file).args(["--set", &format!("a{long}=1")]));
     ended.with(65).stderr_contains("timeout: 3");
 }
 
@@ -124,11 +117,7 @@ fn settings_of_a_built_in_system_are_checked_before_it_starts() {
 #[test]
 fn the_flags_of_served_systems_are_in_their_documents() {
     let own = ["--help", "--until-stdin-closes"];
-    for (system, page) in [
-        ("market", "market-reference"),
-        ("chat", "chat"),
-        ("ads", "ads"),
-    ] {
+    for (system, page) in [("market", "market-reference"), ("chat", "chat"), ("ads", "ads")] {
         let help = at_root(&["serve", system, "--help"]).with(0).out;
         let starts = help.lines().map(str::trim_start);
         let flags = starts
@@ -151,29 +140,19 @@ fn the_flags_of_served_systems_are_in_their_documents() {
 #[test]
 fn a_missing_file_is_named() {
     for verb in ["check", "run"] {
-        at_root(&[verb, "nowhere.yaml"])
-            .with(66)
-            .stderr_contains("cannot read \"nowhere.yaml\"");
+        at_root(&[verb, "nowhere.yaml"]).with(66).stderr_contains("cannot read \"nowhere.yaml\"");
     }
 }
 
 #[test]
 fn an_invalid_command_line_exits_with_64() {
-    at_root(&["run", "--loud", "x.yaml"])
-        .with(64)
-        .stderr_contains("unexpected argument '--loud'");
-    at_root(&[])
-        .with(64)
-        .stderr_contains("Usage: throng <COMMAND>");
-    at_root(&["check", "x.yaml", "--set", "hold"])
-        .with(64)
-        .stderr_contains("expected KEY=VALUE");
+    at_root(&["run", "--loud", "x.yaml"]).with(64).stderr_contains("unexpected argument '--loud'");
+    at_root(&[]).with(64).stderr_contains("Usage: throng <COMMAND>");
+    at_root(&["check", "x.yaml", "--set", "hold"]).with(64).stderr_contains("expected KEY=VALUE");
     at_root(&["run", "x.yaml", "--quiet", "--json"])
         .with(64)
         .stderr_contains("cannot be used with");
-    at_root(&["serve", "stall", "--delay", "5"])
-        .with(64)
-        .stderr_contains("--delay");
+    at_root(&["serve", "stall", "--delay", "5"]).with(64).stderr_contains("--delay");
 }
 
 #[test]
@@ -187,32 +166,18 @@ fn options_of_a_url_do_not_go_with_a_file() {
         ["--body", "x"],
     ] {
         let args = [&["run", "examples/http-hello.yaml"], &option[..]].concat();
-        at_root(&args)
-            .with(64)
-            .stderr_contains("apply to a URL only");
+        at_root(&args).with(64).stderr_contains("apply to a URL only");
     }
 }
 
 #[test]
 fn renamed_options_name_the_new_one() {
     for (command, tip) in [
-        (
-            ["run", "x.yaml", "--anyway"],
-            "'--anyway' is now called '--force'",
-        ),
-        (
-            ["run", "x.yaml", "--for"],
-            "'--for' is now called '--duration'",
-        ),
-        (
-            ["capacity", "x.yaml", "--for"],
-            "'--for' is now called '--time-limit'",
-        ),
+        (["run", "x.yaml", "--anyway"], "'--anyway' is now called '--force'"),
+        (["run", "x.yaml", "--for"], "'--for' is now called '--duration'"),
+        (["capacity", "x.yaml", "--for"], "'--for' is now called '--time-limit'"),
         (["analyze", "x", "--cut"], "'--cut' is now called '--skip'"),
-        (
-            ["show", "x", "--judge-rest"],
-            "'--judge-rest' is now called '--allow-lost-workers'",
-        ),
+        (["show", "x", "--judge-rest"], "'--judge-rest' is now called '--allow-lost-workers'"),
     ] {
         at_root(&command).with(64).stderr_contains(tip);
     }
@@ -221,9 +186,7 @@ fn renamed_options_name_the_new_one() {
     let fault = at_root(&["lab", "fault", "kill: app", "--for", "5s"]).with(64);
     fault.stderr_contains("'--for' is now called '--duration'");
     // Unknown options get clap's own tip.
-    at_root(&["run", "x.yaml", "--forc"])
-        .with(64)
-        .stderr_contains("'--force'");
+    at_root(&["run", "x.yaml", "--forc"]).with(64).stderr_contains("'--force'");
 }
 
 #[test]
@@ -231,10 +194,7 @@ fn help_and_version_are_no_errors() {
     let help = at_root(&["run", "--help"]).with(0);
     help.stdout_contains("the run cannot be trusted");
     let version = at_root(&["--version"]).with(0);
-    assert_eq!(
-        version.out.trim(),
-        concat!("throng ", env!("CARGO_PKG_VERSION"))
-    );
+    assert_eq!(version.out.trim(), concat!("throng ", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
@@ -246,10 +206,7 @@ fn options_have_their_own_headings() {
         headings.last().unwrap_or_default().to_owned()
     };
     for (verb, options) in [
-        (
-            &["run"][..],
-            &["--runs <", "--lenient", "--workers <", "--json"][..],
-        ),
+        (&["run"][..], &["--runs <", "--lenient", "--workers <", "--json"][..]),
         (&["experiment"], &["--html <", "--json"]),
         (&["compare"], &["--junit <", "--markdown <", "--json"]),
         (&["model", "check"], &["--sessions <", "--json"]),
@@ -279,16 +236,8 @@ fn the_schema_describes_the_examples() {
             continue;
         }
         let scenario = yaml(&std::fs::read_to_string(&path).unwrap());
-        let errors: Vec<_> = validator
-            .iter_errors(&scenario)
-            .map(|e| e.to_string())
-            .collect();
-        assert!(
-            errors.is_empty(),
-            "{}: {}",
-            path.display(),
-            errors.join("\n")
-        );
+        let errors: Vec<_> = validator.iter_errors(&scenario).map(|e| e.to_string()).collect();
+        assert!(errors.is_empty(), "{}: {}", path.display(), errors.join("\n"));
     }
     let schema = at_root(&["schema", "experiment"]).with(0).out;
     let of_experiments = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap());
@@ -298,9 +247,9 @@ fn the_schema_describes_the_examples() {
     assert!(error.is_none(), "{error:?}");
     let schema = at_root(&["schema", "lab"]).with(0).out;
     let of_labs = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
-    for example in [
-        "quick", "own", "answer", "final", "scaling", "routing", "mobile", "split", "dilation",
-    ] {
+    for example in
+        ["quick", "own", "answer", "final", "scaling", "routing", "mobile", "split", "dilation"]
+    {
         let path = root().join(format!("examples/lab/{example}.yaml"));
         let lab = yaml(&std::fs::read_to_string(path).unwrap());
         let error = of_labs.validate(&lab).err();
@@ -346,10 +295,7 @@ fn manual_pages_exist_for_every_verb_that_help_lists() {
     assert!(verbs.len() > 15, "{verbs:?}");
     for verb in verbs.iter().filter(|verb| **verb != "help") {
         let page = std::fs::read_to_string(folder.join(format!("throng-{verb}.1")));
-        assert!(
-            page.is_ok_and(|text| text.contains(".SH SYNOPSIS")),
-            "{verb}"
-        );
+        assert!(page.is_ok_and(|text| text.contains(".SH SYNOPSIS")), "{verb}");
     }
     let first = std::fs::read_to_string(folder.join("throng.1")).unwrap();
     assert!(first.contains(env!("CARGO_PKG_VERSION")), "{first}");
@@ -374,11 +320,9 @@ impl SmallGroup {
     /// `None`: this machine does not let the test make one.
     fn new() -> Option<SmallGroup> {
         let name = format!("throng-test-{}", std::process::id());
-        for (hierarchy, limit) in [
-            ("memory", "memory.limit_in_bytes"),
-            ("", "memory.max"),
-            ("unified", "memory.max"),
-        ] {
+        for (hierarchy, limit) in
+            [("memory", "memory.limit_in_bytes"), ("", "memory.max"), ("unified", "memory.max")]
+        {
             let folder = Path::new("/sys/fs/cgroup").join(hierarchy).join(&name);
             if std::fs::create_dir(&folder).is_err() {
                 continue;
@@ -397,10 +341,7 @@ impl SmallGroup {
         let program = throng::<&str>([]).get_program().to_owned();
         let script = format!("echo $$ > \"$1/cgroup.procs\" && exec \"$2\" {args}");
         let mut command = Command::new("sh");
-        command
-            .args(["-c", &script, "sh"])
-            .arg(&self.0)
-            .arg(program);
+        command.args(["-c", &script, "sh"]).arg(&self.0).arg(program);
         Ended::of(&mut command)
     }
 }
@@ -454,10 +395,7 @@ fn json_and_quiet_print_nothing_else() {
     let url = format!("{}/hello", echo.url);
     let json = Ended::of(space.load(&url, "50/s", "1s").arg("--json")).with(0);
     let summary: Summary = serde_json::from_str(&json.out).unwrap();
-    assert_eq!(
-        (summary.users.started, summary.verdict),
-        (50, Verdict::Measured)
-    );
+    assert_eq!((summary.users.started, summary.verdict), (50, Verdict::Measured));
     assert_eq!(json.err, "");
     let shown = Ended::of(throng(["show", "--json"]).arg(&space.directories()[0])).with(0);
     assert_eq!(shown.out, json.out);
@@ -504,7 +442,5 @@ fn show_of_a_directory_without_a_run_is_an_error() {
     Ended::of(throng(["show"]).arg(space.path("")))
         .with(66)
         .stderr_contains("is not a run directory");
-    at_root(&["show", "nowhere"])
-        .with(66)
-        .stderr_contains("nowhere is not a run directory");
+    at_root(&["show", "nowhere"]).with(66).stderr_contains("nowhere is not a run directory");
 }

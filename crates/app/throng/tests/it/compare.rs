@@ -13,10 +13,7 @@ use recorded::Recorded;
 /// This number of runs of one scenario, in a folder of this name; they differ in their seeds.
 fn ensemble(space: &Space, folder: &str, seeds: std::ops::Range<u64>, one: &Recorded) {
     for seed in seeds {
-        let run = Recorded {
-            seed,
-            ..one.clone()
-        };
+        let run = Recorded { seed, ..one.clone() };
         run.write(&space.path(folder));
     }
 }
@@ -41,10 +38,7 @@ fn compare(space: &Space, candidate: &str, baseline: &str, args: &[&str]) -> End
 }
 
 fn planted() -> Recorded {
-    Recorded {
-        extra_ns: 3e6,
-        ..Recorded::new(0)
-    }
+    Recorded { extra_ns: 3e6, ..Recorded::new(0) }
 }
 
 #[test]
@@ -76,9 +70,7 @@ fn a_planted_delay_is_found_and_reported_in_every_format() {
     let quiet = compare(&space, "new", "old", &["--quiet"]).with(1);
     assert_eq!(quiet.out, "");
     // What got better is no failure.
-    compare(&space, "old", "new", &[])
-        .with(0)
-        .stdout_contains("FASTER");
+    compare(&space, "old", "new", &[]).with(0).stdout_contains("FASTER");
 }
 
 #[test]
@@ -94,15 +86,9 @@ fn equal_ensembles_show_no_difference() {
 #[test]
 fn runs_without_a_baseline_are_grouped() {
     let space = Space::new();
-    let steady = Recorded {
-        drift: 0.0,
-        ..Recorded::new(0)
-    };
+    let steady = Recorded { drift: 0.0, ..Recorded::new(0) };
     ensemble(&space, "runs", 1..4, &steady);
-    let slow = Recorded {
-        median_ns: 3e6,
-        ..steady
-    };
+    let slow = Recorded { median_ns: 3e6, ..steady };
     ensemble(&space, "runs", 4..6, &slow);
     let ended = compare(&space, "runs", "", &["--junit", "report.xml"]).with(1);
     golden("compare-groups", &ended.out);
@@ -130,39 +116,25 @@ fn histograms_are_compared_if_rows_exceed_the_memory() {
         mean.unwrap()
     };
     let (exact, binned) = (mean(&exact), mean(&binned));
-    assert!(
-        (binned / exact - 1.0).abs() < 1.0 / 2048.0,
-        "{exact} {binned}"
-    );
+    assert!((binned / exact - 1.0).abs() < 1.0 / 2048.0, "{exact} {binned}");
 }
 
 #[test]
 fn errors_are_compared() {
     let space = Space::new();
-    let failing = |fail_one_in| Recorded {
-        fail_one_in,
-        ..Recorded::new(0)
-    };
+    let failing = |fail_one_in| Recorded { fail_one_in, ..Recorded::new(0) };
     ensemble(&space, "old", 1..6, &failing(400));
     ensemble(&space, "new", 11..16, &failing(10));
     let ended = compare(&space, "new", "old", &[]).with(1);
-    ended
-        .stdout_contains("MORE ERRORS")
-        .stdout_contains("GET /: more errors:");
-    compare(&space, "new", "old", &["--memory", "1B"])
-        .with(1)
-        .stdout_contains("MORE ERRORS");
+    ended.stdout_contains("MORE ERRORS").stdout_contains("GET /: more errors:");
+    compare(&space, "new", "old", &["--memory", "1B"]).with(1).stdout_contains("MORE ERRORS");
 }
 
 /// Half as many that end well, and those in a tenth of the time: nobody would call that faster.
 #[test]
 fn more_errors_fail_even_if_latency_improves() {
     let space = Space::new();
-    let failing = Recorded {
-        median_ns: 2e5,
-        fail_one_in: 2,
-        ..Recorded::new(0)
-    };
+    let failing = Recorded { median_ns: 2e5, fail_one_in: 2, ..Recorded::new(0) };
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &failing);
     let ended = compare(&space, "new", "old", &["--json"]).with(1);
@@ -174,19 +146,14 @@ fn more_errors_fail_even_if_latency_improves() {
     let relative = rate["relative"].as_f64().unwrap();
     assert!((-0.6..-0.4).contains(&relative), "{rate}");
     // The other way round it is the times that got worse, whatever ends well now.
-    compare(&space, "old", "new", &[])
-        .with(1)
-        .stdout_contains("SLOWER");
+    compare(&space, "old", "new", &[]).with(1).stdout_contains("SLOWER");
 }
 
 /// A target that answers nothing is not one that is no slower.
 #[test]
 fn a_measure_that_only_fails_fails_the_run() {
     let space = Space::new();
-    let failing = Recorded {
-        fail_one_in: 1,
-        ..Recorded::new(0)
-    };
+    let failing = Recorded { fail_one_in: 1, ..Recorded::new(0) };
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &failing);
     compare(&space, "new", "old", &[]).with(2).stdout_contains(
@@ -197,12 +164,8 @@ fn a_measure_that_only_fails_fails_the_run() {
 #[test]
 fn differences_within_the_tolerance_do_not_fail() {
     let space = Space::new();
-    let steady = |median_ns| Recorded {
-        median_ns,
-        scatter: 0.002,
-        drift: 0.0003,
-        ..Recorded::new(0)
-    };
+    let steady =
+        |median_ns| Recorded { median_ns, scatter: 0.002, drift: 0.0003, ..Recorded::new(0) };
     ensemble(&space, "old", 1..6, &steady(2e6));
     ensemble(&space, "new", 11..16, &steady(2.012e6));
     compare(&space, "new", "old", &[])
@@ -232,10 +195,7 @@ fn single_runs_are_compared_by_their_windows_unless_strict() {
 #[test]
 fn single_runs_show_figures_of_their_own_and_name_those_of_windows() {
     let space = Space::new();
-    let failing = |one: Recorded| Recorded {
-        fail_one_in: 20,
-        ..one
-    };
+    let failing = |one: Recorded| Recorded { fail_one_in: 20, ..one };
     ensemble(&space, "old", 1..2, &Recorded::new(0));
     ensemble(&space, "whole", 11..12, &planted());
     compare(&space, "whole", "old", &[])
@@ -250,10 +210,7 @@ fn single_runs_show_figures_of_their_own_and_name_those_of_windows() {
         .stdout_contains("all of C1");
     let markdown = std::fs::read_to_string(space.path("report.md")).unwrap();
     assert!(markdown.contains("| windows differ by |"), "{markdown}");
-    assert!(
-        markdown.contains("figures of the complete runs"),
-        "{markdown}"
-    );
+    assert!(markdown.contains("figures of the complete runs"), "{markdown}");
     assert!(ended.out.lines().all(|line| line.chars().count() <= 120));
     let ended = compare(&space, "new", "old", &["--json"]).with(1);
     let json: Value = serde_json::from_str(&ended.out).unwrap();
@@ -289,10 +246,7 @@ fn single_runs_show_figures_of_their_own_and_name_those_of_windows() {
 fn three_runs_per_side_are_decided_by_students_t() {
     let space = Space::new();
     ensemble(&space, "old", 1..4, &Recorded::new(0));
-    let slow = Recorded {
-        median_ns: 4e6,
-        ..Recorded::new(0)
-    };
+    let slow = Recorded { median_ns: 4e6, ..Recorded::new(0) };
     ensemble(&space, "new", 11..14, &slow);
     compare(&space, "new", "old", &[])
         .with(1)
@@ -302,21 +256,12 @@ fn three_runs_per_side_are_decided_by_students_t() {
 #[test]
 fn constant_latencies_are_compared() {
     let space = Space::new();
-    let constant = |median_ns| Recorded {
-        median_ns,
-        scatter: 0.0,
-        drift: 0.0,
-        ..Recorded::new(0)
-    };
+    let constant = |median_ns| Recorded { median_ns, scatter: 0.0, drift: 0.0, ..Recorded::new(0) };
     ensemble(&space, "old", 1..6, &constant(2e6));
     ensemble(&space, "same", 11..16, &constant(2e6));
     ensemble(&space, "slow", 21..26, &constant(3e6));
     let ended = compare(&space, "same", "old", &[]).with(0);
-    assert!(
-        !ended.out.contains("NaN") && !ended.out.contains("inf"),
-        "{}",
-        ended.out
-    );
+    assert!(!ended.out.contains("NaN") && !ended.out.contains("inf"), "{}", ended.out);
     let ended = compare(&space, "slow", "old", &["--json"]).with(1);
     assert!(serde_json::from_str::<Value>(&ended.out).is_ok());
     compare(&space, "same", "", &[]).with(0);
@@ -327,15 +272,10 @@ fn a_phase_or_the_rest_of_a_run_is_compared_on_request() {
     let space = Space::new();
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &planted());
-    compare(
-        &space,
-        "new",
-        "old",
-        &["--phase", "steady", "--skip", "10s"],
-    )
-    .with(1)
-    .stdout_contains("phase steady, without the first 10 s")
-    .stdout_contains("10 s of http://127.0.0.1:8080");
+    compare(&space, "new", "old", &["--phase", "steady", "--skip", "10s"])
+        .with(1)
+        .stdout_contains("phase steady, without the first 10 s")
+        .stdout_contains("10 s of http://127.0.0.1:8080");
     compare(&space, "new", "old", &["--phase", "warm"])
         .with(65)
         .stderr_contains("it has no phase \"warm\", but steady");
@@ -347,11 +287,7 @@ fn a_phase_or_the_rest_of_a_run_is_compared_on_request() {
 #[test]
 fn ambiguous_results_are_refused() {
     let space = Space::new();
-    let other = Recorded {
-        name: "other",
-        request: "GET /b",
-        ..Recorded::new(0)
-    };
+    let other = Recorded { name: "other", request: "GET /b", ..Recorded::new(0) };
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &other);
     compare(&space, "new", "old", &[])
@@ -367,10 +303,7 @@ fn ambiguous_results_are_refused() {
 #[test]
 fn untrusted_runs_are_not_compared() {
     let space = Space::new();
-    let untrusted = Recorded {
-        verdict: Verdict::Untrusted,
-        ..planted()
-    };
+    let untrusted = Recorded { verdict: Verdict::Untrusted, ..planted() };
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &untrusted);
     compare(&space, "new", "old", &[])
@@ -382,10 +315,7 @@ fn untrusted_runs_are_not_compared() {
 #[test]
 fn nothing_in_a_record_steers_the_terminal() {
     let space = Space::new();
-    let evil = Recorded {
-        name: "evil\u{1b}]0;title\u{7}\u{9b}2J",
-        ..Recorded::new(0)
-    };
+    let evil = Recorded { name: "evil\u{1b}]0;title\u{7}\u{9b}2J", ..Recorded::new(0) };
     ensemble(&space, "old", 1..3, &evil);
     ensemble(&space, "new", 11..13, &evil);
     let is_plain = |text: &str| !text.chars().any(|c| c.is_control() && c != '\n');
@@ -408,39 +338,18 @@ fn bad_input_is_reported_and_never_filled_in() {
     let [first, second] = [0, 1].map(|place| runs(&space, "old")[place].clone());
     let refused = |args: &[&str], code: i32, text: &str| {
         let mut command = throng(["compare"]);
-        Ended::of(command.args(args).current_dir(space.path("")))
-            .with(code)
-            .stderr_contains(text);
+        Ended::of(command.args(args).current_dir(space.path(""))).with(code).stderr_contains(text);
     };
     refused(&[], 64, "RUN");
     refused(&[&first], 64, "a comparison needs at least two runs");
     refused(&[&first, &first], 64, "was given twice");
-    refused(
-        &[&first, "nowhere"],
-        66,
-        "not a run directory: it contains no run.json",
-    );
-    refused(
-        &[&first, &second, "--quantiles", "50,100"],
-        64,
-        "percentages between 0 and 100",
-    );
-    refused(
-        &[&first, &second, "--alpha", "2"],
-        64,
-        "a probability from 0.000001 to 0.5",
-    );
+    refused(&[&first, "nowhere"], 66, "not a run directory: it contains no run.json");
+    refused(&[&first, &second, "--quantiles", "50,100"], 64, "percentages between 0 and 100");
+    refused(&[&first, &second, "--alpha", "2"], 64, "a probability from 0.000001 to 0.5");
     refused(&[&first, &second, "--strict"], 64, "--baseline");
-    refused(
-        &[&first, &second, "--junit", "no/such/place.xml"],
-        74,
-        "place.xml",
-    );
+    refused(&[&first, &second, "--junit", "no/such/place.xml"], 74, "place.xml");
 
-    let nothing = Recorded {
-        measured: false,
-        ..Recorded::new(50)
-    };
+    let nothing = Recorded { measured: false, ..Recorded::new(50) };
     nothing.write(&space.path("none"));
     let none = runs(&space, "none")[0].clone();
     let mut command = throng(["compare", &none, "--baseline", &first, &second]);
@@ -458,26 +367,18 @@ fn damaged_and_killed_runs_are_listed_as_such() {
     let remove = |name: &str| std::fs::remove_file(run.join(name)).unwrap();
     // Without rows, the histograms of all serve.
     remove("requests.parquet");
-    compare(&space, "new", "old", &[])
-        .with(1)
-        .stdout_contains("from histograms");
+    compare(&space, "new", "old", &[]).with(1).stdout_contains("from histograms");
     // Without a verdict, it is judged now: it is incomplete.
     remove("summary.json");
-    compare(&space, "new", "old", &[])
-        .with(2)
-        .stdout_contains("C1 is untrusted");
+    compare(&space, "new", "old", &[]).with(2).stdout_contains("C1 is untrusted");
     let cut = |name: &str| {
         let bytes = std::fs::read(run.join(name)).unwrap();
         std::fs::write(run.join(name), &bytes[..bytes.len() / 2]).unwrap();
     };
     cut("series.parquet");
-    compare(&space, "new", "old", &[])
-        .with(66)
-        .stderr_contains("series.parquet is damaged");
+    compare(&space, "new", "old", &[]).with(66).stderr_contains("series.parquet is damaged");
     cut("run.json");
-    compare(&space, "new", "old", &[])
-        .with(66)
-        .stderr_contains("run.json is damaged");
+    compare(&space, "new", "old", &[]).with(66).stderr_contains("run.json is damaged");
 }
 
 /// Real runs, taking turns. The delay is so long that a busy machine does not hide it.
@@ -491,15 +392,7 @@ fn real_runs_are_compared() {
         for (served, folder) in served.iter().zip(["old", "new"]) {
             let root = space.path(folder);
             let root = root.to_str().unwrap();
-            let load = [
-                "run",
-                "--quiet",
-                &served.url,
-                "--rate",
-                "100/s",
-                "--duration",
-                "500ms",
-            ];
+            let load = ["run", "--quiet", &served.url, "--rate", "100/s", "--duration", "500ms"];
             let place = ["--runs", root, "--set", "options.lag_max=5s"];
             Ended::of(&mut throng(load.iter().chain(&place)));
         }

@@ -104,11 +104,7 @@ fn load_goes_through_proxies() {
         for (served, http) in [(&plain, "1.1"), (&plain, "2"), (&secure, "auto")] {
             let space = Space::new();
             // Who resolves the name here has to know it.
-            let name = if scheme == "socks5" {
-                "localhost"
-            } else {
-                "shop.invalid"
-            };
+            let name = if scheme == "socks5" { "localhost" } else { "shop.invalid" };
             let url = served.url.replace("127.0.0.1", name);
             let options = format!(
                 "http: {http}, proxy: \"{scheme}://ann:${{env('PW')}}@{proxy}\", no_proxy: [ other.test ]"
@@ -160,10 +156,7 @@ fn a_refusal_is_an_error_of_its_own_kind() {
     ended.stdout_contains("it answered 407");
     let run = space.only();
     let refused = outcomes(&run, "connect");
-    assert_eq!(
-        refused.keys().copied().collect::<Vec<_>>(),
-        [Outcome::ProxyRefused]
-    );
+    assert_eq!(refused.keys().copied().collect::<Vec<_>>(), [Outcome::ProxyRefused]);
     assert_eq!(tunnels.load(Ordering::Relaxed), 0);
 }
 
@@ -207,10 +200,7 @@ fn a_server_at_a_unix_socket_is_loaded() {
     let file = space.file("near.yaml", &scenario("unix:app.sock", ""));
     let name = file.display().to_string();
     let mut shown = throng(["try", &name]);
-    Ended::of(&mut shown)
-        .with(0)
-        .stdout_contains("app.sock")
-        .stdout_contains("host: localhost");
+    Ended::of(&mut shown).with(0).stdout_contains("app.sock").stdout_contains("host: localhost");
 }
 
 #[test]
@@ -218,7 +208,5 @@ fn a_missing_unix_socket_is_named() {
     let space = Space::new();
     let path = space.path("none.sock").display().to_string();
     let text = scenario(&format!("unix:{path}"), "");
-    Ended::of(&mut space.run_text(&text, &[]))
-        .with(1)
-        .stdout_contains("there is no such file");
+    Ended::of(&mut space.run_text(&text, &[])).with(1).stdout_contains("there is no such file");
 }

@@ -68,13 +68,9 @@ fn tried(file: &Path, sets: &[&str]) -> Vec<String> {
     }
     let ended = Ended::of(&mut command).with(0);
     let lines = ended.out.lines();
-    let events: Vec<Value> = lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let events: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
     let operations = events.iter().filter(|event| event["event"] == "operation");
-    let failed: Vec<_> = operations
-        .filter(|event| event["outcome"] != "ok")
-        .collect();
+    let failed: Vec<_> = operations.filter(|event| event["outcome"] != "ok").collect();
     assert!(failed.is_empty(), "{failed:?}");
     let sent = events.iter().filter(|event| event["event"] == "sent");
     let lines = sent.filter_map(|event| event["text"].as_str()?.lines().next());
@@ -119,11 +115,7 @@ fn the_scenario_of_a_model_is_tried() {
 fn a_scenario_is_written_through_links_and_to_devices() {
     let space = Space::new();
     let file = space.file("recording.har", &recording("http://127.0.0.1:1"));
-    let import = |more: &[&str]| {
-        Ended::of(throng(["import"]).arg(&file).args(more))
-            .with(0)
-            .out
-    };
+    let import = |more: &[&str]| Ended::of(throng(["import"]).arg(&file).args(more)).with(0).out;
     let text = import(&[]);
     let link = space.path("link.yaml");
     std::os::unix::fs::symlink("elsewhere.yaml", &link).unwrap();

@@ -126,9 +126,8 @@ impl Recipe {
             space.file(name, &here(text));
         }
         let commands = self.commands.iter();
-        let commands: Vec<_> = commands
-            .filter(|command| !is_server(command) && !is_openssl(command))
-            .collect();
+        let commands: Vec<_> =
+            commands.filter(|command| !is_server(command) && !is_openssl(command)).collect();
         for command in &commands {
             self.execute(&space, &here(command));
         }
@@ -141,10 +140,7 @@ impl Recipe {
         for run in &runs {
             let summary = run.summary().unwrap().expect("the run was judged");
             let has_measured = summary.measures.iter().any(|measure| measure.count > 0);
-            let has_no_user = summary
-                .findings
-                .iter()
-                .any(|finding| finding.code == "setup-failed");
+            let has_no_user = summary.findings.iter().any(|finding| finding.code == "setup-failed");
             assert!(has_measured != has_no_user, "{:?}: {run:?}", self.title);
         }
     }
@@ -180,11 +176,7 @@ impl Server {
         }
         let served = Served::start(&args);
         let (_, is) = served.url.split_once("://").unwrap();
-        Server {
-            said: said.to_owned(),
-            is: is.to_owned(),
-            _served: Some(served),
-        }
+        Server { said: said.to_owned(), is: is.to_owned(), _served: Some(served) }
     }
 
     /// A server with TLS, its certificate in the space.
@@ -208,9 +200,7 @@ impl Server {
 fn shortened(text: &str) -> String {
     let times = [("for: ", "2s"), ("hold: ", "1s"), ("< ", "10s")];
     let times = times.iter();
-    times.fold(text.to_owned(), |text, (before, time)| {
-        with_time(&text, before, time)
-    })
+    times.fold(text.to_owned(), |text, (before, time)| with_time(&text, before, time))
 }
 
 /// The text with this duration in place of each one that follows `before`.

@@ -65,27 +65,16 @@ fn chart(values: &[&str]) -> Option<String> {
         .arg("--set-file")
         .arg(format!("scenario.text={}", path.display()))
         .arg("--set-file")
-        .arg(format!(
-            "scenario.files.thinks\\.txt={}",
-            space.path("thinks.txt").display()
-        ))
+        .arg(format!("scenario.files.thinks\\.txt={}", space.path("thinks.txt").display()))
         .args(values.iter().flat_map(|value| ["--set", value]));
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command.output().ok()?;
+    let Output { status, stdout, stderr } = command.output().ok()?;
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     Some(String::from_utf8(stdout).unwrap())
 }
 
 /// A fleet with a NATS of its own, and one with yours.
 const MANIFESTS: [(&str, &[&str], &[&str]); 2] = [
-    (
-        "own-nats",
-        &["--agents", "3"],
-        &["agents.count=3", "nats.password=PASSWORD"],
-    ),
+    ("own-nats", &["--agents", "3"], &["agents.count=3", "nats.password=PASSWORD"]),
     (
         "your-nats",
         &[
@@ -180,18 +169,11 @@ fn charts_are_as_they_were() {
 fn objects_are_of_the_types_of_kubernetes() {
     let schema = Schema::read();
     let mut count = 0;
-    let names = MANIFESTS
-        .map(|(name, ..)| name)
-        .into_iter()
-        .chain(CHARTS.map(|(name, _)| name));
+    let names = MANIFESTS.map(|(name, ..)| name).into_iter().chain(CHARTS.map(|(name, _)| name));
     for name in names {
         let path = root().join(format!("testdata/deploy/{name}.yaml"));
         for (object, value) in by_name(&std::fs::read_to_string(path).unwrap()) {
-            assert_eq!(
-                schema.faults(&value),
-                Vec::<String>::new(),
-                "{name}, {object}"
-            );
+            assert_eq!(schema.faults(&value), Vec::<String>::new(), "{name}, {object}");
             count += 1;
         }
     }
@@ -209,11 +191,7 @@ fn a_wrong_field_is_no_type_of_kubernetes() {
         ("/spec", "completion", 3.into()),
         ("/spec", "completions", "3".into()),
         (container, "image", Value::Null),
-        (
-            &format!("{container}/securityContext"),
-            "readOnlyRootFilesytem",
-            true.into(),
-        ),
+        (&format!("{container}/securityContext"), "readOnlyRootFilesytem", true.into()),
     ];
     for (at, key, value) in wrong {
         let mut job = job.clone();
@@ -235,14 +213,8 @@ fn no_pod_has_a_privilege() {
             pods += 1;
             let security = &spec["securityContext"];
             assert_eq!(security["runAsNonRoot"], true, "{name}, {object}");
-            assert_eq!(
-                security["seccompProfile"]["type"], "RuntimeDefault",
-                "{name}, {object}"
-            );
-            assert_eq!(
-                spec["automountServiceAccountToken"], false,
-                "{name}, {object}"
-            );
+            assert_eq!(security["seccompProfile"]["type"], "RuntimeDefault", "{name}, {object}");
+            assert_eq!(spec["automountServiceAccountToken"], false, "{name}, {object}");
             let lists = ["initContainers", "containers"].map(|list| spec[list].as_array());
             for container in lists.into_iter().flatten().flatten() {
                 let security = &container["securityContext"];
@@ -250,14 +222,8 @@ fn no_pod_has_a_privilege() {
                 assert_eq!(security["allowPrivilegeEscalation"], false, "{what}");
                 assert_eq!(security["readOnlyRootFilesystem"], true, "{what}");
                 assert_eq!(security["capabilities"]["drop"][0], "ALL", "{what}");
-                assert!(
-                    container["resources"]["requests"]["cpu"].is_string(),
-                    "{what}"
-                );
-                assert!(
-                    container["resources"]["limits"]["memory"].is_string(),
-                    "{what}"
-                );
+                assert!(container["resources"]["requests"]["cpu"].is_string(), "{what}");
+                assert!(container["resources"]["limits"]["memory"].is_string(), "{what}");
             }
         }
         assert!(pods > 0, "{name}");
@@ -314,17 +280,11 @@ fn what_kubernetes_would_refuse_is_refused_before() {
     ] {
         refused(&[&[path], &args[..]].concat(), 64, what);
     }
-    let large = space.file(
-        "large.yaml",
-        &format!("# {}\n{SCENARIO}", "x".repeat(1_000_000)),
-    );
+    let large = space.file("large.yaml", &format!("# {}\n{SCENARIO}", "x".repeat(1_000_000)));
     refused(&[large.to_str().unwrap()], 65, "ConfigMap");
     std::fs::create_dir(space.path("data")).unwrap();
     space.file("data/thinks.txt", THINKS);
-    let below = space.file(
-        "below.yaml",
-        &SCENARIO.replace("thinks.txt", "data/thinks.txt"),
-    );
+    let below = space.file("below.yaml", &SCENARIO.replace("thinks.txt", "data/thinks.txt"));
     refused(&[below.to_str().unwrap()], 65, "data/thinks.txt");
 }
 
@@ -333,10 +293,8 @@ fn what_kubernetes_would_refuse_is_refused_before() {
 fn a_scenario_that_reads_the_environment_gets_it_from_a_secret() {
     let space = Space::new();
     let text = SCENARIO.replace("get: /", "get: /${env('TOKEN')}");
-    let path = space.file(
-        "visitors.yaml",
-        &text.replace("empirical: thinks.txt", "exponential: 1s"),
-    );
+    let path =
+        space.file("visitors.yaml", &text.replace("empirical: thinks.txt", "exponential: 1s"));
     let mut command = throng(["fleet", "manifest"]);
     command.arg(path).env("TOKEN", "hush-hush");
     let ended = Ended::of(&mut command).with(0);

@@ -71,10 +71,7 @@ fn has_two(mut stream: TcpStream) -> io::Result<()> {
             _ => return stream.read_to_end(&mut Vec::new()).map(drop),
         };
         let length = body.len();
-        write!(
-            stream,
-            "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}"
-        )?;
+        write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}")?;
     }
 }
 

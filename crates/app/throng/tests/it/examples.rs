@@ -13,10 +13,7 @@ fn passes(name: &str, sets: &[&str], users: u64) -> Space {
     }
     Ended::of(&mut command).with(0);
     let summary = space.summary();
-    assert_eq!(
-        (summary.users.started, summary.users.connected),
-        (users, users)
-    );
+    assert_eq!((summary.users.started, summary.users.connected), (users, users));
     assert!(!summary.thresholds.is_empty());
     space
 }
@@ -46,46 +43,27 @@ fn football_final() {
 #[test]
 fn football_million() {
     // One of the million's 200 seconds, and a tenth of its rate.
-    let sets = [
-        "arrivals.0.constant=500/s",
-        "arrivals.0.for=1s",
-        "hold=1s",
-        "target.market.threads=2",
-    ];
+    let sets =
+        ["arrivals.0.constant=500/s", "arrivals.0.for=1s", "hold=1s", "target.market.threads=2"];
     passes("football-million.yaml", &[&sets, &HURRY[..]].concat(), 500);
 }
 
 #[test]
 fn queue_quick() {
-    passes(
-        "queue/quick.yaml",
-        &["arrivals.1.for=1s", "thresholds.1=p99(pop) < 10s"],
-        8,
-    );
+    passes("queue/quick.yaml", &["arrivals.1.for=1s", "thresholds.1=p99(pop) < 10s"], 8);
 }
 
 #[test]
 fn queue_clients() {
-    for mix in [
-        "read", "write", "mixed", "pop-send", "equal", "queries", "echo",
-    ] {
+    for mix in ["read", "write", "mixed", "pop-send", "equal", "queries", "echo"] {
         let mix = format!("mix={mix}");
-        passes(
-            "queue/clients.yaml",
-            &[&mix, "clients=4", "arrive=100ms", "hold=400ms"],
-            4,
-        );
+        passes("queue/clients.yaml", &[&mix, "clients=4", "arrive=100ms", "hold=400ms"], 4);
     }
 }
 
 #[test]
 fn queue_stability() {
-    let sets = [
-        "target.queue.store=memory",
-        "target.queue.processes=1",
-        "clients=4",
-        "hold=1s",
-    ];
+    let sets = ["target.queue.store=memory", "target.queue.processes=1", "clients=4", "hold=1s"];
     passes("queue/stability.yaml", &sets, 4);
 }
 
@@ -99,11 +77,7 @@ fn queue_delivery() {
 fn batches_through_a_balancer() {
     for policy in ["source-hash", "prequal"] {
         let policy = format!("target.balancer.policy={policy}");
-        let space = passes(
-            "balancer/batches.yaml",
-            &[&policy, "users=20", "requests=5"],
-            20,
-        );
+        let space = passes("balancer/batches.yaml", &[&policy, "users=20", "requests=5"], 20);
         let measures = space.summary().measures;
         let work = measures.iter().find(|measure| measure.name == "work");
         assert_eq!(work.map(|work| (work.count, work.errors)), Some((100, 0)));
@@ -124,10 +98,7 @@ fn a_steady_rate_through_a_balancer_with_workers_of_each_file() {
         Ended::of(&mut command).with(0);
         let measures = space.summary().measures;
         let work = measures.iter().find(|measure| measure.name == "work");
-        assert!(
-            work.is_some_and(|work| work.count > 50 && work.errors == 0),
-            "{measures:?}"
-        );
+        assert!(work.is_some_and(|work| work.count > 50 && work.errors == 0), "{measures:?}");
     }
 }
 
@@ -162,10 +133,7 @@ fn ad_network() {
     Ended::of(&mut command).with(0);
     let users = space.summary().users;
     // 36 are expected; who falls due as the second ends may come too late.
-    assert!(
-        users.started > 15 && users.connected == users.started,
-        "{users:?}"
-    );
+    assert!(users.started > 15 && users.connected == users.started, "{users:?}");
 }
 
 #[test]
@@ -204,13 +172,7 @@ fn shop() {
 
 #[test]
 fn chat_two_clients() {
-    for transport in [
-        "polling",
-        "long-polling",
-        "streaming",
-        "websocket",
-        "websocket-alone",
-    ] {
+    for transport in ["polling", "long-polling", "streaming", "websocket", "websocket-alone"] {
         let session = format!("arrivals.0.session={transport}");
         let sets = [&session, "stay=200ms", "thresholds.2=p98(said) < 10s"];
         passes("chat/two-clients.yaml", &sets, 2);

@@ -64,9 +64,7 @@ fn stages(space: &Space) -> (Vec<String>, Vec<String>) {
     let runs = state["runs"].as_array().unwrap();
     (
         runs.iter().filter_map(|run| text(run, "stage")).collect(),
-        runs.iter()
-            .filter_map(|run| text(run, "directory"))
-            .collect(),
+        runs.iter().filter_map(|run| text(run, "directory")).collect(),
     )
 }
 
@@ -103,10 +101,7 @@ fn an_experiment_runs_and_is_analysed() {
     ended.stdout_contains("run 8 of 8");
     ended.stdout_contains("A (delay) explains");
     // Half of the way from 2 and 4 ms to 32 and 34 ms; 15² of 15² + 1² is explained by it.
-    let line = ended
-        .out
-        .lines()
-        .find(|line| line.contains("  A delay") && line.contains('%'));
+    let line = ended.out.lines().find(|line| line.contains("  A delay") && line.contains('%'));
     let words: Vec<&str> = line.unwrap().split_whitespace().collect();
     assert_eq!(words[words.len() - 4..], ["15.00", "ms", "99.5575", "%"]);
     let (stages, directories) = stages(&space);
@@ -114,28 +109,19 @@ fn an_experiment_runs_and_is_analysed() {
     let analysis = json(&space.path("out/analysis.json"));
     let response = &analysis["responses"][0];
     published_is_shown(&ended, response, &tables);
-    assert_eq!(
-        (&response["name"], &response["unit"]),
-        (&"min(request)".into(), &"ns".into())
-    );
+    assert_eq!((&response["name"], &response["unit"]), (&"min(request)".into(), &"ns".into()));
     // From 1 to 30 ms, whatever the machine adds to either.
-    let q = response["fit"]["terms"][0]["effect"]["value"]
-        .as_f64()
-        .unwrap();
+    let q = response["fit"]["terms"][0]["effect"]["value"].as_f64().unwrap();
     assert!(q > 10e6, "{q}");
     assert_eq!(analysis["responses"][1]["fit"]["terms"][1]["name"], "B");
     // The experiment and each of its runs have a page.
     #[cfg(feature = "quick")]
     for of in directories.iter().map(String::as_str).chain([""]) {
-        assert!(
-            space.path("out").join(of).join("report.html").exists(),
-            "{of}"
-        );
+        assert!(space.path("out").join(of).join("report.html").exists(), "{of}");
     }
     // Each run is another crowd of the same kind.
-    let seeds = directories
-        .iter()
-        .map(|d| Run::open(&space.path("out").join(d)).unwrap().info().seed);
+    let seeds =
+        directories.iter().map(|d| Run::open(&space.path("out").join(d)).unwrap().info().seed);
     let mut seeds: Vec<u64> = seeds.collect();
     seeds.sort_unstable();
     seeds.dedup();
@@ -232,9 +218,8 @@ fn a_run_whose_hook_failed_is_rerun() {
 #[test]
 fn a_directory_is_locked_by_one_process() {
     let space = Space::new();
-    let file = written(&space, |text| {
-        text + "set: { arrivals.1.hold: 20s, options.drain: 300ms }\n"
-    });
+    let file =
+        written(&space, |text| text + "set: { arrivals.1.hold: 20s, options.drain: 300ms }\n");
     let mut running = Running::start(&mut experiment(&space, &file, &[]));
     while !running.line().starts_with("run 1 of 8") {}
     Ended::of(&mut experiment(&space, &file, &[]))
@@ -262,9 +247,7 @@ fn a_damaged_state_file_is_an_error() {
         state["runs"][0][key] = damaged;
         state["runs"][0]["stage"] = "pending".into();
         std::fs::write(&path, state.to_string()).unwrap();
-        Ended::of(&mut experiment(&space, &file, &[]))
-            .with(65)
-            .stderr_contains("do not fit");
+        Ended::of(&mut experiment(&space, &file, &[])).with(65).stderr_contains("do not fit");
         Ended::of(throng(["experiment", "--analyze"]).arg(space.path("out")))
             .with(65)
             .stderr_contains("do not fit");
@@ -274,9 +257,8 @@ fn a_damaged_state_file_is_an_error() {
 #[test]
 fn ctrl_c_leaves_a_resumable_search() {
     let space = Space::new();
-    let file = written(&space, |text| {
-        text + "set: { arrivals.1.hold: 20s, options.drain: 300ms }\n"
-    });
+    let file =
+        written(&space, |text| text + "set: { arrivals.1.hold: 20s, options.drain: 300ms }\n");
     let mut running = Running::start(&mut experiment(&space, &file, &[]));
     while !running.line().starts_with("run 1 of 8") {}
     running.interrupt();
@@ -289,9 +271,7 @@ fn ctrl_c_leaves_a_resumable_search() {
 #[test]
 fn a_changed_experiment_is_refused() {
     let space = Space::new();
-    let file = written(&space, |text| {
-        text.replace("repetitions: 2", "repetitions: 1")
-    });
+    let file = written(&space, |text| text.replace("repetitions: 2", "repetitions: 1"));
     Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
     space.file("scenario.yaml", &SCENARIO.replace("300ms", "400ms"));
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(65);
@@ -333,9 +313,7 @@ arrivals: [ { constant: \"${rate}\", for: 300ms }, { hold: 100ms } ]
                 responses: [min(ad)]\nrepetitions: 1\npause: 0\n";
     let file = space.file("it.yaml", text);
     let gone = "`table.csv` cannot be read";
-    Ended::of(throng(["check"]).arg(&scenario))
-        .with(65)
-        .stderr_contains(gone);
+    Ended::of(throng(["check"]).arg(&scenario)).with(65).stderr_contains(gone);
     let table = "publisher,session_probability,impression,redeem,click,convert\nabc,1,0,0,0,0\n";
     space.file("table.csv", table);
     Ended::of(throng(["check"]).arg(&scenario)).with(0);
@@ -387,15 +365,10 @@ fn hooks_run_around_each_run_and_may_fail() {
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(69);
     ended.stderr_contains("3 consecutive runs failed");
     ended.stderr_contains("exit status: 3");
-    assert_eq!(
-        stages(&space).0[..4],
-        ["failed", "failed", "failed", "pending"]
-    );
+    assert_eq!(stages(&space).0[..4], ["failed", "failed", "failed", "pending"]);
     // Fixed, with the option to run them again.
     let file = written(&space, |text| text + "before: exit 3\n");
-    let text = Ended::of(&mut experiment(&space, &file, &["--plan"]))
-        .with(0)
-        .out;
+    let text = Ended::of(&mut experiment(&space, &file, &["--plan"])).with(0).out;
     assert!(text.contains("failed"), "{text}");
 }
 
@@ -412,18 +385,11 @@ fn factors_that_do_not_fit_the_scenario_have_positions() {
     };
     refused(
         &|text| text.replace("20/s, 40/s", "20/s, forty"),
-        &[
-            "`forty` is not a rate",
-            "`forty` cannot be a level of `rate`",
-            "it.yaml:4:16",
-        ],
+        &["`forty` is not a rate", "`forty` cannot be a level of `rate`", "it.yaml:4:16"],
     );
     refused(
         &|text| text.replace("rate: [", "rato: ["),
-        &[
-            "there is no parameter and no key `rato`",
-            "cannot be a level of `rato`",
-        ],
+        &["there is no parameter and no key `rato`", "cannot be a level of `rato`"],
     );
     refused(
         &|text| text.replace("30ms", "30"),
@@ -439,31 +405,18 @@ fn factors_that_do_not_fit_the_scenario_have_positions() {
     );
     refused(
         &|text| text.replace("min(request)", "min(requests)"),
-        &[
-            "the runs have no figure `min(requests)`",
-            "did you mean `request`?",
-        ],
+        &["the runs have no figure `min(requests)`", "did you mean `request`?"],
     );
-    refused(
-        &|text| text + "time_max: 3s\n",
-        &["8 runs would take 3.2 s, and `time_max` is 3 s"],
-    );
-    refused(
-        &|text| text.replace("scenario.yaml", "scenario.yaml\nset: { lod: 5 }"),
-        &["`lod`"],
-    );
+    refused(&|text| text + "time_max: 3s\n", &["8 runs would take 3.2 s, and `time_max` is 3 s"]);
+    refused(&|text| text.replace("scenario.yaml", "scenario.yaml\nset: { lod: 5 }"), &["`lod`"]);
 }
 
 #[test]
 fn missing_files_are_named() {
     let space = Space::new();
-    Ended::of(&mut throng(["experiment", "nowhere.yaml"]))
-        .with(66)
-        .stderr_contains("nowhere.yaml");
+    Ended::of(&mut throng(["experiment", "nowhere.yaml"])).with(66).stderr_contains("nowhere.yaml");
     let file = space.file("it.yaml", EXPERIMENT);
-    Ended::of(&mut experiment(&space, &file, &[]))
-        .with(66)
-        .stderr_contains("scenario.yaml");
+    Ended::of(&mut experiment(&space, &file, &[])).with(66).stderr_contains("scenario.yaml");
     Ended::of(throng(["experiment", "--resume"]).arg(space.path("")))
         .with(66)
         .stderr_contains("experiment.json");
@@ -477,13 +430,8 @@ fn missing_files_are_named() {
 
 #[test]
 fn the_plan_lists_order_and_duration() {
-    let mut command = throng([
-        "experiment",
-        "examples/experiments/market.yaml",
-        "--plan",
-        "--dir",
-        "nowhere",
-    ]);
+    let mut command =
+        throng(["experiment", "examples/experiments/market.yaml", "--plan", "--dir", "nowhere"]);
     let ended = Ended::of(command.current_dir(root())).with(0);
     golden("experiment-plan", &ended.out);
 }
@@ -491,20 +439,9 @@ fn the_plan_lists_order_and_duration() {
 #[test]
 fn tables_from_elsewhere_are_analysed() {
     for (name, args) in [
-        (
-            "queue-throughput",
-            &["examples/experiments/queue-throughput.csv"][..],
-        ),
+        ("queue-throughput", &["examples/experiments/queue-throughput.csv"][..]),
         ("sweep", &["testdata/cli/sweep.csv"]),
-        (
-            "fraction",
-            &[
-                "testdata/cli/fraction.csv",
-                "--multiplicative",
-                "--confidence",
-                "90%",
-            ],
-        ),
+        ("fraction", &["testdata/cli/fraction.csv", "--multiplicative", "--confidence", "90%"]),
     ] {
         let mut command = throng(["experiment", "--analyze"]);
         let ended = Ended::of(command.args(args).current_dir(root())).with(0);
@@ -514,11 +451,7 @@ fn tables_from_elsewhere_are_analysed() {
 
 #[test]
 fn the_lessons_of_the_market_are_planned() {
-    let mut command = throng([
-        "experiment",
-        "examples/market/lessons-experiment.yaml",
-        "--plan",
-    ]);
+    let mut command = throng(["experiment", "examples/market/lessons-experiment.yaml", "--plan"]);
     let ended = Ended::of(command.current_dir(root())).with(0);
     ended.stdout_contains("48 runs");
 }
@@ -582,10 +515,7 @@ fn the_transports_run() {
     let scenario = root().join("examples/chat/two-clients.yaml");
     let text = text
         .replace("two-clients.yaml", &scenario.display().to_string())
-        .replace(
-            "design: full",
-            "design: full\nset: { stay: 200ms }\npause: 0",
-        );
+        .replace("design: full", "design: full\nset: { stay: 200ms }\npause: 0");
     let file = space.file("transports.yaml", &text);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
     ended.stdout_contains("run 10 of 10");
@@ -606,27 +536,16 @@ fn an_ensemble_runs_and_its_modes_are_reported() {
         .replace("think: 60s", "think: 60s, length: 1s")
         .replace("length: 90s", "length: 1500ms")
         .replace("servers: 4", "servers: 4, length: 1s")
-        .replace(
-            "repetitions: 5",
-            "repetitions: 3\nset: { options.lag_max: 10s }\npause: 0",
-        );
+        .replace("repetitions: 5", "repetitions: 3\nset: { options.lag_max: 10s }\npause: 0");
     let file = space.file("it.yaml", &text);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
     ended.stdout_contains("run 15 of 15");
     ended.stdout_contains("ENSEMBLES ad");
     let analysis = json(&space.path("out/analysis.json"));
     let ensembles = analysis["ensembles"].as_array().unwrap();
-    let levels: Vec<&str> = ensembles
-        .iter()
-        .map(|e| e["levels"][0].as_str().unwrap())
-        .collect();
-    let named = [
-        "baseline",
-        "largest source doubled",
-        "longer sessions",
-        "longer run",
-        "all doubled",
-    ];
+    let levels: Vec<&str> = ensembles.iter().map(|e| e["levels"][0].as_str().unwrap()).collect();
+    let named =
+        ["baseline", "largest source doubled", "longer sessions", "longer run", "all doubled"];
     assert_eq!(levels, named);
     for ensemble in ensembles {
         assert_eq!(ensemble["runs"].as_array().unwrap().len(), 3, "{ensemble}");
@@ -684,8 +603,7 @@ fn a_run_whose_target_dies_does_not_count() {
     let begun = || {
         let runs = std::fs::read_dir(space.path("out/runs"));
         let runs = runs.into_iter().flatten().flatten();
-        runs.filter(|run| run.path().join("events.jsonl").exists())
-            .count()
+        runs.filter(|run| run.path().join("events.jsonl").exists()).count()
     };
     while begun() < number {
         std::thread::yield_now();
@@ -703,9 +621,7 @@ fn a_run_whose_target_dies_does_not_count() {
 #[test]
 fn runs_without_measures_cannot_be_compared() {
     let space = Space::new();
-    let file = written(&space, |text| {
-        text + "compare: { measures: [request, nothing] }\n"
-    });
+    let file = written(&space, |text| text + "compare: { measures: [request, nothing] }\n");
     let ended = Ended::of(&mut experiment(&space, &file, &["--plan"])).with(65);
     ended.stderr_contains("the runs have no measure `nothing`");
 }
@@ -715,17 +631,12 @@ fn an_unusable_experiment_is_refused_before_any_run() {
     let refused = |change: &dyn Fn(String) -> String, wanted: &str| {
         let space = Space::new();
         let file = written(&space, change);
-        Ended::of(&mut experiment(&space, &file, &["--plan"]))
-            .with(65)
-            .stderr_contains(wanted);
+        Ended::of(&mut experiment(&space, &file, &["--plan"])).with(65).stderr_contains(wanted);
     };
     let compare = "compare: { measures: request }\n";
     refused(
         &|text| text.replace("repetitions: 2", "repetitions: 101") + compare,
         "`compare` accepts at most 100 runs per combination, and `repetitions` is 101",
     );
-    refused(
-        &|text| text + &compare.replace(" }", ", skip: 10m }"),
-        "`compare` skips 10 min",
-    );
+    refused(&|text| text + &compare.replace(" }", ", skip: 10m }"), "`compare` skips 10 min");
 }

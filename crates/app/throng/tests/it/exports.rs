@@ -85,22 +85,11 @@ fn a_run_is_exported_to_every_receiver() {
 
     let body: Value = serde_json::from_str(&bodies.recv_timeout(TIMEOUT).unwrap()).unwrap();
     let metrics = &body["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
-    let names: Vec<_> = metrics
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|m| &m["name"])
-        .collect();
-    assert!(
-        names.iter().any(|name| *name == "throng_users"),
-        "{names:?}"
-    );
+    let names: Vec<_> = metrics.as_array().unwrap().iter().map(|m| &m["name"]).collect();
+    assert!(names.iter().any(|name| *name == "throng_users"), "{names:?}");
     // A second is exported to all at once, so the page has one, too.
     let page = get(url);
-    assert!(
-        page.contains("\nthrong_operations_completed_total{run=\""),
-        "{page}"
-    );
+    assert!(page.contains("\nthrong_operations_completed_total{run=\""), "{page}");
     let mut datagram = [0; 2048];
     let n = statsd.recv(&mut datagram).unwrap();
     let text = String::from_utf8_lossy(&datagram[..n]);
@@ -127,17 +116,9 @@ fn a_finished_run_converts_to_other_formats() {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
         text.lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    assert!(
-        lines("measures.csv")
-            .iter()
-            .any(|line| line.contains(",request,"))
-    );
+    assert!(lines("measures.csv").iter().any(|line| line.contains(",request,")));
     assert!(lines("series.csv").len() > 2);
-    assert!(
-        lines("probes.csv")
-            .iter()
-            .any(|line| line.contains(",host,cpu_busy,%,"))
-    );
+    assert!(lines("probes.csv").iter().any(|line| line.contains(",host,cpu_busy,%,")));
     let json = Ended::of(&mut throng(["export", &run, "--json", "-"])).with(0);
     let summary: record::schema::Summary = serde_json::from_str(&json.out).unwrap();
     assert_eq!(summary.verdict, Verdict::Failed);
@@ -156,28 +137,16 @@ fn an_unreachable_export_does_not_stop_the_run() {
         .stderr_contains("warning: otlp: ")
         .stderr_contains("could not be sent");
     for (args, error) in [
-        (
-            ["--otlp", "127.0.0.1:4318"],
-            "write it like http://127.0.0.1:4318",
-        ),
-        (
-            ["--prometheus", "here"],
-            "expected a numeric address with a port",
-        ),
+        (["--otlp", "127.0.0.1:4318"], "write it like http://127.0.0.1:4318"),
+        (["--prometheus", "here"], "expected a numeric address with a port"),
     ] {
-        Ended::of(space.load(&hello.url, "1/s", "1s").args(args))
-            .with(64)
-            .stderr_contains(error);
+        Ended::of(space.load(&hello.url, "1/s", "1s").args(args)).with(64).stderr_contains(error);
     }
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    Ended::of(
-        space
-            .load(&hello.url, "1/s", "1s")
-            .args(["--prometheus", &address]),
-    )
-    .with(71)
-    .stderr_contains("cannot serve metrics at");
+    Ended::of(space.load(&hello.url, "1/s", "1s").args(["--prometheus", &address]))
+        .with(71)
+        .stderr_contains("cannot serve metrics at");
 }
 
 #[test]
@@ -208,20 +177,11 @@ fn probes_are_printed_served_and_recorded() {
         let mut list = probes.list.iter();
         list.any(|info| info.via == via && info.metric == metric && info.role == via)
     };
-    assert!(
-        has("host", "memory_used") && has("process", "threads"),
-        "{:?}",
-        probes.list
-    );
+    assert!(has("host", "memory_used") && has("process", "threads"), "{:?}", probes.list);
     let events = run.events().unwrap();
-    assert!(matches!(
-        events.last().unwrap().what,
-        EventKind::RunEnded { .. }
-    ));
+    assert!(matches!(events.last().unwrap().what, EventKind::RunEnded { .. }));
     let directory = run.path().display().to_string();
-    Ended::of(&mut throng(["show", &directory]))
-        .with(0)
-        .stdout_contains("memory_used");
+    Ended::of(&mut throng(["show", &directory])).with(0).stdout_contains("memory_used");
     let shown = Ended::of(&mut throng(["show", &directory, "--json"])).with(0);
     let shown: Value = serde_json::from_str(&shown.out).unwrap();
     let metrics = shown["probes"].as_array().unwrap();
@@ -255,10 +215,7 @@ fn a_run_writes_the_results_that_are_requested() {
     let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
     assert!(read(&junit).contains("name=\"errors == 0\""));
     let text = read(&markdown);
-    assert!(
-        text.contains("PASSED") && text.contains("errors == 0"),
-        "{text}"
-    );
+    assert!(text.contains("PASSED") && text.contains("errors == 0"), "{text}");
     let text = read(&page);
     assert!(text.contains("id=\"document\">"), "{} bytes", text.len());
     // `--json` says where the run is.
@@ -268,9 +225,7 @@ fn a_run_writes_the_results_that_are_requested() {
     // A directory that is not there is reported before the run.
     let mut late = space.load(&hello.url, "50/s", "1s");
     late.arg("--junit").arg(space.path("nowhere/junit.xml"));
-    Ended::of(&mut late)
-        .with(73)
-        .stderr_contains("its directory does not exist");
+    Ended::of(&mut late).with(73).stderr_contains("its directory does not exist");
     assert_eq!(space.directories().len(), 1);
 }
 

@@ -64,25 +64,15 @@ fn all_of(summary: &Summary, kind: &str) {
     let errors = summary.measures.iter().flat_map(|m| &m.errors_by_kind);
     let errors: Vec<_> = errors.map(|(kind, n)| (kind.as_str(), *n)).collect();
     let (kinds, counts): (Vec<_>, Vec<_>) = errors.iter().copied().unzip();
-    assert!(
-        kinds.iter().all(|found| *found == kind) && counts.contains(&10),
-        "{errors:?}"
-    );
+    assert!(kinds.iter().all(|found| *found == kind) && counts.contains(&10), "{errors:?}");
 }
 
 /// `events.jsonl` has examples of the error, in words.
 #[track_caller]
 fn event_has_detail(space: &Space, kind: &str) {
-    let reported = space
-        .only()
-        .events()
-        .unwrap()
-        .into_iter()
-        .any(|event| match event.what {
-            EventKind::Error {
-                outcome, detail, ..
-            } => outcome == kind && !detail.is_empty(),
-            _ => false,
-        });
+    let reported = space.only().events().unwrap().into_iter().any(|event| match event.what {
+        EventKind::Error { outcome, detail, .. } => outcome == kind && !detail.is_empty(),
+        _ => false,
+    });
     assert!(reported, "no event reports {kind}");
 }

@@ -57,10 +57,7 @@ thresholds: [ 'connected >= 100%', 'error_rate < 1%' ]
 
 /// Whether nats-server is installed; otherwise the test is skipped.
 fn has_nats() -> bool {
-    let found = Command::new("nats-server")
-        .arg("--version")
-        .output()
-        .is_ok();
+    let found = Command::new("nats-server").arg("--version").output().is_ok();
     if !found {
         skip("nats-server is not installed");
     }
@@ -85,25 +82,12 @@ impl Server {
         std::fs::create_dir_all(&store).unwrap();
         let mut command = Command::new("nats-server");
         let number = port.map_or("-1".to_owned(), |port| port.to_string());
-        command.args([
-            "--addr",
-            "127.0.0.1",
-            "--port",
-            &number,
-            "--jetstream",
-            "--store_dir",
-        ]);
+        command.args(["--addr", "127.0.0.1", "--port", &number, "--jetstream", "--store_dir"]);
         command.arg(&store).arg("--ports_file_dir").arg(&store);
         command.args(args);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         // It ends with this value, also if the test does before it listens.
-        let mut server = Server {
-            child: command.spawn().unwrap(),
-            port: 0,
-        };
+        let mut server = Server { child: command.spawn().unwrap(), port: 0 };
         let file = store.join(format!("nats-server_{}.ports", server.child.id()));
         let listening = || {
             let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -210,18 +194,14 @@ fn agent(space: &Space, url: &str, number: u32) -> Running {
     agent.arg("--rows-dir").arg(rows_of(space));
     let mut agent = Running::start(&mut agent);
     let line = agent.line();
-    assert!(
-        line.contains(&format!("agent {name} waits for runs")),
-        "{line}"
-    );
+    assert!(line.contains(&format!("agent {name} waits for runs")), "{line}");
     agent
 }
 
 /// Agents `a1` and so on.
 fn agents(space: &Space, server: &Server, count: u32) -> Vec<Running> {
     let all = 1..=count;
-    all.map(|number| agent(space, &server.url(), number))
-        .collect()
+    all.map(|number| agent(space, &server.url(), number)).collect()
 }
 
 /// Insists that all agents, this number, are free soon.
@@ -262,9 +242,7 @@ fn by_fleet(space: &Space, server: &Server, text: &str, args: &[&str]) -> Comman
 
 fn counts(summary: &Summary) -> Vec<(String, u64, u64)> {
     let measures = summary.measures.iter();
-    measures
-        .map(|m| (m.name.clone(), m.count, m.errors))
-        .collect()
+    measures.map(|m| (m.name.clone(), m.count, m.errors)).collect()
 }
 
 #[test]
@@ -286,18 +264,11 @@ fn three_agents_make_the_run_of_one_machine_again_and_again() {
         assert!(users.len() > 50, "{}", users.len());
         assert_eq!(planned(&run), users, "round {round}");
         assert_eq!(counts(&space.summary()), counts(&alone.summary()));
-        let names = run
-            .info()
-            .workers
-            .iter()
-            .map(|w| w.agent.as_deref().unwrap_or_default());
+        let names = run.info().workers.iter().map(|w| w.agent.as_deref().unwrap_or_default());
         assert_eq!(names.collect::<Vec<_>>(), ["a1", "a2", "a3"]);
         for worker in &run.info().workers {
             // On one machine there is one monotonic clock.
-            assert!(
-                worker.clock_offset_ns.unsigned_abs() <= worker.clock_bound_ns,
-                "{worker:?}"
-            );
+            assert!(worker.clock_offset_ns.unsigned_abs() <= worker.clock_bound_ns, "{worker:?}");
         }
     }
     let url = server.url();
@@ -426,27 +397,15 @@ fn what_a_fleet_cannot_do_is_an_error_that_says_why() {
         let ended = Ended::of(&mut space.run_text(FANS, args)).with(code);
         ended.stderr_contains(text);
     };
-    bad(
-        &["--fleet", "http://127.0.0.1:1"],
-        64,
-        "is not the URL of a NATS server",
-    );
-    bad(
-        &["--fleet", "nats://127.0.0.1:1"],
-        69,
-        "cannot connect to NATS at 127.0.0.1:1",
-    );
+    bad(&["--fleet", "http://127.0.0.1:1"], 64, "is not the URL of a NATS server");
+    bad(&["--fleet", "nats://127.0.0.1:1"], 69, "cannot connect to NATS at 127.0.0.1:1");
     let server = Server::start(&space, None);
     let url = server.url();
     let fleet = ["--fleet", url.as_str()];
     bad(&fleet, 69, "no agent waits at");
     let _agents = agents(&space, &server, 2);
     let with = |args: &[&'static str]| [&fleet[..], args].concat();
-    bad(
-        &with(&["--select", "place=p9"]),
-        69,
-        "no agent has the labels place=p9",
-    );
+    bad(&with(&["--select", "place=p9"]), 69, "no agent has the labels place=p9");
     bad(&with(&["--agents", "3"]), 69, "requires 3 agents, and 2");
     bad(&with(&["--clock-bound", "1ns"]), 71, "the clock of agent a");
     // Two agents cannot hold as many.
@@ -454,18 +413,10 @@ fn what_a_fleet_cannot_do_is_an_error_that_says_why() {
     bad(&huge, 71, "is the limit, which can hold");
     let other = r#"{"name":"old","throng":"0.0.1","protocol":1}"#;
     server.publish("$KV.throng_agents.old", other);
-    bad(
-        &fleet,
-        69,
-        "agents of another version: old (Throng 0.0.1, protocol 1)",
-    );
+    bad(&fleet, 69, "agents of another version: old (Throng 0.0.1, protocol 1)");
     // What is no card at all is left out.
     server.publish("$KV.throng_agents.odd", "\u{1}{");
-    bad(
-        &with(&["--select", "place=p9"]),
-        69,
-        "no agent has the labels",
-    );
+    bad(&with(&["--select", "place=p9"]), 69, "no agent has the labels");
     let taken = Ended::of(&mut throng(["agent", "--nats", &url, "--name", "a1"])).with(64);
     taken.stderr_contains("an agent called a1 is there already");
     let bad_name = Ended::of(&mut throng(["agent", "--nats", &url, "--name", "a.1"])).with(64);
@@ -509,19 +460,9 @@ fn a_fleet_comes_up_on_this_machine_and_is_stopped_and_drained() {
     let space = Space::new();
     let mut up = Running::start(&mut throng(["fleet", "up", "--local", "2"]));
     let line = up.line();
-    let url = line
-        .split_whitespace()
-        .find(|word| word.starts_with("nats://"))
-        .unwrap();
+    let url = line.split_whitespace().find(|word| word.starts_with("nats://")).unwrap();
     let url = url.trim_end_matches(';').to_owned();
-    let args = [
-        "--fleet",
-        &url,
-        "--clock-bound",
-        "2s",
-        "--set",
-        "arrivals.1.hold=60s",
-    ];
+    let args = ["--fleet", &url, "--clock-bound", "2s", "--set", "arrivals.1.hold=60s"];
     let mut running = Running::start(&mut space.run_text(FANS, &args));
     let first = running.stderr_line();
     let run = first.split_whitespace().nth(1).unwrap().to_owned();
@@ -530,10 +471,7 @@ fn a_fleet_comes_up_on_this_machine_and_is_stopped_and_drained() {
     status.stdout_contains("2 agents, 0 free");
     status.stdout_contains(&run);
     Ended::of(&mut throng(["fleet", "stop", &run, "--nats", &url])).with(0);
-    running
-        .end()
-        .with(2)
-        .stdout_contains("the run was interrupted after");
+    running.end().with(2).stdout_contains("the run was interrupted after");
     assert_eq!(space.only().info().status, RunStatus::Interrupted);
     let drained = Ended::of(&mut throng(["fleet", "drain", "--nats", &url])).with(0);
     drained.stdout_contains("local-1 ends");
@@ -554,9 +492,7 @@ fn agents_of_a_fleet_whose_server_ends_end_with_it() {
         let comm = format!("/proc/{}/comm", pid.as_raw_nonzero());
         std::fs::read_to_string(comm).unwrap_or_default()
     };
-    let server = children
-        .iter()
-        .find(|pid| name(pid).trim() == "nats-server");
+    let server = children.iter().find(|pid| name(pid).trim() == "nats-server");
     kill_process(*server.unwrap(), Signal::KILL).unwrap();
     let ended = up.end().with(71);
     ended.stdout_contains("nats-server ended");
@@ -589,9 +525,8 @@ fn agents_of_one_run_are_waited_for_and_end_with_it() {
     let begins = waiting.stderr_line();
     assert!(begins.contains("waiting: 0 of 2 agents free"), "{begins}");
     let once = |name: &str| {
-        let mut command = throng([
-            "agent", "--nats", &url, "--name", name, "--label", "in=pod", "--once",
-        ]);
+        let mut command =
+            throng(["agent", "--nats", &url, "--name", name, "--label", "in=pod", "--once"]);
         // As in a container, whose seccomp filter refuses it.
         command = without_unshare(command);
         Running::start(&mut command)

@@ -52,10 +52,7 @@ fn space_with(url: &str, options: &str, steps: &str) -> (Space, String) {
 fn the_built_in_server_answers_calls() {
     let space = Space::new();
     let (cert, key) = certificate(&space);
-    for args in [
-        &["grpc"][..],
-        &["grpc", "--tls-cert", &cert, "--tls-key", &key],
-    ] {
+    for args in [&["grpc"][..], &["grpc", "--tls-cert", &cert, "--tls-key", &key]] {
         let server = Served::start(args);
         for options in ["", ", http_connections: shared"] {
             let (space, text) = space_with(&server.url, options, STEPS);
@@ -138,11 +135,7 @@ fn one_user_is_shown_with_messages_as_json() {
         "< gRPC 5 NOT_FOUND",
         "< grpc-message: as%20requested",
     ] {
-        assert!(
-            ended.out.contains(line),
-            "{line:?} is not in:\n{}",
-            ended.out
-        );
+        assert!(ended.out.contains(line), "{line:?} is not in:\n{}", ended.out);
     }
     server.stop();
 }
@@ -176,14 +169,8 @@ fn statuses_are_counted_by_kind() {
     ended.stdout_contains("grpc-resource-exhausted");
     ended.stdout_contains("RESOURCE_EXHAUSTED: as requested");
     let run = space.only();
-    assert_eq!(
-        outcomes(&run, "full"),
-        [(Outcome::GrpcResourceExhausted, 40)].into()
-    );
-    assert_eq!(
-        outcomes(&run, "slow"),
-        [(Outcome::GrpcDeadlineExceeded, 40)].into()
-    );
+    assert_eq!(outcomes(&run, "full"), [(Outcome::GrpcResourceExhausted, 40)].into());
+    assert_eq!(outcomes(&run, "slow"), [(Outcome::GrpcDeadlineExceeded, 40)].into());
     server.stop();
 }
 
@@ -252,12 +239,7 @@ fn grpcio_counts_what_the_record_counts() {
     }
     let (space, text) = space_with(&peer.url, "", STREAMS);
     Ended::of(&mut space.run_text(&text, &[])).with(0);
-    for (measure, count) in [
-        ("word", 120),
-        ("tick", 120),
-        ("count", 40),
-        ("end of count", 40),
-    ] {
+    for (measure, count) in [("word", 120), ("tick", 120), ("count", 40), ("end of count", 40)] {
         assert_eq!(outcomes(&space.only(), measure), ok(count), "{measure}");
     }
     let counted = peer.stop();

@@ -42,11 +42,7 @@ fn all_are_right(scheme: &str, cases: &[Case]) {
         }
     }
     let (wrong_count, count) = (wrong.len(), cases.len());
-    assert!(
-        wrong.is_empty(),
-        "{wrong_count} of {count} cases:\n  {}",
-        wrong.join("\n  ")
-    );
+    assert!(wrong.is_empty(), "{wrong_count} of {count} cases:\n  {}", wrong.join("\n  "));
     played.memory_is_bounded();
 }
 

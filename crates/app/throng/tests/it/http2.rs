@@ -18,10 +18,7 @@ pub(crate) fn certificate(space: &Space) -> (String, String) {
     let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
     let text = |name, content: &str| space.file(name, content).display().to_string();
-    (
-        text("server.pem", &cert.pem()),
-        text("server.key", &signing_key.serialize_pem()),
-    )
+    (text("server.pem", &cert.pem()), text("server.key", &signing_key.serialize_pem()))
 }
 
 /// Users of a server at `url`, which trust `cert`, with these further options and steps.
@@ -59,10 +56,7 @@ pub(crate) fn ok(count: u64) -> BTreeMap<Outcome, u64> {
 fn the_built_in_server_is_loaded_over_http_2() {
     let space = Space::new();
     let (cert, key) = certificate(&space);
-    for args in [
-        &["hello"][..],
-        &["hello", "--tls-cert", &cert, "--tls-key", &key],
-    ] {
+    for args in [&["hello"][..], &["hello", "--tls-cert", &cert, "--tls-key", &key]] {
         let server = Served::start(args);
         for (options, own) in [("", true), (", http_connections: shared, loops: 1", false)] {
             let space = Space::new();
@@ -71,10 +65,7 @@ fn the_built_in_server_is_loaded_over_http_2() {
             let run = space.only();
             assert_eq!(outcomes(&run, "page"), ok(120));
             let connects = outcomes(&run, "connect").values().sum::<u64>();
-            assert!(
-                if own { connects == 40 } else { connects < 20 },
-                "{connects}"
-            );
+            assert!(if own { connects == 40 } else { connects < 20 }, "{connects}");
         }
         server.stop();
     }
@@ -86,39 +77,23 @@ fn auto_takes_what_the_server_chooses() {
     let (cert, key) = certificate(&space);
     let server = Served::start(&["hello", "--tls-cert", &cert, "--tls-key", &key]);
     let market = Served::start(&["market", "--tls-cert", &cert, "--tls-key", &key]);
-    for (url, path, version) in [
-        (&server.url, "/", "HTTP/2"),
-        (&market.url, "/v1/games", "HTTP/1.1"),
-    ] {
+    for (url, path, version) in
+        [(&server.url, "/", "HTTP/2"), (&market.url, "/v1/games", "HTTP/1.1")]
+    {
         let text = scenario(url, "auto", "", &format!("    - get: {path}\n"));
         let file = space.file("scenario.yaml", &text);
         let mut command = plain(throng(["try"]));
         let ended = Ended::of(command.arg(&file)).with(0);
-        for line in [
-            format!("> GET {path} {version}\n"),
-            format!("< {version} 200"),
-        ] {
-            assert!(
-                ended.out.contains(&line),
-                "{line:?} is not in:\n{}",
-                ended.out
-            );
+        for line in [format!("> GET {path} {version}\n"), format!("< {version} 200")] {
+            assert!(ended.out.contains(&line), "{line:?} is not in:\n{}", ended.out);
         }
     }
     // One that requires HTTP/2 is refused by a server without it, and the error says so.
-    let text = scenario(
-        &market.url,
-        "2",
-        "",
-        "    - get: /v1/games\n      as: page\n",
-    );
+    let text = scenario(&market.url, "2", "", "    - get: /v1/games\n      as: page\n");
     let space = Space::new();
     Ended::of(&mut space.run_text(&text, &[])).with(1);
     let failed = outcomes(&space.only(), "connect");
-    assert!(
-        failed.keys().all(|&outcome| outcome != Outcome::Ok),
-        "{failed:?}"
-    );
+    assert!(failed.keys().all(|&outcome| outcome != Outcome::Ok), "{failed:?}");
     market.stop();
     server.stop();
 }
@@ -227,11 +202,7 @@ fn node_refuses_and_ends_as_it_is_recorded() {
         ("last", Outcome::Ok),
         ("next", Outcome::Ok),
     ] {
-        assert_eq!(
-            outcomes(&run, measure),
-            BTreeMap::from([(outcome, 40)]),
-            "{measure}"
-        );
+        assert_eq!(outcomes(&run, measure), BTreeMap::from([(outcome, 40)]), "{measure}");
     }
     // Each user needs a second connection after its first was ended.
     assert_eq!(outcomes(&run, "connect"), ok(80));

@@ -104,10 +104,9 @@ fn play(shim: &Path, at: usize, who: Who) -> Killed {
         Who::Generator => space.run_text(&scenario(&url), &[]),
         Who::Target => space.run_text(&scenario("market").replace("get: /", "get: /v1/games"), &[]),
         // As many loops as workers.
-        Who::Controller | Who::Worker => space.run_text(
-            &scenario(&url).replace("loops: 1", "loops: 2"),
-            &["--workers", "2"],
-        ),
+        Who::Controller | Who::Worker => {
+            space.run_text(&scenario(&url).replace("loops: 1", "loops: 2"), &["--workers", "2"])
+        }
     };
     run.arg("--quiet");
     run.env("LD_PRELOAD", shim);
@@ -123,11 +122,7 @@ fn play(shim: &Path, at: usize, who: Who) -> Killed {
     let taken = std::fs::metadata(space.path("taken")).and_then(|taken| taken.modified());
     // That the process is gone is noticed later than it was killed.
     let since = taken.ok().and_then(|taken| taken.elapsed().ok());
-    Killed {
-        space,
-        counted,
-        ended: since.map_or(now, |since| now - since),
-    }
+    Killed { space, counted, ended: since.map_or(now, |since| now - since) }
 }
 
 /// The shim, compiled into `space`.
@@ -172,10 +167,7 @@ impl Killed {
         let run = Run::open(directory).unwrap();
         let rows = answered_rows(at, &run);
         let (safe, all) = (self.answered(SAFE_AFTER), self.answered(Duration::ZERO));
-        assert!(
-            safe <= rows && rows <= all,
-            "event {at}: {safe} {rows} {all}"
-        );
+        assert!(safe <= rows && rows <= all, "event {at}: {safe} {rows} {all}");
         self.check_verbs(at, &run, all);
         let missing = all - rows;
         let oldest = self.counted.answers.lock().unwrap();
@@ -210,10 +202,7 @@ impl Killed {
         let page = summary["measures"].as_array().unwrap().iter();
         let page = page.clone().find(|measure| measure["name"] == "page");
         let count = page.map_or(0, |page| page["count"].as_u64().unwrap());
-        assert!(
-            count <= answered as u64,
-            "event {at}: {count} of {answered}"
-        );
+        assert!(count <= answered as u64, "event {at}: {count} of {answered}");
         // The load is 20 a second: counts and seconds end at the same moment.
         let seconds = run.series().unwrap().last().map_or(0, |row| row.end_ns) as f64 / 1e9;
         let due = 20.0 * seconds.min(9.0);
@@ -233,11 +222,7 @@ fn answered_rows(at: usize, run: &Run) -> usize {
     run.requests(|rows| {
         // A measure of a connection has the same user as the request over it.
         let of_page = rows.iter().filter(|row| row.measure == page);
-        users.extend(
-            of_page
-                .filter(|row| row.outcome == Outcome::Ok)
-                .map(|row| row.user),
-        );
+        users.extend(of_page.filter(|row| row.outcome == Outcome::Ok).map(|row| row.user));
     })
     .unwrap_or_else(|error| panic!("event {at}: {error}"));
     users.len()
@@ -274,14 +259,8 @@ impl Drop for Disk {
 fn a_power_cut_keeps_what_a_durable_run_has_synced() {
     let (space, (url, counted)) = (Space::new(), counting());
     let (image, cut) = (space.path("image"), space.path("cut"));
-    std::fs::File::create(&image)
-        .unwrap()
-        .set_len(64 << 20)
-        .unwrap();
-    let made = Command::new("mkfs.ext4")
-        .args(["-q", "-F"])
-        .arg(&image)
-        .output();
+    std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).output();
     if !made.is_ok_and(|ended| ended.status.success()) {
         return skip("mkfs.ext4 cannot be run");
     }
@@ -304,17 +283,10 @@ fn a_power_cut_keeps_what_a_durable_run_has_synced() {
     assert_eq!(running.end().code, None);
     drop(disk);
     let disk = Disk::mount(&cut, space.path("after")).unwrap();
-    let after = Killed {
-        space: Space::new(),
-        counted,
-        ended,
-    };
+    let after = Killed { space: Space::new(), counted, ended };
     let runs = std::fs::read_dir(disk.mounted.join("runs")).unwrap();
     let directory = runs.map(|entry| entry.unwrap().path()).next().unwrap();
-    println!(
-        "after a power cut: {}",
-        after.check_directory(0, &directory)
-    );
+    println!("after a power cut: {}", after.check_directory(0, &directory));
 }
 
 /// How many events an undisturbed run has, as the shim counted them.
@@ -374,10 +346,7 @@ fn a_controller_killed_at_any_event_takes_its_workers_with_it() {
         let line = killed.check(at);
         let limit = killed.ended + GONE_AFTER;
         while killed.counted.open.load(Ordering::Relaxed) > 0 {
-            assert!(
-                Instant::now() < limit,
-                "event {at}: a worker is still there"
-            );
+            assert!(Instant::now() < limit, "event {at}: a worker is still there");
             pass(Duration::from_millis(20));
         }
         line
@@ -431,19 +400,13 @@ fn a_worker_killed_at_any_message_is_accounted_for() {
         assert!(run.is_complete(), "event {at}: {:?}", run.missing());
         let summary = run.summary().unwrap().unwrap();
         let users = &summary.users;
-        let page = summary
-            .measures
-            .iter()
-            .find(|measure| measure.name == "page");
+        let page = summary.measures.iter().find(|measure| measure.name == "page");
         let count = page.map_or(0, |page| page.count);
         // The server may have answered what the worker could report no more: its last second.
         assert!(count <= all as u64, "event {at}: {count} of {all}");
         assert!(all as u64 <= count + 40, "event {at}: {count} of {all}");
         let rows = answered_rows(at, &run);
-        assert!(
-            rows <= all && all <= rows + 40,
-            "event {at}: {rows} rows of {all}"
-        );
+        assert!(rows <= all && all <= rows + 40, "event {at}: {rows} rows of {all}");
         let shown = killed.read_by_all(at, &run);
         assert_eq!(shown["users"]["lost"], users.lost, "event {at}");
         let planned = users.started + users.never_came;
@@ -457,9 +420,6 @@ fn a_worker_killed_at_any_message_is_accounted_for() {
             is_lost && count < 180,
             "event {at}: {users:?}"
         );
-        format!(
-            "{count} of {all} requests, lost {}, never came {}",
-            users.lost, users.never_came
-        )
+        format!("{count} of {all} requests, lost {}, never came {}", users.lost, users.never_came)
     });
 }

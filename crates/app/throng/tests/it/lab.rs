@@ -71,9 +71,7 @@ impl Lab {
 
     fn command(&self, words: &[&str]) -> Command {
         let mut command = throng(["lab"]);
-        command
-            .args(words)
-            .env("THRONG_LABS", self.space.path("labs"));
+        command.args(words).env("THRONG_LABS", self.space.path("labs"));
         command
     }
 
@@ -129,19 +127,13 @@ impl Lab {
         let entries = std::fs::read_dir("/proc").unwrap();
         let lines =
             entries.filter_map(|entry| std::fs::read(entry.ok()?.path().join("environ")).ok());
-        lines
-            .filter(|line| line.windows(folder.len()).any(|part| part == folder))
-            .count()
+        lines.filter(|line| line.windows(folder.len()).any(|part| part == folder)).count()
     }
 
     fn groups(&self) -> Vec<PathBuf> {
         let name = format!("throng-lab-{}_", self.name);
         let mut groups = Vec::new();
-        for folder in [
-            "/sys/fs/cgroup",
-            "/sys/fs/cgroup/cpu",
-            "/sys/fs/cgroup/memory",
-        ] {
+        for folder in ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/memory"] {
             let entries = std::fs::read_dir(folder).into_iter().flatten();
             let paths = entries.map(|entry| entry.unwrap().path());
             groups.extend(paths.filter(|path| path.to_string_lossy().contains(&name)));
@@ -194,27 +186,15 @@ fn a_labs_file_is_described() {
 fn what_a_lab_needs_is_reported_before_anything_starts() {
     let space = Space::new();
     for (from, to, found) in [
-        (
-            "throng serve",
-            "no-such-program serve",
-            "8: `no-such-program` is not installed",
-        ),
-        (
-            "64MiB",
-            "64000GiB",
-            "the hosts may use 125 TiB of memory together",
-        ),
+        ("throng serve", "no-such-program serve", "8: `no-such-program` is not installed"),
+        ("64MiB", "64000GiB", "the hosts may use 125 TiB of memory together"),
     ] {
         let file = space.file("lab.yaml", &FILE.replace("NAME", "needs").replace(from, to));
         for verb in ["up", "run"] {
             let mut command = throng(["lab", verb]);
             let ended = Ended::of(command.arg(&file).env("THRONG_LABS", space.path("labs")));
             assert_ne!(ended.code, Some(0));
-            assert!(
-                ended.err.replace('\n', " ").contains(found),
-                "{}",
-                ended.err
-            );
+            assert!(ended.err.replace('\n', " ").contains(found), "{}", ended.err);
         }
         assert!(!space.path("labs").exists());
     }
@@ -233,32 +213,18 @@ fn hosts_are_as_far_apart_as_written_and_names_are_of_the_nearest() {
     assert_eq!(lab.resolve("crowd-far", "web-far.lab"), far);
     assert_eq!(lab.resolve("crowd-far", "elsewhere.lab"), "");
     let table = lab.does(&["calibrate", "--packets", "50"]);
-    let line = table
-        .lines()
-        .find(|line| line.starts_with("near – far"))
-        .unwrap();
+    let line = table.lines().find(|line| line.starts_with("near – far")).unwrap();
     let median = line.split_ascii_whitespace().nth(5).unwrap();
     let median: f64 = median.parse().unwrap();
     assert!((39.0..80.0).contains(&median), "{table}");
     // Nothing beyond the lab is reached, and its processes do not see others.
     assert_eq!(lab.exec("web-near", "exit 7").code, Some(7));
-    let ended = lab.exec(
-        "crowd-near",
-        "cat /proc/net/route | wc -l; ls -d /proc/[0-9]* | wc -l",
-    );
-    let counts: Vec<usize> = ended
-        .out
-        .lines()
-        .map(|line| line.trim().parse().unwrap())
-        .collect();
+    let ended = lab.exec("crowd-near", "cat /proc/net/route | wc -l; ls -d /proc/[0-9]* | wc -l");
+    let counts: Vec<usize> = ended.out.lines().map(|line| line.trim().parse().unwrap()).collect();
     assert!(counts[1] < 20, "{counts:?}");
     let ended = Ended::of(&mut lab.command(&["exec", "nowhere", "--", "true"]));
     assert_eq!(ended.code, Some(65), "{}", ended.err);
-    assert!(
-        ended.err.contains("there is no host `nowhere`"),
-        "{}",
-        ended.err
-    );
+    assert!(ended.err.contains("there is no host `nowhere`"), "{}", ended.err);
 }
 
 #[test]
@@ -270,23 +236,15 @@ fn a_name_fails_over_when_its_region_dies_and_returns() {
     let (near, far) = ("198.18.0.1", "198.18.4.1");
     let number = lab.does(&["fault", "kill: web\nregion: near"]);
     assert!(number.starts_with("fault 1;"), "{number}");
-    until("the name does not fail over", || {
-        lab.resolve("crowd-near", "first.lab") == far
-    });
+    until("the name does not fail over", || lab.resolve("crowd-near", "first.lab") == far);
     // Its restart rule does not bring it back while the fault lasts.
     assert!(lab.does(&["status"]).contains("web@web-near: killed"));
     lab.does(&["repair", "1"]);
-    until("the name does not return", || {
-        lab.resolve("crowd-near", "first.lab") == near
-    });
+    until("the name does not return", || lab.resolve("crowd-near", "first.lab") == near);
     let again = Ended::of(&mut lab.command(&["repair", "1"]));
     assert!(again.err.contains("no fault 1 is at work"), "{}", again.err);
     let wrong = Ended::of(&mut lab.command(&["fault", "kill: we"]));
-    assert!(
-        wrong.err.contains("there is no service `we`"),
-        "{}",
-        wrong.err
-    );
+    assert!(wrong.err.contains("there is no service `we`"), "{}", wrong.err);
     assert!(lab.does(&["logs", "web@web-far"]).contains("listening on"));
 }
 
@@ -302,19 +260,10 @@ fn a_run_has_regions_faults_and_the_network_in_its_record() {
     assert_eq!(run.info().host["lab"], "runs");
     assert_eq!(run.info().host["lab network"], "forwarder");
     let events = run.events().unwrap();
-    let begins = events
-        .iter()
-        .find(|e| matches!(e.what, EventKind::FaultBegan { .. }))
-        .unwrap();
-    let ends = events
-        .iter()
-        .find(|e| matches!(e.what, EventKind::FaultEnded { .. }))
-        .unwrap();
+    let begins = events.iter().find(|e| matches!(e.what, EventKind::FaultBegan { .. })).unwrap();
+    let ends = events.iter().find(|e| matches!(e.what, EventKind::FaultEnded { .. })).unwrap();
     let second = 1_000_000_000;
-    assert!(
-        (2 * second..5 * second).contains(&begins.at_ns),
-        "{begins:?}"
-    );
+    assert!((2 * second..5 * second).contains(&begins.at_ns), "{begins:?}");
     // One may begin late, and ends when it should for all that.
     assert!(ends.at_ns >= 4 * second, "{ends:?}");
     let network = events
@@ -322,10 +271,7 @@ fn a_run_has_regions_faults_and_the_network_in_its_record() {
         .any(|e| matches!(e.what, EventKind::NetworkEmulated { packets, .. } if packets > 1_000));
     assert!(network, "{events:?}");
     let summary = run.summary().unwrap().unwrap();
-    assert!(matches!(
-        summary.verdict,
-        Verdict::Passed | Verdict::Untrusted
-    ));
+    assert!(matches!(summary.verdict, Verdict::Passed | Verdict::Untrusted));
     // The server is near: who is far waits for two round trips, and is cut off for two of six seconds.
     let of = |region: &str| {
         let tag = summary.tags.iter().find(|tag| tag.value == region).unwrap();
@@ -334,26 +280,11 @@ fn a_run_has_regions_faults_and_the_network_in_its_record() {
     let errors = |region: &str| of(region).errors_by_kind.values().sum::<u64>();
     // Another test may take the CPU for longer than a user waits.
     let (near, lost) = (errors("near"), errors("far"));
-    assert!(
-        (20..=70).contains(&lost) && near < lost / 2,
-        "{near} {lost}"
-    );
-    let finding = summary
-        .findings
-        .iter()
-        .find(|finding| finding.code == "fault")
-        .unwrap();
-    assert!(
-        finding.text.contains("`partition: near from far`"),
-        "{}",
-        finding.text
-    );
+    assert!((20..=70).contains(&lost) && near < lost / 2, "{near} {lost}");
+    let finding = summary.findings.iter().find(|finding| finding.code == "fault").unwrap();
+    assert!(finding.text.contains("`partition: near from far`"), "{}", finding.text);
     let median = |region: &str| of(region).response.as_ref().unwrap().p50_ns;
-    assert!(
-        (79_000_000..800_000_000).contains(&median("far")),
-        "{}",
-        median("far")
-    );
+    assert!((79_000_000..800_000_000).contains(&median("far")), "{}", median("far"));
     assert!(median("near") < median("far"), "{}", median("near"));
 }
 
@@ -366,11 +297,7 @@ fn nothing_is_left_of_a_lab_that_was_killed() {
     assert!(lab.processes() >= 4);
     let file = lab.space.path("lab.yaml");
     let again = Ended::of(&mut lab.command(&["up", file.to_str().unwrap()]));
-    assert!(
-        again.err.contains("a lab `killed` is up already"),
-        "{}",
-        again.err
-    );
+    assert!(again.err.contains("a lab `killed` is up already"), "{}", again.err);
     let killed = Command::new("kill").args(["-KILL", &lab.pid()]).status();
     assert!(killed.unwrap().success());
     until("processes are left", || lab.processes() == 0);
@@ -391,9 +318,7 @@ fn a_service_that_does_not_start_ends_the_lab_with_its_log() {
     let Some(lab) = Lab::new("broken", "") else {
         return;
     };
-    let text = FILE
-        .replace("NAME", "broken")
-        .replace("serve hello", "serve hello --no-such-flag");
+    let text = FILE.replace("NAME", "broken").replace("serve hello", "serve hello --no-such-flag");
     let file = lab.space.file("lab.yaml", &text);
     let ended = Ended::of(&mut lab.command(&["up", file.to_str().unwrap()]));
     assert_eq!(ended.code, Some(69));
@@ -415,18 +340,9 @@ fn two_labs_do_not_see_each_other() {
     one.up();
     other.up();
     one.does(&["fault", "kill: web"]);
-    until("the other lab is hurt", || {
-        one.does(&["status"]).contains("killed")
-    });
-    assert_eq!(
-        other.exec("crowd-far", "curl -s http://nearest.lab/").out,
-        "ok\n"
-    );
-    assert_eq!(
-        one.exec("crowd-far", "curl -s -m 1 http://nearest.lab/")
-            .out,
-        ""
-    );
+    until("the other lab is hurt", || one.does(&["status"]).contains("killed"));
+    assert_eq!(other.exec("crowd-far", "curl -s http://nearest.lab/").out, "ok\n");
+    assert_eq!(one.exec("crowd-far", "curl -s -m 1 http://nearest.lab/").out, "");
 }
 
 /// `quick-scenario.yaml` is a whole market in three regions, here with few users; `own-scenario.yaml` is of a system that
@@ -441,44 +357,23 @@ fn the_examples_run() {
         let mut folders = path.split(':').chain(["/usr/sbin"]);
         folders.any(|folder| Path::new(folder).join(program).exists())
     };
-    if !["mariadbd", "redis-server", "nginx", "python3"]
-        .iter()
-        .all(|program| installed(program))
-    {
+    if !["mariadbd", "redis-server", "nginx", "python3"].iter().all(|program| installed(program)) {
         return skip("MariaDB, Redis, nginx or Python is not installed");
     }
     for (example, further) in [
         (
             "examples/lab/quick.yaml",
-            &[
-                "--set",
-                "rate=10/s",
-                "--set",
-                "arrive=3s",
-                "--set",
-                "hold=10s",
-            ][..],
+            &["--set", "rate=10/s", "--set", "arrive=3s", "--set", "hold=10s"][..],
         ),
         ("examples/lab/own.yaml", &[]),
     ] {
         let file = root().join(example);
         let runs = lab.space.path("runs");
-        let mut words = vec![
-            "run",
-            file.to_str().unwrap(),
-            "--",
-            "--runs",
-            runs.to_str().unwrap(),
-        ];
+        let mut words = vec!["run", file.to_str().unwrap(), "--", "--runs", runs.to_str().unwrap()];
         words.extend(["--set", "options.lag_max=5s"]);
         words.extend(further);
         let ended = Ended::of(&mut lab.command(&words));
-        assert!(
-            matches!(ended.code, Some(0..=2)),
-            "{} {}",
-            ended.out,
-            ended.err
-        );
+        assert!(matches!(ended.code, Some(0..=2)), "{} {}", ended.out, ended.err);
         assert!(ended.out.contains("region"), "{}", ended.out);
         assert!(
             ended.out.contains("the network was emulated")
@@ -527,9 +422,7 @@ fn the_architectures_are_right() {
     }
     let mut check = throng(["lab", "check", "examples/lab/partition.yaml"]);
     let checked = Ended::of(check.current_dir(root()));
-    checked
-        .with(0)
-        .stdout_contains("fault at 30 s for 15 s: partition: ireland from sydney");
+    checked.with(0).stdout_contains("fault at 30 s for 15 s: partition: ireland from sydney");
     for scenario in [
         "examples/lab/answer-scenario.yaml",
         "examples/lab/final-scenario.yaml",
@@ -537,10 +430,7 @@ fn the_architectures_are_right() {
         "examples/lab/partition-scenario.yaml",
     ] {
         let mut check = throng(["check", scenario]);
-        check.envs([
-            ("MARKET_STORE", "mysql://a@b/c"),
-            ("MARKET_RESOLVER", "http://a/"),
-        ]);
+        check.envs([("MARKET_STORE", "mysql://a@b/c"), ("MARKET_RESOLVER", "http://a/")]);
         Ended::of(check.current_dir(root())).with(0);
     }
 }
@@ -550,17 +440,10 @@ fn the_architectures_are_right() {
 fn the_final_is_right() {
     let mut check = throng(["lab", "check", "examples/lab/final.yaml"]);
     let checked = Ended::of(check.current_dir(root()));
-    checked
-        .with(0)
-        .stdout_contains("service two-pipelined: on two-pipelined-host-ireland,");
+    checked.with(0).stdout_contains("service two-pipelined: on two-pipelined-host-ireland,");
     for (further, runs) in [(&[][..], "9 runs"), (&["--full"][..], "45 runs")] {
-        let experiment = [
-            "experiment",
-            "examples/lab/final-experiment.yaml",
-            "--plan",
-            "--dir",
-            "nowhere",
-        ];
+        let experiment =
+            ["experiment", "examples/lab/final-experiment.yaml", "--plan", "--dir", "nowhere"];
         let mut plan = throng([&experiment, further].concat());
         let planned = Ended::of(plan.current_dir(root()));
         planned.with(0).stdout_contains(runs);

@@ -39,10 +39,7 @@ fn money_is_kept_while_processes_are_killed() {
     };
     let number_of =
         |name, default| std::env::var(name).map_or(default, |text| text.parse().unwrap());
-    let (requests, seed) = (
-        number_of("MARKET_REQUESTS", REQUESTS),
-        number_of("MARKET_SEED", SEED),
-    );
+    let (requests, seed) = (number_of("MARKET_REQUESTS", REQUESTS), number_of("MARKET_SEED", SEED));
     let kill_every = Duration::from_millis(number_of("MARKET_KILL_EVERY", KILL_EVERY_MS));
     for (number, database) in (0..).zip(Database::each(&services, "ads_market_money")) {
         let redis = format!("{redis}{number}");
@@ -83,10 +80,9 @@ fn every_subscriber_gets_every_message_once_and_in_order() {
     let Some(services) = Services::start_beside(&["mysql"], &["redis"]) else {
         return;
     };
-    let (Some(redis), Some(database)) = (
-        services.url("redis"),
-        Database::on(&services, "mysql", "ads_market_news"),
-    ) else {
+    let (Some(redis), Some(database)) =
+        (services.url("redis"), Database::on(&services, "mysql", "ads_market_news"))
+    else {
         return;
     };
     let mut processes = Processes::start(&database.url, redis);
@@ -100,32 +96,20 @@ fn every_subscriber_gets_every_message_once_and_in_order() {
     let mut last_total = 0;
     for (game, published) in publication::compare(subscribers) {
         assert_eq!(published.gaps, [0; 0], "g{game}");
-        let mut distributions = published
-            .by_number
-            .values()
-            .filter(|m| m["type"] == "distribution");
-        let mut times: Vec<f64> = distributions
-            .clone()
-            .map(|m| m["sent_at_ms"].as_f64().unwrap())
-            .collect();
+        let mut distributions =
+            published.by_number.values().filter(|m| m["type"] == "distribution");
+        let mut times: Vec<f64> =
+            distributions.clone().map(|m| m["sent_at_ms"].as_f64().unwrap()).collect();
         assert!(times.len() > 3, "g{game}: {} distributions", times.len());
         times.sort_by(f64::total_cmp);
         // The claim of a batch ends a little before its message is stamped.
         let least = BATCH.as_secs_f64() * 1e3 * 0.5;
         let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
-        assert!(
-            gaps.clone().all(|gap| gap > least),
-            "g{game}: {:?}",
-            gaps.collect::<Vec<_>>()
-        );
+        assert!(gaps.clone().all(|gap| gap > least), "g{game}: {:?}", gaps.collect::<Vec<_>>());
         let last = distributions.next_back().unwrap();
         last_total += last["total"].as_u64().unwrap();
     }
-    assert_eq!(
-        last_total as i64,
-        open_money(&database),
-        "the last distributions are the newest"
-    );
+    assert_eq!(last_total as i64, open_money(&database), "the last distributions are the newest");
     processes.stop();
 }
 
@@ -142,10 +126,9 @@ fn a_bus_that_was_away_is_reported_and_the_newest_state_follows() {
     let Some(services) = Services::start_beside(&["mysql"], &["redis"]) else {
         return;
     };
-    let (Some(redis), Some(database)) = (
-        services.url("redis"),
-        Database::on(&services, "mysql", "ads_market_away"),
-    ) else {
+    let (Some(redis), Some(database)) =
+        (services.url("redis"), Database::on(&services, "mysql", "ads_market_away"))
+    else {
         return;
     };
     let relay = Relay::to(address(redis));
@@ -160,16 +143,10 @@ fn a_bus_that_was_away_is_reported_and_the_newest_state_follows() {
     relay.cut();
     Players::start(&processes.addresses(), 2_000, SEED).end();
     pass(BATCH * 3);
-    assert_eq!(
-        metric(&cut_off, "market_bus_gaps_total"),
-        0.0,
-        "nothing is known of it yet"
-    );
+    assert_eq!(metric(&cut_off, "market_bus_gaps_total"), 0.0, "nothing is known of it yet");
     relay.restore();
     // It connects again after a pause.
-    until(&true, || {
-        metric(&cut_off, "market_bus_resubscribed_total") > 0.0
-    });
+    until(&true, || metric(&cut_off, "market_bus_resubscribed_total") > 0.0);
     pass(BATCH * 4);
     processes.end_feed();
     pass(BATCH * 3);
@@ -177,17 +154,9 @@ fn a_bus_that_was_away_is_reported_and_the_newest_state_follows() {
     let mut gaps = 0;
     for (game, published) in publication::compare(subscribers) {
         let newest = published.by_number.keys().last().copied();
-        assert_eq!(
-            newest,
-            last.get(&game).copied(),
-            "the newest message of g{game}"
-        );
+        assert_eq!(newest, last.get(&game).copied(), "the newest message of g{game}");
         // Two subscribers have the same.
-        assert!(
-            published.gaps.len().is_multiple_of(2),
-            "{:?}",
-            published.gaps
-        );
+        assert!(published.gaps.len().is_multiple_of(2), "{:?}", published.gaps);
         gaps += published.gaps.len() / 2;
     }
     assert!(gaps > 0, "nothing was lost");
@@ -197,21 +166,11 @@ fn a_bus_that_was_away_is_reported_and_the_newest_state_follows() {
 
 /// By game: the number of the last message.
 fn last_numbers(redis: &str) -> BTreeMap<u64, u64> {
-    let mut client = redis::Client::open(redis)
-        .unwrap()
-        .get_connection()
-        .unwrap();
-    let keys: Vec<String> = redis::cmd("KEYS")
-        .arg("market:*:bus:g*")
-        .query(&mut client)
-        .unwrap();
+    let mut client = redis::Client::open(redis).unwrap().get_connection().unwrap();
+    let keys: Vec<String> = redis::cmd("KEYS").arg("market:*:bus:g*").query(&mut client).unwrap();
     let mut number = |key: &String| {
         let game = key.rsplit_once(":g").unwrap().1.parse().unwrap();
-        let last = redis::cmd("HGET")
-            .arg(key)
-            .arg("seq")
-            .query(&mut client)
-            .unwrap();
+        let last = redis::cmd("HGET").arg(key).arg("seq").query(&mut client).unwrap();
         (game, last)
     };
     keys.iter().map(&mut number).collect()

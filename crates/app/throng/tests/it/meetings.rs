@@ -114,10 +114,7 @@ fn users_of_two_loops_meet_draw_numbers_and_hand_over_values() {
     }
     assert!(notes(&run).is_empty());
     let summary = space.summary();
-    let sale = summary
-        .measures
-        .iter()
-        .find(|m| m.name == "rendezvous sale");
+    let sale = summary.measures.iter().find(|m| m.name == "rendezvous sale");
     let sale = sale.expect("the rendezvous is a measure");
     assert_eq!((sale.kind.as_str(), sale.count), ("meeting", 16));
 }

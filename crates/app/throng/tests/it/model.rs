@@ -59,52 +59,26 @@ fn log_becomes_a_scenario_that_runs_and_matches() {
     let log = space.file("access.log", &log());
     let out = space.path("model");
     let ended = model(&log, &out, &[]);
-    assert_eq!(
-        (ended.code, ended.err.as_str()),
-        (Some(0), ""),
-        "{}",
-        ended.out
-    );
-    assert!(
-        ended.out.contains("900 requests, 300 sessions"),
-        "{}",
-        ended.out
-    );
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{}", ended.out);
+    assert!(ended.out.contains("900 requests, 300 sessions"), "{}", ended.out);
     let made = json(&out.join("model.json"));
     assert_eq!(made["segments"][0]["sessions"], 300);
     let report = std::fs::read_to_string(out.join("report.md")).unwrap();
     assert!(report.contains("## How users arrive") && report.contains("## What users do"));
     driven(&out, &["speed=100", "seconds=800"]);
-    let ended = Ended::of(
-        throng(["model", "check"])
-            .arg(&out)
-            .args(["--sessions", "300"]),
-    );
-    assert!(
-        matches!(ended.code, Some(0 | 1)),
-        "{}{}",
-        ended.out,
-        ended.err
-    );
+    let ended = Ended::of(throng(["model", "check"]).arg(&out).args(["--sessions", "300"]));
+    assert!(matches!(ended.code, Some(0 | 1)), "{}{}", ended.out, ended.err);
     let check = json(&out.join("check.json"));
     assert_eq!(check["holds"], ended.code == Some(0));
     let tests = check["tests"].as_array().unwrap();
     let of = |what: &str| {
-        tests
-            .iter()
-            .find(|test| test["quantity"] == what)
-            .unwrap_or_else(|| panic!("{tests:?}"))
+        tests.iter().find(|test| test["quantity"] == what).unwrap_or_else(|| panic!("{tests:?}"))
     };
     assert_eq!(of("transitions")["rejected"], false);
     assert_eq!(of("thinks")["rejected"], false);
     // A second model takes the first one's place.
     let ended = model(&log, &out, &["--behaviour", "sequences", "--quiet"]);
-    assert_eq!(
-        (ended.code, ended.out.as_str()),
-        (Some(0), ""),
-        "{}",
-        ended.err
-    );
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
     driven(&out, &["speed=100", "seconds=800"]);
 }
 
@@ -117,9 +91,8 @@ fn model_of_recorded_sessions_passes_its_check() {
     let mut state = 7_u64;
     let mut draw = |below: u64| {
         // Knuth's constants (1997, section 3.3.4).
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
     for visit in 0..3_000_u64 {
@@ -148,10 +121,7 @@ fn model_of_recorded_sessions_passes_its_check() {
     model(&log, &out, &options).with(0);
     let kept = |out: &Path| {
         let model = json(&out.join("model.json"));
-        model["segments"][0]["behaviour"]["sequences"]
-            .as_array()
-            .unwrap()
-            .len()
+        model["segments"][0]["behaviour"]["sequences"].as_array().unwrap().len()
     };
     assert!((1_300..2_000).contains(&kept(&out)), "{}", kept(&out));
     let ended = Ended::of(throng(["model", "check"]).arg(&out));
@@ -167,13 +137,8 @@ fn new_model_replaces_all_files_of_the_old_one() {
     let log = space.file("access.log", &log());
     let out = space.path("model");
     model(&log, &out, &["--quiet"]).with(0);
-    let stale = [
-        "check.json",
-        "simulated.log",
-        "against.json",
-        "arrivals-shop.txt",
-        "report.md.tmp",
-    ];
+    let stale =
+        ["check.json", "simulated.log", "against.json", "arrivals-shop.txt", "report.md.tmp"];
     for name in stale {
         std::fs::write(out.join(name), "old").unwrap();
     }
@@ -196,11 +161,7 @@ fn new_model_replaces_all_files_of_the_old_one() {
     ended.stderr_contains("scenario.kept-1.yaml");
     let kept = std::fs::read_to_string(out.join("scenario.kept-1.yaml")).unwrap();
     assert_eq!(kept, changed);
-    assert!(
-        !std::fs::read_to_string(&scenario)
-            .unwrap()
-            .contains("# mine")
-    );
+    assert!(!std::fs::read_to_string(&scenario).unwrap().contains("# mine"));
 }
 
 #[test]
@@ -209,25 +170,13 @@ fn paths_with_empty_segments_make_a_model_that_checks() {
     let line = |path: &str| {
         format!("10.0.0.1 - - [10/Oct/2025:13:55:36 +0000] \"GET {path} HTTP/1.1\" 200 5\n")
     };
-    let paths = [
-        "/a",
-        "//a",
-        "//wp-login.php",
-        "/a/",
-        "/a//",
-        "//",
-        "/?",
-        "/./",
-    ];
+    let paths = ["/a", "//a", "//wp-login.php", "/a/", "/a//", "//", "/?", "/./"];
     for count in [2, paths.len()] {
         let log: String = paths[..count].iter().map(|path| line(path)).collect();
         let out = space.path(&format!("model-{count}"));
         let log = space.file("access.log", &log);
         model(&log, &out, &["--quiet"]).with(0);
-        let classes = json(&out.join("model.json"))["classes"]
-            .as_array()
-            .unwrap()
-            .len();
+        let classes = json(&out.join("model.json"))["classes"].as_array().unwrap().len();
         assert_eq!(classes, count);
         Ended::of(throng(["check"]).arg(out.join("scenario.yaml"))).with(0);
     }
@@ -269,17 +218,9 @@ fn errors_name_the_cause_and_the_option() {
             ended.stderr_contains(part);
         }
     };
-    check_output(
-        model(&space.path("none.log"), &space.path("a"), &[]),
-        66,
-        &["none.log"],
-    );
+    check_output(model(&space.path("none.log"), &space.path("a"), &[]), 66, &["none.log"]);
     let prose = space.file("prose.txt", "once upon\na time\n");
-    check_output(
-        model(&prose, &space.path("b"), &[]),
-        65,
-        &["unknown format", "--log-format"],
-    );
+    check_output(model(&prose, &space.path("b"), &[]), 65, &["unknown format", "--log-format"]);
     let table = space.file("publishers.csv", "publisher,share\nshop,0.3\n");
     check_output(
         model(&table, &space.path("b"), &[]),
@@ -297,21 +238,9 @@ fn errors_name_the_cause_and_the_option() {
     std::fs::create_dir(&used).unwrap();
     std::fs::write(used.join("thesis.txt"), "mine").unwrap();
     check_output(model(&log, &used, &[]), 73, &["not of a model"]);
-    assert_eq!(
-        std::fs::read_dir(&used).unwrap().count(),
-        1,
-        "nothing was added"
-    );
-    check_output(
-        model(&log, &space.path("d"), &["--key", "adress"]),
-        64,
-        &["address"],
-    );
-    check_output(
-        Ended::of(throng(["model", "check"]).arg(space.path("e"))),
-        66,
-        &["model.json"],
-    );
+    assert_eq!(std::fs::read_dir(&used).unwrap().count(), 1, "nothing was added");
+    check_output(model(&log, &space.path("d"), &["--key", "adress"]), 64, &["address"]);
+    check_output(Ended::of(throng(["model", "check"]).arg(space.path("e"))), 66, &["model.json"]);
     check_output(Ended::of(throng(["model"]).arg(&log)), 64, &["--out"]);
     let counts = space.file("counts.txt", "1 2 3\n");
     for bin in ["500ms", "1500ms"] {
@@ -327,11 +256,7 @@ fn errors_name_the_cause_and_the_option() {
     let mut made = json(&out.join("model.json"));
     made["segments"][0]["behaviour"]["transitions"][0]["to"] = 99.into();
     std::fs::write(out.join("model.json"), made.to_string()).unwrap();
-    check_output(
-        Ended::of(throng(["model", "check"]).arg(&out)),
-        66,
-        &["model.json", "class 99"],
-    );
+    check_output(Ended::of(throng(["model", "check"]).arg(&out)), 66, &["model.json", "class 99"]);
 }
 
 #[test]
@@ -354,12 +279,7 @@ fn tsung_file_replaces_no_input_and_no_model_file() {
     }
     model(&log, &out, &["--quiet"]).with(0);
     let made = std::fs::read(out.join("model.json")).unwrap();
-    let ours = [
-        "model.json",
-        "scenario.yaml",
-        "arrivals.txt",
-        "report.md.tmp",
-    ];
+    let ours = ["model.json", "scenario.yaml", "arrivals.txt", "report.md.tmp"];
     let ours = ours.map(|name| named(&out.join(name)));
     for tsung in ours.into_iter().chain([dotted]) {
         model(&log, &out, &["--quiet", "--tsung", &tsung]).with(64);
@@ -370,9 +290,7 @@ fn tsung_file_replaces_no_input_and_no_model_file() {
     let run = space.path("run");
     std::fs::create_dir(&run).unwrap();
     let inside = named(&run.join("summary.json"));
-    model(&run, &out, &["--tsung", &inside])
-        .with(64)
-        .stderr_contains("which is an input");
+    model(&run, &out, &["--tsung", &inside]).with(64).stderr_contains("which is an input");
     // Its own name, beside the model's files, is free.
     let free = named(&out.join("tsung.xml"));
     model(&log, &out, &["--quiet", "--tsung", &free]).with(0);
@@ -461,12 +379,7 @@ fn recorded_run_is_modelled() {
     let made = json(&out.join("model.json"));
     assert_eq!(made["segments"].as_array().unwrap().len(), 2);
     let sessions = made["segments"].as_array().unwrap().iter();
-    assert_eq!(
-        sessions
-            .map(|segment| segment["sessions"].as_u64().unwrap())
-            .sum::<u64>(),
-        200
-    );
+    assert_eq!(sessions.map(|segment| segment["sessions"].as_u64().unwrap()).sum::<u64>(), 200);
     // What the scenario defines is requested again, and what it omits is reported.
     let targets: Vec<(&str, String)> = made["classes"]
         .as_array()
@@ -482,30 +395,17 @@ fn recorded_run_is_modelled() {
             (class["name"].as_str().unwrap(), line)
         })
         .collect();
-    let expected = [
-        ("home", "GET /"),
-        ("own", "GET /own"),
-        ("item", "POST /items/7"),
-    ];
+    let expected = [("home", "GET /"), ("own", "GET /own"), ("item", "POST /items/7")];
     for (name, line) in expected {
         assert!(targets.contains(&(name, line.to_owned())), "{targets:?}");
     }
     let findings = made["findings"].as_array().unwrap();
     let of = |code: &str| findings.iter().find(|finding| finding["code"] == code);
     let check_output = of("targets-made-up").unwrap();
-    assert!(
-        check_output["text"]
-            .as_str()
-            .unwrap()
-            .contains("has none for own:")
-    );
+    assert!(check_output["text"].as_str().unwrap().contains("has none for own:"));
     assert!(of("targets-alike").is_none());
     assert_eq!(made["key"], "user");
-    let ended = Ended::of(
-        throng(["model", "check"])
-            .arg(&out)
-            .args(["--sessions", "200"]),
-    );
+    let ended = Ended::of(throng(["model", "check"]).arg(&out).args(["--sessions", "200"]));
     let check = json(&out.join("check.json"));
     for test in check["tests"].as_array().unwrap() {
         let is_of_classes = ["starts", "transitions"].contains(&test["quantity"].as_str().unwrap());
@@ -564,13 +464,9 @@ fn errors_of_bad_lines_name_the_fix() {
     let json = "{\"time\":1431857103,\"request\":\"/a\"}\n".repeat(9);
     let log = space.file("paths.log", &json);
     let out = space.path("a");
-    model(&log, &out, &[])
-        .with(65)
-        .stderr_contains("--field method=NAME");
+    model(&log, &out, &[]).with(65).stderr_contains("--field method=NAME");
     let fixed = ["--field", "target=request", "--key", "user"];
-    model(&log, &out, &fixed)
-        .with(65)
-        .stderr_contains("--key address");
+    model(&log, &out, &fixed).with(65).stderr_contains("--key address");
     let nope = ["--field", "method=nope"];
     let ended = model(&log, &out, &nope).with(65);
     ended.stderr_contains("\"nope\" for the method; the first lines have request, time");

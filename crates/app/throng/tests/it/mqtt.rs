@@ -31,16 +31,7 @@ impl Subscriber {
         let mut command = Command::new("stdbuf");
         command.args(["-oL", "mosquitto_sub"]);
         command.args(["-d", "-h", host, "-p", port, "-u", "throng", "-P", PASSWORD]);
-        command.args([
-            "-q",
-            "2",
-            "-W",
-            "120",
-            "-t",
-            topic,
-            "-C",
-            &messages.to_string(),
-        ]);
+        command.args(["-q", "2", "-W", "120", "-t", topic, "-C", &messages.to_string()]);
         command.args(["-F", "got %t %q"]);
         let version = Command::new("mosquitto_sub").arg("--help").output();
         if version.is_err() {
@@ -52,10 +43,7 @@ impl Subscriber {
         let mut line = String::new();
         while !line.starts_with("Subscribed") {
             line.clear();
-            assert!(
-                output.read_line(&mut line).unwrap() > 0,
-                "mosquitto_sub ended"
-            );
+            assert!(output.read_line(&mut line).unwrap() > 0, "mosquitto_sub ended");
         }
         Some(Subscriber { client, output })
     }
@@ -65,10 +53,7 @@ impl Subscriber {
         let mut text = String::new();
         self.output.read_to_string(&mut text).unwrap();
         self.client.wait().unwrap();
-        let got: Vec<_> = text
-            .lines()
-            .filter(|line| line.starts_with("got "))
-            .collect();
+        let got: Vec<_> = text.lines().filter(|line| line.starts_with("got ")).collect();
         let count = |qos: &str| got.iter().filter(|line| line.ends_with(qos)).count() as u64;
         [count(" 0"), count(" 1"), count(" 2")]
     }
@@ -139,11 +124,7 @@ fn both_sides_count_the_same_messages() {
         return;
     };
     let mut ways = vec![("tcp", url, String::new())];
-    ways.extend(
-        services
-            .ws_url("mosquitto")
-            .map(|ws| ("ws", ws, String::new())),
-    );
+    ways.extend(services.ws_url("mosquitto").map(|ws| ("ws", ws, String::new())));
     if let (Some(tls), Some(ca)) = (services.tls_url("mosquitto"), services.ca()) {
         ways.push(("tls", tls, format!("options: {{ tls: {{ ca: {ca} }} }}")));
     }

@@ -44,12 +44,7 @@ impl Request {
         let length = headers.get("content-length").map_or("0", String::as_str);
         let mut body = vec![0; length.parse().unwrap_or(0)];
         stream.read_exact(&mut body)?;
-        Ok(Request {
-            method,
-            path,
-            headers,
-            body,
-        })
+        Ok(Request { method, path, headers, body })
     }
 
     fn header(&self, name: &str) -> &str {
@@ -63,13 +58,8 @@ impl Request {
     /// A field of a form.
     fn field(&self, name: &str) -> String {
         let text = self.text();
-        let found = text
-            .split('&')
-            .find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
-        found
-            .unwrap_or_default()
-            .replace("%20", " ")
-            .replace("%26", "&")
+        let found = text.split('&').find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
+        found.unwrap_or_default().replace("%20", " ").replace("%26", "&")
     }
 }
 
@@ -77,11 +67,7 @@ impl Request {
 type Answer = (u16, String, Vec<u8>);
 
 fn json(status: u16, text: &str) -> Answer {
-    (
-        status,
-        "content-type: application/json\r\n".to_owned(),
-        text.into(),
-    )
+    (status, "content-type: application/json\r\n".to_owned(), text.into())
 }
 
 fn refused(why: &str) -> Answer {
@@ -158,9 +144,7 @@ fn upload(request: &Request) -> Answer {
     let text = request.text();
     let title = text.split("name=\"title\"\r\n\r\n").nth(1);
     let title = title.and_then(|rest| rest.split("\r\n").next());
-    let ends = request
-        .body
-        .ends_with(format!("\r\n--{boundary}--\r\n").as_bytes());
+    let ends = request.body.ends_with(format!("\r\n--{boundary}--\r\n").as_bytes());
     match (parts, has_file, title, ends) {
         (2, true, Some(title), true) => {
             json(201, &format!("{{\"bytes\": 256, \"title\": \"{title}\"}}"))
@@ -213,12 +197,7 @@ fn hmac_sha256(key: &str, text: &str) -> String {
     command.stdin(std::process::Stdio::piped());
     command.stdout(std::process::Stdio::piped());
     let mut child = command.spawn().unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(text.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let digest = child.wait_with_output().unwrap().stdout;
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -239,12 +218,7 @@ fn sha256(text: &str) -> String {
     command.stdin(std::process::Stdio::piped());
     command.stdout(std::process::Stdio::piped());
     let mut child = command.spawn().unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(text.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let out = child.wait_with_output().unwrap().stdout;
     String::from_utf8_lossy(&out[..64]).into_owned()
 }
@@ -270,9 +244,7 @@ fn hex_as_base64url(hex: &str) -> String {
         })
         .collect();
     let letters = bits.chunks(6).map(|chunk| {
-        let value = chunk
-            .iter()
-            .fold(0, |sum, bit| sum << 1 | usize::from(*bit));
+        let value = chunk.iter().fold(0, |sum, bit| sum << 1 | usize::from(*bit));
         char::from(ALPHABET[value << (6 - chunk.len())])
     });
     letters.collect()
@@ -282,10 +254,9 @@ fn graphql(request: &Request) -> Answer {
     let text = request.text();
     let id = text.split("\"id\":\"p").nth(1);
     match id.and_then(|rest| rest.split('"').next()) {
-        Some(id) => json(
-            200,
-            &format!("{{\"data\": {{\"product\": {{\"name\": \"Product p{id}\"}}}}}}"),
-        ),
+        Some(id) => {
+            json(200, &format!("{{\"data\": {{\"product\": {{\"name\": \"Product p{id}\"}}}}}}"))
+        }
         None => json(200, "{\"errors\": [{\"message\": \"no id\"}]}"),
     }
 }
@@ -313,11 +284,8 @@ fn customer(request: &Request) -> Answer {
 fn transfer(request: &Request) -> Answer {
     let text = request.text();
     let account = text.split(':').next().unwrap_or_default();
-    let moved = format!(
-        "{}{}",
-        account.get(4..).unwrap_or_default(),
-        account.get(..4).unwrap_or_default()
-    );
+    let moved =
+        format!("{}{}", account.get(4..).unwrap_or_default(), account.get(..4).unwrap_or_default());
     let rest = moved.chars().fold(0, |rest, c| {
         let value = c.to_digit(36).unwrap_or(0);
         (rest * if value < 10 { 10 } else { 100 } + value) % 97
@@ -340,10 +308,8 @@ fn serve(mut stream: TcpStream, answered: &Answered) -> io::Result<()> {
         let path = request.path.split(['?', '/']).nth(1).unwrap_or_default();
         let key = format!("{} /{path} {status}", request.method);
         *answered.lock().unwrap().entry(key).or_default() += 1;
-        let head = format!(
-            "HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\n\r\n",
-            body.len()
-        );
+        let head =
+            format!("HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\n\r\n", body.len());
         stream.write_all(&[head.as_bytes(), &body].concat())?;
     }
 }
@@ -364,9 +330,7 @@ fn play(name: &str) -> (BTreeMap<String, u64>, u64) {
         .env("AWS_SECRET_ACCESS_KEY", signed::SECRET_KEY);
     Ended::of(&mut run).with(0);
     let measures = space.summary().measures;
-    let requests = measures
-        .iter()
-        .filter(|m| matches!(m.kind.as_str(), "request" | "redirect"));
+    let requests = measures.iter().filter(|m| matches!(m.kind.as_str(), "request" | "redirect"));
     let requests: u64 = requests.map(|m| m.count).sum();
     // What runs once is in the record, and in no measure.
     let events = space.only().events().unwrap().into_iter();
@@ -386,61 +350,30 @@ fn each_need_is_met_and_both_sides_count_the_same() {
     for (name, expected) in [
         (
             "csrf-login",
-            &[
-                ("GET /login 200", 10),
-                ("POST /login 303", 10),
-                ("GET /home 200", 10),
-            ][..],
+            &[("GET /login 200", 10), ("POST /login 303", 10), ("GET /home 200", 10)][..],
         ),
         ("upload", &[("POST /upload 201", 10)]),
         ("pages", &[("GET /items 200", 90)]),
         ("signed", &[("POST /orders 201", 10)]),
-        (
-            "client-credentials",
-            &[("POST /token 200", 10), ("GET /private 200", 40)],
-        ),
+        ("client-credentials", &[("POST /token 200", 10), ("GET /private 200", 40)]),
         ("jwt", &[("GET /signed-in 200", 10)]),
         ("graphql", &[("POST /graphql 200", 10)]),
         ("tokens", &[("GET /token 200", 30)]),
-        (
-            "aws",
-            &[
-                ("PUT /bucket 200", 10),
-                ("GET /bucket 200", 10),
-                ("GET /health 200", 10),
-            ],
-        ),
+        ("aws", &[("PUT /bucket 200", 10), ("GET /bucket 200", 10), ("GET /health 200", 10)]),
         ("made-up", &[("POST /customers 201", 10)]),
         ("transfer", &[("POST /transfers 201", 10)]),
-        (
-            "event",
-            &[
-                ("POST /events 201", 1),
-                ("GET /events 200", 10),
-                ("DELETE /events 200", 1),
-            ],
-        ),
+        ("event", &[("POST /events 201", 1), ("GET /events 200", 10), ("DELETE /events 200", 1)]),
         (
             "resources",
-            &[
-                ("GET /items 200", 10),
-                ("GET /resources 200", 30),
-                ("GET /health 200", 10),
-            ],
+            &[("GET /items 200", 10), ("GET /resources 200", 30), ("GET /health 200", 10)],
         ),
         (
             "payments",
-            &[
-                ("POST /payments 503", 20),
-                ("POST /payments 200", 10),
-                ("GET /payments 200", 20),
-            ],
+            &[("POST /payments 503", 20), ("POST /payments 200", 10), ("GET /payments 200", 20)],
         ),
     ] {
         let (answered, requests) = play(name);
-        let expected = expected
-            .iter()
-            .map(|(what, count)| ((*what).to_owned(), *count));
+        let expected = expected.iter().map(|(what, count)| ((*what).to_owned(), *count));
         assert_eq!(answered, expected.collect(), "{name}");
         assert_eq!(answered.values().sum::<u64>(), requests, "{name}");
     }

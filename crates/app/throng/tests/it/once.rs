@@ -28,11 +28,8 @@ fn serve(mut stream: TcpStream, seen: &Requests) -> io::Result<()> {
         }
         let head = String::from_utf8_lossy(&head).into_owned();
         let mut words = head.split(' ');
-        let request = format!(
-            "{} {}",
-            words.next().unwrap_or_default(),
-            words.next().unwrap_or_default()
-        );
+        let request =
+            format!("{} {}", words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let token = head.split("Bearer ").nth(1);
         let token = token.and_then(|rest| rest.split("\r\n").next());
         let (status, body) = match (request.as_str(), token) {
@@ -96,37 +93,15 @@ fn users_share_the_values_of_setup_which_counts_in_no_figure() {
         assert_eq!(count(&seen, "GET /page"), 10);
         assert_eq!(seen.lock().unwrap().last().unwrap(), "GET /end");
         let measures = space.summary().measures;
-        let requests: u64 = measures
-            .iter()
-            .filter(|m| m.kind == "request")
-            .map(|m| m.count)
-            .sum();
+        let requests: u64 = measures.iter().filter(|m| m.kind == "request").map(|m| m.count).sum();
         assert_eq!(requests, 10);
         let once = once(&space);
-        let ends: Vec<_> = once
-            .iter()
-            .map(|once| (once.what.as_str(), once.end))
-            .collect();
-        assert_eq!(
-            ends,
-            [
-                ("setup", OnceEnd::Finished),
-                ("teardown", OnceEnd::Finished)
-            ]
-        );
-        let names = once[0]
-            .operations
-            .iter()
-            .map(|operation| operation.name.as_str());
-        assert_eq!(
-            names.collect::<Vec<_>>(),
-            ["connect", "GET /login", "setup"]
-        );
+        let ends: Vec<_> = once.iter().map(|once| (once.what.as_str(), once.end)).collect();
+        assert_eq!(ends, [("setup", OnceEnd::Finished), ("teardown", OnceEnd::Finished)]);
+        let names = once[0].operations.iter().map(|operation| operation.name.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["connect", "GET /login", "setup"]);
         // The token reaches a header, so it is secret.
-        assert_eq!(
-            holding(&space.path("runs"), "tok-4711-abc"),
-            Vec::<String>::new()
-        );
+        assert_eq!(holding(&space.path("runs"), "tok-4711-abc"), Vec::<String>::new());
     }
 }
 
@@ -141,10 +116,7 @@ fn a_run_whose_setup_fails_has_no_users_and_fails() {
     assert_eq!(*seen.lock().unwrap(), ["GET /refused"]);
     let (run, summary) = (space.only(), space.summary());
     assert_eq!(run.info().status, RunStatus::Failed);
-    assert_eq!(
-        (summary.verdict, summary.users.started),
-        (Verdict::Failed, 0)
-    );
+    assert_eq!((summary.verdict, summary.users.started), (Verdict::Failed, 0));
 }
 
 #[test]
@@ -154,10 +126,7 @@ fn teardown_runs_after_an_interruption() {
     let mut running = Running::start(&mut space.run_text(&text, &[]));
     running.line();
     running.interrupt();
-    running
-        .end()
-        .with(2)
-        .stdout_contains("the run was interrupted after");
+    running.end().with(2).stdout_contains("the run was interrupted after");
     assert_eq!(count(&seen, "GET /end"), 1);
     assert_eq!(once(&space)[1].end, OnceEnd::Finished);
 }
@@ -204,8 +173,5 @@ fn trying_a_user_shows_setup_and_teardown() {
         at("GET /end"),
     ];
     assert!(parts.is_sorted(), "{parts:?}\n{}", ended.out);
-    assert_eq!(
-        *seen.lock().unwrap(),
-        ["GET /login", "GET /page", "GET /end"]
-    );
+    assert_eq!(*seen.lock().unwrap(), ["GET /login", "GET /page", "GET /end"]);
 }

@@ -39,13 +39,7 @@ fn a_run_names_its_report_and_show_recreates_it() {
     shown.stdout_contains("report.html");
     assert_eq!(document(&report), first);
     let elsewhere = space.path("a.html");
-    Ended::of(
-        throng(["show"])
-            .arg(run.path())
-            .arg("--html")
-            .arg(&elsewhere),
-    )
-    .with(0);
+    Ended::of(throng(["show"]).arg(run.path()).arg("--html").arg(&elsewhere)).with(0);
     assert_eq!(document(&elsewhere), first);
 }
 
@@ -66,16 +60,9 @@ fn a_killed_run_has_a_report() {
     std::fs::remove_file(run.join("latency.hlog")).unwrap();
     Ended::of(throng(["show"]).arg(&run).arg("--html")).with(0);
     let page = document(&run.join("report.html"));
-    let missing: Vec<&str> = page["missing"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
-    assert_eq!(
-        missing,
-        ["there is no summary.json", "there is no latency.hlog"]
-    );
+    let missing: Vec<&str> =
+        page["missing"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(missing, ["there is no summary.json", "there is no latency.hlog"]);
 }
 
 /// An hour of three steps and twenty probes: 10,476,000 measurements.
@@ -85,9 +72,7 @@ fn hour(space: &Space) -> PathBuf {
     let mut info = small.info().clone();
     info.ended_ns = SECONDS * SECOND;
     info.phases[0].end_ns = SECONDS * SECOND;
-    info.measures = (0..3)
-        .map(|n| MeasureInfo::new(&format!("step {n}"), "request"))
-        .collect();
+    info.measures = (0..3).map(|n| MeasureInfo::new(&format!("step {n}"), "request")).collect();
     let dir = RunDir::create(&space.path("runs"), &info, "name: hour\n").unwrap();
     let mut latency = dir.latency(&info).unwrap();
     for second in 0..SECONDS {
@@ -98,9 +83,7 @@ fn hour(space: &Space) -> PathBuf {
             for tenth in 0..10 {
                 hist.record_n(10f64.powf(from + f64::from(tenth) / 10.0) as u64, 97);
             }
-            latency
-                .interval(second * SECOND, SECOND, &measure.name, &hist)
-                .unwrap();
+            latency.interval(second * SECOND, SECOND, &measure.name, &hist).unwrap();
         }
     }
     latency.finish().unwrap();
@@ -164,15 +147,11 @@ fn hour(space: &Space) -> PathBuf {
     });
     dir.write_tally(&Tally {
         until_ns: None,
-        phases: vec![PhaseTally {
-            phase: 0,
-            measures: measures.collect(),
-        }],
+        phases: vec![PhaseTally { phase: 0, measures: measures.collect() }],
         ..Tally::default()
     })
     .unwrap();
-    dir.write_summary(&small.summary().unwrap().unwrap())
-        .unwrap();
+    dir.write_summary(&small.summary().unwrap().unwrap()).unwrap();
     dir.update_info(&info).unwrap();
     dir.path().to_owned()
 }
@@ -205,10 +184,7 @@ fn the_page_of_an_hour_stays_below_three_megabytes() {
     assert!(bytes < 3_000_000, "{bytes} bytes");
     let page = document(&report);
     let course = &page["course"];
-    assert_eq!(
-        (&course["slot_s"], &course["slots"]),
-        (&6.into(), &600.into())
-    );
+    assert_eq!((&course["slot_s"], &course["slots"]), (&6.into(), &600.into()));
     assert_eq!(course["measures"].as_array().unwrap().len(), 3);
     let counts = course["measures"][0]["heat"].as_array().unwrap().iter();
     let counted: u64 = counts.filter_map(|cell| cell[2].as_u64()).sum();
@@ -238,15 +214,9 @@ fn a_model_leaves_its_page_and_a_check_adds_to_it() {
     let (log, out) = (space.file("access.log", &visits()), space.path("model"));
     Ended::of(throng(["model", "--quiet"]).arg(&log).arg("-o").arg(&out)).with(0);
     let page = document(&out.join("report.html"));
-    assert_eq!(
-        (&page["kind"], &page["name"]),
-        (&"model".into(), &"access".into())
-    );
+    assert_eq!((&page["kind"], &page["name"]), (&"model".into(), &"access".into()));
     let first = &page["findings"][0];
-    assert_eq!(
-        (&first["severity"], &first["code"]),
-        (&"warning".into(), &"lines-format".into())
-    );
+    assert_eq!((&first["severity"], &first["code"]), (&"warning".into(), &"lines-format".into()));
     assert_eq!(page["log"]["problems"][0]["examples"][0][1], "nonsense");
     let arrivals = &page["arrivals"][0];
     let users = arrivals["pictures"]["users"].as_array().unwrap();

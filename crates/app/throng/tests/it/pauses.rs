@@ -39,10 +39,7 @@ impl Live {
         stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let head = format!("GET /events HTTP/1.1\r\nHost: {address}\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
-        Live {
-            address: address.to_owned(),
-            events: BufReader::new(stream),
-        }
+        Live { address: address.to_owned(), events: BufReader::new(stream) }
     }
 
     /// Posts, and returns the answer's status.
@@ -106,9 +103,7 @@ fn paused_by_page(workers: &str) {
     // Two whole seconds within the pause; who was there has gone meanwhile.
     let still = live.until(|document| later(document, &paused) >= 3.0);
     let findings = still["findings"].as_array().unwrap().iter();
-    let codes: Vec<&str> = findings
-        .map(|finding| finding["code"].as_str().unwrap())
-        .collect();
+    let codes: Vec<&str> = findings.map(|finding| finding["code"].as_str().unwrap()).collect();
     assert!(codes.contains(&"arrivals-paused"), "{codes:?}");
     assert!(!codes.contains(&"run-incomplete"), "{codes:?}");
     assert_eq!(live.post("/resume"), 202);
@@ -122,17 +117,8 @@ fn paused_by_page(workers: &str) {
     let (run, summary) = (space.only(), space.summary());
     assert_eq!(run.info().status, RunStatus::Interrupted);
     let events = run.events().unwrap();
-    let at = |what: &EventKind| {
-        events
-            .iter()
-            .find(|event| event.what == *what)
-            .unwrap()
-            .at_ns
-    };
-    let (from_ns, until_ns) = (
-        at(&EventKind::ArrivalsPaused),
-        at(&EventKind::ArrivalsResumed),
-    );
+    let at = |what: &EventKind| events.iter().find(|event| event.what == *what).unwrap().at_ns;
+    let (from_ns, until_ns) = (at(&EventKind::ArrivalsPaused), at(&EventKind::ArrivalsResumed));
     let rows = run.series().unwrap();
     // A loop may have been late to hear of it by some of a second.
     let within =
@@ -143,17 +129,11 @@ fn paused_by_page(workers: &str) {
         assert_eq!((row.users_started, row.users_due), (0, 40));
         assert!(row.users_paused > 0);
     }
-    let paused = summary
-        .findings
-        .iter()
-        .find(|f| f.code == "arrivals-paused");
+    let paused = summary.findings.iter().find(|f| f.code == "arrivals-paused");
     assert!(paused.unwrap().evidence["users_paused"] >= 40.0);
     // Each who was due was started or skipped, but for those of the last moments.
     let sum = |count: fn(&SeriesRow) -> u64| rows.iter().map(count).sum::<u64>();
-    let (due, met) = (
-        sum(|row| row.users_due),
-        sum(|row| row.users_started + row.users_paused),
-    );
+    let (due, met) = (sum(|row| row.users_due), sum(|row| row.users_started + row.users_paused));
     assert!(met <= due + 1 && met + 80 >= due, "{met} of {due}");
 }
 

@@ -56,14 +56,7 @@ fn files_reach_workers_and_secrets_do_not_reach_the_record() {
     let target = format!("to={}", server.url);
     let runs = ["0", "2"].map(|workers| {
         let space = space();
-        let args = [
-            "--workers",
-            workers,
-            "--set",
-            &target,
-            "--set",
-            "word=hush-hush",
-        ];
+        let args = ["--workers", workers, "--set", &target, "--set", "word=hush-hush"];
         let mut command = space.run_text(PEOPLE, &args);
         command.env("TOKEN", "token-of-the-test");
         Ended::of(&mut command).with(0);
@@ -114,28 +107,17 @@ fn check_states_the_number_of_users() {
 #[test]
 fn experiments_and_searches_refuse_secrets() {
     let space = space();
-    let scenario = space.file(
-        "people.yaml",
-        &format!("{PEOPLE}thresholds: [ \"p99(in) < 1s\" ]\n"),
-    );
+    let scenario =
+        space.file("people.yaml", &format!("{PEOPLE}thresholds: [ \"p99(in) < 1s\" ]\n"));
     let mut search = throng(["capacity", "--set", "word=hush-hush"]);
-    search
-        .arg(&scenario)
-        .env("TOKEN", "t")
-        .current_dir(space.path(""));
-    Ended::of(&mut search)
-        .with(65)
-        .stderr_contains("sets a secret");
+    search.arg(&scenario).env("TOKEN", "t").current_dir(space.path(""));
+    Ended::of(&mut search).with(65).stderr_contains("sets a secret");
     let experiment = space.file(
         "words.yaml",
         "scenario: people.yaml\ndesign: 2^k\nfactors: { word: { set: word, levels: [ one, two ] } }\n\
          responses: [ p99(in) ]\n",
     );
     let mut run = throng(["experiment"]);
-    run.arg(&experiment)
-        .env("TOKEN", "t")
-        .current_dir(space.path(""));
-    Ended::of(&mut run)
-        .with(65)
-        .stderr_contains("sets a secret");
+    run.arg(&experiment).env("TOKEN", "t").current_dir(space.path(""));
+    Ended::of(&mut run).with(65).stderr_contains("sets a secret");
 }

@@ -24,21 +24,13 @@ fn scenario(target: &str, probes: &str) -> String {
 #[track_caller]
 fn judged(command: &mut Command) -> Ended {
     let ended = Ended::of(command);
-    assert!(
-        matches!(ended.code, Some(0 | 2)),
-        "{}{}",
-        ended.out,
-        ended.err
-    );
+    assert!(matches!(ended.code, Some(0 | 2)), "{}{}", ended.out, ended.err);
     ended
 }
 
 /// The values of a metric.
 fn values(probes: &Probes, role: &str, metric: &str) -> Vec<f64> {
-    let place = probes
-        .list
-        .iter()
-        .position(|info| info.role == role && info.metric == metric);
+    let place = probes.list.iter().position(|info| info.role == role && info.metric == metric);
     let rows = probes.rows.iter();
     let rows = rows.filter(|row| Some(row.probe as usize) == place);
     rows.map(|row| row.value).collect()
@@ -52,14 +44,10 @@ fn real_servers_are_probed() {
         return;
     };
     let hello = Served::start(&["hello"]);
-    let there: Vec<(&str, &str)> = names
-        .iter()
-        .filter_map(|&name| Some((name, services.url(name)?)))
-        .collect();
-    let probes: String = there
-        .iter()
-        .map(|(name, _)| format!("  - {name}: \"${{env('{name}_URL')}}\"\n"))
-        .collect();
+    let there: Vec<(&str, &str)> =
+        names.iter().filter_map(|&name| Some((name, services.url(name)?))).collect();
+    let probes: String =
+        there.iter().map(|(name, _)| format!("  - {name}: \"${{env('{name}_URL')}}\"\n")).collect();
     if there.is_empty() {
         return;
     }
@@ -104,12 +92,7 @@ fn values_of_probes_are_safe_within_five_seconds() {
     let space = Space::new();
     let mut probe = throng(["probe", "host", "--duration", "60s", "-o"]);
     let mut running = Running::start(probe.arg(space.path("runs")));
-    let is_there = || {
-        space
-            .path("runs")
-            .read_dir()
-            .is_ok_and(|mut runs| runs.next().is_some())
-    };
+    let is_there = || space.path("runs").read_dir().is_ok_and(|mut runs| runs.next().is_some());
     while !is_there() {
         pass(Duration::from_millis(10));
     }
@@ -135,10 +118,7 @@ fn databases_are_probed_by_tls() {
     let other = params.self_signed(&rcgen::KeyPair::generate().unwrap());
     let other = space.file("other.pem", &other.unwrap().pem());
     let (mut probes, mut urls) = (String::new(), Vec::new());
-    for (kind, query) in [
-        ("postgres", "sslmode=verify-full&sslrootcert"),
-        ("mysql", "ssl_ca"),
-    ] {
+    for (kind, query) in [("postgres", "sslmode=verify-full&sslrootcert"), ("mysql", "ssl_ca")] {
         let Some(url) = services.url(kind) else {
             return;
         };

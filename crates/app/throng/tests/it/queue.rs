@@ -59,10 +59,7 @@ fn settings_of_a_queue_are_checked_before_it_starts() {
         ("fill: many", "invalid value 'many' for `fill`"),
         ("qeues: 2", "did you mean `queues`?"),
         ("queues: 2", "the settings do not go together"),
-        (
-            "store: postgres://127.0.0.1/",
-            "give the name of a database",
-        ),
+        ("store: postgres://127.0.0.1/", "give the name of a database"),
     ];
     for (setting, problem) in wrong {
         let space = Space::new();
@@ -89,21 +86,9 @@ fn settings_that_cannot_be_served_are_errors() {
             64,
             "is not the address of a PostgreSQL server",
         ),
-        (
-            &["--store", "queue.sqlite"],
-            64,
-            "is not the address of a PostgreSQL server",
-        ),
-        (
-            &["--connections", "0"],
-            64,
-            "connections must be 1 to 1,000",
-        ),
-        (
-            &["--fill", "1", "--without-index", "queue"],
-            64,
-            "memory has no indexes to leave out",
-        ),
+        (&["--store", "queue.sqlite"], 64, "is not the address of a PostgreSQL server"),
+        (&["--connections", "0"], 64, "connections must be 1 to 1,000"),
+        (&["--fill", "1", "--without-index", "queue"], 64, "memory has no indexes to leave out"),
         (&["--init"], 64, "--store"),
         (&["--processes", "2"], 64, "processes need a store"),
         (&["--processes", "257"], 64, "processes must be 1 to 256"),
@@ -137,13 +122,8 @@ fn tables_are_made_filled_and_dropped_by_command() {
     };
     set_up(&["--drop"]);
     set_up(&["--init"]);
-    assert_eq!(
-        (database.number(tables), database.number(functions)),
-        (3, 9)
-    );
-    set_up(&[
-        "--init", "--fill", "500", "--queues", "5", "--length", "1KiB",
-    ]);
+    assert_eq!((database.number(tables), database.number(functions)), (3, 9));
+    set_up(&["--init", "--fill", "500", "--queues", "5", "--length", "1KiB"]);
     let bytes = "SELECT sum(octet_length(message))::bigint FROM message";
     assert_eq!(database.number(bytes), 500 << 10);
     let served = Served::start(&["queue", "--store", &database.url, "--durable", "off"]);
@@ -153,8 +133,5 @@ fn tables_are_made_filled_and_dropped_by_command() {
     set_up(&["--drop", "--init"]);
     assert_eq!(database.number("SELECT count(*) FROM message"), 0);
     set_up(&["--drop"]);
-    assert_eq!(
-        (database.number(tables), database.number(functions)),
-        (0, 0)
-    );
+    assert_eq!((database.number(tables), database.number(functions)), (0, 0));
 }

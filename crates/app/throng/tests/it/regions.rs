@@ -141,11 +141,7 @@ fn namespaces_that_cannot_be_entered_are_named() {
     refused(&["--netns", "mars=/x"], 64, "its regions are ireland,");
     refused(&["--netns", "sydney"], 64, "expected REGION=PATH");
     let missing = ["--netns", "sydney=/nonexistent"];
-    refused(
-        &missing,
-        71,
-        "cannot open the network namespace /nonexistent",
-    );
+    refused(&missing, 71, "cannot open the network namespace /nonexistent");
     let workers = [&missing[..], &["--workers", "2"]].concat();
     refused(&workers, 64, "remove --workers");
 }
@@ -195,19 +191,12 @@ fn users_connect_from_the_namespace_of_their_region() {
     };
     let space = Space::new();
     let netns = |region: &str, side: &Side| format!("{region}={}", path_of(&side.holder));
-    let (one, two, three) = (
-        netns("ireland", &ireland),
-        netns("virginia", &rest),
-        netns("sydney", &rest),
-    );
+    let (one, two, three) =
+        (netns("ireland", &ireland), netns("virginia", &rest), netns("sydney", &rest));
     let args = ["--netns", &one, "--netns", &two, "--netns", &three];
     let text = scenario(&format!("127.0.0.1:{PORT}"));
     let ended = Ended::of(&mut space.run_text(&text, &args)).with(0);
-    assert!(
-        !ended.out.contains("regions only divide users"),
-        "{}",
-        ended.out
-    );
+    assert!(!ended.out.contains("regions only divide users"), "{}", ended.out);
     assert_eq!(*ireland.seen.lock().unwrap(), users_of("ireland"));
     let others = &users_of("virginia") | &users_of("sydney");
     assert_eq!(*rest.seen.lock().unwrap(), others);
@@ -216,12 +205,5 @@ fn users_connect_from_the_namespace_of_their_region() {
     summary_agrees(&space.summary());
     let regions = run.info().regions.iter();
     let files: Vec<&str> = regions.filter_map(|of| of.netns.as_deref()).collect();
-    assert_eq!(
-        files,
-        [
-            path_of(&ireland.holder),
-            path_of(&rest.holder),
-            path_of(&rest.holder)
-        ]
-    );
+    assert_eq!(files, [path_of(&ireland.holder), path_of(&rest.holder), path_of(&rest.holder)]);
 }

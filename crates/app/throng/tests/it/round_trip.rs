@@ -73,11 +73,7 @@ fn the_published_crowd_is_found_in_the_log_that_it_leaves() {
         .stderr_contains("line 24, column impression: 3.375000 is above 1");
     let taken = ["--above-one", "take-as-one", "--speed", "2"];
     let found = against(&model, &table, &taken).with(0);
-    for part in [
-        "AGREES",
-        "the probability 3.375000 is read as 1",
-        "2 times as fast",
-    ] {
+    for part in ["AGREES", "the probability 3.375000 is read as 1", "2 times as fast"] {
         assert!(found.out.contains(part), "{part}: {}", found.out);
     }
     let found = json(&model.join("against.json"));
@@ -135,11 +131,7 @@ fn modelled(log: &Path, out: &Path, more: &[&str]) {
 
 fn checked(model: &Path, seed: &str) -> Ended {
     let mut command = throng(["model", "check"]);
-    Ended::of(
-        command
-            .arg(model)
-            .args(["--sessions", "1000", "--seed", seed]),
-    )
+    Ended::of(command.arg(model).args(["--sessions", "1000", "--seed", seed]))
 }
 
 #[test]
@@ -153,9 +145,7 @@ fn a_model_makes_logs_like_its_own_and_a_wrong_one_does_not() {
     let simulated = first.join("simulated.log");
     modelled(&simulated, &own, &["--key", "user", "--gap", "30m"]);
     let seeds = ["1", "2", "3", "4", "5", "6"];
-    let refused = seeds
-        .iter()
-        .filter(|seed| checked(&own, seed).code != Some(0));
+    let refused = seeds.iter().filter(|seed| checked(&own, seed).code != Some(0));
     assert!(refused.count() <= 1);
     // Sessions end twice as soon as they did.
     let scenario = own.join("scenario.yaml");
@@ -165,24 +155,15 @@ fn a_model_makes_logs_like_its_own_and_a_wrong_one_does_not() {
     assert!(wrong.out.contains("DIFFERS"), "{}", wrong.out);
     let tests = json(&own.join("check.json"));
     let worst = &tests["tests"][0];
-    assert_eq!(
-        (&worst["quantity"], &worst["rejected"]),
-        (&"transitions".into(), &true.into())
-    );
+    assert_eq!((&worst["quantity"], &worst["rejected"]), (&"transitions".into(), &true.into()));
 }
 
 /// What Tsung's import makes of a file, and what its users then request: how many began, and how often
 /// another request followed one.
 fn simulated_from_tsung(text: &str) -> (u64, u64) {
     let none = |_: &str| Err("there are no files".to_owned());
-    let settings = tsung::Settings {
-        leniency: Leniency::Strict,
-        files: &none,
-    };
-    let source = scenario::Source {
-        name: "model.xml",
-        text,
-    };
+    let settings = tsung::Settings { leniency: Leniency::Strict, files: &none };
+    let source = scenario::Source { name: "model.xml", text };
     let (converted, diagnostics) = tsung::convert(source, &settings);
     let converted = converted.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let header = format!("options.headers.{}", controller::simulate::USER_HEADER);
@@ -191,10 +172,7 @@ fn simulated_from_tsung(text: &str) -> (u64, u64) {
         env: &|_| None,
         files: &none,
     };
-    let source = scenario::Source {
-        name: "model.yaml",
-        text: &converted.text,
-    };
+    let source = scenario::Source { name: "model.yaml", text: &converted.text };
     let plan = scenario::compile(source, &settings).0.unwrap();
     let requests_sent = controller::simulate::simulate(&plan).unwrap();
     let users: std::collections::HashSet<u64> = requests_sent.iter().map(|one| one.user).collect();
@@ -214,14 +192,8 @@ fn a_model_goes_to_tsung_and_comes_back() {
     let requests = segment["requests"].as_u64().unwrap();
     let (users, requests_sent) = simulated_from_tsung(&text);
     // Poisson, about as many; and of all requests as many are followed by another.
-    assert!(
-        users.abs_diff(sessions) < 80,
-        "{users} instead of {sessions}"
-    );
-    let rows = (
-        [sessions, requests - sessions],
-        [users, requests_sent - users],
-    );
+    assert!(users.abs_diff(sessions) < 80, "{users} instead of {sessions}");
+    let rows = ([sessions, requests - sessions], [users, requests_sent - users]);
     let same = stats::counts::two_rows(&rows.0, &rows.1).unwrap();
     assert!(same.p > 0.01, "{rows:?}");
     // The same from the command line.
@@ -245,9 +217,7 @@ fn taken_by_tsung(space: &Space, xml: &Path) {
     let log = space.path("tsung-log");
     std::fs::create_dir(&log).unwrap();
     let library = |name: &str| {
-        let mut folders = std::fs::read_dir(LIBRARY)
-            .unwrap()
-            .map(|entry| entry.unwrap().path());
+        let mut folders = std::fs::read_dir(LIBRARY).unwrap().map(|entry| entry.unwrap().path());
         let found = folders.find(|folder| folder.to_string_lossy().contains(name));
         found.unwrap().join("ebin")
     };
@@ -258,10 +228,7 @@ fn taken_by_tsung(space: &Space, xml: &Path) {
     );
     let mut erl = plain(Command::new("erl"));
     erl.env("HOME", space.path(""));
-    erl.arg("-noshell")
-        .arg("-pa")
-        .arg(library("tsung-"))
-        .arg(library("tsung_controller-"));
+    erl.arg("-noshell").arg("-pa").arg(library("tsung-")).arg(library("tsung_controller-"));
     let ended = Ended::of(erl.args(["-eval", &read]));
     assert!(ended.out.contains("taken"), "{}{}", ended.out, ended.err);
 }

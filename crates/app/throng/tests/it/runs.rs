@@ -67,36 +67,18 @@ fn summary_rows_tally_and_series_agree() {
     assert_eq!((run.info().seed, summary.users.connected), (7, 20));
     let mut rows = BTreeMap::<&str, (u64, u64)>::new();
     run.requests(|batch| {
-        for row in batch
-            .iter()
-            .filter(|row| row.outcome != Outcome::Unfinished)
-        {
-            let entry = rows
-                .entry(&run.info().measures[row.measure as usize].name)
-                .or_default();
+        for row in batch.iter().filter(|row| row.outcome != Outcome::Unfinished) {
+            let entry = rows.entry(&run.info().measures[row.measure as usize].name).or_default();
             entry.0 += u64::from(row.weight);
             entry.1 += u64::from(row.outcome.is_error());
         }
     })
     .unwrap();
-    let reported: BTreeMap<&str, (u64, u64)> = summary
-        .measures
-        .iter()
-        .map(|m| (m.name.as_str(), (m.count, m.errors)))
-        .collect();
+    let reported: BTreeMap<&str, (u64, u64)> =
+        summary.measures.iter().map(|m| (m.name.as_str(), (m.count, m.errors))).collect();
     assert_eq!(rows, reported);
     let names: Vec<_> = reported.keys().copied().collect();
-    assert_eq!(
-        names,
-        [
-            "broadcast",
-            "connect",
-            "handshake",
-            "op=join",
-            "op=pools",
-            "op=predict"
-        ]
-    );
+    assert_eq!(names, ["broadcast", "connect", "handshake", "op=join", "op=pools", "op=predict"]);
     let tally: u64 = run
         .tally()
         .unwrap()
@@ -108,20 +90,11 @@ fn summary_rows_tally_and_series_agree() {
         .filter(|(outcome, _)| *outcome != "unfinished")
         .map(|(_, n)| n)
         .sum();
-    assert_eq!(
-        tally,
-        reported.values().map(|(count, _)| count).sum::<u64>()
-    );
+    assert_eq!(tally, reported.values().map(|(count, _)| count).sum::<u64>());
     let series = run.series().unwrap();
-    assert_eq!(
-        series.iter().map(|row| row.users_started).sum::<u64>(),
-        summary.users.started
-    );
-    let phases: Vec<_> = summary
-        .phases
-        .iter()
-        .map(|p| (p.name.as_str(), p.users_started))
-        .collect();
+    assert_eq!(series.iter().map(|row| row.users_started).sum::<u64>(), summary.users.started);
+    let phases: Vec<_> =
+        summary.phases.iter().map(|p| (p.name.as_str(), p.users_started)).collect();
     assert_eq!(phases, [("come", 20), ("stay", 0)]);
 }
 
@@ -154,12 +127,7 @@ fn a_failed_threshold_fails_the_run() {
     assert_eq!(summary.verdict, Verdict::Failed);
     let passed: Vec<_> = summary.thresholds.iter().map(|t| t.passed).collect();
     assert_eq!(passed, [true, false]);
-    assert!(
-        summary
-            .findings
-            .iter()
-            .any(|f| f.code == "threshold-failed")
-    );
+    assert!(summary.findings.iter().any(|f| f.code == "threshold-failed"));
 }
 
 /// The percentile of all requests is that of their rows; connections and pushed messages are none of them.
@@ -212,15 +180,8 @@ arrivals: [ {{ constant: 400/s, for: 1s }}, {{ hold: 500ms }} ]
     ended.stdout_contains("UNTRUSTED scenario");
     let summary = space.summary();
     let first = &summary.findings[0];
-    assert_eq!(
-        (first.code.as_str(), first.severity),
-        ("generator-files", Severity::Fatal)
-    );
-    assert!(
-        first.text.starts_with("planned 400 users, reached "),
-        "{}",
-        first.text
-    );
+    assert_eq!((first.code.as_str(), first.severity), ("generator-files", Severity::Fatal));
+    assert!(first.text.starts_with("planned 400 users, reached "), "{}", first.text);
     assert!(summary.users.connected > 150 && summary.users.connected < 200);
     assert_eq!(summary.users.started + summary.users.refused, 400);
 }
@@ -291,11 +252,7 @@ fn a_url_without_responses_fails() {
     ended.stdout_contains("FAILED url");
     ended.stdout_contains("nothing succeeded: ");
     ended.stdout_contains(" × refused");
-    assert!(
-        ended.out.contains("2 of 2 planned started"),
-        "{}",
-        ended.out
-    );
+    assert!(ended.out.contains("2 of 2 planned started"), "{}", ended.out);
 
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let url = format!("{}/nowhere", echo.url);
@@ -361,9 +318,7 @@ fn a_stall_delays_every_user_due_meanwhile() {
 
 /// 200 requests a second for two periods of the server.
 fn load_stalling_server(space: &Space) -> Summary {
-    let stall = Served::start(&[
-        "stall", "--delay", "20ms", "--stall", "800ms", "--every", "2s",
-    ]);
+    let stall = Served::start(&["stall", "--delay", "20ms", "--stall", "800ms", "--every", "2s"]);
     Ended::of(&mut space.load(&stall.url, "200/s", "4s")).with(0);
     space.summary()
 }

@@ -70,16 +70,11 @@ fn figures_of_imported_samples_are_those_of_numpy() {
         .stdout_contains("checkout");
     for case in cases() {
         let name = case["name"].as_str().unwrap();
-        let [run] = &runs(&space, name)[..] else {
-            panic!("{name} is not one run")
-        };
+        let [run] = &runs(&space, name)[..] else { panic!("{name} is not one run") };
         let shown = in_space(&space, &["show", "--json"], std::slice::from_ref(run)).with(0);
         let summary: Summary = serde_json::from_str(&shown.out).unwrap();
         let measure = &summary.measures[0];
-        assert_eq!(
-            (measure.name.as_str(), measure.count, measure.errors),
-            ("checkout", 600, 0)
-        );
+        assert_eq!((measure.name.as_str(), measure.count, measure.errors), ("checkout", 600, 0));
         assert_eq!((&measure.service, &measure.lag), (&None, &None));
         let found = measure.response.as_ref().unwrap();
         for (figure, ns, precision) in [
@@ -92,21 +87,13 @@ fn figures_of_imported_samples_are_those_of_numpy() {
         ] {
             let expected = case[figure].as_f64().unwrap() * 1e6;
             let apart = (ns - expected).abs();
-            assert!(
-                apart <= expected * precision + 0.5,
-                "{name} {figure}: {ns} and {expected}"
-            );
+            assert!(apart <= expected * precision + 0.5, "{name} {figure}: {ns} and {expected}");
         }
         let opened = Run::open(&space.path(run)).unwrap();
         assert!(opened.is_complete(), "{:?}", opened.missing());
         let shown = in_space(&space, &["show"], std::slice::from_ref(run)).with(0);
         assert!(shown.out.starts_with("IMPORTED") && !shown.out.contains("over time"));
-        in_space(
-            &space,
-            &["export", "--csv", "csv"],
-            std::slice::from_ref(run),
-        )
-        .with(0);
+        in_space(&space, &["export", "--csv", "csv"], std::slice::from_ref(run)).with(0);
         let measures = fs::read_to_string(space.path("csv/measures.csv")).unwrap();
         assert!(measures.contains("checkout"), "{measures}");
     }
@@ -120,21 +107,14 @@ fn a_shift_between_imported_samples_is_found_and_equal_ones_do_not_differ() {
     import(&space, &files, &[PLAIN, &["--quiet"]].concat()).with(0);
     let (old, new) = (runs(&space, "old"), runs(&space, "new"));
     let compare = |candidate: &str, baseline: &str| {
-        in_space(
-            &space,
-            &["compare", candidate, "--json", "--baseline", baseline],
-            &[],
-        )
+        in_space(&space, &["compare", candidate, "--json", "--baseline", baseline], &[])
     };
     let ended = compare(&new[0], &old[0]).with(1);
     let json: Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!(json["verdict"], "slower", "{}", ended.out);
     let measure = &json["measures"][0];
     assert_eq!(measure["source"], "rows");
-    assert!(
-        measure["runs"][0]["rate"].is_null(),
-        "nobody knows the rate"
-    );
+    assert!(measure["runs"][0]["rate"].is_null(), "nobody knows the rate");
     let changes = measure["changes"].as_array().unwrap();
     assert!(changes.iter().all(|change| change["figure"] != "rate"));
     // Rows are exact: figures are NumPy's to the nanosecond.
@@ -143,10 +123,7 @@ fn a_shift_between_imported_samples_is_found_and_equal_ones_do_not_differ() {
         let found = &measure["runs"][run];
         for (place, figure) in [(0, "p50_ms"), (1, "p90_ms"), (3, "p99_ms")] {
             let ns = found["quantiles_ns"][place].as_f64().unwrap();
-            assert!(
-                (ns - case[figure].as_f64().unwrap() * 1e6).abs() < 1.0,
-                "{figure} {ns}"
-            );
+            assert!((ns - case[figure].as_f64().unwrap() * 1e6).abs() < 1.0, "{figure} {ns}");
         }
         let mean = found["mean_ns"].as_f64().unwrap();
         assert!((mean / (case["mean_ms"].as_f64().unwrap() * 1e6) - 1.0).abs() < 1e-9);
@@ -154,20 +131,11 @@ fn a_shift_between_imported_samples_is_found_and_equal_ones_do_not_differ() {
     let alike = compare(&old[1], &old[0]).with(0);
     assert!(alike.out.contains("\"no_difference\""), "{}", alike.out);
     // Two runs a side, as text, and from histograms.
-    let sides = [
-        &["compare"],
-        &[new[0].as_str(), &new[1], "--baseline", &old[0], &old[1]][..],
-    ];
-    in_space(&space, &sides.concat(), &[])
+    let sides = [&["compare"], &[new[0].as_str(), &new[1], "--baseline", &old[0], &old[1]][..]];
+    in_space(&space, &sides.concat(), &[]).with(1).stdout_contains("SLOWER");
+    in_space(&space, &[&sides.concat()[..], &["--memory", "1B"]].concat(), &[])
         .with(1)
-        .stdout_contains("SLOWER");
-    in_space(
-        &space,
-        &[&sides.concat()[..], &["--memory", "1B"]].concat(),
-        &[],
-    )
-    .with(1)
-    .stdout_contains("computed from histograms");
+        .stdout_contains("computed from histograms");
 }
 
 #[test]
@@ -184,9 +152,7 @@ fn columns_become_runs_and_start_times_give_rates() {
     let columns = ["--column", "before", "--column", "after"];
     let start = ["--start-column", "timeStamp", "--start-unit", "ms"];
     let args = [PLAIN, &columns, &start, &["--name", "shop"]].concat();
-    import(&space, &["both.csv"], &args)
-        .with(0)
-        .stdout_contains("2.00/s");
+    import(&space, &["both.csv"], &args).with(0).stdout_contains("2.00/s");
     let made = runs(&space, "shop-both");
     assert_eq!(made.len(), 2);
     for run in &made {
@@ -201,36 +167,19 @@ fn columns_become_runs_and_start_times_give_rates() {
     let rate = json["measures"][0]["runs"][0]["rate"].as_f64().unwrap();
     assert!((rate - 2.0).abs() < 0.01, "{rate}");
     // The same samples again are no other run.
-    import(&space, &["both.csv"], &args)
-        .with(73)
-        .stderr_contains("already been imported");
+    import(&space, &["both.csv"], &args).with(73).stderr_contains("already been imported");
 }
 
 #[test]
 fn bad_samples_are_refused_with_their_place_and_leave_nothing() {
     let space = Space::new();
     for (text, args, code, expected) in [
-        (
-            "1\nx\n",
-            &[][..],
-            65,
-            "bad.csv, line 2: \"x\" is not a number; expected a time in ms",
-        ),
+        ("1\nx\n", &[][..], 65, "bad.csv, line 2: \"x\" is not a number; expected a time in ms"),
         ("1\n-2\n", &[], 65, "bad.csv, line 2: -2 is negative"),
         ("inf\n", &[], 65, "bad.csv, line 1: inf is not finite"),
         ("", &[], 65, "bad.csv, there are no samples"),
-        (
-            "a,b\n1,2\n",
-            &["--column", "c"],
-            65,
-            "line 1 has no column \"c\", but \"a\", \"b\"",
-        ),
-        (
-            "a\n1\n",
-            &["--column", "a", "--column", "a"],
-            64,
-            "column \"a\" is given twice",
-        ),
+        ("a,b\n1,2\n", &["--column", "c"], 65, "line 1 has no column \"c\", but \"a\", \"b\""),
+        ("a\n1\n", &["--column", "a", "--column", "a"], 64, "column \"a\" is given twice"),
         ("1\n", &["--as", "thesis"], 64, "--as does not apply"),
         ("1\n", &["--output", "x"], 64, "--output does not apply"),
     ] {
@@ -241,11 +190,7 @@ fn bad_samples_are_refused_with_their_place_and_leave_nothing() {
             let text = text.replace(['\u{2502}', '|'], " ");
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        assert!(
-            words(&ended.err).contains(expected),
-            "{expected}: {}",
-            ended.err
-        );
+        assert!(words(&ended.err).contains(expected), "{expected}: {}", ended.err);
         assert!(!space.path("runs").exists(), "{text:?}");
     }
     // A good file before a bad one is not imported either.
@@ -257,9 +202,7 @@ fn bad_samples_are_refused_with_their_place_and_leave_nothing() {
         (&["--measure", "x"][..], "--unit is missing"),
         (&["--unit", "ms"], "--measure is missing"),
     ] {
-        import(&space, &["good.csv"], args)
-            .with(64)
-            .stderr_contains(expected);
+        import(&space, &["good.csv"], args).with(64).stderr_contains(expected);
     }
     import(&space, &["good.csv", "bad.csv"], &[])
         .with(64)

@@ -51,12 +51,7 @@ fn secrets_of_overrides_are_nowhere() {
         let args = [&["--workers", workers][..], &sets].concat();
         leaves_nothing(&mut space.run_text(SCENARIO, &args), &space, &[0, 1, 2]);
         let run = space.only();
-        for args in [
-            &["show"][..],
-            &["show", "--json"],
-            &["analyze"],
-            &["show", "--html"],
-        ] {
+        for args in [&["show"][..], &["show", "--json"], &["analyze"], &["show", "--html"]] {
             let (verb, options) = args.split_first().unwrap();
             let mut command = throng([verb]);
             command.arg(run.path()).args(options);
@@ -71,29 +66,15 @@ fn secrets_of_overrides_are_nowhere() {
 #[test]
 fn secret_headers_of_a_bare_url_are_nowhere() {
     let server = Served::start(&["hello"]);
-    for name in [
-        "Authorization",
-        "proxy-authorization",
-        "Cookie",
-        "X-Api-Key",
-    ] {
+    for name in ["Authorization", "proxy-authorization", "Cookie", "X-Api-Key"] {
         let space = Space::new();
         let header = format!("{name}: Basic {SECRET}");
         let mut run = space.load(&server.url, "20/s", "300ms");
         run.args(["-H", &header, "--header", "accept: text/plain"]);
         leaves_nothing(&mut run, &space, &[0]);
         let text = space.only().scenario().unwrap().unwrap();
-        assert!(
-            text.contains("header_1") && text.contains("text/plain"),
-            "{text}"
-        );
-        assert!(
-            space
-                .only()
-                .info()
-                .overrides
-                .contains(&"header_1=(secret)".to_owned())
-        );
+        assert!(text.contains("header_1") && text.contains("text/plain"), "{text}");
+        assert!(space.only().info().overrides.contains(&"header_1=(secret)".to_owned()));
     }
 }
 
@@ -147,10 +128,7 @@ arrivals: [ {{ constant: 20/s, for: 500ms }} ]
         assert!(!ended.out.is_empty());
     }
     let events = holding(&space.path("runs"), "(secret)");
-    assert!(
-        events.iter().any(|file| file.ends_with("events.jsonl")),
-        "{events:?}"
-    );
+    assert!(events.iter().any(|file| file.ends_with("events.jsonl")), "{events:?}");
 }
 
 /// The address of a store has a password, in the text or by an override: nobody can use that store, and the error
@@ -214,21 +192,9 @@ fn secrets_of_the_environment_are_nowhere() {
     let mut run = here("run");
     leaves_nothing(run.arg(&scenario), &space, &[0, 2]);
     let mut search = here("capacity");
-    search.args([
-        "--from",
-        "20/s",
-        "--at-most",
-        "40/s",
-        "--repeat",
-        "1",
-        "--pause",
-        "10ms",
-    ]);
+    search.args(["--from", "20/s", "--at-most", "40/s", "--repeat", "1", "--pause", "10ms"]);
     leaves_nothing(search.arg(&scenario), &space, &[0, 1, 2]);
-    let closed = text.replace(
-        "constant: 20/s, for: 500ms",
-        "users: '${crowd}', for: 500ms",
-    );
+    let closed = text.replace("constant: 20/s, for: 500ms", "users: '${crowd}', for: 500ms");
     let closed = space.file("closed.yaml", &format!("params: {{ crowd: 1 }}\n{closed}"));
     let mut sweep = here("capacity");
     sweep.args(["--over", "crowd=1,2", "--repeat", "1", "--pause", "10ms"]);

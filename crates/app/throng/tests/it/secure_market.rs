@@ -10,10 +10,7 @@ fn files(space: &Space) -> (String, String) {
     let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
     let text = |name, content: &str| space.file(name, content).display().to_string();
-    (
-        text("server.pem", &cert.pem()),
-        text("server.key", &signing_key.serialize_pem()),
-    )
+    (text("server.pem", &cert.pem()), text("server.key", &signing_key.serialize_pem()))
 }
 
 #[test]
@@ -35,11 +32,7 @@ fn rest_and_websockets_of_a_market_share_its_tls() {
     let space = Space::new();
     let (cert, key) = files(&space);
     let market = Served::start(&["market", "--tls-cert", &cert, "--tls-key", &key]);
-    assert!(
-        market.url.starts_with("https://127.0.0.1:"),
-        "{}",
-        market.url
-    );
+    assert!(market.url.starts_with("https://127.0.0.1:"), "{}", market.url);
     let target = |tls: &str| {
         format!(
             "target: {{ url: \"{}\"{tls} }}\nsessions:\n  s:\n    - get: /v1/games\n    - ws: /v1/stream\n    \
@@ -63,22 +56,12 @@ fn unusable_certificates_are_named_at_the_start() {
     let (_, other_key) = files(&other);
     let refused = |args: &[&str], code: i32, message: &str| {
         let mut command = throng(["serve", "market", "--listen", "127.0.0.1:0"]);
-        Ended::of(command.args(args))
-            .with(code)
-            .stderr_contains(message);
+        Ended::of(command.args(args)).with(code).stderr_contains(message);
     };
     let mixed = ["--tls-cert", &cert, "--tls-key", &other_key];
     refused(&mixed, 65, "does not belong to the certificate in");
-    refused(
-        &["--tls-cert", &key, "--tls-key", &key],
-        65,
-        "server.key: no certificate in it",
-    );
-    refused(
-        &["--tls-cert", &cert, "--tls-key", "/no/such.key"],
-        66,
-        "/no/such.key",
-    );
+    refused(&["--tls-cert", &key, "--tls-key", &key], 65, "server.key: no certificate in it");
+    refused(&["--tls-cert", &cert, "--tls-key", "/no/such.key"], 66, "/no/such.key");
     refused(&["--tls-cert", &cert], 64, "--tls-key");
     refused(&["--tls-key", &key], 64, "--tls-cert");
 }

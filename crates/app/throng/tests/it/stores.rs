@@ -34,15 +34,7 @@ pub(crate) fn address(url: &str) -> SocketAddr {
 
 /// A server of ads with few of them, all in one campaign.
 fn small<'a>(store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let ads = [
-        "ads",
-        "--ads",
-        "50",
-        "--short-list",
-        "50",
-        "--long-list",
-        "50",
-    ];
+    let ads = ["ads", "--ads", "50", "--short-list", "50", "--long-list", "50"];
     let mut args = [&ads[..], &["--threads", "1", "--store", store]].concat();
     args.extend(more);
     args
@@ -52,9 +44,7 @@ fn small<'a>(store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 pub(crate) fn fetch(url: &str, method: &str, path: &str) -> (u16, String) {
     let address: SocketAddr = url.trim_start_matches("http://").parse().unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(40)))
-        .unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
     let request = format!(
         "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
     );
@@ -79,10 +69,7 @@ pub(crate) fn events(ad: &Value) -> [(&'static str, String); 4] {
         ("GET", format!("/offers/{id}/impression.gif")),
         ("POST", format!("/offers/{id}/redeem/")),
         ("GET", format!("/offers/{id}/claim/")),
-        (
-            "GET",
-            format!("/advertisers/{advertiser}/convert.gif?offer_id={id}"),
-        ),
+        ("GET", format!("/advertisers/{advertiser}/convert.gif?offer_id={id}")),
     ]
 }
 
@@ -90,10 +77,7 @@ pub(crate) fn metric(url: &str, name: &str) -> f64 {
     let (_, text) = fetch(url, "GET", "/metrics");
     let mut lines = text.lines();
     let found = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    found
-        .unwrap_or_else(|| panic!("no {name} in {text}"))
-        .parse()
-        .unwrap()
+    found.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
 }
 
 /// Polls until the answer is this one; an answer that never comes fails the test by timeout.
@@ -116,14 +100,8 @@ fn databases_keep_sessions_and_counts() {
         return;
     };
     let redis = services.url("redis");
-    for (number, (writes, cached)) in [
-        ("sync", false),
-        ("async", false),
-        ("sync", true),
-        ("async", true),
-    ]
-    .into_iter()
-    .enumerate()
+    for (number, (writes, cached)) in
+        [("sync", false), ("async", false), ("sync", true), ("async", true)].into_iter().enumerate()
     {
         for database in Database::each(&services, &format!("ads{number}")) {
             let mut more = vec!["--writes", writes, "--campaign-limit", "3"];
@@ -161,11 +139,7 @@ fn databases_keep_sessions_and_counts() {
             let third = ad(&server.url).unwrap();
             let ids: HashSet<_> = [&offer, &second, &third].map(|ad| &ad["offer_id"]).into();
             assert_eq!(ids.len(), 3, "{what}");
-            assert_eq!(
-                ad(&server.url),
-                None,
-                "{what}: the campaign was shown three times"
-            );
+            assert_eq!(ad(&server.url), None, "{what}: the campaign was shown three times");
             server.stop();
             if let (true, Some(redis)) = (cached, redis) {
                 // What Redis forgot is put back from the database.
@@ -173,11 +147,7 @@ fn databases_keep_sessions_and_counts() {
                 redis::cmd("FLUSHALL").exec(&mut client).unwrap();
                 let server = Served::start(&args);
                 assert_eq!(ad(&server.url), None, "{what}");
-                assert_eq!(
-                    fetch(&server.url, "GET", &events(&third)[0].1).0,
-                    200,
-                    "{what}"
-                );
+                assert_eq!(fetch(&server.url, "GET", &events(&third)[0].1).0, 200, "{what}");
             }
         }
     }
@@ -194,33 +164,14 @@ fn errors_of_store_urls_hide_the_password() {
             assert!(!text.contains("hunter2"), "{text}");
         }
     };
-    for url in [
-        "mysql://me:hunter2@127.0.0.1:1/db",
-        "postgres://me:hunter2@127.0.0.1:1/db",
-    ] {
+    for url in ["mysql://me:hunter2@127.0.0.1:1/db", "postgres://me:hunter2@127.0.0.1:1/db"] {
         // Port 1 of loopback: nobody listens there.
         let shown = url.replace("hunter2", "***");
-        refused(
-            &small(url, &[]),
-            69,
-            &format!("cannot keep records in {shown}"),
-        );
+        refused(&small(url, &[]), 69, &format!("cannot keep records in {shown}"));
     }
-    refused(
-        &small("mysql://me:hunter2@h/", &[]),
-        64,
-        "give the name of a database",
-    );
-    refused(
-        &small("http://me:hunter2@h/db", &[]),
-        64,
-        "is not a supported store",
-    );
-    refused(
-        &small("env:NO_SUCH_VARIABLE", &[]),
-        64,
-        "env:NO_SUCH_VARIABLE",
-    );
+    refused(&small("mysql://me:hunter2@h/", &[]), 64, "give the name of a database");
+    refused(&small("http://me:hunter2@h/db", &[]), 64, "is not a supported store");
+    refused(&small("env:NO_SUCH_VARIABLE", &[]), 64, "env:NO_SUCH_VARIABLE");
     refused(
         &["ads", "--cache", "redis://:hunter2@127.0.0.1:1/"],
         64,
@@ -244,27 +195,15 @@ fn errors_of_store_urls_hide_the_password() {
         );
         let server = Served::start(&small(&database.url, &["--seed", "2"]));
         // Without a cache a server has its database for itself, and its seed stays.
-        refused(
-            &small(&database.url, &["--seed", "2"]),
-            69,
-            "another server uses it exclusively",
-        );
+        refused(&small(&database.url, &["--seed", "2"]), 69, "another server uses it exclusively");
         drop(server);
-        refused(
-            &small(&database.url, &[]),
-            69,
-            "created with seed 2 and 50 ads",
-        );
+        refused(&small(&database.url, &[]), 69, "created with seed 2 and 50 ads");
         database.run("UPDATE ads_mark SET version = 7");
         refused(&small(&database.url, &[]), 69, "its tables have version 7");
     }
     for database in Database::each(&services, "ads_other_tables") {
         database.run("CREATE TABLE something (else_ INTEGER)");
-        refused(
-            &small(&database.url, &[]),
-            69,
-            "it has tables of another program",
-        );
+        refused(&small(&database.url, &[]), 69, "it has tables of another program");
     }
 }
 
@@ -279,35 +218,24 @@ fn requests_fail_while_a_store_is_away_and_then_succeed() {
     for database in Database::each(&services, "ads_lost") {
         let what = database.kind;
         let relays = [&*database.url, redis].map(|url| Relay::to(address(url)));
-        let (store, cache) = (
-            through(&database.url, &relays[0]),
-            through(redis, &relays[1]),
-        );
+        let (store, cache) = (through(&database.url, &relays[0]), through(redis, &relays[1]));
         let server = Served::start(&small(&store, &["--cache", &cache, "--store-wait", "2s"]));
-        for (relay, code, name) in [
-            (&relays[0], "store", "ads_store"),
-            (&relays[1], "cache", "ads_cache"),
-        ] {
+        for (relay, code, name) in
+            [(&relays[0], "store", "ads_store"), (&relays[1], "cache", "ads_cache")]
+        {
             let offer = ad(&server.url).unwrap();
             let [(_, impression), ..] = events(&offer);
             relay.cut();
             let (status, text) = fetch(&server.url, "GET", &impression);
             assert_eq!(status, 503, "{what} {code}: {text}");
-            assert!(
-                text.contains(&format!(r#""code":"{code}""#)),
-                "{what}: {text}"
-            );
+            assert!(text.contains(&format!(r#""code":"{code}""#)), "{what}: {text}");
             assert_eq!(ad(&server.url), None, "{what} {code}");
             until(&503, || fetch(&server.url, "GET", "/healthz").0);
             assert!(metric(&server.url, &format!("{name}_lost_total")) >= 1.0);
             relay.restore();
             until(&200, || fetch(&server.url, "GET", "/healthz").0);
             // What was refused did not happen, and happens now.
-            assert_eq!(
-                fetch(&server.url, "GET", &impression).0,
-                200,
-                "{what} {code}"
-            );
+            assert_eq!(fetch(&server.url, "GET", &impression).0, 200, "{what} {code}");
             assert!(ad(&server.url).is_some(), "{what} {code}");
             assert!(metric(&server.url, &format!("{name}_renewed_total")) >= 1.0);
         }
@@ -321,20 +249,14 @@ fn several(store: &str, more: &[&str]) -> (Running, String) {
     command.args(["--processes", "2", "--listen", "127.0.0.1:0"]);
     let mut running = Running::start(command.stdin(Stdio::piped()));
     let line = running.line();
-    let url = line
-        .trim_end()
-        .strip_prefix("listening on ")
-        .unwrap()
-        .to_owned();
+    let url = line.trim_end().strip_prefix("listening on ").unwrap().to_owned();
     (running, url)
 }
 
 fn children(pid: u32) -> Vec<i32> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let text = std::fs::read_to_string(path).unwrap();
-    text.split_whitespace()
-        .map(|pid| pid.parse().unwrap())
-        .collect()
+    text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
 }
 
 #[test]
@@ -349,14 +271,7 @@ fn processes_share_campaigns_and_a_log() {
         let space = Space::new();
         let log = space.path("access.log");
         let log_name = log.to_str().unwrap();
-        let more = [
-            "--cache",
-            redis,
-            "--campaign-limit",
-            "100",
-            "--access-log",
-            log_name,
-        ];
+        let more = ["--cache", redis, "--campaign-limit", "100", "--access-log", log_name];
         let (running, url) = several(&database.url, &more);
         let is_over = AtomicBool::new(false);
         // Each on a connection of its own, which the kernel gives to any of the processes.
@@ -373,10 +288,8 @@ fn processes_share_campaigns_and_a_log() {
                     last = now;
                 }
             });
-            let served: Vec<_> = requests
-                .into_iter()
-                .map(std::thread::ScopedJoinHandle::join)
-                .collect();
+            let served: Vec<_> =
+                requests.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
             is_over.store(true, Ordering::Relaxed);
             watching.join().unwrap();
             served.into_iter().map(Result::unwrap).sum()
@@ -394,9 +307,7 @@ fn processes_share_campaigns_and_a_log() {
         // Both wrote, and all of it is read.
         let mut model = throng(["model"]);
         model.arg(&log).arg("-o").arg(space.path("model.yaml"));
-        Ended::of(&mut model)
-            .with(0)
-            .stdout_contains("200 requests");
+        Ended::of(&mut model).with(0).stdout_contains("200 requests");
     }
     let Some(database) = Database::each(&services, "ads_killed").pop() else {
         return skip("no database server");
@@ -417,10 +328,7 @@ fn processes_share_campaigns_and_a_log() {
 
 /// The mean of a metric's values within a time, in seconds.
 fn mean(probes: &record::Probes, role: &str, metric: &str, from_s: i64, to_s: i64) -> f64 {
-    let place = probes
-        .list
-        .iter()
-        .position(|info| info.role == role && info.metric == metric);
+    let place = probes.list.iter().position(|info| info.role == role && info.metric == metric);
     let place = place.unwrap_or_else(|| panic!("{role} reports no {metric}"));
     let within = from_s * 1_000_000_000..to_s * 1_000_000_000;
     let rows = probes.rows.iter();
@@ -428,10 +336,7 @@ fn mean(probes: &record::Probes, role: &str, metric: &str, from_s: i64, to_s: i6
         .filter(|row| row.probe as usize == place && within.contains(&row.at_ns))
         .map(|row| row.value)
         .collect();
-    assert!(
-        !values.is_empty(),
-        "{role} {metric} has no value from {from_s} to {to_s} s"
-    );
+    assert!(!values.is_empty(), "{role} {metric} has no value from {from_s} to {to_s} s");
     values.iter().sum::<f64>() / values.len() as f64
 }
 
@@ -440,10 +345,7 @@ fn three_databases_are_in_one_report() {
     let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
         return;
     };
-    let (databases, redis) = (
-        Database::each(&services, "ads_report"),
-        services.url("redis"),
-    );
+    let (databases, redis) = (Database::each(&services, "ads_report"), services.url("redis"));
     let ([mariadb, postgres], Some(redis)) = (&databases[..], redis) else {
         return;
     };
@@ -463,9 +365,7 @@ fn three_databases_are_in_one_report() {
     ] {
         run.args(["--set", set]);
     }
-    run.env("MYSQL_URL", &mariadb.url)
-        .env("POSTGRES_URL", &postgres.url)
-        .env("REDIS_URL", redis);
+    run.env("MYSQL_URL", &mariadb.url).env("POSTGRES_URL", &postgres.url).env("REDIS_URL", redis);
     let ended = Ended::of(&mut run).with(0);
     let record = space.only();
     let probes = record.probes().unwrap();
@@ -477,14 +377,9 @@ fn three_databases_are_in_one_report() {
         ("postgres", "tup_inserted"),
         ("redis", "total_commands_processed"),
     ] {
-        let (before, under) = (
-            mean(&probes, role, metric, 0, 3),
-            mean(&probes, role, metric, 4, 8),
-        );
-        assert!(
-            under > before + 20.0,
-            "{role} {metric}: {before}/s, then {under}/s"
-        );
+        let (before, under) =
+            (mean(&probes, role, metric, 0, 3), mean(&probes, role, metric, 4, 8));
+        assert!(under > before + 20.0, "{role} {metric}: {before}/s, then {under}/s");
     }
     // In the one page, and in the one table.
     let directory = &space.directories()[0];
@@ -494,10 +389,7 @@ fn three_databases_are_in_one_report() {
     Ended::of(&mut export).with(0);
     let table = std::fs::read_to_string(space.path("figures").join("probes.csv")).unwrap();
     for name in ["Queries", "xact_commit", "total_commands_processed"] {
-        assert!(
-            page.contains(&format!("\"{name}\"")),
-            "the page has no {name}"
-        );
+        assert!(page.contains(&format!("\"{name}\"")), "the page has no {name}");
         assert!(table.contains(name), "the table has no {name}");
     }
     for text in [&ended.out, &ended.err, &table, &page] {

@@ -56,10 +56,7 @@ options: {{ lag_max: 5s, drain: 5s }}
 
 fn sweep(space: &Space, args: &[&str]) -> Command {
     let mut command = throng(["capacity", "--pause", "10ms", "--runs"]);
-    command
-        .arg(space.path("runs"))
-        .arg(space.path("curve.yaml"))
-        .args(args);
+    command.arg(space.path("runs")).arg(space.path("curve.yaml")).args(args);
     command
 }
 
@@ -106,15 +103,10 @@ fn the_value_of_greatest_throughput_is_found() {
     let trials = trials(&directory);
     assert!(trials.len() >= 8, "{trials:?}");
     // Each run has its value and a seed of its own.
-    let run = directory
-        .join("runs")
-        .join(trials[0]["run"].as_str().unwrap());
+    let run = directory.join("runs").join(trials[0]["run"].as_str().unwrap());
     let overrides = state(&run, "run.json")["overrides"].to_string();
     let width = format!("width={}", trials[0]["load"].as_f64().unwrap());
-    assert!(
-        overrides.contains(&width) && overrides.contains("seed=1"),
-        "{overrides}"
-    );
+    assert!(overrides.contains(&width) && overrides.contains("seed=1"), "{overrides}");
     #[cfg(feature = "quick")]
     assert!(directory.join("report.html").exists());
     // Where the curve still rises, the result says so.
@@ -166,10 +158,7 @@ fn an_interrupted_sweep_says_what_counts() {
     running.interrupt();
     let ended = running.end().with(2);
     ended.stdout_contains("of 150 runs count: the sweep was interrupted; --resume continues it");
-    assert_eq!(
-        state(&only(&space), "capacity.json")["ending"],
-        "interrupted"
-    );
+    assert_eq!(state(&only(&space), "capacity.json")["ending"], "interrupted");
 }
 
 #[test]
@@ -207,20 +196,12 @@ arrivals: [{ users: 2, for: 300ms }]
 options: { lag_max: 5s, drain: 5s }
 ";
     space.file("curve.yaml", text);
-    let args = [
-        "--over",
-        "target.queue.connections=1,2,2000",
-        "--repeat",
-        "2",
-    ];
+    let args = ["--over", "target.queue.connections=1,2,2000", "--repeat", "2"];
     let ended = Ended::of(&mut sweep(&space, &args)).with(0);
     ended.stdout_contains("at 2000: the target \"queue\" did not start");
     let found = state(&only(&space), "capacity.json");
     let last = &found["values"][2];
-    assert_eq!(
-        (last["breaks"].as_u64(), last["per_s"].as_f64()),
-        (Some(2), None)
-    );
+    assert_eq!((last["breaks"].as_u64(), last["per_s"].as_f64()), (Some(2), None));
 }
 
 #[test]
@@ -228,9 +209,7 @@ fn sweeps_that_cannot_be_made_are_errors() {
     let space = Space::new();
     scenario(&space, SocketAddr::from(([127, 0, 0, 1], 9)));
     let check = |args: &[&str], code: i32, message: &str| {
-        Ended::of(&mut sweep(&space, args))
-            .with(code)
-            .stderr_contains(message);
+        Ended::of(&mut sweep(&space, args)).with(code).stderr_contains(message);
     };
     let over = |list: &str, code: i32, message: &str| check(&["--over", list], code, message);
     over("width", 64, "expected KEY=VALUE");
@@ -244,24 +223,11 @@ fn sweeps_that_cannot_be_made_are_errors() {
     over("width=1,2ms", 64, "`2ms` in --over has not the unit");
     over("width=0,1", 64, "0 is not above 0");
     over("seed=1,2", 64, "`seed` cannot be varied");
-    over(
-        "arrivals.0.for=1,2",
-        65,
-        "`1` cannot be a value of `arrivals.0.for`",
-    );
+    over("arrivals.0.for=1,2", 65, "`1` cannot be a value of `arrivals.0.for`");
     let long = ["--over", "width=1,2", "--time-limit", "1s", "--repeat", "9"];
     check(&long, 64, "and --time-limit is 1 s");
-    check(
-        &["--over", "width=1,2", "--of", "users"],
-        64,
-        "cannot be used with",
-    );
-    let open = [
-        "--over",
-        "width=1,2",
-        "--set",
-        "arrivals=[{ constant: 5/s, for: 1s }]",
-    ];
+    check(&["--over", "width=1,2", "--of", "users"], 64, "cannot be used with");
+    let open = ["--over", "width=1,2", "--set", "arrivals=[{ constant: 5/s, for: 1s }]"];
     check(&open, 65, "come at a rate of their own");
     assert!(!space.path("runs").exists(), "no sweep was begun");
 }

@@ -92,9 +92,7 @@ fn the_record_and_the_server_count_the_same_by_tag() {
     let counts = counts.lock().unwrap();
     let served = |paths: &[&str]| {
         let served = paths.iter().map(|path| counts[*path]);
-        served.fold((0, 0), |sum, (came, refused)| {
-            (sum.0 + came, sum.1 + refused)
-        })
+        served.fold((0, 0), |sum, (came, refused)| (sum.0 + came, sum.1 + refused))
     };
     let found = |key: &str, value: &str| {
         let is_it = |tag: &&TagSummary| tag.key == key && tag.value == value;
@@ -115,10 +113,7 @@ fn the_record_and_the_server_count_the_same_by_tag() {
     // A group fails with its payment, and counts once.
     let refused = served(&["/pay"]).1;
     assert!(refused > 0);
-    for (name, count) in [
-        ("buy", served(&["/cart"]).0),
-        ("buy/pay", served(&["/pay"]).0),
-    ] {
+    for (name, count) in [("buy", served(&["/cart"]).0), ("buy/pay", served(&["/pay"]).0)] {
         let group = summary.measures.iter().find(|m| m.name == name).unwrap();
         assert_eq!((group.count, group.errors), (count, refused), "{name}");
         assert_eq!(group.errors_by_kind["status"], refused, "{name}");
@@ -130,12 +125,7 @@ fn the_record_and_the_server_count_the_same_by_tag() {
 fn shown(run: &Run, csv: &std::path::Path) {
     let path = run.path().to_str().unwrap();
     let show = Ended::of(&mut throng(["show", path]));
-    for row in [
-        "by tag",
-        "  group=buy/pay ",
-        "  who=visitor ",
-        "GET / (who=buyer)",
-    ] {
+    for row in ["by tag", "  group=buy/pay ", "  who=visitor ", "GET / (who=buyer)"] {
         assert!(show.out.contains(row), "{row}: {}", show.out);
     }
     let json = Ended::of(&mut throng(["show", path, "--json"])).out;
@@ -148,12 +138,6 @@ fn shown(run: &Run, csv: &std::path::Path) {
     let has = |text: &str| measures.lines().any(|line| line.contains(text));
     assert!(has(",area=checkout,tag,"), "{measures}");
     assert!(has("\"area=checkout, group=buy, who=buyer\""), "{measures}");
-    let tags = &run
-        .info()
-        .measures
-        .iter()
-        .find(|m| m.name == "GET /pay")
-        .unwrap()
-        .tags;
+    let tags = &run.info().measures.iter().find(|m| m.name == "GET /pay").unwrap().tags;
     assert_eq!(tags["group"], "buy/pay");
 }

@@ -40,16 +40,11 @@ thresholds:
     Ended::of(&mut space.run_text(&text, &[])).with(0);
     // Every connection was measured when it was closed, so that the payload is known to the byte.
     let traffic = space.summary().traffic.expect("TCP was spoken");
-    let lines: usize = (0..20)
-        .map(|user| format!("{{\"user\":{user}}}\r\n").len())
-        .sum();
+    let lines: usize = (0..20).map(|user| format!("{{\"user\":{user}}}\r\n").len()).sum();
     let payload = (60 * (4 + 1 + 4 + 3000) + lines) as f64;
     assert_eq!(traffic.connections, 40);
     assert_eq!(traffic.total.payload_out, payload);
     assert_eq!(traffic.total.payload_in, payload);
-    assert!(
-        traffic.total.segments_out >= (40 + 60 + 20) as f64,
-        "{traffic:?}"
-    );
+    assert!(traffic.total.segments_out >= (40 + 60 + 20) as f64, "{traffic:?}");
     assert_eq!(traffic.per_connection.payload_out, payload / 40.0);
 }

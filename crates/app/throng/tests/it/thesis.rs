@@ -40,18 +40,10 @@ fn every_fault_of_imported_results_is_counted() {
     assert_eq!(probes.rows[0].at_ns, -60_000_000_000);
     assert_eq!(probes.rows.len(), 4 * 5 + 6 + 1);
     let shown = Ended::of(throng(["show"]).arg(run.path())).with(0);
-    assert!(
-        ended.out.starts_with(&shown.out),
-        "{}\n---\n{}",
-        ended.out,
-        shown.out
-    );
+    assert!(ended.out.starts_with(&shown.out), "{}\n---\n{}", ended.out, shown.out);
     let json = Ended::of(throng(["show", "--json"]).arg(run.path())).with(0);
     let summary: Summary = serde_json::from_str(&json.out).unwrap();
-    assert!(
-        !json.out.contains("\"health\":"),
-        "unknown values are not shown"
-    );
+    assert!(!json.out.contains("\"health\":"), "unknown values are not shown");
     assert_eq!(summary.users.connected, 4 * 19);
 }
 
@@ -59,20 +51,14 @@ fn every_fault_of_imported_results_is_counted() {
 fn results_are_imported_once() {
     let space = Space::new();
     import(&space, FAULTY).with(0);
-    import(&space, FAULTY)
-        .with(73)
-        .stderr_contains("these results have already been imported");
+    import(&space, FAULTY).with(73).stderr_contains("these results have already been imported");
 }
 
 #[test]
 fn unreadable_results_are_refused() {
     let space = Space::new();
-    import(&space, "testdata/scenarios")
-        .with(65)
-        .stderr_contains("contains no known results");
-    import(&space, "testdata/nowhere")
-        .with(66)
-        .stderr_contains("cannot read");
+    import(&space, "testdata/scenarios").with(65).stderr_contains("contains no known results");
+    import(&space, "testdata/nowhere").with(66).stderr_contains("cannot read");
     let empty = space.path("clients/eu/10.0.0.1");
     std::fs::create_dir_all(&empty).unwrap();
     std::fs::write(empty.join("1"), "no report").unwrap();
@@ -102,86 +88,51 @@ fn meters_and_cost_of_imported_results() {
     let files =
         ["meters.yaml", "prices.yaml"].map(|file| root().join("testdata/meters").join(file));
     let mut command = throng(["meters"]);
-    command
-        .arg(&run)
-        .arg("--meters")
-        .arg(&files[0])
-        .arg("--prices")
-        .arg(&files[1]);
+    command.arg(&run).arg("--meters").arg(&files[0]).arg("--prices").arg(&files[1]);
     let ended = Ended::of(&mut command).with(0);
     golden("meters-imported", &ended.out);
 
     // A price list that does not know the run's system.
     let prices = root().join("examples/prices/aws-2015.yaml");
     let mut command = throng(["meters"]);
-    command
-        .arg(&run)
-        .arg("--meters")
-        .arg(&files[0])
-        .arg("--prices")
-        .arg(prices);
-    Ended::of(&mut command)
-        .with(65)
-        .stderr_contains("the price list has no system \"results\"");
+    command.arg(&run).arg("--meters").arg(&files[0]).arg("--prices").arg(prices);
+    Ended::of(&mut command).with(65).stderr_contains("the price list has no system \"results\"");
     // No price list at all.
     let mut command = throng(["meters"]);
     command.arg(&run).arg("--meters").arg(&files[0]);
-    Ended::of(&mut command)
-        .with(65)
-        .stderr_contains("hours per dollar require a price list");
+    Ended::of(&mut command).with(65).stderr_contains("hours per dollar require a price list");
     let mut command = throng(["meters"]);
     command.arg(space.path("")).arg("--meters").arg(&files[0]);
-    Ended::of(&mut command)
-        .with(66)
-        .stderr_contains("is not a run directory");
+    Ended::of(&mut command).with(66).stderr_contains("is not a run directory");
 }
 
 #[test]
 fn meters_of_a_run_of_our_own() {
     let space = Space::new();
-    let fans = crate::runs::FANS.replace(
-        "save: { pool: /pool } }",
-        "save: { pool: /pool }, as: request }",
-    );
+    let fans = crate::runs::FANS
+        .replace("save: { pool: /pool } }", "save: { pool: /pool }, as: request }");
     Ended::of(&mut space.run_text(&fans, &["--set", "arrivals.1.hold=300ms"])).with(0);
     let meters = root().join("examples/meters/runs.yaml");
     let mut command = throng(["meters"]);
-    command
-        .args(space.directories())
-        .arg("--meters")
-        .arg(meters);
+    command.args(space.directories()).arg("--meters").arg(meters);
     let ended = Ended::of(&mut command).with(0);
     ended.stdout_contains("fans the reference of the normalised form");
-    let connected = ended
-        .out
-        .lines()
-        .find(|line| line.contains("connected"))
-        .unwrap();
+    let connected = ended.out.lines().find(|line| line.contains("connected")).unwrap();
     assert!(connected.contains(" 20.0000 "), "{connected}");
 }
 
 #[test]
 fn a_missing_price_is_reported_with_its_position() {
     let meters = root().join("testdata/meters");
-    let mut command = throng([
-        "meters",
-        "nowhere",
-        "--meters",
-        "meters.yaml",
-        "--prices",
-        "missing.yaml",
-    ]);
+    let mut command =
+        throng(["meters", "nowhere", "--meters", "meters.yaml", "--prices", "missing.yaml"]);
     let ended = Ended::of(command.current_dir(meters)).with(65);
     golden("missing-price", &ended.err);
 }
 
 /// The figure of a system in a row of a table.
 fn cell(reproduction: &Reproduction, table: &str, row: &str, system: usize) -> ReproducedCell {
-    let table = reproduction
-        .tables
-        .iter()
-        .find(|found| found.number == table)
-        .unwrap();
+    let table = reproduction.tables.iter().find(|found| found.number == table).unwrap();
     let row = table.rows.iter().find(|found| found.name == row).unwrap();
     row.cells[system].clone()
 }
@@ -193,11 +144,7 @@ fn results(path: &std::path::Path) -> Results {
         version: String::new(),
     };
     let imported = ::thesis::read(path, &settings).unwrap();
-    Results {
-        name,
-        import: imported.import,
-        probes: imported.probes,
-    }
+    Results { name, import: imported.import, probes: imported.probes }
 }
 
 /// What must follow does, and what does not is marked.
@@ -215,22 +162,15 @@ fn the_tables_of_the_thesis_follow_from_its_results() {
     let follows = |table: &str, row: &str, system: usize| {
         let agreement = is(table, row, system);
         let digits = matches!(agreement, Agreement::Rounded | Agreement::CutOff);
-        assert!(
-            digits,
-            "table {table}, {row}, system {system}: {agreement:?}"
-        );
+        assert!(digits, "table {table}, {row}, system {system}: {agreement:?}");
     };
     for system in [0, 1] {
         follows("8.5", "successful connections", system);
         follows("8.5", "handled requests", system);
         for measure in ["handshake", "request", "broadcast"] {
-            for figure in [
-                "least",
-                "weighted mean",
-                "pooled deviation",
-                "98th percentile",
-                "greatest",
-            ] {
+            for figure in
+                ["least", "weighted mean", "pooled deviation", "98th percentile", "greatest"]
+            {
                 follows("8.4", &format!("{measure} {figure}"), system);
             }
         }
@@ -312,12 +252,7 @@ fn proposed_2(reproduction: &Reproduction) {
     differs("8.4", "handshake greatest", 5_517_715.0, requests);
     differs("8.4", "request greatest", 2_664_879.0, "for proposed I");
     differs("8.4", "request least", 5.0, "and proposed I");
-    differs(
-        "8.4",
-        "broadcast 98th percentile",
-        314.0,
-        "the 90th percentile",
-    );
+    differs("8.4", "broadcast 98th percentile", 314.0, "the 90th percentile");
     let replica = "without the MySQL replica in Oregon";
     differs("8.4", "network in avg", 159.786_358_7, replica);
     differs("8.4", "network out avg", 427.895_088_3, replica);
@@ -365,15 +300,10 @@ fn what_is_no_run_of_the_results_is_noted() {
     let report = root().join("testdata/import/report-sound.txt");
     std::fs::copy(report, client.join("1")).unwrap();
     let note = "note: skipped: plots is not a directory with the results of a run";
-    Ended::of(
-        throng(["import"])
-            .arg(&results)
-            .arg("--runs")
-            .arg(space.path("runs")),
-    )
-    .with(65)
-    .stderr_contains(note)
-    .stderr_contains("does not contain the start of its run");
+    Ended::of(throng(["import"]).arg(&results).arg("--runs").arg(space.path("runs")))
+        .with(65)
+        .stderr_contains(note)
+        .stderr_contains("does not contain the start of its run");
     let ended = Ended::of(throng(["reproduce", "thesis"]).arg(&results)).with(65);
     ended
         .stderr_contains(note)

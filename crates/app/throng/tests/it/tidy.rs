@@ -15,14 +15,8 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
 /// The folders of `crates` in their order: a crate imports from its own folder and from those before it. Cargo refuses
 /// circles within a folder.
-const ORDER: &[&[&str]] = &[
-    &["base"],
-    &["protocols"],
-    &["workload"],
-    &["results"],
-    &["generator", "lab"],
-    &["app"],
-];
+const ORDER: &[&[&str]] =
+    &[&["base"], &["protocols"], &["workload"], &["results"], &["generator", "lab"], &["app"]];
 /// The folder of the systems under test, which stands beside the others: they import none of the other crates but those
 /// of [`SHARED_WITH_SYSTEMS`], and the binary alone imports them.
 const SYSTEMS: &str = "systems";
@@ -34,15 +28,7 @@ const APP: &str = "app";
 /// Third-party crates, who may depend on them, and what the others do instead.
 const WALLS: &[(&[&str], &[&str], &str)] = &[
     (
-        &[
-            "async-std",
-            "axum",
-            "futures-util",
-            "hyper",
-            "hyper-util",
-            "smol",
-            "tokio",
-        ],
+        &["async-std", "axum", "futures-util", "hyper", "hyper-util", "smol", "tokio"],
         &[
             "ads",
             "balancer",
@@ -61,53 +47,23 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         &["market", "server", "targets"],
         "`proto` is our WebSocket client",
     ),
+    (&["arrow", "hdrhistogram", "parquet"], &["record"], "`record` has our own types"),
     (
-        &["arrow", "hdrhistogram", "parquet"],
-        &["record"],
-        "`record` has our own types",
-    ),
-    (
-        &[
-            "clap",
-            "clap_complete",
-            "clap_mangen",
-            "ctrlc",
-            "signal-hook",
-        ],
+        &["clap", "clap_complete", "clap_mangen", "ctrlc", "signal-hook"],
         &["throng"],
         "take a plain argument",
     ),
-    (
-        &["miette"],
-        &["protos", "throng"],
-        "return places; `throng` shows them",
-    ),
+    (&["miette"], &["protos", "throng"], "return places; `throng` shows them"),
     (
         &["prost", "prost-reflect", "protox"],
         &["protos", "targets"],
         "messages are read and written by `grpc`; `.proto` files are compiled by `protos`",
     ),
-    (
-        &["rquickjs"],
-        &["script"],
-        "JavaScript runs in `script`, with its limits",
-    ),
-    (
-        &["html5ever"],
-        &["html"],
-        "pages are parsed by `html`, with its limits",
-    ),
+    (&["rquickjs"], &["script"], "JavaScript runs in `script`, with its limits"),
+    (&["html5ever"], &["html"], "pages are parsed by `html`, with its limits"),
     (&["fake"], &["plan"], "call `fake` of the expressions"),
-    (
-        &["ring"],
-        &["signing"],
-        "keys are `signing`'s, hashes those of `sha2`",
-    ),
-    (
-        &["roxmltree"],
-        &["convert"],
-        "other tools' files are converted to scenarios there",
-    ),
+    (&["ring"], &["signing"], "keys are `signing`'s, hashes those of `sha2`"),
+    (&["roxmltree"], &["convert"], "other tools' files are converted to scenarios there"),
     (
         &["async-nats"],
         &["fleet", "market"],
@@ -118,11 +74,7 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         &["ads", "market", "probe", "server"],
         "the server's side is queried by `probe`; systems under test have their own stores",
     ),
-    (
-        &["postgres", "ureq"],
-        &["probe"],
-        "the server's side is queried by `probe`",
-    ),
+    (&["postgres", "ureq"], &["probe"], "the server's side is queried by `probe`"),
     (
         &["tokio-postgres-rustls"],
         &["probe", "server"],
@@ -133,16 +85,10 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         &["queue", "server"],
         "only systems under test keep anything in a database",
     ),
-    (
-        &["crossterm"],
-        &["report", "throng"],
-        "return text; `report` draws",
-    ),
+    (&["crossterm"], &["report", "throng"], "return text; `report` draws"),
     (
         &["libc", "mio", "nix", "rustix"],
-        &[
-            "balancer", "driver", "lab", "machine", "market", "probe", "server", "targets",
-        ],
+        &["balancer", "driver", "lab", "machine", "market", "probe", "server", "targets"],
         "call `machine` or `driver`",
     ),
     (
@@ -155,11 +101,7 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         &["ads", "server", "targets"],
         "only systems under test keep a database; run directories are files",
     ),
-    (
-        &["rustls-native-certs"],
-        &["probe", "trust"],
-        "`trust` says whom clients trust",
-    ),
+    (&["rustls-native-certs"], &["probe", "trust"], "`trust` says whom clients trust"),
     (
         &["rustls"],
         &["engine", "probe", "protos", "server", "trust"],
@@ -169,16 +111,12 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
 
 static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    root.canonicalize()
-        .expect("the crate stands in its workspace")
+    root.canonicalize().expect("the crate stands in its workspace")
 });
 
 static PACKAGES: LazyLock<Vec<Package>> = LazyLock::new(|| {
     let manifest = ROOT.join("Cargo.toml");
-    let metadata = MetadataCommand::new()
-        .manifest_path(manifest)
-        .no_deps()
-        .exec();
+    let metadata = MetadataCommand::new().manifest_path(manifest).no_deps().exec();
     metadata.expect("cargo describes the workspace").packages
 });
 
@@ -200,37 +138,24 @@ fn read(path: &Path) -> String {
 }
 
 fn relative(path: &Path) -> String {
-    path.strip_prefix(&*ROOT)
-        .unwrap_or(path)
-        .display()
-        .to_string()
+    path.strip_prefix(&*ROOT).unwrap_or(path).display().to_string()
 }
 
 /// What a package needs to be built, by name; the second is true for our own.
 fn imports(package: &Package) -> impl Iterator<Item = (&str, bool)> {
-    let normal = package
-        .dependencies
-        .iter()
-        .filter(|dep| dep.kind == DependencyKind::Normal);
+    let normal = package.dependencies.iter().filter(|dep| dep.kind == DependencyKind::Normal);
     normal.map(|dep| (dep.name.as_str(), dep.path.is_some()))
 }
 
 fn none(what: &str, instead: &str, found: &[String]) {
-    assert!(
-        found.is_empty(),
-        "{what}:\n  {}\n{instead}",
-        found.join("\n  ")
-    );
+    assert!(found.is_empty(), "{what}:\n  {}\n{instead}", found.join("\n  "));
 }
 
 /// The folder of a crate: `crates/FOLDER/NAME`.
 fn folder(package: &Package) -> &str {
     let manifest = package.manifest_path.as_path();
     let mut above = manifest.ancestors().skip(2);
-    above
-        .next()
-        .and_then(|path| path.file_name())
-        .unwrap_or_default()
+    above.next().and_then(|path| path.file_name()).unwrap_or_default()
 }
 
 /// The folder of our crate of that name.
@@ -294,11 +219,7 @@ fn third_party_walls_hold() {
             }
         }
     }
-    none(
-        "dependencies beyond a wall",
-        "Tests may use any of them as dev-dependency.",
-        &found,
-    );
+    none("dependencies beyond a wall", "Tests may use any of them as dev-dependency.", &found);
 }
 
 #[test]
@@ -337,10 +258,7 @@ fn kernel_files_are_read_in_one_module() {
         .filter(|name| !KERNEL_FILES.iter().any(|known| name.starts_with(known)))
         .filter(|name| {
             let text = read(&ROOT.join(name));
-            let text = text
-                .split("\n#[cfg(test)]\nmod ")
-                .next()
-                .unwrap_or_default();
+            let text = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
             ["(\"/proc", "(\"/sys", "&str = \"/proc", "&str = \"/sys"]
                 .iter()
                 .any(|path| text.contains(path))
@@ -361,18 +279,11 @@ fn each_crate_opens_with_its_sentence() {
         );
         let folder = package.manifest_path.as_std_path().parent().unwrap();
         let lib = folder.join("src/lib.rs");
-        let root = if lib.exists() {
-            lib
-        } else {
-            folder.join("src/main.rs")
-        };
+        let root = if lib.exists() { lib } else { folder.join("src/main.rs") };
         let first = read(&root).lines().next().unwrap_or_default().to_owned();
         let path = relative(&root);
         let expected = format!("//! {sentence}");
-        assert_eq!(
-            first, expected,
-            "{path} must open with the description of {manifest}"
-        );
+        assert_eq!(first, expected, "{path} must open with the description of {manifest}");
     }
 }
 
@@ -404,11 +315,7 @@ fn assert_compiles(name: &str, text: &str, folder: &Path) {
             Some(format!("{}://127.0.0.1/", kind.to_lowercase()))
         }
     };
-    let settings = scenario::Settings {
-        overrides: &[],
-        env: &server,
-        files: &files,
-    };
+    let settings = scenario::Settings { overrides: &[], env: &server, files: &files };
     let (plan, diagnostics) = scenario::compile(scenario::Source { name, text }, &settings);
     assert!(
         plan.is_some() && diagnostics.is_empty(),
@@ -433,22 +340,14 @@ fn every_example_is_right_and_run() {
     let (labs, examples): (Vec<_>, Vec<_>) =
         examples.into_iter().partition(|file| has(file, "lab:"));
     // An experiment names its scenario; no scenario does.
-    let (experiments, examples): (Vec<_>, Vec<_>) = examples
-        .into_iter()
-        .partition(|file| has(file, "scenario:"));
+    let (experiments, examples): (Vec<_>, Vec<_>) =
+        examples.into_iter().partition(|file| has(file, "scenario:"));
     let mut lab_tests = vec![ROOT.join("crates/app/throng/tests/it/lab.rs")];
-    files_below(
-        &ROOT.join("crates/app/throng/tests/it/lab"),
-        "rs",
-        &mut lab_tests,
-    );
+    files_below(&ROOT.join("crates/app/throng/tests/it/lab"), "rs", &mut lab_tests);
     let labs_run: String = lab_tests.iter().map(|file| read(file)).collect();
     for example in &labs {
         let (name, text) = (relative(example), read(example));
-        let source = scenario::Source {
-            name: &name,
-            text: &text,
-        };
+        let source = scenario::Source { name: &name, text: &text };
         assert_eq!(lab::lab(source).1, [], "{name}");
         assert!(
             labs_run.contains(&name),
@@ -474,10 +373,7 @@ fn every_example_is_right_and_run() {
         let folder = example.parent().and_then(Path::file_name).unwrap();
         if let Some((_, check)) = OTHER_EXAMPLES.iter().find(|other| *other.0 == *folder) {
             let text = read(example);
-            let diagnostics = check(scenario::Source {
-                name: &name,
-                text: &text,
-            });
+            let diagnostics = check(scenario::Source { name: &name, text: &text });
             assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
             continue;
         }
@@ -494,10 +390,7 @@ fn every_example_is_right_and_run() {
 fn the_readmes_scenario_is_right() {
     let readme = read(&ROOT.join("README.md"));
     let blocks = readme.split("```yaml first.yaml\n").skip(1);
-    let texts: Vec<_> = blocks
-        .filter_map(|rest| rest.split_once("```"))
-        .map(|b| b.0)
-        .collect();
+    let texts: Vec<_> = blocks.filter_map(|rest| rest.split_once("```")).map(|b| b.0).collect();
     assert!(!texts.is_empty(), "README.md shows no scenario");
     for text in texts {
         assert_compiles("README.md", text, &ROOT);

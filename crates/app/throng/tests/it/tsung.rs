@@ -27,10 +27,7 @@ fn http(answer: impl Fn(&str) -> (&'static str, String) + Send + Sync + 'static)
             stream.read_exact(&mut vec![0; length.unwrap_or(0)])?;
             let (status, body) = answer(head.lines().next().unwrap_or_default());
             let length = body.len();
-            write!(
-                stream,
-                "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}"
-            )?;
+            write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}")?;
         }
     });
     format!("http://{address}")
@@ -39,9 +36,7 @@ fn http(answer: impl Fn(&str) -> (&'static str, String) + Send + Sync + 'static)
 #[track_caller]
 fn ran(space: &Space, file: &Path, target: &str, more: &[&str]) -> Ended {
     let mut command = space.run(&[]);
-    command
-        .arg(file)
-        .args(["--set", &format!("target={target}")]);
+    command.arg(file).args(["--set", &format!("target={target}")]);
     command.args(more);
     Ended::of(&mut command)
 }
@@ -53,24 +48,17 @@ fn the_ad_networks_file_runs_unchanged() {
     };
     // Every user draws the likely branch of each `if`.
     let target = http(|line| match line {
-        line if line.contains("/api/") => (
-            "200 OK",
-            r#"{"pretio_offer_id": "o7", "url": "/redeem?o=o7"}"#.to_owned(),
-        ),
+        line if line.contains("/api/") => {
+            ("200 OK", r#"{"pretio_offer_id": "o7", "url": "/redeem?o=o7"}"#.to_owned())
+        }
         line if line.contains("/redeem") => ("302 FOUND", String::new()),
         _ => ("200 OK", String::new()),
     });
     let space = Space::new();
     let log = space.path("tsung.dump");
     std::os::unix::fs::symlink("elsewhere.dump", &log).unwrap();
-    let shorter = [
-        "--set",
-        "arrivals.0.for=1s",
-        "--set",
-        "arrivals.1.for=1s",
-        "--set",
-        "arrivals.2.for=2s",
-    ];
+    let shorter =
+        ["--set", "arrivals.0.for=1s", "--set", "arrivals.1.for=1s", "--set", "arrivals.2.for=2s"];
     let log_args = ["--tsung-log", log.to_str().unwrap()];
     ran(&space, &file, &target, &[&shorter[..], &log_args].concat()).with(0);
     let summary = space.summary();
@@ -84,15 +72,9 @@ fn the_ad_networks_file_runs_unchanged() {
             "#date;pid;id;http method;host;URL;HTTP status;size;duration;transaction;match;error;tag"
         )
     );
-    let api = lines
-        .clone()
-        .filter(|line| line.contains(";get;127.0.0.1;/publishers/"));
+    let api = lines.clone().filter(|line| line.contains(";get;127.0.0.1;/publishers/"));
     assert_eq!(api.count() as u64, summary.users.started);
-    assert!(
-        lines
-            .clone()
-            .any(|line| line.contains(";/offers/%%_funnel_id%%/impression.gif;200;"))
-    );
+    assert!(lines.clone().any(|line| line.contains(";/offers/%%_funnel_id%%/impression.gif;200;")));
     assert!(lines.all(|line| line.split(';').count() == 13), "{log}");
 }
 
@@ -123,10 +105,7 @@ fn the_chats_files_run_unchanged() {
         assert_eq!(count("handshake"), users, "{name}");
         // Every user has joined, and been answered.
         let sent = count("send") + count("send (no_ack)");
-        assert!(
-            sent > users || !heartbeats && sent == users,
-            "{name}: {sent}"
-        );
+        assert!(sent > users || !heartbeats && sent == users, "{name}: {sent}");
         assert!(summary.measures.iter().all(|m| m.errors == 0), "{name}");
     }
 }
@@ -136,20 +115,11 @@ fn an_imported_scenario_runs() {
     let space = Space::new();
     let file = root().join("testdata/tsung/everything.xml");
     let made = space.path("made.yaml");
-    std::fs::copy(
-        root().join("testdata/tsung/users.csv"),
-        space.path("users.csv"),
-    )
-    .unwrap();
+    std::fs::copy(root().join("testdata/tsung/users.csv"), space.path("users.csv")).unwrap();
     let mut command = throng(["import"]);
     command.arg(&file).arg("-o").arg(&made);
-    Ended::of(&mut command)
-        .with(0)
-        .stderr_contains("unset")
-        .stderr_contains("undefined");
-    Ended::of(throng(["check"]).arg(&made))
-        .with(0)
-        .stdout_contains("session reader");
+    Ended::of(&mut command).with(0).stderr_contains("unset").stderr_contains("undefined");
+    Ended::of(throng(["check"]).arg(&made)).with(0).stdout_contains("session reader");
     let direct = Ended::of(throng(["check"]).arg(&file)).with(0);
     direct.stdout_contains("phase phase-1:");
     let shop = root().join("testdata/har/shop.har");
@@ -162,27 +132,19 @@ fn an_imported_scenario_runs() {
 fn errors_point_into_the_xml() {
     let bad = root().join("testdata/tsung/bad");
     let ended = Ended::of(throng(["run"]).arg(bad.join("wrong-number.xml"))).with(65);
-    ended
-        .stderr_contains("is not a number of at least 0")
-        .stderr_contains("wrong-number.xml:5:");
+    ended.stderr_contains("is not a number of at least 0").stderr_contains("wrong-number.xml:5:");
     // The scenario's own check, reported at the place in the XML.
     Ended::of(throng(["check"]).arg(bad.join("spinning.xml")))
         .with(65)
         .stderr_contains("never waits")
         .stderr_contains("spinning.xml:11:");
     let lost = bad.join("lost.xml");
-    Ended::of(throng(["check"]).arg(&lost))
-        .with(65)
-        .stderr_contains("--lenient leaves it out");
-    Ended::of(throng(["check", "--lenient"]).arg(&lost))
-        .with(0)
-        .stderr_contains("it is left out");
+    Ended::of(throng(["check"]).arg(&lost)).with(65).stderr_contains("--lenient leaves it out");
+    Ended::of(throng(["check", "--lenient"]).arg(&lost)).with(0).stderr_contains("it is left out");
     let space = Space::new();
     let latin = space.path("latin.xml");
     std::fs::write(&latin, b"<?xml version='1.0'?><tsung>\xe9</tsung>").unwrap();
-    Ended::of(throng(["check"]).arg(&latin))
-        .with(65)
-        .stderr_contains("byte 28 is not UTF-8");
+    Ended::of(throng(["check"]).arg(&latin)).with(65).stderr_contains("byte 28 is not UTF-8");
     // Options of results, of which a file has none, and the other way about.
     Ended::of(throng(["import", "--start", "2015-07-31T15:36"]).arg(&lost))
         .with(64)

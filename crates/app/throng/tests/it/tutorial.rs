@@ -47,14 +47,8 @@ fn the_readme_runs_as_written() {
 #[test]
 fn blocks_are_read_in_order() {
     let text = "Text.\n\n```csv a.csv\nx\n```\n```sh\nb\n```\n<!-- not run by tests: slow -->\n```sh\nc\n```\n";
-    let found: Vec<_> = blocks(text)
-        .map(|block| (block.kind, block.code, block.is_run))
-        .collect();
-    let expected = [
-        ("csv a.csv", "x", true),
-        ("sh", "b", true),
-        ("sh", "c", false),
-    ];
+    let found: Vec<_> = blocks(text).map(|block| (block.kind, block.code, block.is_run)).collect();
+    let expected = [("csv a.csv", "x", true), ("sh", "b", true), ("sh", "c", false)];
     assert_eq!(found, expected);
 }
 
@@ -62,10 +56,7 @@ fn blocks_are_read_in_order() {
 fn output_is_compared_by_its_words() {
     let printed =
         "PASSED  shop in 21 s\n  ! warning: login: 2 of 10 failed\n    (median)\nreport runs/1/r\n";
-    assert_eq!(
-        missing("PASSED shop in 9 ms\n…\n! warning: login: 1 of", printed),
-        None
-    );
+    assert_eq!(missing("PASSED shop in 9 ms\n…\n! warning: login: 1 of", printed), None);
     assert_eq!(missing("failed (median)\n…\nreport", printed), None);
     let lacking = missing("…\n! warning: cart: 2 of", printed);
     assert_eq!(lacking.as_deref(), Some("! warning: cart: of"));
@@ -90,10 +81,7 @@ struct Block<'a> {
 fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
     // What is between two fences is a block, and the next part is text.
     let parts: Vec<&str> = text.split("\n```").collect();
-    let pairs: Vec<(&str, &str)> = parts
-        .chunks_exact(2)
-        .map(|pair| (pair[0], pair[1]))
-        .collect();
+    let pairs: Vec<(&str, &str)> = parts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
     pairs.into_iter().map(|(before, block)| {
         let (kind, code) = block.split_once('\n').unwrap();
         let last = before.lines().last().unwrap_or_default();
@@ -168,8 +156,7 @@ impl Page {
             let words: Vec<&str> = line.split_whitespace().skip(2).collect();
             let served = Served::start(&words);
             let (_, is) = served.url.split_once("://").unwrap();
-            self.addresses
-                .push((SERVE_ADDRESS.to_owned(), is.to_owned()));
+            self.addresses.push((SERVE_ADDRESS.to_owned(), is.to_owned()));
             self.served.push(served);
             return;
         };
@@ -185,8 +172,7 @@ impl Page {
         let mut shop = Running::start(&mut command);
         self.printed = shop.line();
         let (_, is) = self.printed.trim_end().rsplit_once("://").unwrap();
-        self.addresses
-            .push((format!("127.0.0.1:{port}"), is.to_owned()));
+        self.addresses.push((format!("127.0.0.1:{port}"), is.to_owned()));
         self.shops.push(shop);
     }
 
@@ -248,10 +234,7 @@ fn missing(shown: &str, printed: &str) -> Option<String> {
             continue;
         }
         let rest = &printed[from..];
-        let Some(at) = rest
-            .windows(piece.len())
-            .position(|found| *found == piece[..])
-        else {
+        let Some(at) = rest.windows(piece.len()).position(|found| *found == piece[..]) else {
             return Some(piece.join(" "));
         };
         from += at + piece.len();

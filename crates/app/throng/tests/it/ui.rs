@@ -113,27 +113,15 @@ fn results_are_listed_opened_and_compared() {
     let (a, b) = (ui.id(&names[0]), ui.id(&names[1]));
     let report = ui.get(&format!("/report/{a}"));
     assert_eq!(report.status, 200);
-    assert!(
-        report
-            .head
-            .contains("Content-Security-Policy: sandbox allow-scripts")
-    );
-    assert!(
-        report
-            .body
-            .contains("id=\"document\">{\"format\":1,\"kind\":\"run\"")
-    );
+    assert!(report.head.contains("Content-Security-Policy: sandbox allow-scripts"));
+    assert!(report.body.contains("id=\"document\">{\"format\":1,\"kind\":\"run\""));
     assert!(!runs.join(&names[0]).join("report.html").exists());
     // An existing report is served as it is.
     std::fs::write(runs.join(&names[0]).join("report.html"), "as written").unwrap();
     assert_eq!(ui.get(&format!("/report/{a}")).body, "as written");
     let refused = ui.get(&format!("/report/{}", ui.id("cut")));
     assert_eq!(refused.status, 404);
-    assert!(
-        refused.body.contains("there is no report"),
-        "{}",
-        refused.body
-    );
+    assert!(refused.body.contains("there is no report"), "{}", refused.body);
 
     // Both runs are of one scenario: its trend has them in the order of their start.
     let trend = ui.get(&format!("/trend/{a}"));
@@ -167,12 +155,7 @@ fn results_are_listed_opened_and_compared() {
     assert_eq!(ui.get("/comparison/2").status, 404);
     let outcome = ui.compare(&format!("runs={a}"));
     assert_eq!(outcome["stage"], "failed");
-    assert!(
-        outcome["why"]
-            .as_str()
-            .unwrap()
-            .contains("a comparison needs at least two runs")
-    );
+    assert!(outcome["why"].as_str().unwrap().contains("a comparison needs at least two runs"));
     ui.running.interrupt();
     ui.running.end().with(0);
 }
@@ -240,10 +223,7 @@ fn notes_are_written_shown_and_removed() {
     assert!(!run.join("note.txt").exists());
 
     let saved = post("text=%20new%0Apool%20%3Cb%3E%20%22x%22", &own);
-    assert_eq!(
-        (saved.status, saved.body.as_str()),
-        (200, r#"{"note":"new pool <b> \"x\""}"#)
-    );
+    assert_eq!((saved.status, saved.body.as_str()), (200, r#"{"note":"new pool <b> \"x\""}"#));
     assert_eq!(listed(), "new pool <b> \"x\"");
     let kept = std::fs::read_to_string(run.join("note.txt")).unwrap();
     assert_eq!(kept, "new pool <b> \"x\"\n");
@@ -259,14 +239,9 @@ fn notes_are_written_shown_and_removed() {
     let shown = Ended::of(throng(["show"]).arg(&run)).with(0);
     shown.stdout_contains("note ä: [31mlarger heap");
     assert_eq!(listed(), "ä: [31mlarger heap");
-    note(Some(&"a".repeat(281)))
-        .with(64)
-        .stderr_contains("at most 280 characters");
+    note(Some(&"a".repeat(281))).with(64).stderr_contains("at most 280 characters");
     assert_eq!(post("text=", &own).body, r#"{"note":null}"#);
-    assert_eq!(
-        (listed(), run.join("note.txt").exists()),
-        (Value::Null, false)
-    );
+    assert_eq!((listed(), run.join("note.txt").exists()), (Value::Null, false));
     let nothing = Ended::of(throng(["note"]).arg(space.path(".")).arg("a")).with(66);
     nothing.stderr_contains("is not a run directory");
 }
@@ -356,10 +331,7 @@ fn unauthorised_requests_are_refused() {
     assert_eq!(ui.request("GET /list", &[known, cross_site]).status, 403);
     let own = format!("http://{}", ui.address);
     let own = ("Origin", own.as_str());
-    assert_eq!(
-        ui.request("POST /compare?runs=..", &[known, own]).status,
-        400
-    );
+    assert_eq!(ui.request("POST /compare?runs=..", &[known, own]).status, 400);
     assert_eq!(ui.request("POST /stop", &[known, own]).status, 404);
 }
 

@@ -46,10 +46,7 @@ thresholds: [ 'connected >= 100%', 'error_rate < 1%' ]
 
 fn visitors(space: &Space, workers: &str) -> Command {
     space.file("thinks.txt", "10ms\n20ms\n30ms\n");
-    let mut run = space.run_text(
-        VISITORS,
-        &["--workers", workers, "--set", "params.rate=40/s"],
-    );
+    let mut run = space.run_text(VISITORS, &["--workers", workers, "--set", "params.rate=40/s"]);
     run.env("PAGE", "games");
     run
 }
@@ -60,9 +57,7 @@ pub(crate) fn planned(run: &Run) -> BTreeMap<u64, (u16, u64, BTreeMap<u16, u64>)
     let mut users = BTreeMap::new();
     run.requests(|rows| {
         for row in rows {
-            let user = users
-                .entry(row.user)
-                .or_insert((row.loop_id, u64::MAX, BTreeMap::new()));
+            let user = users.entry(row.user).or_insert((row.loop_id, u64::MAX, BTreeMap::new()));
             user.1 = user.1.min(row.due_ns);
             *user.2.entry(row.measure).or_default() += u64::from(row.weight);
         }
@@ -99,10 +94,7 @@ fn worker_processes_plan_the_same_run_as_threads() {
     assert_eq!(threads.info().workers, []);
     // On one machine there is one monotonic clock: the truth is 0, and the bound must hold it.
     for worker in &workers.info().workers {
-        assert!(
-            worker.clock_offset_ns.unsigned_abs() <= worker.clock_bound_ns,
-            "{worker:?}"
-        );
+        assert!(worker.clock_offset_ns.unsigned_abs() <= worker.clock_bound_ns, "{worker:?}");
     }
     assert!(in_workers.health.cpu_process_ns > 0 && in_workers.health.rss_peak_bytes > 0);
 }
@@ -143,10 +135,7 @@ fn a_killed_worker_makes_the_run_untrusted() {
     // The others went on to the planned end.
     assert_eq!(run.info().status, RunStatus::Complete);
     let finding = &summary.findings[0];
-    assert_eq!(
-        (finding.severity, finding.code.as_str()),
-        (Severity::Fatal, "worker-lost")
-    );
+    assert_eq!((finding.severity, finding.code.as_str()), (Severity::Fatal, "worker-lost"));
     let fatal = summary.findings.iter();
     let fatal = fatal.filter(|f| f.severity == Severity::Fatal).count();
     assert_eq!(fatal, 1, "{:?}", summary.findings);
@@ -173,10 +162,7 @@ fn a_killed_worker_makes_the_run_untrusted() {
     assert!(users >= 5, "the first second was printed before");
     assert_eq!((summary.users.lost, summary.users.never_came), (users, due));
     assert_eq!(summary.users.started, 60 - due);
-    assert!(
-        summary.users.connected <= 45,
-        "lost users are not connected"
-    );
+    assert!(summary.users.connected <= 45, "lost users are not connected");
     // The gap shows in the series, from some second to the end.
     let series = run.series().unwrap();
     let lost: Vec<u32> = series.iter().map(|row| row.loops_lost).collect();
@@ -211,14 +197,10 @@ fn a_frozen_worker_is_lost_and_its_process_ended() {
     ended.stdout_contains("fatal: worker 2 of 4 was lost at");
     let run = space.only();
     assert_eq!(run.info().status, RunStatus::Complete);
-    let why = run
-        .events()
-        .unwrap()
-        .into_iter()
-        .find_map(|event| match event.what {
-            EventKind::WorkerLost { why, .. } => Some(why),
-            _ => None,
-        });
+    let why = run.events().unwrap().into_iter().find_map(|event| match event.what {
+        EventKind::WorkerLost { why, .. } => Some(why),
+        _ => None,
+    });
     let why = why.expect("the loss is an event");
     assert!(why.starts_with("it was silent for 11"), "{why}");
     assert!(!std::path::Path::new(&format!("/proc/{}", frozen.as_raw_nonzero())).exists());
@@ -288,12 +270,8 @@ fn a_rejected_worker_reports_the_reason_and_exits() {
     let controller = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = controller.local_addr().unwrap().to_string();
     let mut worker = throng(["worker", "--connect", &address]);
-    let mut worker = worker
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut worker =
+        worker.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     worker.stdin.take().unwrap().write_all(b"secret\n").unwrap();
     let (mut stream, _) = controller.accept().unwrap();
     let mut length = [0; 4];
@@ -311,10 +289,7 @@ fn a_rejected_worker_reports_the_reason_and_exits() {
     let output = worker.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(69));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        said.contains("the controller refused this worker: other version"),
-        "{said}"
-    );
+    assert!(said.contains("the controller refused this worker: other version"), "{said}");
 }
 
 #[test]

@@ -41,28 +41,12 @@ pub(super) fn all(facts: &Facts, demand: &Demand) -> Vec<Limit> {
         facts.ports.map(|(low, high)| ports(low, high, demand)),
         local(listening(facts)),
         tracked(facts, demand),
-        local(queue(
-            "net.core.somaxconn",
-            facts.accept_queue,
-            CONNECTION_QUEUE,
-        )),
-        local(queue(
-            "net.ipv4.tcp_max_syn_backlog",
-            facts.syn_queue,
-            CONNECTION_QUEUE,
-        )),
-        local(queue(
-            "net.core.netdev_max_backlog",
-            facts.netdev_queue,
-            PACKET_QUEUE,
-        )),
+        local(queue("net.core.somaxconn", facts.accept_queue, CONNECTION_QUEUE)),
+        local(queue("net.ipv4.tcp_max_syn_backlog", facts.syn_queue, CONNECTION_QUEUE)),
+        local(queue("net.core.netdev_max_backlog", facts.netdev_queue, PACKET_QUEUE)),
         counted("kernel.threads-max", facts.threads_max, threads),
         counted("kernel.pid_max", facts.pid_max, threads),
-        counted(
-            "vm.max_map_count",
-            facts.maps_max,
-            threads * MAPS_PER_THREAD,
-        ),
+        counted("vm.max_map_count", facts.maps_max, threads * MAPS_PER_THREAD),
         facts.orphans_max.map(|max| {
             let why = "any: above it, connections that close at the end of the run are reset";
             harmless("net.ipv4.tcp_max_orphans", max, why)
@@ -93,10 +77,7 @@ fn memory_limit(facts: &Facts, demand: &Demand) -> Option<Limit> {
         name: "memory",
         now: match &facts.memory_group {
             None => format!("{} available", units::bytes(memory.available_bytes)),
-            Some(group) => format!(
-                "{} available in {group}",
-                units::bytes(memory.available_bytes)
-            ),
+            Some(group) => format!("{} available in {group}", units::bytes(memory.available_bytes)),
         },
         needed: units::bytes(needed),
         users: Some(users),
@@ -200,10 +181,8 @@ fn ports(low: u64, high: u64, demand: &Demand) -> Limit {
         Sources::Pairs(pairs) => {
             let wide = [low.min(PORTS_WIDE.0), high.max(PORTS_WIDE.1)];
             let count_wide = wide[1] + 1 - wide[0];
-            limit.needed = format!(
-                "{} per pair of addresses",
-                units::count(demand.users.div_ceil(pairs))
-            );
+            limit.needed =
+                format!("{} per pair of addresses", units::count(demand.users.div_ceil(pairs)));
             limit.users = Some(count.saturating_mul(pairs));
             limit.users_fixed = limit.users;
             if limit.users < Some(demand.users) && count < count_wide {
@@ -288,11 +267,7 @@ fn harmless(name: &'static str, now: u64, why: &str) -> Limit {
 }
 
 fn set(key: &'static str, now: &[u64], wanted: &[u64]) -> Fix {
-    Fix::Set(Setting {
-        key,
-        now: now.to_vec(),
-        wanted: wanted.to_vec(),
-    })
+    Fix::Set(Setting { key, now: now.to_vec(), wanted: wanted.to_vec() })
 }
 
 /// A fifth more, as a round number.

@@ -60,27 +60,17 @@ impl Setting {
         let path = root.join(key.replace('.', "/"));
         let write = |source: io::Error| match source.kind() {
             io::ErrorKind::PermissionDenied => SetError::NotRoot { key },
-            _ => SetError::Write {
-                key,
-                path: path.clone(),
-                source,
-            },
+            _ => SetError::Write { key, path: path.clone(), source },
         };
         // A setting that does not exist must not become a file.
         let file = fs::OpenOptions::new().write(true).open(&path);
         let mut file = file.map_err(write)?;
         io::Write::write_all(&mut file, numbers(&self.wanted).as_bytes()).map_err(write)?;
         let now = fs::read_to_string(&path).map_err(write)?;
-        if now
-            .split_ascii_whitespace()
-            .eq(numbers(&self.wanted).split(' '))
-        {
+        if now.split_ascii_whitespace().eq(numbers(&self.wanted).split(' ')) {
             return Ok(());
         }
-        Err(SetError::Changed {
-            key,
-            now: now.trim().to_owned(),
-        })
+        Err(SetError::Changed { key, now: now.trim().to_owned() })
     }
 }
 
@@ -95,11 +85,7 @@ mod tests {
     use super::*;
 
     fn setting(wanted: &[u64]) -> Setting {
-        Setting {
-            key: "net.ipv4.tcp_mem",
-            now: vec![1, 2, 3],
-            wanted: wanted.to_vec(),
-        }
+        Setting { key: "net.ipv4.tcp_mem", now: vec![1, 2, 3], wanted: wanted.to_vec() }
     }
 
     #[test]

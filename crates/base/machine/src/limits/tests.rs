@@ -23,10 +23,7 @@ fn facts() -> Facts {
         pid_max: Some(32_768),
         maps_max: Some(65_530),
         tcp_pages: Some([287_901, 383_868, 575_802]),
-        memory: Some(Memory {
-            total_bytes: 24 * GIB,
-            available_bytes: 23 * GIB,
-        }),
+        memory: Some(Memory { total_bytes: 24 * GIB, available_bytes: 23 * GIB }),
         ..Facts::default()
     }
 }
@@ -44,19 +41,11 @@ fn raised() -> Facts {
 }
 
 fn here(users: u64) -> Demand {
-    Demand {
-        users,
-        target_here: true,
-        sources: Sources::Loopback,
-    }
+    Demand { users, target_here: true, sources: Sources::Loopback }
 }
 
 fn elsewhere(users: u64, pairs: u64) -> Demand {
-    Demand {
-        users,
-        target_here: false,
-        sources: Sources::Pairs(pairs),
-    }
+    Demand { users, target_here: false, sources: Sources::Pairs(pairs) }
 }
 
 fn first(found: Option<(u64, &Limit)>) -> (u64, &'static str) {
@@ -104,20 +93,13 @@ fn commands_never_lower_a_setting() {
             assert!(wanted >= now, "{}", setting.command());
         }
     }
-    assert!(
-        !limits
-            .settings()
-            .any(|setting| setting.key == "net.core.somaxconn")
-    );
+    assert!(!limits.settings().any(|setting| setting.key == "net.core.somaxconn"));
 }
 
 #[test]
 fn no_command_raises_memory() {
     let small = Facts {
-        memory: Some(Memory {
-            total_bytes: 8 * GIB,
-            available_bytes: 6 * GIB,
-        }),
+        memory: Some(Memory { total_bytes: 8 * GIB, available_bytes: 6 * GIB }),
         ..raised()
     };
     let limits = MachineLimits::compute(&small, here(2_000_000));
@@ -132,17 +114,12 @@ fn no_command_raises_memory() {
 #[test]
 fn tcp_never_gets_more_than_its_share_of_memory() {
     let small = Facts {
-        memory: Some(Memory {
-            total_bytes: 4 * GIB,
-            available_bytes: 4 * GIB,
-        }),
+        memory: Some(Memory { total_bytes: 4 * GIB, available_bytes: 4 * GIB }),
         ..facts()
     };
     let limits = MachineLimits::compute(&small, here(2_000_000));
-    let tcp = limits
-        .settings()
-        .find(|setting| setting.key == "net.ipv4.tcp_mem")
-        .expect("it is too low");
+    let tcp =
+        limits.settings().find(|setting| setting.key == "net.ipv4.tcp_mem").expect("it is too low");
     assert_eq!(tcp.wanted, [786_432, 786_432, 786_432]);
 }
 
@@ -163,32 +140,20 @@ fn a_remote_target_takes_half_and_needs_ports() {
     assert_eq!(limits.commands(), Vec::<String>::new());
     let (users, limit) = limits.users_fixed().expect("ports set a number");
     assert_eq!(users, 28_232);
-    let Fix::Advice(advice) = &limit.fix else {
-        panic!("{:?}", limit.fix)
-    };
+    let Fix::Advice(advice) = &limit.fix else { panic!("{:?}", limit.fix) };
     assert!(advice.starts_with("set 71 addresses"), "{advice}");
     assert!(MachineLimits::compute(&raised(), elsewhere(2_000_000, 71)).suffices());
 }
 
 #[test]
 fn small_file_tables_take_more_loops_up_to_the_maximum() {
-    let few = Facts {
-        files_per_table: 1_024,
-        ..raised()
-    };
+    let few = Facts { files_per_table: 1_024, ..raised() };
     assert!(MachineLimits::compute(&few, here(400_000)).suffices());
     let limits = MachineLimits::compute(&few, here(2_000_000));
     assert_eq!(limits.commands(), ["ulimit -n 20000"]);
-    assert_eq!(
-        limits.shortage(),
-        None,
-        "the user's own limit, not the machine's"
-    );
+    assert_eq!(limits.shortage(), None, "the user's own limit, not the machine's");
     let limits = MachineLimits::compute(
-        &Facts {
-            files_per_table_max: Some(10_000),
-            ..few
-        },
+        &Facts { files_per_table_max: Some(10_000), ..few },
         here(2_000_000),
     );
     let both = "sysctl -w fs.nr_open=20000 && ulimit -n 20000";
@@ -197,15 +162,9 @@ fn small_file_tables_take_more_loops_up_to_the_maximum() {
 
 #[test]
 fn connections_that_netfilter_tracks_count() {
-    let tracking = Facts {
-        tracked: Some((10, 262_144)),
-        ..raised()
-    };
+    let tracking = Facts { tracked: Some((10, 262_144)), ..raised() };
     let limits = MachineLimits::compute(&tracking, here(2_000_000));
-    assert_eq!(
-        limits.commands(),
-        ["sysctl -w net.netfilter.nf_conntrack_max=2500000"]
-    );
+    assert_eq!(limits.commands(), ["sysctl -w net.netfilter.nf_conntrack_max=2500000"]);
     assert_eq!(first(limits.users_now()).0, 262_134);
 }
 
@@ -218,10 +177,7 @@ fn a_small_run_needs_no_change_of_a_default_machine() {
 
 #[test]
 fn unreadable_facts_set_no_limit() {
-    let unknown = Facts {
-        files_per_table: 20_000,
-        ..Facts::default()
-    };
+    let unknown = Facts { files_per_table: 20_000, ..Facts::default() };
     let limits = MachineLimits::compute(&unknown, here(2_000_000));
     let names: Vec<_> = limits.limits.iter().map(|limit| limit.name).collect();
     assert_eq!(names, ["files of a loop"]);
@@ -248,11 +204,7 @@ fn users_are_rounded_down_to_three_digits() {
 /// As in a container whose seccomp filter refuses tables of their own.
 #[test]
 fn one_table_for_all_loops_bounds_the_users() {
-    let one = Facts {
-        files_per_table: 20_000,
-        one_table: true,
-        ..raised()
-    };
+    let one = Facts { files_per_table: 20_000, one_table: true, ..raised() };
     let limits = MachineLimits::compute(&one, here(18_000));
     assert!(limits.shortage().is_none());
     let limits = MachineLimits::compute(&one, here(100_000));

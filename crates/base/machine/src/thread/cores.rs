@@ -18,10 +18,7 @@ pub struct LoopCores {
 impl LoopCores {
     /// Keeps no core: loops run where the thread may.
     pub fn none() -> LoopCores {
-        LoopCores {
-            by_loop: Vec::new(),
-            before: None,
-        }
+        LoopCores { by_loop: Vec::new(), before: None }
     }
 
     /// Keeps cores for `of` precise loops, if they are fewer than the cores that this thread may use. They are taken
@@ -42,10 +39,7 @@ impl LoopCores {
         if sched_setaffinity(None, &rest).is_err() {
             return none;
         }
-        LoopCores {
-            by_loop,
-            before: Some(before),
-        }
+        LoopCores { by_loop, before: Some(before) }
     }
 
     /// Moves what else runs in this process off these cores, for good: threads from before, such as the

@@ -12,10 +12,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 /// # Errors
 /// If the kernel refuses for another reason, such as a lack of memory.
 pub fn leave_shared_table() -> Result<(), Errno> {
-    #[expect(
-        unsafe_code,
-        reason = "the thread's own file table is what lifts the limit"
-    )]
+    #[expect(unsafe_code, reason = "the thread's own file table is what lifts the limit")]
     // SAFETY: only the calling thread's table changes. Files opened by others stay open in the
     // table they share; this thread, as its caller promises, uses none of them from here on, and the
     // channels it uses are not files.
@@ -28,12 +25,7 @@ pub fn leave_shared_table() -> Result<(), Errno> {
         // musl has no function for it. A kernel without close_range leaves copies open, which costs files but
         // does no harm.
         let last = libc::c_long::from(libc::c_uint::MAX);
-        libc::syscall(
-            libc::SYS_close_range,
-            3 as libc::c_long,
-            last,
-            0 as libc::c_long,
-        );
+        libc::syscall(libc::SYS_close_range, 3 as libc::c_long, last, 0 as libc::c_long);
     }
     Ok(())
 }

@@ -73,10 +73,7 @@ impl Namespace {
         entered.map_err(|errno| match errno {
             Errno::INVAL => NamespaceError::NoNamespace { path },
             Errno::PERM => NamespaceError::Denied { path },
-            errno => NamespaceError::Enter {
-                path,
-                source: errno.into(),
-            },
+            errno => NamespaceError::Enter { path, source: errno.into() },
         })
     }
 
@@ -93,9 +90,7 @@ impl Namespace {
                 source,
             })?;
             // What panics there has met a broken invariant; the panic continues here.
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 }
@@ -112,10 +107,8 @@ mod tests {
         let other = Namespace::at(Path::new("/proc/self/ns/uts"));
         let error = other.run(|| ()).unwrap_err();
         // Whoever may not enter any namespace is refused before the kernel looks at its kind.
-        let refused = matches!(
-            error,
-            NamespaceError::NoNamespace { .. } | NamespaceError::Denied { .. }
-        );
+        let refused =
+            matches!(error, NamespaceError::NoNamespace { .. } | NamespaceError::Denied { .. });
         assert!(refused, "{error}");
     }
 }

@@ -89,10 +89,7 @@ fn flat(elements: &[Element]) -> Option<Result<SchemaDescPtr, parquet::errors::P
         }
     }
     let root = Type::group_type_builder(&root.name).with_fields(fields);
-    Some(
-        root.build()
-            .map(|root| Arc::new(SchemaDescriptor::new(Arc::new(root)))),
-    )
+    Some(root.build().map(|root| Arc::new(SchemaDescriptor::new(Arc::new(root)))))
 }
 
 fn physical(number: i64) -> Option<Physical> {
@@ -197,11 +194,7 @@ impl Bytes<'_> {
             LIST | SET => {
                 let (kind, count) = self.list()?;
                 // Booleans take a byte each in a list.
-                let kind = if kind == TRUE || kind == FALSE {
-                    BYTE
-                } else {
-                    kind
-                };
+                let kind = if kind == TRUE || kind == FALSE { BYTE } else { kind };
                 (0..count).try_for_each(|_| self.skip(kind, level + 1))?;
             }
             STRUCT => {
@@ -276,8 +269,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"PAR1").unwrap();
         file.write_all(&footer).unwrap();
-        file.write_all(&(footer.len() as u32).to_le_bytes())
-            .unwrap();
+        file.write_all(&(footer.len() as u32).to_le_bytes()).unwrap();
         file.write_all(&MAGIC).unwrap();
         file
     }
@@ -305,11 +297,9 @@ mod tests {
 
     #[test]
     fn counts_that_are_wrong_are_refused() {
-        for file in [
-            file(2, &nested(1, 60)),
-            file(1_000_000, &nested(1, 1)),
-            file(3, &nested(1, 1)),
-        ] {
+        for file in
+            [file(2, &nested(1, 60)), file(1_000_000, &nested(1, 1)), file(3, &nested(1, 1))]
+        {
             assert!(read(&file).is_err());
         }
         let mut short = tempfile::tempfile().unwrap();

@@ -24,10 +24,7 @@ pub(crate) fn parts(parts_dir: &Path) -> Result<Vec<PathBuf>, RecordError> {
     let mut parts = Vec::new();
     for entry in entries {
         let path = entry.map_err(RecordError::io("read", parts_dir))?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "parquet")
-        {
+        if path.extension().is_some_and(|extension| extension == "parquet") {
             parts.push(path);
         }
     }
@@ -44,21 +41,13 @@ pub(crate) struct TableReader {
 impl TableReader {
     pub(crate) fn open(path: &Path) -> Result<TableReader, RecordError> {
         let opened = whole::open(path).map_err(RecordError::io("read", path))?;
-        let bytes = opened
-            .metadata()
-            .map_err(RecordError::io("read", path))?
-            .len();
+        let bytes = opened.metadata().map_err(RecordError::io("read", path))?.len();
         let file = guarded(path, || {
             let schema = footer::schema(&opened, bytes, path)?;
-            let options = ReadOptionsBuilder::new()
-                .with_parquet_schema(schema)
-                .build();
+            let options = ReadOptionsBuilder::new().with_parquet_schema(schema).build();
             SerializedFileReader::new_with_options(opened, options).map_err(read_error(path))
         })?;
-        let table = TableReader {
-            path: path.to_owned(),
-            file,
-        };
+        let table = TableReader { path: path.to_owned(), file };
         table.check_format()?;
         for group in table.file.metadata().row_groups() {
             table.check_bounds(group, bytes)?;
@@ -79,15 +68,8 @@ impl TableReader {
 
     /// The place of this column; `None` where there is none of this name.
     pub(crate) fn find(&self, field: &Field) -> Result<Option<usize>, RecordError> {
-        let columns = self
-            .file
-            .metadata()
-            .file_metadata()
-            .schema_descr()
-            .columns();
-        let Some(place) = columns
-            .iter()
-            .position(|column| column.path().string() == field.name)
+        let columns = self.file.metadata().file_metadata().schema_descr().columns();
+        let Some(place) = columns.iter().position(|column| column.path().string() == field.name)
         else {
             return Ok(None);
         };
@@ -106,8 +88,7 @@ impl TableReader {
 
     /// The place of this column, which must be there.
     pub(crate) fn require(&self, field: &Field) -> Result<usize, RecordError> {
-        self.find(field)?
-            .ok_or_else(|| self.damaged(format!("it has no column `{}`", field.name)))
+        self.find(field)?.ok_or_else(|| self.damaged(format!("it has no column `{}`", field.name)))
     }
 
     /// The values of a column of kind [`super::Kind::Long`] in this row group.
@@ -162,11 +143,9 @@ impl TableReader {
 
     fn check_format(&self) -> Result<(), RecordError> {
         match self.metadata(FORMAT_KEY).map(str::parse::<u32>) {
-            Some(Ok(found)) if found != FORMAT_VERSION => Err(RecordError::Format {
-                path: self.path.clone(),
-                found,
-                reads: FORMAT_VERSION,
-            }),
+            Some(Ok(found)) if found != FORMAT_VERSION => {
+                Err(RecordError::Format { path: self.path.clone(), found, reads: FORMAT_VERSION })
+            }
             Some(Ok(_)) => Ok(()),
             Some(Err(_)) => Err(self.damaged(format!("its `{FORMAT_KEY}` is not a number"))),
             None => Err(self.damaged(format!("it was not written by throng: no `{FORMAT_KEY}`"))),
@@ -176,9 +155,7 @@ impl TableReader {
     /// The library trusts the places of columns, and allocates as much memory as they claim.
     fn check_bounds(&self, group: &RowGroupMetaData, bytes: u64) -> Result<(), RecordError> {
         for column in group.columns() {
-            let start = column
-                .dictionary_page_offset()
-                .unwrap_or(column.data_page_offset());
+            let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
             let length = column.compressed_size();
             let inside = start >= 0 && length >= 0 && start.saturating_add(length) as u64 <= bytes;
             if !inside || column.num_values() != group.num_rows() || group.num_rows() < 0 {

@@ -51,12 +51,7 @@ impl TableWriter {
                 SerializedFileWriter::new(file, schema, Arc::new(properties(fields, metadata)))
             })
             .map_err(write_error(&path))?;
-        Ok(TableWriter {
-            path,
-            temporary,
-            file,
-            durability,
-        })
+        Ok(TableWriter { path, temporary, file, durability })
     }
 
     /// Writes the columns, all of one length, in the order of the fields. `pause` is called after
@@ -103,13 +98,9 @@ impl SourceTable {
     /// Opens the table at `path`, which must have the same fields as the one that it is copied to.
     pub(crate) fn open(path: &Path) -> Result<SourceTable, RecordError> {
         let file = File::open(path).map_err(RecordError::io("read", path))?;
-        let metadata = ParquetMetaDataReader::new()
-            .parse_and_finish(&file)
-            .map_err(read_error(path))?;
-        Ok(SourceTable {
-            file,
-            groups: metadata.row_groups().to_vec(),
-        })
+        let metadata =
+            ParquetMetaDataReader::new().parse_and_finish(&file).map_err(read_error(path))?;
+        Ok(SourceTable { file, groups: metadata.row_groups().to_vec() })
     }
 
     /// The rows of each row group.
@@ -182,9 +173,8 @@ fn write_pages<T: DataType>(
 }
 
 fn properties(fields: &[Field], metadata: &Metadata) -> WriterProperties {
-    let metadata = metadata
-        .iter()
-        .map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
+    let metadata =
+        metadata.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
     let common = WriterProperties::builder()
         .set_created_by("throng".to_owned())
         .set_writer_version(WriterVersion::PARQUET_1_0)

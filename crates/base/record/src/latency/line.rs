@@ -87,11 +87,7 @@ fn parse_decimal(text: &str, unit: u64) -> Option<u64> {
     }
     let fraction = &fraction[..fraction.len().min(digits)];
     let fraction: u64 = format!("{fraction:0<digits$}").parse().ok()?;
-    whole
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(unit)?
-        .checked_add(fraction)
+    whole.parse::<u64>().ok()?.checked_mul(unit)?.checked_add(fraction)
 }
 
 /// Percent-encodes what would end a tag: commas, blanks and control characters, and `%` itself.
@@ -171,10 +167,7 @@ mod tests {
         ] {
             assert_eq!(parse(line).unwrap_err(), expected, "{line}");
         }
-        assert_eq!(
-            parse("1.5,1e3,1,x").unwrap_err(),
-            "the length is not a time"
-        );
+        assert_eq!(parse("1.5,1e3,1,x").unwrap_err(), "the length is not a time");
     }
 
     proptest! {

@@ -32,15 +32,10 @@ pub(crate) fn read(
     for number in 1_u64.. {
         text.clear();
         let mut limited = file.by_ref().take(LINE_BYTES_MAX);
-        limited
-            .read_until(b'\n', &mut text)
-            .map_err(RecordError::io("read", path))?;
+        limited.read_until(b'\n', &mut text).map_err(RecordError::io("read", path))?;
         let Some(whole) = text.strip_suffix(b"\n") else {
             if text.len() as u64 == LINE_BYTES_MAX {
-                return Err(RecordError::damaged(
-                    path,
-                    format!("line {number} has no end"),
-                ));
+                return Err(RecordError::damaged(path, format!("line {number} has no end")));
             }
             break;
         };
@@ -66,19 +61,11 @@ fn parse(
     if !wanted(&parts.tag) {
         return Ok(None);
     }
-    let payload = STANDARD
-        .decode(parts.payload)
-        .map_err(|error| error.to_string())?;
-    let histogram: Histogram<u64> = deserializer
-        .deserialize(&mut &payload[..])
-        .map_err(|error| error.to_string())?;
+    let payload = STANDARD.decode(parts.payload).map_err(|error| error.to_string())?;
+    let histogram: Histogram<u64> =
+        deserializer.deserialize(&mut &payload[..]).map_err(|error| error.to_string())?;
     let hist = converted(&histogram, parts.max_ns);
-    Ok(Some(Interval {
-        start_ns: parts.start_ns,
-        len_ns: parts.len_ns,
-        tag: parts.tag,
-        hist,
-    }))
+    Ok(Some(Interval { start_ns: parts.start_ns, len_ns: parts.len_ns, tag: parts.tag, hist }))
 }
 
 /// Each bucket's count at its middle, so that sums are right on average; the greatest number,

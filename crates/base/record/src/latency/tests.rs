@@ -67,21 +67,13 @@ fn tags_that_are_not_wanted_are_skipped() {
     }
     writer.finish().unwrap();
     let mut found = Vec::new();
-    read(
-        &path,
-        |tag| tag != "a.lag",
-        |interval| found.push(interval.tag),
-    )
-    .unwrap();
+    read(&path, |tag| tag != "a.lag", |interval| found.push(interval.tag)).unwrap();
     assert_eq!(found, ["a", "b"]);
 }
 
 #[test]
 fn intervals_come_back_in_order() {
-    let (few, many) = (
-        recorded(&[0, 5, 2047]),
-        recorded(&(1..2000).collect::<Vec<_>>()),
-    );
+    let (few, many) = (recorded(&[0, 5, 2047]), recorded(&(1..2000).collect::<Vec<_>>()));
     let empty = LogHistogram::new();
     let found = round_trip(&[
         (0, 1_000_000_000, "connect", &few),
@@ -139,10 +131,7 @@ fn torn_last_line_is_skipped_and_damage_reported() {
     ] {
         std::fs::write(&path, damaged).unwrap();
         let error = read(&path, |_| true, |_| {}).unwrap_err().to_string();
-        assert!(
-            error.contains("latency.hlog is damaged") && error.contains(expected),
-            "{error}"
-        );
+        assert!(error.contains("latency.hlog is damaged") && error.contains(expected), "{error}");
     }
 }
 

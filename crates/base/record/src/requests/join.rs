@@ -52,8 +52,7 @@ impl JoinedTable {
             }
             let table = TableReader::open(part)?;
             let places = rows::places(&table)?;
-            self.small
-                .extend(&rows::read_group(&table, &places, group)?);
+            self.small.extend(&rows::read_group(&table, &places, group)?);
         }
         Ok(())
     }
@@ -62,8 +61,7 @@ impl JoinedTable {
         if self.small.is_empty() {
             return Ok(());
         }
-        self.table
-            .write_row_group(self.small.columns(), &mut || {})?;
+        self.table.write_row_group(self.small.columns(), &mut || {})?;
         self.small.clear();
         Ok(())
     }

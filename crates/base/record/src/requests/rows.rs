@@ -23,11 +23,7 @@ pub(super) const FIELDS: &[Field; LONGS + UNSIGNED] = &[
 ];
 
 const fn field(name: &'static str, kind: Kind, packing: Packing) -> Field {
-    Field {
-        name,
-        kind,
-        packing,
-    }
+    Field { name, kind, packing }
 }
 
 /// Rows by column. All columns have one length.
@@ -64,16 +60,8 @@ impl Rows {
         sent.extend(rows.iter().map(|row| row.sent_ns.cast_signed()));
         done.extend(rows.iter().map(|row| row.done_ns.cast_signed()));
         user.extend(rows.iter().map(|row| row.user.cast_signed()));
-        let [
-            measure,
-            session,
-            loop_id,
-            outcome,
-            status,
-            weight,
-            bytes_out,
-            bytes_in,
-        ] = &mut self.unsigned;
+        let [measure, session, loop_id, outcome, status, weight, bytes_out, bytes_in] =
+            &mut self.unsigned;
         measure.extend(rows.iter().map(|row| i32::from(row.measure)));
         session.extend(rows.iter().map(|row| i32::from(row.session)));
         loop_id.extend(rows.iter().map(|row| i32::from(row.loop_id)));
@@ -103,10 +91,8 @@ pub(super) fn read_group(
     group: usize,
 ) -> Result<Vec<Measurement>, RecordError> {
     let (long_places, unsigned_places) = places.split_at(LONGS);
-    let longs: Vec<Vec<i64>> = long_places
-        .iter()
-        .map(|&place| table.longs(group, place))
-        .collect::<Result<_, _>>()?;
+    let longs: Vec<Vec<i64>> =
+        long_places.iter().map(|&place| table.longs(group, place)).collect::<Result<_, _>>()?;
     let unsigned: Vec<Vec<u32>> = unsigned_places
         .iter()
         .map(|&place| table.unsigned(group, place))
@@ -115,10 +101,7 @@ pub(super) fn read_group(
     let short = |column: usize, row: usize| {
         let value = unsigned[column][row];
         u16::try_from(value).map_err(|_| {
-            table.damaged(format!(
-                "{value} in column `{}`",
-                FIELDS[LONGS + column].name
-            ))
+            table.damaged(format!("{value} in column `{}`", FIELDS[LONGS + column].name))
         })
     };
     let outcome = |row: usize| {

@@ -45,9 +45,7 @@ pub(super) fn nanoseconds(text: &str, unit: Unit) -> Result<u128, String> {
     let value = match exact(text, unit) {
         Some(value) => value,
         None => {
-            let number: f64 = text
-                .parse()
-                .map_err(|_| format!("{text:?} is not a number"))?;
+            let number: f64 = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
             if !number.is_finite() {
                 return Err(format!("{text} is not finite"));
             }

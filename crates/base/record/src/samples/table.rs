@@ -88,30 +88,20 @@ pub fn parse(text: &str, format: &Format) -> Result<Vec<Samples>, SamplesError> 
             (Some(separator), places)
         }
     };
-    let reader = Reader {
-        format,
-        names,
-        separator,
-        places,
-    };
+    let reader = Reader { format, names, separator, places };
     let mut all: Vec<Samples> = match format.columns.as_slice() {
         [] => vec![empty(None)],
-        columns => columns
-            .iter()
-            .map(|name| empty(Some(name.clone())))
-            .collect(),
+        columns => columns.iter().map(|name| empty(Some(name.clone()))).collect(),
     };
     for (line, text) in lines {
         if all[0].times_ns.len() >= SAMPLES_MAX {
             return Err(SamplesError::TooMany { line });
         }
-        reader
-            .read(text, &mut all)
-            .map_err(|(place, problem)| SamplesError::Line {
-                line,
-                column: place.and_then(|place| reader.names.get(place).cloned()),
-                problem,
-            })?;
+        reader.read(text, &mut all).map_err(|(place, problem)| SamplesError::Line {
+            line,
+            column: place.and_then(|place| reader.names.get(place).cloned()),
+            problem,
+        })?;
     }
     match all[0].times_ns.is_empty() {
         true => Err(SamplesError::Empty { header }),
@@ -174,11 +164,7 @@ impl Reader<'_> {
 }
 
 fn empty(column: Option<String>) -> Samples {
-    Samples {
-        column,
-        times_ns: Vec::new(),
-        starts_ns: Vec::new(),
-    }
+    Samples { column, times_ns: Vec::new(), starts_ns: Vec::new() }
 }
 
 /// The time of an operation.
@@ -206,10 +192,7 @@ fn point(text: &str, unit: Unit) -> Result<u64, String> {
         unit.name()
     );
     let ns = nanoseconds(text, unit).map_err(|problem| {
-        format!(
-            "{}; {expected}; correct or remove the line",
-            shown(&problem)
-        )
+        format!("{}; {expected}; correct or remove the line", shown(&problem))
     })?;
     // Parquet has signed numbers.
     let fits = u64::try_from(ns).ok().filter(|&ns| ns <= i64::MAX as u64);
@@ -226,11 +209,8 @@ fn shown(text: &str) -> String {
 
 /// The separator of a first line, and the places of these columns in it.
 fn columns(first: &str, names: &[String]) -> Result<(char, Vec<usize>), SamplesError> {
-    let wrong = |problem: &str| SamplesError::Line {
-        line: 1,
-        column: None,
-        problem: problem.to_owned(),
-    };
+    let wrong =
+        |problem: &str| SamplesError::Line { line: 1, column: None, problem: problem.to_owned() };
     let count = |separator: char| fields(first, separator).map_or(0, |fields| fields.len());
     // Of several the first, so that a line without any has commas.
     let most = [',', ';', '\t'].map(|separator| (count(separator), separator));
@@ -241,13 +221,10 @@ fn columns(first: &str, names: &[String]) -> Result<(char, Vec<usize>), SamplesE
         let mut places = found.iter().enumerate().filter(|(_, field)| *field == name);
         match (places.next(), places.next()) {
             (Some((place, _)), None) => Ok(place),
-            (Some(_), Some(_)) => Err(wrong(&format!(
-                "there are two columns {name:?}; rename one of them"
-            ))),
-            (None, _) => Err(SamplesError::NoColumn {
-                name: name.clone(),
-                found: listed(&found),
-            }),
+            (Some(_), Some(_)) => {
+                Err(wrong(&format!("there are two columns {name:?}; rename one of them")))
+            }
+            (None, _) => Err(SamplesError::NoColumn { name: name.clone(), found: listed(&found) }),
         }
     });
     let places: Result<Vec<usize>, SamplesError> = places.collect();
@@ -256,9 +233,7 @@ fn columns(first: &str, names: &[String]) -> Result<(char, Vec<usize>), SamplesE
 
 fn listed(names: &[String]) -> String {
     let shown_names = names.iter().take(NAMES_MAX);
-    let shown_names: Vec<String> = shown_names
-        .map(|name| format!("{:?}", shown(name)))
-        .collect();
+    let shown_names: Vec<String> = shown_names.map(|name| format!("{:?}", shown(name))).collect();
     match names.len().saturating_sub(NAMES_MAX) {
         0 => shown_names.join(", "),
         more => format!("{} and {more} more", shown_names.join(", ")),

@@ -63,9 +63,8 @@ impl SampleImport<'_> {
         for (batch, operations) in operations.chunks(BATCH).enumerate() {
             let number = |place: usize| (batch * BATCH + place) as u64;
             let all = operations.iter().enumerate();
-            let all: Vec<Measurement> = all
-                .map(|(place, operation)| row(number(place), *operation))
-                .collect();
+            let all: Vec<Measurement> =
+                all.map(|(place, operation)| row(number(place), *operation)).collect();
             rows.write(&all)?;
         }
         rows.finish()?;
@@ -118,9 +117,7 @@ impl SampleImport<'_> {
             let count = left.partition_point(|operation| operation.done_ns < end_ns);
             let (ended, later) = left.split_at(count);
             let mut hist = LogHistogram::new();
-            ended
-                .iter()
-                .for_each(|operation| hist.record(operation.done_ns - operation.start_ns));
+            ended.iter().for_each(|operation| hist.record(operation.done_ns - operation.start_ns));
             latency.interval(start_ns, length_ns, self.measure, &hist)?;
             if has_clock {
                 series.push(&SeriesRow {

@@ -26,14 +26,7 @@ pub struct WorkerRows {
 impl WorkerRows {
     /// The rows of a run that begins.
     pub fn new(kept: RowsKept, run: &str) -> WorkerRows {
-        WorkerRows {
-            kept,
-            run: run.to_owned(),
-            path: None,
-            part: None,
-            lost: 0,
-            problem: None,
-        }
+        WorkerRows { kept, run: run.to_owned(), path: None, part: None, lost: 0, problem: None }
     }
 }
 

@@ -439,8 +439,7 @@ impl Latency {
     pub fn is_bound(&self, share: f64) -> bool {
         // The sum of shares is exact to about this.
         const ROUNDING: f64 = 1e-12;
-        self.bound_above
-            .is_some_and(|known| share > known + ROUNDING)
+        self.bound_above.is_some_and(|known| share > known + ROUNDING)
     }
 }
 

@@ -25,9 +25,8 @@ fn intervals(run: &Run) -> Vec<Interval> {
 /// Names of all files and directories, sorted.
 fn names(dir: &RunDir) -> Vec<String> {
     let entries = std::fs::read_dir(dir.path()).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -45,13 +44,7 @@ fn whole_run_comes_back() {
         writer.write(part).unwrap();
         writer.checkpoint().unwrap();
     }
-    assert_eq!(
-        writer.counts(),
-        RowCounts {
-            kept: 1000,
-            lost: 0
-        }
-    );
+    assert_eq!(writer.counts(), RowCounts { kept: 1000, lost: 0 });
     writer.finish().unwrap();
     let mut writer = dir.series(&info);
     for second in &seconds {
@@ -62,9 +55,7 @@ fn whole_run_comes_back() {
     let mut writer = dir.events().unwrap();
     writer.write(&sample::event()).unwrap();
     let mut writer = dir.latency(&info).unwrap();
-    writer
-        .interval(1, 2, "page, with comma.service", &sample::histogram())
-        .unwrap();
+    writer.interval(1, 2, "page, with comma.service", &sample::histogram()).unwrap();
     writer.finish().unwrap();
     dir.write_summary(&sample::summary()).unwrap();
     dir.write_tally(&sample::tally()).unwrap();
@@ -80,9 +71,7 @@ fn whole_run_comes_back() {
     assert_eq!(run.series().unwrap(), seconds);
     assert_eq!(run.events().unwrap(), [sample::event()]);
     assert_eq!(requests(&run), rows);
-    let [interval] = &intervals(&run)[..] else {
-        panic!("not one interval")
-    };
+    let [interval] = &intervals(&run)[..] else { panic!("not one interval") };
     assert_eq!((interval.start_ns, interval.len_ns), (1, 2));
     assert_eq!(interval.tag, "page, with comma.service");
     assert_eq!(interval.hist, sample::histogram());
@@ -116,9 +105,7 @@ fn killed_run_opens_and_says_so() {
     requests_writer.checkpoint().unwrap();
     requests_writer.write(&rows[400..]).unwrap();
     let mut latency_writer = dir.latency(&info).unwrap();
-    latency_writer
-        .interval(0, 1, "connect", &sample::histogram())
-        .unwrap();
+    latency_writer.interval(0, 1, "connect", &sample::histogram()).unwrap();
     latency_writer.flush().unwrap();
     let mut series_writer = dir.series(&info);
     series_writer.push(&sample::series_row(0));
@@ -127,12 +114,7 @@ fn killed_run_opens_and_says_so() {
     let mut events_writer = dir.events().unwrap();
     events_writer.write(&sample::event()).unwrap();
     // A killed process runs no destructors.
-    std::mem::forget((
-        requests_writer,
-        latency_writer,
-        series_writer,
-        events_writer,
-    ));
+    std::mem::forget((requests_writer, latency_writer, series_writer, events_writer));
 
     let run = Run::open(dir.path()).unwrap();
     assert!(!run.is_complete());
@@ -144,13 +126,7 @@ fn killed_run_opens_and_says_so() {
             "requests.parquet is still in segments; the last rows may be missing",
         ]
     );
-    assert_eq!(
-        run.info(),
-        &RunInfo {
-            status: RunStatus::Running,
-            ..info
-        }
-    );
+    assert_eq!(run.info(), &RunInfo { status: RunStatus::Running, ..info });
     assert_eq!(requests(&run), rows[..400]);
     assert_eq!(run.series().unwrap(), [sample::series_row(0)]);
     assert_eq!(run.events().unwrap(), [sample::event()]);
@@ -187,8 +163,7 @@ fn row_groups_keep_the_order() {
     let dir = create(&root);
     let rows = sample::measurements(0..300_001);
     let mut writer = dir.requests(&sample::info()).unwrap();
-    rows.chunks(70_001)
-        .for_each(|batch| writer.write(batch).unwrap());
+    rows.chunks(70_001).for_each(|batch| writer.write(batch).unwrap());
     writer.finish().unwrap();
     assert!(requests(&Run::open(dir.path()).unwrap()) == rows);
 }
@@ -282,10 +257,7 @@ fn probes_are_read_from_segments_and_the_file() {
             writer.probe(info.clone());
             expected.list.push(info);
         }
-        let row = record::ProbeRow {
-            probe: number / 10,
-            ..sample::probe_row(number.into())
-        };
+        let row = record::ProbeRow { probe: number / 10, ..sample::probe_row(number.into()) };
         writer.push(row);
         expected.rows.push(row);
         assert!(writer.is_pending());

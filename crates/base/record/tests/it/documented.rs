@@ -39,14 +39,9 @@ fn every_field_is_in_the_reference() {
     ]);
     let mut found = Vec::new();
     fields(&files, &mut found);
-    let missing: Vec<&String> = found
-        .iter()
-        .filter(|field| !REFERENCE.contains(&format!("`{field}`")))
-        .collect();
-    assert!(
-        missing.is_empty(),
-        "docs/run-directory.md does not explain {missing:?}"
-    );
+    let missing: Vec<&String> =
+        found.iter().filter(|field| !REFERENCE.contains(&format!("`{field}`"))).collect();
+    assert!(missing.is_empty(), "docs/run-directory.md does not explain {missing:?}");
 }
 
 #[test]
@@ -55,10 +50,7 @@ fn every_counter_has_its_column_in_the_reference() {
     for counter in all {
         if let Output::Column(column) = counter.output {
             let row = format!("`{column}`");
-            assert!(
-                REFERENCE.contains(&row),
-                "docs/run-directory.md has no column {row}"
-            );
+            assert!(REFERENCE.contains(&row), "docs/run-directory.md has no column {row}");
         }
     }
 }
@@ -67,9 +59,6 @@ fn every_counter_has_its_column_in_the_reference() {
 fn every_outcome_is_in_the_reference() {
     for outcome in Outcome::ALL {
         let row = format!("| {} | `{}` | ", *outcome as u8, outcome.name());
-        assert!(
-            REFERENCE.contains(&row),
-            "docs/run-directory.md has no row {row:?}"
-        );
+        assert!(REFERENCE.contains(&row), "docs/run-directory.md has no row {row:?}");
     }
 }

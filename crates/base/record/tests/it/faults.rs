@@ -42,11 +42,7 @@ fn files_of_another_format_are_refused() {
     for (file, content, expected) in [
         ("run.json", "", "run.json is damaged: EOF while parsing"),
         ("run.json", "[1, 2]", "run.json is damaged: "),
-        (
-            "run.json",
-            "{\"format\": 2}",
-            "run.json is damaged: missing field `id`",
-        ),
+        ("run.json", "{\"format\": 2}", "run.json is damaged: missing field `id`"),
         (
             "run.json",
             "{\"format\": 99, \"id\": 7}",
@@ -58,42 +54,19 @@ fn files_of_another_format_are_refused() {
             "run.json has format 1, but this version of throng reads format 2; make the run again",
         ),
         ("run.json", "\u{0}", "run.json is damaged: "),
-        (
-            "summary.json",
-            "{\"format\": 3}",
-            "summary.json has format 3",
-        ),
+        ("summary.json", "{\"format\": 3}", "summary.json has format 3"),
         ("tally.json", "nonsense", "tally.json is damaged: "),
         ("series.parquet", "", "series.parquet is damaged: "),
-        (
-            "series.parquet",
-            "PAR1 rubbish PAR1",
-            "series.parquet is damaged: ",
-        ),
-        (
-            "events.jsonl",
-            "{\"at_ns\": -1}\n",
-            "events.jsonl is damaged: line 1: ",
-        ),
-        (
-            "latency.hlog",
-            "one,two\n",
-            "latency.hlog is damaged: line 1: ",
-        ),
-        (
-            "requests.parquet",
-            "id,latency\n1,2\n",
-            "requests.parquet is damaged: ",
-        ),
+        ("series.parquet", "PAR1 rubbish PAR1", "series.parquet is damaged: "),
+        ("events.jsonl", "{\"at_ns\": -1}\n", "events.jsonl is damaged: line 1: "),
+        ("latency.hlog", "one,two\n", "latency.hlog is damaged: line 1: "),
+        ("requests.parquet", "id,latency\n1,2\n", "requests.parquet is damaged: "),
     ] {
         let root = tempfile::tempdir().unwrap();
         let dir = create(root.path());
         fs::write(dir.path().join(file), content).unwrap();
         let complaint = complaint(dir.path());
-        assert!(
-            complaint.contains(expected),
-            "{file} {content:?}: {complaint}"
-        );
+        assert!(complaint.contains(expected), "{file} {content:?}: {complaint}");
     }
 }
 
@@ -111,18 +84,10 @@ fn unknown_measures_are_reported() {
     let root = tempfile::tempdir().unwrap();
     let dir = create(root.path());
     let mut writer = dir.requests(&sample::info()).unwrap();
-    writer
-        .write(&[record::Measurement {
-            measure: 2,
-            ..sample::measurement(0)
-        }])
-        .unwrap();
+    writer.write(&[record::Measurement { measure: 2, ..sample::measurement(0) }]).unwrap();
     writer.finish().unwrap();
     let complaint = complaint(dir.path());
-    assert!(
-        complaint.ends_with("is damaged: measure 2 of 2 in run.json"),
-        "{complaint}"
-    );
+    assert!(complaint.ends_with("is damaged: measure 2 of 2 in run.json"), "{complaint}");
 }
 
 #[test]
@@ -150,12 +115,7 @@ mod disk_full {
     fn every_writer_says_so() {
         let root = tempfile::tempdir().unwrap();
         let dir = create(root.path());
-        for name in [
-            "events.jsonl",
-            "latency.hlog",
-            "series.parquet.tmp",
-            "summary.json.tmp",
-        ] {
+        for name in ["events.jsonl", "latency.hlog", "series.parquet.tmp", "summary.json.tmp"] {
             symlink("/dev/full", dir.path().join(name)).unwrap();
         }
         assert_full(dir.events().unwrap().write(&sample::event()));
@@ -178,20 +138,13 @@ mod disk_full {
         writer.checkpoint().unwrap();
         writer.write(&rows[100..200]).unwrap();
         assert_full(writer.checkpoint());
-        assert_eq!(
-            writer.counts(),
-            RowCounts {
-                kept: 100,
-                lost: 100
-            }
-        );
+        assert_eq!(writer.counts(), RowCounts { kept: 100, lost: 100 });
         writer.write(&rows[200..]).unwrap();
         writer.finish().unwrap();
 
         let mut found = Vec::new();
         let run = Run::open(dir.path()).unwrap();
-        run.requests(|batch| found.extend_from_slice(batch))
-            .unwrap();
+        run.requests(|batch| found.extend_from_slice(batch)).unwrap();
         assert_eq!(found, [&rows[..100], &rows[200..]].concat());
     }
 
@@ -211,8 +164,7 @@ mod disk_full {
 
         let mut found = Vec::new();
         let run = Run::open(dir.path()).unwrap();
-        run.requests(|batch| found.extend_from_slice(batch))
-            .unwrap();
+        run.requests(|batch| found.extend_from_slice(batch)).unwrap();
         assert_eq!(found, rows);
     }
 }

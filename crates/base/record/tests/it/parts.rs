@@ -15,15 +15,9 @@ fn left(root: &Path, kept: RowsKept, agents: &[&str]) -> Run {
         rows: Some(WorkerRows::new(kept, "r1")),
         ..WorkerInfo::default()
     };
-    let info = RunInfo {
-        workers: agents.iter().map(worker).collect(),
-        ..info()
-    };
+    let info = RunInfo { workers: agents.iter().map(worker).collect(), ..info() };
     let dir = RunDir::create(root, &info, "scenario").unwrap();
-    let info = RunInfo {
-        status: RunStatus::Complete,
-        ..info
-    };
+    let info = RunInfo { status: RunStatus::Complete, ..info };
     dir.update_info(&info).unwrap();
     Run::open(&root.join(ID)).unwrap()
 }
@@ -62,10 +56,7 @@ fn parts_are_read_as_one_once_all_are_there() {
     let space = tempfile::tempdir().unwrap();
     let run = left(space.path(), RowsKept::Agent, &["a1", "a2"]);
     let missing = run.missing().join("; ");
-    assert!(
-        missing.contains("agents a1, a2; `throng fleet fetch"),
-        "{missing}"
-    );
+    assert!(missing.contains("agents a1, a2; `throng fleet fetch"), "{missing}");
     assert_eq!(run.parts().absent().len(), 2);
     let (one, two) = (measurements(0..50), measurements(50..120));
     put(&run, "a2", &part(space.path(), "two", &two));
@@ -106,10 +97,7 @@ fn rows_that_nobody_wrote_are_said_to_be_nowhere() {
     let space = tempfile::tempdir().unwrap();
     let run = left(space.path(), RowsKept::Nowhere, &["a1"]);
     let missing = run.missing().join("; ");
-    assert!(
-        missing.contains("wrote no rows of single operations"),
-        "{missing}"
-    );
+    assert!(missing.contains("wrote no rows of single operations"), "{missing}");
     assert_eq!(read(&run), []);
 }
 
@@ -117,10 +105,7 @@ fn rows_that_nobody_wrote_are_said_to_be_nowhere() {
 fn what_is_no_part_of_the_run_is_refused() {
     let space = tempfile::tempdir().unwrap();
     let run = left(space.path(), RowsKept::Agent, &["a1", "../a2"]);
-    assert!(matches!(
-        run.parts().path("../a2"),
-        Err(RecordError::Damaged { .. })
-    ));
+    assert!(matches!(run.parts().path("../a2"), Err(RecordError::Damaged { .. })));
     let mut of_another = measurement(1);
     of_another.measure = 40;
     let bad = part(space.path(), "bad", &[of_another]);
@@ -134,9 +119,5 @@ fn what_is_no_part_of_the_run_is_refused() {
     let mut series = dir.series(&info());
     series.push(&crate::sample::series_row(0));
     series.finish().unwrap();
-    assert!(
-        run.parts()
-            .check(&dir.path().join("series.parquet"))
-            .is_err()
-    );
+    assert!(run.parts().check(&dir.path().join("series.parquet")).is_err());
 }

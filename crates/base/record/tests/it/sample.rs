@@ -64,11 +64,7 @@ pub(crate) fn measurement(number: u64) -> Measurement {
         measure: (number % 2) as u16,
         session: (number % 3 / 2) as u16,
         loop_id: 0,
-        outcome: if number % 10 == 9 {
-            Outcome::Status
-        } else {
-            Outcome::Ok
-        },
+        outcome: if number % 10 == 9 { Outcome::Status } else { Outcome::Ok },
         status: 200,
         weight: 1,
         bytes_out: 100,
@@ -94,13 +90,7 @@ pub(crate) fn series_row(second: u64) -> SeriesRow {
 }
 
 pub(crate) fn event() -> Event {
-    Event {
-        at_ns: 5,
-        what: EventKind::Sampling {
-            rate: 10,
-            reason: "disk".to_owned(),
-        },
-    }
+    Event { at_ns: 5, what: EventKind::Sampling { rate: 10, reason: "disk".to_owned() } }
 }
 
 pub(crate) fn histogram() -> LogHistogram {
@@ -133,10 +123,7 @@ pub(crate) fn summary() -> Summary {
             within_interval: true,
         }],
         users: UsersSummary::default(),
-        health: HealthSummary {
-            rows_kept: 1.0,
-            ..HealthSummary::default()
-        },
+        health: HealthSummary { rows_kept: 1.0, ..HealthSummary::default() },
         traffic: None,
         clocks: Vec::new(),
         measures: vec![measure_summary()],
@@ -210,16 +197,8 @@ fn interval() -> PercentileInterval {
 
 pub(crate) fn tally() -> Tally {
     let outcomes = BTreeMap::from([("ok".to_owned(), 9), ("status".to_owned(), 1)]);
-    let measures = vec![MeasureTally {
-        begun: 5,
-        measure: 0,
-        outcomes,
-    }];
-    Tally {
-        until_ns: None,
-        phases: vec![PhaseTally { phase: 0, measures }],
-        ..Tally::default()
-    }
+    let measures = vec![MeasureTally { begun: 5, measure: 0, outcomes }];
+    Tally { until_ns: None, phases: vec![PhaseTally { phase: 0, measures }], ..Tally::default() }
 }
 
 pub(crate) fn import() -> Import {

@@ -24,52 +24,17 @@ pub(crate) struct Truth {
 
 /// Distributions as thinks have them, in seconds: their means are 4 to 6.
 pub(crate) fn truths() -> Vec<Truth> {
-    let two = [
-        (0.6, Dist::Exponential { mean: 1.0 }),
-        (0.4, Dist::Exponential { mean: 12.0 }),
-    ];
-    let truth = |family, dist, parameters: &[f64]| Truth {
-        family,
-        dist,
-        parameters: parameters.to_vec(),
-    };
+    let two = [(0.6, Dist::Exponential { mean: 1.0 }), (0.4, Dist::Exponential { mean: 12.0 })];
+    let truth =
+        |family, dist, parameters: &[f64]| Truth { family, dist, parameters: parameters.to_vec() };
     let (scale, shape, sigma) = (5.0, 0.7, 1.1);
     vec![
         truth(Family::Exponential, Dist::Exponential { mean: 4.0 }, &[4.0]),
-        truth(
-            Family::Weibull,
-            Dist::Weibull { scale, shape },
-            &[scale, shape],
-        ),
-        truth(
-            Family::Lognormal,
-            Dist::LogNormal {
-                mu: 3.0_f64.ln(),
-                sigma,
-            },
-            &[3.0, sigma],
-        ),
-        truth(
-            Family::Pareto,
-            Dist::Pareto {
-                scale: 1.5,
-                shape: 2.2,
-            },
-            &[1.5, 2.2],
-        ),
-        truth(
-            Family::Gamma,
-            Dist::Gamma {
-                shape: 2.5,
-                scale: 2.4,
-            },
-            &[6.0, 2.5],
-        ),
-        truth(
-            Family::Hyperexponential,
-            Dist::Mixture(two.into()),
-            &[0.6, 1.0, 12.0],
-        ),
+        truth(Family::Weibull, Dist::Weibull { scale, shape }, &[scale, shape]),
+        truth(Family::Lognormal, Dist::LogNormal { mu: 3.0_f64.ln(), sigma }, &[3.0, sigma]),
+        truth(Family::Pareto, Dist::Pareto { scale: 1.5, shape: 2.2 }, &[1.5, 2.2]),
+        truth(Family::Gamma, Dist::Gamma { shape: 2.5, scale: 2.4 }, &[6.0, 2.5]),
+        truth(Family::Hyperexponential, Dist::Mixture(two.into()), &[0.6, 1.0, 12.0]),
     ]
 }
 
@@ -116,9 +81,7 @@ pub(crate) fn table(out: &mut impl Write, samples: u64) -> io::Result<()> {
                 let missing = samples - all[0].count;
                 if missing > 0 {
                     let size = commas(size);
-                    unfitted.push(format!(
-                        "{missing} of {distribution}, {clock}, {size} numbers"
-                    ));
+                    unfitted.push(format!("{missing} of {distribution}, {clock}, {size} numbers"));
                 }
             }
         }

@@ -10,12 +10,7 @@ use crate::{Estimates, commas, each};
 
 const TRUTHS: [f64; 5] = [0.5, 0.6, 0.7, 0.8, 0.9];
 const LENGTHS: [usize; 2] = [1 << 12, 1 << 16];
-const METHODS: [&str; 4] = [
-    "aggregated variance",
-    "rescaled range",
-    "local Whittle",
-    "wavelet",
-];
+const METHODS: [&str; 4] = ["aggregated variance", "rescaled range", "local Whittle", "wavelet"];
 
 pub(crate) fn table(out: &mut impl Write, samples: u64) -> io::Result<()> {
     write!(out, "| H | method |")?;
@@ -41,10 +36,7 @@ pub(crate) fn table(out: &mut impl Write, samples: u64) -> io::Result<()> {
         }
     }
     let samples = commas(samples as usize);
-    writeln!(
-        out,
-        "\n{samples} series of each; error is the root of the mean square."
-    )
+    writeln!(out, "\n{samples} series of each; error is the root of the mean square.")
 }
 
 /// Of each method, with the frequencies and octaves that a model takes.
@@ -59,9 +51,7 @@ fn estimates(h: f64, length: usize, samples: u64) -> [Estimates; 4] {
             hurst::local_whittle(&series, frequencies, 0.0, 0.95)
                 .ok()
                 .map(|whittle| whittle.estimate),
-            hurst::wavelet(&series, 4, 12, 0.0, 0.95)
-                .ok()
-                .map(|wavelet| wavelet.estimate),
+            hurst::wavelet(&series, 4, 12, 0.0, 0.95).ok().map(|wavelet| wavelet.estimate),
         ]
     });
     let mut all = <[Estimates; 4]>::default();
@@ -84,14 +74,8 @@ const VARIATION: f64 = 0.3;
 
 /// Of counts: the local Whittle and the wavelet estimate, with and without their Poisson scatter.
 pub(crate) fn table_of_counts(out: &mut impl Write, samples: u64) -> io::Result<()> {
-    write!(
-        out,
-        "| H | events in a count | method | without: bias | 95 % holds |"
-    )?;
-    writeln!(
-        out,
-        " bias | error | 95 % holds | mean width | not determined |"
-    )?;
+    write!(out, "| H | events in a count | method | without: bias | 95 % holds |")?;
+    writeln!(out, " bias | error | 95 % holds | mean width | not determined |")?;
     writeln!(out, "| ---: | ---: | --- |{}", " ---: |".repeat(7))?;
     for h in &TRUTHS[1..] {
         for mean in MEANS {
@@ -104,11 +88,9 @@ pub(crate) fn table_of_counts(out: &mut impl Write, samples: u64) -> io::Result<
                     add(&mut without, plain, *h);
                     add(&mut with, own, *h);
                     match own {
-                        Ok(Estimate {
-                            low: Some(low),
-                            high: Some(high),
-                            ..
-                        }) => width += high - low,
+                        Ok(Estimate { low: Some(low), high: Some(high), .. }) => {
+                            width += high - low
+                        }
                         _ => hidden += 1,
                     }
                 }
@@ -132,10 +114,7 @@ pub(crate) fn table_of_counts(out: &mut impl Write, samples: u64) -> io::Result<
 fn add(all: &mut Estimates, estimate: Result<Estimate, NoEstimate>, h: f64) {
     if let Ok(estimate) = estimate {
         let bounds = estimate.low.zip(estimate.high);
-        all.add(
-            estimate.h - h,
-            bounds.is_some_and(|(low, high)| low <= h && h <= high),
-        );
+        all.add(estimate.h - h, bounds.is_some_and(|(low, high)| low <= h && h <= high));
     }
 }
 

@@ -45,9 +45,7 @@ fn each<T: Send>(count: u64, sample: impl Fn(u64) -> T + Sync) -> Vec<T> {
             .map(Vec::into_iter)
             .collect()
     });
-    (0..count as usize)
-        .filter_map(|number| parts[number % threads].next())
-        .collect()
+    (0..count as usize).filter_map(|number| parts[number % threads].next()).collect()
 }
 
 /// Estimates of one number whose truth is known.

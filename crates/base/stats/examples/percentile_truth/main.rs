@@ -24,9 +24,7 @@ const SOURCES: [(&str, Source); 7] = [
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let runs = std::env::args()
-        .nth(1)
-        .map_or(Ok(RUNS), |text| text.parse())?;
+    let runs = std::env::args().nth(1).map_or(Ok(RUNS), |text| text.parse())?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "| operations | seconds | p50 | p95 | p99 |")?;
     writeln!(out, "|---|--:|--:|--:|--:|")?;

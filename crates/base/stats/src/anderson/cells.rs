@@ -23,13 +23,8 @@ impl Cells {
         }
         let first = a.count().min(b.count());
         let all = a.count() + b.count();
-        let mut cells = Cells {
-            tied: Vec::new(),
-            weights: Vec::new(),
-            middles: Vec::new(),
-            first,
-            all,
-        };
+        let mut cells =
+            Cells { tied: Vec::new(), weights: Vec::new(), middles: Vec::new(), first, all };
         let mut before = 0;
         pooled_pair(a, b, |_, in_a, in_b| {
             let tied = in_a + in_b - before;

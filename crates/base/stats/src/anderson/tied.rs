@@ -161,11 +161,7 @@ impl Form {
                 self.precision.diagonal[i] - u * self.squares.diagonal[i] - beside * beside / last;
             beside = self.precision.beside[i] - u * self.squares.beside[i];
             // At a root of a part of the matrix; which side is taken makes no difference.
-            last = if pivot == 0.0 {
-                f64::MIN_POSITIVE
-            } else {
-                pivot
-            };
+            last = if pivot == 0.0 { f64::MIN_POSITIVE } else { pivot };
             last
         })
     }
@@ -209,10 +205,7 @@ mod tests {
         let golden: Value = serde_json::from_str(golden).unwrap();
         for case in golden["anderson_tied"].as_array().unwrap() {
             let numbers = |name: &str| case[name].as_array().unwrap().clone();
-            let tied: Vec<u64> = numbers("tied")
-                .iter()
-                .map(|n| n.as_u64().unwrap())
-                .collect();
+            let tied: Vec<u64> = numbers("tied").iter().map(|n| n.as_u64().unwrap()).collect();
             let (x, expected) = (case["x"].as_f64().unwrap(), case["p"].as_f64().unwrap());
             let found = tail(x, &shares(&tied));
             assert!((found - expected).abs() < 2e-6, "{case} {found}");
@@ -223,10 +216,7 @@ mod tests {
     fn small_statistics_of_many_values_are_those_without_ties() {
         let shares = vec![1.0 / VALUES_MANY as f64; VALUES_MANY];
         let (below, above) = (tail(SMALL - 1e-9, &shares), tail(SMALL, &shares));
-        assert!(
-            above > 0.98 && (below - above).abs() < 0.01,
-            "{below} {above}"
-        );
+        assert!(above > 0.98 && (below - above).abs() < 0.01, "{below} {above}");
     }
 
     #[test]

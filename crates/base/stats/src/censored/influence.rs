@@ -28,12 +28,7 @@ impl Influence {
         let below = times.known.count_at_most(at);
         if times.seen.count_at_most(at) == below {
             let share = if n == 0 { 0.0 } else { below as f64 / n as f64 };
-            return Influence {
-                at,
-                share,
-                variance: share * (1.0 - share),
-                steps: Vec::new(),
-            };
+            return Influence { at, share, variance: share * (1.0 - share), steps: Vec::new() };
         }
         let mut at_risk = n;
         let mut seen = times.seen.iter().peekable();
@@ -89,11 +84,7 @@ impl Influence {
 
     fn sum(&self, times: &LogHistogram, is_known: bool) -> f64 {
         if self.steps.is_empty() {
-            let below = if is_known {
-                times.count_at_most(self.at)
-            } else {
-                0
-            };
+            let below = if is_known { times.count_at_most(self.at) } else { 0 };
             return below as f64 - self.share * times.count() as f64;
         }
         let mut sum = 0.0;
@@ -101,11 +92,7 @@ impl Influence {
         let mut below = 0;
         for (lowest, highest, count) in times.iter().take_while(|&(low, ..)| low <= self.at) {
             // Whoever is given up at a time at which another ended was at risk then.
-            while self
-                .steps
-                .get(step)
-                .is_some_and(|(end, ..)| *end <= highest)
-            {
+            while self.steps.get(step).is_some_and(|(end, ..)| *end <= highest) {
                 step += 1;
             }
             let last = step.checked_sub(1).map(|last| self.steps[last]);
@@ -138,12 +125,7 @@ mod tests {
         assert_eq!(influence.variance(), 0.25 * 0.75);
         assert_eq!(influence.of_known(&hist(&[1, 3, 4])), 2.0 - 0.75);
         assert_eq!(influence.of_censored(&hist(&[100])), -0.25);
-        assert_eq!(
-            CensoredTimes::new(&hist(&[]), &hist(&[]))
-                .influence(3)
-                .share(),
-            0.0
-        );
+        assert_eq!(CensoredTimes::new(&hist(&[]), &hist(&[])).influence(3).share(), 0.0);
     }
 
     /// Standard errors of the product-limit estimate for Freireich et al. (1963) as R's `survfit` prints them
@@ -176,9 +158,7 @@ mod tests {
     fn one_more_time_moves_the_share_by_its_influence() {
         let many = |times: &[u64], one: Option<u64>| {
             let mut hist = LogHistogram::new();
-            times
-                .iter()
-                .for_each(|&time| hist.record_n(time, 1_000_000));
+            times.iter().for_each(|&time| hist.record_n(time, 1_000_000));
             one.into_iter().for_each(|time| hist.record(time));
             hist
         };
@@ -199,10 +179,7 @@ mod tests {
         for one in [1, 3, 4, 5, 7, 8, 9, 25] {
             let moved = (share(&all_known, &many(&censored, Some(one))) - before) * n;
             let found = influence.of_censored(&hist(&[one]));
-            assert!(
-                (moved - found).abs() < 1e-4,
-                "{one} censored: {moved} {found}"
-            );
+            assert!((moved - found).abs() < 1e-4, "{one} censored: {moved} {found}");
         }
     }
 }

@@ -14,9 +14,7 @@ fn noise(series: u64, n: usize) -> Vec<f64> {
     let mut rng = Rng::new(11, series, Purpose::Value);
     let uniform = |rng: &mut Rng| rng.below(1 << 32) as f64 / 2_f64.powi(32);
     // The sum of four is near a normal one, and has a scatter of 5.8.
-    (0..n)
-        .map(|_| 80.0 + (0..4).map(|_| 10.0 * uniform(&mut rng)).sum::<f64>())
-        .collect()
+    (0..n).map(|_| 80.0 + (0..4).map(|_| 10.0 * uniform(&mut rng)).sum::<f64>()).collect()
 }
 
 fn places(values: &[f64]) -> Vec<usize> {
@@ -42,10 +40,7 @@ fn splits_agree_with_the_definition() {
         assert_eq!(found.at as u64, case["rank_at"].as_u64().unwrap(), "{case}");
         let statistic = case["rank_statistic"].as_f64().unwrap();
         assert!((found.statistic - statistic).abs() < 1e-9, "{case}");
-        let options = Options {
-            least,
-            ..Options::default()
-        };
+        let options = Options { least, ..Options::default() };
         let p = p_value(&mut ranks, found, &options);
         let exact = case["p"].as_f64().unwrap();
         // Four standard errors of a thousand draws, and the observed order itself.

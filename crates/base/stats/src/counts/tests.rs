@@ -29,17 +29,11 @@ fn windows_without_expected_events_are_skipped() {
 #[test]
 fn poisson_distribution_agrees_with_tables() {
     // Molina, "Poisson's Exponential Binomial Limit" (1942), to the six digits that it has.
-    for (count, mean, expected) in [
-        (0, 1.0, 0.367_879),
-        (3, 2.0, 0.857_123),
-        (10, 10.0, 0.583_040),
-        (4, 10.0, 0.029_253),
-    ] {
+    for (count, mean, expected) in
+        [(0, 1.0, 0.367_879), (3, 2.0, 0.857_123), (10, 10.0, 0.583_040), (4, 10.0, 0.029_253)]
+    {
         let found = poisson_upto(count, mean);
-        assert!(
-            (found - expected).abs() < 1e-6,
-            "{found} for {count} of {mean}"
-        );
+        assert!((found - expected).abs() < 1e-6, "{found} for {count} of {mean}");
     }
     assert_eq!(poisson_upto(0, 0.0), 1.0);
 }
@@ -89,10 +83,7 @@ fn laplaces_test_is_the_distance_of_the_mean_time_from_the_middle() {
     assert_eq!(laplace(&[9]), None);
     assert_eq!(laplace(&[4, 5]), None);
     let even = laplace(&[7, 7, 7]).unwrap();
-    assert!(
-        even.z.abs() < 1e-12 && (even.p - 1.0).abs() < 1e-12,
-        "{even:?}"
-    );
+    assert!(even.z.abs() < 1e-12 && (even.p - 1.0).abs() < 1e-12, "{even:?}");
     // All ten at 1/4 of the time, whose standard deviation is 1/4 / sqrt(10).
     let early = laplace(&[10, 0]).unwrap();
     assert!((early.z + 10_f64.sqrt()).abs() < 1e-12, "{early:?}");

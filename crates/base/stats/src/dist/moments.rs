@@ -59,16 +59,8 @@ impl Dist {
             }
             _ => {
                 // E = a·P(X ≤ a) + E[X; a < X ≤ b] + b·P(X > b), without the terms of no bound.
-                let below = if a == f64::NEG_INFINITY {
-                    0.0
-                } else {
-                    a * self.cdf(a)
-                };
-                let above = if b == f64::INFINITY {
-                    0.0
-                } else {
-                    b * (1.0 - self.cdf(b))
-                };
+                let below = if a == f64::NEG_INFINITY { 0.0 } else { a * self.cdf(a) };
+                let above = if b == f64::INFINITY { 0.0 } else { b * (1.0 - self.cdf(b)) };
                 below + above + self.partial_mean(b) - self.partial_mean(a)
             }
         }
@@ -131,7 +123,5 @@ fn normal_cdf(distance: f64, sd: f64) -> f64 {
 fn weighted(parts: &[(f64, Dist)], figure: impl Fn(&Dist) -> f64) -> f64 {
     let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
     let shares = parts.iter().filter(|(weight, _)| *weight > 0.0);
-    shares
-        .map(|(weight, part)| weight / total * figure(part))
-        .sum()
+    shares.map(|(weight, part)| weight / total * figure(part)).sum()
 }

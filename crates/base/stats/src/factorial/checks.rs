@@ -32,16 +32,10 @@ pub fn shapiro_wilk(numbers: &[f64]) -> Option<Test> {
     let mean = sorted.iter().sum::<f64>() / n as f64;
     let scatter: f64 = sorted.iter().map(|x| (x - mean).powi(2)).sum();
     let weights = shapiro_wilk_weights(n)?;
-    let spread: f64 = weights
-        .iter()
-        .enumerate()
-        .map(|(i, a)| a * (sorted[n - 1 - i] - sorted[i]))
-        .sum();
+    let spread: f64 =
+        weights.iter().enumerate().map(|(i, a)| a * (sorted[n - 1 - i] - sorted[i])).sum();
     let w = (spread * spread / scatter).min(1.0);
-    Some(Test {
-        statistic: w,
-        p: shapiro_wilk_p(w, n)?,
-    })
+    Some(Test { statistic: w, p: shapiro_wilk_p(w, n)? })
 }
 
 /// The weights of the upper half of the sorted numbers, the outermost first.
@@ -58,21 +52,13 @@ fn shapiro_wilk_weights(n: usize) -> Option<Vec<f64>> {
     let root = square.sqrt();
     let x = 1.0 / (n as f64).sqrt();
     let first = m[0] / root
-        + polynomial(
-            &[0.0, 0.221_157, -0.147_981, -2.071_19, 4.434_685, -2.706_056],
-            x,
-        );
+        + polynomial(&[0.0, 0.221_157, -0.147_981, -2.071_19, 4.434_685, -2.706_056], x);
     let mut weights = vec![first];
     let mut left = square - 2.0 * m[0] * m[0];
     let mut share = 1.0 - 2.0 * first * first;
     if n > 5 {
         let second = m[1] / root
-            + polynomial(
-                &[
-                    0.0, 0.042_981, -0.293_762, -1.752_461, 5.682_633, -3.582_633,
-                ],
-                x,
-            );
+            + polynomial(&[0.0, 0.042_981, -0.293_762, -1.752_461, 5.682_633, -3.582_633], x);
         weights.push(second);
         left -= 2.0 * m[1] * m[1];
         share -= 2.0 * second * second;
@@ -131,10 +117,8 @@ pub fn brown_forsythe(groups: &[Vec<f64>]) -> Option<Test> {
         .collect();
     let all: Vec<f64> = away.concat();
     let whole = mean(&all);
-    let between: f64 = away
-        .iter()
-        .map(|group| group.len() as f64 * (mean(group) - whole).powi(2))
-        .sum();
+    let between: f64 =
+        away.iter().map(|group| group.len() as f64 * (mean(group) - whole).powi(2)).sum();
     let within: f64 = away
         .iter()
         .flat_map(|group| {

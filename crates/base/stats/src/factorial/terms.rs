@@ -34,9 +34,7 @@ impl Candidate {
     fn new(factors: Vec<usize>, levels_count: &[usize]) -> Candidate {
         let of = factors.iter().map(|&factor| levels_count[factor]);
         Candidate {
-            df: of
-                .clone()
-                .fold(1, |df: usize, count| df.saturating_mul(count - 1)),
+            df: of.clone().fold(1, |df: usize, count| df.saturating_mul(count - 1)),
             is_of_two_levels: of.clone().all(|count| count == 2),
             factors,
             aliases: Vec::new(),
@@ -56,8 +54,7 @@ impl Candidate {
                 for number in 0..levels_count[factor] - 1 {
                     let rows = column.iter().zip(observations);
                     next.push(
-                        rows.map(|(x, o)| x * column_value(o.levels[factor], number))
-                            .collect(),
+                        rows.map(|(x, o)| x * column_value(o.levels[factor], number)).collect(),
                     );
                 }
             }
@@ -81,21 +78,12 @@ pub(super) fn column_value(level: usize, column: usize) -> f64 {
 /// cells the one of fewest factors stands for all.
 pub(super) fn candidates(levels_count: &[usize], observations: &[Observation]) -> Candidates {
     let mut subsets: Vec<Vec<usize>> = (1_usize..1 << levels_count.len())
-        .map(|bits| {
-            (0..levels_count.len())
-                .filter(|f| bits >> f & 1 == 1)
-                .collect()
-        })
+        .map(|bits| (0..levels_count.len()).filter(|f| bits >> f & 1 == 1).collect())
         .collect();
     subsets.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
-    let all = subsets
-        .into_iter()
-        .map(|factors| Candidate::new(factors, levels_count));
+    let all = subsets.into_iter().map(|factors| Candidate::new(factors, levels_count));
     if levels_count.iter().any(|&count| count != 2) {
-        return Candidates {
-            terms: all.collect(),
-            mean_aliases: Vec::new(),
-        };
+        return Candidates { terms: all.collect(), mean_aliases: Vec::new() };
     }
     distinct_terms(all, observations)
 }
@@ -107,36 +95,24 @@ fn distinct_terms(
     let mut cells: Vec<usize> = observations.iter().map(|o| bits(&o.levels)).collect();
     cells.sort_unstable();
     cells.dedup();
-    let mut found = Candidates {
-        terms: Vec::new(),
-        mean_aliases: Vec::new(),
-    };
+    let mut found = Candidates { terms: Vec::new(), mean_aliases: Vec::new() };
     // By signs, of which the first is made positive: which term has them, and what its first was.
     let mut known: HashMap<Vec<bool>, (Option<usize>, bool)> = HashMap::new();
     known.insert(vec![false; cells.len()], (None, false));
     for term in all {
-        let mask = term
-            .factors
-            .iter()
-            .fold(0, |mask, factor| mask | 1 << factor);
+        let mask = term.factors.iter().fold(0, |mask, factor| mask | 1 << factor);
         let order = term.factors.len() as u32;
         // The product of signs is negative where an odd number of its factors is low.
         let is_negative = |cell: &usize| (order - (cell & mask).count_ones()) % 2 == 1;
         let first = cells.first().is_some_and(is_negative);
-        let signs: Vec<bool> = cells
-            .iter()
-            .map(|cell| is_negative(cell) != first)
-            .collect();
+        let signs: Vec<bool> = cells.iter().map(|cell| is_negative(cell) != first).collect();
         match known.get(&signs) {
             None => {
                 known.insert(signs, (Some(found.terms.len()), first));
                 found.terms.push(term);
             }
             Some(&(owner, owners_first)) => {
-                let alias = Alias {
-                    factors: term.factors,
-                    negative: first != owners_first,
-                };
+                let alias = Alias { factors: term.factors, negative: first != owners_first };
                 match owner {
                     Some(owner) => found.terms[owner].aliases.push(alias),
                     None => found.mean_aliases.push(alias),

@@ -16,10 +16,7 @@ fn golden() -> Value {
 #[track_caller]
 fn close(found: f64, expected: f64, what: &str) {
     let scale = expected.abs().max(1e-9);
-    assert!(
-        (found - expected).abs() <= 1e-7 * scale,
-        "{what}: {found}, not {expected}"
-    );
+    assert!((found - expected).abs() <= 1e-7 * scale, "{what}: {found}, not {expected}");
 }
 
 fn number(value: &Value) -> f64 {
@@ -38,10 +35,8 @@ fn counts(value: &Value) -> Vec<usize> {
 fn analysed(design: &Value, confidence: f64) -> Factorial {
     let values = numbers(&design["values"]);
     let rows = design["levels"].as_array().unwrap().iter().map(counts);
-    let observations: Vec<Observation> = rows
-        .zip(values)
-        .map(|(levels, value)| Observation { levels, value })
-        .collect();
+    let observations: Vec<Observation> =
+        rows.zip(values).map(|(levels, value)| Observation { levels, value }).collect();
     factorial(&counts(&design["levels_count"]), &observations, confidence).unwrap()
 }
 
@@ -114,36 +109,15 @@ fn checks_agree_with_scipy() {
             let found = test(case).unwrap();
             close(found.statistic, number(&case["statistic"]), name);
             let p = number(&case["p"]);
-            assert!(
-                (found.p - p).abs() <= digits * p,
-                "{name}: {}, not {p}",
-                found.p
-            );
+            assert!((found.p - p).abs() <= digits * p, "{name}: {}, not {p}", found.p);
         }
     };
-    agree(
-        "shapiro_wilk",
-        &|case| shapiro_wilk(&numbers(&case["numbers"])),
-        1e-5,
-    );
-    agree(
-        "spearman",
-        &|case| spearman(&numbers(&case["x"]), &numbers(&case["y"])),
-        1e-7,
-    );
+    agree("shapiro_wilk", &|case| shapiro_wilk(&numbers(&case["numbers"])), 1e-5);
+    agree("spearman", &|case| spearman(&numbers(&case["x"]), &numbers(&case["y"])), 1e-7);
     let groups = |case: &Value| -> Vec<Vec<f64>> {
-        case["groups"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(numbers)
-            .collect()
+        case["groups"].as_array().unwrap().iter().map(numbers).collect()
     };
-    agree(
-        "brown_forsythe",
-        &|case| brown_forsythe(&groups(case)),
-        1e-7,
-    );
+    agree("brown_forsythe", &|case| brown_forsythe(&groups(case)), 1e-7);
 }
 
 /// Rows of a sign table, the first factor changing fastest.
@@ -157,11 +131,7 @@ fn table(k: usize, times: usize, values: &[f64]) -> Vec<Observation> {
 }
 
 fn effects(found: &Factorial) -> Vec<f64> {
-    found
-        .terms
-        .iter()
-        .map(|t| t.effect.unwrap().value)
-        .collect()
+    found.terms.iter().map(|t| t.effect.unwrap().value).collect()
 }
 
 /// Each to this number of decimals.
@@ -175,10 +145,7 @@ fn jains_memory_and_cache() {
     // Example 17.1: MIPS of a workstation by memory (A) and cache (B).
     let found = factorial(&[2, 2], &table(2, 1, &[15.0, 45.0, 25.0, 75.0]), 0.9).unwrap();
     close(found.mean.value, 40.0, "q0");
-    assert_eq!(
-        rounded(effects(&found), 9),
-        ["20.000000000", "10.000000000", "5.000000000"]
-    );
+    assert_eq!(rounded(effects(&found), 9), ["20.000000000", "10.000000000", "5.000000000"]);
     let shares = found.terms.iter().map(|term| term.share * 100.0);
     assert_eq!(rounded(shares, 0), ["76", "19", "5"]);
     assert!(found.error.is_none() && found.mean.interval.is_none());
@@ -187,27 +154,16 @@ fn jains_memory_and_cache() {
 #[test]
 fn jains_memory_and_cache_repeated() {
     // Examples 18.1 to 18.4.
-    let values = [
-        15.0, 18.0, 12.0, 45.0, 48.0, 51.0, 25.0, 28.0, 19.0, 75.0, 75.0, 81.0,
-    ];
+    let values = [15.0, 18.0, 12.0, 45.0, 48.0, 51.0, 25.0, 28.0, 19.0, 75.0, 75.0, 81.0];
     let found = factorial(&[2, 2], &table(2, 3, &values), 0.9).unwrap();
     assert_eq!(rounded([found.mean.value], 6), ["41.000000"]);
-    assert_eq!(
-        rounded(effects(&found), 6),
-        ["21.500000", "9.500000", "5.000000"]
-    );
+    assert_eq!(rounded(effects(&found), 6), ["21.500000", "9.500000", "5.000000"]);
     let error = found.error.unwrap();
-    assert_eq!(
-        (rounded([error.ss], 6), error.df),
-        (vec!["102.000000".to_owned()], 8)
-    );
+    assert_eq!((rounded([error.ss], 6), error.df), (vec!["102.000000".to_owned()], 8));
     assert_eq!(rounded([found.total_ss], 6), ["7032.000000"]);
     let shares = found.terms.iter().map(|term| term.share * 100.0);
     assert_eq!(rounded(shares, 2), ["78.88", "15.40", "4.27"]);
-    assert_eq!(
-        rounded([error.share * 100.0, error.deviation], 2),
-        ["1.45", "3.57"]
-    );
+    assert_eq!(rounded([error.share * 100.0, error.deviation], 2), ["1.45", "3.57"]);
     // The book rounds the standard deviation to 1.03 and t to 1.86 before it multiplies.
     let bounds =
         std::iter::once(&found.mean).chain(found.terms.iter().filter_map(|t| t.effect.as_ref()));
@@ -236,10 +192,7 @@ fn jains_fraction_of_seven_factors() {
     let found = factorial(&[2; 7], &rows, 0.9).unwrap();
     // The totals of the sign table's columns, by 8.
     close(found.mean.value * 8.0, 317.0, "I");
-    for (effect, total) in effects(&found)
-        .iter()
-        .zip([101.0, 35.0, 109.0, 43.0, 1.0, 47.0, 3.0])
-    {
+    for (effect, total) in effects(&found).iter().zip([101.0, 35.0, 109.0, 43.0, 1.0, 47.0, 3.0]) {
         close(effect * 8.0, total, "a column");
     }
     let shares = found.terms.iter().map(|term| term.share * 100.0);
@@ -250,10 +203,7 @@ fn jains_fraction_of_seven_factors() {
     assert!(found.terms.iter().all(|term| term.aliases.len() == 15));
     assert_eq!(found.mean_aliases.len(), 15);
     let of_d = &found.terms[3].aliases[0];
-    assert_eq!(
-        (of_d.factors.as_slice(), of_d.negative),
-        (&[0, 1][..], false)
-    );
+    assert_eq!((of_d.factors.as_slice(), of_d.negative), (&[0, 1][..], false));
 }
 
 #[test]
@@ -264,26 +214,11 @@ fn the_other_half_has_the_other_sign() {
     let observations: Vec<_> = rows
         .iter()
         .zip(values)
-        .map(|(levels, value)| Observation {
-            levels: levels.to_vec(),
-            value,
-        })
+        .map(|(levels, value)| Observation { levels: levels.to_vec(), value })
         .collect();
     let found = factorial(&[2; 3], &observations, 0.95).unwrap();
-    assert_eq!(
-        found.mean_aliases,
-        [Alias {
-            factors: vec![0, 1, 2],
-            negative: true
-        }]
-    );
-    assert_eq!(
-        found.terms[2].aliases,
-        [Alias {
-            factors: vec![0, 1],
-            negative: true
-        }]
-    );
+    assert_eq!(found.mean_aliases, [Alias { factors: vec![0, 1, 2], negative: true }]);
+    assert_eq!(found.terms[2].aliases, [Alias { factors: vec![0, 1], negative: true }]);
 }
 
 #[test]
@@ -298,10 +233,7 @@ fn missing_cell_drops_the_highest_interaction() {
     // Two cells on a diagonal: the effects cannot be separated.
     let diagonal: Vec<_> = [[0, 0], [1, 1]]
         .iter()
-        .map(|levels| Observation {
-            levels: levels.to_vec(),
-            value: levels[0] as f64,
-        })
+        .map(|levels| Observation { levels: levels.to_vec(), value: levels[0] as f64 })
         .collect();
     let found = factorial(&[2, 2], &diagonal, 0.95).unwrap();
     assert_eq!(found.terms.len(), 1);
@@ -315,24 +247,14 @@ fn invalid_designs_are_errors() {
     assert_eq!(fails(&[], &rows), FactorialError::Factors(0));
     assert_eq!(fails(&[2; 13], &rows), FactorialError::Factors(13));
     assert_eq!(fails(&[3], &rows), FactorialError::OneLevel { factor: 0 });
-    assert_eq!(
-        fails(&[1], &rows),
-        FactorialError::UnknownLevel { factor: 0 }
-    );
-    assert_eq!(
-        fails(&[2, 2], &rows),
-        FactorialError::UnknownLevel { factor: 1 }
-    );
+    assert_eq!(fails(&[1], &rows), FactorialError::UnknownLevel { factor: 0 });
+    assert_eq!(fails(&[2, 2], &rows), FactorialError::UnknownLevel { factor: 1 });
     let with = |values: &[f64]| fails(&[2], &table(1, 2, values));
     assert_eq!(with(&[1.0, f64::NAN, 3.0, 4.0]), FactorialError::NotFinite);
     assert_eq!(with(&[7.0; 4]), FactorialError::Constant);
     // Three levels each, seen along a line.
-    let line: Vec<_> = (0..3)
-        .map(|at| Observation {
-            levels: vec![at, at],
-            value: (at * at) as f64,
-        })
-        .collect();
+    let line: Vec<_> =
+        (0..3).map(|at| Observation { levels: vec![at, at], value: (at * at) as f64 }).collect();
     assert_eq!(fails(&[3, 3], &line), FactorialError::TooFew);
 }
 
@@ -375,9 +297,8 @@ fn warns(
     let warned = (0..ROUNDS).filter(|round| {
         let mut rng = Rng::new(seed, *round, Purpose::Value);
         let mut number = || normal.inverse_cdf(rng.unit().max(f64::MIN_POSITIVE));
-        let groups: Vec<Vec<f64>> = (0..times)
-            .map(|_| (0..cells).map(|_| 100.0 + number()).collect())
-            .collect();
+        let groups: Vec<Vec<f64>> =
+            (0..times).map(|_| (0..cells).map(|_| 100.0 + number()).collect()).collect();
         check(&groups).is_some_and(|test| test.p < 0.05)
     });
     warned.count() as f64 / ROUNDS as f64
@@ -389,13 +310,8 @@ fn trend_test_keeps_its_level() {
         // Each repetition of all cells is a block, as experiments are run.
         let share = warns(seed, cells, times, |blocks| {
             let rows = blocks.iter().flat_map(|block| block.iter().enumerate());
-            let rows = rows.map(|(cell, &value)| Observation {
-                levels: vec![cell],
-                value,
-            });
-            factorial(&[cells], &rows.collect::<Vec<_>>(), 0.95)
-                .unwrap()
-                .trend
+            let rows = rows.map(|(cell, &value)| Observation { levels: vec![cell], value });
+            factorial(&[cells], &rows.collect::<Vec<_>>(), 0.95).unwrap().trend
         });
         // Four standard deviations about the level, which is met exactly.
         assert!((0.03..0.07).contains(&share), "{cells} × {times}: {share}");

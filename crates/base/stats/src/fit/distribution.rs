@@ -71,22 +71,12 @@ impl Distribution {
     pub(super) fn from_unbounded(family: Family, at: &[f64]) -> Distribution {
         match family {
             Family::Exponential => Distribution::Exponential { mean: at[0].exp() },
-            Family::Weibull => Distribution::Weibull {
-                scale: at[0].exp(),
-                shape: at[1].exp(),
-            },
-            Family::Lognormal => Distribution::Lognormal {
-                mu: at[0],
-                sigma: at[1].exp(),
-            },
-            Family::Pareto => Distribution::Pareto {
-                scale: at[0].exp(),
-                shape: at[1].exp(),
-            },
-            Family::Gamma => Distribution::Gamma {
-                shape: at[1].exp(),
-                scale: (at[0] - at[1]).exp(),
-            },
+            Family::Weibull => Distribution::Weibull { scale: at[0].exp(), shape: at[1].exp() },
+            Family::Lognormal => Distribution::Lognormal { mu: at[0], sigma: at[1].exp() },
+            Family::Pareto => Distribution::Pareto { scale: at[0].exp(), shape: at[1].exp() },
+            Family::Gamma => {
+                Distribution::Gamma { shape: at[1].exp(), scale: (at[0] - at[1]).exp() }
+            }
             Family::Hyperexponential => Distribution::Hyperexponential {
                 share: 1.0 / (1.0 + (-at[0]).exp()),
                 mean: at[1].exp(),
@@ -98,34 +88,15 @@ impl Distribution {
     /// The distribution of a family whose parameters, as [`Family::parameters`] names them, have these values;
     /// `None` where they are too few, or there is no such distribution.
     pub fn from_parameters(family: Family, values: &[f64]) -> Option<Distribution> {
-        let above = |place: usize| {
-            values
-                .get(place)
-                .copied()
-                .filter(|x| *x > 0.0 && x.is_finite())
-        };
+        let above = |place: usize| values.get(place).copied().filter(|x| *x > 0.0 && x.is_finite());
         Some(match family {
             Family::Exponential => Distribution::Exponential { mean: above(0)? },
-            Family::Weibull => Distribution::Weibull {
-                scale: above(0)?,
-                shape: above(1)?,
-            },
-            Family::Lognormal => Distribution::Lognormal {
-                mu: above(0)?.ln(),
-                sigma: above(1)?,
-            },
-            Family::Pareto => Distribution::Pareto {
-                scale: above(0)?,
-                shape: above(1)?,
-            },
-            Family::Gamma => Distribution::Gamma {
-                shape: above(1)?,
-                scale: above(0)? / above(1)?,
-            },
+            Family::Weibull => Distribution::Weibull { scale: above(0)?, shape: above(1)? },
+            Family::Lognormal => Distribution::Lognormal { mu: above(0)?.ln(), sigma: above(1)? },
+            Family::Pareto => Distribution::Pareto { scale: above(0)?, shape: above(1)? },
+            Family::Gamma => Distribution::Gamma { shape: above(1)?, scale: above(0)? / above(1)? },
             Family::Hyperexponential => Distribution::Hyperexponential {
-                share: *values
-                    .first()
-                    .filter(|share| (0.0..=1.0).contains(*share))?,
+                share: *values.first().filter(|share| (0.0..=1.0).contains(*share))?,
                 mean: above(1)?,
                 other_mean: above(2)?,
             },
@@ -141,11 +112,9 @@ impl Distribution {
             }
             Distribution::Lognormal { mu, sigma } => vec![mu.exp(), sigma],
             Distribution::Gamma { shape, scale } => vec![shape * scale, shape],
-            Distribution::Hyperexponential {
-                share,
-                mean,
-                other_mean,
-            } => vec![share, mean, other_mean],
+            Distribution::Hyperexponential { share, mean, other_mean } => {
+                vec![share, mean, other_mean]
+            }
         }
     }
 
@@ -157,14 +126,12 @@ impl Distribution {
             Distribution::Lognormal { mu, sigma } => Dist::LogNormal { mu, sigma },
             Distribution::Pareto { scale, shape } => Dist::Pareto { scale, shape },
             Distribution::Gamma { shape, scale } => Dist::Gamma { shape, scale },
-            Distribution::Hyperexponential {
-                share,
-                mean,
-                other_mean,
-            } => Dist::Mixture(Arc::new([
-                (share, Dist::Exponential { mean }),
-                (1.0 - share, Dist::Exponential { mean: other_mean }),
-            ])),
+            Distribution::Hyperexponential { share, mean, other_mean } => {
+                Dist::Mixture(Arc::new([
+                    (share, Dist::Exponential { mean }),
+                    (1.0 - share, Dist::Exponential { mean: other_mean }),
+                ]))
+            }
         }
     }
 
@@ -177,11 +144,9 @@ impl Distribution {
             Distribution::Pareto { scale, shape } if shape > 1.0 => scale * shape / (shape - 1.0),
             Distribution::Pareto { .. } => f64::INFINITY,
             Distribution::Gamma { shape, scale } => shape * scale,
-            Distribution::Hyperexponential {
-                share,
-                mean,
-                other_mean,
-            } => share * mean + (1.0 - share) * other_mean,
+            Distribution::Hyperexponential { share, mean, other_mean } => {
+                share * mean + (1.0 - share) * other_mean
+            }
         }
     }
 
@@ -197,11 +162,9 @@ impl Distribution {
             Distribution::Pareto { scale, .. } if x <= scale => 0.0,
             Distribution::Pareto { scale, shape } => 1.0 - (scale / x).powf(shape),
             Distribution::Gamma { shape, scale } => gamma_p(shape, x / scale),
-            Distribution::Hyperexponential {
-                share,
-                mean,
-                other_mean,
-            } => -share * (-x / mean).exp_m1() - (1.0 - share) * (-x / other_mean).exp_m1(),
+            Distribution::Hyperexponential { share, mean, other_mean } => {
+                -share * (-x / mean).exp_m1() - (1.0 - share) * (-x / other_mean).exp_m1()
+            }
         }
     }
 
@@ -224,11 +187,7 @@ impl Distribution {
             Distribution::Gamma { shape, scale } => {
                 (shape - 1.0) * x.ln() - x / scale - lgamma(shape) - shape * scale.ln()
             }
-            Distribution::Hyperexponential {
-                share,
-                mean,
-                other_mean,
-            } => {
+            Distribution::Hyperexponential { share, mean, other_mean } => {
                 // The greater one is taken out of the sum: far out both are below what a number can be.
                 let one = (share / mean).ln() - x / mean;
                 let other = ((1.0 - share) / other_mean).ln() - x / other_mean;
@@ -246,11 +205,7 @@ impl Distribution {
             return self.ln_shown_by_density(x, step);
         }
         let upto = self.integral(x + step);
-        let before = if x > 0.0 {
-            self.integral(x - step)
-        } else {
-            0.0
-        };
+        let before = if x > 0.0 { self.integral(x - step) } else { 0.0 };
         let difference = upto - 2.0 * self.integral(x) + before;
         // Far out the integrals are nearly alike, and what is left of their difference is rounding. Of the first
         // two steps nothing cancels, and the density may have no bound there.
@@ -268,9 +223,8 @@ impl Distribution {
         let sides = [(least.min(0.0), 0.0), (least.max(0.0), step)];
         for (terms, (from, upto)) in terms.chunks_exact_mut(2 * LEGENDRE.len()).zip(sides) {
             let half = (upto - from) / 2.0;
-            let places = LEGENDRE
-                .iter()
-                .flat_map(|&(node, weight)| [(-node, weight), (node, weight)]);
+            let places =
+                LEGENDRE.iter().flat_map(|&(node, weight)| [(-node, weight), (node, weight)]);
             for (term, (node, weight)) in terms.iter_mut().zip(places) {
                 let away = from + half * (1.0 + node);
                 let share = half * weight * (1.0 - away.abs() / step);
@@ -324,21 +278,16 @@ impl Distribution {
                 // E[X; X ≤ x]; near shape 1 its two terms cancel, and the limit is a logarithm.
                 let log = (x / scale).ln();
                 let off = shape - 1.0;
-                let ratio = if (off * log).abs() < 1e-8 {
-                    log
-                } else {
-                    -(-off * log).exp_m1() / off
-                };
+                let ratio =
+                    if (off * log).abs() < 1e-8 { log } else { -(-off * log).exp_m1() / off };
                 x * self.cdf(x) - shape * scale * ratio
             }
             Distribution::Gamma { shape, scale } => {
                 x * self.cdf(x) - shape * scale * gamma_p(shape + 1.0, x / scale)
             }
-            Distribution::Hyperexponential {
-                share,
-                mean,
-                other_mean,
-            } => share * exponential(mean) + (1.0 - share) * exponential(other_mean),
+            Distribution::Hyperexponential { share, mean, other_mean } => {
+                share * exponential(mean) + (1.0 - share) * exponential(other_mean)
+            }
         }
     }
 }
@@ -363,11 +312,7 @@ pub(super) fn widened(family: Family, at: &[f64]) -> Option<Vec<f64>> {
 /// The start of the search: by moments, or the maximum itself if it is known in closed form.
 pub(super) fn start(family: Family, observed: &Observations) -> Vec<f64> {
     // What was shown as 0 was something below a step.
-    let least = if observed.step > 0.0 {
-        observed.step / 3.0
-    } else {
-        f64::MIN_POSITIVE
-    };
+    let least = if observed.step > 0.0 { observed.step / 3.0 } else { f64::MIN_POSITIVE };
     let n = observed.count as f64;
     let mean = observed.mean().max(least);
     let logs = observed.sum(|x| x.max(least).ln()) / n;
@@ -398,11 +343,7 @@ pub(super) fn start(family: Family, observed: &Observations) -> Vec<f64> {
             let share = 0.5 * (1.0 + ((variation - 1.0) / (variation + 1.0)).sqrt());
             let small = mean / 2.0 / share;
             let great = mean / 2.0 / (1.0 - share);
-            vec![
-                (share / (1.0 - share)).ln(),
-                small.ln(),
-                (great - small).ln(),
-            ]
+            vec![(share / (1.0 - share)).ln(), small.ln(), (great - small).ln()]
         }
     }
 }

@@ -56,8 +56,7 @@ impl<'o> Edge<'o> {
         let (near, far) = observed.values.split_at(place);
         let sum = |values: &[(f64, u64)]| -> f64 {
             let logs = values.iter();
-            logs.map(|&(x, count)| x.max(step / 3.0).ln() * count as f64)
-                .sum()
+            logs.map(|&(x, count)| x.max(step / 3.0).ln() * count as f64).sum()
         };
         Edge {
             observed,
@@ -105,11 +104,7 @@ impl<'o> Edge<'o> {
 
     /// The place of the likelihood with this scale and shape.
     pub(super) fn at(&self, scale: f64, shape: f64) -> Estimate {
-        Estimate {
-            scale,
-            shape,
-            ln_likelihood: self.ln_likelihood(scale, shape),
-        }
+        Estimate { scale, shape, ln_likelihood: self.ln_likelihood(scale, shape) }
     }
 
     /// The maximum; `None` if the likelihood has none.
@@ -147,9 +142,7 @@ impl<'o> Edge<'o> {
         };
         let reach = 1.0 / (self.observed.count as f64).sqrt();
         let up = border(0.0, unlikely(reach, likely)?, HALVINGS, likely);
-        let down = border(0.0, unlikely(reach, |off| likely(-off))?, HALVINGS, |off| {
-            likely(-off)
-        });
+        let down = border(0.0, unlikely(reach, |off| likely(-off))?, HALVINGS, |off| likely(-off));
         Some((at.shape * (-down).exp(), at.shape * up.exp()))
     }
 }

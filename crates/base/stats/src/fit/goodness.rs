@@ -39,9 +39,8 @@ pub fn goodness(
     let mut more = 0;
     let mut done = 0;
     for _ in 0..rounds {
-        let drawn: Vec<f64> = (0..observed.count())
-            .map(|_| shown(dist.sample(rng), observed.step, rng))
-            .collect();
+        let drawn: Vec<f64> =
+            (0..observed.count()).map(|_| shown(dist.sample(rng), observed.step, rng)).collect();
         let Ok(redrawn) = Observations::new(&drawn, observed.step) else {
             continue;
         };
@@ -71,11 +70,7 @@ pub fn goodness(
 
 /// A number as a clock with this step shows it.
 fn shown(x: f64, step: f64, rng: &mut Rng) -> f64 {
-    if step > 0.0 {
-        (x / step + rng.unit()).floor() * step
-    } else {
-        x
-    }
+    if step > 0.0 { (x / step + rng.unit()).floor() * step } else { x }
 }
 
 /// The place of the distribution in the space without bounds.
@@ -87,15 +82,9 @@ fn place(fitted: &FittedDistribution) -> Vec<f64> {
         }
         Distribution::Lognormal { mu, sigma } => vec![mu, sigma.ln()],
         Distribution::Gamma { shape, scale } => vec![(shape * scale).ln(), shape.ln()],
-        Distribution::Hyperexponential {
-            share,
-            mean,
-            other_mean,
-        } => vec![
-            (share / (1.0 - share)).ln(),
-            mean.ln(),
-            (other_mean - mean).max(1e-12).ln(),
-        ],
+        Distribution::Hyperexponential { share, mean, other_mean } => {
+            vec![(share / (1.0 - share)).ln(), mean.ln(), (other_mean - mean).max(1e-12).ln()]
+        }
     }
 }
 
@@ -118,11 +107,8 @@ fn stepped(observed: &Observations, distribution: &Distribution) -> (f64, f64, f
     for &(x, count) in &observed.values {
         // Between two shown values the distribution's function rises while ours stands still: the distance
         // is greatest just before the next.
-        let gap = if x > 0.0 {
-            distribution.shown_upto(x - observed.step, observed.step)
-        } else {
-            0.0
-        };
+        let gap =
+            if x > 0.0 { distribution.shown_upto(x - observed.step, observed.step) } else { 0.0 };
         let still = upto as f64 / n;
         // Steps in between that nobody was shown, as one.
         let skipped = (gap - before).max(0.0);
@@ -131,10 +117,9 @@ fn stepped(observed: &Observations, distribution: &Distribution) -> (f64, f64, f
         let expected = distribution.shown_upto(x, observed.step);
         let empirical = upto as f64 / n;
         sum += term(empirical - expected, expected, (expected - gap).max(0.0));
-        for (apart, place) in [
-            ((still - gap).abs(), x - observed.step),
-            ((empirical - expected).abs(), x),
-        ] {
+        for (apart, place) in
+            [((still - gap).abs(), x - observed.step), ((empirical - expected).abs(), x)]
+        {
             if apart > widest {
                 (widest, at) = (apart, place);
             }
@@ -147,11 +132,7 @@ fn stepped(observed: &Observations, distribution: &Distribution) -> (f64, f64, f
 /// (F_n − F)² f / (F (1 − F)); 0 where F is 0 or 1.
 fn term(apart: f64, cdf: f64, mass: f64) -> f64 {
     let weight = cdf * (1.0 - cdf);
-    if weight > 1e-12 {
-        apart * apart * mass / weight
-    } else {
-        0.0
-    }
+    if weight > 1e-12 { apart * apart * mass / weight } else { 0.0 }
 }
 
 fn continuous(observed: &Observations, distribution: &Distribution) -> (f64, f64, f64) {
@@ -163,9 +144,7 @@ fn continuous(observed: &Observations, distribution: &Distribution) -> (f64, f64
     for &(x, count) in &observed.values {
         let expected = distribution.cdf(x).clamp(1e-300, 1.0 - 1e-16);
         let upto = before + count;
-        let apart = (expected - before as f64 / n)
-            .abs()
-            .max((upto as f64 / n - expected).abs());
+        let apart = (expected - before as f64 / n).abs().max((upto as f64 / n - expected).abs());
         if apart > widest {
             (widest, at) = (apart, x);
         }

@@ -36,12 +36,9 @@ fn descend(start: &[f64], reach: f64, f: &impl Fn(&[f64]) -> f64) -> Vec<f64> {
         simplex.sort_by(|a, b| a.0.total_cmp(&b.0));
         let best = simplex[0].0;
         let worst = simplex[n].0;
-        let near = simplex[1..].iter().all(|(_, corner)| {
-            corner
-                .iter()
-                .zip(&simplex[0].1)
-                .all(|(a, b)| (a - b).abs() < 1e-7)
-        });
+        let near = simplex[1..]
+            .iter()
+            .all(|(_, corner)| corner.iter().zip(&simplex[0].1).all(|(a, b)| (a - b).abs() < 1e-7));
         if near || worst - best <= TOLERANCE * (best.abs() + TOLERANCE) {
             break;
         }
@@ -50,11 +47,7 @@ fn descend(start: &[f64], reach: f64, f: &impl Fn(&[f64]) -> f64) -> Vec<f64> {
             .collect();
         let towards = |by: f64| -> Vec<f64> {
             let last = &simplex[n].1;
-            centre
-                .iter()
-                .zip(last)
-                .map(|(c, x)| c + by * (x - c))
-                .collect()
+            centre.iter().zip(last).map(|(c, x)| c + by * (x - c)).collect()
         };
         let reflected = towards(-1.0);
         let expanded = towards(-2.0);
@@ -113,18 +106,15 @@ pub(super) fn hessian(at: &[f64], f: impl Fn(&[f64]) -> f64) -> Vec<Vec<f64>> {
             (along - across) / (4.0 * h * h)
         }
     };
-    (0..n)
-        .map(|i| (0..n).map(|j| value(i, j)).collect())
-        .collect()
+    (0..n).map(|i| (0..n).map(|j| value(i, j)).collect()).collect()
 }
 
 /// The inverse of a small matrix by Gauss and Jordan; `None` where it has none.
 pub(super) fn inverse(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     let n = matrix.len();
     let mut left: Vec<Vec<f64>> = matrix.to_vec();
-    let mut right: Vec<Vec<f64>> = (0..n)
-        .map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect())
-        .collect();
+    let mut right: Vec<Vec<f64>> =
+        (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
     for column in 0..n {
         let pivot =
             (column..n).max_by(|&a, &b| left[a][column].abs().total_cmp(&left[b][column].abs()))?;

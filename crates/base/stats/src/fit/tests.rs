@@ -9,27 +9,11 @@ fn observed(numbers: &[f64], step: f64) -> Observations {
 fn shown_probabilities_sum_to_one_and_keep_the_mean() {
     let distributions = [
         Distribution::Exponential { mean: 2.5 },
-        Distribution::Weibull {
-            scale: 3.0,
-            shape: 0.8,
-        },
-        Distribution::Lognormal {
-            mu: 0.5,
-            sigma: 0.7,
-        },
-        Distribution::Gamma {
-            shape: 0.6,
-            scale: 4.0,
-        },
-        Distribution::Pareto {
-            scale: 0.7,
-            shape: 4.5,
-        },
-        Distribution::Hyperexponential {
-            share: 0.7,
-            mean: 0.5,
-            other_mean: 5.0,
-        },
+        Distribution::Weibull { scale: 3.0, shape: 0.8 },
+        Distribution::Lognormal { mu: 0.5, sigma: 0.7 },
+        Distribution::Gamma { shape: 0.6, scale: 4.0 },
+        Distribution::Pareto { scale: 0.7, shape: 4.5 },
+        Distribution::Hyperexponential { share: 0.7, mean: 0.5, other_mean: 5.0 },
     ];
     for distribution in distributions {
         let (mut sum, mut mean, mut k) = (0.0, 0.0, 0.0);
@@ -55,48 +39,18 @@ fn shown_probabilities_sum_to_one_and_keep_the_mean() {
 
 #[test]
 fn invalid_samples_are_errors() {
-    assert_eq!(
-        Observations::new(&[], 0.0),
-        Err(FitError::TooFew {
-            count: 0,
-            needed: 1
-        })
-    );
-    assert_eq!(
-        Observations::new(&[1.0, -1.0], 0.0),
-        Err(FitError::Negative(-1.0))
-    );
+    assert_eq!(Observations::new(&[], 0.0), Err(FitError::TooFew { count: 0, needed: 1 }));
+    assert_eq!(Observations::new(&[1.0, -1.0], 0.0), Err(FitError::Negative(-1.0)));
     let fit = |family, observed: &Observations| fit(family, observed, 0.95);
     let few = observed(&[1.0, 2.0], 0.0);
-    assert_eq!(
-        fit(Family::Weibull, &few),
-        Err(FitError::TooFew {
-            count: 2,
-            needed: 4
-        })
-    );
+    assert_eq!(fit(Family::Weibull, &few), Err(FitError::TooFew { count: 2, needed: 4 }));
     let one = observed(&[3.0; 9], 1.0);
-    assert_eq!(
-        fit(Family::Gamma, &one),
-        Err(FitError::Constant {
-            count: 9,
-            value: 3.0
-        })
-    );
+    assert_eq!(fit(Family::Gamma, &one), Err(FitError::Constant { count: 9, value: 3.0 }));
     let zeros = observed(&[0.0, 0.0, 1.0, 2.0, 5.0], 0.0);
     assert_eq!(fit(Family::Lognormal, &zeros), Err(FitError::Zeros(2)));
-    assert!(
-        fit(
-            Family::Lognormal,
-            &observed(&[0.0, 0.0, 1.0, 2.0, 5.0], 1.0)
-        )
-        .is_ok()
-    );
+    assert!(fit(Family::Lognormal, &observed(&[0.0, 0.0, 1.0, 2.0, 5.0], 1.0)).is_ok());
     let even = observed(&[4.0, 5.0, 6.0, 5.0, 5.5, 4.5], 0.0);
-    assert!(matches!(
-        fit(Family::Hyperexponential, &even),
-        Err(FitError::TooEven(_))
-    ));
+    assert!(matches!(fit(Family::Hyperexponential, &even), Err(FitError::TooEven(_))));
 }
 
 #[test]
@@ -108,9 +62,7 @@ fn numbers_are_rounded_to_steps() {
 
 #[test]
 fn distribution_is_rebuilt_from_its_parameters() {
-    let numbers: Vec<f64> = (1..200)
-        .map(|n| f64::from(n * n % 97) / 10.0 + 0.1)
-        .collect();
+    let numbers: Vec<f64> = (1..200).map(|n| f64::from(n * n % 97) / 10.0 + 0.1).collect();
     let observed = observed(&numbers, 0.0);
     for &family in Family::ALL {
         let Ok(fitted) = fit(family, &observed, 0.95) else {
@@ -120,19 +72,10 @@ fn distribution_is_rebuilt_from_its_parameters() {
         let distribution = Distribution::from_parameters(family, &values).unwrap();
         for x in [0.2, 1.0, 5.0, 20.0] {
             let (own, back) = (fitted.distribution.cdf(x), distribution.cdf(x));
-            assert!(
-                (own - back).abs() < 1e-12,
-                "{family:?} at {x}: {own} {back}"
-            );
+            assert!((own - back).abs() < 1e-12, "{family:?} at {x}: {own} {back}");
         }
-        assert_eq!(
-            Distribution::from_parameters(family, &values[..values.len() - 1]),
-            None
-        );
-        assert_eq!(
-            Distribution::from_parameters(family, &vec![f64::NAN; values.len()]),
-            None
-        );
+        assert_eq!(Distribution::from_parameters(family, &values[..values.len() - 1]), None);
+        assert_eq!(Distribution::from_parameters(family, &vec![f64::NAN; values.len()]), None);
     }
 }
 
@@ -141,27 +84,11 @@ fn distribution_is_rebuilt_from_its_parameters() {
 fn tail_probabilities_are_positive() {
     let distributions = [
         Distribution::Exponential { mean: 0.4 },
-        Distribution::Weibull {
-            scale: 0.5,
-            shape: 0.5,
-        },
-        Distribution::Weibull {
-            scale: 0.4,
-            shape: 1.6,
-        },
-        Distribution::Lognormal {
-            mu: -1.0,
-            sigma: 0.6,
-        },
-        Distribution::Gamma {
-            shape: 0.4,
-            scale: 0.5,
-        },
-        Distribution::Hyperexponential {
-            share: 0.7,
-            mean: 0.02,
-            other_mean: 0.05,
-        },
+        Distribution::Weibull { scale: 0.5, shape: 0.5 },
+        Distribution::Weibull { scale: 0.4, shape: 1.6 },
+        Distribution::Lognormal { mu: -1.0, sigma: 0.6 },
+        Distribution::Gamma { shape: 0.4, scale: 0.5 },
+        Distribution::Hyperexponential { share: 0.7, mean: 0.02, other_mean: 0.05 },
     ];
     for distribution in distributions {
         let mut before = f64::INFINITY;
@@ -187,12 +114,7 @@ fn fits_find_means_below_the_clocks_step() {
     numbers.extend([1.0; 200]);
     numbers.extend((2..60).map(f64::from));
     let observed = observed(&numbers, 1.0);
-    for family in [
-        Family::Weibull,
-        Family::Lognormal,
-        Family::Gamma,
-        Family::Hyperexponential,
-    ] {
+    for family in [Family::Weibull, Family::Lognormal, Family::Gamma, Family::Hyperexponential] {
         let found = fit(family, &observed, 0.95).unwrap();
         assert!(found.log_likelihood > -3_000.0, "{family:?}: {found:?}");
     }
@@ -220,10 +142,7 @@ fn shown_probabilities_beside_the_least_number_are_those_of_the_integral() {
 /// Samples of a Pareto distribution as a clock shows them: how many intervals hold the scale, and the shape.
 fn held(scale: f64, step: f64, count: usize, samples: u64) -> (u32, u32) {
     const SHAPE: f64 = 2.2;
-    let dist = crate::dist::Dist::Pareto {
-        scale,
-        shape: SHAPE,
-    };
+    let dist = crate::dist::Dist::Pareto { scale, shape: SHAPE };
     let (mut scales, mut shapes) = (0, 0);
     for sample in 0..samples {
         let mut rng = crate::rng::Rng::new(sample, count as u64, crate::rng::Purpose::Resample);

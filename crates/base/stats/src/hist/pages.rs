@@ -16,10 +16,7 @@ pub(super) struct Pages {
 
 impl Pages {
     pub(super) fn new() -> Pages {
-        Pages {
-            places: [0; PAGES],
-            counters: Vec::new(),
-        }
+        Pages { places: [0; PAGES], counters: Vec::new() }
     }
 
     #[inline]
@@ -56,10 +53,7 @@ impl Pages {
     /// The buckets that counted something, from the least, and how often.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.made().flat_map(|(page, counters)| {
-            let counted = counters
-                .iter()
-                .enumerate()
-                .filter(|&(_, &count)| count != 0);
+            let counted = counters.iter().enumerate().filter(|&(_, &count)| count != 0);
             counted.map(move |(offset, &count)| (page * PAGE + offset, count))
         })
     }

@@ -20,13 +20,8 @@ impl Serialize for LogHistogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let buckets = self.iter();
         let buckets = buckets.map(|(lowest, _, count)| (bucket_of(lowest) as u16, count));
-        HistogramForm {
-            sum: self.sum,
-            min: self.min(),
-            max: self.max,
-            buckets: buckets.collect(),
-        }
-        .serialize(serializer)
+        HistogramForm { sum: self.sum, min: self.min(), max: self.max, buckets: buckets.collect() }
+            .serialize(serializer)
     }
 }
 
@@ -103,13 +98,7 @@ mod tests {
     fn impossible_forms_are_rejected() {
         let form = |sum, min, max, buckets: &[(u16, u64)]| {
             let buckets = buckets.to_vec();
-            restored(&HistogramForm {
-                sum,
-                min,
-                max,
-                buckets,
-            })
-            .is_some()
+            restored(&HistogramForm { sum, min, max, buckets }).is_some()
         };
         assert!(form(12, 3, 5, &[(3, 1), (4, 1), (5, 1)]));
         assert!(!form(12, 3, 5, &[(4, 1), (3, 1), (5, 1)]), "order");

@@ -20,10 +20,7 @@ fn buckets_cover_everything_without_gap() {
     let (mut expected, mut bucket) = (0, 0);
     loop {
         let (lowest, highest) = bounds_of(bucket);
-        assert_eq!(
-            (lowest, bucket_of(lowest), bucket_of(highest)),
-            (expected, bucket, bucket)
-        );
+        assert_eq!((lowest, bucket_of(lowest), bucket_of(highest)), (expected, bucket, bucket));
         let Some(next) = highest.checked_add(1) else {
             break;
         };
@@ -36,18 +33,7 @@ fn buckets_cover_everything_without_gap() {
 fn counts_below_are_those_of_the_buckets() {
     let values = [0, 1, 255, 256, 2047, 2048, 2049, 70_000, 1 << 40];
     let histogram = recorded(&values);
-    for at in [
-        0,
-        1,
-        254,
-        255,
-        2048,
-        2049,
-        69_000,
-        70_000,
-        1 << 41,
-        u64::MAX,
-    ] {
+    for at in [0, 1, 254, 255, 2048, 2049, 69_000, 70_000, 1 << 41, u64::MAX] {
         let by_bucket = histogram.iter().filter(|&(lowest, ..)| lowest <= at);
         let expected: u64 = by_bucket.map(|(.., count)| count).sum();
         assert_eq!(histogram.count_at_most(at), expected, "{at}");
@@ -88,11 +74,7 @@ fn few_buckets_need_no_pages() {
     let mut histogram = recorded(&powers);
     histogram.merge(&histogram.clone());
     assert_eq!(pages(&histogram), 0);
-    let more = recorded(
-        &(0..FEW_MAX as u64)
-            .map(|n| n * 1_000_000)
-            .collect::<Vec<_>>(),
-    );
+    let more = recorded(&(0..FEW_MAX as u64).map(|n| n * 1_000_000).collect::<Vec<_>>());
     assert_eq!(pages(&more), 0);
     histogram.merge(&more);
     assert!(pages(&histogram) > 60);
@@ -102,10 +84,7 @@ fn few_buckets_need_no_pages() {
 fn empty_one_answers_zero() {
     let empty = LogHistogram::new();
     assert!(empty.is_empty());
-    assert_eq!(
-        (empty.quantile(0.5), empty.min(), empty.max(), empty.mean()),
-        (0, 0, 0, 0.0)
-    );
+    assert_eq!((empty.quantile(0.5), empty.min(), empty.max(), empty.mean()), (0, 0, 0, 0.0));
     assert_eq!(empty.iter().count(), 0);
 }
 
@@ -113,10 +92,7 @@ fn empty_one_answers_zero() {
 fn greatest_numbers_are_accepted() {
     let mut histogram = recorded(&[u64::MAX, u64::MAX, 0]);
     histogram.record_n(7, 0);
-    assert_eq!(
-        (histogram.count(), histogram.min(), histogram.max()),
-        (3, 0, u64::MAX)
-    );
+    assert_eq!((histogram.count(), histogram.min(), histogram.max()), (3, 0, u64::MAX));
     assert_eq!(histogram.sum(), 2 * u128::from(u64::MAX));
     assert_eq!(histogram.quantile(1.0), u64::MAX);
 }

@@ -18,9 +18,8 @@ pub fn noise(h: f64, count: usize, rng: &mut Rng) -> Vec<f64> {
         let power = |x: f64| x.abs().powf(2.0 * h);
         0.5 * (power(k + 1.0) - 2.0 * power(k) + power(k - 1.0))
     };
-    let mut row: Vec<fft::Complex> = (0..2 * half)
-        .map(|j| (covariance(j.min(2 * half - j)), 0.0))
-        .collect();
+    let mut row: Vec<fft::Complex> =
+        (0..2 * half).map(|j| (covariance(j.min(2 * half - j)), 0.0)).collect();
     fft::transform(&mut row);
     let length = row.len() as f64;
     // The eigenvalues are real and not negative but for rounding.

@@ -70,20 +70,15 @@ impl<'p> Noisy<'p> {
     fn with_h(&self, h: f64) -> Fit {
         let middle = self.middle();
         let powers = self.powers.iter();
-        let shape: Vec<f64> = powers
-            .map(|one| ((2.0 * h - 1.0) * (one.log - middle)).exp())
-            .collect();
+        let shape: Vec<f64> =
+            powers.map(|one| ((2.0 * h - 1.0) * (one.log - middle)).exp()).collect();
         let weights: f64 = self.powers.iter().map(|one| one.weight).sum();
         let ratios = self.powers.iter().zip(&shape);
         let ratios = ratios.map(|(one, shape)| one.weight * one.power / shape);
         let highest = (ratios.sum::<f64>() / weights).max(f64::MIN_POSITIVE).ln() + 1.0;
         let loss = |level: f64| self.loss(|place| self.noise + level.exp() * shape[place]);
         let level = bracket::least(highest - LEVELS..highest, LEVEL_PRECISION, loss);
-        Fit {
-            h,
-            level: level.exp(),
-            loss: loss(level),
-        }
+        Fit { h, level: level.exp(), loss: loss(level) }
     }
 
     /// H with the bounds between which the likelihood, the level being the most likely one, has not fallen more than

@@ -69,9 +69,8 @@ fn counts_of_a_few_events_keep_the_h_of_their_rate() {
 fn counts_of_one_rate_have_no_h_above_their_noise() {
     let hidden = (0..40).filter(|&seed| {
         let mut rng = crate::rng::Rng::new(seed, 9, crate::rng::Purpose::Resample);
-        let series: Vec<f64> = (0..2_048)
-            .map(|_| (0..40).filter(|_| rng.unit() < 0.05).count() as f64)
-            .collect();
+        let series: Vec<f64> =
+            (0..2_048).map(|_| (0..40).filter(|_| rng.unit() < 0.05).count() as f64).collect();
         let own = series.iter().sum::<f64>() / series.len() as f64;
         let found = local_whittle(&series, 140, own, 0.95);
         found.map(|whittle| whittle.estimate) == Err(NoEstimate::Noise)

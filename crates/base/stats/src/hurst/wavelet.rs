@@ -123,11 +123,7 @@ fn line(used: &[&Octave], confidence: f64) -> (Estimate, f64) {
     let z = Normal::standard().inverse_cdf(0.5 + confidence / 2.0);
     let error = (s / spread).sqrt() / 2.0;
     let h = (slope + 1.0) / 2.0;
-    let estimate = Estimate {
-        h,
-        low: Some(h - z * error),
-        high: Some(h + z * error),
-    };
+    let estimate = Estimate { h, low: Some(h - z * error), high: Some(h + z * error) };
     (estimate, off)
 }
 

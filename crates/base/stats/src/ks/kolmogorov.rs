@@ -150,9 +150,7 @@ fn product(a: &[f64], b: &[f64], size: usize) -> Vec<f64> {
     for (row, out) in product.chunks_exact_mut(size).enumerate() {
         for (k, b) in b.chunks_exact(size).enumerate() {
             let factor = a[row * size + k];
-            out.iter_mut()
-                .zip(b)
-                .for_each(|(out, b)| *out += factor * b);
+            out.iter_mut().zip(b).for_each(|(out, b)| *out += factor * b);
         }
     }
     product
@@ -189,10 +187,7 @@ fn pelz_good_cdf(n: f64, d: f64) -> f64 {
         }
     }
     let root = (2.0 * PI).sqrt();
-    for (sum, scale) in k
-        .iter_mut()
-        .zip([z, 6.0 * z4, 72.0 * z.powi(7), 6480.0 * z.powi(10)])
-    {
+    for (sum, scale) in k.iter_mut().zip([z, 6.0 * z4, 72.0 * z.powi(7), 6480.0 * z.powi(10)]) {
         *sum *= root / scale;
     }
     for i in 1..=terms {

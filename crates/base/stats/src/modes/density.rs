@@ -60,11 +60,7 @@ impl Density {
         let shares = shares(sample, scale, start, step);
         let moment = |power: i32| -> f64 {
             let from_min = |place: usize| (place as f64 - MARGIN as f64).powi(power);
-            shares
-                .iter()
-                .enumerate()
-                .map(|(place, share)| share * from_min(place))
-                .sum()
+            shares.iter().enumerate().map(|(place, share)| share * from_min(place)).sum()
         };
         let deviation = (moment(2) - moment(1).powi(2)).max(0.0).sqrt() * step;
         let quartiles = on(sample.quantile(0.75)) - on(sample.quantile(0.25));
@@ -75,26 +71,13 @@ impl Density {
         };
         let mut spectrum: Vec<Complex> = shares.iter().map(|&share| (share, 0.0)).collect();
         transform(&mut spectrum);
-        Ok(Some(Density {
-            scale,
-            start,
-            step,
-            count,
-            deviation,
-            spread,
-            shares,
-            spectrum,
-        }))
+        Ok(Some(Density { scale, start, step, count, deviation, spread, shares, spectrum }))
     }
 
     /// The number at a place of the grid.
     pub fn place(&self, place: usize) -> f64 {
         let x = self.start + place as f64 * self.step;
-        if self.scale == Scale::Logarithmic {
-            x.exp()
-        } else {
-            x
-        }
+        if self.scale == Scale::Logarithmic { x.exp() } else { x }
     }
 
     /// From the least to the greatest number, on the scale.
@@ -169,11 +152,7 @@ impl Density {
         }
         for _ in 0..60 {
             let middle = (low + high) / 2.0;
-            *(if excess(middle) > 0.0 {
-                &mut low
-            } else {
-                &mut high
-            }) = middle;
+            *(if excess(middle) > 0.0 { &mut low } else { &mut high }) = middle;
         }
         high
     }
@@ -224,11 +203,7 @@ fn shares(sample: &Sample, scale: Scale, start: f64, step: f64) -> Vec<f64> {
             let last = place(high) as usize;
             for (place, held) in shares.iter_mut().enumerate().take(last + 1).skip(first) {
                 let end = start + (place as f64 + 0.5) * step;
-                let end = if scale == Scale::Logarithmic {
-                    end.exp()
-                } else {
-                    end
-                };
+                let end = if scale == Scale::Logarithmic { end.exp() } else { end };
                 let upto = ((end - low) / (high - low)).clamp(0.0, 1.0);
                 *held += share * (upto - before);
                 before = upto;
@@ -251,14 +226,9 @@ struct Derivative {
     polynomial: fn(f64) -> f64,
 }
 
-const FOURTH: Derivative = Derivative {
-    order: 4,
-    polynomial: |s| s * s - 6.0 * s + 3.0,
-};
-const SIXTH: Derivative = Derivative {
-    order: 6,
-    polynomial: |s| s * s * s - 15.0 * s * s + 45.0 * s - 15.0,
-};
+const FOURTH: Derivative = Derivative { order: 4, polynomial: |s| s * s - 6.0 * s + 3.0 };
+const SIXTH: Derivative =
+    Derivative { order: 6, polynomial: |s| s * s * s - 15.0 * s * s + 45.0 * s - 15.0 };
 
 /// Fewer distinct values show no unit to which they were rounded.
 const ROUNDED_VALUES_MIN: usize = 8;

@@ -40,10 +40,7 @@ pub fn silverman(
     draws: u32,
     rng: &mut Rng,
 ) -> Result<Option<Silverman>, ModesError> {
-    assert!(
-        modes_max > 0 && draws > 0,
-        "{modes_max} modes, {draws} draws"
-    );
+    assert!(modes_max > 0 && draws > 0, "{modes_max} modes, {draws} draws");
     let Some(density) = Density::new(sample, scale)? else {
         return Ok(None);
     };

@@ -21,13 +21,8 @@ fn mixture(parts: &[(f64, f64, f64)], count: usize, rng: &mut Rng) -> Sample {
     }))
 }
 
-const PLAIN: Rules = Rules {
-    scale: Scale::Plain,
-    alpha: 0.05,
-    share_min: 0.01,
-    depth_min: 0.1,
-    effective: None,
-};
+const PLAIN: Rules =
+    Rules { scale: Scale::Plain, alpha: 0.05, share_min: 0.01, depth_min: 0.1, effective: None };
 
 #[test]
 fn peaks_of_a_drawn_line() {
@@ -45,15 +40,9 @@ fn two_modes_have_their_shares() {
     let [first, second] = found[..] else {
         panic!("{found:?}");
     };
-    assert!(
-        (first.at - 10.0).abs() < 0.3 && (second.at - 20.0).abs() < 0.6,
-        "{found:?}"
-    );
+    assert!((first.at - 10.0).abs() < 0.3 && (second.at - 20.0).abs() < 0.6, "{found:?}");
     assert!((first.share - 0.7).abs() < 0.02 && (first.share + second.share - 1.0).abs() < 1e-12);
-    assert_eq!(
-        (first.from, first.to, second.to),
-        (sample.min(), second.from, sample.max())
-    );
+    assert_eq!((first.from, first.to, second.to), (sample.min(), second.from, sample.max()));
 }
 
 #[test]
@@ -61,16 +50,10 @@ fn small_modes_are_merged_with_their_neighbours() {
     let mut rng = Rng::new(4, 1, Purpose::Resample);
     let sample = mixture(&[(0.995, 10.0, 1.0), (0.005, 30.0, 1.0)], 20_000, &mut rng);
     assert_eq!(modes(&sample, &PLAIN).unwrap().len(), 1);
-    let fine = Rules {
-        share_min: 0.001,
-        ..PLAIN
-    };
+    let fine = Rules { share_min: 0.001, ..PLAIN };
     assert_eq!(modes(&sample, &fine).unwrap().len(), 2);
     // What depends on each other is worth less: 40 numbers show nothing of the like.
-    let few = Rules {
-        effective: Some(40.0),
-        ..fine
-    };
+    let few = Rules { effective: Some(40.0), ..fine };
     assert_eq!(modes(&sample, &few).unwrap().len(), 1);
 }
 
@@ -87,10 +70,7 @@ fn unimodal_samples_keep_the_level() {
         };
         wrong += usize::from(modes(&sample, &Rules::default()).unwrap().len() > 1);
     }
-    assert!(
-        wrong <= 6 + 5,
-        "{wrong} of 120, of which 5 % and three standard errors may be"
-    );
+    assert!(wrong <= 6 + 5, "{wrong} of 120, of which 5 % and three standard errors may be");
 }
 
 #[test]
@@ -116,23 +96,12 @@ fn rounded_samples_have_no_extra_modes() {
 #[test]
 fn constant_sample_has_one_mode() {
     let constant = Sample::counted(vec![(7.0, 500)]).unwrap();
-    let mode = Mode {
-        at: 7.0,
-        share: 1.0,
-        from: 7.0,
-        to: 7.0,
-    };
+    let mode = Mode { at: 7.0, share: 1.0, from: 7.0, to: 7.0 };
     assert_eq!(modes(&constant, &Rules::default()), Ok(vec![mode]));
     let mut rng = Rng::new(1, 1, Purpose::Resample);
-    assert_eq!(
-        silverman(&constant, Scale::Plain, 1, 10, &mut rng),
-        Ok(None)
-    );
+    assert_eq!(silverman(&constant, Scale::Plain, 1, 10, &mut rng), Ok(None));
     let zero = Sample::new(vec![0.0, 1.0]).unwrap();
-    assert_eq!(
-        modes(&zero, &Rules::default()),
-        Err(ModesError::NotPositive(0.0))
-    );
+    assert_eq!(modes(&zero, &Rules::default()), Err(ModesError::NotPositive(0.0)));
     let two = Sample::new(vec![1.0, 2.0]).unwrap();
     assert_eq!(modes(&two, &PLAIN).unwrap().len(), 1);
 }
@@ -142,10 +111,7 @@ fn silverman_detects_two_modes() {
     let mut rng = Rng::new(6, 1, Purpose::Resample);
     let two = mixture(&[(0.5, 0.0, 1.0), (0.5, 5.0, 1.0)], 500, &mut rng);
     let p = |modes_max, rng: &mut Rng| {
-        silverman(&two, Scale::Plain, modes_max, 100, rng)
-            .unwrap()
-            .unwrap()
-            .p
+        silverman(&two, Scale::Plain, modes_max, 100, rng).unwrap().unwrap().p
     };
     assert!(p(1, &mut rng) < 0.02);
     assert!(p(2, &mut rng) > 0.1);

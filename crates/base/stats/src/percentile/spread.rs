@@ -52,13 +52,8 @@ pub(super) fn estimate(
     let share = influence.share();
     let variance = influence.variance();
     let binomial = share * (1.0 - share);
-    let all_alike = Spread {
-        is_independent: true,
-        size_independent: count,
-        size: count,
-        span: 1.0,
-        length,
-    };
+    let all_alike =
+        Spread { is_independent: true, size_independent: count, size: count, span: 1.0, length };
     // All times in one bucket: there is nothing that could vary.
     if variance <= 0.0 || binomial <= 0.0 {
         return Some(all_alike);
@@ -72,10 +67,7 @@ pub(super) fn estimate(
         chi_squared_tail(found.degrees * found.variance / each, found.degrees) < P_MIN
     };
     let white = long_run::prewhitened(&series).map_or(0.0, |found| found.variance / each);
-    let factor = (plain.variance / each)
-        .max(white)
-        .max(dispersion.ratio)
-        .max(1.0);
+    let factor = (plain.variance / each).max(white).max(dispersion.ratio).max(1.0);
     let normal = Normal::standard().inverse_cdf(0.5 + confidence / 2.0);
     let widening = two_sided_t(confidence, plain.degrees) / normal;
     Some(Spread {
@@ -112,9 +104,6 @@ impl Dispersion {
             2.0 * v * v + v * (1.0 - 6.0 * binomial)
         });
         let degrees = (2.0 * total * total / of_squares.sum::<f64>() - 1.0).max(1.0);
-        Dispersion {
-            ratio,
-            p: chi_squared_tail(ratio * degrees, degrees),
-        }
+        Dispersion { ratio, p: chi_squared_tail(ratio * degrees, degrees) }
     }
 }

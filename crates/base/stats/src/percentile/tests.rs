@@ -88,9 +88,7 @@ fn slow_stretches_make_the_interval_wider_or_leave_none() {
         (0..100).for_each(|_| hist.record(rng.below(900) + if is_slow { 1000 } else { 0 }));
         hist
     };
-    let scattered: Vec<_> = (0..120)
-        .map(|n| second((n * 7_u64).is_multiple_of(6), n))
-        .collect();
+    let scattered: Vec<_> = (0..120).map(|n| second((n * 7_u64).is_multiple_of(6), n)).collect();
     let found_scattered = found(&scattered, &[], 0.9);
     assert_eq!(found_scattered.method, Some(Method::Dependent));
     let size = found_scattered.size.unwrap();
@@ -100,10 +98,7 @@ fn slow_stretches_make_the_interval_wider_or_leave_none() {
     let (rank_low, rank_high) = quantile_interval(12_000, 0.9, 0.95).unwrap();
     assert!(low < all.value_at_rank(rank_low) && high.value() > all.value_at_rank(rank_high));
     let stretch: Vec<_> = (0..120).map(|n| second((50..70).contains(&n), n)).collect();
-    assert_eq!(
-        found(&stretch, &[], 0.9).missing,
-        Some(MissingEnd::Dependent)
-    );
+    assert_eq!(found(&stretch, &[], 0.9).missing, Some(MissingEnd::Dependent));
 }
 
 #[test]
@@ -121,10 +116,7 @@ fn an_end_among_censored_times_is_a_bound() {
     assert_eq!(p90.missing, None);
     assert!(p90.low.unwrap() < 2000);
     assert_eq!(p90.high, Some(Quantile::AtLeast(5000)));
-    assert_eq!(
-        found(&known, &censored, 0.99).missing,
-        Some(MissingEnd::Censored)
-    );
+    assert_eq!(found(&known, &censored, 0.99).missing, Some(MissingEnd::Censored));
 }
 
 /// Given up before the percentile, they say less than those that ended. The size is that of Greenwood's

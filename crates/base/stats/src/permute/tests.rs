@@ -36,9 +36,8 @@ fn groups_agree_with_scipy_and_the_definition() {
         let first = case["first"].as_u64().unwrap() as usize;
         let permutations = Permutations::of_groups(first, units.len() - first, 1000, &mut rng());
         assert!(permutations.exact);
-        let columns: Vec<Vec<f64>> = (0..units[0].len())
-            .map(|c| units.iter().map(|unit| unit[c]).collect())
-            .collect();
+        let columns: Vec<Vec<f64>> =
+            (0..units[0].len()).map(|c| units.iter().map(|unit| unit[c]).collect()).collect();
         let found = max_t(&permutations, |second| {
             let ts = columns.iter().map(|x| two_sample_t(x, second, 0.0).abs());
             ts.collect()
@@ -55,9 +54,8 @@ fn pairs_agree_with_scipy() {
         let differences = numbers(&case["differences"]);
         let permutations = Permutations::of_pairs(differences.len(), 5000, &mut rng());
         assert!(permutations.exact);
-        let found = max_t(&permutations, |swapped| {
-            vec![paired_t(&differences, swapped, 0.0).abs()]
-        });
+        let found =
+            max_t(&permutations, |swapped| vec![paired_t(&differences, swapped, 0.0).abs()]);
         assert_near(&found.statistics, &[case["t"].as_f64().unwrap().abs()]);
         assert_near(&found.p, &[case["p"].as_f64().unwrap()]);
     }
@@ -69,10 +67,7 @@ fn distances_agree_with_their_definition_and_with_t() {
         let distances = table(&case["distances"]);
         let first = case["first"].as_u64().unwrap() as usize;
         let second: Vec<bool> = (0..distances.len()).map(|i| i >= first).collect();
-        assert_near(
-            &[distance_t(&distances, &second, 0.0)],
-            &[case["root_f"].as_f64().unwrap()],
-        );
+        assert_near(&[distance_t(&distances, &second, 0.0)], &[case["root_f"].as_f64().unwrap()]);
     }
     let values = [1.0, 4.0, 2.0, 6.0, 5.0, 9.0, 7.5];
     let second = [false, false, false, true, true, true, true];
@@ -88,14 +83,8 @@ fn distances_agree_with_their_definition_and_with_t() {
 fn constant_groups_have_t_of_zero_or_infinity() {
     let second = [false, false, true, true];
     assert_eq!(two_sample_t(&[0.1, 0.1, 0.1, 0.1], &second, 0.0), 0.0);
-    assert_eq!(
-        two_sample_t(&[2.0, 2.0, 3.0, 3.0], &second, 0.0),
-        f64::INFINITY
-    );
-    assert_eq!(
-        two_sample_t(&[3.0, 3.0, 2.0, 2.0], &second, 0.0),
-        f64::NEG_INFINITY
-    );
+    assert_eq!(two_sample_t(&[2.0, 2.0, 3.0, 3.0], &second, 0.0), f64::INFINITY);
+    assert_eq!(two_sample_t(&[3.0, 3.0, 2.0, 2.0], &second, 0.0), f64::NEG_INFINITY);
     // A floor of a half under an error of nothing.
     assert_eq!(two_sample_t(&[2.0, 2.0, 3.0, 3.0], &second, 0.5), 2.0);
     assert_eq!(paired_t(&[0.0, 0.0], &[false, true], 0.0), 0.0);
@@ -132,10 +121,7 @@ fn too_many_permutations_are_drawn() {
 fn values_that_agree_scatter_by_what_is_known() {
     let second = [false, false, true];
     assert!((two_sample_t_of(&[1.0, 1.0, 4.0], &second, 1.5) - 2.0).abs() < 1e-12);
-    assert_eq!(
-        two_sample_t_of(&[1.0, 1.0, 4.0], &second, 0.0),
-        f64::INFINITY
-    );
+    assert_eq!(two_sample_t_of(&[1.0, 1.0, 4.0], &second, 0.0), f64::INFINITY);
     // Their own scatter is greater: the standard error is the root of 3.
     let own = two_sample_t_of(&[1.0, 3.0, 9.0], &second, 0.1);
     assert!((own - two_sample_t(&[1.0, 3.0, 9.0], &second, 0.0)).abs() < 1e-12);

@@ -35,11 +35,7 @@ pub fn shift(a: &Sample, b: &Sample, confidence: f64) -> Shift {
     let pairs = u128::from(n) * u128::from(m);
     let mut differences = Differences::new(a, b);
     let rank = if n.max(m) <= EXACT_MAX {
-        u128::from(exact::lower_rank(
-            n as usize,
-            m as usize,
-            (1.0 - confidence) / 2.0,
-        ))
+        u128::from(exact::lower_rank(n as usize, m as usize, (1.0 - confidence) / 2.0))
     } else {
         let n = n as f64;
         let m = m as f64;
@@ -106,11 +102,7 @@ impl Differences<'_> {
             pairs: u128::from(a.count()) * u128::from(b.count()),
             distinct: a.values().len() as u128 * b.values().len() as u128,
         };
-        Differences {
-            a,
-            b,
-            counted: vec![none, all],
-        }
+        Differences { a, b, counted: vec![none, all] }
     }
 
     /// The difference of this rank, from 1 to the number of pairs.
@@ -130,11 +122,8 @@ impl Differences<'_> {
             }
             let from = low.at_most;
             let width = high.at_most - low.at_most;
-            let middle = if step < EVEN_STEPS {
-                from + width / 2.0
-            } else {
-                halfway(from, high.at_most)
-            };
+            let middle =
+                if step < EVEN_STEPS { from + width / 2.0 } else { halfway(from, high.at_most) };
             // A little to both sides of where the rank should be, if counts rise evenly; where that
             // did not help, in the middle.
             let left = high.pairs - low.pairs;
@@ -159,10 +148,7 @@ impl Differences<'_> {
     fn look_at(&mut self, guesses: [f64; 2]) {
         for guess in guesses {
             let place = self.counted.partition_point(|count| count.at_most < guess);
-            let known = self
-                .counted
-                .get(place)
-                .is_none_or(|count| count.at_most == guess);
+            let known = self.counted.get(place).is_none_or(|count| count.at_most == guess);
             if place > 0 && !known {
                 let count = self.count(guess);
                 self.counted.insert(place, count);
@@ -211,13 +197,7 @@ impl Differences<'_> {
             i += usize::from(!serves);
             j += usize::from(serves);
         }
-        Count {
-            at_most,
-            pairs,
-            distinct,
-            last,
-            next,
-        }
+        Count { at_most, pairs, distinct, last, next }
     }
 
     /// The difference of this rank among those above `low`, up to `high`.

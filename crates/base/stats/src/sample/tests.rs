@@ -6,17 +6,11 @@ use super::*;
 fn ranks_quantiles_and_counts_of_a_sample_with_ties() {
     let sample = Sample::new(vec![3.0, 1.0, 2.0, 2.0, 0.0, -0.0]).unwrap();
     assert_eq!(sample.values(), [0.0, 1.0, 2.0, 3.0]);
-    assert_eq!(
-        sample.iter().collect::<Vec<_>>(),
-        [(0.0, 2), (1.0, 1), (2.0, 2), (3.0, 1)]
-    );
+    assert_eq!(sample.iter().collect::<Vec<_>>(), [(0.0, 2), (1.0, 1), (2.0, 2), (3.0, 1)]);
     let ranks: Vec<f64> = (0..=7).map(|rank| sample.at_rank(rank)).collect();
     assert_eq!(ranks, [0.0, 0.0, 0.0, 1.0, 2.0, 2.0, 3.0, 3.0]);
     assert_eq!((sample.quantile(0.5), sample.quantile(0.51)), (1.0, 2.0));
-    assert_eq!(
-        [-1.0, 0.0, 1.5, 9.0].map(|x| sample.count_upto(x)),
-        [0, 2, 3, 6]
-    );
+    assert_eq!([-1.0, 0.0, 1.5, 9.0].map(|x| sample.count_upto(x)), [0, 2, 3, 6]);
     assert_eq!(sample.mean(), 8.0 / 6.0);
 }
 
@@ -29,10 +23,7 @@ fn nan_is_an_error() {
     assert!(Sample::new(vec![f64::INFINITY]).is_err());
     let many = Sample::counted(vec![(1.0, u64::MAX), (2.0, 1)]);
     assert_eq!(many, Err(SampleError::TooMany));
-    assert_eq!(
-        Sample::counted(vec![(1.0, (1 << 53) + 1)]),
-        Err(SampleError::TooMany)
-    );
+    assert_eq!(Sample::counted(vec![(1.0, (1 << 53) + 1)]), Err(SampleError::TooMany));
 }
 
 #[test]

@@ -49,15 +49,8 @@ fn scores_slopes_and_variances_agree_with_others() {
         let theirs = variance(&values) * inflation(n, |lag| correlations[lag - 1]);
         close(theirs, case["variance_hamed_rao"].as_f64().unwrap(), name);
         // And ours is that of the correlation of neighbours.
-        let rest: Vec<f64> = timed(&values)
-            .iter()
-            .map(|(t, y)| y - found.slope * t)
-            .collect();
-        close(
-            neighbours(&ranks(&rest)),
-            case["neighbours"].as_f64().unwrap(),
-            name,
-        );
+        let rest: Vec<f64> = timed(&values).iter().map(|(t, y)| y - found.slope * t).collect();
+        close(neighbours(&ranks(&rest)), case["neighbours"].as_f64().unwrap(), name);
     }
 }
 
@@ -74,9 +67,7 @@ fn wander(seed: u64, n: usize, correlation: f64, slope: f64) -> Vec<(f64, f64)> 
     (0..50).for_each(|_| {
         step();
     });
-    (0..n)
-        .map(|i| (i as f64, step() + slope * i as f64))
-        .collect()
+    (0..n).map(|i| (i as f64, step() + slope * i as f64)).collect()
 }
 
 #[test]

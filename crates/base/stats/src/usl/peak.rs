@@ -36,8 +36,5 @@ fn squares(points: &[(f64, f64)], sigma: f64, kappa: f64) -> f64 {
     let both: f64 = points.iter().map(|&(n, x)| x * shape(n)).sum();
     let own: f64 = points.iter().map(|&(n, _)| shape(n).powi(2)).sum();
     let lambda = both / own;
-    points
-        .iter()
-        .map(|&(n, x)| (x - lambda * shape(n)).powi(2))
-        .sum()
+    points.iter().map(|&(n, x)| (x - lambda * shape(n)).powi(2)).sum()
 }

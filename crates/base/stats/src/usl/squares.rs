@@ -97,10 +97,7 @@ fn start(points: &[(f64, f64)], fixed: FixedParameters) -> Fit {
     for (which, parameter) in parameters.iter_mut().enumerate() {
         *parameter = fixed[which].unwrap_or(guess[which]);
     }
-    Fit {
-        parameters,
-        squares: squares(points, parameters).unwrap_or(f64::INFINITY),
-    }
+    Fit { parameters, squares: squares(points, parameters).unwrap_or(f64::INFINITY) }
 }
 
 /// A damped Gauss–Newton step; `None` where it leads out of what the law is defined for.
@@ -111,11 +108,7 @@ fn step(points: &[(f64, f64)], fixed: FixedParameters, at: Fit, damping: f64) ->
     for &(n, x) in points {
         let below = 1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0);
         let law = lambda * n / below;
-        let mut row = [
-            n / below,
-            -law * (n - 1.0) / below,
-            -law * n * (n - 1.0) / below,
-        ];
+        let mut row = [n / below, -law * (n - 1.0) / below, -law * n * (n - 1.0) / below];
         for (which, slope) in row.iter_mut().enumerate() {
             if fixed[which].is_some() {
                 *slope = 0.0;
@@ -130,18 +123,11 @@ fn step(points: &[(f64, f64)], fixed: FixedParameters, at: Fit, damping: f64) ->
     }
     for (which, row) in normal.iter_mut().enumerate() {
         let diagonal = &mut row[which];
-        *diagonal = if *diagonal > 0.0 {
-            *diagonal * (1.0 + damping)
-        } else {
-            1.0
-        };
+        *diagonal = if *diagonal > 0.0 { *diagonal * (1.0 + damping) } else { 1.0 };
     }
     let change = solve(normal, right)?;
     let parameters = std::array::from_fn(|i| at.parameters[i] + change[i]);
-    squares(points, parameters).map(|squares| Fit {
-        parameters,
-        squares,
-    })
+    squares(points, parameters).map(|squares| Fit { parameters, squares })
 }
 
 /// `None` where λ or a denominator is not positive.
@@ -192,9 +178,7 @@ fn solve(
     }
     let mut solution = [0.0; PARAMETERS];
     for row in (0..PARAMETERS).rev() {
-        let known: f64 = (row + 1..PARAMETERS)
-            .map(|c| matrix[row][c] * solution[c])
-            .sum();
+        let known: f64 = (row + 1..PARAMETERS).map(|c| matrix[row][c] * solution[c]).sum();
         solution[row] = (right[row] - known) / matrix[row][row];
     }
     let solution = std::array::from_fn(|i| solution[i] / scale[i]);

@@ -14,10 +14,7 @@ fn numbers(value: &Value) -> Vec<f64> {
 #[track_caller]
 fn close(found: f64, expected: f64, tolerance: f64, what: &str) {
     let scale = expected.abs().max(1e-9);
-    assert!(
-        (found - expected).abs() <= tolerance * scale,
-        "{what}: {found}, expected {expected}"
-    );
+    assert!((found - expected).abs() <= tolerance * scale, "{what}: {found}, expected {expected}");
 }
 
 #[test]
@@ -27,11 +24,7 @@ fn fits_and_intervals_agree_with_scipy() {
         let (n, x) = (numbers(&case["n"]), numbers(&case["x"]));
         let points: Vec<_> = n.into_iter().zip(x).collect();
         let fit = Usl::fit(&points, 0.95).unwrap();
-        for (key, found) in [
-            ("lambda", fit.lambda),
-            ("sigma", fit.sigma),
-            ("kappa", fit.kappa),
-        ] {
+        for (key, found) in [("lambda", fit.lambda), ("sigma", fit.sigma), ("kappa", fit.kappa)] {
             let expected = numbers(&case[key]);
             let what = format!("{name} {key}");
             close(found.value, expected[0], 1e-5, &what);
@@ -86,12 +79,7 @@ fn fit_recovers_exact_data() {
     close(fit.lambda.value, 500.0, 1e-7, "lambda");
     close(fit.sigma.value, 0.03, 1e-6, "sigma");
     close(fit.kappa.value, 0.000_2, 1e-6, "kappa");
-    close(
-        fit.peak().unwrap(),
-        (0.97f64 / 0.000_2).sqrt(),
-        1e-5,
-        "peak",
-    );
+    close(fit.peak().unwrap(), (0.97f64 / 0.000_2).sqrt(), 1e-5, "peak");
     close(fit.r_squared, 1.0, 1e-12, "share explained");
 }
 
@@ -106,9 +94,7 @@ fn invalid_loads_are_errors() {
 
 #[test]
 fn limit_exists_for_flat_not_for_linear_throughput() {
-    let line: Vec<_> = (1..=8)
-        .map(|n| (f64::from(n), 50.0 * f64::from(n)))
-        .collect();
+    let line: Vec<_> = (1..=8).map(|n| (f64::from(n), 50.0 * f64::from(n))).collect();
     let fit = Usl::fit(&line, 0.95).unwrap();
     assert_eq!(fit.peak(), None);
     close(fit.lambda.value, 50.0, 1e-6, "lambda");

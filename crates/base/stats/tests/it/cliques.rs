@@ -18,12 +18,7 @@ fn maximal_cliques_agree_with_networkx() {
         }
         let found = maximal_cliques(&graph, 100_000);
         assert!(found.complete);
-        let expected: Vec<_> = case["cliques"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(whole)
-            .collect();
+        let expected: Vec<_> = case["cliques"].as_array().unwrap().iter().map(whole).collect();
         assert_eq!(found.cliques, expected);
     }
 }

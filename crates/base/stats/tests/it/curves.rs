@@ -39,11 +39,7 @@ fn splines_agree_with_scipy() {
 fn shares_on_bins_agree_with_scipys_splines() {
     for case in cases("ecdf_shares") {
         let sample = sample(&case["values"]);
-        let grid = Grid {
-            start: 0.0,
-            step: 1.0,
-            points: number(&case["points"]) as usize,
-        };
+        let grid = Grid { start: 0.0, step: 1.0, points: number(&case["points"]) as usize };
         for (kind, key) in KINDS {
             let found = shares(&sample, grid, kind);
             for (found, expected) in found.iter().zip(numbers(&case[key])) {
@@ -60,10 +56,7 @@ fn a_grid_encloses_its_samples() {
     assert_eq!((grid.start, grid.at(grid.points - 1)), (-1.5, 8.0));
     for step in [0.0, -1.0, f64::NAN, 1e-9] {
         assert!(
-            matches!(
-                Grid::enclosing(&[&a, &b], step),
-                Err(GridError::TooFine { .. })
-            ),
+            matches!(Grid::enclosing(&[&a, &b], step), Err(GridError::TooFine { .. })),
             "{step}"
         );
     }
@@ -80,19 +73,10 @@ fn sample_drawn_from_shares_has_their_distribution() {
         let found = again.count_upto(grid.at(point)) as f64 / 51.0;
         assert!((found - share).abs() <= 0.5 / 51.0 + 1e-12);
     }
-    assert_near(
-        distance(&of_a, &vec![0.0; grid.points]),
-        1.0,
-        1e-15,
-        "distance",
-    );
+    assert_near(distance(&of_a, &vec![0.0; grid.points]), 1.0, 1e-15, "distance");
     assert_eq!(resampled(&of_a, grid, 0), Err(SampleError::Empty));
     // A sample of one value is a step.
     let constant = Sample::counted(vec![(3.0, 9)]).unwrap();
-    let grid = Grid {
-        start: 2.0,
-        step: 1.0,
-        points: 3,
-    };
+    let grid = Grid { start: 2.0, step: 1.0, points: 3 };
     assert_eq!(shares(&constant, grid, Kind::Natural), [0.0, 1.0, 1.0]);
 }

@@ -27,12 +27,7 @@ fn poisson_means_have_scipys_intervals() {
         let (low, high) = mean_interval(count, 0.95);
         assert_near(low, interval[0], NEAR, &what);
         assert_near(high, interval[1], NEAR, &what);
-        assert_near(
-            CountDistribution::Poisson(mean).p(count),
-            number(&case["p"]),
-            NEAR,
-            &what,
-        );
+        assert_near(CountDistribution::Poisson(mean).p(count), number(&case["p"]), NEAR, &what);
         assert_near(
             CountDistribution::Poisson(mean).miss(0.95),
             number(&case["miss"]),

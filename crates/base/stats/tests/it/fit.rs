@@ -41,29 +41,17 @@ fn fitted_parameters_agree_with_scipy() {
         let what = format!("{name} in steps of {step}");
         let observed = Observations::new(&numbers(&case["values"]), step).unwrap();
         let fitted = fit(family(name), &observed, 0.95).unwrap();
-        near(
-            fitted.log_likelihood,
-            number(&case["log_likelihood"]),
-            1e-5,
-            &what,
-        );
+        near(fitted.log_likelihood, number(&case["log_likelihood"]), 1e-5, &what);
         for (parameter, expected) in fitted.parameters.iter().zip(numbers(&case["parameters"])) {
-            near(
-                parameter.value,
-                expected,
-                2e-4,
-                &format!("{what}: {}", parameter.name),
-            );
+            near(parameter.value, expected, 2e-4, &format!("{what}: {}", parameter.name));
             let (low, high) = (parameter.low.unwrap(), parameter.high.unwrap());
             assert!(
                 low < parameter.value * 1.000_001 && high > parameter.value * 0.999_999,
                 "{what}"
             );
         }
-        for (parameter, bounds) in fitted
-            .parameters
-            .iter()
-            .zip(case["intervals"].as_array().into_iter().flatten())
+        for (parameter, bounds) in
+            fitted.parameters.iter().zip(case["intervals"].as_array().into_iter().flatten())
         {
             let expected = numbers(bounds);
             let what = format!("{what}: interval of {}", parameter.name);
@@ -71,12 +59,7 @@ fn fitted_parameters_agree_with_scipy() {
             near(parameter.high.unwrap(), expected[1], 1e-3, &what);
         }
         if step == 0.0 {
-            let test = goodness(
-                &observed,
-                &fitted,
-                0,
-                &mut Rng::new(1, 0, Purpose::Resample),
-            );
+            let test = goodness(&observed, &fitted, 0, &mut Rng::new(1, 0, Purpose::Resample));
             near(test.distance, number(&case["distance"]), 2e-3, &what);
             if name != "pareto" {
                 near(test.anderson, number(&case["anderson"]), 2e-2, &what);
@@ -90,34 +73,19 @@ fn tests_of_counts_agree_with_scipy() {
     let counted = &GOLDEN["counts"];
     for case in counted["dispersion"].as_array().unwrap() {
         let found = counts::dispersion(whole(&case["counts"]).into_iter()).unwrap();
-        near(
-            found.statistic,
-            number(&case["statistic"]),
-            1e-9,
-            "dispersion",
-        );
+        near(found.statistic, number(&case["statistic"]), 1e-9, "dispersion");
         near(found.p, number(&case["p"]), 1e-6, "its p");
     }
     for case in counted["tails"].as_array().unwrap() {
         let case = numbers(case);
-        near(
-            counts::chi_squared_tail(case[0], case[1]),
-            case[2],
-            1e-3,
-            "tail",
-        );
+        near(counts::chi_squared_tail(case[0], case[1]), case[2], 1e-3, "tail");
     }
     let rows = &counted["rows"];
     let found = counts::two_rows(&whole(&rows["a"]), &whole(&rows["b"])).unwrap();
     near(found.statistic, number(&rows["statistic"]), 1e-9, "rows");
     near(found.p, number(&rows["p"]), 1e-6, "their p");
     let groups = &counted["groups"];
-    let lists: Vec<Vec<f64>> = groups["groups"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(numbers)
-        .collect();
+    let lists: Vec<Vec<f64>> = groups["groups"].as_array().unwrap().iter().map(numbers).collect();
     let found = counts::groups(&lists).unwrap();
     near(found.f, number(&groups["f"]), 1e-9, "F");
     near(found.p, number(&groups["p"]), 1e-6, "its p");
@@ -129,12 +97,7 @@ fn dependence_test_agrees_with_statsmodels() {
     let series = numbers(&case["series"]);
     let correlations = autocorrelation(&series, number(&case["lags"]) as usize).unwrap();
     let found = dependence(&correlations, series.len());
-    near(
-        found.statistic,
-        number(&case["statistic"]),
-        1e-8,
-        "Ljung and Box",
-    );
+    near(found.statistic, number(&case["statistic"]), 1e-8, "Ljung and Box");
     near(found.p, number(&case["p"]), 1e-6, "its p");
     assert!((found.band - 1.96 / 200_f64.sqrt()).abs() < 1e-4);
 }
@@ -145,35 +108,15 @@ fn hurst_estimates_follow_the_definitions() {
         let series = numbers(&case["series"]);
         let whittle = hurst::local_whittle(&series, 90, 0.0, 0.95).unwrap();
         assert_eq!((whittle.length, whittle.frequencies), (1024, 90));
-        near(
-            whittle.estimate.h,
-            number(&case["whittle"]),
-            1e-5,
-            "Whittle",
-        );
+        near(whittle.estimate.h, number(&case["whittle"]), 1e-5, "Whittle");
         // As many as are no power of two are used as well.
         let fewer = hurst::local_whittle(&series[..1_000], 90, 0.0, 0.95).unwrap();
         assert_eq!(fewer.length, 1_000);
-        near(
-            fewer.estimate.h,
-            number(&case["whittle_of_1000"]),
-            1e-5,
-            "Whittle of 1,000",
-        );
+        near(fewer.estimate.h, number(&case["whittle_of_1000"]), 1e-5, "Whittle of 1,000");
         let wavelet = hurst::wavelet(&series, 2, 6, 0.0, 0.95).unwrap();
-        near(
-            wavelet.estimate.h,
-            number(&case["wavelet"]),
-            1e-9,
-            "wavelet",
-        );
+        near(wavelet.estimate.h, number(&case["wavelet"]), 1e-9, "wavelet");
         let half = wavelet.estimate.high.unwrap() - wavelet.estimate.h;
-        near(
-            half,
-            1.959_964 * number(&case["wavelet_error"]),
-            1e-5,
-            "its interval",
-        );
+        near(half, 1.959_964 * number(&case["wavelet_error"]), 1e-5, "its interval");
     }
 }
 
@@ -203,39 +146,25 @@ fn levels_and_coverage_are_as_stated() {
     for round in 0..ROUNDS {
         let mut rng = Rng::new(u64::from(round), 7, Purpose::Resample);
         let dist = stats::dist::Dist::Exponential { mean: 4.0 };
-        let shown: Vec<f64> = (0..150)
-            .map(|_| (dist.sample(&mut rng) + rng.unit()).floor())
-            .collect();
+        let shown: Vec<f64> =
+            (0..150).map(|_| (dist.sample(&mut rng) + rng.unit()).floor()).collect();
         let observed = Observations::new(&shown, 1.0).unwrap();
         let fitted = fit(Family::Exponential, &observed, 0.95).unwrap();
         let parameter = &fitted.parameters[0];
         missed += u32::from(parameter.low.unwrap() > 4.0 || parameter.high.unwrap() < 4.0);
         let test = goodness(&observed, &fitted, 39, &mut rng);
         refused += u32::from(test.p_distance <= 0.05);
-        let even = stats::dist::Dist::Gamma {
-            shape: 3.0,
-            scale: 1.3,
-        };
-        let shown: Vec<f64> = (0..150)
-            .map(|_| (even.sample(&mut rng) + rng.unit()).floor())
-            .collect();
+        let even = stats::dist::Dist::Gamma { shape: 3.0, scale: 1.3 };
+        let shown: Vec<f64> =
+            (0..150).map(|_| (even.sample(&mut rng) + rng.unit()).floor()).collect();
         let observed = Observations::new(&shown, 1.0).unwrap();
         let fitted = fit(Family::Exponential, &observed, 0.95).unwrap();
         refused_other += u32::from(goodness(&observed, &fitted, 39, &mut rng).p_anderson <= 0.05);
     }
     // Of 200, 10 ± 3 are expected.
-    assert!(
-        (2..=20).contains(&missed),
-        "{missed} of 200 intervals missed"
-    );
-    assert!(
-        (2..=20).contains(&refused),
-        "{refused} of 200 true distributions were refused"
-    );
-    assert!(
-        refused_other > 190,
-        "only {refused_other} of 200 false distributions were refused"
-    );
+    assert!((2..=20).contains(&missed), "{missed} of 200 intervals missed");
+    assert!((2..=20).contains(&refused), "{refused} of 200 true distributions were refused");
+    assert!(refused_other > 190, "only {refused_other} of 200 false distributions were refused");
 }
 
 #[test]
@@ -245,22 +174,12 @@ fn estimates_recover_the_h_of_noise() {
         let series = hurst::noise(h, 1 << 15, &mut rng);
         let correlations = autocorrelation(&series, 1).unwrap();
         let expected = 2_f64.powf(2.0 * h - 1.0) - 1.0;
-        assert!(
-            (correlations[1] - expected).abs() < 0.06,
-            "{h}: {}",
-            correlations[1]
-        );
+        assert!((correlations[1] - expected).abs() < 0.06, "{h}: {}", correlations[1]);
         let estimates = [
             hurst::aggregated_variance(&series, 0.0).unwrap().h,
             hurst::rescaled_range(&series).unwrap().h,
-            hurst::local_whittle(&series, 860, 0.0, 0.95)
-                .unwrap()
-                .estimate
-                .h,
-            hurst::wavelet(&series, 3, 10, 0.0, 0.95)
-                .unwrap()
-                .estimate
-                .h,
+            hurst::local_whittle(&series, 860, 0.0, 0.95).unwrap().estimate.h,
+            hurst::wavelet(&series, 3, 10, 0.0, 0.95).unwrap().estimate.h,
         ];
         for (estimate, tolerance) in estimates.into_iter().zip([0.12, 0.12, 0.06, 0.06]) {
             assert!((estimate - h).abs() < tolerance, "{h}: {estimates:?}");

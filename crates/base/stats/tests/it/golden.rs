@@ -19,15 +19,11 @@ pub(crate) fn cases(topic: &str) -> &'static [Value] {
 }
 
 pub(crate) fn number(value: &Value) -> f64 {
-    value
-        .as_f64()
-        .unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
 pub(crate) fn numbers(value: &Value) -> Vec<f64> {
-    let list = value
-        .as_array()
-        .unwrap_or_else(|| panic!("{value} is no list"));
+    let list = value.as_array().unwrap_or_else(|| panic!("{value} is no list"));
     list.iter().map(number).collect()
 }
 

@@ -83,10 +83,7 @@ fn constants_do_not_differ_from_themselves() {
 fn bins_bound_the_distance_of_their_numbers() {
     for case in cases("ks_pairs") {
         let raw = [&case["a"], &case["b"]].map(|values| {
-            let whole = numbers(values)
-                .iter()
-                .map(|&x| (x.max(0.0) * 30_000.0).round())
-                .collect();
+            let whole = numbers(values).iter().map(|&x| (x.max(0.0) * 30_000.0).round()).collect();
             Sample::new(whole).unwrap()
         });
         let binned = [&raw[0], &raw[1]].map(|raw| {
@@ -96,10 +93,7 @@ fn bins_bound_the_distance_of_their_numbers() {
         });
         let (least, greatest) = distance_bounds(&binned[0], &binned[1]);
         let exact = two_samples(&raw[0], &raw[1]).distance;
-        assert!(
-            least <= exact + 1e-15 && exact <= greatest + 1e-15,
-            "{least} {exact} {greatest}"
-        );
+        assert!(least <= exact + 1e-15 && exact <= greatest + 1e-15, "{least} {exact} {greatest}");
         let distance = two_samples(&binned[0], &binned[1]).distance;
         assert_near(least, distance, 1e-14, "binned");
     }

@@ -6,10 +6,9 @@ use crate::golden::{assert_near, cases, numbers};
 fn adjusted_p_values_agree_with_statsmodels_and_scipy() {
     for case in cases("multiple") {
         let p = numbers(&case["p"]);
-        for (adjust, key) in [
-            (holm as fn(&[f64]) -> Vec<f64>, "holm"),
-            (benjamini_hochberg, "benjamini_hochberg"),
-        ] {
+        for (adjust, key) in
+            [(holm as fn(&[f64]) -> Vec<f64>, "holm"), (benjamini_hochberg, "benjamini_hochberg")]
+        {
             let expected = numbers(&case[key]);
             let found = adjust(&p);
             assert_eq!(found.len(), expected.len());

@@ -18,19 +18,9 @@ fn assert_published(found: TablePValue, expected: f64) {
 #[test]
 fn anderson_darling_agrees_with_scipy() {
     for case in cases("anderson") {
-        let samples: Vec<Sample> = case["samples"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(sample)
-            .collect();
+        let samples: Vec<Sample> = case["samples"].as_array().unwrap().iter().map(sample).collect();
         let found = k_samples(&samples.iter().collect::<Vec<_>>()).unwrap();
-        assert_near(
-            found.standardised,
-            number(&case["standardised"]),
-            1e-9,
-            "A²",
-        );
+        assert_near(found.standardised, number(&case["standardised"]), 1e-9, "A²");
         assert_published(found.p_published, number(&case["p"]));
         assert_eq!(found.p.is_some(), samples.len() == 2);
         let distinct = |sample: &Sample| sample.values().len() as u64 == sample.count();
@@ -96,12 +86,7 @@ fn anderson_darling_of_large_samples_uses_the_limit() {
     for case in cases("anderson_lattices") {
         let (a, b) = (lattice(&case["a"]), lattice(&case["b"]));
         let found = anderson::two_samples(&a, &b).unwrap();
-        assert_near(
-            found.standardised,
-            number(&case["standardised"]),
-            1e-8,
-            "A²",
-        );
+        assert_near(found.standardised, number(&case["standardised"]), 1e-8, "A²");
         assert_published(found.p_published, number(&case["p"]));
     }
 }
@@ -127,10 +112,7 @@ fn anderson_darling_needs_distinct_values() {
     let one = Sample::new(vec![1.0]).unwrap();
     assert_eq!(k_samples(&[&one]), Err(AndersonError::TooFewSamples(1)));
     assert_eq!(k_samples(&[]), Err(AndersonError::TooFewSamples(0)));
-    assert_eq!(
-        k_samples(&[&one, &one]),
-        Err(AndersonError::TooFewNumbers(2))
-    );
+    assert_eq!(k_samples(&[&one, &one]), Err(AndersonError::TooFewNumbers(2)));
     let constant = Sample::counted(vec![(1.0, 5000)]).unwrap();
     let found = anderson::two_samples(&constant, &constant).unwrap();
     assert_eq!((found.statistic, found.p), (0.0, Some(1.0)));
@@ -171,10 +153,7 @@ fn mann_whitney_agrees_with_scipy() {
         let expected = if found.exact { "exact" } else { "limit" };
         assert_near(found.p, number(&case[expected]), 1e-9, name);
         let (inside, superiority) = (found.effect.interval, found.effect.superiority);
-        assert!(
-            0.0 <= inside.low && inside.high <= 1.0 && inside.holds(superiority),
-            "{name}"
-        );
+        assert!(0.0 <= inside.low && inside.high <= 1.0 && inside.holds(superiority), "{name}");
         if case["error"].is_number() && superiority > 0.0 && superiority < 1.0 {
             let logit = |p: f64| (p / (1.0 - p)).ln();
             let reach = (logit(inside.high) - logit(inside.low)) / 2.0;
@@ -200,10 +179,7 @@ fn effects_at_the_edge_still_have_an_interval() {
     assert_near(back.interval.high, 1.0 - theta, 1e-9, "the other way round");
     let constant = Sample::counted(vec![(1.0, 900)]).unwrap();
     let found = mann_whitney(&constant, &constant, 0.95);
-    assert_eq!(
-        (found.p, found.effect.superiority, found.ties_share),
-        (1.0, 0.5, 1.0)
-    );
+    assert_eq!((found.p, found.effect.superiority, found.ties_share), (1.0, 0.5, 1.0));
 }
 
 #[test]
@@ -220,17 +196,10 @@ fn shifts_agree_with_all_differences() {
         }
     }
     // As R's wilcox.test prints it.
-    let case = cases("shift")
-        .iter()
-        .find(|case| case["name"] == "permeability")
-        .unwrap();
+    let case = cases("shift").iter().find(|case| case["name"] == "permeability").unwrap();
     let found = shift(&sample(&case["b"]), &sample(&case["a"]), 0.95);
     let interval = found.interval.unwrap();
-    for (found, printed) in [
-        (found.shift, 0.305),
-        (interval.low, -0.15),
-        (interval.high, 0.76),
-    ] {
+    for (found, printed) in [(found.shift, 0.305), (interval.low, -0.15), (interval.high, 0.76)] {
         assert!((found - printed).abs() < 1e-9, "{found} {printed}");
     }
 }
@@ -248,11 +217,7 @@ fn shifts_of_large_samples_need_no_list_of_differences() {
     assert!(same.interval.unwrap().holds(0.0));
     let numbers: Vec<f64> = (0..60_000).map(|i| f64::from(i) * 1e-3).collect();
     let moved = numbers.iter().map(|x| x + 2.5).collect();
-    let found = shift(
-        &Sample::new(numbers).unwrap(),
-        &Sample::new(moved).unwrap(),
-        0.99,
-    );
+    let found = shift(&Sample::new(numbers).unwrap(), &Sample::new(moved).unwrap(), 0.99);
     assert_near(found.shift, 2.5, 1e-9, "shift");
 }
 
@@ -261,9 +226,7 @@ fn edges_of_bins_bound_the_shift() {
     let case = &cases("ks_pairs")[6];
     let hists = [&case["a"], &case["b"]].map(|values| {
         let mut hist = LogHistogram::new();
-        numbers(values)
-            .iter()
-            .for_each(|x| hist.record((x * 1e6) as u64));
+        numbers(values).iter().for_each(|x| hist.record((x * 1e6) as u64));
         hist
     });
     let raw = [&case["a"], &case["b"]].map(|values| {

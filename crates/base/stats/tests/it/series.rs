@@ -24,9 +24,7 @@ fn autocorrelation_agrees_with_statsmodels() {
 #[test]
 fn effective_sizes_agree_with_closed_forms() {
     // Each number k times in a row: the sum of all correlations is k, but for both ends.
-    let series: Vec<f64> = (0..20_000_u64)
-        .map(|i| (i / 8 * 7919 % 10_007) as f64)
-        .collect();
+    let series: Vec<f64> = (0..20_000_u64).map(|i| (i / 8 * 7919 % 10_007) as f64).collect();
     let found = effective(&series).unwrap();
     assert!((found.span - 8.0).abs() < 1.0, "{found:?}");
     assert_eq!(effective(&[4.0; 50]), Err(SerialError::Constant(50)));
@@ -42,10 +40,7 @@ fn power_agrees_with_statsmodels() {
     for case in cases("power") {
         let [effect, n, m, alpha] = ["effect", "n", "m", "alpha"].map(|key| number(&case[key]));
         let found = power(effect, n as u64, m as u64, alpha);
-        assert!(
-            (found - number(&case["power"])).abs() < 1e-8,
-            "{case} {found}"
-        );
+        assert!((found - number(&case["power"])).abs() < 1e-8, "{case} {found}");
         let expected = number(&case["power"]);
         if expected > alpha + 1e-6 && expected < 0.999 {
             let back = detectable(n as u64, m as u64, alpha, expected).unwrap();
@@ -53,10 +48,7 @@ fn power_agrees_with_statsmodels() {
         }
     }
     // Far beyond the sum's reach.
-    assert_eq!(
-        (power(1e5, 50, 50, 0.05), power(1.0, 1, 1, 0.05)),
-        (1.0, 0.0)
-    );
+    assert_eq!((power(1e5, 50, 50, 0.05), power(1.0, 1, 1, 0.05)), (1.0, 0.0));
     assert_eq!(detectable(1, 1, 0.05, 0.8), None);
 }
 

@@ -114,18 +114,12 @@ impl Search {
     /// # Errors
     /// It exists already, or cannot be created.
     pub fn begin(&self) -> Result<(), SearchError> {
-        let create = |source| SearchError::Create {
-            path: self.directory.clone(),
-            source,
-        };
+        let create = |source| SearchError::Create { path: self.directory.clone(), source };
         if let Some(parent) = self.directory.parent() {
             fs::create_dir_all(parent).map_err(create)?;
         }
         fs::create_dir(&self.directory).map_err(create)?;
-        whole::write(
-            &self.directory.join(SCENARIO),
-            self.scenario_text.as_bytes(),
-        )?;
+        whole::write(&self.directory.join(SCENARIO), self.scenario_text.as_bytes())?;
         self.save()
     }
 
@@ -160,19 +154,13 @@ impl Search {
     /// There is none, or it is damaged.
     pub fn open(directory: &Path) -> Result<Search, SearchError> {
         let path = directory.join(SEARCH);
-        let file: SearchFile = whole::read_json(&path)?.ok_or_else(|| SearchError::NoSearch {
-            path: directory.to_owned(),
-        })?;
+        let file: SearchFile = whole::read_json(&path)?
+            .ok_or_else(|| SearchError::NoSearch { path: directory.to_owned() })?;
         if file.format > FORMAT_OF_SWEEPS {
-            return Err(SearchError::Newer {
-                path: directory.to_owned(),
-                found: file.format,
-            });
+            return Err(SearchError::Newer { path: directory.to_owned(), found: file.format });
         }
-        let damaged = |what: &str| SearchError::Damaged {
-            path: path.clone(),
-            what: what.to_owned(),
-        };
+        let damaged =
+            |what: &str| SearchError::Damaged { path: path.clone(), what: what.to_owned() };
         let course = course(file.bounds, file.sweep).map_err(|what| damaged(&what))?;
         if file.trials.len() > TRIALS_MAX || !file.trials.iter().all(|t| t.load > 0.0) {
             return Err(damaged("its trials are invalid"));
@@ -187,11 +175,7 @@ impl Search {
         })?;
         Ok(Search {
             directory: directory.to_owned(),
-            load_setting: LoadSetting {
-                path: file.of,
-                value: file.value,
-                unit: file.unit,
-            },
+            load_setting: LoadSetting { path: file.of, value: file.value, unit: file.unit },
             course,
             time_max_ns: file.time_max_ns,
             pause_ns: file.pause_ns,
@@ -207,13 +191,7 @@ impl Search {
 fn course(bounds: Option<Bounds>, sweep: Option<Sweep>) -> Result<Course, String> {
     match (bounds, sweep) {
         (Some(bounds), None) => {
-            let Bounds {
-                from,
-                at_most,
-                growth,
-                within,
-                ..
-            } = bounds;
+            let Bounds { from, at_most, growth, within, .. } = bounds;
             match from > 0.0 && at_most > 0.0 && growth > 1.0 && within > 0.0 {
                 true => Ok(Course::Knee(bounds)),
                 false => Err("its bounds are invalid".to_owned()),
@@ -275,11 +253,7 @@ mod tests {
         assert_eq!(Search::open(&search.directory).unwrap(), search);
         let sweep = Search {
             directory: root.path().join("sweep"),
-            course: Course::Sweep(Sweep {
-                values: vec![1.0, 2.0],
-                repeat: 3,
-                seed: 9,
-            }),
+            course: Course::Sweep(Sweep { values: vec![1.0, 2.0], repeat: 3, seed: 9 }),
             ..search.clone()
         };
         sweep.begin().unwrap();

@@ -30,9 +30,7 @@ pub(super) fn next(sweep: &Sweep, trials: &[Trial]) -> Next {
     let is_wanted = |value: f64, block: usize| {
         let own = trials.iter().filter(|trial| trial.load == value);
         let made = own.clone().count();
-        let trusted = own
-            .filter(|trial| trial.outcome != Outcome::Untrusted)
-            .count();
+        let trusted = own.filter(|trial| trial.outcome != Outcome::Untrusted).count();
         trusted <= block && made < TRIES * (block + 1)
     };
     let mut blocks = (0..sweep.repeat).map(|block| {
@@ -68,11 +66,7 @@ mod tests {
     use super::*;
 
     fn sweep() -> Sweep {
-        Sweep {
-            values: vec![1.0, 2.0, 4.0, 8.0],
-            repeat: 3,
-            seed: 5,
-        }
+        Sweep { values: vec![1.0, 2.0, 4.0, 8.0], repeat: 3, seed: 5 }
     }
 
     fn trial(value: f64, outcome: Outcome, per_s: f64) -> Trial {
@@ -107,29 +101,21 @@ mod tests {
     fn each_block_has_all_values_in_an_order_of_its_own() {
         let (trials, ending) = all(|_, value| trial(value, Outcome::Holds, 9.0));
         assert_eq!((trials.len(), ending), (12, Ending::Found));
-        let blocks: Vec<Vec<f64>> = trials
-            .chunks(4)
-            .map(|block| block.iter().map(|trial| trial.load).collect())
-            .collect();
+        let blocks: Vec<Vec<f64>> =
+            trials.chunks(4).map(|block| block.iter().map(|trial| trial.load).collect()).collect();
         for block in &blocks {
             let mut sorted = block.clone();
             sorted.sort_by(f64::total_cmp);
             assert_eq!(sorted, sweep().values);
         }
-        assert!(
-            blocks[0] != blocks[1] || blocks[1] != blocks[2],
-            "{blocks:?}"
-        );
+        assert!(blocks[0] != blocks[1] || blocks[1] != blocks[2], "{blocks:?}");
     }
 
     #[test]
     fn an_interrupted_sweep_resumes_as_if_it_had_not_been() {
         let (trials, _) = all(|_, value| trial(value, Outcome::Holds, 9.0));
         for made in 0..trials.len() {
-            assert_eq!(
-                next(&sweep(), &trials[..made]),
-                Next::Try(trials[made].load)
-            );
+            assert_eq!(next(&sweep(), &trials[..made]), Next::Try(trials[made].load));
         }
     }
 

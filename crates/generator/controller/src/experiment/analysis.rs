@@ -25,9 +25,7 @@ pub fn analyze_runs(
     let mut analysis = analyze(&data(experiment, state, directory));
     analysis.ensembles = ensembles(experiment, state, directory);
     let wide = |compare: &Compare| wide_bins(&analysis.ensembles, compare.bin_ns);
-    analysis
-        .findings
-        .extend(experiment.compare.as_ref().and_then(wide));
+    analysis.findings.extend(experiment.compare.as_ref().and_then(wide));
     analysis
 }
 
@@ -65,11 +63,7 @@ pub fn analyze_table(
 
 /// The measurements of an experiment, in the order of its runs.
 fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> Data {
-    let figures: Vec<&str> = experiment
-        .responses
-        .iter()
-        .map(|r| r.figure.as_str())
-        .collect();
+    let figures: Vec<&str> = experiment.responses.iter().map(|r| r.figure.as_str()).collect();
     let mut made: Vec<&RunRecord> = state.runs.iter().collect();
     // The names of directories begin with the time.
     made.sort_by_key(|run| &run.directory);
@@ -91,10 +85,7 @@ fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> D
         confidence: experiment.confidence,
     };
     let mut units = None;
-    for run in made
-        .into_iter()
-        .filter(|run| run.stage != RunStage::Pending)
-    {
+    for run in made.into_iter().filter(|run| run.stage != RunStage::Pending) {
         match measured(experiment, run, directory, &figures) {
             Ok((found, values)) => {
                 units.get_or_insert_with(|| figure_units(&found, &figures));
@@ -107,10 +98,7 @@ fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> D
                     run: name(run),
                 });
             }
-            Err(why) => data.left_out.push(LeftOut {
-                run: name(run),
-                why,
-            }),
+            Err(why) => data.left_out.push(LeftOut { run: name(run), why }),
         }
     }
     let units = units.unwrap_or_default();
@@ -157,10 +145,7 @@ fn measured(
     figures: &[&str],
 ) -> Result<(Run, Vec<Option<RunValue>>), String> {
     let (Some(name), Some(verdict)) = (&run.directory, run.verdict) else {
-        return Err(run
-            .why
-            .clone()
-            .unwrap_or_else(|| "it was not run".to_owned()));
+        return Err(run.why.clone().unwrap_or_else(|| "it was not run".to_owned()));
     };
     let found = Run::open(&directory.join(name)).map_err(|error| error.to_string())?;
     if verdict == Verdict::Untrusted && !experiment.keeps_untrusted {
@@ -177,11 +162,7 @@ fn ensembles(experiment: &Experiment, state: &ExperimentState, directory: &Path)
     let Some(compare) = &experiment.compare else {
         return Vec::new();
     };
-    let measures: Vec<String> = compare
-        .measures
-        .iter()
-        .map(|(name, _)| name.clone())
-        .collect();
+    let measures: Vec<String> = compare.measures.iter().map(|(name, _)| name.clone()).collect();
     let options = EnsembleOptions {
         measures: &measures,
         bin_ns: compare.bin_ns,
@@ -190,10 +171,7 @@ fn ensembles(experiment: &Experiment, state: &ExperimentState, directory: &Path)
         keeps_untrusted: experiment.keeps_untrusted,
     };
     let of_cell = |cell: Vec<usize>| {
-        let made = state
-            .runs
-            .iter()
-            .filter(|run| run.cell == cell && run.stage == RunStage::Done);
+        let made = state.runs.iter().filter(|run| run.cell == cell && run.stage == RunStage::Done);
         let counted = made
             .filter(|run| experiment.keeps_untrusted || run.verdict != Some(Verdict::Untrusted));
         let opened = counted.filter_map(|run| {

@@ -21,15 +21,9 @@ const END_MAX: Duration = Duration::from_secs(2);
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
     #[error("cannot start {command:?}: {source}")]
-    Start {
-        command: String,
-        source: std::io::Error,
-    },
+    Start { command: String, source: std::io::Error },
     #[error("{command:?} ended with {status}")]
-    Status {
-        command: String,
-        status: std::process::ExitStatus,
-    },
+    Status { command: String, status: std::process::ExitStatus },
     #[error("{command:?} took longer than {} s", TIME_MAX.as_secs())]
     Time { command: String },
     #[error("{command:?} was stopped with the experiment")]
@@ -46,20 +40,10 @@ pub(super) fn run(
     run: &RunRecord,
     interrupt: &Interrupt,
 ) -> Result<(), HookError> {
-    let start = |source| HookError::Start {
-        command: command.to_owned(),
-        source,
-    };
-    let output = std::io::stderr()
-        .as_fd()
-        .try_clone_to_owned()
-        .map_err(start)?;
+    let start = |source| HookError::Start { command: command.to_owned(), source };
+    let output = std::io::stderr().as_fd().try_clone_to_owned().map_err(start)?;
     let mut shell = Command::new("sh");
-    shell
-        .args(["-c", command])
-        .stdin(Stdio::null())
-        .stdout(output)
-        .process_group(0);
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(output).process_group(0);
     for (factor, level) in experiment.factors.iter().zip(&run.levels) {
         shell.env(factor.variable(), level);
     }
@@ -69,10 +53,7 @@ pub(super) fn run(
     let mut child = shell.spawn().map_err(start)?;
     match children::wait_unless(&mut child, TIME_MAX, &is_requested) {
         Some(status) if status.success() => Ok(()),
-        Some(status) => Err(HookError::Status {
-            command: command.to_owned(),
-            status,
-        }),
+        Some(status) => Err(HookError::Status { command: command.to_owned(), status }),
         None => {
             children::end_group(&mut child, END_MAX);
             let command = command.to_owned();
@@ -94,15 +75,9 @@ mod tests {
     /// An experiment and its first run.
     fn experiment() -> (Experiment, RunRecord) {
         let text = "scenario: s\nfactors: { size: [1kB, 2kB] }\nresponses: [errors]\n";
-        let source = scenario::Source {
-            name: "it.yaml",
-            text,
-        };
-        let settings = scenario::Settings {
-            overrides: &[],
-            env: &|_| None,
-            files: &|_| Err(String::new()),
-        };
+        let source = scenario::Source { name: "it.yaml", text };
+        let settings =
+            scenario::Settings { overrides: &[], env: &|_| None, files: &|_| Err(String::new()) };
         let (experiment, _) = scenario::experiment(source, &settings, false);
         let experiment = experiment.expect("it is right");
         let state = ExperimentState::new(&experiment, &order(&experiment), "it.yaml", "0", &[]);
@@ -140,10 +115,7 @@ mod tests {
             assert_eq!(is_gone, Ok(true), "what it started lives on");
             ended
         });
-        assert!(
-            matches!(ended, Err(HookError::Interrupted { .. })),
-            "{ended:?}"
-        );
+        assert!(matches!(ended, Err(HookError::Interrupted { .. })), "{ended:?}");
         super::run("exit 0", &experiment, &run, &interrupt).unwrap();
     }
 }

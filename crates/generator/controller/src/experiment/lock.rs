@@ -40,11 +40,7 @@ impl Lock {
             source,
         })?;
         let path = directory.join(LOCK_FILE);
-        let denied = |source| RecordError::Io {
-            action: "lock",
-            path: path.clone(),
-            source,
-        };
+        let denied = |source| RecordError::Io { action: "lock", path: path.clone(), source };
         let mut how = OpenOptions::new();
         // The file is not truncated before it is locked: its contents are those of the process that holds the lock.
         how.read(true).write(true).create(true).truncate(false);
@@ -60,8 +56,7 @@ impl Lock {
             Err(TryLockError::Error(source)) => return Err(denied(source).into()),
         }
         file.set_len(0).map_err(denied)?;
-        file.write_all(std::process::id().to_string().as_bytes())
-            .map_err(denied)?;
+        file.write_all(std::process::id().to_string().as_bytes()).map_err(denied)?;
         Ok(Lock { _file: file })
     }
 }

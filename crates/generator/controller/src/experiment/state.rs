@@ -125,11 +125,9 @@ impl ExperimentState {
         let path = directory.join(STATE_FILE);
         let state: Option<ExperimentState> = read_json(&path)?;
         match state {
-            Some(state) if state.format != FORMAT => Err(RecordError::Format {
-                path,
-                found: state.format,
-                reads: FORMAT,
-            }),
+            Some(state) if state.format != FORMAT => {
+                Err(RecordError::Format { path, found: state.format, reads: FORMAT })
+            }
             state => Ok(state),
         }
     }
@@ -149,9 +147,7 @@ impl ExperimentState {
 
     /// The index of the first pending run.
     pub fn pending(&self) -> Option<usize> {
-        self.runs
-            .iter()
-            .position(|run| run.stage == RunStage::Pending)
+        self.runs.iter().position(|run| run.stage == RunStage::Pending)
     }
 
     /// The number of runs at this stage.

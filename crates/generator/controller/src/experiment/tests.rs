@@ -4,18 +4,9 @@ use scenario::{Settings, Source};
 use super::*;
 
 fn experiment(text: &str) -> Experiment {
-    let settings = Settings {
-        overrides: &[],
-        env: &|_| None,
-        files: &|_| Err(String::new()),
-    };
-    let source = Source {
-        name: "it.yaml",
-        text,
-    };
-    scenario::experiment(source, &settings, false)
-        .0
-        .expect("it is right")
+    let settings = Settings { overrides: &[], env: &|_| None, files: &|_| Err(String::new()) };
+    let source = Source { name: "it.yaml", text };
+    scenario::experiment(source, &settings, false).0.expect("it is right")
 }
 
 const TWO_BY_THREE: &str = "scenario: s.yaml\nfactors: { a: [1, 2], b: [x, y, z] }\n\
@@ -26,27 +17,18 @@ fn each_block_has_all_combinations_in_an_order_of_its_own() {
     let experiment = experiment(TWO_BY_THREE);
     let runs = order(&experiment);
     assert_eq!(runs.len(), 24);
-    let blocks: Vec<Vec<_>> = runs
-        .chunks(6)
-        .map(|block| block.iter().map(|r| r.cell.clone()).collect())
-        .collect();
+    let blocks: Vec<Vec<_>> =
+        runs.chunks(6).map(|block| block.iter().map(|r| r.cell.clone()).collect()).collect();
     for (number, block) in blocks.iter().enumerate() {
         let mut cells = block.clone();
         cells.sort_by_key(|cell| (cell[1], cell[0]));
         assert_eq!(cells, experiment.cells());
-        assert!(
-            runs[number * 6..][..6]
-                .iter()
-                .all(|r| r.repetition == number as u32 + 1)
-        );
+        assert!(runs[number * 6..][..6].iter().all(|r| r.repetition == number as u32 + 1));
     }
     assert!(blocks.windows(2).any(|pair| pair[0] != pair[1]));
     // The same seed plans the same; another does not.
     assert_eq!(order(&experiment), runs);
-    let other = Experiment {
-        seed: 8,
-        ..experiment
-    };
+    let other = Experiment { seed: 8, ..experiment };
     assert_ne!(order(&other), runs);
     // Every run has a seed of its own.
     let mut seeds: Vec<_> = runs.iter().map(|run| run.seed.unwrap()).collect();
@@ -77,35 +59,21 @@ fn states_are_whole_and_later_ones_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new");
     assert_eq!(ExperimentState::read(&path).unwrap(), None);
-    let mut state = ExperimentState::new(
-        &experiment,
-        &order(&experiment),
-        "it.yaml",
-        "0",
-        &["a", "b"],
-    );
+    let mut state =
+        ExperimentState::new(&experiment, &order(&experiment), "it.yaml", "0", &["a", "b"]);
     state.runs[0].end("runs/x".to_owned(), Verdict::Untrusted);
     state.runs[1].fail("no target", None);
     state.write(&path).unwrap();
     assert_eq!(ExperimentState::read(&path).unwrap().unwrap(), state);
-    assert_eq!(
-        (state.pending(), state.count(RunStage::Failed)),
-        (Some(2), 1)
-    );
+    assert_eq!((state.pending(), state.count(RunStage::Failed)), (Some(2), 1));
     state.retry();
     assert_eq!(state.discarded, ["runs/x"]);
-    assert_eq!(
-        (state.pending(), state.runs[1].why.as_ref()),
-        (Some(0), None)
-    );
+    assert_eq!((state.pending(), state.runs[1].why.as_ref()), (Some(0), None));
     let other = ExperimentState::new(&experiment, &[], "it.yaml", "0", &["ab", ""]);
     assert_ne!(other.digest, state.digest);
     let later = ExperimentState { format: 2, ..state };
     later.write(&path).unwrap();
-    assert!(matches!(
-        ExperimentState::read(&path),
-        Err(RecordError::Format { .. })
-    ));
+    assert!(matches!(ExperimentState::read(&path), Err(RecordError::Format { .. })));
 }
 
 #[test]

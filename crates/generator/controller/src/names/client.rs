@@ -44,10 +44,7 @@ impl System {
     }
 
     pub(super) fn parse(servers: &str, hosts: &str) -> System {
-        let mut system = System {
-            dots: 1,
-            ..System::default()
-        };
+        let mut system = System { dots: 1, ..System::default() };
         for line in servers.lines() {
             let mut words = line.split_ascii_whitespace();
             match words.next() {
@@ -66,9 +63,7 @@ impl System {
             }
         }
         system.servers.truncate(SERVERS_MAX);
-        let lines = hosts
-            .lines()
-            .map(|line| line.split('#').next().unwrap_or_default());
+        let lines = hosts.lines().map(|line| line.split('#').next().unwrap_or_default());
         let names = lines.flat_map(|line| line.split_ascii_whitespace().skip(1));
         system.hosts = names.map(str::to_ascii_lowercase).collect();
         system
@@ -116,14 +111,9 @@ pub struct Client {
 impl Client {
     /// A client in the network that the calling thread is in. Servers that cannot be reached are left out.
     pub fn open(system: &System) -> Client {
-        let servers = system
-            .servers
-            .iter()
-            .filter_map(|server| connect(SocketAddr::new(*server, PORT)).ok());
-        Client {
-            servers: servers.collect(),
-            wait: WAIT,
-        }
+        let servers =
+            system.servers.iter().filter_map(|server| connect(SocketAddr::new(*server, PORT)).ok());
+        Client { servers: servers.collect(), wait: WAIT }
     }
 }
 
@@ -204,23 +194,14 @@ mod tests {
         ] {
             assert_eq!(system.is_served(name), queried, "{name}");
         }
-        assert!(
-            !System::parse("", "").is_served("api.test"),
-            "no server to query"
-        );
-        assert_eq!(
-            system.whole_names("api"),
-            ["api.shop.test", "api.test", "api"]
-        );
+        assert!(!System::parse("", "").is_served("api.test"), "no server to query");
+        assert_eq!(system.whole_names("api"), ["api.shop.test", "api.test", "api"]);
         assert_eq!(system.whole_names("a.b.c")[0], "a.b.c");
         assert_eq!(system.whole_names("api."), ["api"]);
     }
 
     fn client_of(server: SocketAddr, wait: Duration) -> Client {
-        Client {
-            servers: vec![connect(server).unwrap()],
-            wait,
-        }
+        Client { servers: vec![connect(server).unwrap()], wait }
     }
 
     /// A server that answers with bytes of its own first, and what was queried.
@@ -255,9 +236,6 @@ mod tests {
         let mut client = client_of(silent.local_addr().unwrap(), Duration::from_millis(20));
         assert_eq!(client.ask("api.test", Family::V4), Err(AskError::Silent));
         let mut buffer = [0; 512];
-        assert!(
-            silent.recv(&mut buffer).is_ok() && silent.recv(&mut buffer).is_ok(),
-            "twice"
-        );
+        assert!(silent.recv(&mut buffer).is_ok() && silent.recv(&mut buffer).is_ok(), "twice");
     }
 }

@@ -160,9 +160,7 @@ impl Name {
         let mut found = None;
         if !written.is_empty() && system.is_served(written) {
             let names = system.whole_names(written).into_iter();
-            found = names
-                .filter_map(|name| Some((client.ask(&name, family).ok()?, name)))
-                .next();
+            found = names.filter_map(|name| Some((client.ask(&name, family).ok()?, name))).next();
         }
         let (addresses, ttl_s, queried) = match found {
             Some((answer, name)) => (answer.addresses, answer.ttl_s, Some((name, family))),
@@ -171,10 +169,7 @@ impl Name {
         Name {
             written: written.to_owned(),
             queried,
-            kept: vec![KeptAnswer {
-                addresses,
-                until_ns: kept_ns(ttl_s),
-            }],
+            kept: vec![KeptAnswer { addresses, until_ns: kept_ns(ttl_s) }],
             failures: 0,
             failure: None,
             is_changed: false,
@@ -188,14 +183,12 @@ impl Name {
         if let Some((name, family)) = &self.queried {
             for _ in 1..resolvers.count {
                 let kept = match client.ask(name, *family) {
-                    Ok(answer) => KeptAnswer {
-                        until_ns: kept_ns(answer.ttl_s),
-                        addresses: answer.addresses,
-                    },
-                    Err(_) => KeptAnswer {
-                        addresses: self.kept[0].addresses.clone(),
-                        until_ns: RETRY_NS,
-                    },
+                    Ok(answer) => {
+                        KeptAnswer { until_ns: kept_ns(answer.ttl_s), addresses: answer.addresses }
+                    }
+                    Err(_) => {
+                        KeptAnswer { addresses: self.kept[0].addresses.clone(), until_ns: RETRY_NS }
+                    }
                 };
                 self.kept.push(kept);
             }
@@ -277,9 +270,7 @@ fn answers(names: &[Name], endpoints: &[(usize, u16)]) -> Answers {
         let kept = names[*name].kept.iter();
         kept.map(|kept| {
             let addresses = kept.addresses.iter();
-            addresses
-                .map(|address| SocketAddr::new(*address, *port))
-                .collect()
+            addresses.map(|address| SocketAddr::new(*address, *port)).collect()
         })
         .collect()
     };
@@ -329,10 +320,7 @@ mod tests {
             state.questions += 1;
             let found = state.answers.get(name).ok_or(AskError::Silent)?;
             let addresses = found.iter().map(|address| IpAddr::from(*address));
-            Ok(Answer {
-                addresses: addresses.collect(),
-                ttl_s: 10,
-            })
+            Ok(Answer { addresses: addresses.collect(), ttl_s: 10 })
         }
     }
 
@@ -348,18 +336,12 @@ mod tests {
 
     /// The name `api.test`, at two ports, and an address.
     fn begin(server: &Server, resolvers_count: u32) -> Lookup {
-        let endpoints = [
-            endpoint("api.test", 80),
-            endpoint("api.test", 443),
-            endpoint("10.9.9.9", 80),
-        ];
+        let endpoints =
+            [endpoint("api.test", 80), endpoint("api.test", 443), endpoint("10.9.9.9", 80)];
         let first = ["10.0.0.1:80", "10.0.0.1:443", "10.9.9.9:80"].map(|a| a.parse().unwrap());
         let system = System::parse("nameserver 10.0.0.53\n", "");
         let client = Box::new(server.clone());
-        let resolvers = Resolvers {
-            count: resolvers_count,
-            now_ns: 0,
-        };
+        let resolvers = Resolvers { count: resolvers_count, now_ns: 0 };
         Lookup::begin(&endpoints, &first, &system, resolvers, client).of_region("north".to_owned())
     }
 
@@ -374,11 +356,7 @@ mod tests {
         let server = Server::default();
         server.set("api.test", &[[10, 0, 0, 1]]);
         let mut lookup = begin(&server, 1);
-        assert_eq!(
-            server.queried(),
-            1,
-            "once for both ports, never for an address"
-        );
+        assert_eq!(server.queried(), 1, "once for both ports, never for an address");
         assert_eq!(ips(&lookup), ["10.0.0.1:80", "10.0.0.1:443", "10.9.9.9:80"]);
         assert_eq!(lookup.due_ns(), Some(10 * S));
         assert_eq!(lookup.turn(9 * S), []);
@@ -407,9 +385,7 @@ mod tests {
         server.remove("api.test");
         let events = lookup.turn(10 * S);
         let text = "api.test from north could not be resolved again: no name server answers; its addresses stay";
-        let note = |text: &str| EventKind::Note {
-            text: text.to_owned(),
-        };
+        let note = |text: &str| EventKind::Note { text: text.to_owned() };
         assert_eq!(events, [note(text)]);
         assert_eq!(lookup.due_ns(), Some(12 * S));
         assert_eq!(lookup.turn(12 * S), []);
@@ -437,11 +413,7 @@ mod tests {
             let new = ips(&lookup);
             learned.push(new.iter().filter(|a| *a == "10.0.0.2:80").count());
         }
-        assert_eq!(
-            server.queried(),
-            20 + 2,
-            "each once within its time, the first two twice"
-        );
+        assert_eq!(server.queried(), 20 + 2, "each once within its time, the first two twice");
         assert!(learned.is_sorted(), "{learned:?}");
         assert_eq!(learned.first(), Some(&1));
         assert_eq!(learned.last(), Some(&20));
@@ -465,10 +437,7 @@ mod tests {
         let endpoints = [endpoint("private.test", 80), endpoint("other.test", 80)];
         let system = System::parse("nameserver 10.0.0.53\n", "");
         let client = Box::new(server.clone());
-        let resolvers = Resolvers {
-            count: 3,
-            now_ns: 0,
-        };
+        let resolvers = Resolvers { count: 3, now_ns: 0 };
         let lookup = Lookup::begin(&endpoints, &[NOWHERE; 2], &system, resolvers, client);
         assert_eq!(server.queried(), 0);
         assert_eq!(lookup.book().all_first().count(), 0);

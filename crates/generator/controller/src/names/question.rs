@@ -128,10 +128,7 @@ mod tests {
     fn a_name_that_is_not_there_has_no_addresses() {
         let query = query(9, "api.test", Family::V4).unwrap();
         let bytes = reply(&query, &[], 30);
-        assert_eq!(
-            read(&bytes, 9, "api.test", Family::V4),
-            Some(Err(AskError::NoName))
-        );
+        assert_eq!(read(&bytes, 9, "api.test", Family::V4), Some(Err(AskError::NoName)));
     }
 
     #[test]
@@ -139,11 +136,9 @@ mod tests {
         let query = query(9, "api.test", Family::V4).unwrap();
         let bytes = reply(&query, &[[10, 0, 0, 1]], 30);
         assert!(read(&bytes, 9, "api.test", Family::V4).is_some());
-        for (id, name, family) in [
-            (8, "api.test", Family::V4),
-            (9, "web.test", Family::V4),
-            (9, "api.test", Family::V6),
-        ] {
+        for (id, name, family) in
+            [(8, "api.test", Family::V4), (9, "web.test", Family::V4), (9, "api.test", Family::V6)]
+        {
             assert_eq!(read(&bytes, id, name, family), None);
         }
         assert_eq!(read(&query, 9, "api.test", Family::V4), None, "a query");

@@ -31,11 +31,7 @@ impl ResolverThread {
         let (stop, stopped) = channel();
         let (sender, events) = channel();
         let thread = std::thread::spawn(move || run(lookups, zero, &stopped, &sender));
-        Some(ResolverThread {
-            stop: Some(stop),
-            events,
-            thread: Some(thread),
-        })
+        Some(ResolverThread { stop: Some(stop), events, thread: Some(thread) })
     }
 
     /// The events since the last call.
@@ -76,11 +72,7 @@ impl Outbox<'_> {
 }
 
 fn run(mut lookups: Vec<Lookup>, zero: Zero, stopped: &Receiver<()>, events: &Sender<TimedEvent>) {
-    let mut out = Outbox {
-        events,
-        zero,
-        changes: 0,
-    };
+    let mut out = Outbox { events, zero, changes: 0 };
     while let Some(due_ns) = lookups.iter().filter_map(Lookup::due_ns).min() {
         let wait = Duration::from_nanos(due_ns.saturating_sub(monotonic_ns()));
         let wait = Dilation::of_process().stretch(wait);

@@ -15,9 +15,7 @@ pub(super) fn reply(query: &[u8], addresses: &[[u8; 4]], ttl_s: u32) -> Vec<u8> 
         |name: &Name<'static>, data| ResourceRecord::new(name.clone(), CLASS::IN, ttl_s, data);
     let alias = RData::CNAME(CNAME(other.clone()));
     let name = question.qname.clone().into_owned();
-    reply
-        .answers
-        .push(ResourceRecord::new(name, CLASS::IN, 3_600, alias));
+    reply.answers.push(ResourceRecord::new(name, CLASS::IN, 3_600, alias));
     for address in addresses {
         let address = u32::from(Ipv4Addr::from(*address));
         reply.answers.push(record(&other, RData::A(A { address })));

@@ -81,10 +81,7 @@ fn resume(request: &AttachRequest<'_>) -> Result<Recording, ConductError> {
     let shares = handover.shares.iter().zip(&info.workers);
     let workers = shares.map(|(&loops, worker)| BegunWorker {
         loops,
-        offset: Offset {
-            offset_ns: worker.clock_offset_ns,
-            bound_ns: worker.clock_bound_ns,
-        },
+        offset: Offset { offset_ns: worker.clock_offset_ns, bound_ns: worker.clock_bound_ns },
     });
     let workers: Vec<BegunWorker> = workers.collect();
     let stop = Arc::new(StopFlag::default());
@@ -92,19 +89,13 @@ fn resume(request: &AttachRequest<'_>) -> Result<Recording, ConductError> {
     let begun = BegunWorkers {
         fleet: &request.fleet,
         workers: &workers,
-        zero: Zero {
-            monotonic_ns: handover.zero_ns,
-            unix_ns: info.started_unix_ns,
-        },
+        zero: Zero { monotonic_ns: handover.zero_ns, unix_ns: info.started_unix_ns },
     };
     let pool = Pool::resume(&plan, &begun, request.version, &stop, rows_in)?;
     let zero = zero_of(&info);
     let loops_count = info.generator.loops;
     let numbering = Numbering::new(&plan, loops_count);
-    let rows = LoopRows {
-        receiver,
-        numbering: numbering.clone(),
-    };
+    let rows = LoopRows { receiver, numbering: numbering.clone() };
     let secrets = Secrets::of_plan(&scenario, &plan);
     let text = &scenario.text;
     let mut journal = Journal::create(request.runs, info, text, request.durability, rows, secrets)?;
@@ -113,10 +104,7 @@ fn resume(request: &AttachRequest<'_>) -> Result<Recording, ConductError> {
         .to_owned();
     let at_ns = monotonic_ns().saturating_sub(zero.monotonic_ns);
     journal.event(at_ns, EventKind::Note { text })?;
-    let teardown = TeardownLoop::OfFleet {
-        target: handover.target,
-        trust: material.trust,
-    };
+    let teardown = TeardownLoop::OfFleet { target: handover.target, trust: material.trust };
     let allow_lost_workers = request.allow_lost_workers || handover.allow_lost_workers;
     let fleet = Rc::clone(&request.fleet);
     Ok(Recording {
@@ -163,9 +151,7 @@ fn check(handover: &Handover, agents: &[Agent]) -> Result<(), String> {
     for share in shares {
         let end = share.first.checked_add(share.count);
         let follows = share.first == next && share.count > 0 && share.of == loops_count;
-        next = end
-            .filter(|_| follows)
-            .ok_or("the shares of its loops do not follow each other")?;
+        next = end.filter(|_| follows).ok_or("the shares of its loops do not follow each other")?;
     }
     if next != loops_count {
         return Err(format!("{next} of its {loops_count} loops have a worker"));
@@ -197,10 +183,7 @@ fn free_id(runs: &Path, id: &str) -> String {
 /// The run's zero on this machine's clocks, as well as its wall clock knows it.
 fn zero_of(info: &RunInfo) -> Zero {
     let since_ns = unix_ns().saturating_sub(info.started_unix_ns);
-    Zero {
-        monotonic_ns: monotonic_ns().saturating_sub(since_ns),
-        unix_ns: info.started_unix_ns,
-    }
+    Zero { monotonic_ns: monotonic_ns().saturating_sub(since_ns), unix_ns: info.started_unix_ns }
 }
 
 #[cfg(test)]

@@ -59,10 +59,7 @@ pub fn try_user(
         hide(&secrets, &mut traced.event);
         on_event(plan, traced);
     };
-    let mut solo = SoloLoop {
-        setup: &setup,
-        interrupt: Some(request.interrupt),
-    };
+    let mut solo = SoloLoop { setup: &setup, interrupt: Some(request.interrupt) };
     if let Some(setup) = plan.setup.as_deref() {
         let result = once::play(&plan, setup, &solo, &mut shown)?;
         if result.ended.end != OnceEnd::Finished {
@@ -74,11 +71,8 @@ pub fn try_user(
     let mut own_plan = plan.clone();
     own_plan.without_crowd("try", time_max_ns);
     let own_plan = Arc::new(own_plan);
-    let user = SoloUser {
-        number: request.user,
-        session: request.session,
-        steps_max: request.steps_max,
-    };
+    let user =
+        SoloUser { number: request.user, session: request.session, steps_max: request.steps_max };
     solo.run(&own_plan, user, &mut |traced| shown(&own_plan, traced))?;
     if let Some(teardown) = plan.teardown.as_deref() {
         // It removes what `setup` made, even if the end was requested.

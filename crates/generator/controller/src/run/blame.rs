@@ -20,12 +20,7 @@ const SEEDS: u64 = 20;
 /// The name for a run without complaints.
 const NOTHING: &str = "nothing";
 /// Findings that blame the target.
-const TARGETS: [&str; 4] = [
-    "target-saturated",
-    "target-stopped",
-    "target-stalled",
-    "target-limit",
-];
+const TARGETS: [&str; 4] = ["target-saturated", "target-stopped", "target-stalled", "target-limit"];
 
 /// The side that is the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,10 +74,7 @@ fn findings_blame_the_side_that_is_the_limit() {
         let parts: Vec<_> = (0..threads)
             .map(|first| scope.spawn(move || misjudged(all.iter().skip(first).step_by(threads))))
             .collect();
-        parts
-            .into_iter()
-            .flat_map(|part| part.join().unwrap())
-            .collect()
+        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
     });
     assert!(wrong.is_empty(), "{} wrong: {wrong:#?}", wrong.len());
 }
@@ -117,10 +109,7 @@ fn the_slow_step_of_three_is_named() {
         let situation = SITUATIONS.iter().find(|s| s.name == name).unwrap();
         let summary = (situation.bed)(1).judged(1);
         let text = &summary.findings[0].text;
-        assert!(
-            text.starts_with("the target fell behind at GET /slow from "),
-            "{text}"
-        );
+        assert!(text.starts_with("the target fell behind at GET /slow from "), "{text}");
     }
 }
 
@@ -129,8 +118,7 @@ fn misjudged<'a>(situations: impl Iterator<Item = &'a Situation>) -> Vec<String>
     let runs = situations.flat_map(|situation| {
         (1..=SEEDS).map(move |seed| (situation, (situation.bed)(seed).judged(seed)))
     });
-    runs.filter_map(|(situation, summary)| situation.misjudged(&summary))
-        .collect()
+    runs.filter_map(|(situation, summary)| situation.misjudged(&summary)).collect()
 }
 
 /// A run that is killed after any of its seconds is judged by what its last checkpoint has, and its sums hold.
@@ -144,14 +132,8 @@ fn a_run_killed_after_any_second_is_judged_by_its_last_checkpoint() {
         let codes: Vec<&str> = summary.findings.iter().map(|f| f.code.as_str()).collect();
         assert!(codes.contains(&"run-incomplete"), "{codes:?}");
         assert!(!codes.contains(&"sums-broken"), "{codes:?}");
-        let page = summary
-            .measures
-            .iter()
-            .find(|measure| measure.name == "page");
+        let page = summary.measures.iter().find(|measure| measure.name == "page");
         let rate = page.map_or(0.0, |page| page.rate_per_s);
-        assert!(
-            end_ns == 0 || end_ns > 10 * target::S || (rate - 20.0).abs() < 0.5,
-            "{rate}"
-        );
+        assert!(end_ns == 0 || end_ns > 10 * target::S || (rate - 20.0).abs() < 0.5, "{rate}");
     }
 }

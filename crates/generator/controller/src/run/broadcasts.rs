@@ -49,10 +49,7 @@ impl Broadcasts {
                 silent: of_all(numbered.silent),
             })
         });
-        Broadcasts {
-            measures: measures.collect(),
-            ..Broadcasts::default()
-        }
+        Broadcasts { measures: measures.collect(), ..Broadcasts::default() }
     }
 
     /// Adds the broadcasts that one loop's users got in one interval, and the positions that sequences had reached.

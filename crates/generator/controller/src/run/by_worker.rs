@@ -86,18 +86,11 @@ mod tests {
     use super::*;
 
     fn worker(first: u32, loops: u32) -> WorkerInfo {
-        WorkerInfo {
-            loops_first: first,
-            loops,
-            ..WorkerInfo::default()
-        }
+        WorkerInfo { loops_first: first, loops, ..WorkerInfo::default() }
     }
 
     fn delta(plan: &Plan, loop_id: u16, ok: u64, refused: u64, idle_ns: u64) -> Delta {
-        let exchange = plan
-            .measures
-            .iter()
-            .position(|m| m.kind == MeasureKind::Request);
+        let exchange = plan.measures.iter().position(|m| m.kind == MeasureKind::Request);
         let mut outcomes = [0; OUTCOMES];
         outcomes[Outcome::Ok as usize] = ok;
         outcomes[Outcome::Refused as usize] = refused;
@@ -131,10 +124,7 @@ mod tests {
             heads: Vec::new(),
             settlements: Vec::new(),
             clocks: Vec::new(),
-            cpu: LoopCpu {
-                idle_ns,
-                ..LoopCpu::default()
-            },
+            cpu: LoopCpu { idle_ns, ..LoopCpu::default() },
             traffic: Traffic::default(),
         }
     }
@@ -150,10 +140,8 @@ mod tests {
         by.note(&delta(&plan, 2, 0, 3, 1_000));
         by.note(&delta(&plan, 9, 7, 7, 0));
         let found = by.tally();
-        let counts: Vec<_> = found
-            .iter()
-            .map(|w| (w.ended, w.errors, w.busy_max_percent))
-            .collect();
+        let counts: Vec<_> =
+            found.iter().map(|w| (w.ended, w.errors, w.busy_max_percent)).collect();
         assert_eq!(counts, [(11, 1, 60), (3, 3, 0)]);
         assert!(found[1].lag_p99_ns > found[0].lag_p99_ns && found[0].lag_p99_ns >= 2_000);
     }

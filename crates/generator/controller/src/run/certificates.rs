@@ -15,20 +15,15 @@ pub(super) fn read_trust(plan: &Plan, folder: &Path) -> Result<Option<Trust>, Co
     }
     let read = |name: &String| {
         let path = folder.join(name);
-        let error = |source| ConductError::Certificates {
-            path: path.display().to_string(),
-            source,
-        };
+        let error =
+            |source| ConductError::Certificates { path: path.display().to_string(), source };
         let bytes = std::fs::read(&path).map_err(error)?;
         Ok::<_, ConductError>((name.clone(), bytes))
     };
     let tls = &plan.options.tls;
     let identity = tls.identity_files.as_ref();
     let identity = identity.map(|(certificate, key)| {
-        Ok::<_, ConductError>(Identity {
-            certificate: read(certificate)?,
-            key: read(key)?,
-        })
+        Ok::<_, ConductError>(Identity { certificate: read(certificate)?, key: read(key)? })
     });
     Ok(Some(Trust {
         verify: tls.verify,

@@ -61,9 +61,7 @@ pub(super) struct LostUsers {
 /// The moment from which users are dealt if that is decided at `now_ns` and the lost worker starts nobody from `silent_ns` on.
 pub(super) fn moment(now_ns: u64, silent_ns: u64) -> u64 {
     let soon_ns = now_ns.saturating_add(LEAD_NS).max(silent_ns);
-    soon_ns
-        .checked_next_multiple_of(SECOND_NS)
-        .unwrap_or(u64::MAX)
+    soon_ns.checked_next_multiple_of(SECOND_NS).unwrap_or(u64::MAX)
 }
 
 impl Deals {
@@ -76,26 +74,13 @@ impl Deals {
         let rebalances = fleet.is_some_and(|fleet| fleet.tolerances().rebalances);
         let made = handover.as_ref().map(|handover| handover.deals.clone());
         let made = made.unwrap_or_default();
-        Deals {
-            handover,
-            ..Deals::new(rebalances, loops_count, made)
-        }
+        Deals { handover, ..Deals::new(rebalances, loops_count, made) }
     }
 
     /// `made`: by another controller.
     fn new(rebalances: bool, loops_count: u32, made: Vec<Deal>) -> Deals {
-        let own = (0..loops_count).map(|by| Adoption {
-            by,
-            lot: Lot::of_loop(by),
-            from_ns: 0,
-        });
-        Deals {
-            rebalances,
-            loops_count,
-            held: own.collect(),
-            made,
-            handover: None,
-        }
+        let own = (0..loops_count).map(|by| Adoption { by, lot: Lot::of_loop(by), from_ns: 0 });
+        Deals { rebalances, loops_count, held: own.collect(), made, handover: None }
     }
 
     /// Keeps the deals for another controller. The error is for people.
@@ -109,11 +94,7 @@ impl Deals {
 
     /// Deals the users of a lost worker to the loops `takers`, or as another controller has dealt them.
     pub(super) fn lose(&mut self, plan: &Plan, loss: Loss, takers: &[u32]) -> LostUsers {
-        let Loss {
-            worker,
-            loops,
-            from_ns,
-        } = loss;
+        let Loss { worker, loops, from_ns } = loss;
         let lost = |held: &mut Adoption| loops.numbers().contains(&held.by);
         let lots: Vec<Adoption> = self.held.extract_if(.., lost).collect();
         let known = self.made.iter().find(|deal| deal.worker == worker);
@@ -121,11 +102,7 @@ impl Deals {
             Some(known) => Some(known.clone()),
             None if self.rebalances && from_ns < plan.end_ns() => {
                 let adoptions = self.deal(plan, &lots, from_ns, takers);
-                let deal = Deal {
-                    worker,
-                    from_ns,
-                    adoptions,
-                };
+                let deal = Deal { worker, from_ns, adoptions };
                 self.made.push(deal.clone());
                 Some(deal)
             }
@@ -144,10 +121,8 @@ impl Deals {
         let mut dealt = Vec::new();
         for own in 0..regions.len().max(1) {
             let is_here = |number: u32| region(number).is_none_or(|region| region == own);
-            let here: Vec<&Adoption> = lots
-                .iter()
-                .filter(|held| is_here(held.lot.loop_number))
-                .collect();
+            let here: Vec<&Adoption> =
+                lots.iter().filter(|held| is_here(held.lot.loop_number)).collect();
             let takers = takers.iter().copied().filter(|&number| is_here(number));
             let takers: Vec<u32> = takers.collect();
             let Some(even) = even_parts(here.len(), takers.len()) else {

@@ -81,11 +81,7 @@ impl RunStart<'_> {
             host: host::facts().into_iter().chain(facts.clone()).collect(),
             regions: regions(plan, setup),
             measures: measures(plan),
-            sessions: plan
-                .sessions
-                .iter()
-                .map(|session| session.name.clone())
-                .collect(),
+            sessions: plan.sessions.iter().map(|session| session.name.clone()).collect(),
             steps: steps(plan),
             expects_overload: plan.expects_overload,
             phases: plan.phases.iter().map(phase).collect(),
@@ -184,14 +180,8 @@ fn phase(phase: &Phase) -> PhaseInfo {
 
 fn kind(phase: &Phase) -> &'static str {
     match &phase.kind {
-        PhaseKind::Rate {
-            spacing: Spacing::Poisson,
-            ..
-        }
-        | PhaseKind::Trace(Trace {
-            spacing: Spacing::Poisson,
-            ..
-        }) => "poisson",
+        PhaseKind::Rate { spacing: Spacing::Poisson, .. }
+        | PhaseKind::Trace(Trace { spacing: Spacing::Poisson, .. }) => "poisson",
         // The sum of processes is random if one of them is.
         PhaseKind::Together(_) if phase.parts().any(|part| kind(part) == "poisson") => "poisson",
         PhaseKind::Rate { .. }

@@ -10,11 +10,8 @@ pub(super) fn notes(plan: &Plan, workers: &[WorkerInfo]) -> Vec<String> {
         return Vec::new();
     }
     let of = workers.iter().map(|worker| worker.loops).sum();
-    let parts = workers.iter().map(|worker| RunPart {
-        first: worker.loops_first,
-        count: worker.loops,
-        of,
-    });
+    let parts =
+        workers.iter().map(|worker| RunPart { first: worker.loops_first, count: worker.loops, of });
     let mut notes = Vec::new();
     for rendezvous in &plan.meetings.rendezvous {
         let shares = parts.clone().map(|part| part.share(rendezvous.users));
@@ -55,11 +52,8 @@ sessions: { main: [ { get: / } ] }
 arrivals: [ { users: 10, for: 1s } ]
 ",
         );
-        let worker = |loops_first, loops| WorkerInfo {
-            loops_first,
-            loops,
-            ..WorkerInfo::default()
-        };
+        let worker =
+            |loops_first, loops| WorkerInfo { loops_first, loops, ..WorkerInfo::default() };
         assert!(notes(&plan, &[worker(0, 3)]).is_empty());
         let notes = notes(&plan, &[worker(0, 1), worker(1, 2)]);
         assert_eq!(

@@ -72,10 +72,7 @@ impl Ended {
         self.played?;
         noted?;
         let dir = finished?;
-        let judge_error = |source| ConductError::Judge {
-            directory: directory.clone(),
-            source,
-        };
+        let judge_error = |source| ConductError::Judge { directory: directory.clone(), source };
         let run = Run::open(&directory)?;
         let summary = judge::judge(&run, &self.plan.thresholds, self.allow_lost_workers)
             .map_err(judge_error)?;
@@ -83,11 +80,7 @@ impl Ended {
         if let Some(fleet) = &self.fleet {
             fleet.conclude(outcome(summary.verdict));
         }
-        Ok(Conducted {
-            directory,
-            info,
-            summary,
-        })
+        Ok(Conducted { directory, info, summary })
     }
 
     /// Runs `teardown` now that no loop has users any more, unless there is nothing that it could remove.

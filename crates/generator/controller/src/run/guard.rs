@@ -37,10 +37,7 @@ pub(super) struct Guard {
 
 impl Guard {
     pub(super) fn new() -> Guard {
-        Guard {
-            checked: None,
-            pressure: Pressure::None,
-        }
+        Guard { checked: None, pressure: Pressure::None }
     }
 
     /// Checks memory if it is time to, stops what must be stopped, and returns the events. `users` are
@@ -51,10 +48,7 @@ impl Guard {
             reason = "memory runs out by the wall clock, not by the intervals of the loops"
         )]
         let now = Instant::now();
-        if self
-            .checked
-            .is_some_and(|at| now.duration_since(at) < EVERY)
-        {
+        if self.checked.is_some_and(|at| now.duration_since(at) < EVERY) {
             return Vec::new();
         }
         self.checked = Some(now);
@@ -76,10 +70,8 @@ impl Guard {
         let mut events = Vec::new();
         if before < Pressure::Short && self.pressure >= Pressure::Short {
             stop.close_arrivals();
-            events.push(EventKind::MemoryPressure {
-                available_bytes: memory.available_bytes,
-                users,
-            });
+            events
+                .push(EventKind::MemoryPressure { available_bytes: memory.available_bytes, users });
         }
         if before < Pressure::Gone && self.pressure == Pressure::Gone {
             stop.drain();
@@ -101,10 +93,7 @@ mod tests {
 
     /// A machine of 10,000 MiB, so that the reserve is 512 MiB.
     fn memory(left_mib: u64) -> Memory {
-        Memory {
-            total_bytes: 10_000 * MIB,
-            available_bytes: left_mib * MIB,
-        }
+        Memory { total_bytes: 10_000 * MIB, available_bytes: left_mib * MIB }
     }
 
     #[test]
@@ -128,10 +117,7 @@ mod tests {
         let mut apply = |left_mib| guard.apply(&memory(left_mib), &stop, 7);
         assert_eq!(apply(2_000), []);
         assert!(!stop.is_closed());
-        let pressure = EventKind::MemoryPressure {
-            available_bytes: 500 * MIB,
-            users: 7,
-        };
+        let pressure = EventKind::MemoryPressure { available_bytes: 500 * MIB, users: 7 };
         assert_eq!(apply(500), [pressure]);
         assert!(stop.is_closed() && !stop.is_draining());
         assert_eq!(apply(400), []);
@@ -147,10 +133,7 @@ mod tests {
         let mut guard = Guard::new();
         let stop = StopFlag::default();
         let events = guard.apply(&memory(0), &stop, 0);
-        assert!(matches!(
-            &events[..],
-            [EventKind::MemoryPressure { .. }, EventKind::Note { .. }]
-        ));
+        assert!(matches!(&events[..], [EventKind::MemoryPressure { .. }, EventKind::Note { .. }]));
         assert!(stop.is_draining());
     }
 }

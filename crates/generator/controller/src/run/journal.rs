@@ -112,11 +112,7 @@ impl Journal {
             format!("agent {agent} could not write {lost}: {problem}")
         });
         rows.path = Some(left.path);
-        rows.part = left.part.map(|(sha256, rows, bytes)| RowsPart {
-            sha256,
-            rows,
-            bytes,
-        });
+        rows.part = left.part.map(|(sha256, rows, bytes)| RowsPart { sha256, rows, bytes });
         rows.lost = left.lost;
         rows.problem = left.problem;
         self.dir.update_info(&self.info)?;
@@ -201,8 +197,7 @@ impl Journal {
                 (".late", &delta.late),
             ];
             for (suffix, hist) in bases.into_iter().filter(|(_, hist)| !hist.is_empty()) {
-                self.latency
-                    .interval(row.start_ns, length_ns, &format!("{name}{suffix}"), hist)?;
+                self.latency.interval(row.start_ns, length_ns, &format!("{name}{suffix}"), hist)?;
                 rest();
             }
         }
@@ -210,10 +205,7 @@ impl Journal {
     }
 
     fn example(&mut self, example: &Example) -> Result<(), RecordError> {
-        let kept = self
-            .examples
-            .entry((example.measure, example.outcome))
-            .or_default();
+        let kept = self.examples.entry((example.measure, example.outcome)).or_default();
         if *kept >= EXAMPLES_MAX {
             return Ok(());
         }
@@ -227,10 +219,7 @@ impl Journal {
         self.events.checkpoint()?;
         self.latency.flush()?;
         self.series.checkpoint_pausing(&mut rest)?;
-        self.dir.write_tally(&Tally {
-            workers: workers.tally(),
-            ..self.outcomes.tally()
-        })
+        self.dir.write_tally(&Tally { workers: workers.tally(), ..self.outcomes.tally() })
     }
 
     /// Closes all files once the last sender of rows is gone; `info` says how the run ended. If a file
@@ -245,10 +234,7 @@ impl Journal {
         let closed = written
             .and(self.series.finish())
             .and(self.latency.finish())
-            .and(dir.write_tally(&Tally {
-                workers: workers.tally(),
-                ..self.outcomes.tally()
-            }));
+            .and(dir.write_tally(&Tally { workers: workers.tally(), ..self.outcomes.tally() }));
         let at_ns = info.ended_ns;
         let mut info = info.clone();
         if let Err(error) = &closed {
@@ -261,9 +247,7 @@ impl Journal {
                 let _ = events.write(&Event { at_ns, what });
             }
         }
-        let what = EventKind::RunEnded {
-            status: info.status,
-        };
+        let what = EventKind::RunEnded { status: info.status };
         let ended = events
             .write(&Event { at_ns, what })
             .and(events.checkpoint())

@@ -120,18 +120,13 @@ impl Merger {
         self.broadcasts.add(&delta.broadcasts, &delta.heads);
         for reading in &delta.clocks {
             let known = self.clocks.entry(reading.message);
-            known
-                .and_modify(|known| known.merge(reading))
-                .or_insert(*reading);
+            known.and_modify(|known| known.merge(reading)).or_insert(*reading);
         }
         let region = self.numbering.region(delta.loop_id);
         let regions = self.numbering.regions_count();
         let interval = self.open.entry(delta.start_ns).or_insert_with(|| {
             let interval = Interval::new(delta.start_ns, delta.end_ns, delta.phase);
-            Interval {
-                regions: vec![Counts::default(); regions],
-                ..interval
-            }
+            Interval { regions: vec![Counts::default(); regions], ..interval }
         });
         if let Some(region) = region {
             interval.regions[region].merge(&delta.counts);
@@ -153,23 +148,16 @@ impl Merger {
     /// intervals are without them.
     pub(crate) fn mark_lost(&mut self, loops: Range<u32>) -> LostLoops {
         let lost_loops = &mut self.loops[loops.start as usize..loops.end as usize];
-        let running = lost_loops
-            .iter_mut()
-            .filter(|known| known.state == State::Running);
+        let running = lost_loops.iter_mut().filter(|known| known.state == State::Running);
         let users = running.map(|known| {
             known.state = State::Lost;
             known.users
         });
         let users = users.sum();
-        let reported_ns = lost_loops
-            .iter()
-            .filter_map(|known| Some(known.reported?.1));
+        let reported_ns = lost_loops.iter().filter_map(|known| Some(known.reported?.1));
         LostLoops {
             users,
-            begun: lost_loops
-                .iter()
-                .map(|known| known.begun.saturating_sub(known.repeated))
-                .sum(),
+            begun: lost_loops.iter().map(|known| known.begun.saturating_sub(known.repeated)).sum(),
             connected: lost_loops.iter().map(|known| known.connected).sum(),
             reported_ns: reported_ns.max().unwrap_or(0),
         }
@@ -190,10 +178,7 @@ impl Merger {
         if missing.clone().any(|known| known.state == State::Running) {
             return None;
         }
-        let lost = missing
-            .clone()
-            .filter(|known| known.state == State::Lost)
-            .count();
+        let lost = missing.clone().filter(|known| known.state == State::Lost).count();
         let (_, mut interval) = self.open.pop_first()?;
         // The totals of a loop that reports no more stay those of its last report.
         for known in missing {
@@ -202,11 +187,7 @@ impl Merger {
         interval.row.loops_lost = lost as u32;
         interval.close();
         let row = &interval.row;
-        self.last = LastInterval {
-            start_ns: row.start_ns,
-            end_ns: row.end_ns,
-            phase: row.phase,
-        };
+        self.last = LastInterval { start_ns: row.start_ns, end_ns: row.end_ns, phase: row.phase };
         self.broadcasts.close(row.end_ns, &mut interval.measures);
         let settlements = std::mem::take(&mut interval.settlements);
         self.broadcasts.settle(&settlements, &mut interval.measures);
@@ -226,12 +207,7 @@ impl Merger {
 
 impl Interval {
     fn new(start_ns: u64, end_ns: u64, phase: u32) -> Interval {
-        let row = SeriesRow {
-            start_ns,
-            end_ns,
-            phase,
-            ..SeriesRow::default()
-        };
+        let row = SeriesRow { start_ns, end_ns, phase, ..SeriesRow::default() };
         Interval {
             row,
             measures: BTreeMap::new(),
@@ -340,14 +316,8 @@ mod tests {
             start_ns: second * 10,
             end_ns: second * 10 + 10,
             phase: 0,
-            counts: Counts {
-                users_started: 1,
-                ..Counts::default()
-            },
-            gauges: Gauges {
-                users,
-                ..Gauges::default()
-            },
+            counts: Counts { users_started: 1, ..Counts::default() },
+            gauges: Gauges { users, ..Gauges::default() },
             measures: Vec::new(),
             lag: LogHistogram::new(),
             examples: Vec::new(),
@@ -457,12 +427,7 @@ arrivals: [ { constant: 1/s, for: 1s } ]
         merger.add(delta(2, 1, 25));
         assert_eq!(complete(&mut merger), [(0, 40, 4, 0)]);
         let left = merger.mark_lost(2..4);
-        let expected = LostLoops {
-            users: 25 + 10,
-            begun: 2 + 1,
-            connected: 0,
-            reported_ns: 20,
-        };
+        let expected = LostLoops { users: 25 + 10, begun: 2 + 1, connected: 0, reported_ns: 20 };
         assert_eq!(left, expected);
         assert_eq!(complete(&mut merger), [(10, 65, 3, 1)]);
         merger.add(delta(0, 2, 30));

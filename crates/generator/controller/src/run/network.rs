@@ -122,10 +122,7 @@ impl Network {
     ) -> Result<Network, ConductError> {
         let system = System::read();
         let mut own: Option<Arc<AddressBook>> = None;
-        let mut network = Network {
-            places: Vec::new(),
-            lookups: Vec::new(),
-        };
+        let mut network = Network { places: Vec::new(), lookups: Vec::new() };
         for (number, netns) in namespaces.iter().enumerate() {
             let lookup = match (netns, &own) {
                 (Some(namespace), _) => {
@@ -149,10 +146,7 @@ impl Network {
             if netns.is_none() {
                 own = Some(Arc::clone(&addresses));
             }
-            network.places.push(Place {
-                netns: netns.clone(),
-                addresses,
-            });
+            network.places.push(Place { netns: netns.clone(), addresses });
             network.lookups.extend(lookup);
         }
         Ok(network)
@@ -163,10 +157,7 @@ impl Network {
 fn look_up(plan: &Plan, system: &System) -> Result<Lookup, ConductError> {
     let first = first_addresses(plan)?;
     let client = Box::new(Client::open(system));
-    let resolvers = Resolvers {
-        count: plan.options.dns.resolvers_count,
-        now_ns: monotonic_ns(),
-    };
+    let resolvers = Resolvers { count: plan.options.dns.resolvers_count, now_ns: monotonic_ns() };
     let endpoints = &plan.endpoints;
     Ok(Lookup::begin(endpoints, &first, system, resolvers, client))
 }
@@ -177,15 +168,10 @@ fn first_addresses(plan: &Plan) -> Result<Vec<SocketAddr>, ConductError> {
         if !plan.has_address(endpoint) {
             return Ok(NOWHERE);
         }
-        let fail = |problem: String| ConductError::Resolve {
-            host: endpoint.host.clone(),
-            problem,
-        };
+        let fail = |problem: String| ConductError::Resolve { host: endpoint.host.clone(), problem };
         let found = (endpoint.host.as_str(), endpoint.port).to_socket_addrs();
         let mut found = found.map_err(|e| fail(e.to_string()))?;
-        found
-            .next()
-            .ok_or_else(|| fail("the name has no address".to_owned()))
+        found.next().ok_or_else(|| fail("the name has no address".to_owned()))
     });
     addresses.collect()
 }
@@ -203,20 +189,13 @@ pub(super) fn counters(plan: &Plan, places: &[Place]) -> Result<Vec<NetworkCount
             continue;
         }
         let region = || name(plan, number);
-        let counters =
-            match &place.netns {
-                None => NetworkCounters::open(),
-                Some(namespace) => namespace.run(NetworkCounters::open).map_err(|source| {
-                    NetnsError::Namespace {
-                        region: region(),
-                        source,
-                    }
-                })?,
-            };
-        all.push(counters.map_err(|source| NetnsError::Counters {
-            region: region(),
-            source,
-        })?);
+        let counters = match &place.netns {
+            None => NetworkCounters::open(),
+            Some(namespace) => namespace
+                .run(NetworkCounters::open)
+                .map_err(|source| NetnsError::Namespace { region: region(), source })?,
+        };
+        all.push(counters.map_err(|source| NetnsError::Counters { region: region(), source })?);
     }
     Ok(all)
 }
@@ -262,9 +241,7 @@ mod tests {
         let given = given.iter();
         let given = given.map(|&region| (region.to_owned(), PathBuf::from("/run/netns/x")));
         let given: Vec<(String, PathBuf)> = given.collect();
-        namespaces(&given, None, plan, workers_count)
-            .unwrap_err()
-            .to_string()
+        namespaces(&given, None, plan, workers_count).unwrap_err().to_string()
     }
 
     #[test]

@@ -42,16 +42,9 @@ pub(super) fn set_up(
     let Some(setup) = plan.setup.as_deref() else {
         return Ok(None);
     };
-    let solo = SoloLoop {
-        setup: loops,
-        interrupt: Some(interrupt),
-    };
+    let solo = SoloLoop { setup: loops, interrupt: Some(interrupt) };
     let mut result = play(plan, setup, &solo, &mut |_, _| {})?;
-    let bytes: usize = result
-        .values
-        .iter()
-        .map(|value| value.to_text().len())
-        .sum();
+    let bytes: usize = result.values.iter().map(|value| value.to_text().len()).sum();
     if bytes > VALUES_BYTES_MAX && result.ended.end == OnceEnd::Finished {
         result.ended.end = OnceEnd::Failed;
         result.ended.why = Some(format!(
@@ -99,15 +92,14 @@ impl TeardownLoop {
 
 /// Runs `teardown`, which nothing but its limit of time ends.
 pub(super) fn tear_down(plan: &Plan, teardown: &Once, loops: &LoopsSetup) -> EventKind {
-    let solo = SoloLoop {
-        setup: loops,
-        interrupt: None,
-    };
+    let solo = SoloLoop { setup: loops, interrupt: None };
     let ended = play(plan, teardown, &solo, &mut |_, _| {}).map(|result| result.ended);
-    EventKind::OnceEnded(ended.unwrap_or_else(|error| OnceEnded {
-        why: Some(with_causes(&error)),
-        ..began(teardown)
-    }))
+    EventKind::OnceEnded(
+        ended.unwrap_or_else(|error| OnceEnded {
+            why: Some(with_causes(&error)),
+            ..began(teardown)
+        }),
+    )
 }
 
 /// Runs these steps and passes on their events.
@@ -119,11 +111,7 @@ pub(super) fn play(
 ) -> Result<OnceResult, ConductError> {
     let plan = Arc::new(plan.once(once));
     let mut observer = Observer::new(once);
-    let user = SoloUser {
-        number: 0,
-        session: SessionId(0),
-        steps_max: u64::MAX,
-    };
+    let user = SoloUser { number: 0, session: SessionId(0), steps_max: u64::MAX };
     solo.run(&plan, user, &mut |traced| {
         observer.note(&traced);
         on_event(&plan, traced);
@@ -177,11 +165,7 @@ impl<'a> Observer<'a> {
             TraceEvent::Step { pc, .. } => self.at = *pc,
             TraceEvent::Set { slot, value } => self.values[slot.index()] = value.clone(),
             TraceEvent::Operation(row) => self.note_operation(row),
-            TraceEvent::Error {
-                measure,
-                outcome,
-                detail,
-            } => {
+            TraceEvent::Error { measure, outcome, detail } => {
                 self.ended.step = Some(self.name(*measure));
                 self.ended.why = Some(match detail.is_empty() {
                     true => outcome.name().to_owned(),
@@ -211,9 +195,7 @@ impl<'a> Observer<'a> {
         if row.outcome.is_error() && is_step {
             self.ended.errors += 1;
             self.ended.step = Some(self.name(measure));
-            self.ended
-                .why
-                .get_or_insert_with(|| row.outcome.name().to_owned());
+            self.ended.why.get_or_insert_with(|| row.outcome.name().to_owned());
         }
         if self.ended.operations.len() >= OPERATIONS_MAX {
             self.ended.operations_left_out += 1;
@@ -257,9 +239,6 @@ impl<'a> Observer<'a> {
             }
             _ => {}
         }
-        OnceResult {
-            ended: self.ended,
-            values: self.values,
-        }
+        OnceResult { ended: self.ended, values: self.values }
     }
 }

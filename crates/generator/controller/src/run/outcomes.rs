@@ -54,10 +54,7 @@ impl Outcomes {
         for ending in &interval.endings {
             let is_same = |kept: &&mut UnfinishedSessions| {
                 UnfinishedSessions { users: 0, ..**kept }
-                    == UnfinishedSessions {
-                        users: 0,
-                        ..*ending
-                    }
+                    == UnfinishedSessions { users: 0, ..*ending }
             };
             match self.endings.iter_mut().find(is_same) {
                 Some(kept) => kept.users += ending.users,
@@ -74,11 +71,7 @@ impl Outcomes {
                 self.retried.resize(self.begun.len(), 0);
                 self.retried[measure.index()] += delta.retried;
             }
-            for (&why, &n) in WhyNot::ALL
-                .iter()
-                .zip(&delta.missed)
-                .filter(|(_, n)| **n > 0)
-            {
+            for (&why, &n) in WhyNot::ALL.iter().zip(&delta.missed).filter(|(_, n)| **n > 0) {
                 *self.missed.entry((measure, why)).or_default() += n;
             }
             *self.begun_in.entry((phase, measure)).or_default() += delta.begun;
@@ -93,14 +86,11 @@ impl Outcomes {
 
     /// The counts as the record keeps them.
     pub(crate) fn tally(&self) -> Tally {
-        let never_begun = self
-            .missed
-            .iter()
-            .map(|(&(measure, why), &operations)| NeverBegun {
-                measure: measure.0,
-                why,
-                operations,
-            });
+        let never_begun = self.missed.iter().map(|(&(measure, why), &operations)| NeverBegun {
+            measure: measure.0,
+            why,
+            operations,
+        });
         let mut tally = Tally {
             until_ns: Some(self.until_ns),
             begun: self.begun.clone(),
@@ -112,10 +102,7 @@ impl Outcomes {
             ..Tally::default()
         };
         for (&(phase, measure), counts) in &self.counts {
-            let outcomes = counts
-                .iter()
-                .map(|(o, &n)| (o.name().to_owned(), n))
-                .collect();
+            let outcomes = counts.iter().map(|(o, &n)| (o.name().to_owned(), n)).collect();
             let entry = MeasureTally {
                 begun: self.begun_in.get(&(phase, measure)).copied().unwrap_or(0),
                 measure: measure.0,
@@ -123,10 +110,7 @@ impl Outcomes {
             };
             match tally.phases.last_mut() {
                 Some(last) if last.phase == phase => last.measures.push(entry),
-                _ => tally.phases.push(PhaseTally {
-                    phase,
-                    measures: vec![entry],
-                }),
+                _ => tally.phases.push(PhaseTally { phase, measures: vec![entry] }),
             }
         }
         tally

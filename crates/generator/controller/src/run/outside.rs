@@ -41,10 +41,7 @@ pub(super) struct WatchedTarget {
 
 impl WatchedTarget {
     pub(super) fn new(process: TargetProcess) -> WatchedTarget {
-        WatchedTarget {
-            process,
-            has_ended: false,
-        }
+        WatchedTarget { process, has_ended: false }
     }
 }
 
@@ -68,9 +65,7 @@ impl Outside {
 
     /// The events of probes since the last call.
     pub(super) fn of_probes(&mut self) -> Vec<TimedEvent> {
-        self.probing
-            .as_mut()
-            .map_or_else(Vec::new, ProbeThread::events)
+        self.probing.as_mut().map_or_else(Vec::new, ProbeThread::events)
     }
 
     /// All probes with their newest values.
@@ -80,9 +75,7 @@ impl Outside {
 
     /// The changed addresses of names since the last call.
     pub(super) fn of_names(&mut self) -> Vec<TimedEvent> {
-        self.names
-            .as_mut()
-            .map_or_else(Vec::new, ResolverThread::events)
+        self.names.as_mut().map_or_else(Vec::new, ResolverThread::events)
     }
 
     /// The events in the lab since the last call.
@@ -111,9 +104,7 @@ impl Outside {
 
     /// Stops resolving names. Returns the last events of that.
     pub(super) fn finish_names(&mut self) -> Vec<TimedEvent> {
-        self.names
-            .take()
-            .map_or_else(Vec::new, ResolverThread::finish)
+        self.names.take().map_or_else(Vec::new, ResolverThread::finish)
     }
 
     /// Ends the run in the lab. Returns its events of the run as a whole.

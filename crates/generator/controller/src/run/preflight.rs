@@ -69,10 +69,7 @@ impl PlannedLoad<'_> {
             )),
             Some(small) => return Err(small.into()),
         };
-        Ok(Admission {
-            shares: Vec::new(),
-            warning,
-        })
+        Ok(Admission { shares: Vec::new(), warning })
     }
 
     /// Compares the users with what the agents of a fleet can hold, and deals the loops to these.
@@ -117,12 +114,10 @@ impl PlannedLoad<'_> {
             };
             let (small, demand) = match &place.netns {
                 None => look(),
-                Some(namespace) => namespace
-                    .run(look)
-                    .map_err(|source| NetnsError::Namespace {
-                        region: region.name.clone(),
-                        source,
-                    })?,
+                Some(namespace) => namespace.run(look).map_err(|source| NetnsError::Namespace {
+                    region: region.name.clone(),
+                    source,
+                })?,
             };
             if let Some(small) = small {
                 let region = Some(region.name.clone());
@@ -138,11 +133,7 @@ impl PlannedLoad<'_> {
             true => Sources::Loopback,
             false => Sources::Pairs(pairs),
         };
-        let all = Demand {
-            users,
-            target_here,
-            sources,
-        };
+        let all = Demand { users, target_here, sources };
         Ok(shortage(&Facts::read(), all))
     }
 
@@ -218,10 +209,7 @@ mod tests {
             files_machine: Some(2_466_177),
             files_in_use: Some(1_000),
             ports: Some((32_768, 60_999)),
-            memory: Some(Memory {
-                total_bytes: 24 << 30,
-                available_bytes: 23 << 30,
-            }),
+            memory: Some(Memory { total_bytes: 24 << 30, available_bytes: 23 << 30 }),
             ..Facts::default()
         }
     }
@@ -248,11 +236,7 @@ mod tests {
 
     #[test]
     fn small_file_tables_do_not_count() {
-        let few_files = Facts {
-            files_per_table: 64,
-            accept_queue: Some(5),
-            ..facts()
-        };
+        let few_files = Facts { files_per_table: 64, accept_queue: Some(5), ..facts() };
         assert_eq!(shortage(&few_files, local(1_000_000)), None);
     }
 
@@ -261,22 +245,12 @@ mod tests {
         let address = |text: &str| text.parse::<SocketAddr>().unwrap();
         let own = |ip: IpAddr| ip.is_loopback() || ip == IpAddr::from([10, 0, 0, 1]);
         let built_in = demand(5, &[], 0, own);
-        assert_eq!(
-            (built_in.target_here, built_in.sources),
-            (true, Sources::Loopback)
-        );
+        assert_eq!((built_in.target_here, built_in.sources), (true, Sources::Loopback));
         let on_loopback = demand(5, &[address("127.0.0.1:80")], 0, own);
         assert_eq!(on_loopback, built_in);
         let at_home = demand(5, &[address("10.0.0.1:80")], 0, own);
-        assert_eq!(
-            (at_home.target_here, at_home.sources),
-            (true, Sources::Pairs(1))
-        );
-        let two = [
-            address("10.0.0.2:80"),
-            address("10.0.0.3:80"),
-            address("10.0.0.2:80"),
-        ];
+        assert_eq!((at_home.target_here, at_home.sources), (true, Sources::Pairs(1)));
+        let two = [address("10.0.0.2:80"), address("10.0.0.3:80"), address("10.0.0.2:80")];
         let away = demand(5, &two, 3, own);
         assert_eq!((away.target_here, away.sources), (false, Sources::Pairs(6)));
         let given = demand(5, &[address("127.0.0.1:80")], 2, own);
@@ -287,15 +261,8 @@ mod tests {
     fn ports_limit_runs_against_a_remote_target() {
         let away = demand(30_000, &["192.0.2.1:80".parse().unwrap()], 0, |_| false);
         let small = shortage(&facts(), away).unwrap();
-        assert_eq!(
-            (small.holds, small.limit),
-            (28_232, "net.ipv4.ip_local_port_range")
-        );
-        assert!(
-            small
-                .to_string()
-                .contains("--users 30000 --target-elsewhere")
-        );
+        assert_eq!((small.holds, small.limit), (28_232, "net.ipv4.ip_local_port_range"));
+        assert!(small.to_string().contains("--users 30000 --target-elsewhere"));
     }
 
     #[test]

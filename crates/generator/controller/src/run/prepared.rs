@@ -128,9 +128,7 @@ impl<'a> Prepared<'a> {
         let plan = Arc::new(plan);
         let stop = Arc::new(StopFlag::default());
         let (rows_in, rows) = rows_channel();
-        let has_failed = setup
-            .as_ref()
-            .is_some_and(|setup| setup.end != OnceEnd::Finished);
+        let has_failed = setup.as_ref().is_some_and(|setup| setup.end != OnceEnd::Finished);
         let pool = match has_failed {
             true => None,
             false => {

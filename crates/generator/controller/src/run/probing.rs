@@ -48,10 +48,7 @@ pub(super) fn start_probes(
         return Ok(None);
     }
     let now_ns = monotonic_ns() as i64 - zero.monotonic_ns as i64;
-    let location = TargetLocation {
-        pid: target.map(TargetProcess::pid),
-        ..target_location(plan)
-    };
+    let location = TargetLocation { pid: target.map(TargetProcess::pid), ..target_location(plan) };
     Pool::start(&plan.probes, &location, Clock::at(now_ns)).map(Some)
 }
 
@@ -85,12 +82,8 @@ impl ProbeThread {
     pub(crate) fn start(probes: Pool, writer: ProbesWriter) -> ProbeThread {
         let shared = Arc::<Mutex<ProbeReports>>::default();
         let end = Arc::<AtomicBool>::default();
-        let mut recorder = Recorder {
-            probes,
-            writer,
-            shared: Arc::clone(&shared),
-            pending_since_ns: None,
-        };
+        let mut recorder =
+            Recorder { probes, writer, shared: Arc::clone(&shared), pending_since_ns: None };
         let ended = Arc::clone(&end);
         let thread = std::thread::spawn(move || {
             while !ended.load(Ordering::Relaxed) {
@@ -98,12 +91,7 @@ impl ProbeThread {
             }
             recorder.close()
         });
-        ProbeThread {
-            shared,
-            newest: Newest::default(),
-            end,
-            thread: Some(thread),
-        }
+        ProbeThread { shared, newest: Newest::default(), end, thread: Some(thread) }
     }
 
     /// The events since the last call.
@@ -180,17 +168,9 @@ impl Recorder {
                     let what = EventKind::ProbeLost { role, source, why };
                     shared.events.push((since_start(at_ns), what));
                 }
-                ProbeEvent::Back {
-                    source,
-                    at_ns,
-                    missed,
-                } => {
+                ProbeEvent::Back { source, at_ns, missed } => {
                     let (role, source) = self.name(source);
-                    let what = EventKind::ProbeBack {
-                        role,
-                        source,
-                        missed,
-                    };
+                    let what = EventKind::ProbeBack { role, source, missed };
                     shared.events.push((since_start(at_ns), what));
                 }
                 ProbeEvent::Remark { source, text } => {

@@ -79,10 +79,7 @@ impl Recording {
             facts: lab.map_or_else(Vec::new, |lab| lab.facts()),
         };
         let numbering = Numbering::new(&plan, loops_count);
-        let rows = LoopRows {
-            receiver: prepared.rows,
-            numbering: numbering.clone(),
-        };
+        let rows = LoopRows { receiver: prepared.rows, numbering: numbering.clone() };
         let mut journal = Journal::create(
             prepared.runs,
             start.info(),
@@ -138,8 +135,5 @@ pub(super) fn zero_soon(is_fleet: bool) -> Zero {
         true => FLEET_START_DELAY_NS,
         false => START_DELAY_NS,
     };
-    Zero {
-        monotonic_ns: monotonic_ns() + delay_ns,
-        unix_ns: unix_ns() + delay_ns,
-    }
+    Zero { monotonic_ns: monotonic_ns() + delay_ns, unix_ns: unix_ns() + delay_ns }
 }

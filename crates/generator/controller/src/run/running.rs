@@ -127,10 +127,7 @@ impl Running {
                 zero,
                 probing: probes.map(|probes| ProbeThread::start(probes, journal.probes())),
                 names: ResolverThread::start(lookups, zero),
-                lab: lab.map(|lab| LabRun {
-                    events: lab.begin(zero.unix_ns),
-                    lab,
-                }),
+                lab: lab.map(|lab| LabRun { events: lab.begin(zero.unix_ns), lab }),
                 target: target.map(WatchedTarget::new),
             },
             pool,
@@ -204,8 +201,7 @@ impl Running {
                 PoolEvent::Loop(LoopNews::Ended { loop_id }) => self.merger.end(loop_id),
                 PoolEvent::Loop(LoopNews::Thinned { at_ns, rate, .. }) => {
                     let reason = "rows came faster than they could be written".to_owned();
-                    self.journal
-                        .event(at_ns, EventKind::Sampling { rate, reason })?;
+                    self.journal.event(at_ns, EventKind::Sampling { rate, reason })?;
                 }
                 PoolEvent::Lost(lost) => self.record_lost_worker(lost, pool)?,
                 PoolEvent::RowsLeft(worker, left) => {
@@ -214,8 +210,7 @@ impl Running {
                 }
                 PoolEvent::Notices(notices) => {
                     for text in notices {
-                        self.journal
-                            .event(self.now_ns(), EventKind::Note { text })?;
+                        self.journal.event(self.now_ns(), EventKind::Note { text })?;
                     }
                 }
                 PoolEvent::None => {}
@@ -323,8 +318,7 @@ impl Running {
         if self.interrupt.is_requested() && !self.progress.interrupted {
             self.progress.interrupted = true;
             self.stop.drain();
-            self.journal
-                .event(self.progress.ended_ns, EventKind::Interrupted)?;
+            self.journal.event(self.progress.ended_ns, EventKind::Interrupted)?;
         }
         Ok(())
     }
@@ -387,15 +381,12 @@ impl Running {
             && phase.start_ns <= row.start_ns
         {
             self.progress.phases_started += 1;
-            let started = EventKind::PhaseStarted {
-                phase: phase.name.clone(),
-            };
+            let started = EventKind::PhaseStarted { phase: phase.name.clone() };
             self.journal.event(phase.start_ns, started)?;
         }
         if !self.progress.draining && row.start_ns >= self.plan.end_ns() {
             self.progress.draining = true;
-            self.journal
-                .event(self.plan.end_ns(), EventKind::Draining)?;
+            self.journal.event(self.plan.end_ns(), EventKind::Draining)?;
         }
         Ok(())
     }
@@ -406,13 +397,11 @@ impl Running {
         row.users_due =
             starts::due_between(&self.plan, row.start_ns, row.end_ns) + row.users_repeated;
         let totals = host::totals(&self.networks);
-        row.cpu_process_ns = totals
-            .cpu_process_ns
-            .saturating_sub(self.progress.totals.cpu_process_ns)
-            + usage.cpu_ns.saturating_sub(self.progress.usage.cpu_ns);
-        row.cpu_throttled_ns = totals
-            .cpu_throttled_ns
-            .saturating_sub(self.progress.totals.cpu_throttled_ns);
+        row.cpu_process_ns =
+            totals.cpu_process_ns.saturating_sub(self.progress.totals.cpu_process_ns)
+                + usage.cpu_ns.saturating_sub(self.progress.usage.cpu_ns);
+        row.cpu_throttled_ns =
+            totals.cpu_throttled_ns.saturating_sub(self.progress.totals.cpu_throttled_ns);
         let lost = totals.network.since(&self.progress.totals.network);
         row.host_retransmits = lost.retransmits;
         row.host_syn_retransmits = lost.syn_retransmits;

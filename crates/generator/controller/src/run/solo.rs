@@ -17,11 +17,7 @@ use crate::control::Interrupt;
 const POLL: Duration = Duration::from_millis(20);
 
 /// One loop, which has one user.
-pub(super) const SOLO: Layout = Layout {
-    waiting: WaitMode::Wide,
-    loops_count: 1,
-    users_max: 1,
-};
+pub(super) const SOLO: Layout = Layout { waiting: WaitMode::Wide, loops_count: 1, users_max: 1 };
 
 /// The loop of a user that runs alone.
 #[derive(Debug)]

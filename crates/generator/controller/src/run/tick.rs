@@ -99,9 +99,7 @@ impl Second {
             lag: &delta.lag,
         });
         live_run.add(&self.row, seconds);
-        self.events
-            .into_iter()
-            .for_each(|event| live_run.event(event));
+        self.events.into_iter().for_each(|event| live_run.event(event));
         let probes = self.probes.into_iter();
         live_run.probes(probes.map(|probed| (probed.info, probed.at_ns, probed.value)));
     }

@@ -55,10 +55,7 @@ impl StartBarrier {
 
     /// A loop that is getting ready.
     pub(super) fn join(&self) -> Participant<'_> {
-        Participant {
-            barrier: self,
-            ready: false,
-        }
+        Participant { barrier: self, ready: false }
     }
 
     /// Nothing that holds the lock can panic between two states.
@@ -100,19 +97,14 @@ impl Drop for Participant<'_> {
 mod tests {
     use super::*;
 
-    const ZERO: Zero = Zero {
-        monotonic_ns: 5,
-        unix_ns: 7,
-    };
+    const ZERO: Zero = Zero { monotonic_ns: 5, unix_ns: 7 };
     const TIMEOUT: Duration = Duration::from_secs(60);
 
     #[test]
     fn ready_loops_start_at_the_same_zero() {
         let barrier = StartBarrier::default();
         std::thread::scope(|scope| {
-            let loops: Vec<_> = (0..3)
-                .map(|_| scope.spawn(|| barrier.join().wait()))
-                .collect();
+            let loops: Vec<_> = (0..3).map(|_| scope.spawn(|| barrier.join().wait())).collect();
             assert!(barrier.await_loops(3, TIMEOUT));
             barrier.open(ZERO);
             for waited in loops {

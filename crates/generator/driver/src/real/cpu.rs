@@ -16,11 +16,7 @@ pub(super) struct CpuMeter {
 
 impl CpuMeter {
     pub(super) fn new() -> CpuMeter {
-        let mut meter = CpuMeter {
-            schedule: ThreadSchedule::open(),
-            used_ns: 0,
-            waited_ns: 0,
-        };
+        let mut meter = CpuMeter { schedule: ThreadSchedule::open(), used_ns: 0, waited_ns: 0 };
         meter.read(0);
         meter
     }

@@ -55,11 +55,7 @@ impl Lateness {
         if counts || self.unreported > 0 {
             self.turns = queued;
         }
-        self.unreported = if is_full {
-            self.unreported.saturating_sub(reported)
-        } else {
-            0
-        };
+        self.unreported = if is_full { self.unreported.saturating_sub(reported) } else { 0 };
     }
 
     /// True if sockets still have to have their turn before the next look.
@@ -102,11 +98,7 @@ impl Lateness {
     /// All that was there at this time is handled. Unlike the lateness this is no estimate: the loop may
     /// have stood still at any point since the look began.
     pub(super) fn seen_ns(&self) -> u64 {
-        if self.has_rest() {
-            self.before_ns
-        } else {
-            self.began_ns
-        }
+        if self.has_rest() { self.before_ns } else { self.began_ns }
     }
 }
 

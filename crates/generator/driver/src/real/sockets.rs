@@ -53,10 +53,7 @@ struct Socket {
     /// Whether the socket might be connected to itself.
     may_be_own_peer: bool,
     /// Bytes that the kernel would not take yet.
-    #[expect(
-        clippy::box_collection,
-        reason = "8 bytes instead of 32, and rarely needed"
-    )]
+    #[expect(clippy::box_collection, reason = "8 bytes instead of 32, and rarely needed")]
     backlog: Option<Box<VecDeque<u8>>>,
 }
 
@@ -83,11 +80,8 @@ pub(super) struct Sockets {
 
 impl Sockets {
     pub(super) fn new(setup: &LoopSetup, unix: Paths) -> Result<Sockets, LoopError> {
-        let epoll =
-            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|source| LoopError::System {
-                what: "create an epoll instance",
-                source,
-            })?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
+            .map_err(|source| LoopError::System { what: "create an epoll instance", source })?;
         // Without events to wait for: an older kernel, or an emulator, does not know the call and would never
         // report any.
         let mut none = [const { std::mem::MaybeUninit::uninit() }];
@@ -136,11 +130,7 @@ impl Sockets {
     }
 
     fn try_connect(&mut self, id: ConnId, address: SocketAddr) -> Result<(), Errno> {
-        let family = if address.is_ipv4() {
-            AddressFamily::INET
-        } else {
-            AddressFamily::INET6
-        };
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let fd = net::socket_with(family, SocketType::STREAM, flags, None)?;
         sockopt::set_tcp_nodelay(&fd, true)?;
@@ -391,19 +381,9 @@ fn bind_without_port(fd: &OwnedFd) -> Result<(), Errno> {
     let result = unsafe {
         let value = (&raw const on).cast();
         let raw = fd.as_fd().as_raw_fd();
-        libc::setsockopt(
-            raw,
-            libc::IPPROTO_IP,
-            libc::IP_BIND_ADDRESS_NO_PORT,
-            value,
-            size,
-        )
+        libc::setsockopt(raw, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, value, size)
     };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(Errno::INVAL)
-    }
+    if result == 0 { Ok(()) } else { Err(Errno::INVAL) }
 }
 
 fn connect_failure(errno: Errno, address: SocketAddr) -> (Outcome, String) {
@@ -427,11 +407,7 @@ pub(super) fn failure(errno: Errno) -> (Outcome, String) {
     };
     let text = std::io::Error::from(errno).to_string();
     // "Connection refused (os error 111)": the number means nothing to users.
-    let text = text
-        .split(" (os error")
-        .next()
-        .unwrap_or(&text)
-        .to_lowercase();
+    let text = text.split(" (os error").next().unwrap_or(&text).to_lowercase();
     (outcome, text)
 }
 

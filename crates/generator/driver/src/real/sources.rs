@@ -65,11 +65,7 @@ impl Sources {
 
     /// How many addresses there are to try.
     pub(super) fn count(&self) -> usize {
-        if self.given.is_empty() {
-            ADDRESSES_PER_LOOP as usize
-        } else {
-            self.given.len()
-        }
+        if self.given.is_empty() { ADDRESSES_PER_LOOP as usize } else { self.given.len() }
     }
 
     fn turn(&mut self) {

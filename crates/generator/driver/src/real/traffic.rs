@@ -73,11 +73,7 @@ pub(super) fn read(socket: &impl AsFd, ipv6: bool) -> Option<Traffic> {
 
 fn from_info(info: &TcpInfo, ipv6: bool) -> Traffic {
     let ip = if ipv6 { IPV6_BYTES } else { IPV4_BYTES };
-    let options = if info.options & TIMESTAMPS != 0 {
-        TIMESTAMPS_BYTES
-    } else {
-        0
-    };
+    let options = if info.options & TIMESTAMPS != 0 { TIMESTAMPS_BYTES } else { 0 };
     let headers = ip + TCP_BYTES + options;
     let segments_out = u64::from(info.segs_out);
     let segments_in = u64::from(info.segs_in);
@@ -110,15 +106,9 @@ mod tests {
         server.write_all(&[2; 70]).unwrap();
         client.read_exact(&mut [0; 70]).unwrap();
         let traffic = read(&client, false).unwrap();
-        assert_eq!(
-            (traffic.connections, traffic.payload_out, traffic.payload_in),
-            (1, 300, 70)
-        );
+        assert_eq!((traffic.connections, traffic.payload_out, traffic.payload_in), (1, 300, 70));
         // SYN, its acknowledgement and the data at least, each way.
-        assert!(
-            traffic.segments_out >= 3 && traffic.segments_in >= 2,
-            "{traffic:?}"
-        );
+        assert!(traffic.segments_out >= 3 && traffic.segments_in >= 2, "{traffic:?}");
         assert_eq!(traffic.retransmits, 0);
         let header = (traffic.ip_out - traffic.payload_out) / traffic.segments_out;
         assert!([40, 52].contains(&header), "{traffic:?}");

@@ -83,10 +83,7 @@ mod tests {
         let denied = |name: &str| connect(&path(name)).err().unwrap();
         let (outcome, detail) = denied("none.sock");
         assert_eq!(outcome, Outcome::Unreachable);
-        assert!(
-            detail.contains("none.sock: there is no such file"),
-            "{detail}"
-        );
+        assert!(detail.contains("none.sock: there is no such file"), "{detail}");
         drop(UnixListener::bind(path("left.sock")).unwrap());
         let (outcome, detail) = denied("left.sock");
         assert_eq!(outcome, Outcome::Refused);
@@ -111,13 +108,9 @@ mod tests {
     fn a_full_accept_queue_refuses() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("full.sock");
-        let fd = net::socket_with(
-            AddressFamily::UNIX,
-            SocketType::STREAM,
-            SocketFlags::CLOEXEC,
-            None,
-        )
-        .unwrap();
+        let fd =
+            net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+                .unwrap();
         net::bind(&fd, &SocketAddrUnix::new(&path).unwrap()).unwrap();
         net::listen(&fd, 1).unwrap();
         let path = path.to_str().unwrap();

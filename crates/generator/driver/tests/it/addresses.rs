@@ -70,10 +70,7 @@ fn users_are_served_again_once_the_answer_has_changed_unless_they_ignore_its_tim
         // Of 300 users: three standard deviations are 26 at most.
         assert_eq!(after, 300);
         let expected = share * 300.0;
-        assert!(
-            (f64::from(refused) - expected).abs() <= 26.0,
-            "{ignoring}: {refused}"
-        );
+        assert!((f64::from(refused) - expected).abs() <= 26.0, "{ignoring}: {refused}");
     }
 }
 

@@ -47,15 +47,7 @@ arrivals: [ { constant: 100/s, for: 120ms } ]
         }
         let loops: Vec<usize> = moments.values().map(BTreeSet::len).collect();
         assert_eq!(loops, [2, 2], "{waiting:?}: {moments:?}");
-        assert_eq!(
-            ran.outcomes("dequeue unpaid"),
-            [Outcome::Ok; 6],
-            "{waiting:?}"
-        );
-        assert_eq!(
-            ran.outcomes("enqueue unpaid"),
-            [Outcome::Ok; 6],
-            "{waiting:?}"
-        );
+        assert_eq!(ran.outcomes("dequeue unpaid"), [Outcome::Ok; 6], "{waiting:?}");
+        assert_eq!(ran.outcomes("enqueue unpaid"), [Outcome::Ok; 6], "{waiting:?}");
     }
 }

@@ -58,10 +58,7 @@ pub(crate) fn run_loops_at(
         },
         waiting,
         netns: None,
-        addresses: Arc::new(AddressBook::of_addresses(&vec![
-            address;
-            plan.endpoints.len()
-        ])),
+        addresses: Arc::new(AddressBook::of_addresses(&vec![address; plan.endpoints.len()])),
         sources: Arc::new([]),
         users_max: 10,
         core: None,
@@ -82,10 +79,7 @@ pub(crate) fn run_loops_at(
         });
         let loops: Vec<_> = loops.collect();
         assert!(barrier.await_loops(loops_count, Duration::from_secs(60)));
-        barrier.open(Zero {
-            monotonic_ns: monotonic_ns(),
-            unix_ns: 0,
-        });
+        barrier.open(Zero { monotonic_ns: monotonic_ns(), unix_ns: 0 });
         for ran in loops {
             ran.join().expect("no panic").expect("a loop that runs");
         }

@@ -29,9 +29,7 @@ pub(super) fn parse(text: &[u8]) -> IncomingMessage<'_> {
         return IncomingMessage::Broken;
     };
     match kind {
-        b"\"welcome\"" => IncomingMessage::Greeting {
-            silence_ns: Some(SILENCE_NS),
-        },
+        b"\"welcome\"" => IncomingMessage::Greeting { silence_ns: Some(SILENCE_NS) },
         b"\"ping\"" => IncomingMessage::Alive,
         b"\"confirm_subscription\"" => IncomingMessage::Joined { topic },
         b"\"reject_subscription\"" => IncomingMessage::Refused { topic, reason: b"" },
@@ -98,12 +96,7 @@ mod tests {
     fn texts_are_read() {
         let topic = || Cow::Borrowed(&b"{}"[..]);
         for (text, incoming) in [
-            (
-                r#"{"type":"welcome"}"#,
-                IncomingMessage::Greeting {
-                    silence_ns: Some(SILENCE_NS),
-                },
-            ),
+            (r#"{"type":"welcome"}"#, IncomingMessage::Greeting { silence_ns: Some(SILENCE_NS) }),
             (r#"{"type":"ping","message":1}"#, IncomingMessage::Alive),
             (
                 r#"{"identifier":"{}","type":"confirm_subscription"}"#,
@@ -111,17 +104,11 @@ mod tests {
             ),
             (
                 r#"{"identifier":"{}","type":"reject_subscription"}"#,
-                IncomingMessage::Refused {
-                    topic: topic(),
-                    reason: b"",
-                },
+                IncomingMessage::Refused { topic: topic(), reason: b"" },
             ),
             (
                 r#"{"type":"disconnect","reason":"unauthorized","reconnect":false}"#,
-                IncomingMessage::Disconnect {
-                    reason: br#""unauthorized""#,
-                    again: false,
-                },
+                IncomingMessage::Disconnect { reason: br#""unauthorized""#, again: false },
             ),
             (
                 r#"{"identifier":"{}","message":{"type":"x"}}"#,

@@ -30,18 +30,11 @@ pub(super) fn parse(text: &[u8]) -> IncomingMessage<'_> {
     }
     let topic = id.and_then(unquoted).filter(|id| !id.is_empty());
     let ended = |topic, how| {
-        IncomingMessage::Ended(ChannelEnd {
-            topic,
-            joined_by: None,
-            how,
-            reason: payload,
-        })
+        IncomingMessage::Ended(ChannelEnd { topic, joined_by: None, how, reason: payload })
     };
     match (kind, topic) {
         (b"\"connection_ack\"", _) => IncomingMessage::Greeting { silence_ns: None },
-        (b"\"ping\"", _) => IncomingMessage::Ping {
-            pong: pong(payload),
-        },
+        (b"\"ping\"", _) => IncomingMessage::Ping { pong: pong(payload) },
         (b"\"pong\"", _) => IncomingMessage::Alive,
         (b"\"next\"", Some(topic)) if payload.first() == Some(&b'{') => IncomingMessage::Message {
             topic,
@@ -61,9 +54,7 @@ pub(super) fn parse(text: &[u8]) -> IncomingMessage<'_> {
 fn pong(payload: &[u8]) -> Cow<'_, [u8]> {
     match payload {
         b"" => b"{\"type\":\"pong\"}"[..].into(),
-        payload => [b"{\"type\":\"pong\",\"payload\":", payload, b"}"]
-            .concat()
-            .into(),
+        payload => [b"{\"type\":\"pong\",\"payload\":", payload, b"}"].concat().into(),
     }
 }
 
@@ -139,43 +130,28 @@ mod tests {
     fn operations_are_written() {
         let subscribe = r#"{"id":"a\"b","type":"subscribe","payload":{"query":"{ a }"}}"#;
         assert_eq!(written(ChannelVerb::Join, "a\"b"), subscribe);
-        assert_eq!(
-            written(ChannelVerb::Leave, "1"),
-            r#"{"id":"1","type":"complete"}"#
-        );
+        assert_eq!(written(ChannelVerb::Leave, "1"), r#"{"id":"1","type":"complete"}"#);
     }
 
     #[test]
     fn texts_are_read() {
         let topic = || Cow::Borrowed(&b"1"[..]);
         let ended = |how, reason: &'static [u8]| {
-            IncomingMessage::Ended(ChannelEnd {
-                topic: topic(),
-                joined_by: None,
-                how,
-                reason,
-            })
+            IncomingMessage::Ended(ChannelEnd { topic: topic(), joined_by: None, how, reason })
         };
         for (text, incoming) in [
-            (
-                r#"{"type":"connection_ack"}"#,
-                IncomingMessage::Greeting { silence_ns: None },
-            ),
+            (r#"{"type":"connection_ack"}"#, IncomingMessage::Greeting { silence_ns: None }),
             (
                 r#"{"type":"connection_ack","payload":{"a":1}}"#,
                 IncomingMessage::Greeting { silence_ns: None },
             ),
             (
                 r#"{"type":"ping"}"#,
-                IncomingMessage::Ping {
-                    pong: br#"{"type":"pong"}"#[..].into(),
-                },
+                IncomingMessage::Ping { pong: br#"{"type":"pong"}"#[..].into() },
             ),
             (
                 r#"{"type":"ping","payload":{"at":1}}"#,
-                IncomingMessage::Ping {
-                    pong: br#"{"type":"pong","payload":{"at":1}}"#[..].into(),
-                },
+                IncomingMessage::Ping { pong: br#"{"type":"pong","payload":{"at":1}}"#[..].into() },
             ),
             (r#"{"type":"pong"}"#, IncomingMessage::Alive),
             (
@@ -191,10 +167,7 @@ mod tests {
                 r#"{"payload":[{"message":"x"}],"id":"1","type":"error"}"#,
                 ended(EndKind::Errors, br#"[{"message":"x"}]"#),
             ),
-            (
-                r#"{"id":"1","type":"complete"}"#,
-                ended(EndKind::Completed, b""),
-            ),
+            (r#"{"id":"1","type":"complete"}"#, ended(EndKind::Completed, b"")),
         ] {
             assert_eq!(parse(text.as_bytes()), incoming, "{text}");
         }
@@ -230,28 +203,12 @@ mod tests {
             (Whole, one, Some("the answer has an error: no \"a\"")),
             (Message, one, Some("the answer has an error: no \"a\"")),
             (Partial, one, None),
-            (
-                Partial,
-                two,
-                Some("the answer has 2 errors, the first is: b"),
-            ),
-            (
-                Partial,
-                r#"{"errors":[1]}"#,
-                Some("the answer has an error: 1"),
-            ),
+            (Partial, two, Some("the answer has 2 errors, the first is: b")),
+            (Partial, r#"{"errors":[1]}"#, Some("the answer has an error: 1")),
             (Message, "hello", None),
-            (
-                Whole,
-                "<html>",
-                Some("no answer of GraphQL: it has neither `data` nor `errors`"),
-            ),
+            (Whole, "<html>", Some("no answer of GraphQL: it has neither `data` nor `errors`")),
         ] {
-            assert_eq!(
-                failure(wanted, answer.as_bytes()).as_deref(),
-                expected,
-                "{answer}"
-            );
+            assert_eq!(failure(wanted, answer.as_bytes()).as_deref(), expected, "{answer}");
         }
     }
 

@@ -19,25 +19,15 @@ pub enum IncomingMessage<'a> {
         answer: Option<u32>,
     },
     /// The answer to what we sent under this number.
-    Reply {
-        number: u32,
-        ok: bool,
-        payload: &'a [u8],
-    },
+    Reply { number: u32, ok: bool, payload: &'a [u8] },
     /// The channel was joined.
     Joined { topic: Cow<'a, [u8]> },
     /// It was not.
-    Refused {
-        topic: Cow<'a, [u8]>,
-        reason: &'a [u8],
-    },
+    Refused { topic: Cow<'a, [u8]>, reason: &'a [u8] },
     /// The channel has ended.
     Ended(ChannelEnd<'a>),
     /// This many binary messages belong to the message.
-    WithAttachments {
-        count: u32,
-        then: Box<IncomingMessage<'a>>,
-    },
+    WithAttachments { count: u32, then: Box<IncomingMessage<'a>> },
     /// To be answered with this text.
     Ping { pong: Cow<'a, [u8]> },
     /// A sign of life.

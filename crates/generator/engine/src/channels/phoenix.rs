@@ -19,25 +19,16 @@ struct Parts<'a> {
 
 pub(super) fn parse_array(text: &[u8]) -> IncomingMessage<'_> {
     match first_items::<6>(text) {
-        Some(([joined_by, number, topic, event, payload, _], 5)) => meaning(&Parts {
-            joined_by,
-            number,
-            topic,
-            event,
-            payload,
-        }),
+        Some(([joined_by, number, topic, event, payload, _], 5)) => {
+            meaning(&Parts { joined_by, number, topic, event, payload })
+        }
         _ => IncomingMessage::Broken,
     }
 }
 
 pub(super) fn parse_object(text: &[u8]) -> IncomingMessage<'_> {
-    let mut parts = Parts {
-        joined_by: b"null",
-        number: b"null",
-        topic: b"",
-        event: b"",
-        payload: b"{}",
-    };
+    let mut parts =
+        Parts { joined_by: b"null", number: b"null", topic: b"", event: b"", payload: b"{}" };
     let Some(()) = pairs(text, |key, value| match key {
         "join_ref" => parts.joined_by = value,
         "ref" => parts.number = value,
@@ -70,12 +61,7 @@ fn meaning<'a>(parts: &Parts<'a>) -> IncomingMessage<'a> {
             },
             reason: if payload == b"{}" { b"" } else { payload },
         }),
-        _ => IncomingMessage::Message {
-            topic,
-            event,
-            payload: payload.into(),
-            answer: None,
-        },
+        _ => IncomingMessage::Message { topic, event, payload: payload.into(), answer: None },
     }
 }
 
@@ -92,11 +78,7 @@ fn reply<'a>(number: &[u8], payload: &'a [u8]) -> IncomingMessage<'a> {
     if read.is_none() {
         return IncomingMessage::Broken;
     }
-    IncomingMessage::Reply {
-        number,
-        ok,
-        payload: response,
-    }
+    IncomingMessage::Reply { number, ok, payload: response }
 }
 
 /// One of our numbers, as a JSON string.
@@ -120,15 +102,7 @@ pub(super) fn encode(arrays: bool, message: &OutgoingMessage<'_>, out: &mut Vec<
         payload => payload,
     };
     let joined_by = Some(message.joined_by);
-    write(
-        arrays,
-        joined_by,
-        message.number,
-        message.topic,
-        event,
-        payload,
-        out,
-    );
+    write(arrays, joined_by, message.number, message.topic, event, payload, out);
 }
 
 pub(super) fn heartbeat(arrays: bool, number: u32, out: &mut Vec<u8>) {
@@ -207,13 +181,7 @@ mod tests {
         let object =
             br#"{"ref":null,"payload":{"t": [1, "]"]},"event":"new_msg","topic":"room:1"}"#;
         for incoming in [parse_array(array), parse_object(object)] {
-            let IncomingMessage::Message {
-                topic,
-                event,
-                payload,
-                answer: None,
-            } = incoming
-            else {
+            let IncomingMessage::Message { topic, event, payload, answer: None } = incoming else {
                 panic!("{incoming:?}")
             };
             assert_eq!((&*topic, &*event), (&b"room:1"[..], &b"new_msg"[..]));
@@ -222,11 +190,7 @@ mod tests {
         let reply = br#"["3","7","r","phx_reply",{"status":"error","response":{"reason":"no"}}]"#;
         assert_eq!(
             parse_array(reply),
-            IncomingMessage::Reply {
-                number: 7,
-                ok: false,
-                payload: br#"{"reason":"no"}"#
-            }
+            IncomingMessage::Reply { number: 7, ok: false, payload: br#"{"reason":"no"}"# }
         );
     }
 
@@ -245,34 +209,14 @@ mod tests {
         let array = br#"["3","3","r","phx_error",{}]"#;
         assert_eq!(parse_array(array), ended(EndKind::Failed, b""));
         let array = br#"["3",null,"r","phx_close",{"reason":"kicked"}]"#;
-        assert_eq!(
-            parse_array(array),
-            ended(EndKind::Closed, br#"{"reason":"kicked"}"#)
-        );
+        assert_eq!(parse_array(array), ended(EndKind::Closed, br#"{"reason":"kicked"}"#));
     }
 
     #[test]
     fn malformed_channel_messages_are_reported() {
-        for text in [
-            "",
-            "{",
-            "[1,2,3,4]",
-            "[1,2,3,4,5]",
-            "null",
-            "[",
-            "{}",
-            "\u{fc}",
-        ] {
-            assert_eq!(
-                parse_array(text.as_bytes()),
-                IncomingMessage::Broken,
-                "{text}"
-            );
-            assert_eq!(
-                parse_object(text.as_bytes()),
-                IncomingMessage::Broken,
-                "{text}"
-            );
+        for text in ["", "{", "[1,2,3,4]", "[1,2,3,4,5]", "null", "[", "{}", "\u{fc}"] {
+            assert_eq!(parse_array(text.as_bytes()), IncomingMessage::Broken, "{text}");
+            assert_eq!(parse_object(text.as_bytes()), IncomingMessage::Broken, "{text}");
         }
     }
 }

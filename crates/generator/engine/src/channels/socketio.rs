@@ -18,13 +18,8 @@ const ATTACHMENTS_MAX: u32 = 1024;
 pub(super) fn parse(text: &[u8]) -> IncomingMessage<'_> {
     match text.split_first() {
         Some((b'0', rest)) => open(rest),
-        Some((b'1', _)) => IncomingMessage::Disconnect {
-            reason: b"",
-            again: true,
-        },
-        Some((b'2', rest)) => IncomingMessage::Ping {
-            pong: [b"3", rest].concat().into(),
-        },
+        Some((b'1', _)) => IncomingMessage::Disconnect { reason: b"", again: true },
+        Some((b'2', rest)) => IncomingMessage::Ping { pong: [b"3", rest].concat().into() },
         Some((b'4', rest)) => packet(rest).unwrap_or(IncomingMessage::Broken),
         Some((b'3' | b'6', _)) => IncomingMessage::Alive,
         _ => IncomingMessage::Broken,
@@ -44,9 +39,7 @@ fn open(json: &[u8]) -> IncomingMessage<'_> {
         return IncomingMessage::Broken;
     }
     let silence_ns = (silence_ms * 1e6) as u64;
-    IncomingMessage::Greeting {
-        silence_ns: (silence_ns > 0).then_some(silence_ns),
-    }
+    IncomingMessage::Greeting { silence_ns: (silence_ns > 0).then_some(silence_ns) }
 }
 
 /// `TYPE[ATTACHMENTS-][/NAMESPACE,][NUMBER][JSON]`
@@ -96,19 +89,13 @@ fn packet(text: &[u8]) -> Option<IncomingMessage<'_>> {
                 _ => json,
             },
         },
-        b'4' => IncomingMessage::Refused {
-            topic,
-            reason: json,
-        },
+        b'4' => IncomingMessage::Refused { topic, reason: json },
         _ => return None,
     };
     if attachments == 0 {
         return Some(incoming);
     }
-    Some(IncomingMessage::WithAttachments {
-        count: attachments,
-        then: Box::new(incoming),
-    })
+    Some(IncomingMessage::WithAttachments { count: attachments, then: Box::new(incoming) })
 }
 
 /// `json` from its part `part` on.
@@ -121,9 +108,7 @@ fn from<'a>(json: &'a [u8], part: &[u8]) -> &'a [u8] {
 fn digits(text: &[u8]) -> (Option<u32>, &[u8]) {
     let end = text.iter().position(|b| !b.is_ascii_digit());
     let (digits, rest) = text.split_at(end.unwrap_or(text.len()));
-    let number = std::str::from_utf8(digits)
-        .ok()
-        .and_then(|d| d.parse().ok());
+    let number = std::str::from_utf8(digits).ok().and_then(|d| d.parse().ok());
     (number, rest)
 }
 
@@ -218,44 +203,17 @@ mod tests {
         for (text, incoming) in [
             (
                 r#"0{"sid":"x","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1}"#,
-                IncomingMessage::Greeting {
-                    silence_ns: Some(45_000_000_000),
-                },
+                IncomingMessage::Greeting { silence_ns: Some(45_000_000_000) },
             ),
-            (
-                "2",
-                IncomingMessage::Ping {
-                    pong: b"3"[..].into(),
-                },
-            ),
-            (
-                "2probe",
-                IncomingMessage::Ping {
-                    pong: b"3probe"[..].into(),
-                },
-            ),
+            ("2", IncomingMessage::Ping { pong: b"3"[..].into() }),
+            ("2probe", IncomingMessage::Ping { pong: b"3probe"[..].into() }),
             ("6", IncomingMessage::Alive),
-            (
-                "1",
-                IncomingMessage::Disconnect {
-                    reason: b"",
-                    again: true,
-                },
-            ),
-            (
-                r#"40{"sid":"y"}"#,
-                IncomingMessage::Joined { topic: main() },
-            ),
-            (
-                r#"40/a,{"sid":"y"}"#,
-                IncomingMessage::Joined { topic: other() },
-            ),
+            ("1", IncomingMessage::Disconnect { reason: b"", again: true }),
+            (r#"40{"sid":"y"}"#, IncomingMessage::Joined { topic: main() }),
+            (r#"40/a,{"sid":"y"}"#, IncomingMessage::Joined { topic: other() }),
             (
                 r#"44/a,{"message":"no"}"#,
-                IncomingMessage::Refused {
-                    topic: other(),
-                    reason: br#"{"message":"no"}"#,
-                },
+                IncomingMessage::Refused { topic: other(), reason: br#"{"message":"no"}"# },
             ),
             ("41/a,", ended(other())),
             ("41/a", ended(other())),
@@ -298,35 +256,18 @@ mod tests {
             ),
             (
                 r#"4312["done"]"#,
-                IncomingMessage::Reply {
-                    number: 12,
-                    ok: true,
-                    payload: br#""done""#,
-                },
+                IncomingMessage::Reply { number: 12, ok: true, payload: br#""done""# },
             ),
         ] {
             assert_eq!(parse(text.as_bytes()), incoming, "{text}");
         }
         let binary = parse(br#"451-["ev",{"_placeholder":true,"num":0}]"#);
-        assert!(matches!(
-            binary,
-            IncomingMessage::WithAttachments { count: 1, .. }
-        ));
+        assert!(matches!(binary, IncomingMessage::WithAttachments { count: 1, .. }));
     }
 
     #[test]
     fn malformed_packets_are_broken() {
-        for text in [
-            "",
-            "4",
-            "42",
-            "42[1]",
-            "43[1]",
-            "49",
-            "45x",
-            "459999-[]",
-            "7",
-        ] {
+        for text in ["", "4", "42", "42[1]", "43[1]", "49", "45x", "459999-[]", "7"] {
             assert_eq!(parse(text.as_bytes()), IncomingMessage::Broken, "{text}");
         }
     }

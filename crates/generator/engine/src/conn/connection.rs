@@ -69,10 +69,7 @@ pub(crate) struct Conn {
     pub(crate) speaks: Protocol,
     pub(crate) started_ns: u64,
     /// Bytes that are not enough yet to be decoded.
-    #[expect(
-        clippy::box_collection,
-        reason = "8 bytes instead of 24, in millions of connections"
-    )]
+    #[expect(clippy::box_collection, reason = "8 bytes instead of 24, in millions of connections")]
     pub(crate) inbox: Option<Box<Vec<u8>>>,
     pub(crate) pending: Option<Box<PendingOperation>>,
     pub(crate) tls: Option<Box<Tls>>,

@@ -68,10 +68,7 @@ impl Decoder<'_> {
             Decoder::Tcp(framing, decoder) => {
                 let decoded = decoder.decode(framing, bytes, limits);
                 let (consumed, frame) = decoded.map_err(Failure::Tcp)?;
-                (
-                    consumed,
-                    frame.map(|frame| (Event::Message(frame), consumed)),
-                )
+                (consumed, frame.map(|frame| (Event::Message(frame), consumed)))
             }
         };
         Ok(DecodedEvent { consumed, event })
@@ -118,9 +115,5 @@ impl Failure {
 
 /// The outcome as which a broken response is counted.
 pub(crate) fn http_outcome(error: &http1::Error) -> Outcome {
-    if error.is_too_large() {
-        Outcome::TooLarge
-    } else {
-        Outcome::HttpProtocol
-    }
+    if error.is_too_large() { Outcome::TooLarge } else { Outcome::HttpProtocol }
 }

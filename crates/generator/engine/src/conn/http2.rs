@@ -301,10 +301,7 @@ impl Connections {
 
     /// Has a row that is to send a request reach its server over a carrier.
     pub(crate) fn attach(&mut self, slot: ConnSlot, carrier: ConnSlot) {
-        let stream = Stream {
-            carrier: self.id(carrier),
-            id: 0,
-        };
+        let stream = Stream { carrier: self.id(carrier), id: 0 };
         self.http2.carried_count += 1;
         let served = self.table[carrier].carrier().is_some_and(|own| own.served);
         let conn = &mut self.table[slot];
@@ -418,9 +415,7 @@ impl Connections {
         let at = self.live(stream.carrier)?;
         let start = self.commands.bytes.len();
         let carrier = self.table[at].carrier_mut()?;
-        carrier
-            .h2
-            .send(stream.id, body, ends, &mut self.commands.bytes);
+        carrier.h2.send(stream.id, body, ends, &mut self.commands.bytes);
         let sent = (self.commands.bytes.len() - start) as u32;
         self.transmit(at, start);
         Some((at, sent))

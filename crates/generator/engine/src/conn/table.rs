@@ -83,10 +83,7 @@ impl Connections {
             commands: Commands::default(),
             heads: http1::Heads::new(limits),
             limits,
-            stream_limits: Limits {
-                body_bytes_max: u64::MAX,
-                ..limits
-            },
+            stream_limits: Limits { body_bytes_max: u64::MAX, ..limits },
             http2: Http2::new(plan, shares),
             tls,
             tunnels: Tunnels::new(plan),
@@ -128,10 +125,7 @@ impl Connections {
     }
 
     pub(crate) fn id(&self, slot: ConnSlot) -> ConnId {
-        ConnId {
-            slot: slot.place(),
-            generation: self.table[slot].generation,
-        }
+        ConnId { slot: slot.place(), generation: self.table[slot].generation }
     }
 
     /// The user's first connection of which `wanted` is true.
@@ -180,11 +174,7 @@ impl Connections {
         let choice = self.choice(users, slot);
         self.setting_up += 1;
         let conn = self.id(slot);
-        self.commands.list.push(Command::Connect {
-            conn,
-            endpoint,
-            choice,
-        });
+        self.commands.list.push(Command::Connect { conn, endpoint, choice });
     }
 
     /// Which addresses the connection's user gets.

@@ -104,10 +104,10 @@ impl Way {
             (None, Ok(address)) => Host::Address(address),
             (None, Err(_)) => Host::Name(&self.host),
         };
-        let credentials = self.credentials.as_ref().map(|own| Credentials {
-            user: &own.user,
-            password: &own.password,
-        });
+        let credentials = self
+            .credentials
+            .as_ref()
+            .map(|own| Credentials { user: &own.user, password: &own.password });
         Tunnel::new(kind, host, self.port, credentials)
     }
 }
@@ -164,17 +164,15 @@ impl Connections {
         let address = self.address_for(users, slot);
         let conn = &mut self.table[slot];
         let way = self.tunnels.way(conn.endpoint);
-        let (Some(tunnel), Some(PendingOperation::Tunnel(handshake))) = (
-            way.and_then(|way| way.tunnel(address)),
-            conn.pending.as_deref_mut(),
-        ) else {
+        let (Some(tunnel), Some(PendingOperation::Tunnel(handshake))) =
+            (way.and_then(|way| way.tunnel(address)), conn.pending.as_deref_mut())
+        else {
             return Ok((0, false));
         };
         let start = self.commands.bytes.len();
         let out = &mut self.commands.bytes;
-        let (taken, is_open) = handshake
-            .decode(&tunnel, bytes, out)
-            .map_err(|error| failure(&error))?;
+        let (taken, is_open) =
+            handshake.decode(&tunnel, bytes, out).map_err(|error| failure(&error))?;
         if is_open {
             conn.pending = None;
         }

@@ -31,10 +31,7 @@ struct Family<K> {
 
 impl<K> Default for Branches<K> {
     fn default() -> Branches<K> {
-        Branches {
-            families: HashMap::new(),
-            owners: HashMap::new(),
-        }
+        Branches { families: HashMap::new(), owners: HashMap::new() }
     }
 }
 
@@ -46,14 +43,8 @@ impl<K: Copy + Eq + Hash> Branches<K> {
 
     /// The user has these branches, which are being begun.
     pub fn begin(&mut self, owner: K, branches: Vec<K>) {
-        self.owners
-            .extend(branches.iter().map(|&branch| (branch, owner)));
-        let family = Family {
-            left: branches.len(),
-            branches,
-            begins: true,
-            waiting: Vec::new(),
-        };
+        self.owners.extend(branches.iter().map(|&branch| (branch, owner)));
+        let family = Family { left: branches.len(), branches, begins: true, waiting: Vec::new() };
         self.families.insert(owner, family);
     }
 
@@ -165,9 +156,6 @@ mod tests {
         assert_eq!(branches.waiting(1), expected);
         assert_eq!(branches.waiting_count(), 2);
         assert_eq!(branches.take_waiting(1), expected);
-        assert_eq!(
-            (branches.waiting(1), branches.waiting(9)),
-            (&[][..], &[][..])
-        );
+        assert_eq!((branches.waiting(1), branches.waiting(9)), (&[][..], &[][..]));
     }
 }

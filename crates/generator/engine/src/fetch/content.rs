@@ -83,13 +83,9 @@ pub fn decode_start(
 
 /// The codings in the order in which they are to be decoded: the last that was applied comes first.
 fn names(codings: &str) -> Result<Vec<String>, Undecodable> {
-    let names = codings
-        .split(',')
-        .map(|name| name.trim().to_ascii_lowercase());
-    let names: Vec<String> = names
-        .filter(|name| !name.is_empty() && name != "identity")
-        .rev()
-        .collect();
+    let names = codings.split(',').map(|name| name.trim().to_ascii_lowercase());
+    let names: Vec<String> =
+        names.filter(|name| !name.is_empty() && name != "identity").rev().collect();
     match names.len() > CODINGS_MAX {
         true => Err(Undecodable::TooMany(names.len())),
         false => Ok(names),
@@ -119,10 +115,7 @@ fn decode_one(
 }
 
 fn broken(coding: &'static str, detail: &dyn std::fmt::Display) -> Undecodable {
-    Undecodable::Broken {
-        coding,
-        detail: detail.to_string(),
-    }
+    Undecodable::Broken { coding, detail: detail.to_string() }
 }
 
 /// Appends all that a decoder gives.
@@ -194,10 +187,7 @@ fn zstd(body: &[u8], bytes_max: usize, out: &mut Vec<u8>) -> Result<(), Undecoda
                 .map_err(|error| broken("zstd", &error))?;
         read("zstd", &mut decoder, bytes_max, out)?;
         let frame = &decoder.decoder;
-        let sums = (
-            frame.get_checksum_from_data(),
-            frame.get_calculated_checksum(),
-        );
+        let sums = (frame.get_checksum_from_data(), frame.get_calculated_checksum());
         if let (Some(stated), Some(found)) = sums
             && stated != found
         {
@@ -212,8 +202,7 @@ fn after_skippable(body: &[u8]) -> Option<&[u8]> {
     let (magic, rest) = body.split_first_chunk()?;
     let (len, rest) = rest.split_first_chunk()?;
     let is_skippable = ZSTD_SKIPPABLE.contains(&u32::from_le_bytes(*magic));
-    rest.get(u32::from_le_bytes(*len) as usize..)
-        .filter(|_| is_skippable)
+    rest.get(u32::from_le_bytes(*len) as usize..).filter(|_| is_skippable)
 }
 
 #[cfg(test)]
@@ -281,9 +270,8 @@ mod tests {
 
     #[test]
     fn the_start_of_a_body_is_decoded_as_far_as_it_goes() {
-        let text: Vec<u8> = (0..60_000_u32)
-            .flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes())
-            .collect();
+        let text: Vec<u8> =
+            (0..60_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         for (codings, body) in [
             ("gzip", gzip(&text)),
             ("deflate", zlib(&text)),
@@ -335,15 +323,9 @@ mod tests {
             ("zstd", zstd(&text)),
         ] {
             let cut = decode(codings, &body[..body.len() - 3], MAX);
-            assert!(
-                matches!(cut, Err(Undecodable::Broken { .. })),
-                "{codings}: {cut:?}"
-            );
+            assert!(matches!(cut, Err(Undecodable::Broken { .. })), "{codings}: {cut:?}");
             let other = decode(codings, b"\x05not encoded at all", MAX);
-            assert!(
-                matches!(other, Err(Undecodable::Broken { .. })),
-                "{codings}: {other:?}"
-            );
+            assert!(matches!(other, Err(Undecodable::Broken { .. })), "{codings}: {other:?}");
         }
         let unknown = decode("compress", b"x", MAX);
         assert_eq!(unknown, Err(Undecodable::Unknown("compress".to_owned())));
@@ -361,15 +343,7 @@ mod tests {
         let text = b"hello hello hello".repeat(1000);
         let skippable = [&0x184d_2a5a_u32.to_le_bytes()[..], &[3, 0, 0, 0], b"abc"].concat();
         let (first, second) = (zstd(&text[..100]), zstd(&text[100..]));
-        let body = [
-            &skippable[..],
-            &first,
-            &skippable,
-            &skippable,
-            &second,
-            &skippable,
-        ]
-        .concat();
+        let body = [&skippable[..], &first, &skippable, &skippable, &second, &skippable].concat();
         assert_eq!(decode("zstd", &body, MAX), Ok(text));
         assert_eq!(decode("zstd", &skippable, MAX), Ok(Vec::new()));
         for cut in [&body[..body.len() - 1], &skippable[..6], b""] {

@@ -17,10 +17,7 @@ pub struct Follows<K> {
 
 impl<K> Default for Follows<K> {
     fn default() -> Follows<K> {
-        Follows {
-            hops: HashMap::new(),
-            before: HashMap::new(),
-        }
+        Follows { hops: HashMap::new(), before: HashMap::new() }
     }
 }
 

@@ -21,11 +21,8 @@ pub fn contents(data: &[u8]) {
 
 /// Follows `data` as the header `location`, a line a time: each leads somewhere, or is refused.
 pub fn locations(data: &[u8]) {
-    let mut base = Address {
-        tls: false,
-        authority: "a.test:8080".to_owned(),
-        target: "/b/c?d".to_owned(),
-    };
+    let mut base =
+        Address { tls: false, authority: "a.test:8080".to_owned(), target: "/b/c?d".to_owned() };
     for line in data.split(|&byte| byte == b'\n') {
         if let Ok(next) = resolve(&base, line) {
             assert!(next.target.starts_with('/'), "{next:?}");

@@ -42,10 +42,7 @@ pub fn target_and_host(request: &[u8]) -> (String, String) {
     let host = lines.find_map(|line| line.strip_prefix(b"host: "));
     let text =
         |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
-    (
-        text(target),
-        text(host.map(<[u8]>::trim_ascii)).to_ascii_lowercase(),
-    )
+    (text(target), text(host.map(<[u8]>::trim_ascii)).to_ascii_lowercase())
 }
 
 impl Hop {
@@ -152,11 +149,7 @@ mod tests {
             (307, "POST", false),
             (308, "POST", false),
         ] {
-            assert_eq!(
-                Hop::becomes_get(status, method),
-                changes,
-                "{status} {method}"
-            );
+            assert_eq!(Hop::becomes_get(status, method), changes, "{status} {method}");
         }
         assert!(!is_redirect(300) && !is_redirect(304) && is_redirect(308));
     }

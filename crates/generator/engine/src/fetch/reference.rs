@@ -45,18 +45,13 @@ pub fn resolve(base: &Address, location: &[u8]) -> Result<Address, Unfollowable>
             "https" => true,
             _ => return Err(Unfollowable::Scheme(text.to_owned())),
         };
-        let rest = rest
-            .strip_prefix("//")
-            .ok_or_else(|| Unfollowable::NoHost(text.to_owned()))?;
+        let rest = rest.strip_prefix("//").ok_or_else(|| Unfollowable::NoHost(text.to_owned()))?;
         return absolute(tls, rest, text);
     }
     if let Some(rest) = text.strip_prefix("//") {
         return absolute(base.tls, rest, text);
     }
-    Ok(Address {
-        target: relative(&base.target, text),
-        ..base.clone()
-    })
+    Ok(Address { target: relative(&base.target, text), ..base.clone() })
 }
 
 /// The scheme of a URL that has one, and what follows its colon.
@@ -75,17 +70,11 @@ fn absolute(tls: bool, rest: &str, whole: &str) -> Result<Address, Unfollowable>
         return Err(Unfollowable::Credentials(whole.to_owned()));
     }
     let authority = authority.to_ascii_lowercase();
-    let authority = authority
-        .strip_suffix(if tls { ":443" } else { ":80" })
-        .unwrap_or(&authority);
+    let authority = authority.strip_suffix(if tls { ":443" } else { ":80" }).unwrap_or(&authority);
     if authority.is_empty() || authority.starts_with(':') {
         return Err(Unfollowable::NoHost(whole.to_owned()));
     }
-    Ok(Address {
-        tls,
-        authority: authority.to_owned(),
-        target: normalised(target),
-    })
+    Ok(Address { tls, authority: authority.to_owned(), target: normalised(target) })
 }
 
 /// A reference without scheme and host, in place of the base's path and query.
@@ -122,11 +111,7 @@ fn normalised(target: &str) -> String {
             _ => kept.push(segment),
         }
     }
-    let folder = if is_folder && !kept.is_empty() {
-        "/"
-    } else {
-        ""
-    };
+    let folder = if is_folder && !kept.is_empty() { "/" } else { "" };
     format!("/{}{folder}{query}", kept.join("/"))
 }
 
@@ -148,11 +133,7 @@ mod tests {
     use super::*;
 
     fn base(target: &str) -> Address {
-        Address {
-            tls: false,
-            authority: "a".to_owned(),
-            target: target.to_owned(),
-        }
+        Address { tls: false, authority: "a".to_owned(), target: target.to_owned() }
     }
 
     /// RFC 3986 §5.4, against `http://a/b/c/d;p?q`, fragments left out.

@@ -41,10 +41,7 @@ pub(super) fn challenges(header: &str) -> Vec<Challenge> {
             }
             Some(value) => rest = value,
             None => {
-                found.push(Challenge {
-                    scheme: word.to_ascii_lowercase(),
-                    parameters: Vec::new(),
-                });
+                found.push(Challenge { scheme: word.to_ascii_lowercase(), parameters: Vec::new() });
                 rest = after;
             }
         }
@@ -93,15 +90,7 @@ mod tests {
 
     #[test]
     fn arbitrary_input_does_not_panic() {
-        for text in [
-            "",
-            ",,",
-            "=",
-            "a=\"",
-            "Digest realm=\"x",
-            "\u{fc}, Basic",
-            "\"\"\"",
-        ] {
+        for text in ["", ",,", "=", "a=\"", "Digest realm=\"x", "\u{fc}, Basic", "\"\"\""] {
             let _ = challenges(text);
         }
         assert_eq!(challenges("\u{fc}, Basic")[0].scheme, "basic");

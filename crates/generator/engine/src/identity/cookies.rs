@@ -148,13 +148,7 @@ fn parse(header: &str, origin: Origin<'_>, now_s: i64) -> Option<Cookie> {
         }
     }
     cookie.expires_s = max_age_s
-        .map(|age| {
-            if age > 0 {
-                now_s.saturating_add(age)
-            } else {
-                i64::MIN
-            }
-        })
+        .map(|age| if age > 0 { now_s.saturating_add(age) } else { i64::MIN })
         .or(expires_s);
     if !domain.is_empty() && !domain.eq_ignore_ascii_case(origin.host) {
         if !domain.contains('.') || !domain_matches(origin.host, domain) {
@@ -178,11 +172,7 @@ fn max_age(value: &str) -> Option<i64> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    Some(value.parse().unwrap_or(if value.starts_with('-') {
-        i64::MIN
-    } else {
-        i64::MAX
-    }))
+    Some(value.parse().unwrap_or(if value.starts_with('-') { i64::MIN } else { i64::MAX }))
 }
 
 /// Section 5.1.3: the same, or a subdomain; addresses have none.
@@ -227,11 +217,7 @@ mod tests {
     use super::*;
 
     fn at<'a>(host: &'a str, path: &'a str) -> Origin<'a> {
-        Origin {
-            host,
-            path,
-            secure: false,
-        }
+        Origin { host, path, secure: false }
     }
 
     fn jar(origin: Origin<'_>, headers: &[&str]) -> Jar {
@@ -258,23 +244,13 @@ mod tests {
             ],
         );
         assert_eq!(sent(&two, root, 1000), "lang=en-US");
-        let secure = Origin {
-            secure: true,
-            ..root
-        };
+        let secure = Origin { secure: true, ..root };
         assert_eq!(sent(&two, secure, 1000), "SID=31d4d96e407aad42; lang=en-US");
-        assert_eq!(
-            sent(&two, at("other.example.com", "/x"), 1000),
-            "lang=en-US"
-        );
+        assert_eq!(sent(&two, at("other.example.com", "/x"), 1000), "lang=en-US");
         let mut one = jar(root, &["lang=en-US; Expires=Wed, 09 Jun 2021 10:18:14 GMT"]);
         assert_eq!(sent(&one, root, 1_623_233_893), "lang=en-US");
         assert_eq!(sent(&one, root, 1_623_233_894), "");
-        one.take(
-            b"lang=; Expires=Sun, 06 Nov 1994 08:49:37 GMT",
-            root,
-            784_111_778,
-        );
+        one.take(b"lang=; Expires=Sun, 06 Nov 1994 08:49:37 GMT", root, 784_111_778);
         assert_eq!(sent(&one, root, 1000), "");
     }
 
@@ -295,30 +271,16 @@ mod tests {
         assert_eq!(sent(&wide, at("badexample.com", "/"), 0), "");
         // An address has no subdomains and no parents.
         let address = at("127.0.0.1", "/");
-        assert_eq!(
-            sent(&jar(address, &["a=1; Domain=127.0.0.1"]), address, 0),
-            "a=1"
-        );
+        assert_eq!(sent(&jar(address, &["a=1; Domain=127.0.0.1"]), address, 0), "a=1");
         assert_eq!(jar(address, &["a=1; Domain=0.0.1"]).cookies, []);
         let local = at("localhost", "/");
-        assert_eq!(
-            sent(&jar(local, &["a=1; Domain=localhost"]), local, 0),
-            "a=1"
-        );
+        assert_eq!(sent(&jar(local, &["a=1; Domain=localhost"]), local, 0), "a=1");
     }
 
     #[test]
     fn paths() {
         let shop = at("h", "/shop/cart?id=1/2");
-        let cookies = jar(
-            shop,
-            &[
-                "a=1",
-                "b=2; Path=/",
-                "c=3; Path=bad",
-                "d=4; Path=/shop/cart",
-            ],
-        );
+        let cookies = jar(shop, &["a=1", "b=2; Path=/", "c=3; Path=bad", "d=4; Path=/shop/cart"]);
         assert_eq!(sent(&cookies, shop, 0), "d=4; a=1; c=3; b=2");
         assert_eq!(sent(&cookies, at("h", "/shop"), 0), "a=1; c=3; b=2");
         assert_eq!(sent(&cookies, at("h", "/shopping"), 0), "b=2");
@@ -348,10 +310,7 @@ mod tests {
     #[test]
     fn malformed_cookies_are_ignored_and_values_are_kept_verbatim() {
         let origin = at("h", "/");
-        let cookies = jar(
-            origin,
-            &["", "novalue", "=x", "q=\"a b\"; ;;", " e =", "ctl=\u{1}"],
-        );
+        let cookies = jar(origin, &["", "novalue", "=x", "q=\"a b\"; ;;", " e =", "ctl=\u{1}"]);
         assert_eq!(sent(&cookies, origin, 0), "q=\"a b\"; e=");
         let long = format!("l={}", "x".repeat(COOKIE_BYTES_MAX));
         assert_eq!(jar(origin, &[&long]).cookies, []);

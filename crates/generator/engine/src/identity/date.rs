@@ -1,8 +1,7 @@
 //! Dates of cookies: RFC 6265, section 5.1.1.
 
-const MONTHS: [&str; 12] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-];
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 /// Seconds since the Unix epoch.
 pub(super) fn parse(text: &str) -> Option<i64> {
@@ -50,9 +49,7 @@ fn is_delimiter(c: char) -> bool {
 
 /// Digits at the token's beginning: this many, followed by no digit.
 fn number(token: &str, digits: std::ops::RangeInclusive<usize>) -> Option<i64> {
-    let end = token
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(token.len());
+    let end = token.find(|c: char| !c.is_ascii_digit()).unwrap_or(token.len());
     digits.contains(&end).then(|| token[..end].parse().ok())?
 }
 
@@ -60,10 +57,7 @@ fn time_of(token: &str) -> Option<(i64, i64, i64)> {
     let mut fields = token.splitn(3, ':');
     let one_or_two_digits = |field: &str| {
         let found = number(field, 1..=2)?;
-        field
-            .bytes()
-            .all(|byte| byte.is_ascii_digit())
-            .then_some(found)
+        field.bytes().all(|byte| byte.is_ascii_digit()).then_some(found)
     };
     let hour = one_or_two_digits(fields.next()?)?;
     let minute = one_or_two_digits(fields.next()?)?;

@@ -93,11 +93,8 @@ impl Session {
             Some(_) => return None,
             None => false,
         };
-        let is_true = |name: &str| {
-            challenge
-                .get(name)
-                .is_some_and(|text| text.eq_ignore_ascii_case("true"))
-        };
+        let is_true =
+            |name: &str| challenge.get(name).is_some_and(|text| text.eq_ignore_ascii_case("true"));
         Some(Session {
             realm: challenge.get("realm")?.to_owned(),
             nonce: challenge.get("nonce")?.to_owned(),
@@ -123,10 +120,7 @@ impl Session {
     fn answer_with(&mut self, request: &Request<'_>, cnonce: &str) -> String {
         let &mut Session { hash, has_qop, .. } = self;
         self.count += 1;
-        let first_cnonce = self
-            .first_cnonce
-            .get_or_insert_with(|| cnonce.to_owned())
-            .clone();
+        let first_cnonce = self.first_cnonce.get_or_insert_with(|| cnonce.to_owned()).clone();
         let count = format!("{:08x}", self.count);
         let realm = &self.realm;
         let nonce = &self.nonce;
@@ -210,10 +204,7 @@ mod tests {
             response(&answer),
             "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"
         );
-        assert!(
-            answer.contains("algorithm=SHA-256, qop=auth, nc=00000001"),
-            "{answer}"
-        );
+        assert!(answer.contains("algorithm=SHA-256, qop=auth, nc=00000001"), "{answer}");
         assert!(answer.contains("opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\""));
         let mut weak = Session::strongest(std::iter::once(md5.as_bytes())).unwrap();
         let answer = weak.answer_with(&REQUEST, cnonce);
@@ -228,20 +219,14 @@ mod tests {
         let header = b"Digest realm=\"testrealm@host.com\", qop=\"auth,auth-int\", \
                        nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\", \
                        opaque=\"5ccc069c403ebaf9f0171e9517f40e41\"";
-        let request = Request {
-            password: "Circle Of Life",
-            ..REQUEST
-        };
+        let request = Request { password: "Circle Of Life", ..REQUEST };
         let mut session = Session::strongest(std::iter::once(&header[..])).unwrap();
         let answer = session.answer_with(&request, "0a4f113b");
         assert_eq!(response(&answer), "6629fae49393a05397450978507c4ef1");
         assert!(!answer.contains("algorithm"), "{answer}");
         let header = b"Digest realm=\"testrealm@host.com\", \
                        nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\"";
-        let request = Request {
-            password: "CircleOfLife",
-            ..REQUEST
-        };
+        let request = Request { password: "CircleOfLife", ..REQUEST };
         let mut session = Session::strongest(std::iter::once(&header[..])).unwrap();
         let answer = session.answer_with(&request, "x");
         assert_eq!(response(&answer), "1949323746fe6a43ef61f9606e7febea");
@@ -252,19 +237,11 @@ mod tests {
     fn challenges_that_cannot_be_answered_are_skipped() {
         let of = |text: &str| Session::strongest(std::iter::once(text.as_bytes()));
         assert_eq!(of("Basic realm=\"x\""), None);
-        assert_eq!(
-            of("Digest realm=\"x\", nonce=\"n\", qop=\"auth-int\""),
-            None
-        );
-        assert_eq!(
-            of("Digest realm=\"x\", nonce=\"n\", algorithm=SHA-512-256"),
-            None
-        );
+        assert_eq!(of("Digest realm=\"x\", nonce=\"n\", qop=\"auth-int\""), None);
+        assert_eq!(of("Digest realm=\"x\", nonce=\"n\", algorithm=SHA-512-256"), None);
         assert_eq!(of("Digest realm=\"x\", qop=auth"), None);
         assert!(
-            of("Basic realm=\"x\", Digest realm=\"x\", nonce=\"n\", stale=TRUE")
-                .unwrap()
-                .stale
+            of("Basic realm=\"x\", Digest realm=\"x\", nonce=\"n\", stale=TRUE").unwrap().stale
         );
     }
 
@@ -280,10 +257,7 @@ mod tests {
             for answer in case["answers"].as_array().unwrap() {
                 let found = session.answer_with(&REQUEST, answer["cnonce"].as_str().unwrap());
                 assert_eq!(response(&found), answer["response"].as_str().unwrap());
-                assert!(
-                    found.contains(answer["username"].as_str().unwrap()),
-                    "{found}"
-                );
+                assert!(found.contains(answer["username"].as_str().unwrap()), "{found}");
             }
         }
     }

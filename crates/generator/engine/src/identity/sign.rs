@@ -18,9 +18,7 @@ impl<K> Identities<K> {
     ) -> Result<(), String> {
         let mut text = |template: &Template| {
             let mut out = Vec::new();
-            template
-                .render(context, &mut out)
-                .map_err(|error| error.to_string())?;
+            template.render(context, &mut out).map_err(|error| error.to_string())?;
             Ok::<_, String>(String::from_utf8_lossy(&out).into_owned())
         };
         let region = text(&aws.region)?;

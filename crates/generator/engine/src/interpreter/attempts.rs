@@ -34,11 +34,10 @@ impl Interpreter<'_> {
         {
             let user = self.users[key].number;
             let names = &session.slot_names;
-            self.recorder
-                .example(now_ns, retry.measure, Outcome::Check, user, || {
-                    let why = until.explain(&mut self.users.scope(now_ns, key), names);
-                    self.users.discreet(key, why)
-                });
+            self.recorder.example(now_ns, retry.measure, Outcome::Check, user, || {
+                let why = until.explain(&mut self.users.scope(now_ns, key), names);
+                self.users.discreet(key, why)
+            });
         }
         self.give_up_session(now_ns, key, Outcome::Check, 0);
     }
@@ -101,9 +100,7 @@ impl Interpreter<'_> {
             Ok(holds) => holds,
             Err(error) => {
                 let measure = self.plan.faults;
-                self.fault(now_ns, key, measure, || {
-                    format!("`when` of a retry: {error}")
-                });
+                self.fault(now_ns, key, measure, || format!("`when` of a retry: {error}"));
                 false
             }
         }

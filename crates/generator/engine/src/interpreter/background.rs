@@ -149,8 +149,7 @@ impl<'p> Interpreter<'p> {
         if let Some(measure) = self.background_measure(slot) {
             let users = &self.users;
             let detail = || users.discreet(key, detail());
-            self.recorder
-                .example(now_ns, measure, outcome, users[key].number, detail);
+            self.recorder.example(now_ns, measure, outcome, users[key].number, detail);
         }
     }
 }

@@ -101,9 +101,7 @@ impl Interpreter<'_> {
     fn peer_closed(&mut self, now_ns: u64, slot: ConnSlot) {
         match self.ended_by_close(now_ns, slot) {
             Ok(true) => {}
-            Ok(false) => self.lost(now_ns, slot, Outcome::Closed, || {
-                "the peer closed".to_owned()
-            }),
+            Ok(false) => self.lost(now_ns, slot, Outcome::Closed, || "the peer closed".to_owned()),
             Err(cut) => self.lost(now_ns, slot, Outcome::Closed, || cut.to_string()),
         }
     }
@@ -117,9 +115,7 @@ impl Interpreter<'_> {
         link: Link,
         protocol: Protocol,
     ) {
-        let slot = self
-            .conns
-            .insert(&mut self.users, key, endpoint, link, protocol);
+        let slot = self.conns.insert(&mut self.users, key, endpoint, link, protocol);
         self.recorder.begin(builtin::CONNECT);
         self.conns.connect(now_ns, &self.users, slot);
         self.wait_for(key, Wait::Connect, self.connected_by_ns(now_ns, key));
@@ -289,8 +285,7 @@ impl Interpreter<'_> {
         let users = &self.users;
         let measure = self.plan.faults;
         let detail = || users.discreet(key, detail());
-        self.recorder
-            .example(now_ns, measure, outcome, users[key].number, detail);
+        self.recorder.example(now_ns, measure, outcome, users[key].number, detail);
         self.recorder.check(measure, outcome);
     }
 
@@ -356,8 +351,7 @@ impl Interpreter<'_> {
 
     /// The user's WebSocket, TCP connection, event stream or poll.
     pub(crate) fn stream(&self, key: UserKey) -> Option<ConnSlot> {
-        self.conns
-            .find(&self.users, key, |conn| !conn.speaks.is_http())
+        self.conns.find(&self.users, key, |conn| !conn.speaks.is_http())
     }
 
     /// True if the user has a stream already; then the step just begun, which opens one, has failed.

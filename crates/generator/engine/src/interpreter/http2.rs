@@ -40,11 +40,7 @@ impl Interpreter<'_> {
             return self.open_conn(now_ns, key, endpoint, link, protocol);
         }
         let user = &self.users[key];
-        let waiting = WaitingRequest {
-            user: key,
-            number: user.number,
-            sent_ns: user.sent_ns,
-        };
+        let waiting = WaitingRequest { user: key, number: user.number, sent_ns: user.sent_ns };
         if self.conns.wait_for_carrier(endpoint, waiting) {
             return self.wait_for(key, Wait::Connect, self.connected_by_ns(now_ns, key));
         }
@@ -112,9 +108,7 @@ impl Interpreter<'_> {
         link: Link,
         protocol: Protocol,
     ) {
-        let slot = self
-            .conns
-            .add_stream(&mut self.users, key, carrier, link, protocol);
+        let slot = self.conns.add_stream(&mut self.users, key, carrier, link, protocol);
         self.send_riding(now_ns, slot);
     }
 
@@ -199,9 +193,7 @@ impl Interpreter<'_> {
             };
             let rest = &bytes[taken..];
             let was_greeted = carrier.h2.is_greeted();
-            let decoded = carrier
-                .h2
-                .decode(rest, &limits, scratch, &mut conns.commands.bytes);
+            let decoded = carrier.h2.decode(rest, &limits, scratch, &mut conns.commands.bytes);
             let late = carrier.h2.take_late();
             let greets = !was_greeted && carrier.h2.is_greeted();
             conns.transmit(slot, start);
@@ -244,12 +236,7 @@ impl Interpreter<'_> {
         rest: &[u8],
     ) -> usize {
         match event {
-            Event::Head {
-                token,
-                stream,
-                head,
-                ends,
-            } => {
+            Event::Head { token, stream, head, ends } => {
                 if let Some(own) = self.conns[carrier].carrier_mut() {
                     own.served = true;
                 }
@@ -420,17 +407,13 @@ impl Interpreter<'_> {
         let (outcome, detail) = match ending {
             Some(code) if closed => {
                 let name = code.name();
-                (
-                    outcome_of(code),
-                    format!("the server ended the connection ({name})"),
-                )
+                (outcome_of(code), format!("the server ended the connection ({name})"))
             }
             _ => (outcome, detail.to_owned()),
         };
         let tokens = carrier.h2.tokens();
-        let mut rows: Vec<ConnId> = tokens
-            .map(|token| self.conns.id(ConnSlot::new(token)))
-            .collect();
+        let mut rows: Vec<ConnId> =
+            tokens.map(|token| self.conns.id(ConnSlot::new(token))).collect();
         rows.extend(self.conns.take_unsettled(slot));
         let endpoint = self.conns[slot].endpoint;
         let waiting = self.conns.take_waiting(slot);

@@ -114,9 +114,7 @@ impl<'p> Interpreter<'p> {
         let id = self.conns.id(slot);
         let taken = self.decode_pieces(now_ns, slot, bytes);
         if self.conns.live(id).is_some()
-            && self.conns[slot]
-                .http()
-                .is_some_and(|decoder| decoder.is_continued())
+            && self.conns[slot].http().is_some_and(|decoder| decoder.is_continued())
         {
             self.send_body(now_ns, slot);
         }
@@ -126,9 +124,7 @@ impl<'p> Interpreter<'p> {
     /// Decodes event by event.
     pub(crate) fn decode_pieces(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         let decoder = match self.conns[slot].link {
-            Link::Bare(decoder) => self
-                .framing(slot)
-                .map(|framing| Decoder::Tcp(framing, decoder)),
+            Link::Bare(decoder) => self.framing(slot).map(|framing| Decoder::Tcp(framing, decoder)),
             _ => self.conns.take_decoder(slot),
         };
         match decoder {
@@ -225,32 +221,23 @@ impl<'p> Interpreter<'p> {
     ) {
         let key = self.conns[slot].user;
         self.trace_message(slot, received);
-        let delivery = Delivery {
-            now_ns,
-            user: key,
-            len,
-            received,
-        };
+        let delivery = Delivery { now_ns, user: key, len, received };
         if self.users[key].wait == Wait::Reply
             && let Some(expect) = self.expected(key)
-            && self
-                .messages
-                .is_expected(&mut self.users, &delivery, expect)
+            && self.messages.is_expected(&mut self.users, &delivery, expect)
         {
             self.users[key].bytes_in = len as u32;
             let sends = matches!(self.users.op(key), Some(Op::Send(_) | Op::Channel(_)));
             let request_ns = sends.then_some(self.users[key].sent_ns);
             let users = &mut self.users;
             let recorder = &mut self.recorder;
-            self.messages
-                .track_expected(users, recorder, &delivery, request_ns);
+            self.messages.track_expected(users, recorder, &delivery, request_ns);
             let save = &expect.save;
             let outcome = self.answered_with_errors(now_ns, key, expect.graphql, save, received);
             let outcome =
                 outcome.unwrap_or_else(|| self.examine(now_ns, key, save, &expect.check, received));
             return self.conclude(now_ns, key, outcome, 0);
         }
-        self.messages
-            .take_pushed(&mut self.users, &mut self.recorder, &delivery);
+        self.messages.take_pushed(&mut self.users, &mut self.recorder, &delivery);
     }
 }

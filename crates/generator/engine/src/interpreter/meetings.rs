@@ -24,8 +24,7 @@ impl Interpreter<'_> {
         match op {
             MeetOp::Next { counter, slot } => {
                 let number = self.desk().next(*counter);
-                self.assign(now_ns, key, *slot, number)
-                    .unwrap_or(Flow::Next)
+                self.assign(now_ns, key, *slot, number).unwrap_or(Flow::Next)
             }
             MeetOp::Rendezvous { rendezvous, .. } => {
                 self.begin(now_ns, key);
@@ -152,11 +151,7 @@ impl Interpreter<'_> {
         let waited_ms = now_ns.saturating_sub(self.users[key].sent_ns) / 1_000_000;
         let mut fails = false;
         let detail = match **op {
-            MeetOp::Rendezvous {
-                rendezvous,
-                fails: is_final,
-                ..
-            } => {
+            MeetOp::Rendezvous { rendezvous, fails: is_final, .. } => {
                 fails = is_final;
                 let (others, users) = self.desk().present(rendezvous);
                 let present = others + 1;

@@ -149,8 +149,7 @@ impl Interpreter<'_> {
         let measure = measure.unwrap_or(builtin::CONNECT);
         let users = &self.users;
         let detail = || users.discreet(key, detail());
-        self.recorder
-            .example(now_ns, measure, outcome, users[key].number, detail);
+        self.recorder.example(now_ns, measure, outcome, users[key].number, detail);
     }
 
     /// Counts a step that cannot be done, outside of any operation.
@@ -164,8 +163,7 @@ impl Interpreter<'_> {
         let users = &self.users;
         let outcome = self.users.blame();
         let detail = || users.discreet(key, detail());
-        self.recorder
-            .example(now_ns, measure, outcome, users[key].number, detail);
+        self.recorder.example(now_ns, measure, outcome, users[key].number, detail);
         self.recorder.check(measure, outcome);
     }
 
@@ -173,8 +171,7 @@ impl Interpreter<'_> {
     pub(crate) fn out_of_memory(&mut self, now_ns: u64, key: UserKey, measure: MeasureId) {
         let user = self.users[key].number;
         let outcome = Outcome::NoMemory;
-        self.recorder
-            .example(now_ns, measure, outcome, user, || EXHAUSTED.to_owned());
+        self.recorder.example(now_ns, measure, outcome, user, || EXHAUSTED.to_owned());
         self.recorder.check(measure, outcome);
     }
 
@@ -236,12 +233,11 @@ impl Interpreter<'_> {
         let measure = measure.unwrap_or(builtin::CONNECT);
         let user = self.users[key].number;
         let names = &self.users.session(key).slot_names;
-        self.recorder
-            .example(now_ns, measure, Outcome::Check, user, || {
-                let why = condition.explain(&mut self.users.scope(now_ns, key), names);
-                let text = format!("{why}; received {}", received.shown(read));
-                self.users.discreet(key, text)
-            });
+        self.recorder.example(now_ns, measure, Outcome::Check, user, || {
+            let why = condition.explain(&mut self.users.scope(now_ns, key), names);
+            let text = format!("{why}; received {}", received.shown(read));
+            self.users.discreet(key, text)
+        });
     }
 
     /// Saves what a step wants saved. The error says what is missing, or that there is no memory for it.

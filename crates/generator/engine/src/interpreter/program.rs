@@ -67,16 +67,12 @@ impl Interpreter<'_> {
             Op::Close { code } => self.close(now_ns, key, *code),
             Op::Think(dist) => self.think(now_ns, key, dist),
             Op::Pace { register, every } => self.pace(now_ns, key, *register, every),
-            Op::TransactionStart {
-                register,
-                failure,
-                measure,
-            } => self.begin_transaction(key, *register, *failure, *measure),
-            Op::TransactionEnd {
-                register,
-                failure,
-                measure,
-            } => self.end_transaction(now_ns, key, *register, *failure, *measure),
+            Op::TransactionStart { register, failure, measure } => {
+                self.begin_transaction(key, *register, *failure, *measure)
+            }
+            Op::TransactionEnd { register, failure, measure } => {
+                self.end_transaction(now_ns, key, *register, *failure, *measure)
+            }
             Op::Jump(pc) => Flow::Jump(*pc),
             Op::Choose(branches) => Flow::Jump(choose(&mut self.users[key], branches)),
             Op::Stop => Flow::End,
@@ -85,11 +81,7 @@ impl Interpreter<'_> {
             Op::LoopEnd { register, body } => {
                 let left = &mut self.users[key].registers[register.index()];
                 *left = left.saturating_sub(1);
-                if *left > 0 {
-                    Flow::Jump(*body)
-                } else {
-                    Flow::Next
-                }
+                if *left > 0 { Flow::Jump(*body) } else { Flow::Next }
             }
             Op::Parallel(parallel) => self.fork(now_ns, key, parallel),
             Op::BranchEnd => self.end_branch(now_ns, key),
@@ -97,10 +89,9 @@ impl Interpreter<'_> {
                 self.users[key].registers[attempts.index()] = 1;
                 Flow::Next
             }
-            Op::Restart {
-                register,
-                times_max,
-            } => self.restart_at_first_step(now_ns, key, *register, *times_max),
+            Op::Restart { register, times_max } => {
+                self.restart_at_first_step(now_ns, key, *register, *times_max)
+            }
             Op::Set { .. }
             | Op::Script(_)
             | Op::Check { .. }
@@ -153,11 +144,7 @@ impl Interpreter<'_> {
                 }
                 self.trace_check(now_ns, key, until, true);
             }
-            Op::Measure {
-                value,
-                unit_ns,
-                measure,
-            } => {
+            Op::Measure { value, unit_ns, measure } => {
                 let value = value.eval_number(&mut self.users.scope(now_ns, key))?;
                 if value >= 0.0 {
                     self.recorder.time(*measure, (value * unit_ns) as u64);
@@ -166,11 +153,7 @@ impl Interpreter<'_> {
                     self.fault(now_ns, key, *measure, text);
                 }
             }
-            Op::LoopStart {
-                register,
-                times,
-                end,
-            } => {
+            Op::LoopStart { register, times, end } => {
                 let times = times.eval_count(&mut self.users.scope(now_ns, key))?;
                 self.users[key].registers[register.index()] = times;
                 if times == 0 {
@@ -302,10 +285,7 @@ impl Interpreter<'_> {
             DrawnRow::Row(row) => {
                 for &(slot, column) in &feed.columns {
                     let value = data.table.value(row, column);
-                    self.recorder.trace(|| TraceEvent::Set {
-                        slot,
-                        value: value.clone(),
-                    });
+                    self.recorder.trace(|| TraceEvent::Set { slot, value: value.clone() });
                     user.slots[slot.index()] = value;
                 }
                 return Flow::Next;
@@ -336,10 +316,7 @@ fn choose(user: &mut User, branches: &[(f64, Pc)]) -> Pc {
         }
     }
     // Rounding left a hair; the compiler makes no empty choice.
-    branches
-        .iter()
-        .rfind(|(weight, _)| *weight > 0.0)
-        .map_or(user.pc + 1, |&(_, pc)| pc)
+    branches.iter().rfind(|(weight, _)| *weight > 0.0).map_or(user.pc + 1, |&(_, pc)| pc)
 }
 
 /// Seconds to nanoseconds; below zero and not a number count as none.

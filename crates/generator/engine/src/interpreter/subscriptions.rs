@@ -29,11 +29,7 @@ impl Interpreter<'_> {
             _ => return,
         };
         let user = &self.users[key];
-        let opened = SubscriptionOrigin {
-            by: step(user.session, user.pc),
-            topics,
-            alike,
-        };
+        let opened = SubscriptionOrigin { by: step(user.session, user.pc), topics, alike };
         self.messages.subscribe(now_ns, key, opened);
     }
 
@@ -99,8 +95,7 @@ impl Interpreter<'_> {
     pub(crate) fn leave_topics(&mut self, now_ns: u64, key: UserKey, mut before: Vec<u64>) {
         let kept = self.topics(key);
         before.retain(|topic| !kept.contains(topic));
-        self.messages
-            .leave(&mut self.recorder, now_ns, key, &before);
+        self.messages.leave(&mut self.recorder, now_ns, key, &before);
     }
 
     /// The session closes its stream, or the stream is lost for good.

@@ -133,10 +133,7 @@ impl Interpreter<'_> {
 
     /// A variable has a new value.
     pub(crate) fn trace_set(&self, slot: Slot, value: &Value) {
-        self.recorder.trace(|| TraceEvent::Set {
-            slot,
-            value: value.clone(),
-        });
+        self.recorder.trace(|| TraceEvent::Set { slot, value: value.clone() });
     }
 }
 

@@ -13,10 +13,7 @@ pub(crate) struct Counter {
 
 impl Counter {
     pub(crate) fn new(first: u64) -> Counter {
-        Counter {
-            first,
-            drawn: AtomicU64::new(0),
-        }
+        Counter { first, drawn: AtomicU64::new(0) }
     }
 
     /// The next number of this part.

@@ -22,13 +22,7 @@ pub enum PartError {
         "the rendezvous `{name}` of {users} users is divided among the processes of the run, and {part} of them would \
          be for {count} of {of} loops: give it more users, or the run fewer workers"
     )]
-    TooFew {
-        name: String,
-        users: u64,
-        part: u64,
-        count: u32,
-        of: u32,
-    },
+    TooFew { name: String, users: u64, part: u64, count: u32, of: u32 },
     #[error(
         "the rendezvous `{name}` cannot be divided among several processes, because regions have shares of their own: \
          run it without workers, or without `regions`"
@@ -39,11 +33,7 @@ pub enum PartError {
 impl RunPart {
     /// All loops.
     pub fn all(loops_count: u32) -> RunPart {
-        RunPart {
-            first: 0,
-            count: loops_count.max(1),
-            of: loops_count.max(1),
-        }
+        RunPart { first: 0, count: loops_count.max(1), of: loops_count.max(1) }
     }
 
     /// True if other processes have the other loops.
@@ -66,9 +56,7 @@ impl RunPart {
         let first = u64::from(self.first);
         let count = u64::from(self.count.max(1));
         let of = u64::from(self.of);
-        (place / count)
-            .wrapping_mul(of)
-            .wrapping_add(first + place % count)
+        (place / count).wrapping_mul(of).wrapping_add(first + place % count)
     }
 
     /// Checks that the users of this part can meet as is declared.
@@ -109,11 +97,7 @@ mod tests {
         let mut first = 0;
         let parts = counts.iter().map(|&count| {
             first += count;
-            RunPart {
-                first: first - count,
-                count,
-                of,
-            }
+            RunPart { first: first - count, count, of }
         });
         parts.collect()
     }
@@ -142,17 +126,12 @@ mod tests {
     #[test]
     fn parts_in_which_nobody_meets_are_refused() {
         let declared = |users| Meetings {
-            rendezvous: vec![Rendezvous {
-                name: "sale".to_owned(),
-                users,
-            }],
+            rendezvous: vec![Rendezvous { name: "sale".to_owned(), users }],
             ..Meetings::default()
         };
         let refused = |counts: &[u32], users, has_regions| {
             let parts = parts(counts).into_iter();
-            parts
-                .filter_map(|part| part.check(&declared(users), has_regions).err())
-                .count()
+            parts.filter_map(|part| part.check(&declared(users), has_regions).err()).count()
         };
         assert_eq!(refused(&[4], 2, true), 0);
         assert_eq!(refused(&[1, 1], 4, false), 0);

@@ -40,12 +40,7 @@ pub(crate) enum Destination {
 
 impl Queue {
     pub(crate) fn new(values_max: u64) -> Queue {
-        Queue {
-            values_max,
-            values: VecDeque::new(),
-            bytes: 0,
-            line: Line::default(),
-        }
+        Queue { values_max, values: VecDeque::new(), bytes: 0, line: Line::default() }
     }
 
     /// Puts a value behind the others.
@@ -110,10 +105,7 @@ mod tests {
         assert_eq!(queue.take(0), Ok(Value::Int(2)));
         let first = queue.take(0).unwrap_err();
         let second = queue.take(1).unwrap_err();
-        assert_eq!(
-            queue.put(Value::Int(3)),
-            Ok(Destination::To(first, 0, Value::Int(3)))
-        );
+        assert_eq!(queue.put(Value::Int(3)), Ok(Destination::To(first, 0, Value::Int(3))));
         assert!(queue.leave(second));
         assert_eq!(queue.put(Value::Int(4)), Ok(Destination::Kept));
     }
@@ -149,9 +141,6 @@ mod tests {
         assert_eq!(queue.take(0), Ok(Value::Int(1)));
         assert_eq!(queue.take(0), Ok(Value::Int(2)));
         let waits = queue.take(3).unwrap_err();
-        assert_eq!(
-            queue.put_back(Value::Int(5)),
-            Destination::To(waits, 3, Value::Int(5))
-        );
+        assert_eq!(queue.put_back(Value::Int(5)), Destination::To(waits, 3, Value::Int(5)));
     }
 }

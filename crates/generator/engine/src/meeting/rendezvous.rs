@@ -23,10 +23,7 @@ pub(crate) struct RendezvousArrival {
 
 impl Rendezvous {
     pub(crate) fn new(users: u64) -> Rendezvous {
-        Rendezvous {
-            users: users.max(1),
-            line: Line::default(),
-        }
+        Rendezvous { users: users.max(1), line: Line::default() }
     }
 
     /// A user of this loop has come.
@@ -63,10 +60,7 @@ mod tests {
             assert!(rendezvous.arrive(1).released.is_empty());
             let last = rendezvous.arrive(0);
             assert_eq!(last.number, first + 2);
-            assert_eq!(
-                last.released,
-                BTreeMap::from([(first, 0), (first + 1, 1), (first + 2, 0)])
-            );
+            assert_eq!(last.released, BTreeMap::from([(first, 0), (first + 1, 1), (first + 2, 0)]));
             assert_eq!(rendezvous.present(), (0, 3));
         }
     }

@@ -46,11 +46,7 @@ impl Meeting {
         Meeting {
             part,
             rendezvous: rendezvous.map(|n| Mutex::new(Rendezvous::new(n))).collect(),
-            counters: declared
-                .counters
-                .iter()
-                .map(|one| Counter::new(one.first))
-                .collect(),
+            counters: declared.counters.iter().map(|one| Counter::new(one.first)).collect(),
             queues: declared
                 .queues
                 .iter()

@@ -50,11 +50,7 @@ impl<'p> Interpreter<'p> {
         let answer = Answer {
             is_gzip: encoding.is_some_and(|coding| coding.eq_ignore_ascii_case(b"gzip")),
             is_read,
-            head: if is_looked_at {
-                head.raw.to_vec()
-            } else {
-                Vec::new()
-            },
+            head: if is_looked_at { head.raw.to_vec() } else { Vec::new() },
             ..Answer::default()
         };
         self.conns[slot].pending = Some(Box::new(PendingOperation::Answer(answer)));
@@ -90,10 +86,7 @@ impl<'p> Interpreter<'p> {
             Ok(ending) => ending,
             Err(fault) => return self.fail_call(now_ns, slot, head.status, fault),
         };
-        let answer = Answer {
-            head: head.raw.to_vec(),
-            ..Answer::default()
-        };
+        let answer = Answer { head: head.raw.to_vec(), ..Answer::default() };
         self.weigh_answer(now_ns, slot, &ending, head.status, &answer, &[]);
     }
 
@@ -189,10 +182,8 @@ impl<'p> Interpreter<'p> {
         for condition in &call.expect {
             if !received.matches(std::slice::from_ref(condition), scope, &mut scratch) {
                 let place = condition.from.place();
-                let detail = format!(
-                    "not as expected at {place}; received {}",
-                    received.shown(true)
-                );
+                let detail =
+                    format!("not as expected at {place}; received {}", received.shown(true));
                 return Err((Outcome::Check, detail));
             }
         }
@@ -234,10 +225,8 @@ fn fault_of_answer(error: &AnswerError) -> Fault {
 fn take_frames(answer: &mut Answer, piece: &[u8], bytes_max: u32) -> Result<(), Fault> {
     let mut rest = piece;
     loop {
-        let (taken, frame) = answer
-            .frames
-            .next(rest, bytes_max)
-            .map_err(|error| fault_of(&error))?;
+        let (taken, frame) =
+            answer.frames.next(rest, bytes_max).map_err(|error| fault_of(&error))?;
         if answer.is_read {
             answer.body.extend_from_slice(&rest[..taken]);
         }
@@ -291,10 +280,7 @@ pub(crate) fn ending_after(frames: &Frames, trailers: &[u8]) -> Result<Ending, F
     let ending = Ending::parse(trailers).map_err(|error| fault_of_answer(&error))?;
     match frames.is_between_messages() {
         true => Ok(ending),
-        false => Err((
-            Outcome::Protocol,
-            "the answer ends within a message".to_owned(),
-        )),
+        false => Err((Outcome::Protocol, "the answer ends within a message".to_owned())),
     }
 }
 

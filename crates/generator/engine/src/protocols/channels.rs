@@ -238,16 +238,8 @@ impl<'p> Interpreter<'p> {
             return;
         };
         match incoming {
-            IncomingMessage::Message {
-                topic,
-                event,
-                payload,
-                answer,
-            } => {
-                let label = Label::Channel {
-                    topic: &topic,
-                    event: &event,
-                };
+            IncomingMessage::Message { topic, event, payload, answer } => {
+                let label = Label::Channel { topic: &topic, event: &event };
                 let received = ReceivedMessage::labelled(&payload, label);
                 if let Some(number) = answer {
                     self.acknowledge(now_ns, slot, &topic, number, &received);
@@ -258,11 +250,9 @@ impl<'p> Interpreter<'p> {
                 channels.attachments = channels.attachments.saturating_add(count);
                 self.act_on(now_ns, slot, len, text, *then);
             }
-            IncomingMessage::Reply {
-                number,
-                ok,
-                payload,
-            } => self.answered(now_ns, slot, len, number, ok, payload),
+            IncomingMessage::Reply { number, ok, payload } => {
+                self.answered(now_ns, slot, len, number, ok, payload)
+            }
             IncomingMessage::Joined { topic } => self.joined(now_ns, slot, &topic, Ok(())),
             IncomingMessage::Refused { topic, reason } => {
                 self.joined(now_ns, slot, &topic, Err(reason));
@@ -278,13 +268,8 @@ impl<'p> Interpreter<'p> {
             }
             IncomingMessage::Broken => {
                 let name = channels.protocol.name();
-                let detail = || {
-                    format!(
-                        "not a message of {name}: {}{}",
-                        excerpt(text),
-                        depth_note(text)
-                    )
-                };
+                let detail =
+                    || format!("not a message of {name}: {}{}", excerpt(text), depth_note(text));
                 self.lost(now_ns, slot, Outcome::Protocol, detail);
             }
         }
@@ -369,12 +354,7 @@ impl<'p> Interpreter<'p> {
         payload: &[u8],
     ) -> Outcome {
         let received = ReceivedMessage::message(payload);
-        let delivery = Delivery {
-            now_ns,
-            user: key,
-            len,
-            received: &received,
-        };
+        let delivery = Delivery { now_ns, user: key, len, received: &received };
         let users = &mut self.users;
         let messages = &mut self.messages;
         if messages.matches(users, &delivery, &expect.when) {
@@ -401,10 +381,7 @@ impl<'p> Interpreter<'p> {
             };
             return self.rejoin_answered(now_ns, slot, place, ok, payload);
         }
-        let last = channels
-            .topics
-            .last()
-            .is_some_and(|own| *own.name == *topic);
+        let last = channels.topics.last().is_some_and(|own| *own.name == *topic);
         if !joins || !last || channels.awaited != Some(BY_TOPIC) {
             if let Err(reason) = result {
                 let ended = ChannelEnd {
@@ -440,12 +417,7 @@ impl<'p> Interpreter<'p> {
         number: u32,
         received: &ReceivedMessage<'_>,
     ) {
-        let delivery = Delivery {
-            now_ns,
-            user: self.conns[slot].user,
-            len: 0,
-            received,
-        };
+        let delivery = Delivery { now_ns, user: self.conns[slot].user, len: 0, received };
         let answer = self.messages.answer(&mut self.users, &delivery);
         match answer {
             Ok(Some(arguments)) => self.send_control_text(slot, |out| {

@@ -223,11 +223,8 @@ impl<'p> Interpreter<'p> {
         let conn = &mut self.conns[slot];
         if let Some(poller) = conn.poller() {
             poller.body.extend_from_slice(piece);
-        } else if let Some(PendingOperation::Response {
-            body,
-            keep_body: true,
-            ..
-        }) = conn.pending.as_deref_mut()
+        } else if let Some(PendingOperation::Response { body, keep_body: true, .. }) =
+            conn.pending.as_deref_mut()
         {
             body.extend_from_slice(piece);
         }
@@ -235,9 +232,8 @@ impl<'p> Interpreter<'p> {
 
     /// All pieces are there; `surplus`: more bytes follow them.
     pub(crate) fn end_pieces(&mut self, now_ns: u64, slot: ConnSlot, surplus: bool) {
-        let Some(PendingOperation::Response {
-            head, body, closes, ..
-        }) = self.conns[slot].pending.take().map(|pending| *pending)
+        let Some(PendingOperation::Response { head, body, closes, .. }) =
+            self.conns[slot].pending.take().map(|pending| *pending)
         else {
             return;
         };
@@ -313,9 +309,7 @@ impl<'p> Interpreter<'p> {
         let mut outcome = if !http.status.allows(head.status) {
             // What it lacks is not its fault: it is not the answer that was wanted.
             let _ = self.keep(now_ns, key, &http.save, received);
-            self.explain(now_ns, key, Outcome::Status, || {
-                format!("status {}", head.status)
-            });
+            self.explain(now_ns, key, Outcome::Status, || format!("status {}", head.status));
             Outcome::Status
         } else if let Some((outcome, detail)) = damage {
             self.explain(now_ns, key, *outcome, || detail.clone());
@@ -432,8 +426,7 @@ impl<'p> Interpreter<'p> {
         let password = self.text(now_ns, key, &digest.password)?;
         let fresh = self.conns.wire_rng.next_u64();
         let bytes = &mut self.conns.commands.bytes;
-        self.identities
-            .answer_challenge(key, endpoint, &user, &password, fresh, bytes, start)
+        self.identities.answer_challenge(key, endpoint, &user, &password, fresh, bytes, start)
     }
 
     fn text(&mut self, now_ns: u64, key: UserKey, template: &Template) -> Result<String, String> {

@@ -89,9 +89,7 @@ impl Interpreter<'_> {
         let start = self.conns.commands.bytes.len();
         self.conns.encode_packets(slot, &packet);
         if background {
-            let sent_ns = self.conns[slot]
-                .background()
-                .map_or(now_ns, |own| own.sent_ns);
+            let sent_ns = self.conns[slot].background().map_or(now_ns, |own| own.sent_ns);
             return self.transmit_background(slot, start, sent_ns + open.timeout_ns);
         }
         self.send_for_user(slot, start);
@@ -119,15 +117,9 @@ impl Interpreter<'_> {
         let mut text = |template: &Template| {
             let mut text = Vec::new();
             let rendered = template.render(&mut scope, &mut text);
-            rendered
-                .map(|()| text)
-                .map_err(|error| Unsent::Impossible(error.to_string()))
+            rendered.map(|()| text).map_err(|error| Unsent::Impossible(error.to_string()))
         };
-        let more: Vec<_> = delivery
-            .more
-            .iter()
-            .map(&mut text)
-            .collect::<Result<_, _>>()?;
+        let more: Vec<_> = delivery.more.iter().map(&mut text).collect::<Result<_, _>>()?;
         let mut topics = vec![topic];
         topics.extend(more.iter().map(Vec::as_slice));
         channels.awaited = None;
@@ -143,23 +135,14 @@ impl Interpreter<'_> {
             });
         }
         let own = delivery.properties.iter();
-        let values: Vec<_> = own
-            .map(|(_, value)| text(value))
-            .collect::<Result<_, _>>()?;
+        let values: Vec<_> = own.map(|(_, value)| text(value)).collect::<Result<_, _>>()?;
         let names = delivery.properties.iter().map(|(name, _)| name.as_bytes());
         let properties: Vec<_> = names.zip(values.iter().map(Vec::as_slice)).collect();
         let mut packet = Vec::new();
         let Some(mqtt) = &mut channels.mqtt else {
             return Err(Unsent::Impossible(OTHER_PROTOCOL.to_owned()));
         };
-        let id = mqtt.write(
-            op.verb,
-            delivery,
-            &topics,
-            payload,
-            &properties,
-            &mut packet,
-        );
+        let id = mqtt.write(op.verb, delivery, &topics, payload, &properties, &mut packet);
         let id = id.map_err(|error| Unsent::Impossible(error.to_string()))?;
         mqtt.sent_ns = now_ns;
         let number = u32::from(id);
@@ -256,9 +239,7 @@ impl Interpreter<'_> {
             _ => false,
         };
         let waits = publishes && self.users[key].wait == Wait::Reply;
-        channels
-            .awaited
-            .filter(|_| waits && mqtt.client.keeps_messages())
+        channels.awaited.filter(|_| waits && mqtt.client.keeps_messages())
     }
 
     /// The client is accepted again. Without the session of before, a message that was in flight has failed as its
@@ -364,12 +345,7 @@ impl Interpreter<'_> {
         }
         match event {
             Event::Message(message) => self.take_published(now_ns, slot, len, message),
-            Event::Answered {
-                id,
-                reason,
-                codes,
-                text,
-            } => {
+            Event::Answered { id, reason, codes, text } => {
                 let number = u32::from(id);
                 let ok = reason < FAILURE;
                 let payload = match ok {
@@ -377,17 +353,12 @@ impl Interpreter<'_> {
                     false => self.describe_refusal(slot, id, reason, codes, text),
                 };
                 let payload = &payload[..];
-                let incoming = IncomingMessage::Reply {
-                    number,
-                    ok,
-                    payload,
-                };
+                let incoming = IncomingMessage::Reply { number, ok, payload };
                 self.act_on(now_ns, slot, len, b"", incoming);
             }
-            Event::Connected {
-                session_present,
-                keep_alive_s,
-            } => self.accepted(now_ns, slot, session_present, keep_alive_s),
+            Event::Connected { session_present, keep_alive_s } => {
+                self.accepted(now_ns, slot, session_present, keep_alive_s)
+            }
             Event::Refused { reason, text } => {
                 let reason = describe_reason(self.version(slot), reason, text);
                 let detail = || format!("the server rejected the client: {reason}");

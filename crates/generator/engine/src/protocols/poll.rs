@@ -29,11 +29,7 @@ pub(crate) struct Poller {
 
 impl Poller {
     pub(crate) fn new(pc: Pc) -> Poller {
-        Poller {
-            background: Background::new(pc),
-            head: Vec::new(),
-            body: Vec::new(),
-        }
+        Poller { background: Background::new(pc), head: Vec::new(), body: Vec::new() }
     }
 
     /// Before a new connection.
@@ -60,9 +56,7 @@ impl<'p> Interpreter<'p> {
         let endpoint = self.users.endpoint(key, poll.endpoint);
         let protocol = Protocol::Poll(Box::new(Poller::new(pc)));
         let link = Link::http1();
-        let slot = self
-            .conns
-            .insert(&mut self.users, key, endpoint, link, protocol);
+        let slot = self.conns.insert(&mut self.users, key, endpoint, link, protocol);
         self.begin_background(now_ns, slot, due_ns);
         Flow::Next
     }
@@ -112,9 +106,7 @@ impl<'p> Interpreter<'p> {
         self.trace_response(&head, &body);
         self.keep_cookies(now_ns, slot, &poll.headers, &head);
         let found = self.messages_of(now_ns, slot, poll, &head, &body);
-        let outcome = found
-            .as_ref()
-            .map_or_else(|(outcome, _)| *outcome, |_| Outcome::Ok);
+        let outcome = found.as_ref().map_or_else(|(outcome, _)| *outcome, |_| Outcome::Ok);
         self.record_background(now_ns, slot, outcome, head.status);
         if keep_alive {
             self.conns[slot].stage = Stage::Idle;
@@ -138,12 +130,7 @@ impl<'p> Interpreter<'p> {
         self.poll_answered(now_ns, slot, poll);
         let id = self.conns.id(slot);
         for message in messages {
-            self.take_message(
-                now_ns,
-                slot,
-                message.len(),
-                &ReceivedMessage::message(message),
-            );
+            self.take_message(now_ns, slot, message.len(), &ReceivedMessage::message(message));
             if self.conns.live(id).is_none() {
                 return;
             }

@@ -115,12 +115,10 @@ impl<'p> Interpreter<'p> {
         let conn = &mut self.conns.table[slot];
         let authority = self.requests.authority(conn.endpoint);
         let scope = &mut self.users.scope(now_ns, conn.user);
-        let last_id = conn
-            .event_stream()
-            .map_or(&[][..], |stream| &stream.last_id);
+        let last_id = conn.event_stream().map_or(&[][..], |stream| &stream.last_id);
         if !http1::is_field_value(last_id) {
             return Err(
-                "the last event id has characters that a header line cannot hold".to_owned(),
+                "the last event id has characters that a header line cannot hold".to_owned()
             );
         }
         let last_id = (!last_id.is_empty()).then_some(("last-event-id", last_id));
@@ -211,10 +209,7 @@ impl<'p> Interpreter<'p> {
         }
         let Some(data) = event.data() else { return };
         let last_id = std::mem::take(&mut stream.last_id);
-        let label = Label::Event {
-            name: event.name,
-            id: &last_id,
-        };
+        let label = Label::Event { name: event.name, id: &last_id };
         let received = ReceivedMessage::labelled(&data, label);
         self.take_message(now_ns, slot, len, &received);
         if self.conns.live(id).is_some()
@@ -286,9 +281,7 @@ impl<'p> Interpreter<'p> {
         self.conns.park(&mut self.users, slot);
         let key = self.conns[slot].user;
         self.messages.accounts.interrupt(key, now_ns);
-        let retry_ns = self.conns[slot]
-            .event_stream()
-            .map_or(NEVER, |stream| stream.retry_ns);
+        let retry_ns = self.conns[slot].event_stream().map_or(NEVER, |stream| stream.retry_ns);
         self.arm_background(slot, now_ns.saturating_add(retry_ns));
     }
 }
@@ -300,10 +293,7 @@ fn check_head(head: &Head<'_>) -> Result<(), (Outcome, String)> {
         return Err((Outcome::Status, detail));
     }
     let content_type = head.header("content-type").unwrap_or_default();
-    let essence = content_type
-        .split(|&b| b == b';')
-        .next()
-        .unwrap_or_default();
+    let essence = content_type.split(|&b| b == b';').next().unwrap_or_default();
     if essence.trim_ascii().eq_ignore_ascii_case(EVENT_STREAM) {
         return match coding_of(head) {
             None => Ok(()),

@@ -438,10 +438,9 @@ impl<'p> Interpreter<'p> {
         let text = code.map_or("no code".to_owned(), |code| format!("code {code}"));
         let detail = || match reason {
             "" => format!("the peer closed the WebSocket with {text}"),
-            reason => format!(
-                "the peer closed the WebSocket with {text}: {}",
-                excerpt(reason.as_bytes())
-            ),
+            reason => {
+                format!("the peer closed the WebSocket with {text}: {}", excerpt(reason.as_bytes()))
+            }
         };
         if self.conns[slot].is_background() {
             return self.lost(now_ns, slot, Outcome::Closed, detail);

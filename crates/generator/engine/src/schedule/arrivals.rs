@@ -121,10 +121,7 @@ impl<'p> Arrivals<'p> {
             self.streams.extend(begun);
         }
         let due_ns = |stream: &Stream<'p>| stream.next.map_or(u64::MAX, |next| next.0);
-        let earliest = self
-            .streams
-            .iter_mut()
-            .min_by_key(|stream| due_ns(stream))?;
+        let earliest = self.streams.iter_mut().min_by_key(|stream| due_ns(stream))?;
         let next = earliest.walk.next();
         std::mem::replace(&mut earliest.next, next)
     }
@@ -132,14 +129,7 @@ impl<'p> Arrivals<'p> {
 
 impl<'p> Walk<'p> {
     fn new(phases: &'p [Phase], rng: Rng) -> Walk<'p> {
-        Walk {
-            phases,
-            rng,
-            phase: 0,
-            started_count: 0,
-            place: 0.0,
-            bin: 0,
-        }
+        Walk { phases, rng, phase: 0, started_count: 0, place: 0.0, bin: 0 }
     }
 
     /// The next start of any, with its phase.
@@ -172,11 +162,7 @@ impl<'p> Walk<'p> {
             PhaseKind::Hold | PhaseKind::Together(_) => return None,
             PhaseKind::Closed(population) => (self.started_count < population.starts())
                 .then(|| population.start(self.started_count) * seconds),
-            PhaseKind::Rate {
-                from_per_s,
-                to_per_s,
-                spacing,
-            } => {
+            PhaseKind::Rate { from_per_s, to_per_s, spacing } => {
                 let place = self.next_place(*spacing);
                 time_of_place(place, *from_per_s, *to_per_s, seconds)
             }
@@ -258,9 +244,7 @@ impl Arrivals<'_> {
                 return Some(Arrival {
                     due_ns,
                     user,
-                    session: phase
-                        .session
-                        .unwrap_or_else(|| draw_session(self.plan, phase, user)),
+                    session: phase.session.unwrap_or_else(|| draw_session(self.plan, phase, user)),
                     repeats_until_ns: self.repeats_until_ns(phase),
                 });
             }
@@ -273,14 +257,10 @@ fn count_by_number(phase: &Phase) -> Option<u64> {
     match &phase.kind {
         PhaseKind::Closed(population) => Some(population.starts()),
         PhaseKind::Starts(_) => Some(phase.users_planned() as u64),
-        PhaseKind::Rate {
-            spacing: Spacing::Even,
-            ..
+        PhaseKind::Rate { spacing: Spacing::Even, .. }
+        | PhaseKind::Trace(Trace { spacing: Spacing::Even, .. }) => {
+            Some((phase.users_planned() - SLACK).ceil().max(0.0) as u64)
         }
-        | PhaseKind::Trace(Trace {
-            spacing: Spacing::Even,
-            ..
-        }) => Some((phase.users_planned() - SLACK).ceil().max(0.0) as u64),
         PhaseKind::Rate { .. } | PhaseKind::Trace(_) | PhaseKind::Together(_) | PhaseKind::Hold => {
             None
         }
@@ -299,11 +279,7 @@ fn time_of_place(place: f64, from_per_s: f64, to_per_s: f64, seconds: f64) -> Op
         place / from_per_s
     } else {
         // The root in a form that does not cancel if the slope is small.
-        2.0 * place
-            / (from_per_s
-                + (from_per_s * from_per_s + 2.0 * slope * place)
-                    .max(0.0)
-                    .sqrt())
+        2.0 * place / (from_per_s + (from_per_s * from_per_s + 2.0 * slope * place).max(0.0).sqrt())
     };
     Some(if place == 0.0 { 0.0 } else { time })
 }
@@ -334,17 +310,11 @@ pub fn by_weight(
         }
     }
     // Rounding left a hair: the last that has any weight.
-    weights
-        .into_iter()
-        .rposition(|weight| weight > 0.0)
-        .unwrap_or(0)
+    weights.into_iter().rposition(|weight| weight > 0.0).unwrap_or(0)
 }
 
 /// An upper estimate of how many users are present at once: all that ever start, per shard.
 pub fn users_max(plan: &Plan) -> u64 {
-    plan.phases
-        .iter()
-        .map(|p| p.users_planned().ceil() as u64)
-        .sum::<u64>()
+    plan.phases.iter().map(|p| p.users_planned().ceil() as u64).sum::<u64>()
         + plan.singles.len() as u64
 }

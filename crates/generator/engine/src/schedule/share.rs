@@ -45,14 +45,7 @@ pub struct RegionLoops {
 impl Share {
     /// One of several equal shares.
     pub fn new(index: u32, of: u32) -> Share {
-        Share {
-            index,
-            of,
-            users: Users::InTurn {
-                index: u64::from(index),
-                of: u64::from(of),
-            },
-        }
+        Share { index, of, users: Users::InTurn { index: u64::from(index), of: u64::from(of) } }
     }
 
     /// That of a loop of a run with these regions, which has `of` loops: at least as many as regions.
@@ -63,10 +56,7 @@ impl Share {
             .rfind(|loops| loops.first <= index)
             .map(|loops| loops.part(index - loops.first));
         let share = Share::new(index, of);
-        Share {
-            users: own.unwrap_or(share.users),
-            ..share
-        }
+        Share { users: own.unwrap_or(share.users), ..share }
     }
 
     /// The part of this number, from 0, of `parts` equal ones; at least 1.
@@ -74,16 +64,12 @@ impl Share {
         let part = u64::from(part);
         let parts = u64::from(parts);
         let users = match self.users {
-            Users::InTurn { index, of } => Users::InTurn {
-                index: index + of * part,
-                of: of * parts,
-            },
+            Users::InTurn { index, of } => {
+                Users::InTurn { index: index + of * part, of: of * parts }
+            }
             Users::Arc { from, until } => {
                 let end = |part: u64| from + (until - from) * part / parts;
-                Users::Arc {
-                    from: end(part),
-                    until: end(part + 1),
-                }
+                Users::Arc { from: end(part), until: end(part + 1) }
             }
         };
         Share { users, ..self }
@@ -126,10 +112,7 @@ impl RegionLoops {
     fn part(&self, number: u32) -> Users {
         let width = self.until - self.from;
         let end = |number: u32| self.from + width * u64::from(number) / u64::from(self.count);
-        Users::Arc {
-            from: end(number),
-            until: end(number + 1),
-        }
+        Users::Arc { from: end(number), until: end(number + 1) }
     }
 }
 
@@ -143,10 +126,8 @@ fn place(user: u64) -> u64 {
 pub fn region_loops(regions: &[Region], loops_count: u32) -> Vec<RegionLoops> {
     let total: f64 = regions.iter().map(|region| region.share).sum();
     let others = loops_count.saturating_sub(regions.len() as u32);
-    let quotas: Vec<f64> = regions
-        .iter()
-        .map(|region| region.share / total * f64::from(others))
-        .collect();
+    let quotas: Vec<f64> =
+        regions.iter().map(|region| region.share / total * f64::from(others)).collect();
     let mut counts: Vec<u32> = quotas.iter().map(|quota| quota.floor() as u32).collect();
     let mut by_remainder: Vec<usize> = (0..regions.len()).collect();
     by_remainder.sort_by(|&a, &b| quotas[b].fract().total_cmp(&quotas[a].fract()));
@@ -166,12 +147,7 @@ pub fn region_loops(regions: &[Region], loops_count: u32) -> Vec<RegionLoops> {
             false => ((share / total * CIRCLE as f64).round() as u64).clamp(from, CIRCLE),
         };
         let count = others + 1;
-        all.push(RegionLoops {
-            first,
-            count,
-            from,
-            until,
-        });
+        all.push(RegionLoops { first, count, from, until });
         (first, from) = (first + count, until);
     }
     all

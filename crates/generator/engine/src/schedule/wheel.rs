@@ -25,12 +25,7 @@ pub struct Entry {
     slot: u16,
 }
 
-const EMPTY: Entry = Entry {
-    deadline_ns: 0,
-    next: NONE,
-    prev: NONE,
-    slot: UNARMED,
-};
+const EMPTY: Entry = Entry { deadline_ns: 0, next: NONE, prev: NONE, slot: UNARMED };
 
 /// The wheel.
 #[derive(Debug)]
@@ -72,21 +67,14 @@ impl Wheel {
 
     /// Disarms the timer of `key`; nothing happens if it is not armed.
     pub fn disarm(&mut self, key: u32) {
-        if self
-            .entries
-            .get(key as usize)
-            .is_some_and(|e| e.slot != UNARMED)
-        {
+        if self.entries.get(key as usize).is_some_and(|e| e.slot != UNARMED) {
             self.unlink(key);
         }
     }
 
     /// When the timer of `key` fires, if it is armed.
     pub fn deadline_ns(&self, key: u32) -> Option<u64> {
-        self.entries
-            .get(key as usize)
-            .filter(|e| e.slot != UNARMED)
-            .map(|e| e.deadline_ns)
+        self.entries.get(key as usize).filter(|e| e.slot != UNARMED).map(|e| e.deadline_ns)
     }
 
     /// No timer fires before this time; `u64::MAX` if none is armed. It can be early by up to a
@@ -212,9 +200,7 @@ impl Wheel {
     }
 
     fn unlink(&mut self, key: u32) {
-        let Entry {
-            next, prev, slot, ..
-        } = self.entries[key as usize];
+        let Entry { next, prev, slot, .. } = self.entries[key as usize];
         let place = slot as usize;
         if prev == NONE {
             self.heads[place] = next;
@@ -258,15 +244,7 @@ mod tests {
         wheel.arm(2, 70_000);
         wheel.arm(3, 3_600_000_000_000);
         let fired = drain(&mut wheel, u64::MAX - 1);
-        assert_eq!(
-            fired,
-            [
-                (1_000, 1),
-                (70_000, 2),
-                (5_000_000_000, 0),
-                (3_600_000_000_000, 3)
-            ]
-        );
+        assert_eq!(fired, [(1_000, 1), (70_000, 2), (5_000_000_000, 0), (3_600_000_000_000, 3)]);
     }
 
     #[test]

@@ -92,14 +92,7 @@ impl Heads {
                 (number, number)
             }
         };
-        self.last = Some(Head {
-            message,
-            sequence,
-            opening,
-            slot,
-            lowest,
-            highest,
-        });
+        self.last = Some(Head { message, sequence, opening, slot, lowest, highest });
         true
     }
 
@@ -107,16 +100,14 @@ impl Heads {
     pub fn take(&mut self) -> Vec<Head> {
         self.last = None;
         let all = self.all.drain();
-        let all = all.map(
-            |((message, sequence, opening, slot), (lowest, highest))| Head {
-                message,
-                sequence,
-                opening,
-                slot,
-                lowest,
-                highest,
-            },
-        );
+        let all = all.map(|((message, sequence, opening, slot), (lowest, highest))| Head {
+            message,
+            sequence,
+            opening,
+            slot,
+            lowest,
+            highest,
+        });
         let mut all: Vec<Head> = all.collect();
         all.sort_unstable_by_key(|head| (head.slot, head.message, head.sequence, head.opening));
         all
@@ -198,11 +189,7 @@ impl Account {
     fn ends(&self, now: u32) -> u32 {
         let reopened_long_ago =
             self.reopened != NEVER && now.saturating_sub(self.reopened) > GRACE_SLOTS;
-        if reopened_long_ago {
-            now
-        } else {
-            self.until.min(now)
-        }
+        if reopened_long_ago { now } else { self.until.min(now) }
     }
 }
 
@@ -235,10 +222,7 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
                 keyed: numbered.sequence.is_some(),
             })
         });
-        Accounts {
-            kinds: kinds.collect(),
-            users: HashMap::new(),
-        }
+        Accounts { kinds: kinds.collect(), users: HashMap::new() }
     }
 
     /// True if any of the plan's messages is numbered.
@@ -322,11 +306,7 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
         let place = match account.tracks.iter().position(is_known) {
             Some(place) => place,
             None if account.tracks.len() >= SEQUENCES_MAX => {
-                return AccountedNumber {
-                    got: NumberFit::Untracked,
-                    opening,
-                    compared,
-                };
+                return AccountedNumber { got: NumberFit::Untracked, opening, compared };
             }
             None => {
                 // What is known by a name alone begins with its first message.
@@ -339,11 +319,7 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
         if track.range().is_none() {
             track.began_late = now > track.since.saturating_add(GRACE_SLOTS);
         }
-        AccountedNumber {
-            got: track.take(number),
-            opening,
-            compared,
-        }
+        AccountedNumber { got: track.take(number), opening, compared }
     }
 
     /// The user left the topics of these sequences.
@@ -359,12 +335,9 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
         };
         let until = account.ends(slot(now_ns));
         let opened = account.opened;
-        let gone = account
-            .tracks
-            .extract_if(.., |track| left.contains(&track.sequence));
+        let gone = account.tracks.extract_if(.., |track| left.contains(&track.sequence));
         let kinds = &self.kinds;
-        gone.map(|track| settle(kinds, opened, &track, Some(until), settlements))
-            .collect()
+        gone.map(|track| settle(kinds, opened, &track, Some(until), settlements)).collect()
     }
 
     /// The user's subscription is over: what is missing is lost. Of the topics, those `joined` were
@@ -384,21 +357,15 @@ impl<K: Copy + Eq + Hash> Accounts<K> {
         };
         let until = account.ends(slot(now_ns));
         let opened = account.opened;
-        let unnamed = self
-            .kinds
-            .iter()
-            .filter(|kind| kind.is_compared(opened) && !kind.is_named(opened));
+        let unnamed =
+            self.kinds.iter().filter(|kind| kind.is_compared(opened) && !kind.is_named(opened));
         let silent =
             unnamed.filter(|kind| !account.tracks.iter().any(|t| t.message == kind.message));
-        let silent: Vec<Track> = silent
-            .map(|kind| Track::new(kind.message, sequence(b""), account.since))
-            .collect();
+        let silent: Vec<Track> =
+            silent.map(|kind| Track::new(kind.message, sequence(b""), account.since)).collect();
         let tracks = account.tracks.iter().chain(&silent);
         let ended = tracks.map(|track| {
-            let named = self
-                .kinds
-                .iter()
-                .any(|k| k.message == track.message && k.keyed);
+            let named = self.kinds.iter().any(|k| k.message == track.message && k.keyed);
             let until =
                 (!opened.topics || named || joined.contains(&track.sequence)).then_some(until);
             settle(&self.kinds, opened, track, until, settlements)
@@ -455,22 +422,14 @@ fn settle(
             }
         }
     }
-    EndedSequence {
-        message: track.message,
-        missing: track.missing(),
-        unreported: !is_reported,
-    }
+    EndedSequence { message: track.message, missing: track.missing(), unreported: !is_reported }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const OPENED: SubscriptionOrigin = SubscriptionOrigin {
-        by: 3,
-        topics: false,
-        alike: true,
-    };
+    const OPENED: SubscriptionOrigin = SubscriptionOrigin { by: 3, topics: false, alike: true };
 
     impl Accounts<u32> {
         /// Of one kind of messages, with one sequence.
@@ -484,15 +443,8 @@ mod tests {
     }
 
     fn accounts(keyed: bool) -> Accounts<u32> {
-        let kind = Kind {
-            message: MessageId(0),
-            shared: true,
-            keyed,
-        };
-        Accounts {
-            kinds: vec![kind],
-            users: HashMap::new(),
-        }
+        let kind = Kind { message: MessageId(0), shared: true, keyed };
+        Accounts { kinds: vec![kind], users: HashMap::new() }
     }
 
     #[test]
@@ -510,20 +462,13 @@ mod tests {
         assert_eq!(take(user(8), most), NumberFit::New { lost: 0 });
         assert_eq!(take(user(9), most), NumberFit::Unsubscribed);
         let mut settlements = Settlements::default();
-        assert_eq!(
-            accounts.close(user(7), &[], 0, &mut settlements).len(),
-            SEQUENCES_MAX
-        );
+        assert_eq!(accounts.close(user(7), &[], 0, &mut settlements).len(), SEQUENCES_MAX);
         assert_eq!(settlements.take().len(), SEQUENCES_MAX);
     }
 
     #[test]
     fn a_user_without_numbers_costs_its_entry_alone() {
-        assert!(
-            size_of::<(u32, Account)>() <= 64,
-            "{}",
-            size_of::<(u32, Account)>()
-        );
+        assert!(size_of::<(u32, Account)>() <= 64, "{}", size_of::<(u32, Account)>());
         assert!(size_of::<Track>() <= 40, "{}", size_of::<Track>());
         assert_eq!(Vec::<Track>::new().capacity(), 0);
     }
@@ -563,13 +508,7 @@ mod tests {
             let mut settlements = Settlements::default();
             accounts.close(user(7), &[], end_s * S, &mut settlements);
             let claims: Vec<Claim> = settlements.take().iter().map(|(s, _)| s.claim).collect();
-            assert_eq!(
-                claims,
-                [Claim::Nothing {
-                    since: 0,
-                    until: expected
-                }]
-            );
+            assert_eq!(claims, [Claim::Nothing { since: 0, until: expected }]);
         }
     }
 }

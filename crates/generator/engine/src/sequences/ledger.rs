@@ -75,12 +75,7 @@ impl Default for Ledger {
 
 impl Course {
     fn new(slot: u32, lowest: u64) -> Course {
-        Course {
-            start: (slot, lowest),
-            steps: Vec::new(),
-            receivers: Vec::new(),
-            broken: false,
-        }
+        Course { start: (slot, lowest), steps: Vec::new(), receivers: Vec::new(), broken: false }
     }
 
     /// The number after the highest one seen by the end of `slot`.
@@ -96,9 +91,7 @@ impl Course {
 
     /// The number after the last one that a subscription which ended in `slot` must have got.
     fn demanded_until(&self, slot: u32) -> u64 {
-        slot.checked_sub(1)
-            .and_then(|slot| self.by(slot))
-            .unwrap_or(0)
+        slot.checked_sub(1).and_then(|slot| self.by(slot)).unwrap_or(0)
     }
 
     /// Adds what was seen in a slot; returns by how many steps it grew.
@@ -149,10 +142,7 @@ impl Ledger {
                 continue;
             }
             let slot = head.slot >> self.shift;
-            let course = self
-                .courses
-                .entry(name)
-                .or_insert_with(|| Course::new(slot, head.lowest));
+            let course = self.courses.entry(name).or_insert_with(|| Course::new(slot, head.lowest));
             let grown = course.see(slot, head.lowest, head.highest);
             self.steps_count = self.steps_count.saturating_add_signed(grown);
             if let Some(opening) = head.opening
@@ -226,8 +216,7 @@ impl Ledger {
 
     /// Takes the results since the last call, by message.
     pub fn take_found(&mut self) -> BTreeMap<MessageId, LossCounts> {
-        self.found
-            .retain(|_, found| *found != LossCounts::default());
+        self.found.retain(|_, found| *found != LossCounts::default());
         std::mem::take(&mut self.found)
     }
 
@@ -248,23 +237,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn head(slot: u32, lowest: u64, highest: u64) -> Head {
-        Head {
-            message: MessageId(0),
-            sequence: 9,
-            opening: Some(1),
-            slot,
-            lowest,
-            highest,
-        }
+        Head { message: MessageId(0), sequence: 9, opening: Some(1), slot, lowest, highest }
     }
 
     fn settlement(opening: u64, claim: Claim) -> (Settlement, u64) {
-        let settlement = Settlement {
-            message: MessageId(0),
-            sequence: 9,
-            opening: Some(opening),
-            claim,
-        };
+        let settlement =
+            Settlement { message: MessageId(0), sequence: 9, opening: Some(opening), claim };
         (settlement, 10)
     }
 
@@ -273,156 +251,61 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.see(heads);
         ledger.settle(&[settlement(1, claim)]);
-        ledger
-            .take_found()
-            .get(&MessageId(0))
-            .copied()
-            .unwrap_or_default()
+        ledger.take_found().get(&MessageId(0)).copied().unwrap_or_default()
     }
 
     #[test]
     fn a_message_that_one_subscriber_got_is_expected_by_all() {
         // One number in each second, from 11 in the second second.
-        let heads: Vec<Head> = (0..10)
-            .map(|n| head(20 + 10 * n, 11 + u64::from(n), 11 + u64::from(n)))
-            .collect();
+        let heads: Vec<Head> =
+            (0..10).map(|n| head(20 + 10 * n, 11 + u64::from(n), 11 + u64::from(n))).collect();
         let found = |claim| lost(&heads, claim).lost / 10;
-        assert_eq!(
-            found(Claim::Nothing {
-                since: 0,
-                until: 200
-            }),
-            10
-        );
+        assert_eq!(found(Claim::Nothing { since: 0, until: 200 }), 10);
         // 20 was first seen in slot 110; the end of the run is 1 s and a slot later.
-        assert_eq!(
-            found(Claim::Nothing {
-                since: 0,
-                until: 121
-            }),
-            10
-        );
-        assert_eq!(
-            found(Claim::Nothing {
-                since: 0,
-                until: 120
-            }),
-            9
-        );
+        assert_eq!(found(Claim::Nothing { since: 0, until: 121 }), 10);
+        assert_eq!(found(Claim::Nothing { since: 0, until: 120 }), 9);
         // 11 was first seen in slot 20, within the grace of one that began in slot 10.
-        assert_eq!(
-            found(Claim::Nothing {
-                since: 10,
-                until: 200
-            }),
-            9
-        );
-        assert_eq!(
-            found(Claim::Nothing {
-                since: 9,
-                until: 200
-            }),
-            10
-        );
-        assert_eq!(
-            found(Claim::Nothing {
-                since: 50,
-                until: 55
-            }),
-            0
-        );
-        assert_eq!(
-            found(Claim::First {
-                since: 0,
-                first: 14
-            }),
-            3
-        );
-        assert_eq!(
-            found(Claim::First {
-                since: 30,
-                first: 14
-            }),
-            0
-        );
-        assert_eq!(
-            found(Claim::Last {
-                until: 200,
-                highest: 17
-            }),
-            3
-        );
-        assert_eq!(
-            found(Claim::Last {
-                until: 200,
-                highest: 20
-            }),
-            0
-        );
-        assert_eq!(
-            found(Claim::Last {
-                until: 5,
-                highest: 11
-            }),
-            0
-        );
+        assert_eq!(found(Claim::Nothing { since: 10, until: 200 }), 9);
+        assert_eq!(found(Claim::Nothing { since: 9, until: 200 }), 10);
+        assert_eq!(found(Claim::Nothing { since: 50, until: 55 }), 0);
+        assert_eq!(found(Claim::First { since: 0, first: 14 }), 3);
+        assert_eq!(found(Claim::First { since: 30, first: 14 }), 0);
+        assert_eq!(found(Claim::Last { until: 200, highest: 17 }), 3);
+        assert_eq!(found(Claim::Last { until: 200, highest: 20 }), 0);
+        assert_eq!(found(Claim::Last { until: 5, highest: 11 }), 0);
     }
 
     #[test]
     fn those_of_a_step_of_which_none_got_any_are_set_apart() {
         let mut ledger = Ledger::default();
         ledger.see(&[head(20, 1, 5)]);
-        let claim = Claim::Nothing {
-            since: 0,
-            until: 99,
-        };
+        let claim = Claim::Nothing { since: 0, until: 99 };
         ledger.settle(&[settlement(2, claim), settlement(3, claim)]);
         assert!(ledger.take_found().is_empty());
         // One of step 2 gets a number after all.
-        ledger.see(&[Head {
-            opening: Some(2),
-            ..head(100, 6, 6)
-        }]);
+        ledger.see(&[Head { opening: Some(2), ..head(100, 6, 6) }]);
         assert_eq!(ledger.take_found()[&MessageId(0)].lost, 50);
         assert_eq!(ledger.take_silent(), BTreeMap::from([(MessageId(0), 10)]));
     }
 
     #[test]
     fn numbers_that_jump_too_far_leave_the_rest_unknown() {
-        let claim = Claim::Last {
-            until: 99,
-            highest: 1,
-        };
-        let unknown = LossCounts {
-            lost: 0,
-            unaccounted: 10,
-        };
-        assert_eq!(
-            lost(&[head(1, 1, 1), head(2, 1 << 40, 1 << 40)], claim),
-            unknown
-        );
-        assert_eq!(
-            lost(&[head(1, 1 << 40, 1 << 40), head(2, 1, 1)], claim),
-            unknown
-        );
+        let claim = Claim::Last { until: 99, highest: 1 };
+        let unknown = LossCounts { lost: 0, unaccounted: 10 };
+        assert_eq!(lost(&[head(1, 1, 1), head(2, 1 << 40, 1 << 40)], claim), unknown);
+        assert_eq!(lost(&[head(1, 1 << 40, 1 << 40), head(2, 1, 1)], claim), unknown);
         assert_eq!(lost(&[head(1, 1, u64::MAX)], claim), unknown);
     }
 
     #[test]
     fn a_ledger_is_bounded_and_demands_less_the_longer_its_slots_are() {
-        let mut ledger = Ledger {
-            steps_max: 64,
-            ..Ledger::default()
-        };
+        let mut ledger = Ledger { steps_max: 64, ..Ledger::default() };
         for n in 0..1_000 {
             ledger.see(&[head(n, u64::from(n), u64::from(n))]);
         }
         assert!(ledger.steps_count <= 64);
         assert_eq!(ledger.shift, 4);
-        let claim = Claim::Nothing {
-            since: 100,
-            until: 500,
-        };
+        let claim = Claim::Nothing { since: 100, until: 500 };
         ledger.settle(&[settlement(1, claim)]);
         let lost = ledger.take_found()[&MessageId(0)].lost / 10;
         // Exactly: numbers 111 to 489.

@@ -31,22 +31,12 @@ struct Counted {
 fn counted(users: &[User]) -> Counted {
     let name = sequence(b"");
     let mut loops: Vec<_> = (0..LOOPS)
-        .map(|_| {
-            (
-                Accounts::for_tests(),
-                Heads::default(),
-                Settlements::default(),
-            )
-        })
+        .map(|_| (Accounts::for_tests(), Heads::default(), Settlements::default()))
         .collect();
     let mut sum = Counted::default();
     for (key, user) in users.iter().enumerate() {
         let (accounts, heads, settlements) = &mut loops[key % LOOPS];
-        let opened = SubscriptionOrigin {
-            by: 1,
-            topics: false,
-            alike: true,
-        };
+        let opened = SubscriptionOrigin { by: 1, topics: false, alike: true };
         let key = key as u32;
         accounts.open(key, opened, user.ready_ns);
         for &(at_ns, number) in &user.got {
@@ -69,10 +59,7 @@ fn counted(users: &[User]) -> Counted {
     for (.., settlements) in &mut loops {
         ledger.settle(&settlements.take());
     }
-    sum.lost += ledger
-        .take_found()
-        .get(&MessageId(0))
-        .map_or(0, |found| found.lost);
+    sum.lost += ledger.take_found().get(&MessageId(0)).map_or(0, |found| found.lost);
     sum
 }
 
@@ -86,10 +73,7 @@ fn expected(users: &[User]) -> Counted {
     // A number was published before any higher one.
     let published = |number: u64| first_seen.range(number..).map(|(_, &at)| at).min();
     let start = first_seen.values().min().copied();
-    let base = first_seen
-        .iter()
-        .find(|(_, at)| Some(**at) == start)
-        .map(|(&n, _)| n);
+    let base = first_seen.iter().find(|(_, at)| Some(**at) == start).map(|(&n, _)| n);
     let last = first_seen.keys().last().copied().unwrap_or(0);
     let mut sum = Counted::default();
     for user in users {
@@ -139,12 +123,7 @@ fn way() -> impl Strategy<Value = Way> {
 
 /// Users that join late and leave early, and numbers from 1 every 330 ms from the fourth second on.
 fn users() -> impl Strategy<Value = Vec<User>> {
-    let user = (
-        0_u64..12,
-        1_u64..25,
-        any::<bool>(),
-        prop::collection::vec(way(), 40),
-    );
+    let user = (0_u64..12, 1_u64..25, any::<bool>(), prop::collection::vec(way(), 40));
     prop::collection::vec(user, 1..9).prop_map(|users| {
         let users = users.into_iter().map(|(joins_s, stays_s, deaf, ways)| {
             let (ready_ns, closed_ns) = (joins_s * S, (joins_s + stays_s) * S);
@@ -164,11 +143,7 @@ fn users() -> impl Strategy<Value = Vec<User>> {
             }
             got.retain(|&(at_ns, _)| at_ns < closed_ns);
             got.sort_unstable();
-            User {
-                ready_ns,
-                closed_ns,
-                got,
-            }
+            User { ready_ns, closed_ns, got }
         });
         users.collect()
     })
@@ -188,16 +163,8 @@ fn a_number_under_way_when_a_user_leaves_is_not_lost() {
     let got = |numbers: &[u64]| numbers.iter().map(|&n| (n * S, n)).collect::<Vec<_>>();
     let users = |closed_ns| {
         [
-            User {
-                ready_ns: 0,
-                closed_ns: 90 * S,
-                got: got(&[4, 5, 6]),
-            },
-            User {
-                ready_ns: 0,
-                closed_ns,
-                got: got(&[4, 5]),
-            },
+            User { ready_ns: 0, closed_ns: 90 * S, got: got(&[4, 5, 6]) },
+            User { ready_ns: 0, closed_ns, got: got(&[4, 5]) },
         ]
     };
     let grace_ns = u64::from(GRACE_SLOTS) * SLOT_NS;

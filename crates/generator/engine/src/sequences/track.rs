@@ -82,11 +82,7 @@ impl Track {
         let below = self.highest - number;
         if below >= WINDOW {
             let was_got = number >= self.first && !self.has_lost;
-            return if was_got {
-                NumberFit::Duplicate
-            } else {
-                NumberFit::OutOfOrder
-            };
+            return if was_got { NumberFit::Duplicate } else { NumberFit::OutOfOrder };
         }
         let bit = 1 << below;
         if self.got & bit != 0 {

@@ -40,11 +40,7 @@ impl<'p> Stream<'p> {
     fn new(plan: &'p Plan, share: Share, from_ns: u64) -> Stream<'p> {
         let mut arrivals = Arrivals::new(plan, share);
         let next = arrivals.next();
-        Stream {
-            arrivals,
-            next,
-            from_ns,
-        }
+        Stream { arrivals, next, from_ns }
     }
 
     /// Whether users are still to be skipped that were due before.
@@ -224,10 +220,8 @@ impl<'p> Admission<'p> {
         if self.skips() {
             return self.skip(now_ns, counts);
         }
-        let waited = self.waiting.front().map(|&arrival| Arrival {
-            due_ns: self.resumed_ns,
-            ..arrival
-        });
+        let waited =
+            self.waiting.front().map(|&arrival| Arrival { due_ns: self.resumed_ns, ..arrival });
         let may_start = |a: &Arrival| a.due_ns <= now_ns && a.due_ns < self.until_ns;
         let Some(arrival) = waited.or(self.upcoming).filter(may_start) else {
             return AdmissionDecision::Nobody;

@@ -30,10 +30,7 @@ impl Default for Budget {
 impl Budget {
     /// A budget of this number of bytes.
     pub fn new(max: u64) -> Budget {
-        Budget {
-            max,
-            used: AtomicU64::new(0),
-        }
+        Budget { max, used: AtomicU64::new(0) }
     }
 
     /// Takes bytes, if there are as many left.
@@ -63,10 +60,7 @@ pub struct Charges {
 impl Charges {
     /// Nothing is held of this budget yet.
     pub fn new(budget: &Arc<Budget>) -> Charges {
-        Charges {
-            budget: Arc::clone(budget),
-            held: HashMap::new(),
-        }
+        Charges { budget: Arc::clone(budget), held: HashMap::new() }
     }
 
     /// `slot` now holds this number of bytes. False: there is no memory for that, and what it held counts as before.

@@ -64,12 +64,7 @@ pub struct Slots<K, T> {
 impl<K: Key, T> Slots<K, T> {
     /// A table with room for this number of entries; it grows if there are more.
     pub fn with_capacity(count: usize) -> Slots<K, T> {
-        Slots {
-            entries: Vec::with_capacity(count),
-            free: NO_SLOT,
-            count: 0,
-            keys: PhantomData,
-        }
+        Slots { entries: Vec::with_capacity(count), free: NO_SLOT, count: 0, keys: PhantomData }
     }
 
     /// How many entries are in use.

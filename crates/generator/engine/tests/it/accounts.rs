@@ -30,23 +30,14 @@ fn all_sums_hold_and_percentiles_are_those_of_an_exact_oracle() {
         let checked = std::panic::catch_unwind(AssertUnwindSafe(|| seen_in(&ran)));
         seen.add(&checked.unwrap_or_else(|failed| {
             let why = failed.downcast_ref::<String>().cloned();
-            panic!(
-                "case {number}:\n{}\n{}",
-                scenario(number),
-                why.unwrap_or_default()
-            )
+            panic!("case {number}:\n{}\n{}", scenario(number), why.unwrap_or_default())
         }));
     }
     // The cases are worth their number only if they fail in all ways.
-    let missing: Vec<Outcome> = WANTED
-        .into_iter()
-        .filter(|&outcome| seen.outcomes[outcome as usize] == 0)
-        .collect();
+    let missing: Vec<Outcome> =
+        WANTED.into_iter().filter(|&outcome| seen.outcomes[outcome as usize] == 0).collect();
     assert!(missing.is_empty(), "no case ended in {missing:?}");
-    assert!(
-        seen.finished > 0 && seen.cut > 0 && seen.failed > 0 && seen.stopped > 0,
-        "{seen:?}"
-    );
+    assert!(seen.finished > 0 && seen.cut > 0 && seen.failed > 0 && seen.stopped > 0, "{seen:?}");
     assert!(
         seen.bounds > 0
             && seen.unstarted > 0
@@ -134,11 +125,7 @@ fn scenario(number: u64) -> String {
     text += &choice(&mut rng, "connecting_max", &["1", "5", "1000"]);
     text += &choice(&mut rng, "http_connections", &["user", "shared"]);
     text += &choice(&mut rng, "connections_max", &["1", "2", "6"]);
-    text += &choice(
-        &mut rng,
-        "connect_retries",
-        &["{ times: 0 }", "{ times: 2, pause: 100ms }"],
-    );
+    text += &choice(&mut rng, "connect_retries", &["{ times: 0 }", "{ times: 2, pause: 100ms }"]);
     text += "shared: { rendezvous: { pair: 2 }, counters: { numbers: }, queues: { few: 2 } }\n";
     text += "sessions:\n";
     for session in 0..1 + rng.below(2) {
@@ -169,10 +156,7 @@ fn step(text: &mut String, rng: &mut Rng, at: u64, depth: usize) {
     let indent = " ".repeat(depth);
     let _ = match rng.below(if depth < 8 { 13 } else { 6 }) {
         0 | 1 => writeln!(text, "{indent}- get: /{at}"),
-        2 => writeln!(
-            text,
-            "{indent}- {{ post: /{at}, body: text, timeout: 700ms }}"
-        ),
+        2 => writeln!(text, "{indent}- {{ post: /{at}, body: text, timeout: 700ms }}"),
         3 => writeln!(
             text,
             "{indent}- think: {}",
@@ -202,11 +186,7 @@ fn step(text: &mut String, rng: &mut Rng, at: u64, depth: usize) {
             )
         }
         6 => {
-            let _ = writeln!(
-                text,
-                "{indent}- loop: {}\n{indent}  steps:",
-                1 + rng.below(4)
-            );
+            let _ = writeln!(text, "{indent}- loop: {}\n{indent}  steps:", 1 + rng.below(4));
             step(text, rng, at + 10, depth + 4);
             Ok(())
         }
@@ -217,14 +197,7 @@ fn step(text: &mut String, rng: &mut Rng, at: u64, depth: usize) {
                 "{indent}- retry: {attempts}\n{indent}  pause: {}\n{indent}  {}\n{indent}  {}\n{indent}  steps:",
                 one_of(rng, &["0s", "50ms", "1s"]),
                 one_of(rng, &["jitter: none", "failures: [500, timeout]"]),
-                one_of(
-                    rng,
-                    &[
-                        "factor: 1",
-                        "until: random(1, 3) > 1",
-                        "else: [ { think: 10ms } ]"
-                    ]
-                ),
+                one_of(rng, &["factor: 1", "until: random(1, 3) > 1", "else: [ { think: 10ms } ]"]),
             );
             step(text, rng, at + 20, depth + 4);
             Ok(())
@@ -248,11 +221,7 @@ fn branches(text: &mut String, rng: &mut Rng, depth: usize) -> std::fmt::Result 
         }
         if rng.below(4) == 0 {
             let attempts = format!("retry: 2, steps: [ {{ get: /tried{at} }} ]");
-            writeln!(
-                text,
-                "{indent}  {}- {{ {attempts} }}",
-                " ".repeat(depth.max(8) + 2 - depth)
-            )?;
+            writeln!(text, "{indent}  {}- {{ {attempts} }}", " ".repeat(depth.max(8) + 2 - depth))?;
         }
     }
     Ok(())
@@ -308,9 +277,8 @@ impl Anything {
 impl Peer for Anything {
     fn handle(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction> {
         if let PeerEvent::Received(bytes) = &event {
-            let upgrade = String::from_utf8_lossy(bytes)
-                .to_lowercase()
-                .contains("upgrade: websocket");
+            let upgrade =
+                String::from_utf8_lossy(bytes).to_lowercase().contains("upgrade: websocket");
             self.is_ws.entry(conn).or_insert(upgrade);
         }
         match self.is_ws.get(&conn) {
@@ -366,10 +334,7 @@ fn case(number: u64) -> Case {
     let mut peer = Anything::new(number);
     let run =
         sim::run(&plan, 1 + (number % 3) as u32, &mut peer, link).expect("the plan can be run");
-    Case {
-        ran: Ran { plan, run },
-        requests: peer.http.requests.len() as u64,
-    }
+    Case { ran: Ran { plan, run }, requests: peer.http.requests.len() as u64 }
 }
 
 /// Checks a case, and says what it came across.
@@ -391,17 +356,13 @@ fn seen_in(case: &Case) -> Seen {
     };
     let mut requests_answered = 0;
     for (id, measure) in ran.plan.measures.iter().enumerate() {
-        let rows: Vec<&Measurement> = run
-            .rows
-            .iter()
-            .filter(|row| usize::from(row.measure) == id)
-            .collect();
+        let rows: Vec<&Measurement> =
+            run.rows.iter().filter(|row| usize::from(row.measure) == id).collect();
         let counted = outcomes(run, id);
         // Checks are counted and have no rows.
         if measure.kind != MeasureKind::Check {
             let mut of_rows = vec![0; engine::measure::OUTCOMES];
-            rows.iter()
-                .for_each(|row| of_rows[row.outcome as usize] += 1);
+            rows.iter().for_each(|row| of_rows[row.outcome as usize] += 1);
             if id == plan::builtin::CONNECT.index() {
                 // Nor have users that were due when arrivals had been closed.
                 let not_started = counted[Outcome::NoMemory as usize];
@@ -417,15 +378,8 @@ fn seen_in(case: &Case) -> Seen {
             requests_answered += counted[Outcome::Ok as usize] + counted[Outcome::Status as usize];
         }
         for row in &rows {
-            assert!(
-                row.due_ns <= row.sent_ns && row.sent_ns <= row.done_ns,
-                "{row:?}"
-            );
-            assert!(
-                row.done_ns <= run.ended_ns,
-                "{row:?} after {}",
-                run.ended_ns
-            );
+            assert!(row.due_ns <= row.sent_ns && row.sent_ns <= row.done_ns, "{row:?}");
+            assert!(row.done_ns <= run.ended_ns, "{row:?} after {}", run.ended_ns);
         }
         seen.bounds += quantiles(run, id, &rows);
     }
@@ -463,19 +417,12 @@ fn quantiles(run: &SimRun, id: usize, rows: &[&Measurement]) -> u64 {
     let times = |unanswered: bool| -> Vec<u64> {
         let rows = rows.iter().filter(|row| {
             let counts = row.outcome == Outcome::Ok || row.outcome.is_answered_failure();
-            if unanswered {
-                row.outcome.is_unanswered()
-            } else {
-                counts
-            }
+            if unanswered { row.outcome.is_unanswered() } else { counts }
         });
         rows.map(|row| bucket(row.response_ns())).collect()
     };
     let (ended, given_up) = (times(false), times(true));
-    assert_eq!(
-        (ended.len() as u64, given_up.len() as u64),
-        (known.count(), censored.count())
-    );
+    assert_eq!((ended.len() as u64, given_up.len() as u64), (known.count(), censored.count()));
     if ended.len() + given_up.len() == 0 {
         return 0;
     }
@@ -523,11 +470,7 @@ fn product_limit(ended: &[u64], given_up: &[u64], q: f64) -> Option<u64> {
     times.dedup();
     let mut survival = 1.0;
     for time in times {
-        let at_risk = ended
-            .iter()
-            .chain(given_up)
-            .filter(|&&other| other >= time)
-            .count();
+        let at_risk = ended.iter().chain(given_up).filter(|&&other| other >= time).count();
         let ends = ended.iter().filter(|&&other| other == time).count();
         survival *= 1.0 - ends as f64 / at_risk as f64;
         if survival <= 1.0 - q + 1e-9 {

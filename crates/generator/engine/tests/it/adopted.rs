@@ -96,11 +96,7 @@ fn users_that_are_adopted_late_start_late() {
     while left.advance(3 * S) {}
     assert_eq!(came(&mut left).len(), 0, "they connect");
     left.finish(3 * S);
-    let started: u64 = left
-        .take_deltas()
-        .iter()
-        .map(|d| d.counts.users_started)
-        .sum();
+    let started: u64 = left.take_deltas().iter().map(|d| d.counts.users_started).sum();
     // Twenty a second: those of a second that has passed.
     assert_eq!(started, 61 + 20);
 }

@@ -34,9 +34,7 @@ fn after(statuses: &[u16], steps: &str) -> Ran {
 }
 
 fn retried(ran: &Ran, measure: &str) -> u64 {
-    ran.deltas(measure)
-        .map(|delta: &MeasureDelta| delta.retried)
-        .sum()
+    ran.deltas(measure).map(|delta: &MeasureDelta| delta.retried).sum()
 }
 
 const GET: &str = "
@@ -254,12 +252,7 @@ fn pauses_follow_from_the_seed() {
     let (first, second) = (due(&[503; 4], "page"), due(&[503; 4], "page"));
     assert_eq!(first, second);
     let pauses: Vec<u64> = first.windows(2).map(|two| two[1] - two[0]).collect();
-    assert!(
-        pauses
-            .iter()
-            .zip([101, 201, 401, 801])
-            .all(|(&p, most)| p < most * MS)
-    );
+    assert!(pauses.iter().zip([101, 201, 401, 801]).all(|(&p, most)| p < most * MS));
     let think = |statuses: &[u16]| {
         let ran = after(statuses, steps);
         ran.rows("GET /end")[0].due_ns - ran.rows("retry")[0].done_ns
@@ -274,10 +267,8 @@ fn every_failure_can_be_named() {
         if !outcome.is_error() || outcome.is_generator_limit() {
             continue;
         }
-        let steps = format!(
-            "    - {{ retry: 2, failures: {}, steps: [ {{ get: / }} ] }}",
-            outcome.name()
-        );
+        let steps =
+            format!("    - {{ retry: 2, failures: {}, steps: [ {{ get: / }} ] }}", outcome.name());
         plan(&scenario(&steps));
     }
 }

@@ -34,10 +34,7 @@ fn binary_messages_of_phoenix_are_read() {
             PeerAction::Send(frame(0x82, push)),
             PeerAction::Send(frame(0x82, broadcast)),
         ],
-        false => vec![PeerAction::Send(frame(
-            0x82,
-            b"\x01\x01\x01\x04\x0212roomok\x2a",
-        ))],
+        false => vec![PeerAction::Send(frame(0x82, b"\x01\x01\x01\x04\x0212roomok\x2a"))],
     });
     let steps = "
     - join: room
@@ -53,10 +50,7 @@ fn binary_messages_of_phoenix_are_read() {
     assert_eq!(ran.outcomes("ask"), [Outcome::Ok], "{:?}", ran.details());
     assert_eq!(ran.counted("said", Outcome::Ok), 1);
     assert_eq!(ran.total(|counts| counts.errors), 0, "{:?}", ran.details());
-    for (vsn, broken) in [
-        ("2.0.0", &b"\x02\x04\x04room"[..]),
-        ("1.0.0", b"\x02\x01\x01ab"),
-    ] {
+    for (vsn, broken) in [("2.0.0", &b"\x02\x04\x04room"[..]), ("1.0.0", b"\x02\x01\x01ab")] {
         let mut peer = WsPeer::new(|_, _| vec![]);
         peer.greeting = vec![PeerAction::Send(frame(0x82, broken))];
         let ran = run(&scenario(vsn, "    - think: 1s"), &mut peer);

@@ -24,9 +24,8 @@ fn ran(options: &str, steps: &str) -> (Ran, Server) {
 fn times(ran: &Ran, measure: &str) -> Vec<(u64, u64)> {
     let rows = ran.rows(measure);
     let times = rows.iter();
-    let mut times: Vec<_> = times
-        .map(|row| (row.response_ns() / MS, row.service_ns() / MS))
-        .collect();
+    let mut times: Vec<_> =
+        times.map(|row| (row.response_ns() / MS, row.service_ns() / MS)).collect();
     times.sort_unstable();
     times
 }
@@ -127,10 +126,8 @@ fn over_http2(settings: &[(u16, u32)], options: &str, steps: &str) -> (Ran, Http
     let mut peer = Http2Peer::new(10 * MS, Box::new(|got: &Got| ok(got, "fine")) as Answers);
     peer.settings = settings.to_vec();
     let options = format!(", connections_max: 1{options}");
-    let text = scenario(&options, steps).replace(
-        "target: http://target.test/",
-        "target: { url: 'http://target.test/', http: 2 }",
-    );
+    let text = scenario(&options, steps)
+        .replace("target: http://target.test/", "target: { url: 'http://target.test/', http: 2 }");
     let ran = run(&text, &mut peer);
     (ran, peer)
 }
@@ -176,10 +173,8 @@ fn a_lost_carrier_fails_the_branches_that_used_it() {
         - [ { post: /a, as: a }, { get: /b, as: b } ]
     - { get: /after, as: after }
 ";
-    let text = scenario("", steps).replace(
-        "target: http://target.test/",
-        "target: { url: 'http://target.test/', http: 2 }",
-    );
+    let text = scenario("", steps)
+        .replace("target: http://target.test/", "target: { url: 'http://target.test/', http: 2 }");
     let ran = run(&text, &mut peer);
     let outcomes = ran.outcomes("a");
     assert_eq!(outcomes.len(), 3);

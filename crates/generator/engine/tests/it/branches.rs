@@ -35,9 +35,7 @@ fn ran(steps: &str) -> (Ran, Server) {
 /// When operations of a measure were due and done, in milliseconds.
 fn times(ran: &Ran, measure: &str) -> Vec<(u64, u64)> {
     let rows = ran.rows(measure);
-    rows.iter()
-        .map(|row| (row.due_ns / MS, row.done_ns / MS))
-        .collect()
+    rows.iter().map(|row| (row.due_ns / MS, row.done_ns / MS)).collect()
 }
 
 const PAGE: &str = "
@@ -216,11 +214,7 @@ fn users_in_a_loop_that_never_ends_leave_when_their_branches_have() {
         let mut server = Server::default();
         let ran = run(&scenario(", drain: 5s", &forever(branch)), &mut server);
         assert_eq!(ran.total(|counts| counts.users_finished), 1, "{branch}");
-        assert!(
-            ran.run.ended_ns <= ended_ms * MS,
-            "{} {branch}",
-            ran.run.ended_ns
-        );
+        assert!(ran.run.ended_ns <= ended_ms * MS, "{} {branch}", ran.run.ended_ns);
         let outcomes = ran.outcomes("a");
         assert!(outcomes.iter().all(|&outcome| outcome == Outcome::Ok));
     }
@@ -237,10 +231,7 @@ fn what_branches_hold_counts_as_memory() {
 ";
     // 100 KiB count as 128: for the user, and for each branch.
     for (budget_kib, finished) in [(3 * 128, 1), (3 * 128 - 1, 0)] {
-        let link = Link {
-            buffers: Arc::new(Budget::new(budget_kib << 10)),
-            ..Link::new(0)
-        };
+        let link = Link { buffers: Arc::new(Budget::new(budget_kib << 10)), ..Link::new(0) };
         let ran = run_over(&scenario("", steps), &mut Server::default(), link);
         assert_eq!(ran.total(|counts| counts.users_finished), finished);
         assert_eq!(ran.total(|counts| counts.users_stopped), 1 - finished);
@@ -276,10 +267,7 @@ fn records(shards: u32, latency_ns: u64) -> (Vec<Measurement>, Vec<String>) {
     let plan = plan(CROWD);
     let mut server = Server::default();
     let run = sim::run(&plan, shards, &mut server, Link::new(latency_ns)).expect("a run");
-    let rows = run
-        .rows
-        .iter()
-        .map(|row| Measurement { loop_id: 0, ..*row });
+    let rows = run.rows.iter().map(|row| Measurement { loop_id: 0, ..*row });
     let mut rows: Vec<Measurement> = rows.collect();
     // What ends at the same time has no order.
     rows.sort_by_key(|row| (row.user, row.done_ns, row.due_ns, row.measure, row.sent_ns));
@@ -330,10 +318,7 @@ fn a_websocket_stays_open_beside_branches() {
 ",
     );
     let mut peer = crate::peers::WsPeer::new(|_, message: &str| {
-        vec![PeerAction::Send(crate::peers::frame(
-            0x81,
-            message.as_bytes(),
-        ))]
+        vec![PeerAction::Send(crate::peers::frame(0x81, message.as_bytes()))]
     });
     let ran = run(&text, &mut peer);
     assert_eq!(times(&ran, "echo"), [(20, 20)]);

@@ -62,18 +62,12 @@ impl Peer for Server {
                 let word = words.next().expect("a word");
                 let after_ms: u64 = words.next().expect("a time").parse().expect("a number");
                 let actions = self.answer(word);
-                self.requests.push(Request {
-                    cookie: cookie.unwrap_or_default().to_owned(),
-                    path,
-                });
+                self.requests.push(Request { cookie: cookie.unwrap_or_default().to_owned(), path });
                 self.in_flight.insert(conn);
                 self.at_once_max = self.at_once_max.max(self.in_flight.len());
                 self.count += 1;
                 self.waiting.insert(self.count, (conn, actions));
-                vec![PeerAction::Timer {
-                    at_ns: now_ns + after_ms * MS,
-                    number: self.count,
-                }]
+                vec![PeerAction::Timer { at_ns: now_ns + after_ms * MS, number: self.count }]
             }
             PeerEvent::Timer(number) => {
                 let (conn, actions) = self.waiting.remove(&number).expect("an answer");

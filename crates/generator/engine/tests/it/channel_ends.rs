@@ -42,17 +42,13 @@ fn parts(message: &str) -> [String; 4] {
 fn reply(message: &str, status: &str) -> PeerAction {
     let [join, number, topic, _] = parts(message);
     let payload = format!("{{\"status\":\"{status}\",\"response\":{{\"n\":1}}}}");
-    text(&format!(
-        "[\"{join}\",\"{number}\",\"{topic}\",\"phx_reply\",{payload}]"
-    ))
+    text(&format!("[\"{join}\",\"{number}\",\"{topic}\",\"phx_reply\",{payload}]"))
 }
 
 /// The end of the channel that the message joined or is for.
 fn end(message: &str, event: &str) -> PeerAction {
     let [join, _, topic, _] = parts(message);
-    text(&format!(
-        "[\"{join}\",\"{join}\",\"{topic}\",\"{event}\",{{}}]"
-    ))
+    text(&format!("[\"{join}\",\"{join}\",\"{topic}\",\"{event}\",{{}}]"))
 }
 
 const OPEN: &str = r#"0{"sid":"a","upgrades":[],"pingInterval":300000,"pingTimeout":2000}"#;
@@ -94,25 +90,15 @@ fn a_push_that_crashes_its_channel_fails_at_once() {
     assert_eq!(ran.outcomes("next"), [Outcome::Step; 100]);
     assert_eq!(ran.total(|counts| counts.users_failed), 100);
     let details = ran.details();
-    assert!(
-        details[0].contains("\"room\" failed at the server"),
-        "{details:?}"
-    );
-    assert!(
-        details
-            .iter()
-            .any(|detail| detail.contains("has ended \"room\"")),
-        "{details:?}"
-    );
+    assert!(details[0].contains("\"room\" failed at the server"), "{details:?}");
+    assert!(details.iter().any(|detail| detail.contains("has ended \"room\"")), "{details:?}");
 }
 
 /// What waits for any message fails once no channel is left; what names its topic fails with that.
 #[test]
 fn waiting_ends_with_the_channel() {
     let kicked = |topic: &str, join: u32| {
-        text(&format!(
-            "[\"{join}\",null,\"{topic}\",\"phx_close\",{{\"reason\":\"kicked\"}}]"
-        ))
+        text(&format!("[\"{join}\",null,\"{topic}\",\"phx_close\",{{\"reason\":\"kicked\"}}]"))
     };
     let mut respond = |_: u64, message: &str| match &*parts(message)[3] {
         "phx_join" => vec![reply(message, "ok")],
@@ -160,10 +146,7 @@ fn what_the_session_ends_is_no_error() {
     // The first join's end comes after the second one, as a server sends it that replaces a channel.
     let mut peer = WsPeer::new(|_, message| match &*parts(message)[3] {
         "phx_join" if parts(message)[1] == "2" => {
-            vec![
-                end(&message.replace('2', "1"), "phx_close"),
-                reply(message, "ok"),
-            ]
+            vec![end(&message.replace('2', "1"), "phx_close"), reply(message, "ok")]
         }
         "phx_join" => vec![reply(message, "ok")],
         "phx_leave" => vec![reply(message, "ok"), end(message, "phx_close")],
@@ -194,11 +177,7 @@ fn what_the_session_ends_is_no_error() {
 #[test]
 fn a_subscription_that_is_rejected_later_is_an_error() {
     let identifier = r#"{\"channel\":\"Chat\"}"#;
-    let says = |kind: &str| {
-        text(&format!(
-            r#"{{"identifier":"{identifier}","type":"{kind}"}}"#
-        ))
-    };
+    let says = |kind: &str| text(&format!(r#"{{"identifier":"{identifier}","type":"{kind}"}}"#));
     let mut peer = WsPeer::new(|_, message| match message.contains("\"subscribe\"") {
         true => vec![says("confirm_subscription"), says("reject_subscription")],
         false => vec![],
@@ -220,11 +199,7 @@ fn a_disconnect_ends_all_channels() {
             _ => vec![text("1")],
         });
         peer.greeting = vec![text(OPEN)];
-        let last = if waits {
-            "expect: { as: last }"
-        } else {
-            "think: 9s"
-        };
+        let last = if waits { "expect: { as: last }" } else { "think: 9s" };
         let steps =
             format!("    - join: /a\n    - join: /b\n    - emit: {{ event: x }}\n    - {last}\n");
         let ran = run(&scenario("protocol: socket.io", &steps, 1), &mut peer);
@@ -272,9 +247,7 @@ fn a_failed_channel_is_joined_again() {
 ";
     let ran = run(&scenario("protocol: phoenix", steps, 1), &mut peer);
     let rows = ran.rows("rejoin").into_iter();
-    let rejoins: Vec<_> = rows
-        .map(|row| (row.due_ns, row.done_ns, row.outcome))
-        .collect();
+    let rejoins: Vec<_> = rows.map(|row| (row.due_ns, row.done_ns, row.outcome)).collect();
     assert_eq!(
         rejoins,
         [
@@ -328,12 +301,7 @@ fn attempts_end_with_their_reason() {
     let joined = "    - join: room\n      rejoin: true\n    - think: 1ms\n";
     let cases = [
         // Between two attempts nothing is in flight, and nothing has to be sent.
-        (
-            "    - leave:\n    - think: 3s\n",
-            vec![],
-            "leave",
-            vec![(Outcome::Ok, 0)],
-        ),
+        ("    - leave:\n    - think: 3s\n", vec![], "leave", vec![(Outcome::Ok, 0)]),
         (
             "    - think: 1500ms\n    - leave:\n    - think: 3s\n",
             vec![Outcome::Unfinished],
@@ -390,11 +358,7 @@ fn attempts_end_with_their_reason() {
         }
         silent(&mut joins, message)
     });
-    let text = scenario(
-        "protocol: phoenix",
-        &format!("{joined}    - think: 9s\n"),
-        1,
-    );
+    let text = scenario("protocol: phoenix", &format!("{joined}    - think: 9s\n"), 1);
     let ran = run_over(&text, &mut peer, Link::new(MS));
     assert_eq!(ran.outcomes("rejoin"), [Outcome::Closed]);
     assert_eq!(ran.total(|counts| counts.users_failed), 1);

@@ -28,9 +28,7 @@ arrivals:
 /// All texts that the server got.
 fn texts<F>(peer: &WsPeer<F>) -> Vec<String> {
     let frames = peer.frames.iter().filter(|(opcode, _)| *opcode == 1);
-    frames
-        .map(|(_, payload)| String::from_utf8_lossy(payload).into_owned())
-        .collect()
+    frames.map(|(_, payload)| String::from_utf8_lossy(payload).into_owned()).collect()
 }
 
 fn rejoined(ran: &Ran, measure: &str) -> Vec<(Outcome, u64)> {
@@ -52,9 +50,7 @@ const PHOENIX: &str = "
 /// A message of a Phoenix server: an array, or an object as version 1 sends it.
 fn phoenix_message(arrays: bool, (number, event, payload): (&str, &str, &str)) -> PeerAction {
     if arrays {
-        return text(&format!(
-            "[\"1\",{number},\"room:0\",\"{event}\",{payload}]"
-        ));
+        return text(&format!("[\"1\",{number},\"room:0\",\"{event}\",{payload}]"));
     }
     text(&format!(
         "{{\"topic\":\"room:0\",\"event\":\"{event}\",\"payload\":{payload},\"ref\":{number}}}"
@@ -99,10 +95,9 @@ fn phoenix_joins_pushes_and_leaves() {
                 say("null", "news", "{\"id\":1}"),
                 say("\"2\"", "phx_reply", &ok("{\"id\":7}")),
             ],
-            _ if message.contains("phx_leave") => vec![
-                say("\"4\"", "phx_reply", &ok("{}")),
-                say("\"1\"", "phx_close", "{}"),
-            ],
+            _ if message.contains("phx_leave") => {
+                vec![say("\"4\"", "phx_reply", &ok("{}")), say("\"1\"", "phx_close", "{}")]
+            }
             _ => vec![],
         });
         peer.delay_ns = 5 * MS;
@@ -111,20 +106,12 @@ fn phoenix_joins_pushes_and_leaves() {
         let ran = run_over(&scenario(&protocol, PHOENIX), &mut peer, Link::new(MS));
         assert_eq!(ran.outcomes("handshake"), [Outcome::Ok]);
         for (measure, ns) in [("join", 7 * MS), ("speak", 7 * MS), ("leave", 7 * MS)] {
-            assert_eq!(
-                rejoined(&ran, measure),
-                [(Outcome::Ok, ns)],
-                "{measure}, {vsn}"
-            );
+            assert_eq!(rejoined(&ran, measure), [(Outcome::Ok, ns)], "{measure}, {vsn}");
         }
         assert_eq!(rejoined(&ran, "whisper"), [(Outcome::Ok, 0)]);
         assert_eq!(ran.counted("check", Outcome::Check), 0);
         // 4 ms for the handshake, 7 for each answer; the stamps are 0 and 1 ms.
-        let said: Vec<_> = ran
-            .rows("said")
-            .iter()
-            .map(Measurement::response_ns)
-            .collect();
+        let said: Vec<_> = ran.rows("said").iter().map(Measurement::response_ns).collect();
         assert_eq!(said, [11 * MS, 17 * MS]);
         assert_eq!(ran.total(|counts| counts.unmatched), 1);
         assert_eq!(ran.total(|counts| counts.errors), 0, "{:?}", ran.details());
@@ -183,9 +170,7 @@ fn a_join_without_an_answer_ends_the_session_and_a_push_does_not() {
     assert_eq!(rejoined(&ran, "join"), [(Outcome::Timeout, 2 * S)]);
     assert_eq!(ran.outcomes("never"), []);
     let mut peer = WsPeer::new(|_, message| match message.contains("phx_join") {
-        true => vec![text(
-            r#"["1","1","x","phx_reply",{"status":"ok","response":{}}]"#,
-        )],
+        true => vec![text(r#"["1","1","x","phx_reply",{"status":"ok","response":{}}]"#)],
         false => vec![],
     });
     let steps = "
@@ -208,18 +193,13 @@ fn phoenix_beats() {
     let mut beats = Vec::new();
     let mut peer = WsPeer::new(|now_ns, message| {
         let number = message.split('"').nth(1).unwrap_or_default();
-        assert_eq!(
-            message,
-            format!("[null,\"{number}\",\"phoenix\",\"heartbeat\",{{}}]")
-        );
+        assert_eq!(message, format!("[null,\"{number}\",\"phoenix\",\"heartbeat\",{{}}]"));
         beats.push(now_ns);
         if beats.len() == 4 {
             return vec![];
         }
         let reply = "{\"status\":\"ok\",\"response\":{}}";
-        vec![text(&format!(
-            "[null,\"{number}\",\"phoenix\",\"phx_reply\",{reply}]"
-        ))]
+        vec![text(&format!("[null,\"{number}\",\"phoenix\",\"phx_reply\",{reply}]"))]
     });
     let steps = "
     - loop: 30
@@ -263,11 +243,7 @@ fn actioncable_subscribes_performs_and_unsubscribes() {
     - leave:
     - perform: { action: again }
 ";
-    let ran = run_over(
-        &scenario("protocol: actioncable", steps),
-        &mut peer,
-        Link::new(MS),
-    );
+    let ran = run_over(&scenario("protocol: actioncable", steps), &mut peer, Link::new(MS));
     assert_eq!(rejoined(&ran, "handshake"), [(Outcome::Ok, 4 * MS)]);
     assert_eq!(rejoined(&ran, "join"), [(Outcome::Ok, 2 * MS)]);
     assert_eq!(rejoined(&ran, "speak"), [(Outcome::Ok, 2 * MS)]);
@@ -306,19 +282,15 @@ fn actioncable_rejections_and_silence_end_sessions() {
     assert_eq!(rejoined(&ran, "handshake"), [(Outcome::Timeout, 2 * S)]);
     // Turned away instead of welcomed.
     let mut peer = WsPeer::new(|_, _| vec![]);
-    peer.greeting = vec![text(
-        r#"{"type":"disconnect","reason":"unauthorized","reconnect":false}"#,
-    )];
+    peer.greeting =
+        vec![text(r#"{"type":"disconnect","reason":"unauthorized","reconnect":false}"#)];
     let ran = run(&scenario("protocol: actioncable", steps), &mut peer);
     assert_eq!(ran.outcomes("handshake"), [Outcome::Closed]);
     assert!(ran.details()[0].contains("unauthorized"));
     // Welcome, and no ping ever after: gone after 6 s.
     let mut peer = WsPeer::new(|_, _| vec![]);
     peer.greeting = vec![text(WELCOME)];
-    let ran = run(
-        &scenario("protocol: actioncable", "    - think: 20s"),
-        &mut peer,
-    );
+    let ran = run(&scenario("protocol: actioncable", "    - think: 20s"), &mut peer);
     assert_eq!(ran.counted("steps", Outcome::Timeout), 1);
     assert_eq!(ran.run.ended_ns / S, 100);
 }
@@ -353,18 +325,9 @@ fn socketio_connects_emits_and_leaves() {
     - emit: { event: none }
     - leave: /admin
 ";
-    let ran = run_over(
-        &scenario("protocol: socket.io", steps),
-        &mut peer,
-        Link::new(MS),
-    );
+    let ran = run_over(&scenario("protocol: socket.io", steps), &mut peer, Link::new(MS));
     for measure in ["handshake", "ask", "two", "pair", "none", "leave"] {
-        assert_eq!(
-            ran.outcomes(measure),
-            [Outcome::Ok],
-            "{measure}: {:?}",
-            ran.details()
-        );
+        assert_eq!(ran.outcomes(measure), [Outcome::Ok], "{measure}: {:?}", ran.details());
     }
     assert_eq!(ran.outcomes("join"), [Outcome::Ok, Outcome::Ok]);
     assert_eq!(ran.counted("check", Outcome::Check), 0);
@@ -387,10 +350,7 @@ fn socketio_connects_emits_and_leaves() {
 fn socketio_rejections_silence_and_disconnects_end_sessions() {
     let mut peer = WsPeer::new(|_, _| vec![text(r#"44/x,{"message":"Invalid namespace"}"#)]);
     peer.greeting = vec![text(OPEN)];
-    let ran = run(
-        &scenario("protocol: socket.io", "    - join: /x"),
-        &mut peer,
-    );
+    let ran = run(&scenario("protocol: socket.io", "    - join: /x"), &mut peer);
     assert_eq!(ran.outcomes("join"), [Outcome::Rejected]);
     assert!(ran.details()[0].contains("Invalid namespace"));
     let mut peer = WsPeer::new(|_, _| vec![]);
@@ -431,9 +391,7 @@ fn any_split_reads_the_same() {
     for cut in 0..wire.len() {
         let (front, back) = wire.split_at(cut);
         let mut peer = WsPeer::new(|_, _| vec![]);
-        peer.greeting = [front, back]
-            .map(|part| PeerAction::Send(part.to_vec()))
-            .into();
+        peer.greeting = [front, back].map(|part| PeerAction::Send(part.to_vec())).into();
         let ran = run(&scenario("protocol: socket.io", steps), &mut peer);
         assert_eq!(ran.outcomes("handshake"), [Outcome::Ok], "{cut}");
         assert_eq!(ran.outcomes("last"), [Outcome::Ok], "{cut}");

@@ -7,10 +7,7 @@ use crate::peers::{HttpPeer, ok};
 use crate::support::{MS, S, run_over};
 
 fn closing_at(at_ns: u64) -> Link<'static> {
-    Link {
-        arrivals_close_ns: at_ns,
-        ..Link::new(0)
-    }
+    Link { arrivals_close_ns: at_ns, ..Link::new(0) }
 }
 
 #[test]
@@ -37,18 +34,9 @@ arrivals:
     assert_eq!(ran.total(|counts| counts.users_finished), 7);
     assert_eq!(ran.outcomes("second"), [Outcome::Ok; 7]);
     assert_eq!(ran.counted("connect", Outcome::NoMemory), 13);
-    assert!(
-        ran.details()[0].contains("memory ran short"),
-        "{:?}",
-        ran.details()
-    );
+    assert!(ran.details()[0].contains("memory ran short"), "{:?}", ran.details());
     // Each is refused when it falls due, so the last of them in the second second.
-    let refused: Vec<u64> = ran
-        .run
-        .deltas
-        .iter()
-        .map(|d| d.counts.users_refused)
-        .collect();
+    let refused: Vec<u64> = ran.run.deltas.iter().map(|d| d.counts.users_refused).collect();
     assert_eq!(refused[..3], [3, 10, 0]);
     assert!(ran.run.ended_ns >= 10 * S, "the run continues to its end");
 }

@@ -50,26 +50,16 @@ const SAVE: &str = "      save: { id: /id }\n      check: id == 7";
 fn a_body_that_is_read_is_decoded_and_both_sizes_are_counted() {
     let text = format!("{{\"id\": 7, \"more\": \"{}\"}}", "x".repeat(10_000));
     let body = gzip(text.as_bytes());
-    for (options, own) in [
-        (ACCEPT, ""),
-        (
-            "timeout: 1s",
-            "      headers: { accept-encoding: \"gzip, br\" }\n",
-        ),
-    ] {
+    for (options, own) in
+        [(ACCEPT, ""), ("timeout: 1s", "      headers: { accept-encoding: \"gzip, br\" }\n")]
+    {
         let (ran, request) = play(options, &format!("{own}{SAVE}"), &encoded("gzip", &body));
-        assert!(
-            request.contains("accept-encoding: gzip, br\r\n"),
-            "{request}"
-        );
+        assert!(request.contains("accept-encoding: gzip, br\r\n"), "{request}");
         assert_eq!(ran.outcomes("page"), [Outcome::Ok], "{:?}", ran.details());
         assert_eq!(ran.total(|counts| counts.encoded_in), body.len() as u64);
         assert_eq!(ran.total(|counts| counts.decoded_in), text.len() as u64);
         let received = ran.rows("page")[0].bytes_in as usize;
-        assert!(
-            (body.len()..body.len() + 200).contains(&received),
-            "bytes on the wire"
-        );
+        assert!((body.len()..body.len() + 200).contains(&received), "bytes on the wire");
     }
 }
 

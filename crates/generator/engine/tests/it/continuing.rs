@@ -20,12 +20,7 @@ struct ScriptPeer {
 
 impl ScriptPeer {
     fn new(script: &Script) -> ScriptPeer {
-        ScriptPeer {
-            script: script.to_vec(),
-            pieces: Vec::new(),
-            closed: 0,
-            connections: 0,
-        }
+        ScriptPeer { script: script.to_vec(), pieces: Vec::new(), closed: 0, connections: 0 }
     }
 
     fn texts(&self) -> Vec<&str> {
@@ -135,10 +130,7 @@ fn a_final_status_ends_the_request_without_the_body() {
     assert_eq!(ran.rows("put")[0].status, 417);
     assert_eq!(peer.texts()[0], HEAD);
     assert!(peer.texts()[1].starts_with("GET /y"), "{:?}", peer.texts());
-    assert_eq!(
-        peer.connections, 2,
-        "the first one lacks a body and is closed"
-    );
+    assert_eq!(peer.connections, 2, "the first one lacks a body and is closed");
     assert_eq!(ran.total(|counts| counts.unsolicited), 0);
 }
 
@@ -205,18 +197,8 @@ fn over_http_2_the_body_follows_a_100_on_its_stream() {
     assert_eq!(ran.rows("put")[0].response_ns(), 60 * MS);
     let request = &peer.requests[0];
     assert_eq!(request.body, b"hello");
-    assert!(
-        request
-            .fields
-            .iter()
-            .any(|field| field == "expect: 100-continue")
-    );
-    assert!(
-        request
-            .fields
-            .iter()
-            .any(|field| field == "content-length: 5")
-    );
+    assert!(request.fields.iter().any(|field| field == "expect: 100-continue"));
+    assert!(request.fields.iter().any(|field| field == "content-length: 5"));
     let out = u64::from(ran.rows("put")[0].bytes_out);
     assert_eq!(out, peer.requests_bytes);
     assert!(peer.resets.is_empty());

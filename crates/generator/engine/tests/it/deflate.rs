@@ -36,10 +36,7 @@ fn answered(open: &str, headers: &'static str, second: &[u8]) -> (Ran, Vec<(u8, 
     });
     peer.headers = headers;
     let ran = run(&scenario(open), &mut peer);
-    let got = peer
-        .frames
-        .iter()
-        .map(|(opcode, payload)| (*opcode, payload.len()));
+    let got = peer.frames.iter().map(|(opcode, payload)| (*opcode, payload.len()));
     (ran, got.collect())
 }
 
@@ -65,11 +62,9 @@ fn messages_are_compressed_both_ways() {
 
 #[test]
 fn a_message_in_fragments_counts_all_of_them() {
-    for (headers, first, message) in [
-        (AGREED, 0x41, HELLO),
-        (AGREED, 0x01, &b"Hello"[..]),
-        ("", 0x01, b"Hello"),
-    ] {
+    for (headers, first, message) in
+        [(AGREED, 0x41, HELLO), (AGREED, 0x01, &b"Hello"[..]), ("", 0x01, b"Hello")]
+    {
         let (begin, end) = message.split_at(3);
         let mut peer = WsPeer::new(move |_, _| {
             vec![
@@ -102,11 +97,7 @@ fn unagreed_extensions_are_reported() {
 /// A protocol of channels over it; what is inflated is limited.
 #[test]
 fn channels_and_limits() {
-    let (ran, got) = answered(
-        "compress: shared, protocol: phoenix, heartbeat: 1s",
-        AGREED,
-        HELLO,
-    );
+    let (ran, got) = answered("compress: shared, protocol: phoenix, heartbeat: 1s", AGREED, HELLO);
     // "Hello" is no message of Phoenix.
     assert_eq!(ran.outcomes("ask"), [Outcome::Protocol]);
     assert!(got[0].1 < 40, "{got:?}");

@@ -53,17 +53,9 @@ fn counted(ran: &Ran) -> [u64; 5] {
     for delta in &ran.run.deltas {
         ledger.settle(&delta.settlements);
     }
-    let elsewhere = ledger
-        .take_found()
-        .get(&MessageId(0))
-        .copied()
-        .unwrap_or_default();
+    let elsewhere = ledger.take_found().get(&MessageId(0)).copied().unwrap_or_default();
     assert_eq!(elsewhere.unaccounted, 0);
-    let silent = ledger
-        .take_silent()
-        .get(&MessageId(0))
-        .copied()
-        .unwrap_or(0);
+    let silent = ledger.take_silent().get(&MessageId(0)).copied().unwrap_or(0);
     let own = |part: &str| ran.counted(&format!("said.{part}"), Outcome::Ok);
     [
         own("lost") + elsewhere.lost,
@@ -136,11 +128,7 @@ fn users_who_never_get_any_number_have_lost_all() {
 #[test]
 fn own_numbers_are_not_compared_with_those_of_others() {
     let text = scenario(", numbers: own", TWENTY);
-    let ran = play(
-        &text,
-        2,
-        ten(|conn, number| number > conn % 10 || (conn == 19 && number == 5)),
-    );
+    let ran = play(&text, 2, ten(|conn, number| number > conn % 10 || (conn == 19 && number == 5)));
     assert_eq!(counted(&ran), [1, 0, 0, 0, 0]);
 }
 
@@ -153,11 +141,7 @@ fn a_late_subscriber_expects_later_messages_only() {
     assert!(ran.counted("said", Outcome::Ok) < 200);
     // The first three are there by 1 s, long before number 1: they miss the first three numbers, and
     // get the fourth.
-    let ran = play(
-        &scenario("", arrivals),
-        2,
-        ten(|conn, number| conn < 3 && number <= 3),
-    );
+    let ran = play(&scenario("", arrivals), 2, ten(|conn, number| conn < 3 && number <= 3));
     assert_eq!(counted(&ran), [9, 0, 0, 0, 0]);
 }
 
@@ -205,9 +189,7 @@ fn numbers_that_cannot_be_read_are_counted_as_such() {
     let mut peer = CastPeer::new(|_, _| {
         let numbers = (1..=10).map(published_ns);
         let unreadable = "{\"t\":\"said\",\"n\":\"first\"}";
-        numbers
-            .map(|at_ns| (at_ns, vec![text(unreadable)]))
-            .collect()
+        numbers.map(|at_ns| (at_ns, vec![text(unreadable)])).collect()
     });
     let run = sim::run(&plan, 1, &mut peer, Link::new(MS)).expect("the plan can be run");
     let ran = Ran { plan, run };
@@ -293,9 +275,7 @@ arrivals: [ { constant: 4/s, for: 1s }, { hold: 25s } ]
         if by("3") || (by("2") && number > 5) {
             return Vec::new();
         }
-        vec![text(&format!(
-            "[null,null,\"lobby\",\"said\",{{\"n\":{number}}}]"
-        ))]
+        vec![text(&format!("[null,null,\"lobby\",\"said\",{{\"n\":{number}}}]"))]
     });
     let ran = run_over(scenario, &mut peer, Link::new(MS));
     // User 3 was there from 0.75 to 10.75 s: it is owed 2 to 9; user 2 6 to 9.
@@ -307,11 +287,7 @@ arrivals: [ { constant: 4/s, for: 1s }, { hold: 25s } ]
 #[test]
 fn streams_of_different_paths_are_not_compared() {
     let text = scenario("", TWENTY).replace("ws: /stream", "ws: \"/rooms/${user}\"");
-    let ran = play(
-        &text,
-        2,
-        ten(|conn, number| number > conn || (conn == 19 && number == 5)),
-    );
+    let ran = play(&text, 2, ten(|conn, number| number > conn || (conn == 19 && number == 5)));
     assert_eq!(counted(&ran), [1, 0, 0, 0, 0]);
     let text = scenario("", TWENTY).replace("ws: /stream", "ws: \"/stream?token=${user}\"");
     let ran = play(&text, 2, ten(|conn, _| conn == 3));

@@ -96,14 +96,8 @@ fn events_match_messages_and_replies() {
     let mut peer = Stage::new([vec![
         (0, say(HEAD)),
         (MS, say(": hi\n\nevent: said\ndata: {\"at\": 0}\n\n")),
-        (
-            2 * MS,
-            say("id: 7\nevent: hello\ndata: {\"name\": \"ann\"}\n\n"),
-        ),
-        (
-            3 * MS,
-            say("event: said\ndata: {\"at\": 0.001}\n\ndata: two lines\n\n"),
-        ),
+        (2 * MS, say("id: 7\nevent: hello\ndata: {\"name\": \"ann\"}\n\n")),
+        (3 * MS, say("event: said\ndata: {\"at\": 0.001}\n\ndata: two lines\n\n")),
         (4 * MS, say("data: nobody waits for this\n\n")),
     ]]);
     let ran = run(&scenario(OPEN, steps), &mut peer);
@@ -111,21 +105,14 @@ fn events_match_messages_and_replies() {
     assert_eq!(ran.rows("stream")[0].status, 200);
     assert_eq!(ran.rows("hello")[0].response_ns(), 2 * MS);
     assert_eq!(ran.rows("next")[0].response_ns(), MS);
-    let said: Vec<_> = ran
-        .rows("said")
-        .iter()
-        .map(Measurement::response_ns)
-        .collect();
+    let said: Vec<_> = ran.rows("said").iter().map(Measurement::response_ns).collect();
     assert_eq!(said, [MS, 2 * MS]);
     assert_eq!(ran.counted("check", Outcome::Check), 0);
     assert_eq!(ran.counted("next text", Outcome::Check), 0);
     assert_eq!(ran.total(|counts| counts.unmatched), 1);
     let request = &peer.requests[0];
     assert!(request.starts_with("GET /stream HTTP/1.1\r\n"), "{request}");
-    assert!(
-        request.contains("accept: text/event-stream\r\n"),
-        "{request}"
-    );
+    assert!(request.contains("accept: text/event-stream\r\n"), "{request}");
     assert!(!request.contains("last-event-id"), "{request}");
     assert_eq!(ran.total(|counts| counts.errors), 0);
 }
@@ -134,9 +121,8 @@ fn events_match_messages_and_replies() {
 #[test]
 fn any_split_reads_the_same() {
     let body = "data: a\r\ndata: b\r\n\r\n: c\r\nevent: said\r\ndata: {\"at\": 0}\r\n\r\nid: 1\r\ndata: z\r\n\r\n";
-    let chunked: String = [&body[..13], &body[13..]]
-        .map(|part| format!("{:x}\r\n{part}\r\n", part.len()))
-        .concat();
+    let chunked: String =
+        [&body[..13], &body[13..]].map(|part| format!("{:x}\r\n{part}\r\n", part.len())).concat();
     let chunked_head = HEAD.replace("\r\n\r\n", "\r\ntransfer-encoding: chunked\r\n\r\n");
     let steps = "
     - expect: { when: { body: \"a\\nb\" }, as: first }
@@ -157,15 +143,9 @@ fn any_split_reads_the_same() {
 #[test]
 fn a_response_that_is_no_event_stream_ends_the_session() {
     let cases = [
-        (
-            "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
-            Outcome::Status,
-        ),
+        ("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", Outcome::Status),
         ("HTTP/1.1 204 No Content\r\n\r\n", Outcome::Status),
-        (
-            "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n",
-            Outcome::HttpProtocol,
-        ),
+        ("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n", Outcome::HttpProtocol),
         ("HTTP/1.1 200 OK\r\n\r\n", Outcome::HttpProtocol),
         (
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\n\r\n",
@@ -195,16 +175,8 @@ fn a_lost_stream_reconnects() {
             (MS, say("id: 1\ndata: one\n\ndata: half")),
             (2 * MS, PeerAction::Close),
         ],
-        vec![
-            (0, say(HEAD)),
-            (0, say("data: two\n\nretry: 500\n\n")),
-            (MS, PeerAction::Reset),
-        ],
-        vec![
-            (0, say(HEAD)),
-            (0, say("id: 3\ndata: three\n\n")),
-            (MS, PeerAction::Close),
-        ],
+        vec![(0, say(HEAD)), (0, say("data: two\n\nretry: 500\n\n")), (MS, PeerAction::Reset)],
+        vec![(0, say(HEAD)), (0, say("id: 3\ndata: three\n\n")), (MS, PeerAction::Close)],
         vec![(0, say(HEAD)), (7 * MS, say("data: four\n\n"))],
     ]);
     let ran = run_over(&scenario(OPEN, steps), &mut peer, Link::new(10 * MS));
@@ -247,11 +219,8 @@ fn steps_and_attempts_share_the_timer() {
     let mut peer = Stage::new(scripts);
     let text = scenario(open, steps).replace("- { hold: 29s }", "- { hold: 2s }");
     let ran = run(&text, &mut peer);
-    let ticks: Vec<_> = ran
-        .rows("tick")
-        .iter()
-        .map(|row| (row.due_ns, row.response_ns()))
-        .collect();
+    let ticks: Vec<_> =
+        ran.rows("tick").iter().map(|row| (row.due_ns, row.response_ns())).collect();
     let paced: Vec<_> = (0..10).map(|n| (n * 700 * MS, 100 * MS)).collect();
     assert_eq!(ticks, paced);
     let reconnects: Vec<_> = ran.rows("reconnect").iter().map(|row| row.due_ns).collect();
@@ -278,24 +247,14 @@ fn attempts_that_fail() {
         vec![(0, say(HEAD)), (0, PeerAction::Close)],
         // Silence: the attempt has the step's time.
         vec![],
-        vec![(
-            0,
-            say("HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n"),
-        )],
+        vec![(0, say("HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n"))],
     ]);
     let open = "{ sse: /stream, reconnect: 1s }";
     let ran = run_over(&scenario(open, "    - think: 29s"), &mut peer, link);
     let rows: Vec<_> = ran
         .rows("reconnect")
         .iter()
-        .map(|row| {
-            (
-                row.due_ns,
-                row.done_ns - row.sent_ns,
-                row.outcome,
-                row.status,
-            )
-        })
+        .map(|row| (row.due_ns, row.done_ns - row.sent_ns, row.outcome, row.status))
         .collect();
     assert_eq!(
         rows,
@@ -357,11 +316,7 @@ fn requests_and_events_do_not_disturb_each_other() {
 ";
     let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
     let mut peer = Stage::new([
-        vec![
-            (0, say(HEAD)),
-            (3 * MS, say("data: early\n\n")),
-            (9 * MS, say("data: late\n\n")),
-        ],
+        vec![(0, say(HEAD)), (3 * MS, say("data: early\n\n")), (9 * MS, say("data: late\n\n"))],
         vec![(5 * MS, say(answer))],
     ]);
     let text = scenario(OPEN, steps);
@@ -417,25 +372,12 @@ fn an_attempt_in_flight_at_the_end_stays_unfinished() {
 #[test]
 fn a_stream_that_reconnects_stays_subscribed() {
     let event = |n: u64| say(&format!("event: said\ndata: {{\"n\":{n}}}\n\n"));
-    let first = vec![
-        (0, say(HEAD)),
-        (S, event(1)),
-        (2 * S, event(2)),
-        (3 * S, PeerAction::Close),
-    ];
-    let again = vec![
-        (0, say(HEAD)),
-        (0, event(2)),
-        (S, event(4)),
-        (2 * S, event(5)),
-    ];
+    let first = vec![(0, say(HEAD)), (S, event(1)), (2 * S, event(2)), (3 * S, PeerAction::Close)];
+    let again = vec![(0, say(HEAD)), (0, event(2)), (S, event(4)), (2 * S, event(5))];
     let mut peer = Stage::new([first, again]);
     let text = scenario("{ sse: /stream, reconnect: 1s }", "    - think: 9s")
         .replace("sent_at: /at, unit: s", "seq: /n");
     let ran = run(&text, &mut peer);
     let counts = ["said", "said.lost", "said.duplicated", "said.out_of_order"];
-    assert_eq!(
-        counts.map(|name| ran.counted(name, Outcome::Ok)),
-        [5, 1, 1, 0]
-    );
+    assert_eq!(counts.map(|name| ran.counted(name, Outcome::Ok)), [5, 1, 1, 0]);
 }

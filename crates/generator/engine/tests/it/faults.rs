@@ -22,10 +22,7 @@ arrivals:
 ";
 
 fn link(rule: impl FnMut(u64, Packet) -> Verdict + 'static) -> Link<'static> {
-    Link {
-        rule: Box::new(rule),
-        ..Link::new(0)
-    }
+    Link { rule: Box::new(rule), ..Link::new(0) }
 }
 
 #[test]
@@ -46,17 +43,11 @@ fn refused_connections_end_the_session() {
 fn a_lost_connect_times_out_on_the_nanosecond() {
     // The lesser of the connection's time and the operation's.
     for (connect_s, end_s) in [(1, 1), (3, 2)] {
-        let text = TEXT.replace(
-            "connect_timeout: 3s",
-            &format!("connect_timeout: {connect_s}s"),
-        );
+        let text = TEXT.replace("connect_timeout: 3s", &format!("connect_timeout: {connect_s}s"));
         let ran = run_over(&text, &mut HttpPeer::new(|_| MS, |_| ok("ok")), deaf());
         assert_eq!(ran.rows("first").len(), 10);
         for row in ran.rows("first") {
-            assert_eq!(
-                (row.outcome, row.response_ns()),
-                (Outcome::ConnectTimeout, end_s * S)
-            );
+            assert_eq!((row.outcome, row.response_ns()), (Outcome::ConnectTimeout, end_s * S));
         }
     }
 }
@@ -94,11 +85,7 @@ arrivals: [ {{ constant: 1/s, for: 1s }}, {{ hold: 1s }} ]
         );
         let ran = run_over(&text, &mut HttpPeer::new(|_| MS, |_| ok("ok")), deaf());
         let row = ran.rows("step")[0];
-        assert_eq!(
-            (row.outcome, row.response_ns()),
-            (Outcome::ConnectTimeout, 700 * MS),
-            "{step}"
-        );
+        assert_eq!((row.outcome, row.response_ns()), (Outcome::ConnectTimeout, 700 * MS), "{step}");
     }
 }
 
@@ -122,29 +109,18 @@ fn broken_responses_are_counted_by_kind() {
     let send = |text: &str| PeerAction::Send(text.as_bytes().to_vec());
     let cases = [
         (vec![PeerAction::Reset], Outcome::Reset, "reset by the link"),
-        (
-            vec![PeerAction::Close],
-            Outcome::Closed,
-            "instead of answering",
-        ),
+        (vec![PeerAction::Close], Outcome::Closed, "instead of answering"),
         (
             vec![send("HTTP/1.1 200 OK\r\ncontent-"), PeerAction::Close],
             Outcome::Closed,
             "within a response head",
         ),
         (
-            vec![
-                send("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhe"),
-                PeerAction::Close,
-            ],
+            vec![send("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhe"), PeerAction::Close],
             Outcome::Closed,
             "within a response body",
         ),
-        (
-            vec![send("SSH-2.0-OpenSSH_9.2\r\n\r\n")],
-            Outcome::HttpProtocol,
-            "HTTP/1",
-        ),
+        (vec![send("SSH-2.0-OpenSSH_9.2\r\n\r\n")], Outcome::HttpProtocol, "HTTP/1"),
         (
             vec![send("HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n")],
             Outcome::TooLarge,
@@ -165,11 +141,7 @@ fn users_beyond_the_generators_limits_count_as_refused() {
     let limited = link(move |_, packet| match packet {
         Packet::Connect => {
             opened += 1;
-            if opened > 6 {
-                Verdict::Limit(Outcome::NoFiles)
-            } else {
-                Verdict::Pass
-            }
+            if opened > 6 { Verdict::Limit(Outcome::NoFiles) } else { Verdict::Pass }
         }
         _ => Verdict::Pass,
     });
@@ -178,11 +150,7 @@ fn users_beyond_the_generators_limits_count_as_refused() {
     assert_eq!(ran.total(|counts| counts.users_started), 6);
     assert_eq!(ran.total(|counts| counts.users_connected), 6);
     assert_eq!(ran.total(|counts| counts.users_finished), 6);
-    let limits = ran
-        .outcomes("first")
-        .iter()
-        .filter(|o| **o == Outcome::NoFiles)
-        .count();
+    let limits = ran.outcomes("first").iter().filter(|o| **o == Outcome::NoFiles).count();
     assert_eq!(limits, 4);
 }
 
@@ -205,20 +173,13 @@ fn a_late_packet_only_delays_its_own_connection() {
     let late = link(move |_, packet| match packet {
         Packet::ToUser => {
             sent += 1;
-            if sent == 1 {
-                Verdict::Delay(500 * MS)
-            } else {
-                Verdict::Pass
-            }
+            if sent == 1 { Verdict::Delay(500 * MS) } else { Verdict::Pass }
         }
         _ => Verdict::Pass,
     });
     let ran = run_over(TEXT, &mut HttpPeer::new(|_| MS, |_| ok("ok")), late);
-    let responses: Vec<u64> = ran
-        .rows("first")
-        .iter()
-        .map(record::Measurement::response_ns)
-        .collect();
+    let responses: Vec<u64> =
+        ran.rows("first").iter().map(record::Measurement::response_ns).collect();
     assert_eq!(responses[0], 501 * MS);
     assert!(responses[1..].iter().all(|&ns| ns == MS), "{responses:?}");
 }
@@ -235,9 +196,5 @@ arrivals:
 ";
     let refuse = link(|_, _| Verdict::Refuse);
     let ran = run_over(text, &mut HttpPeer::new(|_| MS, |_| ok("ok")), refuse);
-    assert_eq!(
-        ran.rows("request").len(),
-        50,
-        "each of five users tries ten times a second"
-    );
+    assert_eq!(ran.rows("request").len(), 50, "each of five users tries ten times a second");
 }

@@ -56,16 +56,8 @@ fn each_user_begins_with_its_own_row() {
             "/3/bob/b"
         ]
     );
-    let unique = paths(
-        &text("order: unique, end: stop", "constant: 1/s, for: 4s"),
-        2,
-    );
-    assert_eq!(
-        unique,
-        [
-            "/0/ann/a", "/0/ann/a", "/1/bob/b", "/1/bob/b", "/2/cy/c", "/2/cy/c"
-        ]
-    );
+    let unique = paths(&text("order: unique, end: stop", "constant: 1/s, for: 4s"), 2);
+    assert_eq!(unique, ["/0/ann/a", "/0/ann/a", "/1/bob/b", "/1/bob/b", "/2/cy/c", "/2/cy/c"]);
 }
 
 #[test]
@@ -73,16 +65,10 @@ fn users_without_a_row_leave_for_good() {
     let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
     let ran = run(&text("order: unique", "users: 5, for: 1s"), &mut peer);
     assert_eq!(ran.counted("steps", Outcome::Step), 2);
-    assert_eq!(
-        ran.total(|counts| counts.users_finished - counts.users_repeated),
-        3
-    );
+    assert_eq!(ran.total(|counts| counts.users_finished - counts.users_repeated), 3);
     assert_eq!(ran.total(|counts| counts.users_failed), 2);
     let details = ran.details();
-    assert!(
-        details[0].contains("\"rows\" have only 3 rows"),
-        "{details:?}"
-    );
+    assert!(details[0].contains("\"rows\" have only 3 rows"), "{details:?}");
     let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
     let ran = run(&text("end: stop", "users: 5, for: 1s"), &mut peer);
     // Three rows, from the user's own on: 3 and 2 and 1 requests.

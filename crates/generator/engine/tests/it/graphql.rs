@@ -34,44 +34,19 @@ fn an_operation_is_a_request_and_its_errors_are_a_failure() {
     let partial = ", partial: true }\n      save: { name: /data/product/name }";
     for (step, answer, expected, detail) in [
         (plain, good, Outcome::Ok, ""),
-        (
-            plain,
-            part,
-            Outcome::Graphql,
-            "the answer has an error: no stock",
-        ),
-        (
-            plain,
-            none,
-            Outcome::Graphql,
-            "the answer has 2 errors, the first is: first",
-        ),
+        (plain, part, Outcome::Graphql, "the answer has an error: no stock"),
+        (plain, none, Outcome::Graphql, "the answer has 2 errors, the first is: first"),
         (partial, part, Outcome::Ok, ""),
-        (
-            partial,
-            none,
-            Outcome::Graphql,
-            "the answer has 2 errors, the first is: first",
-        ),
+        (partial, none, Outcome::Graphql, "the answer has 2 errors, the first is: first"),
         ("}", good, Outcome::Ok, ""),
-        (
-            "}",
-            part,
-            Outcome::Graphql,
-            "the answer has an error: no stock",
-        ),
+        ("}", part, Outcome::Graphql, "the answer has an error: no stock"),
         (
             "}",
             "<html>",
             Outcome::Graphql,
             "no answer of GraphQL: it has neither `data` nor `errors`",
         ),
-        (
-            "}\n      save: { x: /data/x }",
-            good,
-            Outcome::Save,
-            "nothing at /data/x",
-        ),
+        ("}\n      save: { x: /data/x }", good, Outcome::Save, "nothing at /data/x"),
     ] {
         let (ran, request) = played(step, answer);
         assert_eq!(ran.outcomes("Product"), [expected], "{step} {answer}");
@@ -83,14 +58,8 @@ fn an_operation_is_a_request_and_its_errors_are_a_failure() {
         assert_eq!(ran.outcomes("GET /next").len(), usize::from(continues));
         let (head, body) = request.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("POST /graphql HTTP/1.1\r\n"), "{head}");
-        assert!(
-            head.contains("\r\ncontent-type: application/json\r\n"),
-            "{head}"
-        );
-        assert!(
-            head.contains("\r\naccept: application/graphql-response+json, "),
-            "{head}"
-        );
+        assert!(head.contains("\r\ncontent-type: application/json\r\n"), "{head}");
+        assert!(head.contains("\r\naccept: application/graphql-response+json, "), "{head}");
         let expected = r#"{"query":"query Product($id: ID!) { product(id: $id) { name } }","variables":{"id":0}}"#;
         assert_eq!(body, expected);
     }
@@ -138,18 +107,13 @@ const SAID: &str = "    - subscribe: { query: 'subscription Said { said }' }\n";
 /// A server that answers by the beginning of the query; the second text is sent after all of its answers.
 fn server(message: &str) -> Vec<PeerAction> {
     let next = |id: &str, payload: &str| {
-        text(&format!(
-            r#"{{"id":"{id}","type":"next","payload":{payload}}}"#
-        ))
+        text(&format!(r#"{{"id":"{id}","type":"next","payload":{payload}}}"#))
     };
     let complete = |id: &str| text(&format!(r#"{{"id":"{id}","type":"complete"}}"#));
     match message {
         _ if message.contains("connection_init") => vec![text(ACK), text(r#"{"type":"ping"}"#)],
         _ if message.contains("subscription Said") => {
-            vec![
-                next("Said", r#"{"data":{"said":"a"}}"#),
-                next("Said", r#"{"data":{"said":"b"}}"#),
-            ]
+            vec![next("Said", r#"{"data":{"said":"a"}}"#), next("Said", r#"{"data":{"said":"b"}}"#)]
         }
         _ if message.contains("mutation") => {
             vec![
@@ -159,15 +123,10 @@ fn server(message: &str) -> Vec<PeerAction> {
             ]
         }
         _ if message.contains("partly") => {
-            vec![
-                next("q", r#"{"data":{"a":null},"errors":[{"message":"no a"}]}"#),
-                complete("q"),
-            ]
+            vec![next("q", r#"{"data":{"a":null},"errors":[{"message":"no a"}]}"#), complete("q")]
         }
         _ if message.contains("wrong") => {
-            vec![text(
-                r#"{"id":"w","type":"error","payload":[{"message":"no field"}]}"#,
-            )]
+            vec![text(r#"{"id":"w","type":"error","payload":[{"message":"no field"}]}"#)]
         }
         _ if message.contains("nothing") => vec![complete("n")],
         _ => vec![],
@@ -176,9 +135,7 @@ fn server(message: &str) -> Vec<PeerAction> {
 
 fn texts<F>(peer: &WsPeer<F>) -> Vec<String> {
     let frames = peer.frames.iter().filter(|(opcode, _)| *opcode == 1);
-    frames
-        .map(|(_, payload)| String::from_utf8_lossy(payload).into_owned())
-        .collect()
+    frames.map(|(_, payload)| String::from_utf8_lossy(payload).into_owned()).collect()
 }
 
 #[test]
@@ -225,29 +182,20 @@ fn operations_begin_bring_messages_and_end() {
     assert_eq!(ran.rows("Say")[0].response_ns(), 2 * MS);
     assert_eq!(ran.total(|counts| counts.users_finished), 1);
     let sent = texts(&peer);
-    assert_eq!(
-        sent[0],
-        r#"{"type":"connection_init","payload":{"token":"t0"}}"#
-    );
+    assert_eq!(sent[0], r#"{"type":"connection_init","payload":{"token":"t0"}}"#);
     let subscribe = |id: &str, payload: &str| {
         format!(r#"{{"id":"{id}","type":"subscribe","payload":{payload}}}"#)
     };
     for expected in [
         r#"{"type":"pong"}"#.to_owned(),
         subscribe("Said", r#"{"query":"subscription Said { said }"}"#),
-        subscribe(
-            "7",
-            r#"{"query":"mutation Say { say }","variables":{"n":1}}"#,
-        ),
+        subscribe("7", r#"{"query":"mutation Say { say }","variables":{"n":1}}"#),
         r#"{"id":"Said","type":"complete"}"#.to_owned(),
     ] {
         assert!(sent.contains(&expected), "{expected}: {sent:?}");
     }
     // What was over was not ended once more.
-    assert_eq!(
-        sent.iter().filter(|text| text.contains("complete")).count(),
-        1
-    );
+    assert_eq!(sent.iter().filter(|text| text.contains("complete")).count(), 1);
 }
 
 #[test]
@@ -256,15 +204,9 @@ fn what_a_server_does_wrong_ends_the_session() {
         (vec![], Outcome::Timeout),
         (vec![text(r#"{"type":"ka"}"#)], Outcome::Protocol),
         (vec![text("hello")], Outcome::Protocol),
-        (
-            vec![PeerAction::Send(frame(0x82, b"{}"))],
-            Outcome::Protocol,
-        ),
+        (vec![PeerAction::Send(frame(0x82, b"{}"))], Outcome::Protocol),
         // 4403: forbidden.
-        (
-            vec![PeerAction::Send(frame(0x88, &[0x11, 0x33]))],
-            Outcome::Closed,
-        ),
+        (vec![PeerAction::Send(frame(0x88, &[0x11, 0x33]))], Outcome::Closed),
         (vec![PeerAction::Close], Outcome::Closed),
     ] {
         let mut peer = WsPeer::new(|_, _| answer.clone());
@@ -286,11 +228,7 @@ fn a_lost_connection_begins_its_operations_again() {
         }
         answer
     });
-    let ran = run_over(
-        &scenario(", reconnect: true", &steps),
-        &mut peer,
-        Link::new(MS),
-    );
+    let ran = run_over(&scenario(", reconnect: true", &steps), &mut peer, Link::new(MS));
     assert_eq!(ran.outcomes("reconnect"), [Outcome::Ok]);
     assert_eq!(ran.outcomes("rejoin"), [Outcome::Ok]);
     assert_eq!(ran.counted("said", Outcome::Ok), 4);
@@ -315,11 +253,7 @@ fn a_client_gives_up() {
                 _ => server(message),
             }
         });
-        let ran = run_over(
-            &scenario(", reconnect: true", &steps),
-            &mut peer,
-            Link::new(MS),
-        );
+        let ran = run_over(&scenario(", reconnect: true", &steps), &mut peer, Link::new(MS));
         let reconnects = ran.outcomes("reconnect");
         assert_eq!(reconnects, vec![Outcome::Closed; attempts], "{code}");
         assert_eq!(ran.total(|counts| counts.users_failed), 1, "{code}");

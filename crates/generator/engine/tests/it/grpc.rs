@@ -41,11 +41,8 @@ fn ran(
 }
 
 pub(crate) fn answer_head(stream: u32) -> Vec<u8> {
-    let fields = [
-        (":status", "200"),
-        ("content-type", "application/grpc+proto"),
-        ("grpc-encoding", "gzip"),
-    ];
+    let fields =
+        [(":status", "200"), ("content-type", "application/grpc+proto"), ("grpc-encoding", "gzip")];
     head(stream, false, &fields)
 }
 
@@ -65,11 +62,7 @@ pub(crate) fn framed(flag: u8, message: &[u8]) -> Vec<u8> {
 
 /// A reply and its status.
 fn replied(stream: u32, message: &[u8], status: &str) -> Vec<PeerAction> {
-    sent(&[
-        answer_head(stream),
-        data(stream, &framed(0, message)),
-        trailers(stream, status),
-    ])
+    sent(&[answer_head(stream), data(stream, &framed(0, message)), trailers(stream, status)])
 }
 
 /// How a single call ends that is answered like this, and what is said of it.
@@ -93,12 +86,7 @@ fn a_call_is_sent_as_the_protocol_says() {
       metadata: { X-Own: yes }
       deadline: 1500ms";
     let (ran, peer) = ran(&[step, STEP], |got| replied(got.stream, &[], "0"));
-    assert_eq!(
-        ran.outcomes("call"),
-        [Outcome::Ok; 2],
-        "{:?}",
-        ran.details()
-    );
+    assert_eq!(ran.outcomes("call"), [Outcome::Ok; 2], "{:?}", ran.details());
     assert_eq!(peer.connections_count, 1);
     let first = &peer.requests[0];
     assert_eq!(first.line, "POST /throng.echo.Echo/Say");
@@ -110,17 +98,10 @@ fn a_call_is_sent_as_the_protocol_says() {
     ]
     .concat();
     assert_eq!(first.body, framed(0, &message));
-    for field in [
-        "te: trailers",
-        "content-type: application/grpc",
-        "grpc-timeout: 1500000u",
-        "x-own: yes",
-    ] {
-        assert!(
-            first.fields.iter().any(|own| own == field),
-            "{field} in {:?}",
-            first.fields
-        );
+    for field in
+        ["te: trailers", "content-type: application/grpc", "grpc-timeout: 1500000u", "x-own: yes"]
+    {
+        assert!(first.fields.iter().any(|own| own == field), "{field} in {:?}", first.fields);
     }
     let is_length = |field: &String| field.starts_with("content-length");
     assert!(!first.fields.iter().any(is_length));
@@ -147,9 +128,7 @@ fn values_of_users_are_in_messages_by_type() {
     let message = [
         &[0x0a, 4, b'a', b'b', b'c', b'!'][..],
         &[0x10, 2, 0x10, 0xac, 2, 0x10, 0xae, 2],
-        &[
-            0x1a, 10, 0x0a, 3, b'o', b'w', b'n', 0x12, 3, b'a', b'b', b'c',
-        ],
+        &[0x1a, 10, 0x0a, 3, b'o', b'w', b'n', 0x12, 3, b'a', b'b', b'c'],
         &[0x20, 1],
     ]
     .concat();
@@ -210,10 +189,7 @@ fn conditions_that_do_not_hold_are_errors() {
     let (ran, _) = ran(&[step], |got| replied(got.stream, &[0x0a, 1, b'x'], "0"));
     assert_eq!(ran.outcomes("call"), [Outcome::Check]);
     let details = ran.details().join("");
-    assert!(
-        details.contains("not as expected at /text; received `{\"text\":\"x\""),
-        "{details}"
-    );
+    assert!(details.contains("not as expected at /text; received `{\"text\":\"x\""), "{details}");
 }
 
 #[test]
@@ -226,18 +202,10 @@ fn messages_are_compressed_both_ways() {
     let (ran, peer) = ran(&[step], |got| {
         assert_eq!(got.body[0], 1);
         // What was sent is sent back.
-        sent(&[
-            answer_head(got.stream),
-            data(got.stream, &got.body),
-            trailers(got.stream, "0"),
-        ])
+        sent(&[answer_head(got.stream), data(got.stream, &got.body), trailers(got.stream, "0")])
     });
     assert_eq!(ran.outcomes("call"), [Outcome::Ok], "{:?}", ran.details());
-    assert!(
-        peer.requests[0]
-            .fields
-            .contains(&"grpc-encoding: gzip".to_owned())
-    );
+    assert!(peer.requests[0].fields.contains(&"grpc-encoding: gzip".to_owned()));
 }
 
 #[test]
@@ -253,12 +221,7 @@ fn a_reply_that_unpacks_to_too_much_is_refused() {
             trailers(got.stream, "0"),
         ])
     });
-    assert_eq!(
-        ran.outcomes("call"),
-        [Outcome::TooLarge],
-        "{:?}",
-        ran.details()
-    );
+    assert_eq!(ran.outcomes("call"), [Outcome::TooLarge], "{:?}", ran.details());
 }
 
 #[test]
@@ -280,19 +243,12 @@ fn every_status_is_a_kind_of_error() {
             ("grpc-status", code),
             ("grpc-message", "no%20such%20thing"),
         ];
-        for frames in [
-            vec![answer_head(1), trailers(1, code)],
-            vec![head(1, true, &alone)],
-        ] {
+        for frames in [vec![answer_head(1), trailers(1, code)], vec![head(1, true, &alone)]] {
             let (found, said, resets) = ending(&frames);
             assert_eq!(found, outcome, "{code}: {said}");
             assert!(resets.is_empty());
         }
-        assert!(
-            ending(&[head(1, true, &alone)])
-                .1
-                .contains(": no such thing")
-        );
+        assert!(ending(&[head(1, true, &alone)]).1.contains(": no such thing"));
     }
 }
 
@@ -304,11 +260,8 @@ fn statuses_that_a_step_expects_are_no_errors() {
       save: { code: status }
       check: code == 5";
     let alone = |got: &Got| {
-        let fields = [
-            (":status", "200"),
-            ("content-type", "application/grpc"),
-            ("grpc-status", "5"),
-        ];
+        let fields =
+            [(":status", "200"), ("content-type", "application/grpc"), ("grpc-status", "5")];
         sent(&[head(got.stream, true, &fields)])
     };
     assert_eq!(ran(&[step], alone).0.outcomes("call"), [Outcome::Ok]);
@@ -336,11 +289,7 @@ fn answers_that_are_none_are_refused() {
             "HTTP status 503 instead of an answer: UNAVAILABLE",
         ),
         (vec![missing], Outcome::GrpcUnimplemented, "HTTP status 404"),
-        (
-            vec![answer_head(1), data(1, &[7, 0, 0, 0, 0])],
-            Outcome::Protocol,
-            "first byte is 7",
-        ),
+        (vec![answer_head(1), data(1, &[7, 0, 0, 0, 0])], Outcome::Protocol, "first byte is 7"),
         (
             vec![answer_head(1), data(1, &[0, 255, 255, 255, 255])],
             Outcome::TooLarge,
@@ -361,21 +310,9 @@ fn answers_that_are_none_are_refused() {
             Outcome::Protocol,
             "\"many\" is no number",
         ),
-        (
-            vec![answer_head(1), trailers(1, "0")],
-            Outcome::Protocol,
-            "as OK without a reply",
-        ),
-        (
-            vec![answer_head(1), cut(), trailers(1, "0")],
-            Outcome::Protocol,
-            "within a message",
-        ),
-        (
-            vec![reset(1, 7)],
-            Outcome::Http2RefusedStream,
-            "REFUSED_STREAM",
-        ),
+        (vec![answer_head(1), trailers(1, "0")], Outcome::Protocol, "as OK without a reply"),
+        (vec![answer_head(1), cut(), trailers(1, "0")], Outcome::Protocol, "within a message"),
+        (vec![reset(1, 7)], Outcome::Http2RefusedStream, "REFUSED_STREAM"),
     ] {
         let (found, text, _) = ending(&frames);
         assert_eq!(found, outcome, "{text}");
@@ -396,19 +333,10 @@ fn a_reply_that_is_no_message_is_an_error_for_those_who_read_it() {
 fn a_call_beyond_its_deadline_is_given_up() {
     let step = "grpc: throng.echo.Echo/Say\n      as: call\n      deadline: 50ms";
     let (ran, peer) = ran(&[step], |_| Vec::new());
-    assert_eq!(
-        ran.outcomes("call"),
-        [Outcome::GrpcDeadlineExceeded],
-        "{:?}",
-        ran.details()
-    );
+    assert_eq!(ran.outcomes("call"), [Outcome::GrpcDeadlineExceeded], "{:?}", ran.details());
     assert_eq!(ran.rows("call")[0].response_ns(), 50 * MS);
     assert_eq!(peer.resets, [(1, 8)], "the server gets CANCEL");
-    assert!(
-        ran.details()[0].contains("the call's deadline has passed"),
-        "{:?}",
-        ran.details()
-    );
+    assert!(ran.details()[0].contains("the call's deadline has passed"), "{:?}", ran.details());
     // A shorter timeout is none of the call's.
     let (shorter, _) = self::ran(&[&format!("{step}\n      timeout: 20ms")], |_| Vec::new());
     assert_eq!(shorter.outcomes("call"), [Outcome::Timeout]);
@@ -417,12 +345,7 @@ fn a_call_beyond_its_deadline_is_given_up() {
         "{step}\n      status: DEADLINE_EXCEEDED\n      save: {{ code: status }}\n      check: code == 4"
     );
     let (expected, peer) = self::ran(&[&expected], |_| Vec::new());
-    assert_eq!(
-        expected.outcomes("call"),
-        [Outcome::Ok],
-        "{:?}",
-        expected.details()
-    );
+    assert_eq!(expected.outcomes("call"), [Outcome::Ok], "{:?}", expected.details());
     assert_eq!(peer.resets, [(1, 8)]);
 }
 
@@ -437,12 +360,7 @@ fn a_deadline_is_the_same_kind_of_error_whoever_notices_first() {
     ] {
         let frames = frames.concat();
         let (ran, _) = ran(&[step], move |_| sent(std::slice::from_ref(&frames)));
-        assert_eq!(
-            ran.outcomes("call"),
-            [Outcome::GrpcDeadlineExceeded],
-            "{:?}",
-            ran.details()
-        );
+        assert_eq!(ran.outcomes("call"), [Outcome::GrpcDeadlineExceeded], "{:?}", ran.details());
     }
     // A reset before is the server's own.
     let step = "grpc: throng.echo.Echo/Say\n      as: call\n      deadline: 50ms";
@@ -456,12 +374,7 @@ fn a_call_that_was_not_processed_is_sent_again() {
         3 => sent(&[go_away(1, 0)]),
         _ => replied(got.stream, &[], "0"),
     });
-    assert_eq!(
-        ran.outcomes("call"),
-        [Outcome::Ok; 2],
-        "{:?}",
-        ran.details()
-    );
+    assert_eq!(ran.outcomes("call"), [Outcome::Ok; 2], "{:?}", ran.details());
     assert_eq!(peer.connections_count, 2);
     assert_eq!(ran.total(|counts| counts.requests_retried), 1);
 }

@@ -29,11 +29,7 @@ fn ran(
 fn each_is_ok(ran: &Ran, measures: &[&str]) {
     for measure in measures {
         let details = ran.details();
-        assert_eq!(
-            ran.outcomes(measure),
-            [Outcome::Ok],
-            "{measure}: {details:?}"
-        );
+        assert_eq!(ran.outcomes(measure), [Outcome::Ok], "{measure}: {details:?}");
     }
 }
 
@@ -70,10 +66,7 @@ fn each_message_of_a_call_is_an_operation() {
     assert_eq!(ran.rows("hello")[0].response_ns(), MS);
     assert_eq!(ran.rows("end")[0].response_ns(), MS);
     assert_eq!(peer.requests.len(), 1);
-    assert_eq!(
-        peer.requests[0].body,
-        [framed(0, HI), framed(0, HI)].concat()
-    );
+    assert_eq!(peer.requests[0].body, [framed(0, HI), framed(0, HI)].concat());
     assert!(peer.resets.is_empty(), "{:?}", peer.resets);
 }
 
@@ -118,31 +111,19 @@ fn a_reply_follows_the_last_message() {
         false => Vec::new(),
     });
     each_is_ok(&ran, &["collect", "one", "two", "end"]);
-    assert_eq!(
-        peer.requests[0].body,
-        [framed(0, HI), framed(0, HI)].concat()
-    );
+    assert_eq!(peer.requests[0].body, [framed(0, HI), framed(0, HI)].concat());
 }
 
 #[test]
 fn a_call_that_its_server_ends_is_a_loss_unless_its_end_is_awaited() {
     let refused = |got: &Got| sent(&[answer_head(got.stream), trailers(got.stream, "8")]);
     // A step that waits for a message fails with the status, and its session with it.
-    let (waited, _) = ran(
-        &[
-            TALK,
-            "expect: { as: word }",
-            "send: { text: hi }\n      as: next",
-        ],
-        refused,
-    );
+    let (waited, _) =
+        ran(&[TALK, "expect: { as: word }", "send: { text: hi }\n      as: next"], refused);
     assert_eq!(waited.outcomes("word"), [Outcome::GrpcResourceExhausted]);
     assert!(waited.rows("next").is_empty());
     // One that thinks loses it.
-    let (thought, _) = ran(
-        &[TALK, "think: 1s", "send: { text: hi }\n      as: next"],
-        refused,
-    );
+    let (thought, _) = ran(&[TALK, "think: 1s", "send: { text: hi }\n      as: next"], refused);
     assert_eq!(thought.counted("steps", Outcome::GrpcResourceExhausted), 1);
     // One that awaits the end judges it.
     let late = |got: &Got| match got.ended {
@@ -158,14 +139,9 @@ fn a_call_that_its_server_ends_is_a_loss_unless_its_end_is_awaited() {
 
 #[test]
 fn a_call_is_given_up_on_request() {
-    let steps = [
-        REPEAT,
-        "expect: { as: first }",
-        "close: cancel\n      as: end",
-    ];
-    let (ran, peer) = ran(&steps, |got| {
-        sent(&[answer_head(got.stream), data(got.stream, &framed(0, HI))])
-    });
+    let steps = [REPEAT, "expect: { as: first }", "close: cancel\n      as: end"];
+    let (ran, peer) =
+        ran(&steps, |got| sent(&[answer_head(got.stream), data(got.stream, &framed(0, HI))]));
     assert_eq!(ran.outcomes("first"), [Outcome::Ok], "{:?}", ran.details());
     assert_eq!(ran.outcomes("end"), [Outcome::Ok]);
     assert_eq!(peer.resets, [(1, 8)], "the server gets CANCEL");
@@ -196,26 +172,10 @@ fn a_call_that_is_open_is_closed_before_the_next_attempt() {
 fn messages_that_are_none_end_their_call() {
     let plain = [(":status", "200"), ("content-type", "text/plain")];
     for (frames, outcome) in [
-        (
-            vec![answer_head(1), data(1, &[9, 0, 0, 0, 0])],
-            Outcome::Protocol,
-        ),
-        (
-            vec![answer_head(1), data(1, &[0, 255, 255, 255, 255])],
-            Outcome::TooLarge,
-        ),
-        (
-            vec![
-                answer_head(1),
-                data(1, &framed(0, HI)[..6]),
-                trailers(1, "0"),
-            ],
-            Outcome::Protocol,
-        ),
-        (
-            vec![answer_head(1), data(1, &framed(0, &[0x0a, 9]))],
-            Outcome::Decoding,
-        ),
+        (vec![answer_head(1), data(1, &[9, 0, 0, 0, 0])], Outcome::Protocol),
+        (vec![answer_head(1), data(1, &[0, 255, 255, 255, 255])], Outcome::TooLarge),
+        (vec![answer_head(1), data(1, &framed(0, HI)[..6]), trailers(1, "0")], Outcome::Protocol),
+        (vec![answer_head(1), data(1, &framed(0, &[0x0a, 9]))], Outcome::Decoding),
         (vec![head(1, false, &plain)], Outcome::Protocol),
         (vec![answer_head(1), trailers(1, "0")], Outcome::Closed),
     ] {
@@ -273,12 +233,7 @@ fn deadlines_limit_calls_whichever_side_streams() {
         steps.extend(send);
         steps.push("expect: { as: first }");
         let (ran, peer) = ran(&steps, |_| Vec::new());
-        assert_eq!(
-            ran.outcomes("first"),
-            [Outcome::GrpcDeadlineExceeded],
-            "{:?}",
-            ran.details()
-        );
+        assert_eq!(ran.outcomes("first"), [Outcome::GrpcDeadlineExceeded], "{:?}", ran.details());
         assert_eq!(ran.rows("first")[0].response_ns(), 40 * MS);
         assert_eq!(peer.resets, [(1, 8)]);
     }
@@ -309,9 +264,7 @@ fn messages_are_compressed_one_by_one() {
             0 => behind[..len].to_vec(),
             _ => {
                 let mut plain = Vec::new();
-                GzDecoder::new(&behind[..len])
-                    .read_to_end(&mut plain)
-                    .unwrap();
+                GzDecoder::new(&behind[..len]).read_to_end(&mut plain).unwrap();
                 plain
             }
         };
@@ -339,11 +292,8 @@ fn metadata_of_the_beginning_is_saved_by_messages_and_at_the_end() {
         let mut frames = Vec::new();
         if !answered && !got.body.is_empty() {
             answered = true;
-            let fields = [
-                (":status", "200"),
-                ("content-type", "application/grpc"),
-                ("x-ticket", "a7"),
-            ];
+            let fields =
+                [(":status", "200"), ("content-type", "application/grpc"), ("x-ticket", "a7")];
             frames.push(head(got.stream, false, &fields));
             frames.push(data(got.stream, &framed(0, HI)));
         }
@@ -373,24 +323,14 @@ fn status_and_metadata_of_an_end_are_saved_and_checked() {
     for status in ["0", "5"] {
         let own = status.to_owned();
         let (right, _) = ran(&[TALK, &end(status, "7")], move |got| as_ended(got, &own));
-        assert_eq!(
-            right.outcomes("end"),
-            [Outcome::Ok],
-            "{:?}",
-            right.details()
-        );
+        assert_eq!(right.outcomes("end"), [Outcome::Ok], "{:?}", right.details());
     }
     let (wrong, _) = ran(&[TALK, &end("0", "8")], move |got| as_ended(got, "0"));
     assert_eq!(wrong.outcomes("end"), [Outcome::Check]);
     // The server ended it before.
     let early = |got: &Got| sent(&[answer_head(got.stream), trailers(got.stream, "0")]);
     let (early, _) = ran(&[TALK, "think: 1s", &end("0", "7")], early);
-    assert_eq!(
-        early.outcomes("end"),
-        [Outcome::Ok],
-        "{:?}",
-        early.details()
-    );
+    assert_eq!(early.outcomes("end"), [Outcome::Ok], "{:?}", early.details());
     // By a head alone.
     let alone = |got: &Got| {
         let fields = [
@@ -405,10 +345,5 @@ fn status_and_metadata_of_an_end_are_saved_and_checked() {
         }
     };
     let (alone, _) = ran(&[TALK, &end("5", "7")], alone);
-    assert_eq!(
-        alone.outcomes("end"),
-        [Outcome::Ok],
-        "{:?}",
-        alone.details()
-    );
+    assert_eq!(alone.outcomes("end"), [Outcome::Ok], "{:?}", alone.details());
 }

@@ -34,10 +34,7 @@ sessions:
     let request = &peer.requests[0];
     let (head, body) = request.split_once("\r\n\r\n").expect("a whole request");
     let mut lines: Vec<&str> = head.split("\r\n").collect();
-    assert_eq!(
-        lines.remove(0),
-        "POST /base/find?q=Ann%20%26%20Bob HTTP/1.1"
-    );
+    assert_eq!(lines.remove(0), "POST /base/find?q=Ann%20%26%20Bob HTTP/1.1");
     lines.sort_unstable();
     assert!(lines.contains(&"host: target.test:8080"), "{lines:?}");
     assert!(lines.contains(&"x-run: all"), "{lines:?}");
@@ -64,20 +61,10 @@ sessions:
     );
     let mut peer = HttpPeer::new(
         |_| MS,
-        |_| {
-            response(
-                "201 Created",
-                "X-Kind: gold\r\n",
-                r#"{"data":{"token":"t1"},"t":"id=77"}"#,
-            )
-        },
+        |_| response("201 Created", "X-Kind: gold\r\n", r#"{"data":{"token":"t1"},"t":"id=77"}"#),
     );
     run(&text, &mut peer);
-    assert!(
-        peer.requests[1].starts_with("GET /use/t1/77/gold/201 "),
-        "{}",
-        peer.requests[1]
-    );
+    assert!(peer.requests[1].starts_with("GET /use/t1/77/gold/201 "), "{}", peer.requests[1]);
 }
 
 #[test]
@@ -190,11 +177,9 @@ fn a_refused_login_ends_the_session_that_lacks_its_token() {
 
 #[test]
 fn a_login_without_an_answer_ends_the_session() {
-    let ran = login("{ think: 1ms }", "/token", |request| {
-        match request.contains("/login") {
-            true => Vec::new(),
-            false => ok("{}"),
-        }
+    let ran = login("{ think: 1ms }", "/token", |request| match request.contains("/login") {
+        true => Vec::new(),
+        false => ok("{}"),
     });
     assert_eq!(ran.outcomes("login"), [Outcome::Timeout]);
     assert_eq!(ran.outcomes("me"), []);
@@ -222,11 +207,7 @@ sessions:
 {ONE_USER}"
     );
     let respond = |request: &str| {
-        let status = if request.contains("/500") {
-            "500 Oops"
-        } else {
-            "200 OK"
-        };
+        let status = if request.contains("/500") { "500 Oops" } else { "200 OK" };
         response(status, "", r#"{"n":1}"#)
     };
     let ran = run(&text, &mut HttpPeer::new(|_| MS, respond));
@@ -294,12 +275,7 @@ sessions:
     };
     let ran = run(&text, &mut HttpPeer::new(|_| MS, respond));
     for measure in ["chunked", "pieces", "close"] {
-        assert_eq!(
-            ran.outcomes(measure),
-            [Outcome::Ok],
-            "{measure}: {:?}",
-            ran.details()
-        );
+        assert_eq!(ran.outcomes(measure), [Outcome::Ok], "{measure}: {:?}", ran.details());
     }
 }
 
@@ -355,11 +331,7 @@ sessions:
         assert_eq!(ran.total(|counts| counts.unsolicited), 3);
         // Between two requests they end the connection as well.
         let text = text.replace("} ]\n", "}, { think: 50ms } ]\n");
-        let respond = |_: &str| {
-            [own, surplus]
-                .map(|part| PeerAction::Send(part.into()))
-                .to_vec()
-        };
+        let respond = |_: &str| [own, surplus].map(|part| PeerAction::Send(part.into())).to_vec();
         let ran = run(&text, &mut HttpPeer::new(|_| MS, respond));
         assert_eq!(ran.outcomes("request"), [Outcome::Ok; 3]);
         assert_eq!(ran.rows("connect").len(), 3);
@@ -397,11 +369,7 @@ sessions:
 arrivals:
   - { users: 8, for: 1s }
 ";
-    let ran = run_over(
-        text,
-        &mut HttpPeer::new(|_| 9 * MS, |_| ok("ok")),
-        Link::new(0),
-    );
+    let ran = run_over(text, &mut HttpPeer::new(|_| 9 * MS, |_| ok("ok")), Link::new(0));
     // 9 ms a round: 112 rounds end in a second, the last is in flight and may end.
     assert_eq!(ran.rows("request").len(), 8 * 112);
     assert_eq!(ran.rows("connect").len(), 8);

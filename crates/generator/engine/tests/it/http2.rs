@@ -57,33 +57,16 @@ fn requests_of_a_user_are_streams_of_one_connection() {
             body(3, false, ""),
             body(3, true, "re"),
         ]),
-        _ => sent(&[head(
-            got.stream,
-            true,
-            &[(":status", "200"), ("content-length", "9")],
-        )]),
+        _ => sent(&[head(got.stream, true, &[(":status", "200"), ("content-length", "9")])]),
     });
-    assert_eq!(
-        ran.outcomes("page"),
-        [Outcome::Ok; 3],
-        "{:?}",
-        ran.details()
-    );
+    assert_eq!(ran.outcomes("page"), [Outcome::Ok; 3], "{:?}", ran.details());
     assert_eq!(ran.outcomes("connect"), [Outcome::Ok]);
     assert_eq!(peer.connections_count, 1);
     assert_eq!(peer.lines(), ["GET /a", "POST /b?x=moon", "HEAD /c"]);
     assert_eq!(peer.requests[1].body, b"hello moon");
     let fields = &peer.requests[1].fields;
-    for field in [
-        ":authority: target.test",
-        ":scheme: http",
-        "x-own: yes",
-        "content-length: 10",
-    ] {
-        assert!(
-            fields.iter().any(|own| own == field),
-            "{field} in {fields:?}"
-        );
+    for field in [":authority: target.test", ":scheme: http", "x-own: yes", "content-length: 10"] {
+        assert!(fields.iter().any(|own| own == field), "{field} in {fields:?}");
     }
     let statuses: Vec<_> = ran.rows("page").iter().map(|row| row.status).collect();
     assert_eq!(statuses, [200, 201, 200]);
@@ -108,22 +91,14 @@ fn trailers_and_interim_responses_are_no_responses() {
 
 #[test]
 fn a_failed_stream_leaves_its_connection() {
-    let steps = [
-        "get: /\n      as: page",
-        "get: /\n      as: page",
-        "get: /\n      as: page",
-    ];
+    let steps = ["get: /\n      as: page", "get: /\n      as: page", "get: /\n      as: page"];
     let answers: Vec<fn(&Got) -> Vec<PeerAction>> = vec![
         |got| sent(&[reset(got.stream, 7)]),
         |got| sent(&[head(got.stream, true, &[("no", "status")])]),
         |got| ok(got, "fine"),
     ];
     let (ran, peer) = ran(&steps, in_turn(answers));
-    let expected = [
-        Outcome::Http2RefusedStream,
-        Outcome::Http2ProtocolError,
-        Outcome::Ok,
-    ];
+    let expected = [Outcome::Http2RefusedStream, Outcome::Http2ProtocolError, Outcome::Ok];
     assert_eq!(ran.outcomes("page"), expected);
     assert_eq!((peer.connections_count, &*peer.resets), (1, &[(3, 1)][..]));
     let details = ran.details();
@@ -146,18 +121,12 @@ fn an_answer_that_does_not_come_is_given_up_alone() {
 #[test]
 fn what_was_not_processed_is_sent_again() {
     let post = "post: /\n      as: page\n      body: once";
-    let answers: Vec<fn(&Got) -> Vec<PeerAction>> = vec![
-        |got| ok(got, "first"),
-        |got| sent(&[go_away(got.stream - 2, 0)]),
-        |got| ok(got, "second"),
-    ];
+    let answers: Vec<fn(&Got) -> Vec<PeerAction>> =
+        vec![|got| ok(got, "first"), |got| sent(&[go_away(got.stream - 2, 0)]), |got| {
+            ok(got, "second")
+        }];
     let (ran, peer) = ran(&[post, post], in_turn(answers));
-    assert_eq!(
-        ran.outcomes("page"),
-        [Outcome::Ok; 2],
-        "{:?}",
-        ran.details()
-    );
+    assert_eq!(ran.outcomes("page"), [Outcome::Ok; 2], "{:?}", ran.details());
     assert_eq!(ran.outcomes("connect"), [Outcome::Ok; 2]);
     assert_eq!((peer.connections_count, peer.requests.len()), (2, 3));
     assert_eq!(ran.total(|counts| counts.requests_retried), 1);
@@ -180,26 +149,16 @@ fn a_response_may_follow_goaway_and_the_next_request_has_a_new_connection() {
         wire.extend(head(got.stream, true, &[(":status", "204")]));
         vec![PeerAction::Send(wire)]
     });
-    assert_eq!(
-        ran.outcomes("page"),
-        [Outcome::Ok; 2],
-        "{:?}",
-        ran.details()
-    );
+    assert_eq!(ran.outcomes("page"), [Outcome::Ok; 2], "{:?}", ran.details());
     assert_eq!(peer.connections_count, 2);
 }
 
 #[test]
 fn the_end_of_an_idle_connection_is_met_as_with_http_1() {
-    let (get, post) = (
-        "get: /\n      as: page",
-        "post: /\n      as: page\n      body: x",
-    );
+    let (get, post) = ("get: /\n      as: page", "post: /\n      as: page\n      body: x");
     for (step, outcome, connections) in [(get, Outcome::Ok, 2), (post, Outcome::Closed, 1)] {
         let answers: Vec<fn(&Got) -> Vec<PeerAction>> =
-            vec![|got| ok(got, "first"), |_| vec![PeerAction::Close], |got| {
-                ok(got, "second")
-            }];
+            vec![|got| ok(got, "first"), |_| vec![PeerAction::Close], |got| ok(got, "second")];
         let (ran, peer) = ran(&[step, step], in_turn(answers));
         assert_eq!(ran.outcomes("page"), [Outcome::Ok, outcome]);
         assert_eq!(peer.connections_count, connections);
@@ -214,21 +173,9 @@ fn a_broken_connection_fails_with_its_code() {
             Outcome::Http2FrameSizeError,
             "larger than we take",
         ),
-        (
-            frame_of(6, 0, 0, b"short"),
-            Outcome::Http2FrameSizeError,
-            "PING",
-        ),
-        (
-            frame_of(5, 4, 1, b"\0\0\0\x02\x82"),
-            Outcome::Http2ProtocolError,
-            "pushes",
-        ),
-        (
-            frame_of(1, 5, 1, b"\x80"),
-            Outcome::Http2CompressionError,
-            "index",
-        ),
+        (frame_of(6, 0, 0, b"short"), Outcome::Http2FrameSizeError, "PING"),
+        (frame_of(5, 4, 1, b"\0\0\0\x02\x82"), Outcome::Http2ProtocolError, "pushes"),
+        (frame_of(1, 5, 1, b"\x80"), Outcome::Http2CompressionError, "index"),
         (
             [frame_of(8, 0, 0, b"\x7f\xff\xff\xff")].concat(),
             Outcome::Http2FlowControlError,
@@ -253,10 +200,7 @@ fn a_broken_connection_fails_with_its_code() {
 /// A server's windows take 65,535 bytes unless it says otherwise; this one never takes more.
 #[test]
 fn a_body_that_the_server_does_not_take_times_out() {
-    let step = format!(
-        "post: /\n      as: page\n      body: '{}'",
-        "x".repeat(70_000)
-    );
+    let step = format!("post: /\n      as: page\n      body: '{}'", "x".repeat(70_000));
     let mut peer = Http2Peer::new(MS, |got: &Got| ok(got, "taken"));
     let ran = run(&scenario("", &[&step]), &mut peer);
     assert_eq!(ran.outcomes("page"), [Outcome::Timeout]);
@@ -268,10 +212,7 @@ fn a_body_that_the_server_does_not_take_times_out() {
 /// What waits for a window and goes out later belongs to its operation, too.
 #[test]
 fn all_of_a_body_counts_whenever_it_goes_out() {
-    let step = format!(
-        "post: /\n      as: page\n      body: '{}'",
-        "x".repeat(200_000)
-    );
+    let step = format!("post: /\n      as: page\n      body: '{}'", "x".repeat(200_000));
     for (options, user) in [("", ""), (", http_connections: shared", "?u=${user}")] {
         let step = step.replace("post: /", &format!("post: /{user}"));
         let mut peer = Http2Peer::new(MS, |got: &Got| ok(got, "taken"));
@@ -308,11 +249,7 @@ fn an_event_stream_shares_the_connection_of_requests() {
     ];
     let (ran, peer) = ran(&steps, |got| match &*got.line {
         "GET /events" => sent(&[
-            head(
-                got.stream,
-                false,
-                &[(":status", "200"), ("content-type", "text/event-stream")],
-            ),
+            head(got.stream, false, &[(":status", "200"), ("content-type", "text/event-stream")]),
             body(got.stream, false, "data: {\"n\":1}\n"),
             body(got.stream, false, "\n"),
         ]),
@@ -337,19 +274,12 @@ fn an_event_stream_shares_the_connection_of_requests() {
 
 #[test]
 fn a_poll_repeats_over_the_connection_of_requests() {
-    let steps = [
-        "get: /\n      as: page",
-        "poll: /news\n      every: 100ms\n      as: poll",
-        "think: 1s",
-    ];
+    let steps =
+        ["get: /\n      as: page", "poll: /news\n      every: 100ms\n      as: poll", "think: 1s"];
     let (ran, peer) = ran(&steps, |got| ok(got, "{}"));
     let polls = ran.outcomes("poll");
     assert!((9..=11).contains(&polls.len()), "{polls:?}");
-    assert!(
-        polls
-            .iter()
-            .all(|&outcome| matches!(outcome, Outcome::Ok | Outcome::Unfinished))
-    );
+    assert!(polls.iter().all(|&outcome| matches!(outcome, Outcome::Ok | Outcome::Unfinished)));
     assert_eq!(peer.connections_count, 1);
 }
 
@@ -365,11 +295,7 @@ fn users_share_a_connection() {
     let ran = run(&text, &mut peer);
     assert_eq!(ran.outcomes("page"), vec![Outcome::Ok; 200]);
     assert_eq!((peer.connections_count, peer.requests.len()), (1, 200));
-    let slowest = ran
-        .rows("page")
-        .iter()
-        .map(record::Measurement::response_ns)
-        .max();
+    let slowest = ran.rows("page").iter().map(record::Measurement::response_ns).max();
     assert_eq!(slowest, Some(20 * MS));
     assert_eq!(ran.outcomes("connect"), [Outcome::Ok]);
     // A server that takes two streams at a time gets as many connections as are needed.
@@ -420,11 +346,8 @@ fn users_wait_for_the_settings_of_a_shared_connection() {
 
 #[test]
 fn a_lost_shared_connection_fails_what_it_carried() {
-    let text = scenario(
-        ", http_connections: shared",
-        &["post: /\n      as: page\n      body: x"],
-    )
-    .replace("constant: 1/s", "constant: 10/s");
+    let text = scenario(", http_connections: shared", &["post: /\n      as: page\n      body: x"])
+        .replace("constant: 1/s", "constant: 10/s");
     let mut count = 0;
     let mut peer = Http2Peer::new(S, move |_: &Got| {
         count += 1;
@@ -437,11 +360,7 @@ fn a_lost_shared_connection_fails_what_it_carried() {
     let outcomes = ran.outcomes("page");
     assert_eq!(outcomes.len(), 10);
     assert!(
-        outcomes
-            .iter()
-            .filter(|&&outcome| outcome == Outcome::Reset)
-            .count()
-            >= 9,
+        outcomes.iter().filter(|&&outcome| outcome == Outcome::Reset).count() >= 9,
         "{outcomes:?}"
     );
 }

@@ -54,16 +54,9 @@ fn an_event_stream_that_the_server_resets_reconnects() {
             sent(&frames)
         });
         let ran = run(&scenario("", steps, ONE), &mut peer);
-        let expected = if reconnects {
-            vec![Outcome::Ok]
-        } else {
-            vec![]
-        };
+        let expected = if reconnects { vec![Outcome::Ok] } else { vec![] };
         assert_eq!(ran.outcomes("reconnect"), expected, "{:?}", ran.details());
-        assert_eq!(
-            ran.outcomes("again").first() == Some(&Outcome::Ok),
-            reconnects
-        );
+        assert_eq!(ran.outcomes("again").first() == Some(&Outcome::Ok), reconnects);
         // The stream failed, not its connection.
         assert_eq!(peer.connections_count, 1);
     }
@@ -93,10 +86,7 @@ fn event_streams_that_begin_together_share_a_connection() {
         let ran = run_over(&text, &mut peer, link);
         let opened = ran.outcomes("events");
         let refused = opened.iter().filter(|&&own| own == Outcome::Refused);
-        assert_eq!(
-            (opened.len(), refused.count()),
-            (20, usize::from(is_refused))
-        );
+        assert_eq!((opened.len(), refused.count()), (20, usize::from(is_refused)));
         assert_eq!(ran.outcomes("one").len(), 20 - usize::from(is_refused));
         assert_eq!(peer.connections_count, connections);
     }
@@ -259,10 +249,7 @@ fn a_connection_is_closed_when_its_last_request_is_given_up_after_goaway() {
     let ran = run(&scenario("", steps, ONE), &mut peer);
     assert_eq!(ran.outcomes("slow"), [Outcome::Timeout]);
     let at_ns = ran.rows("slow")[0].done_ns;
-    assert_eq!(
-        (&*peer.resets, &*peer.closed_ns),
-        (&[(1, 8)][..], &[at_ns][..])
-    );
+    assert_eq!((&*peer.resets, &*peer.closed_ns), (&[(1, 8)][..], &[at_ns][..]));
 }
 
 /// A body waits for the server's windows as long as there is memory for it.
@@ -273,10 +260,7 @@ fn bodies_that_wait_take_memory() {
         let steps = format!("    - post: '{path}'\n      as: page\n      body: '{body}'");
         let mut peer = Http2Peer::new(MS, |got: &Got| ok(got, "never"));
         // After the first 64 KiB, 132 KiB wait: they count as 192.
-        let link = Link {
-            buffers: Arc::new(Budget::new(400 << 10)),
-            ..Link::new(0)
-        };
+        let link = Link { buffers: Arc::new(Budget::new(400 << 10)), ..Link::new(0) };
         let ran = run_over(&scenario("", &steps, "10/s, for: 400ms"), &mut peer, link);
         let (lost, waited) = (Outcome::NoMemory, Outcome::Timeout);
         assert_eq!(ran.outcomes("page"), [waited, waited, lost, lost]);

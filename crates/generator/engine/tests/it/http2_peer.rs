@@ -90,10 +90,7 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
         }
         match kind {
             0 => {
-                let got = self
-                    .open
-                    .get_mut(&(conn, stream))
-                    .expect("a body has a head");
+                let got = self.open.get_mut(&(conn, stream)).expect("a body has a head");
                 got.body.extend_from_slice(payload);
             }
             1 => {
@@ -141,14 +138,7 @@ pub(crate) fn got(conn: PeerConn, stream: u32, block: &[u8]) -> Got {
         fields.push(format!("{name}: {value}"));
     });
     decoded.expect("a block");
-    Got {
-        conn,
-        stream,
-        line: line.join(" "),
-        fields,
-        body: Vec::new(),
-        ended: false,
-    }
+    Got { conn, stream, line: line.join(" "), fields, body: Vec::new(), ended: false }
 }
 
 impl<F: FnMut(&Got) -> Vec<PeerAction>> Peer for Http2Peer<F> {
@@ -231,10 +221,7 @@ pub(crate) fn reset(stream: u32, code: u32) -> Vec<u8> {
 
 /// `200` with a body, in one piece.
 pub(crate) fn ok(got: &Got, text: &str) -> Vec<PeerAction> {
-    sent(&[
-        head(got.stream, false, &[(":status", "200")]),
-        body(got.stream, true, text),
-    ])
+    sent(&[head(got.stream, false, &[(":status", "200")]), body(got.stream, true, text)])
 }
 
 pub(crate) fn sent(frames: &[Vec<u8>]) -> Vec<PeerAction> {

@@ -110,10 +110,7 @@ fn messages_and_their_times_are_the_same() {
         });
         assert_eq!(ran.outcomes("handshake"), [Outcome::Ok]);
         let handshake = ran.rows("handshake")[0];
-        assert_eq!(
-            (handshake.status, handshake.response_ns()),
-            (200, 4 * latency_ns)
-        );
+        assert_eq!((handshake.status, handshake.response_ns()), (200, 4 * latency_ns));
         assert_eq!(ran.outcomes("join"), [Outcome::Ok]);
         // Masked as ever, in a frame of HTTP/2.
         let len = r#"{"op":"join","game":"g1"}"#.len() as u32;
@@ -137,10 +134,7 @@ fn losses_and_errors_are_the_same() {
     let reserved = PeerAction::Send(frame(0xf1, b"{}"));
     let cases: [(Vec<PeerAction>, Outcome); 6] = [
         (vec![], Outcome::Timeout),
-        (
-            vec![PeerAction::Send(vec![0x81, 20, b'{']), PeerAction::Close],
-            Outcome::Closed,
-        ),
+        (vec![PeerAction::Send(vec![0x81, 20, b'{']), PeerAction::Close], Outcome::Closed),
         (vec![close.clone()], Outcome::Closed),
         (vec![close, PeerAction::Close], Outcome::Closed),
         (vec![no_text], Outcome::InvalidUtf8),
@@ -168,10 +162,7 @@ fn a_lost_stream_reconnects() {
     - think: 1s
     - close:
 ";
-    for broken in [
-        PeerAction::Close,
-        PeerAction::Send(frame(0x88, b"\x03\xe8")),
-    ] {
+    for broken in [PeerAction::Close, PeerAction::Send(frame(0x88, b"\x03\xe8"))] {
         let (ran, peer) = both(steps, 0, || {
             let broken = broken.clone();
             sockets(move |_, message| match message {
@@ -251,12 +242,7 @@ fn the_handshake_is_a_connect() {
 ";
     let mut peer = Tunnels::new(sockets(|_, _| vec![]));
     let ran = run(&streams(&scenario(steps)), &mut peer);
-    assert_eq!(
-        ran.outcomes("handshake"),
-        [Outcome::Ok],
-        "{:?}",
-        ran.details()
-    );
+    assert_eq!(ran.outcomes("handshake"), [Outcome::Ok], "{:?}", ran.details());
     let expected = [
         ":method: CONNECT",
         ":protocol: websocket",
@@ -277,11 +263,7 @@ fn the_handshake_is_a_connect() {
 fn the_handshake_waits_for_the_settings() {
     let mut peer = Tunnels::new(sockets(|_, _| vec![]));
     peer.settings_after_ns = 50 * MS;
-    let ran = run_over(
-        &streams(&scenario("    - ws: /stream\n")),
-        &mut peer,
-        Link::new(MS),
-    );
+    let ran = run_over(&streams(&scenario("    - ws: /stream\n")), &mut peer, Link::new(MS));
     assert_eq!(ran.outcomes("handshake"), [Outcome::Ok]);
     // To connect, to greet, to answer: the handshake is sent when the settings have come.
     assert_eq!(ran.rows("handshake")[0].response_ns(), (2 + 50 + 2) * MS);
@@ -289,11 +271,7 @@ fn the_handshake_waits_for_the_settings() {
 
     let mut peer = Tunnels::new(sockets(|_, _| vec![]));
     peer.settings_after_ns = 100 * S;
-    let ran = run_over(
-        &streams(&scenario("    - ws: /stream\n")),
-        &mut peer,
-        Link::new(MS),
-    );
+    let ran = run_over(&streams(&scenario("    - ws: /stream\n")), &mut peer, Link::new(MS));
     assert_eq!(ran.outcomes("handshake"), [Outcome::Timeout]);
     assert_eq!(ran.rows("handshake")[0].response_ns(), 2 * S);
     assert_eq!((peer.heads.len(), peer.connections_count), (0, 1));
@@ -355,17 +333,8 @@ fn users_share_a_connection() {
     let mut peer = Tunnels::new(sockets(|_, _| vec![text_of_hello()]));
     peer.settings.push((3, 5));
     let ran = run_over(&text, &mut peer, Link::new(MS));
-    assert_eq!(
-        ran.outcomes("hello"),
-        [Outcome::Ok; 20],
-        "{:?}",
-        ran.details()
-    );
-    assert!(
-        (4..=9).contains(&peer.connections_count),
-        "{}",
-        peer.connections_count
-    );
+    assert_eq!(ran.outcomes("hello"), [Outcome::Ok; 20], "{:?}", ran.details());
+    assert!((4..=9).contains(&peer.connections_count), "{}", peer.connections_count);
 }
 
 fn text_of_hello() -> PeerAction {
@@ -388,20 +357,8 @@ fn windows_are_opened_again() {
     );
     let mut peer = Tunnels::new(sockets(|_, message| vec![text(message)]));
     let ran = run_over(&streams(&scenario(&steps)), &mut peer, Link::new(MS));
-    assert_eq!(
-        ran.outcomes("long"),
-        [Outcome::Ok; 40],
-        "{:?}",
-        ran.details()
-    );
-    assert_eq!(
-        peer.inner
-            .frames
-            .iter()
-            .filter(|own| own.1.len() == 60_000)
-            .count(),
-        40
-    );
+    assert_eq!(ran.outcomes("long"), [Outcome::Ok; 40], "{:?}", ran.details());
+    assert_eq!(peer.inner.frames.iter().filter(|own| own.1.len() == 60_000).count(), 40);
 }
 
 /// What a window does not take waits; a message of which a part waits has no reply.

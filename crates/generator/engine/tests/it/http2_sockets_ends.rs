@@ -93,12 +93,7 @@ fn a_reset_reconnects_over_the_same_connection() {
     });
     let text = scenario(", reconnect: { pause: 100ms, jitter: none }", steps);
     let ran = run(&text, &mut peer);
-    assert_eq!(
-        ran.outcomes("reconnect"),
-        [Outcome::Ok],
-        "{:?}",
-        ran.details()
-    );
+    assert_eq!(ran.outcomes("reconnect"), [Outcome::Ok], "{:?}", ran.details());
     assert_eq!(ran.outcomes("hello"), [Outcome::Ok]);
     assert_eq!(peer.connections_count, 1);
 }
@@ -156,12 +151,7 @@ fn a_handshake_that_was_not_processed_is_sent_again() {
         })
     };
     let ran = run_over(&scenario("", HELLO), &mut peer, Link::new(MS));
-    assert_eq!(
-        ran.outcomes("handshake"),
-        [Outcome::Ok],
-        "{:?}",
-        ran.details()
-    );
+    assert_eq!(ran.outcomes("handshake"), [Outcome::Ok], "{:?}", ran.details());
     assert_eq!(ran.outcomes("hello"), [Outcome::Ok]);
     assert_eq!(ran.total(|counts| counts.requests_retried), 1);
     // Refused in a round trip; then another one to connect and one for the answer.
@@ -171,10 +161,9 @@ fn a_handshake_that_was_not_processed_is_sent_again() {
 
 #[test]
 fn a_lost_connection_takes_its_websocket_along() {
-    for (action, outcome) in [
-        (PeerAction::Close, Outcome::Closed),
-        (PeerAction::Reset, Outcome::Reset),
-    ] {
+    for (action, outcome) in
+        [(PeerAction::Close, Outcome::Closed), (PeerAction::Reset, Outcome::Reset)]
+    {
         let (ran, _) = greeted(move |_| vec![action.clone()]);
         assert_eq!(ran.outcomes("hello"), [outcome]);
     }
@@ -214,9 +203,7 @@ fn pongs_that_wait_take_memory() {
     let mut peer = peer(|got| {
         let pings = frame(0x89, &[b'x'; 100]).repeat(3_000);
         let pieces = pings.chunks(16_000);
-        vec![PeerAction::Send(
-            pieces.flat_map(|piece| bytes(got, piece)).collect(),
-        )]
+        vec![PeerAction::Send(pieces.flat_map(|piece| bytes(got, piece)).collect())]
     });
     peer.settings.push((4, 20));
     let link = Link {
@@ -224,10 +211,5 @@ fn pongs_that_wait_take_memory() {
         ..Link::new(0)
     };
     let ran = run_over(&scenario("", HELLO), &mut peer, link);
-    assert_eq!(
-        ran.outcomes("hello"),
-        [Outcome::NoMemory],
-        "{:?}",
-        ran.details()
-    );
+    assert_eq!(ran.outcomes("hello"), [Outcome::NoMemory], "{:?}", ran.details());
 }

@@ -57,28 +57,13 @@ fn cookies_return_to_their_origin() {
     let ran = run(&text("cookies: true", COOKIES), &mut peer);
     assert_eq!(
         sent(&peer.requests, "cookie"),
-        [
-            "-",
-            "here=1; id=7",
-            "id=7",
-            "own=1",
-            "here=1; own=2; id=8",
-            "-",
-            "id=7"
-        ]
+        ["-", "here=1; id=7", "id=7", "own=1", "here=1; own=2; id=8", "-", "id=7"]
     );
-    assert!(
-        peer.requests[2].ends_with("\r\n\r\ntext"),
-        "{}",
-        peer.requests[2]
-    );
+    assert!(peer.requests[2].ends_with("\r\n\r\ntext"), "{}", peer.requests[2]);
     assert_eq!(ran.outcomes("POST /other"), [Outcome::Ok]);
     let mut peer = HttpPeer::new(|_| MS, set_cookies);
     run(&text("cookies: false", COOKIES), &mut peer);
-    assert_eq!(
-        sent(&peer.requests, "cookie"),
-        ["-", "-", "-", "own=1", "own=2; id=8", "-", "-"]
-    );
+    assert_eq!(sent(&peer.requests, "cookie"), ["-", "-", "-", "own=1", "own=2; id=8", "-", "-"]);
 }
 
 #[test]
@@ -158,11 +143,7 @@ fn streams_and_polls_have_the_cookies_of_their_user() {
         assert_eq!(cookies[0], "in=1");
         assert_eq!(cookies[1], format!("{feed}; in=1"));
         assert_eq!(sent(&of("/steps/while"), "cookie"), ["in=1"]);
-        assert_eq!(
-            sent(&of("/feed/at"), "cookie"),
-            [format!("{feed}; in=1")],
-            "{delayed}"
-        );
+        assert_eq!(sent(&of("/feed/at"), "cookie"), [format!("{feed}; in=1")], "{delayed}");
         let said = sent(&peer.requests, "authorization");
         assert!(said.iter().all(|line| line == "Bearer abc"), "{said:?}");
     }
@@ -174,9 +155,7 @@ const DIGEST: &str = "auth: { digest: { user: Mufasa, password: Circle of Life }
 fn guarded(uses: u32, close: bool) -> impl FnMut(&str) -> Vec<PeerAction> {
     let (mut nonce, mut used) = (0, 0);
     move |request| {
-        let answered = request
-            .lines()
-            .find(|line| line.starts_with("authorization: Digest "));
+        let answered = request.lines().find(|line| line.starts_with("authorization: Digest "));
         let current = answered.is_some_and(|line| line.contains(&format!("nonce=\"n{nonce}\"")));
         if current && used < uses {
             used += 1;
@@ -208,20 +187,14 @@ fn a_challenge_and_its_answer_are_one_operation() {
         for (measure, requests) in [("first", 2), ("second", 1), ("third", 2)] {
             let rows = ran.rows(measure);
             assert_eq!(rows.len(), 1, "{measure}: {:?}", ran.details());
-            assert_eq!(
-                (rows[0].outcome, rows[0].status),
-                (Outcome::Ok, 200),
-                "{measure}"
-            );
+            assert_eq!((rows[0].outcome, rows[0].status), (Outcome::Ok, 200), "{measure}");
             let took = rows[0].done_ns - rows[0].due_ns;
             assert_eq!(took / (10 * MS), requests, "{measure}");
         }
         assert_eq!(peer.requests.len(), 5);
         // The answer repeats the request as it was, with one line more.
         let line = |request: &String| {
-            let lines = request
-                .split("\r\n")
-                .filter(|l| !l.starts_with("authorization"));
+            let lines = request.split("\r\n").filter(|l| !l.starts_with("authorization"));
             lines.map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(line(&peer.requests[0]), line(&peer.requests[1]));
@@ -259,10 +232,7 @@ fn basic_authentication_uses_the_users_values() {
     - { get: /, auth: { basic: { user: \"${name}\", password: \"${secret}\" } } }";
     let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
     run(&text("", steps), &mut peer);
-    assert_eq!(
-        sent(&peer.requests, "authorization"),
-        ["Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="]
-    );
+    assert_eq!(sent(&peer.requests, "authorization"), ["Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="]);
 }
 
 const SIGN: &str = "cookies: true, sign: { aws: { service: s3, region: eu-west-1, access_key: \"id${user}\", \
@@ -302,10 +272,7 @@ fn every_request_to_its_host_is_signed_as_it_is_sent() {
         )
     };
     let dates = sent(&peer.requests, "x-amz-date");
-    assert!(
-        signatures[0].starts_with(&starts("", &dates[0])),
-        "{signatures:?}"
-    );
+    assert!(signatures[0].starts_with(&starts("", &dates[0])), "{signatures:?}");
     for at in 1..4 {
         let start = starts("cookie;", &dates[at]);
         assert!(signatures[at].starts_with(&start), "{signatures:?}");
@@ -313,11 +280,7 @@ fn every_request_to_its_host_is_signed_as_it_is_sent() {
     }
     assert_ne!(dates[0], dates[1]);
     assert_eq!(signatures[4..], ["-", "-"]);
-    assert!(
-        peer.requests[2].ends_with("\r\n\r\ntext 0"),
-        "{}",
-        peer.requests[2]
-    );
+    assert!(peer.requests[2].ends_with("\r\n\r\ntext 0"), "{}", peer.requests[2]);
     // Of the text that was sent.
     assert_eq!(
         sent(&peer.requests, "x-amz-content-sha256")[1],
@@ -332,9 +295,5 @@ fn what_cannot_be_signed_is_an_error_of_the_step() {
     let ran = run(&text(&options, "    - { get: /a, as: a }"), &mut peer);
     assert_eq!(ran.outcomes("a"), [Outcome::Step]);
     assert_eq!(peer.requests.len(), 0);
-    assert!(
-        ran.details()[0].contains("the access key has characters"),
-        "{:?}",
-        ran.details()
-    );
+    assert!(ran.details()[0].contains("the access key has characters"), "{:?}", ran.details());
 }

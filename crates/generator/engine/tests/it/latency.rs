@@ -9,11 +9,7 @@ use crate::support::{MS, S, run, run_over};
 /// Answers after 1 ms, but stalls for the last second of every ten.
 fn stalling(now_ns: u64) -> u64 {
     let phase = now_ns % (10 * S);
-    if phase >= 9 * S {
-        10 * S - phase + MS
-    } else {
-        MS
-    }
+    if phase >= 9 * S { 10 * S - phase + MS } else { MS }
 }
 
 #[test]
@@ -36,12 +32,7 @@ arrivals:
     for row in &rows {
         assert_eq!(row.outcome, Outcome::Ok);
         assert_eq!(row.lag_ns(), 0);
-        assert_eq!(
-            row.response_ns(),
-            stalling(row.due_ns),
-            "due at {}",
-            row.due_ns
-        );
+        assert_eq!(row.response_ns(), stalling(row.due_ns), "due at {}", row.due_ns);
     }
     let mut responses: Vec<u64> = rows.iter().map(record::Measurement::response_ns).collect();
     responses.sort_unstable();
@@ -67,11 +58,7 @@ arrivals:
     link.frozen = vec![(5 * S, 6 * S)];
     let ran = run_over(text, &mut HttpPeer::new(|_| MS, |_| ok("ok")), link);
     for row in ran.rows("request") {
-        let lag_ns = if (5 * S..6 * S).contains(&row.due_ns) {
-            6 * S - row.due_ns
-        } else {
-            0
-        };
+        let lag_ns = if (5 * S..6 * S).contains(&row.due_ns) { 6 * S - row.due_ns } else { 0 };
         assert_eq!(row.lag_ns(), lag_ns, "due at {}", row.due_ns);
         assert_eq!(row.service_ns(), MS);
         assert_eq!(row.response_ns(), lag_ns + MS);
@@ -110,16 +97,10 @@ arrivals:
         }
     };
     let ran = run_over(text, &mut HttpPeer::new(|_| 300 * MS, respond), link);
-    let services = ran
-        .rows("request")
-        .into_iter()
-        .map(|row| row.service_ns() / MS);
+    let services = ran.rows("request").into_iter().map(|row| row.service_ns() / MS);
     assert_eq!(services.collect::<Vec<_>>(), [304, 704, 604, 1106, 304]);
     let late = ran.deltas("request").map(|delta| &delta.late);
-    let late: Vec<u64> = late
-        .filter(|late| !late.is_empty())
-        .map(|late| late.max() / MS)
-        .collect();
+    let late: Vec<u64> = late.filter(|late| !late.is_empty()).map(|late| late.max() / MS).collect();
     assert_eq!(late, [400, 300, 500]);
 }
 
@@ -139,11 +120,7 @@ arrivals:
   - { constant: 1/s, for: 1s }
   - { hold: 9s }
 ";
-    let ran = run_over(
-        text,
-        &mut HttpPeer::new(|_| 30 * MS, |_| ok("ok")),
-        Link::new(10 * MS),
-    );
+    let ran = run_over(text, &mut HttpPeer::new(|_| 30 * MS, |_| ok("ok")), Link::new(10 * MS));
     let (first, second) = (ran.rows("first")[0], ran.rows("second")[0]);
     // Connect there and back, request there, 30 ms, response back.
     assert_eq!((first.due_ns, first.done_ns), (0, 70 * MS));
@@ -169,11 +146,7 @@ arrivals:
 ";
     // From 3 s to 4 s nothing is answered.
     let delay = |now_ns| {
-        if (3 * S..4 * S).contains(&now_ns) {
-            4 * S - now_ns
-        } else {
-            MS
-        }
+        if (3 * S..4 * S).contains(&now_ns) { 4 * S - now_ns } else { MS }
     };
     let ran = run(text, &mut HttpPeer::new(delay, |_| ok("ok")));
     let rows = ran.rows("request");
@@ -186,11 +159,7 @@ arrivals:
     assert_eq!(rows[31].response_ns(), 901 * MS);
     assert_eq!(rows[60].response_ns(), MS);
     let lag_max = ran.run.deltas.iter().map(|delta| delta.lag.max()).max();
-    assert_eq!(
-        lag_max,
-        Some(0),
-        "the user's own waiting is no fault of the generator"
-    );
+    assert_eq!(lag_max, Some(0), "the user's own waiting is no fault of the generator");
 }
 
 #[test]
@@ -253,11 +222,7 @@ arrivals: [ { constant: 100/s, for: 6s } ]
     let mut link = Link::new(MS);
     link.frozen = vec![(2 * S + S / 2, 4 * S + S / 4)];
     let ran = run_over(text, &mut HttpPeer::new(|_| MS, |_| ok("ok")), link);
-    let late = ran
-        .run
-        .deltas
-        .iter()
-        .map(|delta| delta.gauges.closed_late_ns);
+    let late = ran.run.deltas.iter().map(|delta| delta.gauges.closed_late_ns);
     let late: Vec<u64> = late.take(6).collect();
     assert_eq!(late, [0, 0, S + S / 4, S / 4, 0, 0]);
 }

@@ -104,10 +104,7 @@ arrivals: [ { constant: 2/s, for: 1s }, { hold: 4s } ]
     run(text, &mut peer);
     assert_eq!(peer.requests.len(), 2);
     for (number, request) in peer.requests.iter().enumerate() {
-        assert!(
-            request.contains(&format!("user {number}\r\n--")),
-            "{request}"
-        );
+        assert!(request.contains(&format!("user {number}\r\n--")), "{request}");
         assert!(
             request
                 .contains("filename=\"hello.txt\"\r\ncontent-type: text/plain\r\n\r\nhello\r\n--")
@@ -140,12 +137,7 @@ fn selectors_save_elements_of_a_page() {
     let page = "<title> Shop\n</title><nav><a href=1>x</a><a>y</a><a href=2>z</a></nav>
         <form><input name=other value=wrong><input name=_csrf value='t&amp;1'></form>";
     let (ran, paths) = play(steps, page);
-    assert_eq!(
-        paths,
-        ["/form", "/t%261/Shop/1-2/fine"],
-        "{:?}",
-        ran.details()
-    );
+    assert_eq!(paths, ["/form", "/t%261/Shop/1-2/fine"], "{:?}", ran.details());
     let (ran, _) = play(steps, "{}");
     let detail = &ran.details()[0];
     let expected = "no element `form input[name=_csrf]` with the attribute `value` in `{}`";

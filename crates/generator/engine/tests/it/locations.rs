@@ -27,9 +27,7 @@ arrivals: [ { constant: 400/s, for: 1s }, { hold: 1s } ]
     assert_eq!(peer.requests.len(), 800);
     let seen: Vec<_> = peer.requests.iter().map(|r| host_and_path(r)).collect();
     let at_a = |path: &str| {
-        seen.iter()
-            .filter(|(host, p)| host == "a.test:81" && p.starts_with(path))
-            .count()
+        seen.iter().filter(|(host, p)| host == "a.test:81" && p.starts_with(path)).count()
     };
     let (one, two) = (at_a("/base/one"), at_a("/base/two"));
     // 300 expected; five standard deviations of a binomial are 43.
@@ -64,16 +62,9 @@ arrivals: [ { constant: 1/s, for: 1s }, { hold: 5s } ]
         ("b.test", "/y?z=1&more=x/a%20b%20c"),
         ("b.test", "/there"),
     ];
-    assert_eq!(
-        seen,
-        wanted.map(|(host, path)| (host.to_owned(), path.to_owned()))
-    );
+    assert_eq!(seen, wanted.map(|(host, path)| (host.to_owned(), path.to_owned())));
     assert_eq!(ran.outcomes("other"), [Outcome::Step]);
-    assert!(
-        ran.details()[0].contains("does not name"),
-        "{:?}",
-        ran.details()
-    );
+    assert!(ran.details()[0].contains("does not name"), "{:?}", ran.details());
 }
 
 #[test]
@@ -91,10 +82,7 @@ sessions:
       check: [ line != null, both == 'odd', body == 'none' ]
 arrivals: [ { constant: 1/s, for: 1s }, { hold: 5s } ]
 ";
-    let mut peer = HttpPeer::new(
-        |_| MS,
-        |_| response("302 FOUND", "x-kind: odd\r\n", "the body"),
-    );
+    let mut peer = HttpPeer::new(|_| MS, |_| response("302 FOUND", "x-kind: odd\r\n", "the body"));
     let ran = run(text, &mut peer);
     assert_eq!(ran.outcomes("GET /"), [Outcome::Ok]);
 }
@@ -130,13 +118,7 @@ arrivals: [ { constant: 2/s, for: 1s }, { hold: 1h, until: done } ]
 ";
     let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
     let ran = run(text, &mut peer);
-    let end_ns = ran
-        .run
-        .deltas
-        .iter()
-        .map(|delta| delta.end_ns)
-        .max()
-        .unwrap();
+    let end_ns = ran.run.deltas.iter().map(|delta| delta.end_ns).max().unwrap();
     assert!((5 * S / 2..4 * S).contains(&end_ns), "{end_ns}");
     assert_eq!(ran.rows("GET /").len(), 2);
 }
@@ -159,19 +141,15 @@ arrivals:
     let whole: Vec<_> = Arrivals::new(&plan, Share::new(0, 1)).collect();
     assert!(whole.is_sorted_by_key(|arrival| arrival.due_ns));
     assert_eq!(whole.len(), 39);
-    let singles: Vec<_> = whole
-        .iter()
-        .filter(|a| a.user < 2)
-        .map(|a| (a.due_ns, a.session))
-        .collect();
+    let singles: Vec<_> =
+        whole.iter().filter(|a| a.user < 2).map(|a| (a.due_ns, a.session)).collect();
     assert_eq!(singles, [(90 * MS, SessionId(0)), (2 * S, SessionId(1))]);
     let first = whole.iter().filter(|a| a.user >= 2 && a.due_ns < 10 * S);
     assert!(first.clone().all(|arrival| arrival.session == SessionId(1)));
     assert_eq!(first.count(), 30);
     // The same users with any number of shards.
-    let mut dealt: Vec<_> = (0..3)
-        .flat_map(|index| Arrivals::new(&plan, Share::new(index, 3)))
-        .collect();
+    let mut dealt: Vec<_> =
+        (0..3).flat_map(|index| Arrivals::new(&plan, Share::new(index, 3))).collect();
     dealt.sort_by_key(|arrival| (arrival.due_ns, arrival.user));
     let mut all = whole.clone();
     all.sort_by_key(|arrival| (arrival.due_ns, arrival.user));

@@ -11,39 +11,23 @@ use engine::meeting::{Desk, FinishedWait, LOOK_NS, Meeting, RELEASE_NS, RunPart}
 fn declared(users: u64, values_max: u64) -> Meetings {
     let name = "one".to_owned();
     Meetings {
-        rendezvous: vec![Rendezvous {
-            name: name.clone(),
-            users,
-        }],
-        counters: vec![Counter {
-            name: name.clone(),
-            first: 100,
-        }],
+        rendezvous: vec![Rendezvous { name: name.clone(), users }],
+        counters: vec![Counter { name: name.clone(), first: 100 }],
         queues: vec![Queue { name, values_max }],
     }
 }
 
 fn desks(declared: &Meetings, loops_count: u32) -> Vec<Desk<u32>> {
     let shared = Arc::new(Meeting::new(declared, RunPart::all(loops_count)));
-    (0..loops_count)
-        .map(|number| Desk::new(&shared, number))
-        .collect()
+    (0..loops_count).map(|number| Desk::new(&shared, number)).collect()
 }
 
 fn released(user: u32, at_ns: u64) -> Option<FinishedWait<u32>> {
-    Some(FinishedWait {
-        user,
-        at_ns,
-        value: None,
-    })
+    Some(FinishedWait { user, at_ns, value: None })
 }
 
 fn handed(user: u32, at_ns: u64, value: i64) -> Option<FinishedWait<u32>> {
-    Some(FinishedWait {
-        user,
-        at_ns,
-        value: Some(Value::Int(value)),
-    })
+    Some(FinishedWait { user, at_ns, value: Some(Value::Int(value)) })
 }
 
 #[test]
@@ -144,8 +128,7 @@ fn nothing_is_lost_or_doubled_between_threads() {
             for number in 0..EACH {
                 let now_ns = number.unsigned_abs();
                 drawn.push(desk.next(0));
-                desk.put(0, Value::Int(index as i64 * EACH + number))
-                    .unwrap();
+                desk.put(0, Value::Int(index as i64 * EACH + number)).unwrap();
                 if !waits {
                     match desk.take(now_ns, 1, 0) {
                         Some(value) => got.push(value),

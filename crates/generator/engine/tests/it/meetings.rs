@@ -39,11 +39,8 @@ const SALE: &str = "
 /// Users come every 100 ms; each fourth completes the rendezvous, and all four buy at one instant, on whichever loop.
 #[test]
 fn users_wait_for_each_other_and_continue_at_the_same_instant() {
-    let text = scenario(
-        "{ rendezvous: { sale: 4 } }",
-        SALE,
-        "{ constant: 10/s, for: 1s }, { hold: 1s }",
-    );
+    let text =
+        scenario("{ rendezvous: { sale: 4 } }", SALE, "{ constant: 10/s, for: 1s }, { hold: 1s }");
     for loops_count in [1, 2, 3] {
         let ran = ran_on(&text, loops_count);
         let buy = ran.rows("buy");
@@ -57,10 +54,7 @@ fn users_wait_for_each_other_and_continue_at_the_same_instant() {
         );
         assert!(buy.iter().all(|row| row.lag_ns() == 0));
         let waits = ran.rows("rendezvous sale");
-        let times: Vec<u64> = waits[..4]
-            .iter()
-            .map(|row| row.response_ns() / MS)
-            .collect();
+        let times: Vec<u64> = waits[..4].iter().map(|row| row.response_ns() / MS).collect();
         assert_eq!(times, [305, 205, 105, 5]);
         // Two are left over, until the end.
         let left = &ran.outcomes("rendezvous sale")[8..];
@@ -111,10 +105,7 @@ fn a_user_whose_time_is_over_continues_or_fails() {
     assert_eq!(continues.rows("after")[0].due_ns, S);
     assert_eq!(
         continues.details(),
-        [
-            "2 of 3 users were there after 1000 ms",
-            "1 of 3 users were there after 1000 ms"
-        ]
+        ["2 of 3 users were there after 1000 ms", "1 of 3 users were there after 1000 ms"]
     );
     let fails = of("fail");
     assert_eq!(fails.outcomes("rendezvous sale"), [Outcome::Timeout; 2]);
@@ -135,12 +126,7 @@ fn users_who_have_gone_do_not_count() {
         "{ constant: 2/s, for: 2s }, { hold: 1s }",
     ));
     // Due at 0, 500, 1000, 1500 ms: the first gives up at 900.
-    let expected = [
-        Outcome::Timeout,
-        Outcome::Timeout,
-        Outcome::Timeout,
-        Outcome::Timeout,
-    ];
+    let expected = [Outcome::Timeout, Outcome::Timeout, Outcome::Timeout, Outcome::Timeout];
     assert_eq!(ran.outcomes("rendezvous sale"), expected);
 }
 
@@ -184,16 +170,9 @@ fn a_user_that_fails_while_it_waits_blocks_nobody() {
         ),
         &mut peer,
     );
-    assert_eq!(
-        ran.outcomes("rendezvous sale"),
-        [Outcome::Unfinished, Outcome::Ok, Outcome::Ok]
-    );
+    assert_eq!(ran.outcomes("rendezvous sale"), [Outcome::Unfinished, Outcome::Ok, Outcome::Ok]);
     assert_eq!(ran.counted("steps", Outcome::Reset), 1);
-    assert_eq!(
-        ran.total(|counts| counts.users_failed),
-        1,
-        "the one whose connection was lost"
-    );
+    assert_eq!(ran.total(|counts| counts.users_failed), 1, "the one whose connection was lost");
     assert_eq!(ran.total(|counts| counts.users_finished), 2);
 }
 
@@ -213,10 +192,7 @@ fn a_branch_that_waits_is_interrupted_with_the_others() {
           timeout: 1s",
         "{ constant: 2/s, for: 1s }, { hold: 1s }",
     ));
-    assert_eq!(
-        ran.outcomes("rendezvous sale"),
-        [Outcome::Unfinished, Outcome::Timeout]
-    );
+    assert_eq!(ran.outcomes("rendezvous sale"), [Outcome::Unfinished, Outcome::Timeout]);
 }
 
 #[test]
@@ -297,15 +273,8 @@ fn values_are_taken_in_their_order() {
         ran.check_sums();
         assert_eq!(ran.outcomes("enqueue unpaid"), [Outcome::Ok; 3]);
         let takes = ran.rows("dequeue unpaid");
-        assert!(
-            takes
-                .iter()
-                .all(|row| row.outcome == Outcome::Ok && row.response_ns() == 0)
-        );
-        let paths = peer
-            .requests
-            .iter()
-            .map(|request| request.split(' ').nth(1));
+        assert!(takes.iter().all(|row| row.outcome == Outcome::Ok && row.response_ns() == 0));
+        let paths = peer.requests.iter().map(|request| request.split(' ').nth(1));
         let paths: Vec<Option<&str>> = paths.collect();
         let expected = ["/pay/order%200", "/pay/order%201", "/pay/order%202"];
         assert_eq!(paths, expected.map(Some));
@@ -322,17 +291,11 @@ fn users_wait_for_values_in_turn() {
     for loops_count in [1, 2] {
         let ran = ran_on(&text, loops_count);
         let takes = ran.rows("dequeue unpaid");
-        let ended: Vec<(u64, Outcome)> = takes
-            .iter()
-            .map(|row| (row.done_ns / MS, row.outcome))
-            .collect();
+        let ended: Vec<(u64, Outcome)> =
+            takes.iter().map(|row| (row.done_ns / MS, row.outcome)).collect();
         assert_eq!(
             ended,
-            [
-                (300, Outcome::Ok),
-                (400, Outcome::Ok),
-                (1200, Outcome::Timeout)
-            ],
+            [(300, Outcome::Ok), (400, Outcome::Ok), (1200, Outcome::Timeout)],
             "{loops_count} loops"
         );
         assert_eq!(ran.details(), ["no value came within 1000 ms"]);
@@ -346,13 +309,7 @@ fn users_wait_for_values_in_turn() {
 fn a_full_queue_refuses_and_users_continue() {
     let text = format!("{QUEUE}  - {{ constant: 10/s, for: 500ms, sessions: {{ buyer: 1 }} }}\n");
     let ran = ran(&text);
-    let expected = [
-        Outcome::Ok,
-        Outcome::Ok,
-        Outcome::Ok,
-        Outcome::Step,
-        Outcome::Step,
-    ];
+    let expected = [Outcome::Ok, Outcome::Ok, Outcome::Ok, Outcome::Step, Outcome::Step];
     assert_eq!(ran.outcomes("enqueue unpaid"), expected);
     let full = "the queue \"unpaid\" is full: it holds 3 values already";
     assert_eq!(ran.details(), [full; 2]);
@@ -431,11 +388,8 @@ fn the_same_seed_gives_the_same_rows_on_one_loop() {
 /// A traced user is alone.
 #[test]
 fn a_traced_user_passes_a_rendezvous_by_itself() {
-    let mut plan = plan(&scenario(
-        "{ rendezvous: { sale: 500 } }",
-        SALE,
-        "{ constant: 1000/s, for: 1s }",
-    ));
+    let mut plan =
+        plan(&scenario("{ rendezvous: { sale: 500 } }", SALE, "{ constant: 1000/s, for: 1s }"));
     plan.without_crowd("alone", S);
     let (sink, traced) = std::sync::mpsc::channel();
     let link = Link {

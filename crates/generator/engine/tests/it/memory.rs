@@ -29,10 +29,7 @@ arrivals:
 }
 
 fn ran(text: &str, budget_kib: usize, peer: &mut dyn Peer) -> Ran {
-    let link = Link {
-        buffers: Arc::new(Budget::new((budget_kib * KIB) as u64)),
-        ..Link::new(0)
-    };
+    let link = Link { buffers: Arc::new(Budget::new((budget_kib * KIB) as u64)), ..Link::new(0) };
     run_over(text, peer, link)
 }
 
@@ -102,19 +99,14 @@ fn a_computed_value_without_memory_stops_the_session() {
     let ran = ran(&scenario(steps, 1), 128, &mut peer);
     assert_eq!(ran.outcomes("page"), [Outcome::Ok]);
     assert_eq!(ran.outcomes("never"), []);
-    assert_eq!(
-        (stopped(&ran), ran.counted("connect", Outcome::NoMemory)),
-        (1, 1)
-    );
+    assert_eq!((stopped(&ran), ran.counted("connect", Outcome::NoMemory)), (1, 1));
 }
 
 /// Sends the head of a response and half of its body in pieces, and then no more.
 fn half(bytes: usize) -> Vec<PeerAction> {
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {bytes}\r\n\r\n");
     let pieces = (0..bytes / 2 / KIB).map(|_| PeerAction::Send(vec![b'x'; KIB]));
-    std::iter::once(PeerAction::Send(head.into_bytes()))
-        .chain(pieces)
-        .collect()
+    std::iter::once(PeerAction::Send(head.into_bytes())).chain(pieces).collect()
 }
 
 #[test]

@@ -26,25 +26,15 @@ const FOREVER: &str = "    - forever:\n        - pace: 100ms\n        - get: /\n
 /// Each of ten users sends 30 requests in 3 s and one that is never answered; 69 more are due within the 10 s.
 #[test]
 fn paced_steps_due_in_a_stall_at_the_end_are_counted() {
-    for arrivals in [
-        "{ users: 10, for: 10s }",
-        "{ constant: 10/s, for: 1s }, { hold: 9s }",
-    ] {
+    for arrivals in ["{ users: 10, for: 10s }", "{ constant: 10/s, for: 1s }, { hold: 9s }"] {
         let ran = stalls(&scenario(FOREVER, arrivals));
         let begun = ran.rows("GET /").len() as u64;
         let missed = ran.never_begun("GET /", WhyNot::Busy);
-        let unanswered = ran
-            .outcomes("GET /")
-            .iter()
-            .filter(|&&o| o == Outcome::Unfinished)
-            .count();
+        let unanswered =
+            ran.outcomes("GET /").iter().filter(|&&o| o == Outcome::Unfinished).count();
         assert_eq!(unanswered, 10);
         // Users that start one after the other have 0, 1, … 9 requests less.
-        let due = if arrivals.contains("users") {
-            1_000
-        } else {
-            1_000 - 45
-        };
+        let due = if arrivals.contains("users") { 1_000 } else { 1_000 - 45 };
         assert_eq!((begun + missed, missed), (due, 690), "{arrivals}");
     }
 }
@@ -72,10 +62,7 @@ fn steps_due_before_a_session_failed_are_counted() {
     let steps =
         "    - forever:\n        - pace: 1s\n        - get: /\n          save: { token: /token }\n";
     let mut peer = HttpPeer::new(|_| 2 * S + S / 2, |_: &str| ok("{}"));
-    let ran = run(
-        &scenario(steps, "{ constant: 1/s, for: 1s }, { hold: 9s }"),
-        &mut peer,
-    );
+    let ran = run(&scenario(steps, "{ constant: 1/s, for: 1s }, { hold: 9s }"), &mut peer);
     assert_eq!(ran.outcomes("GET /"), [Outcome::Save]);
     assert_eq!(ran.never_begun("GET /", WhyNot::Failed), 2);
 

@@ -22,12 +22,7 @@ pub(crate) struct Broker<F> {
 
 impl<F: FnMut(PeerConn, &Sent) -> Vec<PeerAction>> Broker<F> {
     pub(crate) fn new(respond: F) -> Broker<F> {
-        Broker {
-            respond,
-            inbox: HashMap::new(),
-            packets: Vec::new(),
-            closed: 0,
-        }
+        Broker { respond, inbox: HashMap::new(), packets: Vec::new(), closed: 0 }
     }
 
     pub(crate) fn kinds(&self) -> Vec<u8> {
@@ -91,10 +86,7 @@ pub(crate) fn answers(sent: &Sent) -> Vec<u8> {
         8 => {
             let filters = filters_of(sent);
             let start = [0x90, 2 + filters.len() as u8, body[0], body[1]];
-            start
-                .into_iter()
-                .chain(filters.into_iter().map(|own| own.1))
-                .collect()
+            start.into_iter().chain(filters.into_iter().map(|own| own.1)).collect()
         }
         10 => vec![0xb0, 2, body[0], body[1]],
         12 => vec![0xd0, 0],
@@ -162,11 +154,7 @@ fn messages_of_each_qos_are_published_acknowledged_and_received() {
     - close:
 "#;
     let mut broker = Broker::new(|_, sent| sound(sent));
-    let ran = run_over(
-        &scenario("client_id: me", steps),
-        &mut broker,
-        Link::new(MS),
-    );
+    let ran = run_over(&scenario("client_id: me", steps), &mut broker, Link::new(MS));
     assert_eq!(ran.total(|counts| counts.errors), 0, "{:?}", ran.details());
     // TCP takes a round trip, and so does each answer; a message of QoS 2 takes two.
     for (measure, ns) in [
@@ -180,34 +168,16 @@ fn messages_of_each_qos_are_published_acknowledged_and_received() {
         assert_eq!(times(&ran, measure), [(Outcome::Ok, ns)], "{measure}");
     }
     // Stamped at 1 ms; they come back at 8, 8, and 10 ms.
-    let said: Vec<_> = ran
-        .rows("said")
-        .iter()
-        .map(Measurement::response_ns)
-        .collect();
+    let said: Vec<_> = ran.rows("said").iter().map(Measurement::response_ns).collect();
     assert_eq!(said, [7 * MS, 7 * MS, 9 * MS]);
-    for part in [
-        "said.lost",
-        "said.duplicated",
-        "said.out_of_order",
-        "said.unaccounted",
-    ] {
+    for part in ["said.lost", "said.duplicated", "said.out_of_order", "said.unaccounted"] {
         assert_eq!(ran.counted(part, Outcome::Ok), 0, "{part}");
     }
     // CONNECT, SUBSCRIBE, three PUBLISH; what came back is acknowledged by PUBACK, PUBREC; the own message of QoS 2 is
     // released before it comes back.
     let kinds = broker.kinds();
     let count = |kind: u8| kinds.iter().filter(|own| **own == kind).count();
-    for (kind, expected) in [
-        (1, 1),
-        (3, 3),
-        (4, 1),
-        (5, 1),
-        (6, 1),
-        (8, 1),
-        (10, 1),
-        (14, 1),
-    ] {
+    for (kind, expected) in [(1, 1), (3, 3), (4, 1), (5, 1), (6, 1), (8, 1), (10, 1), (14, 1)] {
         assert_eq!(count(kind), expected, "packets of type {kind} in {kinds:?}");
     }
     assert_eq!(kinds.last(), Some(&14));
@@ -228,12 +198,7 @@ fn packets_come_in_messages_of_a_websocket() {
     let mut packets: Vec<Sent> = Vec::new();
     let mut peer = WsPeer::new(|_, _: &str| vec![]);
     peer.headers = "sec-websocket-protocol: mqtt\r\n";
-    let mut server = Over {
-        ws: peer,
-        seen: 0,
-        inbox: &mut inbox,
-        packets: &mut packets,
-    };
+    let mut server = Over { ws: peer, seen: 0, inbox: &mut inbox, packets: &mut packets };
     let text = scenario("client_id: me", steps).replace("- mqtt:\n", "- mqtt: /mqtt\n");
     let ran = run(&text, &mut server);
     assert_eq!(ran.total(|counts| counts.errors), 0, "{:?}", ran.details());
@@ -264,11 +229,7 @@ impl<F: FnMut(u64, &str) -> Vec<PeerAction>> Peer for Over<'_, F> {
         self.seen = self.ws.frames.len();
         while let Some(sent) = take_packet(self.inbox) {
             let bytes = answers(&sent);
-            actions.extend(
-                bytes
-                    .iter()
-                    .map(|byte| PeerAction::Send(frame(0x82, &[*byte]))),
-            );
+            actions.extend(bytes.iter().map(|byte| PeerAction::Send(frame(0x82, &[*byte]))));
             self.packets.push(sent);
         }
         actions
@@ -279,16 +240,8 @@ impl<F: FnMut(u64, &str) -> Vec<PeerAction>> Peer for Over<'_, F> {
 fn a_refused_client_fails_with_the_reason() {
     for (opening, answer, reason) in [
         ("user: u", &[0x20, 2, 0, 5][..], "not authorized (0x05)"),
-        (
-            "version: 5",
-            &[0x20, 3, 0, 0x86, 0],
-            "bad user name or password (0x86)",
-        ),
-        (
-            "reconnect: true",
-            &[0x20, 2, 0, 3],
-            "server unavailable (0x03)",
-        ),
+        ("version: 5", &[0x20, 3, 0, 0x86, 0], "bad user name or password (0x86)"),
+        ("reconnect: true", &[0x20, 2, 0, 3], "server unavailable (0x03)"),
     ] {
         let mut broker = Broker::new(|_, _| vec![send(answer)]);
         let ran = run(&scenario(opening, "    - think: 1s"), &mut broker);
@@ -335,11 +288,7 @@ fn a_message_without_an_acknowledgement_times_out() {
         _ => vec![],
     });
     let ran = run(&scenario("client_id: me", steps), &mut broker);
-    let expected = [
-        (Outcome::Timeout, 2 * S),
-        (Outcome::Timeout, 500 * MS),
-        (Outcome::Ok, 0),
-    ];
+    let expected = [(Outcome::Timeout, 2 * S), (Outcome::Timeout, 500 * MS), (Outcome::Ok, 0)];
     assert_eq!(times(&ran, "publish"), expected);
     assert_eq!(ran.total(|counts| counts.users_finished), 1);
     // Identifiers that are in flight are not used again.
@@ -388,43 +337,13 @@ fn the_servers_keep_alive_counts() {
 #[test]
 fn servers_that_break_the_rules_lose_the_connection() {
     for (opening, bytes, outcome, goodbye) in [
-        (
-            "version: 5",
-            &[0x36, 5, 0, 1, b'a', 0, 1][..],
-            Outcome::Protocol,
-            Some(0x81),
-        ),
-        (
-            "version: 5",
-            &[0x20, 3, 0, 0, 0],
-            Outcome::Protocol,
-            Some(0x82),
-        ),
-        (
-            "version: 5",
-            &[0x30, 7, 0, 1, b'a', 3, 0x23, 0, 1],
-            Outcome::Protocol,
-            Some(0x94),
-        ),
-        (
-            "version: 5",
-            &[0x30, 0xff, 0x7f],
-            Outcome::TooLarge,
-            Some(0x95),
-        ),
-        (
-            "client_id: me",
-            &[0x30, 0xff, 0x7f],
-            Outcome::TooLarge,
-            None,
-        ),
+        ("version: 5", &[0x36, 5, 0, 1, b'a', 0, 1][..], Outcome::Protocol, Some(0x81)),
+        ("version: 5", &[0x20, 3, 0, 0, 0], Outcome::Protocol, Some(0x82)),
+        ("version: 5", &[0x30, 7, 0, 1, b'a', 3, 0x23, 0, 1], Outcome::Protocol, Some(0x94)),
+        ("version: 5", &[0x30, 0xff, 0x7f], Outcome::TooLarge, Some(0x95)),
+        ("client_id: me", &[0x30, 0xff, 0x7f], Outcome::TooLarge, None),
         ("client_id: me", &[0x40, 2, 0, 9], Outcome::Protocol, None),
-        (
-            "client_id: me",
-            &[0x90, 4, 0, 1, 0, 0],
-            Outcome::Protocol,
-            None,
-        ),
+        ("client_id: me", &[0x90, 4, 0, 1, 0, 0], Outcome::Protocol, None),
     ] {
         let accept: &[u8] = match goodbye {
             Some(_) => &[0x20, 3, 0, 0, 0],
@@ -500,11 +419,7 @@ fn attempts_to_reconnect_continue() {
     // Pauses of 1, 2 and 4 s; the first attempt has 2 s.
     assert_eq!(
         times(&ran, "reconnect"),
-        [
-            (Outcome::Timeout, 2 * S),
-            (Outcome::Rejected, 0),
-            (Outcome::Ok, 0)
-        ]
+        [(Outcome::Timeout, 2 * S), (Outcome::Rejected, 0), (Outcome::Ok, 0)]
     );
     assert_eq!(ran.total(|counts| counts.users_finished), 1);
 }
@@ -517,11 +432,7 @@ fn a_server_that_nobody_answers_at_fails_the_step() {
         Packet::Connect => Verdict::Refuse,
         _ => Verdict::Pass,
     });
-    let ran = run_over(
-        &scenario("client_id: me", "    - think: 1s"),
-        &mut broker,
-        link,
-    );
+    let ran = run_over(&scenario("client_id: me", "    - think: 1s"), &mut broker, link);
     assert_eq!(ran.outcomes("mqtt"), [Outcome::Refused]);
     let mut silent = Broker::new(|_, _: &Sent| vec![]);
     let ran = run(&scenario("client_id: me", "    - think: 1s"), &mut silent);
@@ -540,16 +451,9 @@ fn retained_messages_and_user_properties_are_distinguished() {
       as: query
 ";
     let retained = [0x31, 35, 0, 12];
-    let retained = [
-        &retained[..],
-        b"rooms/1/said",
-        &[12, 0x26, 0, 5],
-        b"trace",
-        &[0, 2],
-        b"x1",
-        b"old payl",
-    ]
-    .concat();
+    let retained =
+        [&retained[..], b"rooms/1/said", &[12, 0x26, 0, 5], b"trace", &[0, 2], b"x1", b"old payl"]
+            .concat();
     let mut broker = Broker::new(|_, sent: &Sent| match sent.0 >> 4 {
         1 => vec![send(&[0x20, 3, 0, 0, 0])],
         8 => vec![send(&[0x90, 4, 0, 1, 0, 0]), send(&retained)],
@@ -560,11 +464,7 @@ fn retained_messages_and_user_properties_are_distinguished() {
     assert_eq!(ran.total(|counts| counts.errors), 0, "{:?}", ran.details());
     assert_eq!(ran.outcomes("query"), [Outcome::Ok]);
     assert_eq!(ran.counted("saved", Outcome::Check), 0);
-    assert_eq!(
-        ran.counted("said", Outcome::Ok),
-        0,
-        "a retained message is no new one"
-    );
+    assert_eq!(ran.counted("said", Outcome::Ok), 0, "a retained message is no new one");
     let published = broker.packets.iter().find(|(first, _)| first >> 4 == 3);
     let expected = b"\0\x01q\x0c\x26\0\x05trace\0\x02u0hi";
     assert_eq!(published.map(|(_, body)| &body[..]), Some(&expected[..]));
@@ -575,20 +475,14 @@ fn retained_messages_and_user_properties_are_distinguished() {
 fn what_cannot_be_published_is_an_error_of_the_step() {
     for (steps, problem) in [
         ("publish: { topic: \"${wild}\" }", "neither `+` nor `#`"),
-        (
-            "publish: { topic: a, qos: 2 }",
-            "the server allows QoS 1 at most",
-        ),
+        ("publish: { topic: a, qos: 2 }", "the server allows QoS 1 at most"),
     ] {
         let mut broker = Broker::new(|_, sent: &Sent| match sent.0 >> 4 {
             1 => vec![send(&[0x20, 5, 0, 0, 2, 0x24, 1])],
             _ => vec![],
         });
         let ran = run(
-            &scenario(
-                "version: 5",
-                &format!("    - set: {{ wild: \"#\" }}\n    - {steps}"),
-            ),
+            &scenario("version: 5", &format!("    - set: {{ wild: \"#\" }}\n    - {steps}")),
             &mut broker,
         );
         assert_eq!(ran.outcomes("publish"), [Outcome::Step], "{steps}");

@@ -25,12 +25,7 @@ fn a_list_of_filters_is_one_packet() {
         _ => sound(sent),
     });
     let ran = run(&scenario("reconnect: true", steps), &mut broker);
-    assert_eq!(
-        ran.outcomes("subscribe"),
-        [Outcome::Ok],
-        "{:?}",
-        ran.details()
-    );
+    assert_eq!(ran.outcomes("subscribe"), [Outcome::Ok], "{:?}", ran.details());
     assert_eq!(ran.outcomes("unsubscribe"), [Outcome::Ok]);
     // What it is subscribed to is expected: each of the filters counts.
     assert_eq!(ran.outcomes("said"), [Outcome::Ok]);

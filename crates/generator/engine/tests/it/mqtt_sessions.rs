@@ -21,10 +21,7 @@ fn a_session_that_was_kept_is_not_subscribed_again() {
         (1, 1) => vec![send(&[0x20, 2, 1, 0])],
         _ => sound(sent),
     });
-    let text = scenario(
-        "client_id: me\n      clean: false\n      reconnect: true",
-        steps,
-    );
+    let text = scenario("client_id: me\n      clean: false\n      reconnect: true", steps);
     let ran = run(&text, &mut broker);
     assert_eq!(ran.outcomes("publish"), [Outcome::Ok, Outcome::Ok]);
     assert_eq!(ran.outcomes("rejoin"), []);
@@ -59,12 +56,7 @@ fn a_message_in_flight_outlives_its_connection_in_a_kept_session() {
             _ => sound(sent),
         });
         let ran = run(&scenario(opening, &steps), &mut broker);
-        assert_eq!(
-            times(&ran, "publish"),
-            [(Outcome::Ok, S)],
-            "{:?}",
-            ran.details()
-        );
+        assert_eq!(times(&ran, "publish"), [(Outcome::Ok, S)], "{:?}", ran.details());
         assert_eq!(ran.outcomes("next"), [Outcome::Ok]);
         assert_eq!(times(&ran, "reconnect"), [(Outcome::Ok, 0)]);
         assert_eq!(broker.kinds(), kinds, "QoS {qos}, lost at {lost}");
@@ -138,9 +130,6 @@ fn a_message_in_flight_fails_without_its_session() {
         (_, 8) => vec![send(&[0x90, 4, sent.1[0], sent.1[1], 0, 0])],
         _ => vec![],
     });
-    let ran = run(
-        &scenario(&format!("version: 5\n      {opening}"), steps),
-        &mut broker,
-    );
+    let ran = run(&scenario(&format!("version: 5\n      {opening}"), steps), &mut broker);
     assert_eq!(times(&ran, "publish"), [(Outcome::Reset, 0)]);
 }

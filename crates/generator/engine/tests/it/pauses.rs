@@ -7,10 +7,7 @@ use crate::peers::{HttpPeer, ok};
 use crate::support::{MS, Ran, S, plan, run_over};
 
 fn paused(pauses: &[(u64, u64)]) -> Link<'static> {
-    Link {
-        pauses: pauses.to_vec(),
-        ..Link::new(0)
-    }
+    Link { pauses: pauses.to_vec(), ..Link::new(0) }
 }
 
 fn ran(text: &str, pauses: &[(u64, u64)]) -> Ran {
@@ -21,9 +18,7 @@ fn ran(text: &str, pauses: &[(u64, u64)]) -> Ran {
 /// Users started, and users that were due in a pause, second by second.
 fn by_second(ran: &Ran) -> Vec<(u64, u64)> {
     let deltas = ran.run.deltas.iter();
-    deltas
-        .map(|delta| (delta.counts.users_started, delta.counts.users_paused))
-        .collect()
+    deltas.map(|delta| (delta.counts.users_started, delta.counts.users_paused)).collect()
 }
 
 const OPEN: &str = "
@@ -46,10 +41,7 @@ arrivals:
 #[test]
 fn users_due_in_a_pause_are_skipped_and_present_ones_continue() {
     let ran = ran(OPEN, &[(1_050 * MS, 3_050 * MS)]);
-    assert_eq!(
-        by_second(&ran)[..5],
-        [(10, 0), (1, 9), (0, 10), (9, 1), (10, 0)]
-    );
+    assert_eq!(by_second(&ran)[..5], [(10, 0), (1, 9), (0, 10), (9, 1), (10, 0)]);
     assert_eq!(ran.outcomes("first"), [Outcome::Ok; 30]);
     assert_eq!(ran.outcomes("second"), [Outcome::Ok; 30]);
     let first = ran.rows("first");
@@ -67,10 +59,7 @@ fn users_due_in_a_pause_are_skipped_and_present_ones_continue() {
 #[test]
 fn pauses_may_follow_each_other_and_last_to_the_end() {
     let ran = ran(OPEN, &[(S, 2 * S), (3 * S, 99 * S)]);
-    assert_eq!(
-        by_second(&ran)[..5],
-        [(10, 0), (0, 10), (10, 0), (0, 10), (0, 10)]
-    );
+    assert_eq!(by_second(&ran)[..5], [(10, 0), (0, 10), (10, 0), (0, 10), (0, 10)]);
 }
 
 #[test]
@@ -113,11 +102,7 @@ arrivals:
     // From 2.5 s on, every second until the phase ends.
     assert_eq!(requests.len(), 4 * 4);
     let alone = ran.rows("alone");
-    assert_eq!(
-        (alone[0].due_ns, alone[0].lag_ns()),
-        (2_500 * MS, 0),
-        "the pause is no lag"
-    );
+    assert_eq!((alone[0].due_ns, alone[0].lag_ns()), (2_500 * MS, 0), "the pause is no lag");
 }
 
 #[test]

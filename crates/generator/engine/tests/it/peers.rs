@@ -44,10 +44,7 @@ impl<F: FnMut(&str) -> Vec<PeerAction>> Peer for HttpPeer<F> {
                 self.count += 1;
                 self.waiting.insert((conn, self.count), actions);
                 let at_ns = now_ns + (self.delay_ns)(now_ns);
-                vec![PeerAction::Timer {
-                    at_ns,
-                    number: self.count,
-                }]
+                vec![PeerAction::Timer { at_ns, number: self.count }]
             }
             PeerEvent::Timer(number) => self.waiting.remove(&(conn, number)).unwrap_or_default(),
             PeerEvent::Connected | PeerEvent::Closed => Vec::new(),
@@ -57,9 +54,7 @@ impl<F: FnMut(&str) -> Vec<PeerAction>> Peer for HttpPeer<F> {
 
 fn request_end(inbox: &str) -> Option<usize> {
     let head = inbox.find("\r\n\r\n")? + 4;
-    let length = inbox[..head]
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length: "));
+    let length = inbox[..head].lines().find_map(|line| line.strip_prefix("content-length: "));
     let end = head + length.map_or(0, |length| length.parse::<usize>().expect("a length"));
     (inbox.len() >= end).then_some(end)
 }
@@ -118,8 +113,7 @@ impl<F: FnMut(u64, &str) -> Vec<PeerAction>> WsPeer<F> {
         self.open.insert(conn, true);
         let key = text.lines().find_map(|line| {
             let (name, value) = line.split_once(": ")?;
-            name.eq_ignore_ascii_case("sec-websocket-key")
-                .then_some(value)
+            name.eq_ignore_ascii_case("sec-websocket-key").then_some(value)
         });
         let key = key.expect("the upgrade has a key");
         let accept = tungstenite::handshake::derive_accept_key(key.as_bytes());
@@ -157,10 +151,7 @@ impl<F: FnMut(u64, &str) -> Vec<PeerAction>> Peer for WsPeer<F> {
                             self.count += 1;
                             self.waiting.insert((conn, self.count), answer);
                             let at_ns = now_ns + self.delay_ns;
-                            actions.push(PeerAction::Timer {
-                                at_ns,
-                                number: self.count,
-                            });
+                            actions.push(PeerAction::Timer { at_ns, number: self.count });
                         }
                         8 => {
                             actions.push(PeerAction::Send(frame(0x88, &payload)));
@@ -200,10 +191,7 @@ fn take_frame(inbox: &mut Vec<u8>) -> Option<(u8, Vec<u8>)> {
     let second = *inbox.get(1)?;
     assert_eq!(second & 0x80, 0x80, "clients mask their frames");
     let (length, header) = match second & 0x7f {
-        126 => (
-            usize::from(u16::from_be_bytes([*inbox.get(2)?, *inbox.get(3)?])),
-            4,
-        ),
+        126 => (usize::from(u16::from_be_bytes([*inbox.get(2)?, *inbox.get(3)?])), 4),
         127 => panic!("tests send no such long messages"),
         short => (usize::from(short), 2),
     };
@@ -213,11 +201,7 @@ fn take_frame(inbox: &mut Vec<u8>) -> Option<(u8, Vec<u8>)> {
     let opcode = inbox[0] & 0x0f;
     let mask: Vec<u8> = inbox[header..header + 4].to_vec();
     let masked = &inbox[header + 4..header + 4 + length];
-    let payload = masked
-        .iter()
-        .enumerate()
-        .map(|(i, b)| b ^ mask[i % 4])
-        .collect();
+    let payload = masked.iter().enumerate().map(|(i, b)| b ^ mask[i % 4]).collect();
     inbox.drain(..header + 4 + length);
     Some((opcode, payload))
 }
@@ -231,10 +215,7 @@ pub(crate) struct CastPeer<F> {
 
 impl<F: FnMut(u64, u64) -> Vec<(u64, Vec<PeerAction>)>> CastPeer<F> {
     pub(crate) fn new(plan: F) -> CastPeer<F> {
-        CastPeer {
-            ws: WsPeer::new(|_, _| Vec::new()),
-            plan,
-        }
+        CastPeer { ws: WsPeer::new(|_, _| Vec::new()), plan }
     }
 }
 

@@ -73,11 +73,7 @@ fn a_long_poll_repeats_at_once_from_its_last_position() {
     let second = ran.rows("second");
     assert_eq!((second[0].due_ns, second[0].done_ns), (0, 200 * MS));
     // From the sender's stamp to the response's end.
-    let said: Vec<_> = ran
-        .rows("said")
-        .iter()
-        .map(|row| row.done_ns / MS)
-        .collect();
+    let said: Vec<_> = ran.rows("said").iter().map(|row| row.done_ns / MS).collect();
     assert_eq!(said, [100, 200, 300]);
     assert_eq!(ran.total(|counts| counts.unmatched), 2);
     assert_eq!(ran.total(|counts| counts.errors), 0);
@@ -111,14 +107,8 @@ fn an_interval_counts_from_due_to_due_beside_the_steps() {
 
 #[test]
 fn a_slow_response_delays_only_the_next_request() {
-    let mut peer = HttpPeer::new(
-        |now_ns| if now_ns == 0 { 700 * MS } else { 0 },
-        |_| ok("{}"),
-    );
-    let ran = run(
-        &scenario("every: 300ms", "    - think: 10s", "1s"),
-        &mut peer,
-    );
+    let mut peer = HttpPeer::new(|now_ns| if now_ns == 0 { 700 * MS } else { 0 }, |_| ok("{}"));
+    let ran = run(&scenario("every: 300ms", "    - think: 10s", "1s"), &mut peer);
     assert_eq!(dues(&ran.rows("poll")), [0, 700, 1000, 1300, 1600, 1900]);
 }
 
@@ -135,19 +125,14 @@ fn failed_polls_are_counted_and_repeated() {
         (vec![PeerAction::Close], None),
         (vec![PeerAction::Close], Some(Outcome::Closed)),
         (vec![PeerAction::Reset], Some(Outcome::Reset)),
-        (
-            vec![PeerAction::Send(b"SSH-2.0\r\n".to_vec())],
-            Some(Outcome::HttpProtocol),
-        ),
+        (vec![PeerAction::Send(b"SSH-2.0\r\n".to_vec())], Some(Outcome::HttpProtocol)),
         (vec![], Some(Outcome::Timeout)),
         (ok(r#"{"last":1,"messages":[{"n":1}]}"#), Some(Outcome::Ok)),
     ];
     let expected: Vec<_> = answers.iter().filter_map(|(_, outcome)| *outcome).collect();
     answers.reverse();
-    let mut peer = HttpPeer::new(
-        |_| 0,
-        move |_| answers.pop().map_or(Vec::new(), |(actions, _)| actions),
-    );
+    let mut peer =
+        HttpPeer::new(|_| 0, move |_| answers.pop().map_or(Vec::new(), |(actions, _)| actions));
     let poll = format!("{EACH}\n      pause: 250ms");
     let steps = "    - expect: { when: { /n: 1 }, within: 9s, as: first }\n    - close:";
     let ran = run(&scenario(&poll, steps, "9s"), &mut peer);
@@ -190,10 +175,7 @@ fn a_connection_that_closed_cleanly_is_no_error() {
     later.push(PeerAction::Close);
     for answer in [close, later] {
         let mut peer = HttpPeer::new(|_| 0, |_| answer.clone());
-        let ran = run(
-            &scenario("every: 400ms", "    - think: 1s", "1s"),
-            &mut peer,
-        );
+        let ran = run(&scenario("every: 400ms", "    - think: 1s", "1s"), &mut peer);
         assert_eq!(ran.outcomes("poll"), [Outcome::Ok; 3], "{answer:?}");
         assert_eq!(ran.rows("connect").len(), 3, "{answer:?}");
         assert_eq!(ran.total(|counts| counts.errors), 0, "{answer:?}");
@@ -227,12 +209,7 @@ fn bytes_after_a_response_close_the_connection() {
 fn any_split_reads_the_same() {
     let body = r#"{"last":7,"messages":[{"n":1},{"said":0}]}"#;
     let length = body.len();
-    let chunks = format!(
-        "5\r\n{}\r\n{:x}\r\n{}\r\n0\r\n\r\n",
-        &body[..5],
-        length - 5,
-        &body[5..]
-    );
+    let chunks = format!("5\r\n{}\r\n{:x}\r\n{}\r\n0\r\n\r\n", &body[..5], length - 5, &body[5..]);
     let heads = [
         (format!("content-length: {length}\r\n\r\n{body}"), None),
         (format!("transfer-encoding: chunked\r\n\r\n{chunks}"), None),
@@ -242,10 +219,8 @@ fn any_split_reads_the_same() {
         let wire = format!("HTTP/1.1 200 OK\r\n{rest}").into_bytes();
         for cut in 1..wire.len() {
             let (front, back) = wire.split_at(cut);
-            let mut actions = vec![
-                PeerAction::Send(front.to_vec()),
-                PeerAction::Send(back.to_vec()),
-            ];
+            let mut actions =
+                vec![PeerAction::Send(front.to_vec()), PeerAction::Send(back.to_vec())];
             actions.extend(end.clone());
             let mut peer = HttpPeer::new(|_| 0, move |_| actions.clone());
             let steps = "    - expect: { when: { /n: 1 }, as: first }\n    - close:";
@@ -285,11 +260,7 @@ options: { drain: 1s }
 ";
     let mut peer = HttpPeer::new(|_| 300 * MS, |_| ok("{}"));
     let ran = run(text, &mut peer);
-    let rows: Vec<_> = ran
-        .rows("poll")
-        .iter()
-        .map(|row| (row.due_ns / MS, row.outcome))
-        .collect();
+    let rows: Vec<_> = ran.rows("poll").iter().map(|row| (row.due_ns / MS, row.outcome)).collect();
     let (good, cut_off) = (Outcome::Ok, Outcome::Unfinished);
     let expected = [
         (0, good),

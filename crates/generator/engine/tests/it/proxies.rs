@@ -35,9 +35,7 @@ impl<P> ProxyPeer<P> {
 
     fn texts(&self) -> Vec<String> {
         let texts = self.requests.iter();
-        texts
-            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
-            .collect()
+        texts.map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect()
     }
 }
 
@@ -109,10 +107,8 @@ fn a_tunnel_is_a_part_of_the_connection() {
     let ran = run_over(&scenario(HTTP, steps), &mut peer, Link::new(10 * MS));
     assert_eq!(
         peer.texts(),
-        [
-            "CONNECT target.test:80 HTTP/1.1\r\nhost: target.test:80\r\n\
-          proxy-authorization: Basic YW5uOnNlY3JldA==\r\n\r\n"
-        ]
+        ["CONNECT target.test:80 HTTP/1.1\r\nhost: target.test:80\r\n\
+          proxy-authorization: Basic YW5uOnNlY3JldA==\r\n\r\n"]
     );
     assert_eq!(
         peer.server.requests[1], "GET /b HTTP/1.1\r\nhost: target.test\r\n\r\n",
@@ -189,10 +185,7 @@ fn socks_takes_a_name_or_an_address() {
     for (host, address) in [
         ("target.test", b"\x03\x0btarget.test".as_slice()),
         ("192.0.2.7", b"\x01\xc0\0\x02\x07"),
-        (
-            "[2001:db8::1]",
-            b"\x04\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x01",
-        ),
+        ("[2001:db8::1]", b"\x04\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x01"),
     ] {
         let server = HttpPeer::new(|_| 0, |_| ok("ok"));
         let mut peer = ProxyPeer::new(server, socks);
@@ -204,24 +197,17 @@ fn socks_takes_a_name_or_an_address() {
         let request = [b"\x05\x01\0", address, b"\0\x50"].concat();
         assert_eq!(
             peer.requests,
-            [
-                b"\x05\x02\0\x02".to_vec(),
-                b"\x01\x03ann\x06secret".to_vec(),
-                request
-            ]
+            [b"\x05\x02\0\x02".to_vec(), b"\x01\x03ann\x06secret".to_vec(), request]
         );
     }
 }
 
 #[test]
 fn a_refusal_by_socks_has_its_code_in_words() {
-    let ran = get(
-        "proxy: 'socks5h://proxy.test:1080'",
-        |number| match number {
-            0 => (send(b"\x05\0"), false),
-            _ => (send(b"\x05\x04\0\x01\0\0\0\0\0\0"), false),
-        },
-    );
+    let ran = get("proxy: 'socks5h://proxy.test:1080'", |number| match number {
+        0 => (send(b"\x05\0"), false),
+        _ => (send(b"\x05\x04\0\x01\0\0\0\0\0\0"), false),
+    });
     assert_eq!(ran.outcomes("page"), [Outcome::ProxyRefused]);
     let expected =
         "proxy socks5h://proxy.test:1080, for target.test:80: it replied 4 (host unreachable)";
@@ -239,10 +225,7 @@ fn websockets_event_streams_and_polls_go_through_tunnels() {
         send(head.as_bytes())
     };
     let mut peer = ProxyPeer::new(HttpPeer::new(|_| 0, respond), opens);
-    let ran = run(
-        &scenario(HTTP, "{ sse: /events }, { think: 1s }"),
-        &mut peer,
-    );
+    let ran = run(&scenario(HTTP, "{ sse: /events }, { think: 1s }"), &mut peer);
     assert_eq!(ran.outcomes("stream"), [Outcome::Ok]);
     assert_eq!(peer.requests.len(), 1);
     let mut peer = ProxyPeer::new(HttpPeer::new(|_| 0, |_| ok("m")), opens);

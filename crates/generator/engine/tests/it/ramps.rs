@@ -57,11 +57,7 @@ fn the_number_of_users_follows_its_line() {
     // Each of the twenty came once, and nobody stayed into the drain for longer than a session.
     let started = ran.total(|counts| counts.users_started - counts.users_repeated);
     assert_eq!(started, 20);
-    assert!(
-        ran.run.ended_ns <= 25 * S + 200 * MS,
-        "{}",
-        ran.run.ended_ns
-    );
+    assert!(ran.run.ended_ns <= 25 * S + 200 * MS, "{}", ran.run.ended_ns);
     assert!(ran.outcomes("request").iter().all(|&o| o == Outcome::Ok));
 }
 
@@ -76,10 +72,7 @@ fn users_come_and_leave_in_order_and_finish_their_sessions() {
         let last = of_user().map(|row| row.due_ns).max().unwrap();
         assert_eq!(first, user * 500 * MS);
         let leaves_ns = 15 * S + (20 - user) * 500 * MS;
-        assert!(
-            (leaves_ns - 100 * MS..leaves_ns).contains(&last),
-            "{user}: {last}"
-        );
+        assert!((leaves_ns - 100 * MS..leaves_ns).contains(&last), "{user}: {last}");
     }
     let finished = ran.total(|counts| counts.users_finished);
     assert_eq!(finished, rows.len() as u64);
@@ -106,11 +99,8 @@ fn a_ramp_is_the_same_with_any_number_of_loops() {
     let rows = |loops| {
         let mut peer = HttpPeer::new(|_| 10 * MS, |_| ok("ok"));
         let run = sim::run(&plan, loops, &mut peer, sim::Link::new(0)).unwrap();
-        let mut rows: Vec<_> = run
-            .rows
-            .iter()
-            .map(|row| (row.user, row.due_ns, row.done_ns))
-            .collect();
+        let mut rows: Vec<_> =
+            run.rows.iter().map(|row| (row.user, row.due_ns, row.done_ns)).collect();
         rows.sort_unstable();
         rows
     };

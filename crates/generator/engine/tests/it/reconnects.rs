@@ -28,17 +28,14 @@ arrivals:
 /// When the operations of one measure were due and done, and how they ended.
 fn rows(ran: &Ran, measure: &str) -> Vec<(u64, u64, Outcome)> {
     let rows = ran.rows(measure).into_iter();
-    rows.map(|row| (row.due_ns / MS, row.done_ns / MS, row.outcome))
-        .collect()
+    rows.map(|row| (row.due_ns / MS, row.done_ns / MS, row.outcome)).collect()
 }
 
 fn reply(message: &str) -> PeerAction {
     let read: serde_json::Value = serde_json::from_str(message).expect("JSON");
     let [join, number, topic] = [0, 1, 2].map(|place| &read[place]);
     let payload = "{\"status\":\"ok\",\"response\":{\"n\":1}}";
-    text(&format!(
-        "[{join},{number},{topic},\"phx_reply\",{payload}]"
-    ))
+    text(&format!("[{join},{number},{topic},\"phx_reply\",{payload}]"))
 }
 
 /// A close frame with this code.
@@ -93,9 +90,8 @@ fn a_lost_connection_of_phoenix_reconnects_and_joins() {
         assert_eq!(ran.total(|counts| counts.errors), 2, "{:?}", ran.details());
         assert_eq!(ran.total(|counts| counts.users_finished), 1);
         let texts = peer.frames.iter().filter(|(opcode, _)| *opcode == 1);
-        let texts: Vec<_> = texts
-            .map(|(_, payload)| String::from_utf8_lossy(payload).into_owned())
-            .collect();
+        let texts: Vec<_> =
+            texts.map(|(_, payload)| String::from_utf8_lossy(payload).into_owned()).collect();
         assert_eq!(texts[2], r#"["3","3","room","phx_join",{"a":1}]"#);
         assert_eq!(texts[3], r#"["3","4","room","late",{}]"#);
         // Heartbeats continue on the new connection.
@@ -121,11 +117,7 @@ fn operations_in_flight_fail() {
 ";
         let ran = run(&scenario("phoenix", steps), &mut peer);
         assert_eq!(rows(&ran, "bye"), [(0, 0, Outcome::Closed)], "{code}");
-        let next = if other {
-            vec![(0, 10, Outcome::Ok)]
-        } else {
-            vec![]
-        };
+        let next = if other { vec![(0, 10, Outcome::Ok)] } else { vec![] };
         assert_eq!(rows(&ran, "next"), next, "{code}");
         assert_eq!(ran.total(|counts| counts.users_failed), u64::from(!other));
     }
@@ -156,10 +148,7 @@ fn socketio_reconnects_and_waits_on() {
     let reconnects = rows(&ran, "reconnect");
     let (due_ms, done_ms, outcome) = reconnects[0];
     assert!((500..=1500).contains(&due_ms), "{due_ms}");
-    assert_eq!(
-        (done_ms, outcome, reconnects.len()),
-        (due_ms, Outcome::Ok, 1)
-    );
+    assert_eq!((done_ms, outcome, reconnects.len()), (due_ms, Outcome::Ok, 1));
     assert_eq!(rows(&ran, "rejoin"), [(due_ms, due_ms, Outcome::Ok)]);
     assert_eq!(rows(&ran, "news"), [(0, due_ms, Outcome::Ok)]);
     assert_eq!(ran.total(|counts| counts.users_failed), 0);
@@ -191,11 +180,7 @@ fn what_the_server_ends_for_good_does_not_reconnect() {
         assert_eq!(ran.outcomes("join"), [Outcome::Ok, Outcome::ChannelClosed]);
         let reconnects = rows(&ran, "reconnect");
         assert_eq!(reconnects.len(), attempts, "{again}");
-        assert!(
-            reconnects
-                .iter()
-                .all(|(due_ms, ..)| (6000..=12_000).contains(due_ms))
-        );
+        assert!(reconnects.iter().all(|(due_ms, ..)| (6000..=12_000).contains(due_ms)));
         assert_eq!(ran.total(|counts| counts.users_failed), 1 - attempts as u64);
     }
 }
@@ -221,11 +206,8 @@ fn attempts_end_with_their_reason() {
     let steps = |last: &str| {
         format!("    - join: room\n    - push: {{ event: bye }}\n    - think: 1s\n{last}")
     };
-    let ran = run_over(
-        &scenario("phoenix", &steps("    - think: 3s\n")),
-        &mut peer,
-        silent(5 * MS),
-    );
+    let ran =
+        run_over(&scenario("phoenix", &steps("    - think: 3s\n")), &mut peer, silent(5 * MS));
     let found = rows(&ran, "reconnect");
     assert_eq!(found[..1], [(10, 2010, Outcome::Timeout)]);
     assert_eq!(found[1].2, Outcome::Unfinished);
@@ -240,11 +222,7 @@ fn attempts_end_with_their_reason() {
             true => vec![PeerAction::Close],
             false => vec![reply(message)],
         });
-        let ran = run_over(
-            &scenario("phoenix", &steps(last)),
-            &mut peer,
-            silent(5 * MS),
-        );
+        let ran = run_over(&scenario("phoenix", &steps(last)), &mut peer, silent(5 * MS));
         assert_eq!(ran.outcomes("reconnect"), [Outcome::Unfinished], "{last}");
         match last {
             _ if last.contains("leave") => assert_eq!(ran.outcomes("leave"), [Outcome::Ok]),

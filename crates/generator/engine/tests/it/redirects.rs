@@ -39,9 +39,7 @@ fn line(request: &str) -> String {
     let mut words = request.split(' ');
     let (method, path) = (words.next(), words.next());
     let host = request.lines().find_map(|line| line.strip_prefix("host: "));
-    [method, host, path]
-        .map(Option::unwrap_or_default)
-        .join(" ")
+    [method, host, path].map(Option::unwrap_or_default).join(" ")
 }
 
 fn lines(requests: &[String]) -> Vec<String> {
@@ -56,32 +54,18 @@ fn each_hop_is_a_row_and_the_operation_lasts_to_the_last_response() {
         _ => ok("there"),
     });
     let seen = lines(&requests);
-    assert_eq!(
-        seen,
-        [
-            "GET a.test /a/one",
-            "GET a.test /a/two?x=1",
-            "GET a.test /three"
-        ]
-    );
+    assert_eq!(seen, ["GET a.test /a/one", "GET a.test /a/two?x=1", "GET a.test /three"]);
     assert_eq!(ran.outcomes("page"), [Outcome::Ok]);
     let page = ran.rows("page")[0];
     assert_eq!((page.status, page.response_ns()), (200, 3 * MS));
     let hops = ran.rows("redirects");
-    let hops: Vec<_> = hops
-        .iter()
-        .map(|row| (row.status, row.response_ns()))
-        .collect();
+    let hops: Vec<_> = hops.iter().map(|row| (row.status, row.response_ns())).collect();
     assert_eq!(hops, [(302, MS), (307, MS)]);
     // As many rows as requests, and each request's bytes in one of them.
     assert_eq!(ran.total(|counts| counts.sends), 3);
     let sent: usize = requests.iter().map(String::len).sum();
     assert_eq!(ran.total(|counts| counts.bytes_out), sent as u64);
-    assert_eq!(
-        ran.outcomes("connect").len(),
-        1,
-        "one connection serves the chain"
-    );
+    assert_eq!(ran.outcomes("connect").len(), 1, "one connection serves the chain");
 }
 
 #[test]
@@ -103,20 +87,9 @@ fn methods_and_bodies_follow_the_status() {
         );
         let ran = run(&scenario("", step), &mut peer);
         let second = &peer.requests[1];
-        assert!(
-            second.starts_with(&format!("{expected} /next ")),
-            "{second}"
-        );
-        assert_eq!(
-            second.ends_with("{\"a\":1}"),
-            has_body,
-            "{status}: {second}"
-        );
-        assert_eq!(
-            second.contains("content-type"),
-            has_body,
-            "{status}: {second}"
-        );
+        assert!(second.starts_with(&format!("{expected} /next ")), "{second}");
+        assert_eq!(second.ends_with("{\"a\":1}"), has_body, "{status}: {second}");
+        assert_eq!(second.contains("content-type"), has_body, "{status}: {second}");
         assert_eq!(ran.outcomes("page"), [Outcome::Ok]);
     }
 }
@@ -129,13 +102,7 @@ fn values_that_were_drawn_are_sent_again() {
         true => redirect("307 Temporary Redirect", "/next"),
         false => ok("there"),
     });
-    let body = |request: &str| {
-        request
-            .split("\r\n\r\n")
-            .nth(1)
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let body = |request: &str| request.split("\r\n\r\n").nth(1).unwrap_or_default().to_owned();
     assert_eq!(body(&requests[0]), body(&requests[1]));
     // What later steps draw does not depend on redirects.
     let (_, direct) = play("", steps, |_| ok("there"));
@@ -153,11 +120,9 @@ fn another_host_gets_no_credentials_and_its_own_cookies() {
     let options = ", cookies: true, redirect_hosts: [\"http://c.test:81\"]";
     let (ran, requests) = play(options, steps, |line| match line {
         "GET b.test /set" => response("200 OK", "set-cookie: b=1\r\n", ""),
-        "GET a.test /go" => response(
-            "302 Found",
-            "set-cookie: a=1\r\nlocation: //b.test/there\r\n",
-            "",
-        ),
+        "GET a.test /go" => {
+            response("302 Found", "set-cookie: a=1\r\nlocation: //b.test/there\r\n", "")
+        }
         "GET b.test /there" => redirect("302 Found", "http://c.test:81/x"),
         "GET c.test:81 /x" => redirect("302 Found", "http://a.test/back"),
         _ => ok("there"),
@@ -167,9 +132,7 @@ fn another_host_gets_no_credentials_and_its_own_cookies() {
         let mut lines = request.lines();
         lines.find_map(|line| line.strip_prefix("cookie: ").map(str::to_owned))
     };
-    let [_, go, there, x, back] = &requests[..] else {
-        panic!("{requests:?}")
-    };
+    let [_, go, there, x, back] = &requests[..] else { panic!("{requests:?}") };
     assert_eq!(cookie(go).as_deref(), Some("own=secret"));
     assert_eq!(cookie(there).as_deref(), Some("b=1"));
     assert_eq!(cookie(x), None);
@@ -258,14 +221,10 @@ fn a_target_that_closes_after_a_redirect_is_reached_again() {
 
 #[test]
 fn a_hop_without_an_answer_times_out_with_its_operation() {
-    let (ran, _) = play(
-        "",
-        "    - { get: /a, timeout: 20ms, as: page }",
-        |line| match line {
-            "GET a.test /a" => redirect("302 Found", "/b"),
-            _ => Vec::new(),
-        },
-    );
+    let (ran, _) = play("", "    - { get: /a, timeout: 20ms, as: page }", |line| match line {
+        "GET a.test /a" => redirect("302 Found", "/b"),
+        _ => Vec::new(),
+    });
     assert_eq!(ran.outcomes("page"), [Outcome::Timeout]);
     assert_eq!(ran.rows("page")[0].response_ns(), 20 * MS);
     assert_eq!(ran.outcomes("redirects"), [Outcome::Ok]);

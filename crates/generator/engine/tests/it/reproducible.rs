@@ -42,10 +42,7 @@ pub(crate) fn records(text: &str, shards: u32, seed: u64) -> (Vec<Measurement>, 
     plan.seed = seed;
     let mut peer = HttpPeer::new(|_| 5 * MS, |_| ok("ok"));
     let run = sim::run(&plan, shards, &mut peer, Link::new(MS)).expect("the plan can be run");
-    let rows = run
-        .rows
-        .iter()
-        .map(|row| Measurement { loop_id: 0, ..*row });
+    let rows = run.rows.iter().map(|row| Measurement { loop_id: 0, ..*row });
     let rows = rows.collect();
     peer.requests.sort_unstable();
     (rows, peer.requests)
@@ -104,9 +101,8 @@ fn regions_divide_the_users_of_a_plan() {
     let whole: Vec<Arrival> = Arrivals::new(&plan, Share::new(0, 1)).collect();
     for of in [2, 3, 7] {
         let shares = (0..of).map(|index| Share::of_loop(index, of, &plan.regions));
-        let mut parts: Vec<Arrival> = shares
-            .flat_map(|share| Arrivals::new(&plan, share))
-            .collect();
+        let mut parts: Vec<Arrival> =
+            shares.flat_map(|share| Arrivals::new(&plan, share)).collect();
         parts.sort_by_key(|arrival| arrival.user);
         assert_eq!(parts, whole, "{of} loops");
     }

@@ -45,9 +45,9 @@ fn an_idempotent_request_is_sent_again_on_a_fresh_connection() {
     for end in [PeerAction::Close, PeerAction::Reset] {
         for method in ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"] {
             let answer = || match method {
-                "HEAD" => vec![PeerAction::Send(
-                    b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n".to_vec(),
-                )],
+                "HEAD" => {
+                    vec![PeerAction::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n".to_vec())]
+                }
                 _ => ok("ok"),
             };
             let (ran, requests) = ran(&http(method), vec![answer(), vec![end.clone()], answer()]);
@@ -65,10 +65,9 @@ fn an_idempotent_request_is_sent_again_on_a_fresh_connection() {
 
 #[test]
 fn other_requests_stay_errors_that_say_why() {
-    for (method, outcome, end) in [
-        ("POST", Outcome::Closed, PeerAction::Close),
-        ("PATCH", Outcome::Reset, PeerAction::Reset),
-    ] {
+    for (method, outcome, end) in
+        [("POST", Outcome::Closed, PeerAction::Close), ("PATCH", Outcome::Reset, PeerAction::Reset)]
+    {
         let (ran, requests) = ran(&http(method), vec![ok("ok"), vec![end]]);
         assert_eq!(ran.outcomes("page"), [Outcome::Ok, outcome]);
         assert_eq!((retried(&ran), requests.len()), (0, 2));
@@ -147,10 +146,7 @@ fn what_is_sent_again_has_the_values_that_it_had() {
 /// After 303 a POST goes on as a GET, which may be carried out twice.
 #[test]
 fn a_redirect_decides_by_its_own_method() {
-    for (status, expected) in [
-        ("303 See Other", Outcome::Ok),
-        ("307 Same", Outcome::Closed),
-    ] {
+    for (status, expected) in [("303 See Other", Outcome::Ok), ("307 Same", Outcome::Closed)] {
         let moved = response(status, "location: /done\r\n", "");
         let mut answers = [moved, vec![PeerAction::Close], ok("ok")].into_iter();
         let mut peer = HttpPeer::new(|_| MS, |_| answers.next().expect("an answer"));

@@ -45,10 +45,7 @@ fn runs_with_scripts_follow_from_the_seed_alone() {
     assert_eq!(one, records(&text, 1, 3));
     assert_eq!(one, records(&text, 3, 3));
     assert_ne!(one, records(&text, 1, 4));
-    let paid = one
-        .1
-        .iter()
-        .filter(|request| request.starts_with("POST /pay"));
+    let paid = one.1.iter().filter(|request| request.starts_with("POST /pay"));
     let sums = paid.map(|request| assert!(request.contains("\"sum\":5"), "{request}"));
     assert!(sums.count() > 0);
 }
@@ -77,26 +74,13 @@ fn a_script_that_fails_is_an_error_of_its_own() {
         "js: wrong(1)",
         "if: wrong(1)\n      then: [ { think: 1s } ]",
     ] {
-        let ran = run(
-            &scenario(&format!("    - {step}\n    - get: /never\n")),
-            &mut peer,
-        );
-        assert_eq!(
-            ran.counted(builtin::FAULTS_NAME, Outcome::Script),
-            10,
-            "{step}"
-        );
+        let ran = run(&scenario(&format!("    - {step}\n    - get: /never\n")), &mut peer);
+        assert_eq!(ran.counted(builtin::FAULTS_NAME, Outcome::Script), 10, "{step}");
         assert_eq!(ran.rows("GET /never").len(), 0, "{step}");
     }
-    let checked = run(
-        &scenario("    - get: /\n      check: wrong(1)\n      as: one\n"),
-        &mut peer,
-    );
+    let checked = run(&scenario("    - get: /\n      check: wrong(1)\n      as: one\n"), &mut peer);
     assert_eq!(checked.outcomes("one"), [Outcome::Script; 10]);
-    let alone = run(
-        &scenario("    - check: wrong(1)\n      as: two\n"),
-        &mut peer,
-    );
+    let alone = run(&scenario("    - check: wrong(1)\n      as: two\n"), &mut peer);
     assert_eq!(alone.counted("two", Outcome::Script), 10);
 }
 
@@ -110,10 +94,7 @@ fn a_script_that_does_not_end_fails_its_step() {
     let ran = run(&text, &mut peer);
     assert_eq!(ran.outcomes("one"), [Outcome::Script; 10]);
     let details = ran.details();
-    assert!(
-        details[0].contains("longer than 2 ms (`options.script_time_max`)"),
-        "{details:?}"
-    );
+    assert!(details[0].contains("longer than 2 ms (`options.script_time_max`)"), "{details:?}");
 }
 
 #[test]

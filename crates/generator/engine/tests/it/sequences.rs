@@ -25,9 +25,7 @@ arrivals: [ {{ constant: {users}/s, for: 1s }}, {{ hold: 9s }} ]
 }
 
 fn said(number: u64, room: &str) -> PeerAction {
-    text(&format!(
-        "{{\"t\":\"said\",\"n\":{number},\"room\":\"{room}\",\"at\":0}}"
-    ))
+    text(&format!("{{\"t\":\"said\",\"n\":{number},\"room\":\"{room}\",\"at\":0}}"))
 }
 
 fn counted(ran: &Ran) -> [u64; 4] {
@@ -140,10 +138,5 @@ fn a_stamp_from_before_the_run_gives_no_time() {
     assert_eq!(ran.rows("said").len(), 1);
     assert_eq!(ran.total(|counts| counts.stamps_before), 2);
     let broadcasts = ran.run.deltas.iter().flat_map(|delta| &delta.broadcasts);
-    assert_eq!(
-        broadcasts
-            .map(|broadcast| broadcast.number)
-            .collect::<Vec<_>>(),
-        [2]
-    );
+    assert_eq!(broadcasts.map(|broadcast| broadcast.number).collect::<Vec<_>>(), [2]);
 }

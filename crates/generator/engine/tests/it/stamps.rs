@@ -90,11 +90,7 @@ fn replies_show_the_offset_to_half_their_round_trip() {
 #[test]
 fn stamps_are_corrected_on_request() {
     let ran = play(", stamps: { correct: true }");
-    let latencies: Vec<u64> = ran
-        .rows("said")
-        .iter()
-        .map(Measurement::response_ns)
-        .collect();
+    let latencies: Vec<u64> = ran.rows("said").iter().map(Measurement::response_ns).collect();
     assert_eq!(latencies, [MS, MS]);
     assert_eq!(ran.counted("said.ahead", Outcome::Ok), 0);
 }
@@ -117,11 +113,7 @@ fn what_comes_before_the_first_reply_cannot_be_corrected() {
 fn a_missing_stamp_loses_no_number() {
     let message = |number: u64| text(&format!("{{\"t\":\"said\",\"n\":{number}}}"));
     let mut peer = WsPeer::new(|_, _| (1..=4).map(message).collect());
-    let ran = run_over(
-        &scenario(", seq: /n, numbers: own"),
-        &mut peer,
-        Link::new(MS),
-    );
+    let ran = run_over(&scenario(", seq: /n, numbers: own"), &mut peer, Link::new(MS));
     assert_eq!(ran.counted("said.lost", Outcome::Ok), 0);
     assert_eq!(ran.counted("said.duplicated", Outcome::Ok), 4);
 }
@@ -130,10 +122,8 @@ fn a_missing_stamp_loses_no_number() {
 /// that is their lag.
 #[test]
 fn messages_that_a_loop_reads_late_have_that_as_their_lag() {
-    let steps = scenario("").replace(
-        "- send: hello\n      reply: { when: { /t: said } }\n",
-        "- think: 1ms\n",
-    );
+    let steps = scenario("")
+        .replace("- send: hello\n      reply: { when: { /t: said } }\n", "- think: 1ms\n");
     let mut peer = CastPeer::new(|_, opened_ns| {
         let times = (1..80).map(|n| opened_ns + n * 100 * MS);
         times.map(|at_ns| (at_ns, vec![said(at_ns)])).collect()
@@ -149,11 +139,7 @@ fn messages_that_a_loop_reads_late_have_that_as_their_lag() {
     let deltas = ran.run.deltas.iter().flat_map(|delta| &delta.measures);
     for delta in deltas.filter(|delta| Some(delta.measure.index()) == id) {
         assert_eq!(delta.lag.count(), delta.response.count());
-        assert!(
-            delta.service.max() <= MS + MS / 100,
-            "{}",
-            delta.service.max()
-        );
+        assert!(delta.service.max() <= MS + MS / 100, "{}", delta.service.max());
         let late = delta.lag.max() > 0;
         assert_eq!(late, delta.response.max() > 2 * MS);
     }

@@ -71,11 +71,7 @@ fn choices_keep_to_their_weights() {
     let count = |path: &str| paths.iter().filter(|p| *p == path).count();
     assert_eq!(count("/after"), 4000);
     // Binomial(4000, ¾): five standard deviations are 137.
-    assert!(
-        (2863..=3137).contains(&count("/often")),
-        "{} of 4000",
-        count("/often")
-    );
+    assert!((2863..=3137).contains(&count("/often")), "{} of 4000", count("/often"));
     assert_eq!(count("/often") + count("/seldom"), 4000);
 }
 
@@ -147,11 +143,7 @@ arrivals:
     ] {
         assert_eq!(ran.outcomes(group), outcomes, "{group}");
     }
-    let times = ran
-        .rows("outer")
-        .iter()
-        .map(record::Measurement::response_ns)
-        .collect::<Vec<_>>();
+    let times = ran.rows("outer").iter().map(record::Measurement::response_ns).collect::<Vec<_>>();
     assert_eq!(times, [15 * MS]);
     ran.check_sums();
 }
@@ -209,10 +201,7 @@ sessions:
 arrivals:
   - { constant: 10/s, for: 1s }
 ";
-    let ran = run(
-        text,
-        &mut HttpPeer::new(|_| 5 * MS, |_| ok(r#"{"work_ms": 2.5}"#)),
-    );
+    let ran = run(text, &mut HttpPeer::new(|_| 5 * MS, |_| ok(r#"{"work_ms": 2.5}"#)));
     let request = ran.rows("GET /")[0].response_ns();
     for (measure, expected_ns) in [("work", 5 * MS / 2), ("remainder", request - 5 * MS / 2)] {
         let times = ran.times(measure);
@@ -223,11 +212,7 @@ arrivals:
     }
     assert_eq!(ran.times("worked - took").count(), 0);
     assert_eq!(ran.counted("worked - took", Outcome::Step), 10);
-    assert!(
-        ran.details()[0].contains("is below 0"),
-        "{:?}",
-        ran.details()
-    );
+    assert!(ran.details()[0].contains("is below 0"), "{:?}", ran.details());
     assert_eq!(ran.total(|counts| counts.users_finished), 10);
 }
 
@@ -246,10 +231,7 @@ sessions:
 arrivals:
   - { constant: 1/s, for: 1s }
 ";
-    let ran = run(
-        text,
-        &mut HttpPeer::new(|_| 5 * MS, |_| ok(r#"{"work_ms": "soon"}"#)),
-    );
+    let ran = run(text, &mut HttpPeer::new(|_| 5 * MS, |_| ok(r#"{"work_ms": "soon"}"#)));
     assert_eq!(ran.outcomes("never"), []);
     assert_eq!(ran.counted("worked", Outcome::Step), 1);
 }
@@ -274,11 +256,7 @@ arrivals:
     assert_eq!(ran.outcomes("never"), []);
     assert_eq!(ran.counted("steps", Outcome::Step), 1);
     assert_eq!(ran.counted("connect", Outcome::Step), 0);
-    assert!(
-        ran.details()[0].contains("division by zero"),
-        "{:?}",
-        ran.details()
-    );
+    assert!(ran.details()[0].contains("division by zero"), "{:?}", ran.details());
 }
 
 /// It would find the same again at once, and stop every other user of its loop.

@@ -24,15 +24,9 @@ arrivals:
 
 /// How many of these operations were under way at once, at most.
 fn overlap(rows: &[Measurement]) -> usize {
-    let under_way = |at_ns: u64| {
-        rows.iter()
-            .filter(|row| row.sent_ns <= at_ns && at_ns < row.done_ns)
-            .count()
-    };
-    rows.iter()
-        .map(|row| under_way(row.sent_ns))
-        .max()
-        .unwrap_or(0)
+    let under_way =
+        |at_ns: u64| rows.iter().filter(|row| row.sent_ns <= at_ns && at_ns < row.done_ns).count();
+    rows.iter().map(|row| under_way(row.sent_ns)).max().unwrap_or(0)
 }
 
 fn upgrades(option: &str) -> Ran {
@@ -94,11 +88,7 @@ fn failed_connections_make_room_for_held_users() {
     let connects = ran.rows("connect");
     assert_eq!(overlap(&connects), 2);
     assert_eq!(connects.len(), 10);
-    let good = ran
-        .outcomes("page")
-        .iter()
-        .filter(|&&o| o == Outcome::Ok)
-        .count();
+    let good = ran.outcomes("page").iter().filter(|&&o| o == Outcome::Ok).count();
     assert_eq!(good, 4);
     assert!(ran.run.ended_ns >= 10 * S);
 }

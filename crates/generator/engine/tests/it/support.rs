@@ -13,10 +13,7 @@ pub(crate) const S: u64 = 1_000_000_000;
 
 /// The plan of a scenario that has no errors.
 pub(crate) fn plan(text: &str) -> Plan {
-    let source = Source {
-        name: "test.yaml",
-        text,
-    };
+    let source = Source { name: "test.yaml", text };
     let nothing = |_: &str| None;
     let file = |name: &str| match name {
         "rows.csv" => Ok("name,word\nann,a\nbob,b\ncy,c\n".to_owned()),
@@ -25,11 +22,7 @@ pub(crate) fn plan(text: &str) -> Plan {
         "base64:hello.txt" => Ok("aGVsbG8=".to_owned()),
         _ => Err(format!("no file {name}")),
     };
-    let settings = Settings {
-        overrides: &[],
-        env: &nothing,
-        files: &file,
-    };
+    let settings = Settings { overrides: &[], env: &nothing, files: &file };
     let (plan, diagnostics) = compile(source, &settings);
     plan.unwrap_or_else(|| panic!("{}", render(&diagnostics, source)))
 }
@@ -60,12 +53,7 @@ impl Ran {
         let id = self.plan.measures.iter().position(|m| m.name == measure);
         let names: Vec<_> = self.plan.measures.iter().map(|m| &m.name).collect();
         let id = id.unwrap_or_else(|| panic!("no measure {measure:?} in {names:?}"));
-        self.run
-            .rows
-            .iter()
-            .filter(|row| row.measure as usize == id)
-            .copied()
-            .collect()
+        self.run.rows.iter().filter(|row| row.measure as usize == id).copied().collect()
     }
 
     /// How the operations of one measure ended, in order of user and time.
@@ -115,11 +103,7 @@ impl Ran {
 
     /// The sum of a counter over the run.
     pub(crate) fn total(&self, counter: impl Fn(&engine::measure::Counts) -> u64) -> u64 {
-        self.run
-            .deltas
-            .iter()
-            .map(|delta| counter(&delta.counts))
-            .sum()
+        self.run.deltas.iter().map(|delta| counter(&delta.counts)).sum()
     }
 
     /// Texts of the kept errors.
@@ -130,9 +114,7 @@ impl Ran {
 
     /// Outcomes counted without a row, such as checks.
     pub(crate) fn counted(&self, measure: &str, outcome: Outcome) -> u64 {
-        self.deltas(measure)
-            .map(|m| m.outcomes[outcome as usize])
-            .sum()
+        self.deltas(measure).map(|m| m.outcomes[outcome as usize]).sum()
     }
 
     /// Times recorded with or without a row.

@@ -31,11 +31,7 @@ impl Peer for Wire {
 /// Sends pieces, one after another.
 fn answers(after: usize, pieces: &[&[u8]]) -> Wire {
     let then = pieces.iter().map(|piece| PeerAction::Send(piece.to_vec()));
-    Wire {
-        got: Vec::new(),
-        after,
-        then: then.collect(),
-    }
+    Wire { got: Vec::new(), after, then: then.collect() }
 }
 
 /// 4 bytes that count the payload, 1 type, payload.
@@ -75,10 +71,7 @@ fn typed_bytes_are_sent_and_matched() {
     let sent = b"\0\0\0\x09\x02\0\0\0\x07n=0\0\xff";
     let mut peer = answers(
         sent.len(),
-        &[
-            b"\0\0\0\x05\x04\x01\x02ok!",
-            b"\0\0\0\0\x09\0\0\0\x05\x03\x01\x02ok!",
-        ],
+        &[b"\0\0\0\x05\x04\x01\x02ok!", b"\0\0\0\0\x09\0\0\0\x05\x03\x01\x02ok!"],
     );
     let ran = run_over(&scenario(TYPED, steps), &mut peer, Link::new(MS));
     assert_eq!(ran.outcomes("tcp"), [Outcome::Ok]);
@@ -90,10 +83,7 @@ fn typed_bytes_are_sent_and_matched() {
     assert_eq!(ran.counted("saved", Outcome::Check), 0);
     assert_eq!(ran.counted("tick", Outcome::Ok), 1);
     assert_eq!(ran.total(|counts| counts.unmatched), 1);
-    assert_eq!(
-        peer.got,
-        [&sent[..], b"\0\0\0\x0c{\"op\":\"json\"}"].concat()
-    );
+    assert_eq!(peer.got, [&sent[..], b"\0\0\0\x0c{\"op\":\"json\"}"].concat());
     assert_eq!(ran.total(|counts| counts.errors), 0);
     assert_eq!(ran.total(|counts| counts.users_finished), 1);
 }
@@ -117,8 +107,7 @@ fn stamps_may_be_binary_fields() {
 
 fn outcome(ran: &Ran, measure: &str) -> Vec<(Outcome, u64)> {
     let rows = ran.rows(measure).into_iter();
-    rows.map(|row: Measurement| (row.outcome, row.response_ns()))
-        .collect()
+    rows.map(|row: Measurement| (row.outcome, row.response_ns())).collect()
 }
 
 /// The same run however the bytes are cut, in every framing.
@@ -130,10 +119,7 @@ fn any_split_reads_the_same() {
 ";
     for (framing, wire) in [
         ("{ length: 2, endian: little }", &b"\x03\0one\x03\0two"[..]),
-        (
-            "{ length: 1, at: 1, counts: frame, header: 1 }",
-            b"a\x05oneb\x05two",
-        ),
+        ("{ length: 1, at: 1, counts: frame, header: 1 }", b"a\x05oneb\x05two"),
         ("{ delimiter: \"\\r\\n\" }", b"one\r\ntwo\r\n"),
         ("{ fixed: 3 }", b"onetwo"),
     ] {
@@ -141,16 +127,8 @@ fn any_split_reads_the_same() {
             let (front, back) = wire.split_at(cut);
             let mut peer = answers(0, &[front, back]);
             let ran = run(&scenario(framing, steps), &mut peer);
-            assert_eq!(
-                outcome(&ran, "first"),
-                [(Outcome::Ok, 0)],
-                "{framing}, {cut}"
-            );
-            assert_eq!(
-                outcome(&ran, "second"),
-                [(Outcome::Ok, 0)],
-                "{framing}, {cut}"
-            );
+            assert_eq!(outcome(&ran, "first"), [(Outcome::Ok, 0)], "{framing}, {cut}");
+            assert_eq!(outcome(&ran, "second"), [(Outcome::Ok, 0)], "{framing}, {cut}");
         }
     }
 }
@@ -173,11 +151,7 @@ fn without_framing_bytes_received_together_are_a_message() {
 fn broken_framing_is_reported() {
     let expect = "    - expect: { as: more }";
     for (framing, bytes, outcome) in [
-        (
-            "{ length: 4, counts: frame }",
-            &b"\0\0\0\x01"[..],
-            Outcome::Protocol,
-        ),
+        ("{ length: 4, counts: frame }", &b"\0\0\0\x01"[..], Outcome::Protocol),
         ("{ length: 4 }", b"\0\x01\0\0", Outcome::TooLarge),
         ("{ delimiter: x }", &[b'y'; 2000], Outcome::TooLarge),
     ] {
@@ -195,10 +169,7 @@ fn lost_and_failed_connections_end_the_session() {
     peer.then.push(PeerAction::Close);
     let ran = run(&scenario("{ length: 4 }", expect), &mut peer);
     assert_eq!(ran.outcomes("more"), [Outcome::Closed]);
-    let refused = Link {
-        rule: Box::new(|_, _| engine::sim::Verdict::Refuse),
-        ..Link::new(MS)
-    };
+    let refused = Link { rule: Box::new(|_, _| engine::sim::Verdict::Refuse), ..Link::new(MS) };
     let ran = run_over(&scenario("none", expect), &mut answers(9, &[]), refused);
     assert_eq!(ran.outcomes("tcp"), [Outcome::Refused]);
     assert_eq!(ran.outcomes("more"), []);
@@ -211,15 +182,9 @@ fn lost_and_failed_connections_end_the_session() {
 #[test]
 fn messages_that_do_not_fit_the_framing_are_not_sent() {
     for (framing, step) in [
-        (
-            "{ length: 1 }",
-            "{ send: \"${random_string(300)}\", as: sent }",
-        ),
+        ("{ length: 1 }", "{ send: \"${random_string(300)}\", as: sent }"),
         ("{ fixed: 3 }", "{ send: four, as: sent }"),
-        (
-            TYPED,
-            "{ send: null, bytes: [u8: \"${user + 300}\"], as: sent }",
-        ),
+        (TYPED, "{ send: null, bytes: [u8: \"${user + 300}\"], as: sent }"),
     ] {
         let mut peer = answers(99, &[]);
         let ran = run(&scenario(framing, &format!("    - {step}")), &mut peer);

@@ -55,13 +55,7 @@ fn run_with(response: &str, end: End) -> Ran {
     while !shard.is_over() {
         run.ended_ns = run.ended_ns.max(shard.next_ns());
         shard.advance(run.ended_ns);
-        carry_out(
-            &mut shard,
-            run.ended_ns,
-            &config,
-            &mut servers,
-            (response, end),
-        );
+        carry_out(&mut shard, run.ended_ns, &config, &mut servers, (response, end));
     }
     shard.finish(run.ended_ns);
     run.deltas = shard.take_deltas();
@@ -86,11 +80,7 @@ fn carry_out(
                     servers.insert(conn, server);
                     shard.handle_connected(now_ns, conn);
                 }
-                Command::Send {
-                    conn,
-                    start,
-                    end: until,
-                } => {
+                Command::Send { conn, start, end: until } => {
                     let Some(server) = servers.get_mut(&conn) else {
                         continue;
                     };

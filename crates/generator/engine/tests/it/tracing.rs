@@ -14,12 +14,7 @@ use crate::support::{MS, run_over};
 fn traced(user: u64, steps_max: u64) -> (Link<'static>, Receiver<TracedEvent>) {
     let (sink, events) = channel();
     let mut link = Link::new(MS);
-    link.trace = Some(TraceRequest {
-        user,
-        session: SessionId(0),
-        steps_max,
-        sink,
-    });
+    link.trace = Some(TraceRequest { user, session: SessionId(0), steps_max, sink });
     (link, events)
 }
 
@@ -156,16 +151,7 @@ arrivals: [ { hold: 10s } ]
     let words = words(&events.try_iter().collect::<Vec<_>>());
     let sent = r#"message {"op":"ask","text":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#;
     assert!(words.iter().any(|word| word == sent), "{words:?}");
-    assert!(
-        words.iter().any(|word| word == "received Hello"),
-        "{words:?}"
-    );
+    assert!(words.iter().any(|word| word == "received Hello"), "{words:?}");
     // Control frames, such as the close, are not shown.
-    assert_eq!(
-        words
-            .iter()
-            .filter(|word| word.starts_with("message"))
-            .count(),
-        1
-    );
+    assert_eq!(words.iter().filter(|word| word.starts_with("message")).count(), 1);
 }

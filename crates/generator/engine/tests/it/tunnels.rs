@@ -171,10 +171,7 @@ fn answer(stream: u32, bytes: &[u8]) -> Vec<u8> {
     };
     let fields = lines.filter_map(|line| line.split_once(": "));
     let fields = fields.filter(|(name, _)| {
-        !matches!(
-            *name,
-            "upgrade" | "connection" | "sec-websocket-accept" | "content-length"
-        )
+        !matches!(*name, "upgrade" | "connection" | "sec-websocket-accept" | "content-length")
     });
     let fields: Vec<_> = std::iter::once((":status", status)).chain(fields).collect();
     head(stream, status != "200", &fields)

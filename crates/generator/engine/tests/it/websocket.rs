@@ -45,10 +45,7 @@ fn a_session_opens_sends_and_leaves_with_a_close_frame() {
             vec![text(r#"{"re":"games","games":[{"id":"g1"}]}"#)]
         } else {
             // Another one's answer first: it does not match.
-            vec![
-                text(r#"{"re":"join","game":"g2"}"#),
-                text(r#"{"re":"join","game":"g1"}"#),
-            ]
+            vec![text(r#"{"re":"join","game":"g2"}"#), text(r#"{"re":"join","game":"g1"}"#)]
         }
     });
     peer.delay_ns = 7 * MS;
@@ -79,21 +76,11 @@ fn pings_are_answered_and_messages_may_be_fragmented() {
             PeerAction::Send(frame(0x80, br#""ask"}"#)),
         ]
     });
-    let one = ASK
-        .split("    - send: { op: again }")
-        .next()
-        .expect("the first step");
+    let one = ASK.split("    - send: { op: again }").next().expect("the first step");
     let ran = run(&scenario(one), &mut peer);
     assert_eq!(ran.outcomes("ask"), [Outcome::Ok]);
-    let pongs: Vec<_> = peer
-        .frames
-        .iter()
-        .filter(|(opcode, _)| *opcode == 10)
-        .collect();
-    assert_eq!(
-        pongs,
-        [&(10, b"still there?".to_vec()), &(10, b"now?".to_vec())]
-    );
+    let pongs: Vec<_> = peer.frames.iter().filter(|(opcode, _)| *opcode == 10).collect();
+    assert_eq!(pongs, [&(10, b"still there?".to_vec()), &(10, b"now?".to_vec())]);
     let (handshake, ask) = (ran.rows("handshake")[0], ran.rows("ask")[0]);
     // Two frames of 6 bytes each; the request, masked.
     assert_eq!((ask.bytes_in, ask.bytes_out), (16, 12 + 6));
@@ -137,21 +124,13 @@ fn protocol_errors_end_the_session_with_their_kind() {
             Outcome::Closed,
         ),
         ("reset", vec![PeerAction::Reset], Outcome::Reset),
-        (
-            "no UTF-8",
-            vec![PeerAction::Send(frame(0x81, b"\xff\xfe"))],
-            Outcome::InvalidUtf8,
-        ),
+        ("no UTF-8", vec![PeerAction::Send(frame(0x81, b"\xff\xfe"))], Outcome::InvalidUtf8),
         (
             "larger than the limit",
             vec![PeerAction::Send(frame(0x81, &[b'x'; 2000]))],
             Outcome::TooLarge,
         ),
-        (
-            "reserved bits",
-            vec![PeerAction::Send(frame(0xf1, b"{}"))],
-            Outcome::WsProtocol,
-        ),
+        ("reserved bits", vec![PeerAction::Send(frame(0xf1, b"{}"))], Outcome::WsProtocol),
         (
             "closed with a code",
             vec![PeerAction::Send(frame(0x88, b"\x03\xf3oops"))],
@@ -161,12 +140,7 @@ fn protocol_errors_end_the_session_with_their_kind() {
     for (what, answer, outcome) in cases {
         let mut peer = WsPeer::new(move |_, _| answer.clone());
         let ran = run(&scenario(ASK), &mut peer);
-        assert_eq!(
-            ran.outcomes("ask"),
-            [outcome],
-            "{what}: {:?}",
-            ran.details()
-        );
+        assert_eq!(ran.outcomes("ask"), [outcome], "{what}: {:?}", ran.details());
         assert_eq!(ran.outcomes("again"), [], "{what}");
         assert!(!ran.details().is_empty(), "{what}");
     }
@@ -182,10 +156,7 @@ fn a_loss_between_steps_is_reported_at_once() {
       as: again
 ";
     let mut peer = WsPeer::new(|_, _| {
-        vec![
-            text(r#"{"re":"ask"}"#),
-            PeerAction::Send(frame(0x88, b"\x03\xe9")),
-        ]
+        vec![text(r#"{"re":"ask"}"#), PeerAction::Send(frame(0x88, b"\x03\xe9"))]
     });
     let ran = run(&scenario(steps), &mut peer);
     assert_eq!(ran.outcomes("ask"), [Outcome::Ok]);
@@ -217,10 +188,8 @@ fn closing_by_a_step_waits_for_the_peer() {
 
 #[test]
 fn a_declined_upgrade_is_reported_with_its_status() {
-    let mut peer = crate::peers::HttpPeer::new(
-        |_| MS,
-        |_| crate::peers::response("403 Forbidden", "", "no"),
-    );
+    let mut peer =
+        crate::peers::HttpPeer::new(|_| MS, |_| crate::peers::response("403 Forbidden", "", "no"));
     let ran = run(&scenario(ASK), &mut peer);
     assert_eq!(ran.outcomes("handshake"), [Outcome::Status]);
     assert_eq!(ran.rows("handshake")[0].status, 403);

@@ -30,8 +30,7 @@ const FIXED: &str = "{ pause: 100ms, pause_max: 400ms, jitter: none }";
 /// When the operations of one measure were due and done, and how they ended.
 fn rows(ran: &Ran, measure: &str) -> Vec<(u64, u64, Outcome)> {
     let rows = ran.rows(measure).into_iter();
-    rows.map(|row| (row.due_ns / MS, row.done_ns / MS, row.outcome))
-        .collect()
+    rows.map(|row| (row.due_ns / MS, row.done_ns / MS, row.outcome)).collect()
 }
 
 /// A link on which these connections, counted from 1, are refused.
@@ -59,20 +58,13 @@ fn close(code: u16) -> PeerAction {
 /// The texts that a peer got, in order.
 fn texts<F>(peer: &WsPeer<F>) -> Vec<String> {
     let texts = peer.frames.iter().filter(|(opcode, _)| *opcode == 1);
-    texts
-        .map(|(_, payload)| String::from_utf8_lossy(payload).into_owned())
-        .collect()
+    texts.map(|(_, payload)| String::from_utf8_lossy(payload).into_owned()).collect()
 }
 
 /// Pauses of 100, 200 and twice 400 ms; then what was to be sent again, then the message that waited.
 #[test]
 fn attempts_follow_after_pauses_that_double_and_steps_continue() {
-    for broken in [
-        PeerAction::Close,
-        PeerAction::Reset,
-        close(1000),
-        close(1012),
-    ] {
+    for broken in [PeerAction::Close, PeerAction::Reset, close(1000), close(1012)] {
         let mut peer = WsPeer::new(|_, message| match message {
             "bye" => vec![broken.clone()],
             "hello" => vec![text("{\"n\":1}")],
@@ -127,10 +119,7 @@ fn a_reply_in_flight_fails_and_an_expect_waits_on() {
     - expect: { when: { /type: news } }
 ";
     let ran = run(&scenario(reconnect, steps), &mut peer);
-    assert_eq!(
-        rows(&ran, "reconnect"),
-        [(100, 100, Outcome::Ok), (600, 600, Outcome::Ok)]
-    );
+    assert_eq!(rows(&ran, "reconnect"), [(100, 100, Outcome::Ok), (600, 600, Outcome::Ok)]);
     let expected = [(0, 0, Outcome::Closed), (500, 500, Outcome::Ok)];
     assert_eq!(rows(&ran, "send"), expected);
     assert_eq!(rows(&ran, "type=news"), [(500, 600, Outcome::Ok)]);
@@ -182,9 +171,7 @@ fn the_session_ends_with_the_last_attempt() {
     assert_eq!(rows(&ran, "late"), [(1, 300, Outcome::Refused)]);
     assert_eq!(ran.total(|counts| counts.users_failed), 1);
     assert!(
-        ran.details()
-            .iter()
-            .any(|detail| detail.ends_with(", the last of 2 attempts")),
+        ran.details().iter().any(|detail| detail.ends_with(", the last of 2 attempts")),
         "{:?}",
         ran.details()
     );
@@ -218,11 +205,7 @@ fn other_steps_do_not_notice_and_closing_ends_the_attempts() {
 "
         );
         let ran = run_over(&scenario(FIXED, &steps), &mut peer, refusing(&[2, 3, 4, 5]));
-        assert_eq!(
-            rows(&ran, "reconnect"),
-            [(100, 100, Outcome::Refused)],
-            "{end}"
-        );
+        assert_eq!(rows(&ran, "reconnect"), [(100, 100, Outcome::Refused)], "{end}");
         assert_eq!(ran.total(|counts| counts.users_finished), finished, "{end}");
     }
 }
@@ -271,9 +254,7 @@ fn pauses_are_the_same_with_any_number_of_loops() {
         let mut peer = WsPeer::new(|_, _: &str| vec![PeerAction::Reset]);
         let run = sim::run(&plan, loops, &mut peer, Link::new(0)).unwrap();
         let rows = run.rows.iter();
-        let mut rows: Vec<_> = rows
-            .map(|row| (row.user, row.due_ns, row.measure))
-            .collect();
+        let mut rows: Vec<_> = rows.map(|row| (row.user, row.due_ns, row.measure)).collect();
         rows.sort_unstable();
         rows
     };

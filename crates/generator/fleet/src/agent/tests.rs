@@ -7,11 +7,7 @@ use crate::keys::UserKey;
 use crate::testing::{Server, private_directory};
 
 fn owner(run: &str, agent: &str) -> Owner {
-    Owner {
-        server: "h:1".to_owned(),
-        run: run.to_owned(),
-        agent: agent.to_owned(),
-    }
+    Owner { server: "h:1".to_owned(), run: run.to_owned(), agent: agent.to_owned() }
 }
 
 #[test]
@@ -34,11 +30,7 @@ fn agent<'a>(access: &'a Access, spool: &'a Path, trust: &UserKey) -> Agent<'a> 
         once: false,
         spool,
         spool_bytes_max: 1,
-        rows: RowsKeep {
-            directory: spool,
-            bytes_max: 1,
-            age_max: Duration::from_secs(1),
-        },
+        rows: RowsKeep { directory: spool, bytes_max: 1, age_max: Duration::from_secs(1) },
         trust: vec![trust.public()],
         allow: Vec::new(),
         program: Path::new("/bin/true"),
@@ -103,10 +95,7 @@ fn an_agent_that_trusts_a_key_is_drained_by_its_holder_only() {
     let order = |card: &AgentCard, key| Order::drain(card, key).unwrap();
     assert!(agent.drain(Some(&order(&agent.card, &other))).is_err());
     // That of an agent that had the name before.
-    let before = AgentCard {
-        id: "before".to_owned(),
-        ..agent.card.clone()
-    };
+    let before = AgentCard { id: "before".to_owned(), ..agent.card.clone() };
     assert!(agent.drain(Some(&order(&before, &mine))).is_err());
     assert!(!agent.card.draining);
     agent.drain(Some(&order(&agent.card, &mine))).unwrap();
@@ -122,20 +111,13 @@ fn an_agent_that_trusts_a_key_gives_rows_to_its_holder_only() {
     let [mine, other] = keys(directory.path());
     let access = server.access();
     let agent = agent(&access, directory.path(), &mine);
-    let list = || RowsWhat::List {
-        after: String::new(),
-    };
+    let list = || RowsWhat::List { after: String::new() };
     let request = |what: RowsWhat, signed: &RowsWhat, key: Option<&UserKey>| {
         let at_unix_s = machine::clock::unix_ns() / 1_000_000_000;
         let text = Order::rows_text(&agent.card, "r1", signed, at_unix_s);
-        let order = key.map(|key| Order {
-            at_unix_s,
-            signature: key.sign(&text).unwrap(),
-        });
+        let order = key.map(|key| Order { at_unix_s, signature: key.sign(&text).unwrap() });
         let run = "r1".to_owned();
-        agent
-            .give_rows(&RowsRequest { run, what, order })
-            .unwrap_err()
+        agent.give_rows(&RowsRequest { run, what, order }).unwrap_err()
     };
     let error = request(list(), &list(), None);
     assert!(error.contains("the request is not signed"), "{error}");
@@ -155,13 +137,7 @@ fn a_signature_counts_for_two_minutes() {
     let now_s = machine::clock::unix_ns() / 1_000_000_000;
     let check = |at_unix_s| {
         let signature = mine.sign(b"text").unwrap();
-        check_key(
-            &[mine.public()],
-            "run",
-            b"text",
-            at_unix_s,
-            Some(&signature),
-        )
+        check_key(&[mine.public()], "run", b"text", at_unix_s, Some(&signature))
     };
     assert!(check(now_s).is_ok() && check(now_s - 100).is_ok());
     for at_unix_s in [0, now_s - 200, now_s + 200, u64::MAX] {

@@ -67,9 +67,7 @@ async fn consumer(link: &Link, read: &mut Read) -> Option<PullConsumer> {
         read.next = 1;
     }
     let config = pull::Config {
-        deliver_policy: DeliverPolicy::ByStartSequence {
-            start_sequence: read.next,
-        },
+        deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: read.next },
         filter_subject: link.ways.incoming.clone(),
         ack_policy: AckPolicy::All,
         ack_wait: ACK_WAIT,
@@ -83,11 +81,7 @@ async fn consumer(link: &Link, read: &mut Read) -> Option<PullConsumer> {
 /// Receives for a moment; `false`: begin again, or it is over.
 async fn receive_batch(link: &mut Link, consumer: &PullConsumer, read: &mut Read) -> bool {
     link.connected.mark_unchanged();
-    let request = consumer
-        .batch()
-        .max_messages(BATCH)
-        .expires(BATCH_TIME)
-        .messages();
+    let request = consumer.batch().max_messages(BATCH).expires(BATCH_TIME).messages();
     let Ok(Ok(mut batch)) = timeout(ANSWER_TIME_MAX, request).await else {
         return false;
     };
@@ -111,8 +105,7 @@ async fn receive_batch(link: &mut Link, consumer: &PullConsumer, read: &mut Read
         let taken = link.shared.state().take(&message.payload);
         if !taken {
             if read.gap.replace(number) == Some(number) {
-                link.shared
-                    .fail("pieces of what it sent are missing: NATS has lost them");
+                link.shared.fail("pieces of what it sent are missing: NATS has lost them");
             }
             read.next = 1;
             return false;

@@ -86,11 +86,7 @@ mod tests {
     use crate::testing::{Server, private_directory, wait_until};
 
     fn owner() -> Owner {
-        Owner {
-            server: "h:1".to_owned(),
-            run: "r1".to_owned(),
-            agent: "a1".to_owned(),
-        }
+        Owner { server: "h:1".to_owned(), run: "r1".to_owned(), agent: "a1".to_owned() }
     }
 
     fn spool(root: &std::path::Path) -> Spool {
@@ -117,8 +113,7 @@ mod tests {
         drop(first);
         assert!(!is_there(&nats), "it was not made again");
         let (_, left) = Spool::find(root.path(), &owner()).expect("it is there for the next agent");
-        nats.block(stream::create(&nats.jet, "r1", AGE_MAX))
-            .unwrap();
+        nats.block(stream::create(&nats.jet, "r1", AGE_MAX)).unwrap();
         let rest = AbandonedSpool::send(&nats, &owner(), left, "it was stopped");
         nats.block(rest.finish(Duration::from_secs(20)));
         assert!(Spool::find(root.path(), &owner()).is_none());
@@ -136,12 +131,10 @@ mod tests {
         };
         let nats = server.connect();
         let root = private_directory();
-        nats.block(stream::create(&nats.jet, "r1", AGE_MAX))
-            .unwrap();
+        nats.block(stream::create(&nats.jet, "r1", AGE_MAX)).unwrap();
         let rest = AbandonedSpool::send(&nats, &owner(), spool(root.path()), "it was killed");
         wait_until(|| rest.0.shared.state().all_sent);
-        nats.block(nats.jet.delete_stream(names::stream("r1")))
-            .unwrap();
+        nats.block(nats.jet.delete_stream(names::stream("r1"))).unwrap();
         let found = nats.block(stream::find(&nats.jet, "r1", rest.0.kept.as_deref()));
         assert!(matches!(found, stream::StreamState::Unknown));
         assert!(!is_there(&nats));

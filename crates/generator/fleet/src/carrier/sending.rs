@@ -31,11 +31,7 @@ pub(super) struct StreamEnd {
 }
 
 impl StreamEnd {
-    const BEGINNING: StreamEnd = StreamEnd {
-        position: 0,
-        sequence: 0,
-        is_end: false,
-    };
+    const BEGINNING: StreamEnd = StreamEnd { position: 0, sequence: 0, is_end: false };
 
     /// Behind the last message.
     fn behind(payload: &[u8], sequence: u64) -> Option<StreamEnd> {
@@ -95,15 +91,10 @@ async fn next(link: &mut Link, at: StreamEnd) -> Next {
             let read = link.shared.log().read(at.position, bytes_max.max(1_024));
             match read {
                 Ok(bytes) if !bytes.is_empty() => {
-                    return Next::Send {
-                        position: at.position,
-                        bytes,
-                    };
+                    return Next::Send { position: at.position, bytes };
                 }
                 Ok(_) => link.shared.fail("a part of the spool is gone"),
-                Err(error) => link
-                    .shared
-                    .fail(&format!("the spool cannot be read: {error}")),
+                Err(error) => link.shared.fail(&format!("the spool cannot be read: {error}")),
             }
         }
         {
@@ -114,10 +105,7 @@ async fn next(link: &mut Link, at: StreamEnd) -> Next {
             if at.position == ABORT {
                 state.all_sent = true;
             } else if let Some(why) = &state.abort {
-                return Next::Send {
-                    position: ABORT,
-                    bytes: why.clone().into_bytes(),
-                };
+                return Next::Send { position: ABORT, bytes: why.clone().into_bytes() };
             } else if state.closed {
                 if at.is_end {
                     state.all_sent = true;
@@ -165,12 +153,7 @@ async fn publish(link: &Link, at: StreamEnd, position: u64, bytes: &[u8]) -> Opt
         .payload(Bytes::clone(&payload))
         .expected_stream(names::stream(&link.ways.run))
         .expected_last_subject_sequence(at.sequence);
-    let sent = async {
-        link.jet
-            .send_publish(link.ways.out.clone(), message)
-            .await?
-            .await
-    };
+    let sent = async { link.jet.send_publish(link.ways.out.clone(), message).await?.await };
     match timeout(ANSWER_TIME_MAX, sent).await {
         Ok(Ok(ack)) => {
             link.shared.contact_ns.store(sent_ns, Ordering::Relaxed);

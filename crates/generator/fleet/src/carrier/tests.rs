@@ -26,19 +26,13 @@ fn bytes_are_taken_once_and_in_order() {
 
 #[test]
 fn another_controller_begins_at_its_term() {
-    let mut state = State {
-        has_terms: true,
-        ..State::default()
-    };
+    let mut state = State { has_terms: true, ..State::default() };
     let second = Term(7).start();
     for (position, bytes) in [(0, "ab"), (second, "cd"), (2, "late"), (second + 1, "de")] {
         assert!(state.take(&piece(position, bytes.as_bytes())));
     }
     assert_eq!(state.incoming.make_contiguous(), b"abcde");
-    assert!(
-        !state.take(&piece(Term(8).start() + 1, b"x")),
-        "its first is missing"
-    );
+    assert!(!state.take(&piece(Term(8).start() + 1, b"x")), "its first is missing");
     // A worker has no terms: it may report more than that.
     let mut worker = State::default();
     assert!(!worker.take(&piece(second, b"cd")));
@@ -49,20 +43,14 @@ fn what_cannot_be_is_an_error_and_no_panic() {
     for (payload, why) in [
         (&b""[..], "without a position"),
         (b"1234567", "without a position"),
-        (
-            &piece(ABORT, b"\xff its process ended"),
-            "its process ended",
-        ),
+        (&piece(ABORT, b"\xff its process ended"), "its process ended"),
         (&piece(ABORT, &[b'x'; 9_999]), "xxx"),
     ] {
         let mut state = State::default();
         state.take(payload);
         assert_eq!(state.aborted, payload.len() > 8 && payload[..8] == [255; 8]);
         let found = state.failed.unwrap_or_default();
-        assert!(
-            found.contains(why) && found.len() <= REASON_BYTES_MAX,
-            "{found}"
-        );
+        assert!(found.contains(why) && found.len() <= REASON_BYTES_MAX, "{found}");
         assert!(state.incoming.is_empty());
     }
 }
@@ -84,11 +72,7 @@ fn messages_that_come_again_and_out_of_order_change_nothing() {
     let created = stream::create(&nats.jet, "r1", stream::age(Duration::ZERO, Duration::ZERO));
     nats.block(created).unwrap();
     let root = private_directory();
-    let owner = Owner {
-        server: "h:1".to_owned(),
-        run: "r1".to_owned(),
-        agent: "a1".to_owned(),
-    };
+    let owner = Owner { server: "h:1".to_owned(), run: "r1".to_owned(), agent: "a1".to_owned() };
     let spool = Spool::create(root.path(), &owner, 1 << 20).unwrap();
     let kept = Arc::new(StreamContents::lasting(Duration::ZERO));
     let worker = NatsCarrier::of_worker(&nats, &Ways::of_agent("r1", "a1"), spool, &kept);
@@ -139,11 +123,7 @@ fn a_worker_that_returns_after_its_end_sends_nothing() {
     });
     ended.unwrap();
     let root = private_directory();
-    let owner = Owner {
-        server: "h:1".to_owned(),
-        run: "r1".to_owned(),
-        agent: "a1".to_owned(),
-    };
+    let owner = Owner { server: "h:1".to_owned(), run: "r1".to_owned(), agent: "a1".to_owned() };
     let spool = Spool::create(root.path(), &owner, 1 << 20).unwrap();
     let kept = Arc::new(StreamContents::lasting(Duration::ZERO));
     let worker = NatsCarrier::of_worker(&nats, &ways, spool, &kept);

@@ -43,9 +43,7 @@ impl Session {
     ) -> Result<Session, FleetError> {
         let nats = Nats::connect(options.access, "throng controller")?;
         let cards = nats.block(agents(&nats))?;
-        let chosen = options
-            .choice
-            .choose(&cards, options.throng, &nats.server)?;
+        let chosen = options.choice.choose(&cards, options.throng, &nats.server)?;
         let own = AgentCard::of_this_machine("", options.throng, 1);
         let run = own.id.get(..ID_BYTES).unwrap_or("run").to_owned();
         let is_here = |card: &AgentCard| !card.machine.is_empty() && card.machine == own.machine;
@@ -102,10 +100,7 @@ impl Session {
             return Err(FleetError::NoRun(run.to_owned()));
         }
         let nats = Nats::connect(access, "throng controller")?;
-        let unable = |problem: String| FleetError::Attach {
-            run: run.to_owned(),
-            problem,
-        };
+        let unable = |problem: String| FleetError::Attach { run: run.to_owned(), problem };
         let found = nats.block(nats.jet.get_stream(names::stream(run)));
         let stream = found.map_err(|_| FleetError::NoRun(run.to_owned()))?;
         let looked = nats.block(stream::get_state(&stream, run));
@@ -151,11 +146,7 @@ impl Session {
             nats,
         };
         session.begin(on_stop);
-        Ok(AttachedSession {
-            session,
-            state: handover.state,
-            material,
-        })
+        Ok(AttachedSession { session, state: handover.state, material })
     }
 
     /// Lets agents and others know that the controller is there, until the connection ends or another one has the run.

@@ -31,10 +31,7 @@ impl Drop for Session {
         let confirmed = async { timeout(END_TIME_MAX, self.lease.confirm(Duration::ZERO)).await };
         if is_replaced || self.nats.block(confirmed) != Ok(Some(true)) {
             // The run is another's, or may be: it is not ours to end.
-            fail_all(
-                &self.failers,
-                "the run has another controller, or NATS is out of reach",
-            );
+            fail_all(&self.failers, "the run has another controller, or NATS is out of reach");
             return;
         }
         carriers.iter().for_each(|carrier| carrier.close());

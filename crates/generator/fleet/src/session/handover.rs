@@ -42,10 +42,7 @@ pub(super) struct Handover {
 impl Handover {
     /// The text that is signed: all of it, for this run.
     fn text(&self, run: &str) -> Bytes {
-        let unsigned = Handover {
-            signature: None,
-            ..self.clone()
-        };
+        let unsigned = Handover { signature: None, ..self.clone() };
         Purpose::Handover.text(&json(&(run, unsigned)))
     }
 
@@ -75,10 +72,7 @@ impl Handover {
         }
         handover.check_key(run, key)?;
         match handover.agents.iter().find(|a| !names::is_name(&a.name)) {
-            Some(agent) => Err(format!(
-                "what was kept of it names an agent {:?}",
-                agent.name
-            )),
+            Some(agent) => Err(format!("what was kept of it names an agent {:?}", agent.name)),
             None => Ok(handover),
         }
     }
@@ -118,11 +112,7 @@ mod tests {
             key: None,
             scenario: "s.yaml".to_owned(),
             agents: Vec::new(),
-            tolerances: Tolerances {
-                clock_bound_ns: 1,
-                silence_ns: 2,
-                rebalances: false,
-            },
+            tolerances: Tolerances { clock_bound_ns: 1, silence_ns: 2, rebalances: false },
             rows: Rows::Leave,
             begun_unix_s: 3,
             kept_s: 4,
@@ -158,10 +148,7 @@ mod tests {
         assert!(read(&sealed, None).unwrap_err().contains("is sealed"));
         let of_another_run = Handover::read(Some(&json(&sealed)), "q", "1.2.3", Some(&mine));
         assert!(of_another_run.is_err());
-        let changed = Handover {
-            state: "{ }".to_owned(),
-            ..sealed.clone()
-        };
+        let changed = Handover { state: "{ }".to_owned(), ..sealed.clone() };
         assert!(read(&changed, Some(&mine)).is_err());
         sealed.sign("r", &other).unwrap();
         assert!(read(&sealed, Some(&mine)).is_err(), "by another key");
@@ -170,10 +157,7 @@ mod tests {
     #[test]
     fn what_cannot_be_continued_is_an_error_that_says_why() {
         let nothing = Handover::read(None, "r", "1.2.3", None).unwrap_err();
-        assert!(
-            nothing.contains("its loops had not begun, or NATS does not keep it"),
-            "{nothing}"
-        );
+        assert!(nothing.contains("its loops had not begun, or NATS does not keep it"), "{nothing}");
         for bad in [&b""[..], b"{", b"null", b"[1]"] {
             let bad = Bytes::copy_from_slice(bad);
             assert!(Handover::read(Some(&bad), "r", "1.2.3", None).is_err());
@@ -191,10 +175,6 @@ mod tests {
             ports: 1,
             is_here: false,
         }];
-        assert!(
-            read(&named, None)
-                .unwrap_err()
-                .contains("names an agent \"a.*\"")
-        );
+        assert!(read(&named, None).unwrap_err().contains("names an agent \"a.*\""));
     }
 }

@@ -19,11 +19,8 @@ const RUN: &str = "r1";
 
 /// A run with one agent, whose controller is gone.
 fn begin(nats: &Nats) {
-    let made = nats.block(stream::create(
-        &nats.jet,
-        RUN,
-        stream::age(Duration::ZERO, Duration::ZERO),
-    ));
+    let made =
+        nats.block(stream::create(&nats.jet, RUN, stream::age(Duration::ZERO, Duration::ZERO)));
     made.unwrap();
     let handover = Handover {
         throng: "1.2.3".to_owned(),
@@ -39,27 +36,20 @@ fn begin(nats: &Nats) {
             ports: 1,
             is_here: true,
         }],
-        tolerances: Tolerances {
-            clock_bound_ns: 1,
-            silence_ns: 1,
-            rebalances: false,
-        },
+        tolerances: Tolerances { clock_bound_ns: 1, silence_ns: 1, rebalances: false },
         rows: workers::Rows::Fetch,
         begun_unix_s: unix_ns() / 1_000_000_000,
         kept_s: 0,
         state: "state".to_owned(),
         signature: None,
     };
-    nats.block(stream::put_state(&nats.jet, RUN, json(&handover)))
-        .unwrap();
+    nats.block(stream::put_state(&nats.jet, RUN, json(&handover))).unwrap();
 }
 
 fn attach(server: &Server) -> Session {
     let access = server.access();
     let attached = Session::attach(&access, RUN, "1.2.3", None, Box::new(|_| {}), || {});
-    let AttachedSession {
-        session, material, ..
-    } = attached.unwrap();
+    let AttachedSession { session, material, .. } = attached.unwrap();
     assert_eq!(material, b"plan");
     session
 }
@@ -102,11 +92,7 @@ fn holder(nats: &Nats) -> Option<String> {
 
 /// Gives the lease to another controller.
 fn replace(nats: &Nats) {
-    let card = RunCard {
-        run: RUN.to_owned(),
-        holder: "another".to_owned(),
-        ..RunCard::default()
-    };
+    let card = RunCard { run: RUN.to_owned(), holder: "another".to_owned(), ..RunCard::default() };
     let runs = nats.block(nats.bucket(names::RUNS)).unwrap();
     nats.block(runs.put(RUN, json(&card))).unwrap();
 }
@@ -199,11 +185,8 @@ fn what_another_controller_has_written_of_the_end_stays() {
     begin(&nats);
     let session = attach(&server);
     let carrier = send(&session, &nats);
-    let card = RunCard {
-        run: RUN.to_owned(),
-        outcome: Some("measured".to_owned()),
-        ..RunCard::default()
-    };
+    let card =
+        RunCard { run: RUN.to_owned(), outcome: Some("measured".to_owned()), ..RunCard::default() };
     let ended = nats.block(nats.bucket(names::ENDED)).unwrap();
     nats.block(ended.put(RUN, json(&card))).unwrap();
     drop((carrier, session));

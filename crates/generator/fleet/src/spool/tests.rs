@@ -4,20 +4,14 @@ use super::*;
 use crate::testing::private_directory;
 
 fn owner() -> Owner {
-    Owner {
-        server: "h:1".to_owned(),
-        run: "r".to_owned(),
-        agent: "a".to_owned(),
-    }
+    Owner { server: "h:1".to_owned(), run: "r".to_owned(), agent: "a".to_owned() }
 }
 
 /// Everything from the oldest byte on.
 fn contents(spool: &Spool) -> Vec<u8> {
     let mut all = Vec::new();
     loop {
-        let piece = spool
-            .read(spool.start() + all.len() as u64, 7 << 20)
-            .unwrap();
+        let piece = spool.read(spool.start() + all.len() as u64, 7 << 20).unwrap();
         if piece.is_empty() {
             return all;
         }
@@ -34,10 +28,7 @@ fn what_was_left_behind_is_read_from_the_beginning_by_one_process() {
         spool.append(&frame).unwrap();
     }
     assert_eq!(spool.segments.len(), 2);
-    assert!(
-        Spool::left_behind(root.path(), |_| true).is_empty(),
-        "it is in use"
-    );
+    assert!(Spool::left_behind(root.path(), |_| true).is_empty(), "it is in use");
     let (all, end) = (contents(&spool), spool.end());
     assert_eq!((all.len() as u64, end), (25 << 20, 25 << 20));
     assert!(all == frame.repeat(5));
@@ -48,16 +39,10 @@ fn what_was_left_behind_is_read_from_the_beginning_by_one_process() {
     };
     assert_eq!((found, spool.end()), (&owner(), end));
     assert!(contents(spool) == all);
-    assert!(
-        Spool::left_behind(root.path(), |_| true).is_empty(),
-        "it was taken"
-    );
+    assert!(Spool::left_behind(root.path(), |_| true).is_empty(), "it was taken");
     spool.remove();
     drop(left);
-    assert!(
-        Spool::left_behind(root.path(), |_| true).is_empty(),
-        "it is gone"
-    );
+    assert!(Spool::left_behind(root.path(), |_| true).is_empty(), "it is gone");
 }
 
 #[test]
@@ -105,10 +90,7 @@ fn a_spool_is_as_old_as_its_last_byte() {
     set_age(&directory, "00000000000000000000.spool", 2 * AGE_MAX);
     let (_, own) = Spool::find(root.path(), &owner()).expect("an agent's own, of just now");
     assert!(own.age() > AGE_MAX);
-    assert!(
-        Spool::left_behind(root.path(), |_| true).is_empty(),
-        "in use"
-    );
+    assert!(Spool::left_behind(root.path(), |_| true).is_empty(), "in use");
     assert!(directory.exists());
     drop(own);
     // That of another agent is not taken, and does not stay for ever.
@@ -151,10 +133,7 @@ fn an_owner_whose_names_are_none_is_not_taken() {
     let root = private_directory();
     let spool = Spool::create(root.path(), &owner(), 1).unwrap();
     drop(spool);
-    let named = Owner {
-        run: "r.>".to_owned(),
-        ..owner()
-    };
+    let named = Owner { run: "r.>".to_owned(), ..owner() };
     let text = serde_json::to_vec(&named).unwrap();
     std::fs::write(owner().directory(root.path()).join(OWNER), text).unwrap();
     assert!(Spool::left_behind(root.path(), |_| true).is_empty());

@@ -49,14 +49,7 @@ fn spawn_error(program: &str) -> WorkersError {
 #[test]
 fn a_missing_program_is_an_error() {
     let error = spawn_error("/nowhere/throng");
-    assert!(matches!(
-        error,
-        WorkersError::Start {
-            number: 1,
-            of: 2,
-            ..
-        }
-    ));
+    assert!(matches!(error, WorkersError::Start { number: 1, of: 2, .. }));
 }
 
 #[test]
@@ -64,10 +57,7 @@ fn a_program_that_ends_at_once_is_an_error_with_its_exit_status() {
     let error = spawn_error("/bin/false").to_string();
     // Either may be the first to end.
     let (_, rest) = error.split_once(" of 2 ").unwrap_or_default();
-    assert!(
-        rest.starts_with("did not get ready: its process ended (exit"),
-        "{error}"
-    );
+    assert!(rest.starts_with("did not get ready: its process ended (exit"), "{error}");
 }
 
 /// The connection of a worker whose messages are known.
@@ -155,11 +145,7 @@ impl Fleet for OneAgent {
     }
 
     fn tolerances(&self) -> Tolerances {
-        Tolerances {
-            clock_bound_ns: u64::MAX,
-            silence_ns: u64::MAX,
-            rebalances: false,
-        }
+        Tolerances { clock_bound_ns: u64::MAX, silence_ns: u64::MAX, rebalances: false }
     }
 
     fn open(&self, _: usize, _: &str, material: &[u8]) -> Result<Arc<dyn Carrier>, String> {
@@ -192,10 +178,7 @@ fn ready() -> Vec<u8> {
     send(&mut sent, &(hello, Introduction::default())).unwrap();
     send(&mut sent, &ToController::Ready).unwrap();
     for number in 0..EXCHANGES {
-        let pong = ToController::Pong {
-            number,
-            clock_ns: 1,
-        };
+        let pong = ToController::Pong { number, clock_ns: 1 };
         send(&mut sent, &pong).unwrap();
     }
     sent
@@ -210,16 +193,10 @@ fn workers_of_another_controller_learn_at_once_whether_arrivals_are_paused() {
         stop.pause_arrivals(paused);
         let (reports, _reports) = channel();
         let (rows, _rows) = sync_channel(1);
-        let zero = Zero {
-            monotonic_ns: 1,
-            unix_ns: 1,
-        };
+        let zero = Zero { monotonic_ns: 1, unix_ns: 1 };
         let begun = BegunWorkers {
             fleet: &(Rc::clone(&fleet) as Rc<dyn Fleet>),
-            workers: &[BegunWorker {
-                loops: Loops::all(1),
-                offset: Offset::default(),
-            }],
+            workers: &[BegunWorker { loops: Loops::all(1), offset: Offset::default() }],
             zero,
         };
         let out = ReportSenders { reports, rows };
@@ -230,13 +207,10 @@ fn workers_of_another_controller_learn_at_once_whether_arrivals_are_paused() {
         for _ in 0..2 {
             workers.supervise();
         }
-        let pauses = fleet
-            .sent()
-            .into_iter()
-            .filter_map(|message| match message {
-                ToWorker::Pause { paused } => Some(paused),
-                _ => None,
-            });
+        let pauses = fleet.sent().into_iter().filter_map(|message| match message {
+            ToWorker::Pause { paused } => Some(paused),
+            _ => None,
+        });
         assert_eq!(pauses.collect::<Vec<_>>(), [paused]);
     }
 }
@@ -258,26 +232,16 @@ fn the_slices_of_a_fleet_have_no_key_and_no_scenario() {
         places: Vec::new(),
         sources: Vec::new(),
         trust: Some(trust.clone()),
-        layout: Layout {
-            waiting: WaitMode::Wide,
-            loops_count: 1,
-            users_max: 1,
-        },
+        layout: Layout { waiting: WaitMode::Wide, loops_count: 1, users_max: 1 },
         cores: 1,
         trace: None,
     };
-    let scenario = ScenarioText {
-        text: "secret text".to_owned(),
-        ..ScenarioText::default()
-    };
+    let scenario = ScenarioText { text: "secret text".to_owned(), ..ScenarioText::default() };
     let fleet = Rc::new(OneAgent::new(Vec::new()));
     let all = Loops::all(1);
     let request = |fleet: Option<Rc<dyn Fleet>>| SpawnRequest {
         workers_count: 1,
-        fleet: fleet.map(|fleet| FleetShares {
-            fleet,
-            shares: vec![all],
-        }),
+        fleet: fleet.map(|fleet| FleetShares { fleet, shares: vec![all] }),
         program: Path::new("none"),
         throng: "1.2.3",
         scenario: &scenario,

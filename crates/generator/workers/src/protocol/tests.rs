@@ -20,18 +20,8 @@ fn delta() -> Delta {
         start_ns: 1_000_000_000,
         end_ns: 2_000_000_000,
         phase: 1,
-        counts: Counts {
-            sends: 4,
-            done: 3,
-            ..Counts::default()
-        },
-        gauges: Gauges {
-            users: 2,
-            users_peak: 3,
-            connections: 2,
-            in_flight: 1,
-            closed_late_ns: 0,
-        },
+        counts: Counts { sends: 4, done: 3, ..Counts::default() },
+        gauges: Gauges { users: 2, users_peak: 3, connections: 2, in_flight: 1, closed_late_ns: 0 },
         measures: vec![MeasureDelta {
             measure: MeasureId(1),
             due: 6,
@@ -84,10 +74,7 @@ fn delta() -> Delta {
                 message: MessageId(0),
                 sequence: 300,
                 opening: None,
-                claim: Claim::Last {
-                    until: 5,
-                    highest: 6,
-                },
+                claim: Claim::Last { until: 5, highest: 6 },
             },
             7,
         )],
@@ -98,11 +85,7 @@ fn delta() -> Delta {
             resolution_ns: 3,
             replies: 4,
         }],
-        cpu: LoopCpu {
-            used_ns: 7,
-            waited_ns: 8,
-            idle_ns: 9,
-        },
+        cpu: LoopCpu { used_ns: 7, waited_ns: 8, idle_ns: 9 },
         traffic: Traffic {
             connections: 1,
             segments_out: 2,
@@ -143,28 +126,15 @@ fn hex(message: &impl Serialize) -> String {
 #[test]
 fn messages_keep_their_form() {
     assert_eq!(PROTOCOL_VERSION, 16);
-    let hello = Hello {
-        magic: MAGIC,
-        protocol: 1,
-        throng: "0.1.0".to_owned(),
-        token: "ab".to_owned(),
-    };
+    let hello =
+        Hello { magic: MAGIC, protocol: 1, throng: "0.1.0".to_owned(), token: "ab".to_owned() };
     assert_eq!(hex(&hello), "7468726f6e670105302e312e30026162");
-    let answer = |refused: Option<&str>| Answer {
-        refused: refused.map(str::to_owned),
-    };
+    let answer = |refused: Option<&str>| Answer { refused: refused.map(str::to_owned) };
     assert_eq!(hex(&answer(None)), "00");
     assert_eq!(hex(&answer(Some("no"))), "01026e6f");
-    let introduction = Introduction {
-        pid: 300,
-        cores: 2,
-        files_per_loop: 20_000,
-    };
+    let introduction = Introduction { pid: 300, cores: 2, files_per_loop: 20_000 };
     assert_eq!(hex(&introduction), "ac0202a09c01");
-    let start = ToWorker::Start {
-        clock_ns: 1,
-        unix_ns: 2,
-    };
+    let start = ToWorker::Start { clock_ns: 1, unix_ns: 2 };
     assert_eq!(hex(&ToWorker::Ping { number: 9 }), "0109");
     assert_eq!(hex(&start), "020102");
     assert_eq!(hex(&ToWorker::Stop { level: 1 }), "0301");
@@ -174,17 +144,10 @@ fn messages_keep_their_form() {
     let addresses = vec![vec![vec!["10.0.0.1:80".parse().unwrap()]]];
     // One endpoint, one resolver, one address of version 4.
     assert_eq!(hex(&ToWorker::Addresses(addresses)), "06010101000a00000150");
-    let adoption = Adoption {
-        by: 1,
-        lot: Lot::of_loop(2).part(3, 4),
-        from_ns: 128,
-    };
+    let adoption = Adoption { by: 1, lot: Lot::of_loop(2).part(3, 4), from_ns: 128 };
     // Of one: by whom, the loop, one division, from when.
     assert_eq!(hex(&ToWorker::Adopt(vec![adoption])), "070101020103048001");
-    let pong = ToController::Pong {
-        number: 9,
-        clock_ns: 128,
-    };
+    let pong = ToController::Pong { number: 9, clock_ns: 128 };
     assert_eq!(hex(&ToController::Ready), "00");
     assert_eq!(hex(&pong), "02098001");
     assert_eq!(
@@ -224,18 +187,12 @@ fn messages_keep_their_form() {
             "0708090102030405060708"
         )
     );
-    assert_eq!(
-        hex(&ToController::News(LoopNews::Ended { loop_id: 27 })),
-        "03011b"
-    );
+    assert_eq!(hex(&ToController::News(LoopNews::Ended { loop_id: 27 })), "03011b");
     assert_eq!(
         hex(&ToController::Rows(vec![row()])),
         "040180018101808080808020ac0201001b0df7030164d00f"
     );
-    let usage = Usage {
-        cpu_ns: 1,
-        resident_bytes: 2,
-    };
+    let usage = Usage { cpu_ns: 1, resident_bytes: 2 };
     assert_eq!(hex(&ToController::Usage(usage)), "050102");
     assert_eq!(hex(&ToController::Done), "07");
     let left = |part, problem: Option<&str>| {
@@ -257,10 +214,7 @@ fn messages_keep_their_form() {
 fn figures_come_back_as_they_were() {
     let message = ToController::News(LoopNews::Delta(Box::new(delta())));
     let bytes = postcard::to_stdvec(&message).unwrap();
-    assert_eq!(
-        postcard::from_bytes::<ToController>(&bytes).unwrap(),
-        message
-    );
+    assert_eq!(postcard::from_bytes::<ToController>(&bytes).unwrap(), message);
     let rows = ToController::Rows(vec![row(); 3]);
     let bytes = postcard::to_stdvec(&rows).unwrap();
     assert_eq!(postcard::from_bytes::<ToController>(&bytes).unwrap(), rows);

@@ -56,11 +56,7 @@ pub(crate) fn leave(writer: RequestsWriter, rows: LoopRows, limits: RowLimits) -
 }
 
 fn report(path: &Path, written: WrittenRows) -> LeftRows {
-    let WrittenRows {
-        counts,
-        limit,
-        result,
-    } = written;
+    let WrittenRows { counts, limit, result } = written;
     let digested = result.and_then(|()| {
         digest(path).map_err(|source| RecordError::Io {
             action: "read",
@@ -71,12 +67,7 @@ fn report(path: &Path, written: WrittenRows) -> LeftRows {
     let part = digested.as_ref().ok();
     let part = part.map(|(sha256, bytes)| (sha256.clone(), counts.kept, *bytes));
     let problem = limit.or(digested.err()).map(|error| with_causes(&error));
-    LeftRows {
-        path: path.display().to_string(),
-        part,
-        lost: counts.lost,
-        problem,
-    }
+    LeftRows { path: path.display().to_string(), part, lost: counts.lost, problem }
 }
 
 /// The hexadecimal SHA-256 of a file, and its length.
@@ -127,19 +118,13 @@ mod tests {
     }
 
     fn left_in(directory: &Path) -> LeftRows {
-        let room = RowsRoom {
-            directory: directory.join("r1.a1"),
-            limits: RowLimits::NONE,
-        };
+        let room = RowsRoom { directory: directory.join("r1.a1"), limits: RowLimits::NONE };
         let writer = prepare(&room, "r1").unwrap();
         let (sender, receiver) = rows_channel();
         sender.send(rows(300)).unwrap();
         drop(sender);
         let numbering = Numbering::new(&plan(SCENARIO), 1);
-        let rows = LoopRows {
-            receiver,
-            numbering,
-        };
+        let rows = LoopRows { receiver, numbering };
         leave(writer, rows, room.limits)
     }
 
@@ -158,10 +143,7 @@ mod tests {
     fn a_directory_that_is_there_is_an_error_that_names_it() {
         let space = tempfile::tempdir().unwrap();
         left_in(space.path());
-        let room = RowsRoom {
-            directory: space.path().join("r1.a1"),
-            limits: RowLimits::NONE,
-        };
+        let room = RowsRoom { directory: space.path().join("r1.a1"), limits: RowLimits::NONE };
         let error = prepare(&room, "r1").map(drop).unwrap_err();
         assert!(error.contains("r1.a1: "), "{error}");
     }

@@ -37,19 +37,12 @@ pub struct RowLimits {
 
 impl RowLimits {
     /// Until the disk is full.
-    pub const NONE: RowLimits = RowLimits {
-        bytes_max: u64::MAX,
-        spare_bytes: 0,
-    };
+    pub const NONE: RowLimits = RowLimits { bytes_max: u64::MAX, spare_bytes: 0 };
 
     /// The limit that is reached if `more` bytes are written as well.
     fn reached(self, writer: &RequestsWriter, more: u64) -> Option<RecordError> {
-        let reached = |what: String| {
-            Some(RecordError::Limit {
-                path: writer.path().to_owned(),
-                what,
-            })
-        };
+        let reached =
+            |what: String| Some(RecordError::Limit { path: writer.path().to_owned(), what });
         if writer.bytes() >= self.bytes_max {
             let max = units::bytes(self.bytes_max);
             return reached(format!("the rows of a run may take {max} here"));
@@ -90,10 +83,7 @@ pub struct RowsThread {
 impl RowsThread {
     /// Starts it. It ends when the last sender of rows is gone.
     pub fn start(mut writer: RequestsWriter, rows: LoopRows, limits: RowLimits) -> RowsThread {
-        let LoopRows {
-            receiver,
-            numbering,
-        } = rows;
+        let LoopRows { receiver, numbering } = rows;
         let failed = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&failed);
         let thread = std::thread::spawn(move || {
@@ -110,11 +100,7 @@ impl RowsThread {
                 Ok(limit) => (limit, join(writer, limits)),
                 Err(error) => (None, Err(error)),
             };
-            WrittenRows {
-                counts,
-                limit,
-                result,
-            }
+            WrittenRows { counts, limit, result }
         });
         RowsThread { thread, failed }
     }
@@ -127,18 +113,13 @@ impl RowsThread {
     /// Waits until the last sender of rows is gone and all rows are written.
     pub fn finish(self) -> WrittenRows {
         // The thread does nothing that panics. If it does all the same, the panic continues here.
-        self.thread
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
 /// Joins what was written, which takes as much room again.
 fn join(writer: RequestsWriter, limits: RowLimits) -> Result<(), RecordError> {
-    let room = RowLimits {
-        bytes_max: u64::MAX,
-        ..limits
-    };
+    let room = RowLimits { bytes_max: u64::MAX, ..limits };
     match room.reached(&writer, writer.bytes()) {
         Some(error) => Err(error),
         None => writer.finish(),

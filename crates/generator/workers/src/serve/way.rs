@@ -57,10 +57,7 @@ impl RowsWay {
             // The receiver is dropped, so that loops do not wait for it.
             RowsWay::Dropped => drop(rows),
             RowsWay::Left(writer, numbering, limits) => {
-                let rows = LoopRows {
-                    receiver: rows,
-                    numbering,
-                };
+                let rows = LoopRows { receiver: rows, numbering };
                 let left = rows::leave(*writer, rows, limits);
                 controller.send(&ToController::RowsLeft(left));
             }

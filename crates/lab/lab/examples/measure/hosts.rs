@@ -20,11 +20,7 @@ pub(crate) fn measure() -> Outcome {
         let address = Ipv4Addr::from(u32::from(Ipv4Addr::new(198, 18, 0, 1)) + u32::from(number));
         let (host, tun) = Namespace::create(address, 1500)?;
         let place = number % PLACES;
-        ports.push(Port {
-            address,
-            place,
-            tun,
-        });
+        ports.push(Port { address, place, tun });
         hosts.push(host);
     }
     let links = vec![Link::new(ROUND_TRIP_MS * 500_000); usize::from(PLACES).pow(2)];
@@ -33,21 +29,13 @@ pub(crate) fn measure() -> Outcome {
 
     let places = &hosts[..usize::from(PLACES)];
     let others = |from| places.iter().filter(move |to| !std::ptr::eq(from, *to));
-    let pairs = places
-        .iter()
-        .flat_map(|from| others(from).map(move |to| Pair { from, to }));
+    let pairs = places.iter().flat_map(|from| others(from).map(move |to| Pair { from, to }));
     let pairs: Vec<Pair<'_>> = pairs.collect();
-    let plan = Plan {
-        packets: 50,
-        interval: Duration::from_millis(20),
-        ..Plan::default()
-    };
+    let plan = Plan { packets: 50, interval: Duration::from_millis(20), ..Plan::default() };
     let measured = calibrate(&pairs, &plan)?;
     let returned = measured.iter().map(|pair| pair.returned).sum::<u32>();
     let error_ms = |q| {
-        let errors = measured
-            .iter()
-            .filter_map(|pair| pair.round_trip.quantile(q));
+        let errors = measured.iter().filter_map(|pair| pair.round_trip.quantile(q));
         let errors = errors.map(|ns| ns as f64 / 1e6 - ROUND_TRIP_MS as f64);
         errors.fold(f64::MIN, f64::max)
     };

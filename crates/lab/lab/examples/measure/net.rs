@@ -28,11 +28,7 @@ impl Net {
                 Ipv4Addr::from(u32::from(Ipv4Addr::new(198, 18, 0, 1)) + u32::from(place));
             let (host, tun) = Namespace::create(address, MTU)?;
             hosts.push(host);
-            ports.push(Port {
-                address,
-                place,
-                tun,
-            });
+            ports.push(Port { address, place, tun });
         }
         let forwarder = Forwarder::start(ports, links, seed)?;
         Ok(Net { hosts, forwarder })

@@ -30,28 +30,17 @@ fn round_trips(ms: u64, rate: u32, time: Duration) -> Outcome {
         payload_bytes: PAYLOAD_BYTES,
         wait: Duration::from_millis(ms + 500),
     };
-    let pair = Pair {
-        from: &net.hosts[0],
-        to: &net.hosts[1],
-    };
+    let pair = Pair { from: &net.hosts[0], to: &net.hosts[1] };
     // The first packets fill caches and find the kernel's stamps switched off.
-    let warm_up = Plan {
-        packets: 20,
-        interval: Duration::from_millis(1),
-        ..plan
-    };
+    let warm_up = Plan { packets: 20, interval: Duration::from_millis(1), ..plan };
     calibrate(&[pair], &warm_up)?;
     net.forwarder.reset_counts()?;
     let start = now();
     let measured = calibrate(&[pair], &plan)?.remove(0);
     let elapsed = now() - start;
     let counts = net.forwarder.counts()?;
-    let error_ms = |q| {
-        measured
-            .round_trip
-            .quantile(q)
-            .map_or(f64::NAN, |ns| ns as f64 / 1e6 - ms as f64)
-    };
+    let error_ms =
+        |q| measured.round_trip.quantile(q).map_or(f64::NAN, |ns| ns as f64 / 1e6 - ms as f64);
     println!(
         "{{\"measured\": \"round-trips\", \"requested_ms\": {ms}, \"packets_per_s\": {rate}, \"sent\": {}, \"seconds\": {:.2}, \
          \"returned\": {}, \"missed\": {}, \"error_p1_ms\": {:.3}, \"error_median_ms\": {:.3}, \"error_p99_ms\": {:.3}, \

@@ -108,10 +108,7 @@ pub(crate) fn lossy(time: Duration) -> Outcome {
     for loss in LOSSES {
         for ms in ROUND_TRIPS_MS {
             let link = Link::new(ms * 500_000);
-            let there = Link {
-                loss: Loss::Independent { p: loss },
-                ..link
-            };
+            let there = Link { loss: Loss::Independent { p: loss }, ..link };
             let own = Link::new(0);
             let net = Net::new(vec![own, there, link, own], ms)?;
             for host in &net.hosts {
@@ -136,11 +133,7 @@ pub(crate) fn lossy(time: Duration) -> Outcome {
                 transfer.segments,
                 transfer.bits_per_s / 1e6 / f64::from(streams),
                 transfer.cpu_share,
-                if mathis.is_finite() {
-                    format!("{mathis:.3}")
-                } else {
-                    "null".to_owned()
-                },
+                if mathis.is_finite() { format!("{mathis:.3}") } else { "null".to_owned() },
             );
         }
     }

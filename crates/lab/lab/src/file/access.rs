@@ -16,11 +16,7 @@ impl LabReader<'_> {
             return links;
         };
         let mut behind: Vec<(usize, &'static Access)> = Vec::new();
-        for entry in self
-            .reader
-            .entries(node, "regions by access link")
-            .unwrap_or_default()
-        {
+        for entry in self.reader.entries(node, "regions by access link").unwrap_or_default() {
             let Some(access) = self.access_link(entry) else {
                 continue;
             };
@@ -35,10 +31,7 @@ impl LabReader<'_> {
                 self.error("taken-name", &node.place, &message);
             }
             self.regions.push(name);
-            self.access.push(AccessRegion {
-                region: base + number,
-                of: *of,
-            });
+            self.access.push(AccessRegion { region: base + number, of: *of });
         }
         if self.regions.len() > REGIONS_MAX {
             let message =
@@ -127,33 +120,18 @@ mod tests {
             "lab: t\nregions: [here, there]\nlinks: [ {{ between: all, round_trip: 100ms, loss: 1% }} ]\n\
              hosts: {{ web: {{ each: all }} }}\nservices: {{ web: {{ on: web, run: throng, port: 80 }} }}\n{further}"
         );
-        let (file, diagnostics) = lab(Source {
-            name: "t",
-            text: &text,
-        });
+        let (file, diagnostics) = lab(Source { name: "t", text: &text });
         file.ok_or_else(|| diagnostics.into_iter().map(|d| d.message).collect())
     }
 
     #[test]
     fn users_behind_an_access_link_are_a_region_with_its_delay_and_losses() {
         let file = read("access: { mobile-4g: all, mobile-3g: there }").unwrap();
-        let names = [
-            "here",
-            "there",
-            "here-mobile-4g",
-            "there-mobile-4g",
-            "there-mobile-3g",
-        ];
+        let names = ["here", "there", "here-mobile-4g", "there-mobile-4g", "there-mobile-3g"];
         assert_eq!(file.regions, names);
         assert_eq!(file.hosts.len(), 2, "only users are there");
         // 70 and 300 ms of access, 100 ms of distance.
-        for (a, b, round_trip) in [
-            (0, 1, 100),
-            (2, 0, 70),
-            (2, 1, 170),
-            (4, 0, 400),
-            (3, 4, 370),
-        ] {
+        for (a, b, round_trip) in [(0, 1, 100), (2, 0, 70), (2, 1, 170), (4, 0, 400), (3, 4, 370)] {
             assert_eq!(file.round_trip_ns(a, b), round_trip * MS, "{a} {b}");
         }
         let link = |from: usize, to: usize| &file.links[from * 5 + to];
@@ -188,18 +166,9 @@ mod tests {
     #[test]
     fn wrong_access_links_are_reported() {
         for (further, said) in [
-            (
-                "access: { mobile-5g: all }",
-                "there is no access link `mobile-5g`",
-            ),
-            (
-                "access: { mobile-4g: nowhere }",
-                "there is no region `nowhere`",
-            ),
-            (
-                "access: { mobile-4g: [here, here] }",
-                "the region `here-mobile-4g` is there twice",
-            ),
+            ("access: { mobile-5g: all }", "there is no access link `mobile-5g`"),
+            ("access: { mobile-4g: nowhere }", "there is no region `nowhere`"),
+            ("access: { mobile-4g: [here, here] }", "the region `here-mobile-4g` is there twice"),
         ] {
             assert_eq!(read(further).unwrap_err(), [said], "{further}");
         }

@@ -23,8 +23,7 @@ pub(crate) fn links_with(
             let link = link.stretched(file.dilation);
             let from = from as u16;
             let to = to as u16;
-            link.check()
-                .map_err(|source| WanError::Link { from, to, source })?;
+            link.check().map_err(|source| WanError::Link { from, to, source })?;
             all.push((from, to, link));
         }
     }
@@ -38,25 +37,15 @@ fn change(link: &mut Link, fault: &Fault, from: usize, to: usize) {
     };
     match fault {
         Fault::Partition(a, b) if between(a, b) => link.cut = true,
-        Fault::Degrade {
-            a,
-            b,
-            delay_ns,
-            loss,
-            rate_bits,
-        } if between(a, b) => {
+        Fault::Degrade { a, b, delay_ns, loss, rate_bits } if between(a, b) => {
             link.delay_ns = link.delay_ns.saturating_add(*delay_ns);
             if let Some(p) = *loss {
                 link.loss = Loss::Independent { p };
             }
             if let Some(bits_per_s) = *rate_bits {
-                let backlog = link
-                    .rate
-                    .map_or(crate::wan::Backlog::Time(100_000_000), |rate| rate.backlog);
-                link.rate = Some(Rate {
-                    bits_per_s,
-                    backlog,
-                });
+                let backlog =
+                    link.rate.map_or(crate::wan::Backlog::Time(100_000_000), |rate| rate.backlog);
+                link.rate = Some(Rate { bits_per_s, backlog });
             }
         }
         _ => {}
@@ -74,27 +63,14 @@ pub fn describe(fault: &Fault, file: &LabFile) -> String {
         match service.hosts == instances.hosts {
             true => service.name.clone(),
             false => {
-                let hosts = instances
-                    .hosts
-                    .iter()
-                    .map(|host| file.hosts[*host].name.as_str());
-                format!(
-                    "{} on {}",
-                    service.name,
-                    hosts.collect::<Vec<_>>().join(", ")
-                )
+                let hosts = instances.hosts.iter().map(|host| file.hosts[*host].name.as_str());
+                format!("{} on {}", service.name, hosts.collect::<Vec<_>>().join(", "))
             }
         }
     };
     match fault {
         Fault::Partition(a, b) => format!("partition: {} from {}", regions(a), regions(b)),
-        Fault::Degrade {
-            a,
-            b,
-            delay_ns,
-            loss,
-            rate_bits,
-        } => {
+        Fault::Degrade { a, b, delay_ns, loss, rate_bits } => {
             let mut text = format!("degraded: {} to {}", regions(a), regions(b));
             if *delay_ns > 0 {
                 text += &format!(", {} more", units::duration(*delay_ns as f64));
@@ -138,12 +114,7 @@ mod tests {
             let mut link = Link::new(10);
             change(&mut link, &cut, from, to);
             change(&mut link, &slow, from, to);
-            (
-                link.cut,
-                link.delay_ns,
-                link.loss == Loss::None,
-                link.rate.is_some(),
-            )
+            (link.cut, link.delay_ns, link.loss == Loss::None, link.rate.is_some())
         };
         assert_eq!(link(0, 1), (true, 15, false, true));
         assert_eq!(link(1, 0), (true, 15, false, true));

@@ -91,11 +91,7 @@ impl LabReader<'_> {
             None => None,
         };
         let fault = self.fault(&map, services, hosts)?;
-        Some(TimedFault {
-            at_ns,
-            for_ns,
-            fault,
-        })
+        Some(TimedFault { at_ns, for_ns, fault })
     }
 
     fn fault(&mut self, map: &Map<'_>, services: &[Service], hosts: &[Host]) -> Option<Fault> {
@@ -139,17 +135,13 @@ impl LabReader<'_> {
                     self.error("missing-key", map.place, message);
                     return None;
                 };
-                let by_ns = self
-                    .reader
-                    .parsed(by, "a duration", "bad-duration", signed_ns)?;
+                let by_ns = self.reader.parsed(by, "a duration", "bad-duration", signed_ns)?;
                 Some(Fault::SkewClock(instances, by_ns))
             }
             _ => {
                 let instances = self.instances(node, map, services, hosts)?;
-                let has_disks = instances
-                    .hosts
-                    .iter()
-                    .all(|host| hosts[*host].disk_bytes.is_some());
+                let has_disks =
+                    instances.hosts.iter().all(|host| hosts[*host].disk_bytes.is_some());
                 Some(match kind {
                     "kill" => Fault::Kill(instances),
                     "freeze" => Fault::Freeze(instances),
@@ -216,10 +208,7 @@ impl LabReader<'_> {
                 return None;
             }
         }
-        Some(Instances {
-            service,
-            hosts: chosen,
-        })
+        Some(Instances { service, hosts: chosen })
     }
 }
 

@@ -9,18 +9,13 @@ use super::{CONTROL, CROWD_PREFIX, HOSTS_MAX, Host, Price};
 const BILLING_NS: u64 = 1_000_000_000;
 
 /// The keys of a host.
-pub(super) const KEYS: &[&str] = &[
-    "region", "each", "count", "cpus", "memory", "disk", "price", "billing",
-];
+pub(super) const KEYS: &[&str] =
+    &["region", "each", "count", "cpus", "memory", "disk", "price", "billing"];
 
 impl LabReader<'_> {
     pub(super) fn hosts(&mut self, node: &Node) -> Vec<Host> {
         let mut hosts = Vec::new();
-        for entry in self
-            .reader
-            .entries(node, "hosts by name")
-            .unwrap_or_default()
-        {
+        for entry in self.reader.entries(node, "hosts by name").unwrap_or_default() {
             let first = hosts.len();
             self.host(entry, &mut hosts);
             let numbers = (first..hosts.len()).collect();
@@ -71,9 +66,7 @@ impl LabReader<'_> {
             let line = self.line(&node.place);
             Some(Price { name, line })
         });
-        let billing_ns = map
-            .get("billing")
-            .and_then(|node| self.positive_duration_ns(node));
+        let billing_ns = map.get("billing").and_then(|node| self.positive_duration_ns(node));
         let count = map.get("count").map(|node| self.count(node));
         let count = count.map_or(Some(None), |count| count.map(Some))?;
         for region in regions {
@@ -107,8 +100,7 @@ impl LabReader<'_> {
 
     /// A size in bytes.
     fn size(&mut self, node: &Node) -> Option<u64> {
-        self.reader
-            .parsed(node, "a size", "bad-size", units::parse::size)
+        self.reader.parsed(node, "a size", "bad-size", units::parse::size)
     }
 
     /// How many hosts there are of a kind.

@@ -10,16 +10,8 @@ use super::read::LabReader;
 /// The keys of a link's ends; it has those of its numbers, too.
 pub(super) const END_KEYS: &[&str] = &["between", "from", "to"];
 /// The keys of a link's numbers.
-pub(super) const NUMBER_KEYS: &[&str] = &[
-    "round_trip",
-    "delay",
-    "jitter",
-    "loss",
-    "bursts",
-    "rate",
-    "queue",
-    "reorder",
-];
+pub(super) const NUMBER_KEYS: &[&str] =
+    &["round_trip", "delay", "jitter", "loss", "bursts", "rate", "queue", "reorder"];
 /// The keys of lost bursts; all must be there.
 pub(super) const BURST_KEYS: &[&str] = &["begin", "end", "loss"];
 
@@ -36,9 +28,7 @@ impl LabReader<'_> {
         }
         self.links_of_network(map, &mut links);
         if let Some(node) = map.get("inside") {
-            let inside = self
-                .reader
-                .map(node, "the links within a region", NUMBER_KEYS, 0)?;
+            let inside = self.reader.map(node, "the links within a region", NUMBER_KEYS, 0)?;
             let link = self.link(&inside)?;
             for region in 0..count {
                 links[region * count + region] = Some(link);
@@ -66,9 +56,7 @@ impl LabReader<'_> {
     }
 
     fn read_link(&mut self, node: &Node, links: &mut [Option<Link>]) -> Option<()> {
-        let map = self
-            .reader
-            .map(node, "a link", &[END_KEYS, NUMBER_KEYS].concat(), 0)?;
+        let map = self.reader.map(node, "a link", &[END_KEYS, NUMBER_KEYS].concat(), 0)?;
         let count = self.regions.len();
         let pairs: Vec<(usize, usize)> = match (map.get("between"), map.get("from"), map.get("to"))
         {
@@ -95,10 +83,9 @@ impl LabReader<'_> {
                 from.iter().flat_map(each).collect()
             }
             _ => {
-                self.reader
-                    .diagnostics
-                    .error("bad-link", map.place, "a link needs its ends")
-                    .hint("write `between: [A, B]` for both directions, or `from: A` and `to: B` for one");
+                self.reader.diagnostics.error("bad-link", map.place, "a link needs its ends").hint(
+                    "write `between: [A, B]` for both directions, or `from: A` and `to: B` for one",
+                );
                 return None;
             }
         };
@@ -123,9 +110,7 @@ impl LabReader<'_> {
         };
         let mut link = Link::new(delay_ns);
         if let Some(node) = map.get("jitter") {
-            link.jitter = Jitter::Normal {
-                sd_ns: self.duration_ns(node)?,
-            };
+            link.jitter = Jitter::Normal { sd_ns: self.duration_ns(node)? };
         }
         link.loss = self.loss(map)?;
         if let Some(node) = map.get("rate") {
@@ -134,10 +119,7 @@ impl LabReader<'_> {
                 Some(node) => self.backlog(node)?,
                 None => Backlog::Time(QUEUE_NS),
             };
-            link.rate = Some(Rate {
-                bits_per_s,
-                backlog,
-            });
+            link.rate = Some(Rate { bits_per_s, backlog });
         }
         if let Some(node) = map.get("reorder") {
             link.reorder = self.share(node)?;
@@ -152,13 +134,9 @@ impl LabReader<'_> {
     fn loss(&mut self, map: &Map<'_>) -> Option<Loss> {
         match (map.get("loss"), map.get("bursts")) {
             (None, None) => Some(Loss::None),
-            (Some(node), None) => Some(Loss::Independent {
-                p: self.share(node)?,
-            }),
+            (Some(node), None) => Some(Loss::Independent { p: self.share(node)? }),
             (loss, Some(node)) => {
-                let bursts = self
-                    .reader
-                    .map(node, "bursts", BURST_KEYS, BURST_KEYS.len())?;
+                let bursts = self.reader.map(node, "bursts", BURST_KEYS, BURST_KEYS.len())?;
                 Some(Loss::GilbertElliott {
                     good_to_bad: self.share(bursts.get("begin")?)?,
                     bad_to_good: self.share(bursts.get("end")?)?,
@@ -183,19 +161,13 @@ impl LabReader<'_> {
 
     /// Bits per second.
     pub(super) fn bits_per_s(&mut self, node: &Node) -> Option<u64> {
-        self.reader
-            .parsed(node, "a rate in bits per second", "bad-rate", bits_per_s)
+        self.reader.parsed(node, "a rate in bits per second", "bad-rate", bits_per_s)
     }
 }
 
 /// `100Mbit/s` and the like.
 fn bits_per_s(text: &str) -> Result<u64, UnitError> {
-    let scales = [
-        ("bit/s", 1.0),
-        ("kbit/s", 1e3),
-        ("Mbit/s", 1e6),
-        ("Gbit/s", 1e9),
-    ];
+    let scales = [("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)];
     let parsed = leading_number(text).and_then(|(number, unit)| {
         let scale = scales.iter().find(|(name, _)| *name == unit.trim_start())?;
         Some((number * scale.1).round() as u64)

@@ -33,11 +33,7 @@ const POLICIES: [(&str, Word); 5] = [
 
 impl LabReader<'_> {
     pub(super) fn names(&mut self, node: &Node, services: &[Service]) -> Vec<Name> {
-        let entries = self
-            .reader
-            .entries(node, "names")
-            .unwrap_or_default()
-            .iter();
+        let entries = self.reader.entries(node, "names").unwrap_or_default().iter();
         let names = entries.filter_map(|entry| self.dns_name(entry, services));
         names.collect()
     }
@@ -55,12 +51,7 @@ impl LabReader<'_> {
             None => TTL_S,
         };
         let policy = self.policy(&map)?;
-        Some(Name {
-            name,
-            service,
-            policy,
-            ttl_s,
-        })
+        Some(Name { name, service, policy, ttl_s })
     }
 
     fn policy(&mut self, map: &Map<'_>) -> Option<Policy> {

@@ -54,11 +54,7 @@ impl LabReader<'_> {
             let hint = suggest::hint(text, "the networks are", TABLES.iter().map(|t| t.name));
             self.reader
                 .diagnostics
-                .error(
-                    "unknown-network",
-                    &name.place,
-                    format!("there is no network `{text}`"),
-                )
+                .error("unknown-network", &name.place, format!("there is no network `{text}`"))
                 .hint_some(hint);
         }
         Some((table?, losses))
@@ -72,11 +68,7 @@ impl LabReader<'_> {
         if map.get("network").and_then(table_of).is_none() {
             self.reader
                 .diagnostics
-                .error(
-                    "missing-key",
-                    map.place,
-                    "a lab needs `regions` or a `network`",
-                )
+                .error("missing-key", map.place, "a lab needs `regions` or a `network`")
                 .hint("write `regions: [NAME, …]` with `links`, or `network: aws-2025`");
         }
         Vec::new()
@@ -115,9 +107,7 @@ impl LabReader<'_> {
         let all = table.links(losses);
         let places = self.regions.iter().map(|name| table.place(name));
         let places: Vec<Option<usize>> = places.collect();
-        let pairs = places
-            .iter()
-            .flat_map(|from| places.iter().map(move |to| (*from, *to)));
+        let pairs = places.iter().flat_map(|from| places.iter().map(move |to| (*from, *to)));
         for (link, pair) in links.iter_mut().zip(pairs) {
             if let (Some(from), Some(to)) = pair {
                 *link = Some(all[from * table.places.len() + to]);

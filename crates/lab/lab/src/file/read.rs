@@ -89,13 +89,9 @@ impl LabReader<'_> {
             Some(node) => self.scaling(node, &services, &hosts),
             None => Vec::new(),
         };
-        let prices = map.get("prices").and_then(|node| {
-            Some(
-                self.reader
-                    .text(node, "the file of a price list")?
-                    .to_owned(),
-            )
-        });
+        let prices = map
+            .get("prices")
+            .and_then(|node| Some(self.reader.text(node, "the file of a price list")?.to_owned()));
         let mut names = match map.get("names") {
             Some(node) => self.names(node, &services),
             None => Vec::new(),
@@ -124,9 +120,7 @@ impl LabReader<'_> {
         let Some(node) = map.get("dilation") else {
             return Some(file);
         };
-        let number = self
-            .reader
-            .number(node, "how many times slower time passes")?;
+        let number = self.reader.number(node, "how many times slower time passes")?;
         let factor = (1..=FACTOR_MAX).find(|factor| f64::from(*factor) == number);
         // No factor is 0.
         file.dilated(factor.unwrap_or(0))
@@ -191,8 +185,7 @@ impl LabReader<'_> {
 
     /// The key of an entry as a name.
     pub(super) fn key_name(&mut self, entry: &Entry) -> Option<String> {
-        self.is_name(&entry.key, &entry.key_place)
-            .then(|| entry.key.clone())
+        self.is_name(&entry.key, &entry.key_place).then(|| entry.key.clone())
     }
 
     fn is_name(&mut self, text: &str, place: &Place) -> bool {
@@ -200,13 +193,12 @@ impl LabReader<'_> {
         let begins = text.starts_with(|c: char| c.is_ascii_lowercase());
         let is_name = begins && text.len() <= NAME_MAX && text.chars().all(known);
         if !is_name {
-            self.reader
-                .diagnostics
-                .error("bad-name", place, format!("`{text}` is no name"))
-                .hint(format!(
+            self.reader.diagnostics.error("bad-name", place, format!("`{text}` is no name")).hint(
+                format!(
                     "a name has small letters, digits and hyphens, begins with a letter, and is at \
                      most {NAME_MAX} long"
-                ));
+                ),
+            );
         }
         is_name
     }
@@ -220,11 +212,7 @@ impl LabReader<'_> {
             let hint = suggest::hint(text, "the regions are", known);
             self.reader
                 .diagnostics
-                .error(
-                    "unknown-region",
-                    &node.place,
-                    format!("there is no region `{text}`"),
-                )
+                .error("unknown-region", &node.place, format!("there is no region `{text}`"))
                 .hint_some(hint);
         }
         found
@@ -238,10 +226,7 @@ impl LabReader<'_> {
         if found.is_none() {
             let hint = suggest::hint(text, "the services are", known.collect::<Vec<_>>());
             let message = format!("there is no service `{text}`");
-            self.reader
-                .diagnostics
-                .error("unknown-service", &node.place, message)
-                .hint_some(hint);
+            self.reader.diagnostics.error("unknown-service", &node.place, message).hint_some(hint);
         }
         found
     }
@@ -269,10 +254,7 @@ impl LabReader<'_> {
         node: &Node,
         services: &[Service],
     ) -> Option<Template> {
-        let names: Vec<&str> = services
-            .iter()
-            .map(|service| service.name.as_str())
-            .collect();
+        let names: Vec<&str> = services.iter().map(|service| service.name.as_str()).collect();
         match Template::parse(text, &names) {
             Ok(template) => Some(template),
             Err(error) => {
@@ -294,9 +276,7 @@ impl LabReader<'_> {
     /// A duration of 0 or more, in nanoseconds.
     pub(super) fn duration_ns(&mut self, node: &Node) -> Option<u64> {
         let parse = units::parse::duration;
-        let seconds = self
-            .reader
-            .parsed(node, "a duration", "bad-duration", parse)?;
+        let seconds = self.reader.parsed(node, "a duration", "bad-duration", parse)?;
         let ns = units::parse::seconds_to_ns(seconds);
         if ns.is_none() {
             self.error("bad-duration", &node.place, "this is too long");

@@ -10,9 +10,7 @@ use super::{Host, LabFile, Package, Program, ScalingGroup, Service};
 use crate::scaling::{Action, Alarm, Metric, MissingPolicy, Rules, Statistic};
 
 /// The keys of a group; the first three must be there.
-pub(super) const KEYS: &[&str] = &[
-    "minimum", "desired", "maximum", "start_up", "drain", "alarms",
-];
+pub(super) const KEYS: &[&str] = &["minimum", "desired", "maximum", "start_up", "drain", "alarms"];
 /// The keys of an alarm.
 pub(super) const ALARM_KEYS: &[&str] = &[
     "metric",
@@ -206,18 +204,10 @@ impl LabReader<'_> {
     }
 
     fn check_bounds(&mut self, map: &Map<'_>, rules: &Rules, places: usize) {
-        let Rules {
-            minimum,
-            desired,
-            maximum,
-            ..
-        } = *rules;
+        let Rules { minimum, desired, maximum, .. } = *rules;
         let mut wrong = |key: &str, message: String, hint: &str| {
             let place = map.get(key).map_or(map.place, |node| &node.place);
-            self.reader
-                .diagnostics
-                .error("bad-scaling", place, message)
-                .hint(hint);
+            self.reader.diagnostics.error("bad-scaling", place, message).hint(hint);
         };
         if minimum > maximum {
             let message = format!("the minimum, {minimum}, is above the maximum, {maximum}");
@@ -260,9 +250,7 @@ impl LabReader<'_> {
             return Vec::new();
         }
         let alarms = items.iter();
-        alarms
-            .filter_map(|item| self.alarm(item, service, hosts))
-            .collect()
+        alarms.filter_map(|item| self.alarm(item, service, hosts)).collect()
     }
 
     fn alarm(&mut self, node: &Node, service: &Service, hosts: &[Host]) -> Option<Alarm> {
@@ -320,10 +308,7 @@ impl LabReader<'_> {
         keys: &[&'static str],
         called: &str,
     ) -> Option<(&'static str, &'n Node)> {
-        let given = keys
-            .iter()
-            .filter_map(|key| Some((*key, map.get(key)?)))
-            .collect::<Vec<_>>();
+        let given = keys.iter().filter_map(|key| Some((*key, map.get(key)?))).collect::<Vec<_>>();
         if let [one] = given[..] {
             return Some(one);
         }
@@ -346,20 +331,12 @@ impl LabReader<'_> {
         Some(match self.reader.word(node, &METRIC_WORDS)? {
             Word::Cpu => {
                 let has_cpus = has(|host| host.cpus.is_some());
-                self.can_be(
-                    has_cpus,
-                    node,
-                    "its hosts have no `cpus` to have a share of",
-                );
+                self.can_be(has_cpus, node, "its hosts have no `cpus` to have a share of");
                 Metric::Cpu
             }
             Word::Memory => {
                 let has_memory = has(|host| host.memory_bytes.is_some());
-                self.can_be(
-                    has_memory,
-                    node,
-                    "its hosts have no `memory` to have a share of",
-                );
+                self.can_be(has_memory, node, "its hosts have no `memory` to have a share of");
                 Metric::Memory
             }
             Word::Users => Metric::Users,

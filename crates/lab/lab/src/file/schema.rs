@@ -22,15 +22,9 @@ mod tests {
         for (place, keys) in [
             ("/properties", read::KEYS),
             ("/properties/network/anyOf/1/properties", network::KEYS),
-            (
-                "/$defs/link/properties",
-                &[links::END_KEYS, links::NUMBER_KEYS].concat(),
-            ),
+            ("/$defs/link/properties", &[links::END_KEYS, links::NUMBER_KEYS].concat()),
             ("/$defs/inside/properties", links::NUMBER_KEYS),
-            (
-                "/$defs/link/properties/bursts/properties",
-                links::BURST_KEYS,
-            ),
+            ("/$defs/link/properties/bursts/properties", links::BURST_KEYS),
             ("/$defs/host/properties", hosts::KEYS),
             ("/$defs/service/properties", services::KEYS),
             ("/$defs/scaling/properties", scaling::KEYS),
@@ -44,9 +38,7 @@ mod tests {
         }
         let found = schema.pointer("/$defs/alarm/properties/metric/enum");
         assert_eq!(found, Some(&Value::from(scaling::METRICS.to_vec())));
-        let emulators = network::EMULATORS
-            .iter()
-            .map(|(name, _)| Value::from(*name));
+        let emulators = network::EMULATORS.iter().map(|(name, _)| Value::from(*name));
         let found = schema.pointer("/properties/network/anyOf/1/properties/by/enum");
         assert_eq!(found, Some(&emulators.collect()));
         let packages = services::PACKAGES.map(|(name, _)| Value::from(name));

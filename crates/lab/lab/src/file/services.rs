@@ -42,11 +42,7 @@ const SIGNALS: [(&str, i32); 4] = [
 impl LabReader<'_> {
     pub(super) fn services(&mut self, node: &Node, hosts: &[Host]) -> Vec<Service> {
         let mut services: Vec<Service> = Vec::new();
-        for entry in self
-            .reader
-            .entries(node, "services by name")
-            .unwrap_or_default()
-        {
+        for entry in self.reader.entries(node, "services by name").unwrap_or_default() {
             if hosts.iter().any(|host| host.name == entry.key) {
                 let message = format!("a host is called `{}`, too", entry.key);
                 self.reader
@@ -78,10 +74,7 @@ impl LabReader<'_> {
         let host = other.hosts.iter().find(|host| service.hosts.contains(host));
         let host = host.map_or("", |host| hosts[*host].name.as_str());
         let port = service.port.unwrap_or_default();
-        let message = format!(
-            "port {port} of `{host}` is taken by the service `{}`",
-            other.name
-        );
+        let message = format!("port {port} of `{host}` is taken by the service `{}`", other.name);
         self.reader
             .diagnostics
             .error("taken-port", place, message)
@@ -108,27 +101,16 @@ impl LabReader<'_> {
                 self.error("bad-name", map.place, &message);
             }
         }
-        let restarts = map.get("restart").and_then(|node| {
-            self.reader
-                .word(node, &[("always", true), ("never", false)])
-        });
+        let restarts = map
+            .get("restart")
+            .and_then(|node| self.reader.word(node, &[("always", true), ("never", false)]));
         let stop_signal = match map.get("stop") {
             Some(node) => self.reader.word(node, &SIGNALS),
             None => None,
         };
         // PostgreSQL ends its sessions at SIGINT and waits for them at SIGTERM.
-        let is_postgres = matches!(
-            program,
-            Program::Package {
-                package: Package::Postgres,
-                ..
-            }
-        );
-        let default_signal = if is_postgres {
-            libc::SIGINT
-        } else {
-            libc::SIGTERM
-        };
+        let is_postgres = matches!(program, Program::Package { package: Package::Postgres, .. });
+        let default_signal = if is_postgres { libc::SIGINT } else { libc::SIGTERM };
         Some(Service {
             name,
             hosts: hosts?,
@@ -152,11 +134,7 @@ impl LabReader<'_> {
             let hint = suggest::hint(text, "the hosts are", known);
             self.reader
                 .diagnostics
-                .error(
-                    "unknown-host",
-                    &node.place,
-                    format!("there is no host `{text}`"),
-                )
+                .error("unknown-host", &node.place, format!("there is no host `{text}`"))
                 .hint_some(hint);
         }
         found
@@ -174,11 +152,7 @@ impl LabReader<'_> {
                     Some(node) => Some(self.master(node, package, before)?),
                     None => None,
                 };
-                Some(Program::Package {
-                    package,
-                    options,
-                    replica_of,
-                })
+                Some(Program::Package { package, options, replica_of })
             }
             (None, Some(node)) => {
                 for key in ["options", "replica_of"] {
@@ -194,14 +168,8 @@ impl LabReader<'_> {
                 let known = PACKAGES.map(|(name, _)| name).join(", ");
                 self.reader
                     .diagnostics
-                    .error(
-                        "bad-service",
-                        map.place,
-                        format!("{called} is a package or a command"),
-                    )
-                    .hint(format!(
-                        "write `package: NAME` ({known}), or `run: COMMAND`"
-                    ));
+                    .error("bad-service", map.place, format!("{called} is a package or a command"))
+                    .hint(format!("write `package: NAME` ({known}), or `run: COMMAND`"));
                 None
             }
         }
@@ -214,10 +182,7 @@ impl LabReader<'_> {
                 && matches!(service.program, Program::Package { package: of, replica_of: None, .. } if of == package)
         };
         let found = before.iter().position(is_master);
-        let follows = matches!(
-            package,
-            Package::MariaDb | Package::Postgres | Package::Redis
-        );
+        let follows = matches!(package, Package::MariaDb | Package::Postgres | Package::Redis);
         if found.is_none() || !follows {
             self.reader
                 .diagnostics
@@ -233,9 +198,7 @@ impl LabReader<'_> {
         match node.sequence() {
             Some(items) => {
                 let items = items.iter();
-                items
-                    .filter_map(|item| self.template(item, before))
-                    .collect()
+                items.filter_map(|item| self.template(item, before)).collect()
             }
             None => {
                 let text = self.reader.text(node, "a command").unwrap_or_default();

@@ -133,9 +133,7 @@ fn piece(name: &str, services: &[&str]) -> Result<Piece, TemplateError> {
         return Err(error(format!("`${{{name}}}` is not known here")));
     };
     let Some(service) = services.iter().position(|known| *known == service) else {
-        return Err(error(format!(
-            "there is no service `{service}` before this one"
-        )));
+        return Err(error(format!("there is no service `{service}` before this one")));
     };
     match PROPERTIES.iter().find(|(name, _)| *name == property) {
         Some((_, property)) => Ok(Piece::Of(service, *property)),

@@ -92,18 +92,14 @@ fn values<'p>(
 
 /// How fast a number grew since it was read last; `None` the first time, and where it fell: its process is another.
 fn rate(live: &mut Live, place: usize, name: &str, now_ns: u64, value: f64) -> Option<f64> {
-    let (then_ns, before) = live
-        .counters
-        .insert((place, name.to_owned()), (now_ns, value))?;
+    let (then_ns, before) = live.counters.insert((place, name.to_owned()), (now_ns, value))?;
     let seconds = now_ns.checked_sub(then_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
     (value >= before).then_some((value - before) / seconds)
 }
 
 /// A metric's value on a page: the sum over its labels.
 fn value_on(page: &str, name: &str) -> Option<(Kind, f64)> {
-    let found = samples(page)
-        .map_while(Result::ok)
-        .filter(|sample| sample.name == name);
+    let found = samples(page).map_while(Result::ok).filter(|sample| sample.name == name);
     found.fold(None, |sum: Option<(Kind, f64)>, sample| {
         let (_, value) = sum.unwrap_or((sample.kind, 0.0));
         Some((sample.kind, value + sample.value))

@@ -70,10 +70,6 @@ fn text(shared: &ScalerState) -> String {
         }
     }
     let in_use = inner.usages.iter().filter(|usage| usage.is_in_use());
-    let _ = writeln!(
-        text,
-        "# TYPE lab_hosts_in_use gauge\nlab_hosts_in_use {}",
-        in_use.count()
-    );
+    let _ = writeln!(text, "# TYPE lab_hosts_in_use gauge\nlab_hosts_in_use {}", in_use.count());
     text
 }

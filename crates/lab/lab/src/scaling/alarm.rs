@@ -165,13 +165,7 @@ pub struct Evaluation {
 impl Watch {
     /// Periods begin at `zero_ns`.
     pub fn new(zero_ns: u64) -> Watch {
-        Watch {
-            zero_ns,
-            open: BTreeMap::new(),
-            next: 0,
-            recent: VecDeque::new(),
-            is_off: false,
-        }
+        Watch { zero_ns, open: BTreeMap::new(), next: 0, recent: VecDeque::new(), is_off: false }
     }
 
     /// Whether the alarm has gone off, by the periods that were evaluated.
@@ -200,13 +194,10 @@ impl Watch {
             return None;
         }
         // Of a long silence only the end matters.
-        let first = self
-            .next
-            .max(ended.saturating_sub(u64::from(alarm.periods)));
+        let first = self.next.max(ended.saturating_sub(u64::from(alarm.periods)));
         for period in first..ended {
             let value = self.open.remove(&period);
-            self.recent
-                .push_back(value.map(|(sum, count)| sum / f64::from(count)));
+            self.recent.push_back(value.map(|(sum, count)| sum / f64::from(count)));
             while self.recent.len() > alarm.periods as usize {
                 self.recent.pop_front();
             }
@@ -262,11 +253,7 @@ pub fn reason(alarm: &Alarm, evaluation: &Evaluation, now_ns: u64) -> String {
         0 => "as of now".to_owned(),
         ns => format!("as of {} ago", units::span(ns)),
     };
-    format!(
-        "{} {value} {sign} {} for {periods}, {ago}",
-        metric.name(),
-        metric.shown(alarm.limit),
-    )
+    format!("{} {value} {sign} {} for {periods}, {ago}", metric.name(), metric.shown(alarm.limit),)
 }
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -303,10 +290,7 @@ mod tests {
         assert_eq!(of(&[0.9, 0.9, 0.9, 0.1]), [240, 300]);
         assert_eq!(of(&[0.9, 0.1, 0.9, 0.1]), [] as [u64; 0]);
         // The limit itself is not beyond it.
-        let alarm = Alarm {
-            limit: 0.75,
-            ..alarm()
-        };
+        let alarm = Alarm { limit: 0.75, ..alarm() };
         assert_eq!(off(&alarm, &[Some(0.75); 9], 600), [] as [u64; 0]);
         assert_eq!(of(&[0.1, 0.9, 0.71, 0.1]), [300]);
     }
@@ -315,22 +299,14 @@ mod tests {
     fn missing_values_are_what_the_alarm_says() {
         let of = |missing| {
             let values = [Some(0.9), Some(0.9), None, None, Some(0.1), Some(0.1)];
-            let alarm = Alarm {
-                missing,
-                delay_ns: 0,
-                ..alarm()
-            };
+            let alarm = Alarm { missing, delay_ns: 0, ..alarm() };
             off(&alarm, &values, 360)
         };
         assert_eq!(of(MissingPolicy::Ignore), [120, 180, 240]);
         assert_eq!(of(MissingPolicy::Breach), [120, 180, 240]);
         assert_eq!(of(MissingPolicy::Ok), [120]);
         let silent = |missing| {
-            let alarm = Alarm {
-                missing,
-                delay_ns: 0,
-                ..alarm()
-            };
+            let alarm = Alarm { missing, delay_ns: 0, ..alarm() };
             off(&alarm, &[], 180)
         };
         assert_eq!(silent(MissingPolicy::Ignore), [] as [u64; 0]);
@@ -340,13 +316,7 @@ mod tests {
 
     #[test]
     fn below_is_the_other_side_and_a_periods_value_is_a_mean() {
-        let alarm = Alarm {
-            is_above: false,
-            limit: 0.3,
-            periods: 1,
-            delay_ns: 0,
-            ..alarm()
-        };
+        let alarm = Alarm { is_above: false, limit: 0.3, periods: 1, delay_ns: 0, ..alarm() };
         let mut watch = Watch::new(10 * NS_PER_S);
         watch.add(&alarm, 11 * NS_PER_S, 0.5);
         watch.add(&alarm, 69 * NS_PER_S, 0.0);
@@ -377,26 +347,14 @@ mod tests {
 
     #[test]
     fn the_reason_has_value_limit_periods_and_age() {
-        let evaluation = Evaluation {
-            is_off: true,
-            value: Some(0.83),
-            ended_ns: 120 * NS_PER_S,
-        };
+        let evaluation = Evaluation { is_off: true, value: Some(0.83), ended_ns: 120 * NS_PER_S };
         assert_eq!(
             reason(&alarm(), &evaluation, 240 * NS_PER_S),
             "cpu 83 % > 70 % for 2 periods of 1 min, as of 2 min ago"
         );
-        let arrivals = Alarm {
-            metric: Metric::Arrivals,
-            is_above: false,
-            limit: 20.0,
-            periods: 1,
-            ..alarm()
-        };
-        let missing = Evaluation {
-            value: None,
-            ..evaluation
-        };
+        let arrivals =
+            Alarm { metric: Metric::Arrivals, is_above: false, limit: 20.0, periods: 1, ..alarm() };
+        let missing = Evaluation { value: None, ..evaluation };
         assert_eq!(
             reason(&arrivals, &missing, 120 * NS_PER_S),
             "arrivals missing < 20.0/s for 1 period of 1 min, as of now"

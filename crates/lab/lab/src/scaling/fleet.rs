@@ -57,16 +57,8 @@ pub enum Step {
 impl Fleet {
     /// This number of places; nothing is at any of them.
     pub fn new(places: usize) -> Fleet {
-        let place = Slot {
-            state: State::Free,
-            launched: 0,
-            not_before_ns: 0,
-        };
-        Fleet {
-            places: vec![place; places],
-            launches: 0,
-            is_hurried: false,
-        }
+        let place = Slot { state: State::Free, launched: 0, not_before_ns: 0 };
+        Fleet { places: vec![place; places], launches: 0, is_hurried: false }
     }
 
     /// State of a place.
@@ -223,18 +215,12 @@ mod tests {
         assert_eq!(fleet.steps(1, 0, 10), [Step::Launch(1), Step::Start(1)]);
         fleet.failed(1, 20);
         // The other one has rested longer.
-        assert_eq!(
-            fleet.steps(1, 0, 20 + PAUSE_NS),
-            [Step::Launch(0), Step::Start(0)]
-        );
+        assert_eq!(fleet.steps(1, 0, 20 + PAUSE_NS), [Step::Launch(0), Step::Start(0)]);
         let mut single = Fleet::new(1);
         single.adopt(0);
         single.failed(0, 10);
         assert_eq!(single.steps(1, 0, 11), []);
-        assert_eq!(
-            single.steps(1, 0, 10 + PAUSE_NS),
-            [Step::Launch(0), Step::Start(0)]
-        );
+        assert_eq!(single.steps(1, 0, 10 + PAUSE_NS), [Step::Launch(0), Step::Start(0)]);
     }
 
     #[test]

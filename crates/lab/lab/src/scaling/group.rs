@@ -189,11 +189,7 @@ impl Group {
         let minimum = self.rules.minimum;
         let maximum = self.rules.maximum;
         if !(minimum..=maximum).contains(&count) {
-            return Err(OutOfBounds {
-                count,
-                minimum,
-                maximum,
-            });
+            return Err(OutOfBounds { count, minimum, maximum });
         }
         Ok(Decision::Change {
             from: std::mem::replace(&mut self.desired, count),
@@ -214,14 +210,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn rules(alarms: Vec<Alarm>) -> Rules {
-        Rules {
-            minimum: 1,
-            desired: 2,
-            maximum: 4,
-            start_up_ns: 0,
-            drain_ns: 0,
-            alarms,
-        }
+        Rules { minimum: 1, desired: 2, maximum: 4, start_up_ns: 0, drain_ns: 0, alarms }
     }
 
     /// One period of 10 s, known at once, with 30 s of rest.
@@ -261,10 +250,7 @@ mod tests {
         let decided = decided(&mut group, &[0.9; 121], 15);
         let expected = [
             (10, "2 → 3 instances"),
-            (
-                20,
-                "held back by the last change, which goes on: 3 instances",
-            ),
+            (20, "held back by the last change, which goes on: 3 instances"),
             // The change is made at 25 s, and the rest ends at 55 s.
             (30, "held back by the cool-down: 3 instances"),
             (60, "3 → 4 instances"),
@@ -295,18 +281,14 @@ mod tests {
             quick(false, 0.2, Action::Set(1)),
             quick(true, 0.2, Action::Set(2)),
             quick(true, 0.4, Action::Set(3)),
-            Alarm {
-                cool_down_ns: 0,
-                ..quick(true, 0.6, Action::Set(4))
-            },
+            Alarm { cool_down_ns: 0, ..quick(true, 0.6, Action::Set(4)) },
         ];
         let mut group = Group::new(rules(alarms), 0);
         let values: Vec<f64> = [[0.9; 40], [0.5; 40], [0.3; 40], [0.1; 40]].concat();
         let decided = decided(&mut group, &values, 0);
         let changes = decided.iter().filter(|(_, text)| text.contains('→'));
-        let changes: Vec<(usize, &str)> = changes
-            .map(|(at, text)| (*at, text.rsplit(": ").next().unwrap()))
-            .collect();
+        let changes: Vec<(usize, &str)> =
+            changes.map(|(at, text)| (*at, text.rsplit(": ").next().unwrap())).collect();
         let expected = [
             (10, "2 → 4 instances"),
             (50, "4 → 3 instances"),
@@ -327,9 +309,7 @@ mod tests {
         let mut group = Group::new(rules(vec![quick(false, 0.5, Action::Remove(1))]), 0);
         group.set(1).unwrap();
         let values: Vec<f64> = [[0.1; 20], [0.9; 20], [0.1; 20]].concat();
-        let seconds = decided(&mut group, &values, 0)
-            .into_iter()
-            .map(|(at, _)| at);
+        let seconds = decided(&mut group, &values, 0).into_iter().map(|(at, _)| at);
         assert_eq!(seconds.collect::<Vec<_>>(), [10, 50]);
     }
 

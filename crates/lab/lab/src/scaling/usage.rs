@@ -25,11 +25,7 @@ pub struct UsageTotal {
 impl Usage {
     /// Not in use. It is paid for in units of this length, above 0.
     pub fn new(unit_ns: u64) -> Usage {
-        Usage {
-            unit_ns,
-            since_ns: None,
-            used: UsageTotal::default(),
-        }
+        Usage { unit_ns, since_ns: None, used: UsageTotal::default() }
     }
 
     /// Whether it is in use.
@@ -56,16 +52,11 @@ impl Usage {
 
     /// Sums up to this time.
     pub fn total(&self, now_ns: u64) -> UsageTotal {
-        let open_ns = self
-            .since_ns
-            .map_or(0, |since_ns| now_ns.saturating_sub(since_ns));
+        let open_ns = self.since_ns.map_or(0, |since_ns| now_ns.saturating_sub(since_ns));
         let units = open_ns.div_ceil(self.unit_ns);
         UsageTotal {
             used_ns: self.used.used_ns + open_ns,
-            billed_ns: self
-                .used
-                .billed_ns
-                .saturating_add(units.saturating_mul(self.unit_ns)),
+            billed_ns: self.used.billed_ns.saturating_add(units.saturating_mul(self.unit_ns)),
         }
     }
 }

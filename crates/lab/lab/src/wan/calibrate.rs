@@ -137,12 +137,7 @@ pub fn calibrate(pairs: &[Pair<'_>], plan: &Plan) -> Result<Vec<Measurement>, Wa
     probes.run(plan).map_err(failed)?;
     let measured = probes.pairs.into_iter().map(|probe| {
         let mut measured = probe.measured;
-        let Measurement {
-            there,
-            back,
-            round_trip,
-            ..
-        } = &mut measured;
+        let Measurement { there, back, round_trip, .. } = &mut measured;
         for delays in [there, back, round_trip] {
             delays.0.sort_unstable();
         }
@@ -161,10 +156,7 @@ pub fn measure_rate(
     offered_bits_per_s: u64,
     duration: Duration,
 ) -> Result<f64, WanError> {
-    let plan = Plan {
-        payload_bytes: PAYLOAD_BYTES_MAX,
-        ..Plan::default()
-    };
+    let plan = Plan { payload_bytes: PAYLOAD_BYTES_MAX, ..Plan::default() };
     let failed = |e: io::Error| WanError::system("measure a link's rate", e);
     let mut probes = Probes::open(&[pair], &plan).map_err(failed)?;
     probes.flood(offered_bits_per_s, duration).map_err(failed)
@@ -210,18 +202,10 @@ impl Probes {
                 epoll::add(&epoll, socket, name, epoll::EventFlags::IN)?;
             }
             let measured = Measurement::default();
-            probes.push(Probe {
-                client,
-                echo,
-                measured,
-            });
+            probes.push(Probe { client, echo, measured });
         }
         let bytes = plan.payload_bytes.clamp(STAMPS_BYTES, PAYLOAD_BYTES_MAX);
-        Ok(Probes {
-            epoll,
-            pairs: probes,
-            payload: vec![0; bytes],
-        })
+        Ok(Probes { epoll, pairs: probes, payload: vec![0; bytes] })
     }
 
     fn run(&mut self, plan: &Plan) -> io::Result<()> {
@@ -297,10 +281,8 @@ impl Probes {
     /// Handles arrivals until a time, at least those that are there.
     fn poll(&mut self, until_ns: u64) -> io::Result<()> {
         let ns = until_ns.saturating_sub(monotonic_ns());
-        let timeout = Timespec {
-            tv_sec: (ns / 1_000_000_000) as i64,
-            tv_nsec: (ns % 1_000_000_000) as i64,
-        };
+        let timeout =
+            Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
         let mut events = Vec::with_capacity(EVENTS);
         match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}

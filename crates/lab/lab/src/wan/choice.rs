@@ -38,14 +38,8 @@ fn choose_with(
     links: &[Link],
     available: impl FnOnce() -> Result<(), WanError>,
 ) -> Result<Choice, WanError> {
-    let forwarder = |why: Option<String>| Choice {
-        emulator: Emulator::Forwarder,
-        why,
-    };
-    let netem = |why: Option<String>| Choice {
-        emulator: Emulator::Netem,
-        why,
-    };
+    let forwarder = |why: Option<String>| Choice { emulator: Emulator::Forwarder, why };
+    let netem = |why: Option<String>| Choice { emulator: Emulator::Netem, why };
     let suits = suits(links);
     Ok(match wanted {
         EmulatorRequest::Forwarder => forwarder(None),

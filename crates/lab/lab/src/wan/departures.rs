@@ -53,12 +53,7 @@ impl Departures {
     pub(crate) fn push(&mut self, at_ns: u64, destination: u32, frame: Frame) {
         self.held_bytes += frame.held_bytes();
         self.number += 1;
-        self.heap.push(Reverse(Departure {
-            at_ns,
-            number: self.number,
-            destination,
-            frame,
-        }));
+        self.heap.push(Reverse(Departure { at_ns, number: self.number, destination, frame }));
     }
 
     /// Takes the first frame, if its time has come.

@@ -63,11 +63,7 @@ impl Forwarder {
                 core.run(&received);
             })
             .map_err(|e| WanError::system("start the forwarder's thread", e))?;
-        Ok(Forwarder {
-            tasks,
-            wake,
-            thread: Some(thread),
-        })
+        Ok(Forwarder { tasks, wake, thread: Some(thread) })
     }
 
     /// Replaces the link from one place to another. Packets under way keep their time.

@@ -80,10 +80,7 @@ impl Link {
     /// This link and an access link as one. Delays add up, losses of either are lost, the slower rate counts, and of
     /// jitters that of the access link, if it has one. Each flow has an access link of its own.
     pub fn through(mut self, access: &Link) -> Link {
-        self.delay_ns = self
-            .delay_ns
-            .saturating_add(access.delay_ns)
-            .min(DELAY_NS_MAX);
+        self.delay_ns = self.delay_ns.saturating_add(access.delay_ns).min(DELAY_NS_MAX);
         if access.jitter != Jitter::None {
             self.jitter = access.jitter;
         }
@@ -211,23 +208,15 @@ impl Loss {
             (Loss::Independent { p }, chain @ Loss::GilbertElliott { .. }) => {
                 chain.or_also(Loss::Independent { p })
             }
-            (Loss::Independent { p }, other) => Loss::Independent {
-                p: either(p, other.mean()),
-            },
-            (
+            (Loss::Independent { p }, other) => Loss::Independent { p: either(p, other.mean()) },
+            (Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad }, other) => {
                 Loss::GilbertElliott {
                     good_to_bad,
                     bad_to_good,
-                    loss_good,
-                    loss_bad,
-                },
-                other,
-            ) => Loss::GilbertElliott {
-                good_to_bad,
-                bad_to_good,
-                loss_good: either(loss_good, other.mean()),
-                loss_bad: either(loss_bad, other.mean()),
-            },
+                    loss_good: either(loss_good, other.mean()),
+                    loss_bad: either(loss_bad, other.mean()),
+                }
+            }
         }
     }
 
@@ -236,12 +225,7 @@ impl Loss {
         match self {
             Loss::None => 0.0,
             Loss::Independent { p } => p,
-            Loss::GilbertElliott {
-                good_to_bad,
-                bad_to_good,
-                loss_good,
-                loss_bad,
-            } => {
+            Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
                 let bad = bad_share(good_to_bad, bad_to_good);
                 (1.0 - bad) * loss_good + bad * loss_bad
             }
@@ -252,11 +236,9 @@ impl Loss {
     fn bad_share(self) -> f64 {
         match self {
             Loss::None | Loss::Independent { .. } => 0.0,
-            Loss::GilbertElliott {
-                good_to_bad,
-                bad_to_good,
-                ..
-            } => bad_share(good_to_bad, bad_to_good),
+            Loss::GilbertElliott { good_to_bad, bad_to_good, .. } => {
+                bad_share(good_to_bad, bad_to_good)
+            }
         }
     }
 
@@ -264,12 +246,7 @@ impl Loss {
         match self {
             Loss::None => Ok(()),
             Loss::Independent { p } => share("loss", p),
-            Loss::GilbertElliott {
-                good_to_bad,
-                bad_to_good,
-                loss_good,
-                loss_bad,
-            } => {
+            Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
                 share("loss's good_to_bad", good_to_bad)?;
                 share("loss's bad_to_good", bad_to_good)?;
                 share("loss's loss_good", loss_good)?;
@@ -377,9 +354,7 @@ impl LinkState {
         if link.cut {
             return Fate::Lost(LossReason::Cut);
         }
-        let flows = self
-            .flows
-            .get_or_insert_with(|| Box::new([Lane::default(); FLOWS]));
+        let flows = self.flows.get_or_insert_with(|| Box::new([Lane::default(); FLOWS]));
         let flow = &mut flows[(flow % FLOWS as u64) as usize];
         let lane = match link.each_flow {
             true => flow.woken(link.loss, now_ns, &mut self.rng),
@@ -420,10 +395,7 @@ impl Lane {
 
     /// When a packet's last bit has left; `None`: the queue is full.
     fn leave(&mut self, rate: Rate, now_ns: u64, bytes: u64) -> Option<u64> {
-        let free_ns = self
-            .free_ns
-            .max(now_ns)
-            .saturating_add(rate.duration_ns(bytes));
+        let free_ns = self.free_ns.max(now_ns).saturating_add(rate.duration_ns(bytes));
         // An idle link takes any packet, or a short queue would lose all large ones.
         let is_idle = self.free_ns <= now_ns;
         if !is_idle && free_ns - now_ns > rate.backlog_ns() {
@@ -437,17 +409,8 @@ impl Lane {
         match loss {
             Loss::None => false,
             Loss::Independent { p } => p > 0.0 && rng.unit() < p,
-            Loss::GilbertElliott {
-                good_to_bad,
-                bad_to_good,
-                loss_good,
-                loss_bad,
-            } => {
-                let change = if self.is_bad {
-                    bad_to_good
-                } else {
-                    good_to_bad
-                };
+            Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+                let change = if self.is_bad { bad_to_good } else { good_to_bad };
                 self.is_bad ^= rng.unit() < change;
                 let p = if self.is_bad { loss_bad } else { loss_good };
                 p > 0.0 && rng.unit() < p
@@ -494,12 +457,7 @@ fn share(field: &'static str, value: f64) -> Result<(), LinkError> {
 fn whole(field: &'static str, value: u64, min: u64, max: u64) -> Result<(), LinkError> {
     match (min..=max).contains(&value) {
         true => Ok(()),
-        false => Err(LinkError::Range {
-            field,
-            value,
-            min,
-            max,
-        }),
+        false => Err(LinkError::Range { field, value, min, max }),
     }
 }
 

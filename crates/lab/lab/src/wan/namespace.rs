@@ -77,10 +77,7 @@ impl Namespace {
         then: impl FnOnce() -> Result<T, WanError> + Send,
     ) -> Result<(Namespace, T), WanError> {
         on_own_thread(|| {
-            #[expect(
-                unsafe_code,
-                reason = "only leaving the file table can break Rust's rules"
-            )]
+            #[expect(unsafe_code, reason = "only leaving the file table can break Rust's rules")]
             // SAFETY: the file table stays shared; only the network of this thread, which ends here, is another.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }
                 .map_err(|e| WanError::system("make a network namespace", e))?;

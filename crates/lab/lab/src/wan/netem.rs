@@ -84,10 +84,7 @@ impl Netem {
 
     fn subnet(&self, place: u16) -> Result<Subnet, WanError> {
         let subnet = self.subnets.get(usize::from(place)).copied();
-        subnet.ok_or(WanError::NoSuchPlace {
-            place,
-            places: self.subnets.len() as u16,
-        })
+        subnet.ok_or(WanError::NoSuchPlace { place, places: self.subnets.len() as u16 })
     }
 
     /// Adds what the disciplines counted since they were looked at last. What one dropped is lost as requested if its
@@ -116,11 +113,7 @@ impl Network for Netem {
     fn add_host(&self, place: u16, address: Ipv4Addr) -> Result<Namespace, WanError> {
         let subnet = self.subnet(place)?;
         if !subnet.contains(address) {
-            return Err(WanError::WrongPlace {
-                address,
-                place,
-                subnet,
-            });
+            return Err(WanError::WrongPlace { address, place, subnet });
         }
         let mut inner = self.inner();
         if inner.hosts.contains(&address) {

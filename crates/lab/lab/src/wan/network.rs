@@ -118,11 +118,7 @@ impl Network for Forwarder {
 
     fn add_host(&self, place: u16, address: Ipv4Addr) -> Result<Namespace, WanError> {
         let (host, tun) = Namespace::create(address, MTU)?;
-        self.add_port(Port {
-            address,
-            place,
-            tun,
-        })?;
+        self.add_port(Port { address, place, tun })?;
         Ok(host)
     }
 
@@ -141,10 +137,7 @@ impl Network for Forwarder {
             packets: total.packets,
             lost: total.lost + total.queue_full + total.cut,
             overflow: total.overflow + counts.refused,
-            late: Some(Late {
-                p99_ns: counts.late_p99_ns(),
-                max_ns: counts.late_max_ns(),
-            }),
+            late: Some(Late { p99_ns: counts.late_p99_ns(), max_ns: counts.late_max_ns() }),
             cpu: Some(counts.cpu),
         })
     }

@@ -88,12 +88,7 @@ pub(crate) fn parse(frame: &[u8]) -> Option<Head> {
     };
     let addresses = u64::from(source) << 32 | u64::from(destination);
     let flow = mix(addresses ^ u64::from(ports).rotate_left(16) ^ u64::from(protocol) << 56);
-    Some(Head {
-        source,
-        destination,
-        flow,
-        segments,
-    })
+    Some(Head { source, destination, flow, segments })
 }
 
 fn segments(frame: &[u8], packet: &[u8], ip_bytes: usize) -> Option<Segments> {
@@ -158,9 +153,8 @@ fn put(bytes: &mut [u8], at: usize, value: u16) {
 /// The ones' complement sum of RFC 1071 of an even number of bytes.
 fn sum(bytes: &[u8], start: u32) -> u16 {
     let pairs = bytes.chunks_exact(2);
-    let mut sum = pairs.fold(start, |sum, pair| {
-        sum + u32::from(u16::from_be_bytes([pair[0], pair[1]]))
-    });
+    let mut sum =
+        pairs.fold(start, |sum, pair| sum + u32::from(u16::from_be_bytes([pair[0], pair[1]])));
     while sum > 0xFFFF {
         sum = (sum & 0xFFFF) + (sum >> 16);
     }

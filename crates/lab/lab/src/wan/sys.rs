@@ -32,10 +32,7 @@ struct Request {
 
 impl Request {
     fn new(interface: &str, value: &[u8]) -> Request {
-        let mut request = Request {
-            name: [0; libc::IFNAMSIZ],
-            value: [0; 24],
-        };
+        let mut request = Request { name: [0; libc::IFNAMSIZ], value: [0; 24] };
         request.name[..interface.len()].copy_from_slice(interface.as_bytes());
         request.value[..value.len()].copy_from_slice(value);
         request
@@ -49,11 +46,7 @@ pub(crate) fn make_tun(tun: &impl AsFd) -> io::Result<()> {
     let mut request = Request::new(DEVICE, &flags.to_ne_bytes());
     ioctl(tun, libc::TUNSETIFF, (&raw mut request).cast())?;
     let offloads = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO_ECN;
-    ioctl(
-        tun,
-        libc::TUNSETOFFLOAD,
-        std::ptr::without_provenance_mut(offloads as usize),
-    )
+    ioctl(tun, libc::TUNSETOFFLOAD, std::ptr::without_provenance_mut(offloads as usize))
 }
 
 /// Sets the address of an interface; a TUN device's network is that address alone.
@@ -80,12 +73,7 @@ pub(crate) fn set_queue_length(
     interface: &str,
     packets: i32,
 ) -> io::Result<()> {
-    interface_ioctl(
-        socket,
-        libc::SIOCSIFTXQLEN,
-        interface,
-        &packets.to_ne_bytes(),
-    )
+    interface_ioctl(socket, libc::SIOCSIFTXQLEN, interface, &packets.to_ne_bytes())
 }
 
 /// Switches an interface on.
@@ -143,10 +131,7 @@ pub(crate) fn stamp_arrivals(socket: &impl AsFd) -> io::Result<()> {
 
 /// When the packet that was received last arrived, by the wall clock, in nanoseconds.
 pub(crate) fn arrival_ns(socket: &impl AsFd) -> io::Result<u64> {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     ioctl(socket, SIOCGSTAMPNS, (&raw mut time).cast())?;
     Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
@@ -175,9 +160,7 @@ fn socket_address(address: Ipv4Addr) -> libc::sockaddr_in {
     libc::sockaddr_in {
         sin_family: libc::AF_INET as libc::sa_family_t,
         sin_port: 0,
-        sin_addr: libc::in_addr {
-            s_addr: u32::from_ne_bytes(address.octets()),
-        },
+        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.octets()) },
         sin_zero: [0; 8],
     }
 }

@@ -20,12 +20,8 @@ use crate::wan::link::{Backlog, Jitter, Link, Loss, Rate};
 
 /// One-way delays, in nanoseconds, and the share of packets lost at it: the thesis's table. Between them it is
 /// interpolated linearly, and beyond its ends it stays what it is there.
-const LOSS_BY_DELAY: [(u64, f64); 4] = [
-    (1_000_000, 0.006),
-    (15_000_000, 0.007),
-    (50_000_000, 0.010),
-    (100_000_000, 0.014),
-];
+const LOSS_BY_DELAY: [(u64, f64); 4] =
+    [(1_000_000, 0.006), (15_000_000, 0.007), (50_000_000, 0.010), (100_000_000, 0.014)];
 
 /// Places and the round trips between them.
 #[derive(Debug, Clone, Copy)]
@@ -140,10 +136,7 @@ impl Table {
                     Losses::None => Loss::None,
                     Losses::ByDelay => loss_by_delay(delay_ns),
                 };
-                Link {
-                    loss,
-                    ..Link::new(delay_ns)
-                }
+                Link { loss, ..Link::new(delay_ns) }
             })
             .collect()
     }
@@ -188,30 +181,16 @@ impl Access {
 
 /// The access links.
 pub const ACCESS: &[Access] = &[
-    Access {
-        name: "mobile-4g",
-        down: mobile_4g(12_000_000),
-        up: mobile_4g(12_000_000),
-    },
-    Access {
-        name: "mobile-3g",
-        down: mobile_3g(1_600_000),
-        up: mobile_3g(768_000),
-    },
+    Access { name: "mobile-4g", down: mobile_4g(12_000_000), up: mobile_4g(12_000_000) },
+    Access { name: "mobile-3g", down: mobile_3g(1_600_000), up: mobile_3g(768_000) },
 ];
 
 /// 0.2 % lost, 4 packets in a row on average; 7 ms later than without jitter on average, 53 ms once in a hundred.
 const fn mobile_4g(bits_per_s: u64) -> Link {
     Link {
-        jitter: Jitter::Pareto {
-            scale_ns: 10_000_000,
-            shape: 2.5,
-        },
+        jitter: Jitter::Pareto { scale_ns: 10_000_000, shape: 2.5 },
         loss: bursts(0.0005, 0.25),
-        rate: Some(Rate {
-            bits_per_s,
-            backlog: Backlog::Time(500_000_000),
-        }),
+        rate: Some(Rate { bits_per_s, backlog: Backlog::Time(500_000_000) }),
         ..Link::new(35_000_000)
     }
 }
@@ -219,27 +198,16 @@ const fn mobile_4g(bits_per_s: u64) -> Link {
 /// 1 % lost, 5 packets in a row on average; 27 ms later than without jitter on average, 0.2 s once in a hundred.
 const fn mobile_3g(bits_per_s: u64) -> Link {
     Link {
-        jitter: Jitter::Pareto {
-            scale_ns: 40_000_000,
-            shape: 2.5,
-        },
+        jitter: Jitter::Pareto { scale_ns: 40_000_000, shape: 2.5 },
         loss: bursts(0.002, 0.2),
-        rate: Some(Rate {
-            bits_per_s,
-            backlog: Backlog::Time(1_000_000_000),
-        }),
+        rate: Some(Rate { bits_per_s, backlog: Backlog::Time(1_000_000_000) }),
         ..Link::new(150_000_000)
     }
 }
 
 /// Gilbert's model: nothing is lost in the good state, all in the bad one.
 const fn bursts(good_to_bad: f64, bad_to_good: f64) -> Loss {
-    Loss::GilbertElliott {
-        good_to_bad,
-        bad_to_good,
-        loss_good: 0.0,
-        loss_bad: 1.0,
-    }
+    Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good: 0.0, loss_bad: 1.0 }
 }
 
 #[cfg(test)]

@@ -61,9 +61,7 @@ fn wrong_labs_are_reported_as_expected() {
         }
         let expected = std::fs::read_to_string(&golden).unwrap_or_default();
         if found != expected {
-            different.push(format!(
-                "{name}\n--- expected\n{expected}\n--- found\n{found}"
-            ));
+            different.push(format!("{name}\n--- expected\n{expected}\n--- found\n{found}"));
         }
     }
     assert!(different.is_empty(), "{}", different.join("\n\n"));
@@ -71,23 +69,11 @@ fn wrong_labs_are_reported_as_expected() {
 
 #[test]
 fn a_lab_is_read() {
-    let (file, diagnostics) = lab::lab(Source {
-        name: "good",
-        text: GOOD,
-    });
+    let (file, diagnostics) = lab::lab(Source { name: "good", text: GOOD });
     assert_eq!(diagnostics, []);
     let file = file.unwrap();
     let names: Vec<&str> = file.hosts.iter().map(|host| host.name.as_str()).collect();
-    assert_eq!(
-        names,
-        [
-            "store",
-            "api-ireland-1",
-            "api-ireland-2",
-            "api-sydney-1",
-            "api-sydney-2"
-        ]
-    );
+    assert_eq!(names, ["store", "api-ireland-1", "api-ireland-2", "api-sydney-1", "api-sydney-2"]);
     assert_eq!(file.hosts[1].billing_ns, 3_600_000_000_000);
     let [ireland, sydney] = &file.scaling[..] else {
         panic!("one group in each region: {:?}", file.scaling);
@@ -96,10 +82,7 @@ fn a_lab_is_read() {
     assert_eq!((sydney.region, &sydney.hosts[..]), (Some(1), &[3, 4][..]));
     assert_eq!(ireland.rules, sydney.rules);
     let alarms = &ireland.rules.alarms;
-    assert_eq!(
-        (alarms[0].limit, alarms[1].limit, alarms[2].limit),
-        (0.7, 3.0, 40.0)
-    );
+    assert_eq!((alarms[0].limit, alarms[1].limit, alarms[2].limit), (0.7, 3.0, 40.0));
     // A run may have its own rules.
     let own = "api: { minimum: 0, desired: 2, maximum: 2 }";
     let own = lab::file::scaling(own, &file).unwrap();
@@ -113,17 +96,10 @@ fn a_lab_is_read() {
     assert_eq!(there.loss.mean(), 0.0);
     assert!((back.loss.mean() - 0.014).abs() < 1e-12);
     assert_eq!(file.links[0].delay_ns, 500_000);
-    let faults: Vec<String> = file
-        .faults
-        .iter()
-        .map(|f| lab::describe(&f.fault, &file))
-        .collect();
+    let faults: Vec<String> = file.faults.iter().map(|f| lab::describe(&f.fault, &file)).collect();
     assert_eq!(
         faults,
-        [
-            "degraded: ireland to sydney, 5.00 % lost",
-            "frozen: api on api-sydney-1, api-sydney-2"
-        ]
+        ["degraded: ireland to sydney, 5.00 % lost", "frozen: api on api-sydney-1, api-sydney-2"]
     );
 }
 

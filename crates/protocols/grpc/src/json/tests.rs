@@ -92,14 +92,7 @@ fn values_are_read_by_type() {
 
 #[test]
 fn what_is_no_message_is_refused() {
-    for bytes in [
-        &[0x08][..],
-        &[0x12, 5, 1],
-        &[0x07],
-        &[0x00, 0],
-        &[0x0c],
-        &[0x12, 1, 0x80],
-    ] {
+    for bytes in [&[0x08][..], &[0x12, 5, 1], &[0x07], &[0x00, 0], &[0x0c], &[0x12, 1, 0x80]] {
         assert_eq!(json(bytes), Err(Unreadable::Malformed), "{bytes:?}");
     }
     assert_eq!(json(&[0x32, 1, 0xff]), Err(Unreadable::Utf8));

@@ -157,20 +157,14 @@ impl TreeSink for Sink {
 
     fn elem_name<'a>(&'a self, target: &'a u32) -> Ref<'a, QualName> {
         self.work(1);
-        Ref::map(self.page.borrow(), |page| {
-            match &page.nodes[*target as usize].kind {
-                Kind::Element(element) => &element.name,
-                kind => unreachable!("the parser wants the name of {kind:?}"),
-            }
+        Ref::map(self.page.borrow(), |page| match &page.nodes[*target as usize].kind {
+            Kind::Element(element) => &element.name,
+            kind => unreachable!("the parser wants the name of {kind:?}"),
         })
     }
 
     fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _: ElementFlags) -> u32 {
-        self.create(Kind::Element(Element {
-            name,
-            attributes,
-            formatting: 0,
-        }))
+        self.create(Kind::Element(Element { name, attributes, formatting: 0 }))
     }
 
     fn create_comment(&self, _: StrTendril) -> u32 {

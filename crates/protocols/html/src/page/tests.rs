@@ -28,29 +28,16 @@ fn misnested_tags_become_a_tree() {
 fn what_is_too_much_is_refused() {
     let many = |text: &str, count: usize| text.repeat(count);
     let names = |count: usize| (0..count).map(|n| format!(" a{n}")).collect::<String>();
-    let opened = |count: usize| {
-        (0..count)
-            .map(|n| format!("<b id={n}>"))
-            .collect::<String>()
-    };
+    let opened = |count: usize| (0..count).map(|n| format!("<b id={n}>")).collect::<String>();
     let once = Page::parse(many("<p>x", 100_000).as_bytes());
     assert!(once.is_ok());
     for (html, expected) in [
         (many(" ", PAGE_BYTES_MAX + 1), TooMuch::Bytes),
         (many("<div>", 1_000), TooMuch::Depth),
-        (
-            format!("<p>{}</p>{}", opened(100), many("<p>x", 2_000)),
-            TooMuch::Nodes,
-        ),
+        (format!("<p>{}</p>{}", opened(100), many("<p>x", 2_000)), TooMuch::Nodes),
         (format!("<a{}>", names(60_000)), TooMuch::Work),
-        (
-            format!("{}{}", opened(400), many("<b class=x></b>", 200_000)),
-            TooMuch::Work,
-        ),
-        (
-            format!("{}{}", many("<div>", 500), many("</x>", 1_000_000)),
-            TooMuch::Work,
-        ),
+        (format!("{}{}", opened(400), many("<b class=x></b>", 200_000)), TooMuch::Work),
+        (format!("{}{}", many("<div>", 500), many("</x>", 1_000_000)), TooMuch::Work),
     ] {
         let refused = Page::parse(html.as_bytes()).err();
         assert_eq!(refused, Some(expected), "{}", &html[..40.min(html.len())]);
@@ -61,10 +48,8 @@ fn what_is_too_much_is_refused() {
 #[test]
 fn what_is_long_is_read() {
     let words = r#"{"a": "b c"} "#.repeat(100_000);
-    let html = format!(
-        "<script>{words}</script><p>{words}</p><i title='{}'>x</i>",
-        "w ".repeat(10_000)
-    );
+    let html =
+        format!("<script>{words}</script><p>{words}</p><i title='{}'>x</i>", "w ".repeat(10_000));
     assert_eq!(texts(&html, "i"), ["x"]);
     assert_eq!(texts(&html, "p")[0].len(), words.len() - 1);
 }
@@ -77,13 +62,8 @@ fn no_page_takes_more_memory_than_its_bound() {
         "<a>".repeat(300),
         "<p>x".repeat(20_000),
         "<td>".repeat(10_000),
-        format!(
-            "<a{}>",
-            (0..300).map(|n| format!(" b{n}")).collect::<String>()
-        ),
-        (0..5_000)
-            .map(|n| format!("<i a b=1 c='2'>{n}</i>"))
-            .collect(),
+        format!("<a{}>", (0..300).map(|n| format!(" b{n}")).collect::<String>()),
+        (0..5_000).map(|n| format!("<i a b=1 c='2'>{n}</i>")).collect(),
     ] {
         let page = Page::parse(html.as_bytes()).unwrap();
         let attributes: usize = (0..page.nodes.len())

@@ -48,9 +48,9 @@ impl Decoder {
         let found = match &framing.marks {
             Marks::Length(field) => by_length(field, framing.header, input, bytes_max)?,
             Marks::Delimiter(delimiter) => self.by_delimiter(delimiter, input, bytes_max)?,
-            Marks::Fixed(len) => input
-                .get(..len.get())
-                .map(|message| (len.get(), Cow::Borrowed(message))),
+            Marks::Fixed(len) => {
+                input.get(..len.get()).map(|message| (len.get(), Cow::Borrowed(message)))
+            }
             Marks::Nothing => (!input.is_empty()).then_some((input.len(), Cow::Borrowed(input))),
         };
         let Some((taken, message)) = found else {
@@ -123,9 +123,5 @@ fn by_length<'a>(
 
 fn read(bytes: &[u8], little_endian: bool) -> u64 {
     let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
-    if little_endian {
-        bytes.iter().rev().fold(0, add)
-    } else {
-        bytes.iter().fold(0, add)
-    }
+    if little_endian { bytes.iter().rev().fold(0, add) } else { bytes.iter().fold(0, add) }
 }

@@ -23,10 +23,7 @@ impl Framing {
         };
         out.resize(start + room, 0);
         write(out);
-        assert!(
-            out.len() >= start + room,
-            "the message's writer only appends"
-        );
+        assert!(out.len() >= start + room, "the message's writer only appends");
         let bytes = out.len() - start - room;
         let result = match &self.marks {
             Marks::Length(field) => field.write(&mut out[start..], self.header),
@@ -34,10 +31,9 @@ impl Framing {
                 out.extend_from_slice(delimiter.bytes());
                 Ok(())
             }
-            Marks::Fixed(fixed) if bytes != fixed.get() => Err(EncodeError::NotFixed {
-                bytes,
-                fixed: fixed.get(),
-            }),
+            Marks::Fixed(fixed) if bytes != fixed.get() => {
+                Err(EncodeError::NotFixed { bytes, fixed: fixed.get() })
+            }
             Marks::Fixed(_) | Marks::Nothing => Ok(()),
         };
         if result.is_err() {

@@ -23,10 +23,9 @@ impl fmt::Display for DecodeError {
             Self::TooLarge { bytes_max } => {
                 write!(f, "server sent a message over {bytes_max} bytes")
             }
-            Self::TooShort { length } => write!(
-                f,
-                "server sent a frame of length {length}, shorter than its own header"
-            ),
+            Self::TooShort { length } => {
+                write!(f, "server sent a frame of length {length}, shorter than its own header")
+            }
         }
     }
 }
@@ -64,14 +63,12 @@ impl fmt::Display for EncodeError {
                 f,
                 "the message has {bytes} bytes, but its framing requires at least {bytes_min}"
             ),
-            Self::TooLong { bytes } => write!(
-                f,
-                "the message has {bytes} bytes, more than its length field can hold"
-            ),
-            Self::NotFixed { bytes, fixed } => write!(
-                f,
-                "the message has {bytes} bytes, but every message must have {fixed}"
-            ),
+            Self::TooLong { bytes } => {
+                write!(f, "the message has {bytes} bytes, more than its length field can hold")
+            }
+            Self::NotFixed { bytes, fixed } => {
+                write!(f, "the message has {bytes} bytes, but every message must have {fixed}")
+            }
         }
     }
 }

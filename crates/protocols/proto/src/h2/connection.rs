@@ -148,10 +148,7 @@ impl Connection {
 
     /// Bytes that it owns beside its own size.
     pub fn memory_bytes(&self) -> usize {
-        let block = self
-            .block
-            .as_ref()
-            .map_or(0, |block| block.bytes.capacity());
+        let block = self.block.as_ref().map_or(0, |block| block.bytes.capacity());
         let streams = self.streams.len() * size_of::<Stream>();
         self.fields.memory_bytes() + block + self.streams.unsent_bytes() + streams
     }
@@ -215,23 +212,13 @@ impl Connection {
         if rest.is_empty() {
             flags |= frame::END_HEADERS;
         }
-        frame::put_head(
-            out,
-            announcement.len() + first.len(),
-            frame::HEADERS,
-            flags,
-            id,
-        );
+        frame::put_head(out, announcement.len() + first.len(), frame::HEADERS, flags, id);
         out.extend_from_slice(&announcement);
         out.extend_from_slice(first);
         while !rest.is_empty() {
             let piece;
             (piece, rest) = rest.split_at(rest.len().min(len_max));
-            let flags = if rest.is_empty() {
-                frame::END_HEADERS
-            } else {
-                0
-            };
+            let flags = if rest.is_empty() { frame::END_HEADERS } else { 0 };
             frame::put(out, frame::CONTINUATION, flags, id, piece);
         }
     }

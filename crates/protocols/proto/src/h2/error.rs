@@ -71,11 +71,7 @@ pub struct Error {
 
 impl Error {
     pub(super) const fn new(code: Code, what: &'static str) -> Self {
-        Self {
-            code,
-            is_too_large: false,
-            what,
-        }
+        Self { code, is_too_large: false, what }
     }
 
     pub(super) const fn protocol(what: &'static str) -> Self {
@@ -83,11 +79,7 @@ impl Error {
     }
 
     pub(super) const fn too_large(code: Code, what: &'static str) -> Self {
-        Self {
-            code,
-            is_too_large: true,
-            what,
-        }
+        Self { code, is_too_large: true, what }
     }
 }
 

@@ -92,13 +92,10 @@ pub(super) fn without_padding(head: FrameHead, payload: &[u8]) -> Result<&[u8], 
     if !head.has(PADDED) {
         return Ok(payload);
     }
-    let (&padding, rest) = payload
-        .split_first()
-        .ok_or(Error::new(Code::FrameSizeError, "a padded frame is empty"))?;
+    let (&padding, rest) =
+        payload.split_first().ok_or(Error::new(Code::FrameSizeError, "a padded frame is empty"))?;
     let len = rest.len().checked_sub(usize::from(padding));
-    let len = len.ok_or(Error::protocol(
-        "a frame's padding is longer than the frame",
-    ))?;
+    let len = len.ok_or(Error::protocol("a frame's padding is longer than the frame"))?;
     Ok(&rest[..len])
 }
 

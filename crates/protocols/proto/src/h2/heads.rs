@@ -38,11 +38,7 @@ impl Connection {
         if head.has(frame::END_HEADERS) {
             return self.take_block(head, block, limits, scratch, out);
         }
-        self.block = Some(Box::new(Block {
-            head,
-            bytes: block.to_vec(),
-            frames_count: 1,
-        }));
+        self.block = Some(Box::new(Block { head, bytes: block.to_vec(), frames_count: 1 }));
         Ok(None)
     }
 
@@ -84,11 +80,9 @@ impl Connection {
         let own = self.streams.get_mut(id);
         let is_trailers = own.is_some_and(|stream| stream.has_head);
         let mut reading = Reading::new(&mut scratch.text, is_trailers, *limits);
-        let decoded = self
-            .fields
-            .decode(block, &mut scratch.strings, |name, value| {
-                reading.field(name, value);
-            });
+        let decoded = self.fields.decode(block, &mut scratch.strings, |name, value| {
+            reading.field(name, value);
+        });
         if let Err(error) = decoded {
             return Err(Error::new(Code::CompressionError, error.text()));
         }
@@ -123,12 +117,7 @@ impl Connection {
                 if ends {
                     self.end_stream(id, out);
                 }
-                Ok(Some(FrameEvent::Head {
-                    token,
-                    stream: id,
-                    status,
-                    ends,
-                }))
+                Ok(Some(FrameEvent::Head { token, stream: id, status, ends }))
             }
             Ok(Fields::Trailers) => {
                 self.end_stream(id, out);

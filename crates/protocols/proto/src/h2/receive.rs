@@ -85,29 +85,12 @@ pub struct Scratch {
 
 /// The event of a frame, which becomes an [`Event`] once the text that it borrows is at hand.
 pub(super) enum FrameEvent {
-    Head {
-        token: u32,
-        stream: u32,
-        status: u16,
-        ends: bool,
-    },
-    Continue {
-        token: u32,
-    },
-    Trailers {
-        token: u32,
-    },
-    Reset {
-        token: u32,
-        code: Code,
-    },
-    Broken {
-        token: u32,
-        error: Error,
-    },
-    GoAway {
-        code: Code,
-    },
+    Head { token: u32, stream: u32, status: u16, ends: bool },
+    Continue { token: u32 },
+    Trailers { token: u32 },
+    Reset { token: u32, code: Code },
+    Broken { token: u32, error: Error },
+    GoAway { code: Code },
 }
 
 impl Connection {
@@ -244,9 +227,7 @@ impl Connection {
     /// A frame for a stream that is not open: of one that we have reset it may be late. True: it is.
     pub(super) fn check_late(&self, id: u32) -> Result<(), Error> {
         if id == 0 || id.is_multiple_of(2) || id >= self.next_id {
-            return Err(Error::protocol(
-                "a frame for a stream that was never opened",
-            ));
+            return Err(Error::protocol("a frame for a stream that was never opened"));
         }
         if id > self.reset_id {
             let what = "a frame for a stream that has ended";
@@ -356,10 +337,7 @@ impl Connection {
             return Some(Event::Broken { token, error });
         }
         self.end_stream(id, out);
-        Some(Event::End {
-            token,
-            trailers: &[],
-        })
+        Some(Event::End { token, trailers: &[] })
     }
 
     /// Lets the peer send more on the connection, once half of the window is used up.
@@ -413,20 +391,18 @@ impl Connection {
         match head.kind {
             frame::RST_STREAM => self.take_reset(head.stream, payload),
             frame::WINDOW_UPDATE => self.take_window_update(head.stream, payload, out),
-            frame::PRIORITY if head.len != frame::PRIORITY_BYTES => Err(Error::new(
-                Code::FrameSizeError,
-                "a PRIORITY frame is not 5 bytes long",
-            )),
+            frame::PRIORITY if head.len != frame::PRIORITY_BYTES => {
+                Err(Error::new(Code::FrameSizeError, "a PRIORITY frame is not 5 bytes long"))
+            }
             frame::PRIORITY if head.stream == 0 => {
                 Err(Error::protocol("a PRIORITY frame for the connection"))
             }
             frame::SETTINGS | frame::PING | frame::GOAWAY if head.stream != 0 => {
                 Err(Error::protocol("a frame of the connection for a stream"))
             }
-            frame::SETTINGS if head.has(frame::ACK) && head.len > 0 => Err(Error::new(
-                Code::FrameSizeError,
-                "an acknowledgement of settings is not empty",
-            )),
+            frame::SETTINGS if head.has(frame::ACK) && head.len > 0 => {
+                Err(Error::new(Code::FrameSizeError, "an acknowledgement of settings is not empty"))
+            }
             frame::SETTINGS if head.has(frame::ACK) => Ok(None),
             frame::SETTINGS => {
                 if !self.is_greeted {
@@ -457,18 +433,15 @@ impl Connection {
         let code = frame::number(payload, "a RST_STREAM frame is not 4 bytes long")?;
         let code = Code::from_number(code);
         match self.streams.remove(id) {
-            Some(stream) => Ok(stream.is_awaited().then_some(FrameEvent::Reset {
-                token: stream.token,
-                code,
-            })),
+            Some(stream) => {
+                Ok(stream.is_awaited().then_some(FrameEvent::Reset { token: stream.token, code }))
+            }
             // A server may do so after a whole response (§8.1).
             None if id % 2 == 1 && id < self.next_id => {
                 self.count_idle()?;
                 Ok(None)
             }
-            None => Err(Error::protocol(
-                "a frame for a stream that was never opened",
-            )),
+            None => Err(Error::protocol("a frame for a stream that was never opened")),
         }
     }
 
@@ -479,9 +452,7 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Result<Option<FrameEvent>, Error> {
         if id != 0 && (id.is_multiple_of(2) || id >= self.next_id) {
-            return Err(Error::protocol(
-                "a frame for a stream that was never opened",
-            ));
+            return Err(Error::protocol("a frame for a stream that was never opened"));
         }
         let Some(error) = self.widen(id, payload, out)? else {
             return Ok(None);
@@ -522,10 +493,7 @@ fn check_body(stream: &Stream, limits: &Limits) -> Result<(), Error> {
     if !stream.has_head {
         return Err(Error::protocol("a body comes before its head"));
     }
-    if stream
-        .content_length
-        .is_some_and(|length| stream.body_bytes > length)
-    {
+    if stream.content_length.is_some_and(|length| stream.body_bytes > length) {
         return Err(Error::protocol("a body is longer than its content-length"));
     }
     if stream.body_bytes > limits.body_bytes_max && !stream.is_endless {
@@ -539,22 +507,11 @@ impl FrameEvent {
     /// With what was written to `scratch`.
     fn event(self, scratch: &Scratch) -> Event<'_> {
         match self {
-            FrameEvent::Head {
-                token,
-                stream,
-                status,
-                ends,
-            } => Event::Head {
-                token,
-                stream,
-                head: Head::of_text(status, &scratch.text),
-                ends,
-            },
+            FrameEvent::Head { token, stream, status, ends } => {
+                Event::Head { token, stream, head: Head::of_text(status, &scratch.text), ends }
+            }
             FrameEvent::Continue { token } => Event::Continue { token },
-            FrameEvent::Trailers { token } => Event::End {
-                token,
-                trailers: &scratch.text,
-            },
+            FrameEvent::Trailers { token } => Event::End { token, trailers: &scratch.text },
             FrameEvent::Reset { token, code } => Event::Reset { token, code },
             FrameEvent::Broken { token, error } => Event::Broken { token, error },
             FrameEvent::GoAway { code } => Event::GoAway { code },

@@ -7,13 +7,8 @@ use crate::hpack;
 use crate::http1::next_line;
 
 /// Fields that speak of a connection of HTTP/1.1 (§8.2.2). `te` may only say `trailers`.
-pub(super) const OF_CONNECTIONS: [&str; 5] = [
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "transfer-encoding",
-    "upgrade",
-];
+pub(super) const OF_CONNECTIONS: [&str; 5] =
+    ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 
 /// Appends the header block of the request at the front of `text`, which is one of HTTP/1.1 as
 /// [`encode_request`](crate::http1::encode_request) writes it; returns the bytes of its head, behind which
@@ -160,12 +155,7 @@ mod tests {
 
     #[test]
     fn what_is_no_request_is_refused() {
-        for text in [
-            "",
-            "GET / HTTP/1.1\r\n",
-            "GET /\r\n\r\n",
-            "GET / HTTP/1.1\r\nx\r\n\r\n",
-        ] {
+        for text in ["", "GET / HTTP/1.1\r\n", "GET /\r\n\r\n", "GET / HTTP/1.1\r\nx\r\n\r\n"] {
             assert_eq!(decoded(text, "http"), None, "{text:?}");
         }
         let (_, fields) = decoded("GET / HTTP/1.1\r\n\r\n", "http").unwrap();

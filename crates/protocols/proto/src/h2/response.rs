@@ -69,21 +69,15 @@ impl<'t> Reading<'t> {
         }
         let is_name = |&b: &u8| is_token_byte(b) && !b.is_ascii_uppercase();
         if name.is_empty() || !name.iter().all(is_name) {
-            return Err(Error::protocol(
-                "a field's name has characters that it must not have",
-            ));
+            return Err(Error::protocol("a field's name has characters that it must not have"));
         }
         if value.iter().any(|b| matches!(b, 0 | b'\n' | b'\r'))
             || value.trim_ascii().len() != value.len()
         {
-            return Err(Error::protocol(
-                "a field's value has characters that it must not have",
-            ));
+            return Err(Error::protocol("a field's value has characters that it must not have"));
         }
         if OF_CONNECTIONS.iter().any(|own| own.as_bytes() == name) {
-            return Err(Error::protocol(
-                "a field speaks of a connection of HTTP/1.1",
-            ));
+            return Err(Error::protocol("a field speaks of a connection of HTTP/1.1"));
         }
         if name == b"content-length" && !self.is_trailers {
             self.take_length(value)?;
@@ -94,9 +88,7 @@ impl<'t> Reading<'t> {
 
     fn take_pseudo(&mut self, name: &[u8], value: &[u8]) -> Result<(), Error> {
         if name != b":status" || self.status != 0 || self.is_trailers {
-            return Err(Error::protocol(
-                "a response has a pseudo-field that it must not have",
-            ));
+            return Err(Error::protocol("a response has a pseudo-field that it must not have"));
         }
         let is_status =
             value.len() == 3 && value.iter().all(u8::is_ascii_digit) && value[0] != b'0';
@@ -105,9 +97,7 @@ impl<'t> Reading<'t> {
                 "a response's :status is no status, or not its first field",
             ));
         }
-        self.status = value
-            .iter()
-            .fold(0, |status, b| status * 10 + u16::from(b - b'0'));
+        self.status = value.iter().fold(0, |status, b| status * 10 + u16::from(b - b'0'));
         if self.status == 101 {
             return Err(Error::protocol("status 101 does not exist in HTTP/2"));
         }

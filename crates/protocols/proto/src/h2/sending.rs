@@ -26,11 +26,7 @@ impl Connection {
             }
             let piece;
             (piece, rest) = rest.split_at(len);
-            let flags = if rest.is_empty() && ends {
-                frame::END_STREAM
-            } else {
-                0
-            };
+            let flags = if rest.is_empty() && ends { frame::END_STREAM } else { 0 };
             frame::put(out, frame::DATA, flags, id, piece);
             stream.send_window -= len as i64;
             self.send_window -= len as i64;
@@ -47,12 +43,7 @@ impl Connection {
     fn send_or_keep(&mut self, id: u32, token: u32, body: &[u8], ends: bool, out: &mut Vec<u8>) {
         let sent = self.put_body(id, body, ends, out);
         if sent < body.len() {
-            let unsent = Unsent {
-                token,
-                body: body[sent..].to_vec(),
-                sent: 0,
-                ends,
-            };
+            let unsent = Unsent { token, body: body[sent..].to_vec(), sent: 0, ends };
             self.streams.keep_unsent(id, Box::new(unsent));
         }
     }

@@ -54,9 +54,7 @@ impl Settings {
         put(INITIAL_WINDOW_SIZE, self.stream_window_bytes);
         put(MAX_HEADER_LIST_SIZE, head_bytes_max);
         frame::put(out, frame::SETTINGS, 0, 0, &payload);
-        let more = self
-            .connection_window_bytes
-            .saturating_sub(WINDOW_BYTES_DEFAULT);
+        let more = self.connection_window_bytes.saturating_sub(WINDOW_BYTES_DEFAULT);
         if more > 0 {
             frame::put_window_update(out, 0, more);
         }

@@ -79,11 +79,7 @@ impl Decoder {
     /// For a fresh connection. `announced`: what we say our table may count; it holds at once, since no
     /// block comes before our settings.
     pub fn new(announced: u32) -> Self {
-        Self {
-            table: None,
-            announced,
-            size_max: announced.min(TABLE_BYTES_DEFAULT),
-        }
+        Self { table: None, announced, size_max: announced.min(TABLE_BYTES_DEFAULT) }
     }
 
     /// Memory of the dynamic table.
@@ -105,9 +101,7 @@ impl Decoder {
         let mut updates_left = SIZE_UPDATES_MAX;
         while let Some(&first) = block.first() {
             if first & 0xe0 == 0x20 {
-                updates_left = updates_left
-                    .checked_sub(1)
-                    .ok_or(Error::MisplacedSizeUpdate)?;
+                updates_left = updates_left.checked_sub(1).ok_or(Error::MisplacedSizeUpdate)?;
                 self.resize(number(&mut block, 5)?)?;
                 continue;
             }
@@ -135,10 +129,7 @@ impl Decoder {
         each: &mut impl FnMut(&[u8], &[u8]),
     ) -> Result<(), Error> {
         let index = number(block, prefix_bits)?;
-        let Scratch {
-            name: buffer,
-            value,
-        } = scratch;
+        let Scratch { name: buffer, value } = scratch;
         let name = match index {
             0 => string(block, buffer)?,
             index => self.field(index).ok_or(Error::BadIndex)?.0,
@@ -188,11 +179,7 @@ fn number(block: &mut &[u8], prefix_bits: u32) -> Result<u32, Error> {
     integer::take(block, prefix_bits).ok_or_else(|| {
         // Its last byte has no high bit; without one the block ended first.
         let ends = whole.iter().skip(1).any(|byte| byte & 0x80 == 0);
-        if ends || whole.len() > 6 {
-            Error::NumberTooLarge
-        } else {
-            Error::Truncated
-        }
+        if ends || whole.len() > 6 { Error::NumberTooLarge } else { Error::Truncated }
     })
 }
 

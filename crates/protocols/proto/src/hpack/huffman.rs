@@ -120,9 +120,7 @@ pub(super) fn decode(coded: &[u8], out: &mut Vec<u8>) -> Option<()> {
 /// The symbol of a code that is longer than those in `fast`, and the bits of the code.
 fn long_code(bits: u32) -> Option<(u16, u8)> {
     let lengths = FAST_BITS + 1..=BITS_MAX;
-    let length = lengths
-        .into_iter()
-        .find(|&length| u64::from(bits) < CODE.ends[length])?;
+    let length = lengths.into_iter().find(|&length| u64::from(bits) < CODE.ends[length])?;
     let (first, place) = CODE.firsts[length];
     let nth = (bits >> (32 - length)) - first;
     let symbol = *CODE.ordered.get(usize::from(place) + nth as usize)?;

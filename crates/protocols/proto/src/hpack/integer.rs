@@ -54,11 +54,9 @@ mod tests {
     #[test]
     fn the_examples_of_the_rfc() {
         // RFC 7541 C.1.
-        for (prefix_bits, number, bytes) in [
-            (5, 10, &[0x0a][..]),
-            (5, 1337, &[0x1f, 0x9a, 0x0a]),
-            (8, 42, &[0x2a]),
-        ] {
+        for (prefix_bits, number, bytes) in
+            [(5, 10, &[0x0a][..]), (5, 1337, &[0x1f, 0x9a, 0x0a]), (8, 42, &[0x2a])]
+        {
             let mut out = Vec::new();
             put(&mut out, 0, prefix_bits, number);
             assert_eq!(out, bytes);

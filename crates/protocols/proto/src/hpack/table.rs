@@ -50,10 +50,7 @@ impl Table {
         }
         self.bytes.extend_from_slice(name);
         self.bytes.extend_from_slice(value);
-        self.fields.push_back(FieldLengths {
-            name: name.len() as u32,
-            value: value.len() as u32,
-        });
+        self.fields.push_back(FieldLengths { name: name.len() as u32, value: value.len() as u32 });
         self.size += size;
     }
 

@@ -16,15 +16,10 @@ pub(super) fn parse_size(input: &[u8]) -> Result<Option<(usize, u64)>, Error> {
             _ => Ok(None),
         };
     };
-    let line = window[..end]
-        .strip_suffix(b"\r")
-        .ok_or(Error::BadChunkSize)?;
+    let line = window[..end].strip_suffix(b"\r").ok_or(Error::BadChunkSize)?;
     let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
     let (digits, extension) = line.split_at(digits);
-    let blanks = extension
-        .iter()
-        .take_while(|&&b| b == b' ' || b == b'\t')
-        .count();
+    let blanks = extension.iter().take_while(|&&b| b == b' ' || b == b'\t').count();
     let extension = &extension[blanks..];
     if extension.first().is_some_and(|&b| b != b';')
         || extension.iter().any(|&b| head::is_control(b))
@@ -101,9 +96,6 @@ mod tests {
     #[test]
     fn long_lines_are_refused() {
         assert_eq!(parse_size(&[b'0'; CHUNK_LINE_BYTES_MAX - 1]), Ok(None));
-        assert_eq!(
-            parse_size(&[b'0'; CHUNK_LINE_BYTES_MAX]),
-            Err(Error::ChunkLineTooLarge)
-        );
+        assert_eq!(parse_size(&[b'0'; CHUNK_LINE_BYTES_MAX]), Err(Error::ChunkLineTooLarge));
     }
 }

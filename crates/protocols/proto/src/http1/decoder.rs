@@ -95,11 +95,7 @@ impl Decoder {
     /// its headers say.
     pub fn begin(&mut self, head_request: bool) {
         debug_assert!(self.is_idle(), "a response begins when the last has ended");
-        *self = Self {
-            phase: Phase::Head,
-            head_request,
-            ..Self::new()
-        };
+        *self = Self { phase: Phase::Head, head_request, ..Self::new() };
     }
 
     /// Whether no response is due or under way.
@@ -177,9 +173,7 @@ impl Decoder {
         };
         check_body(length, heads.limits())?;
         let (_, behind) = input.split_at(parsed.len);
-        let Some(body) = usize::try_from(length)
-            .ok()
-            .and_then(|length| behind.get(..length))
+        let Some(body) = usize::try_from(length).ok().and_then(|length| behind.get(..length))
         else {
             return Ok(None);
         };
@@ -224,9 +218,7 @@ impl Decoder {
             let parsed = match self.may_end_head(rest) {
                 true => head::parse(rest, limits)?,
                 false if rest.len() >= limits.head_bytes_max => {
-                    return Err(Error::HeadTooLarge {
-                        bytes_max: limits.head_bytes_max,
-                    });
+                    return Err(Error::HeadTooLarge { bytes_max: limits.head_bytes_max });
                 }
                 false => None,
             };
@@ -320,11 +312,7 @@ impl Decoder {
                     self.body_bytes = self.body_bytes.saturating_add(size);
                     check_body(self.body_bytes, limits)?;
                     self.remaining = size;
-                    self.phase = if size == 0 {
-                        Phase::Trailers
-                    } else {
-                        Phase::ChunkData
-                    };
+                    self.phase = if size == 0 { Phase::Trailers } else { Phase::ChunkData };
                 }
                 Phase::ChunkEnd => {
                     if !chunk::parse_end(rest)? {
@@ -361,11 +349,7 @@ impl Decoder {
 
 fn check_body(bytes: u64, limits: &Limits) -> Result<(), Error> {
     let bytes_max = limits.body_bytes_max;
-    if bytes > bytes_max {
-        Err(Error::BodyTooLarge { bytes_max })
-    } else {
-        Ok(())
-    }
+    if bytes > bytes_max { Err(Error::BodyTooLarge { bytes_max }) } else { Ok(()) }
 }
 
 #[cfg(test)]

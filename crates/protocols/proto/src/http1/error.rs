@@ -76,10 +76,7 @@ impl Error {
 
     /// Whether the peer closed the connection with a response due or under way.
     pub fn is_closed(&self) -> bool {
-        matches!(
-            self,
-            Self::ClosedBeforeHead | Self::ClosedInHead | Self::ClosedInBody
-        )
+        matches!(self, Self::ClosedBeforeHead | Self::ClosedInHead | Self::ClosedInBody)
     }
 }
 

@@ -45,19 +45,12 @@ impl<'a> Head<'a> {
     /// A head whose `raw` form was made of checked parts.
     pub(crate) fn of_text(status: u16, raw: &'a [u8]) -> Head<'a> {
         let fields_at = next_line(raw).map_or(raw.len(), |(line, end_len)| line.len() + end_len);
-        Head {
-            status,
-            raw,
-            keep_alive: true,
-            fields_at,
-        }
+        Head { status, raw, keep_alive: true, fields_at }
     }
 
     /// The value of the first header of that name, in any case.
     pub fn header(&self, name: &str) -> Option<Cow<'a, [u8]>> {
-        self.headers()
-            .find(|(own, _)| own.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value)
+        self.headers().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
     /// All headers in their order, names as sent, values without the blanks around them. A value
@@ -117,12 +110,7 @@ impl ParsedHead {
 
     pub(super) fn head<'a>(&self, input: &'a [u8], keep_alive: bool) -> Head<'a> {
         let raw = &input[..self.len];
-        Head {
-            status: self.status,
-            raw,
-            keep_alive,
-            fields_at: self.fields_at,
-        }
+        Head { status: self.status, raw, keep_alive, fields_at: self.fields_at }
     }
 
     fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), Error> {
@@ -162,9 +150,9 @@ impl ParsedHead {
 pub(super) fn parse(input: &[u8], limits: &Limits) -> Result<Option<ParsedHead>, Error> {
     let window = &input[..input.len().min(limits.head_bytes_max)];
     match parse_lines(window, limits)? {
-        None if window.len() == limits.head_bytes_max => Err(Error::HeadTooLarge {
-            bytes_max: limits.head_bytes_max,
-        }),
+        None if window.len() == limits.head_bytes_max => {
+            Err(Error::HeadTooLarge { bytes_max: limits.head_bytes_max })
+        }
         parsed => Ok(parsed),
     }
 }
@@ -202,9 +190,7 @@ fn parse_lines(window: &[u8], limits: &Limits) -> Result<Option<ParsedHead>, Err
         }
         headers_count += 1 + more.count;
         if headers_count > limits.headers_count_max {
-            return Err(Error::TooManyHeaders {
-                count_max: limits.headers_count_max,
-            });
+            return Err(Error::TooManyHeaders { count_max: limits.headers_count_max });
         }
         parsed.note(name, value)?;
     }
@@ -259,14 +245,8 @@ fn parse_status_line(window: &[u8]) -> Result<Option<(ParsedHead, usize)>, Error
     if line.len() < STATUS_LINE_BYTES_MIN {
         return Err(Error::BadStatusLine);
     }
-    let [
-        minor @ b'0'..=b'9',
-        b' ',
-        a @ b'1'..=b'9',
-        b @ b'0'..=b'9',
-        c @ b'0'..=b'9',
-        rest @ ..,
-    ] = &line[VERSION_START.len()..]
+    let [minor @ b'0'..=b'9', b' ', a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', rest @ ..] =
+        &line[VERSION_START.len()..]
     else {
         return Err(Error::BadStatusLine);
     };
@@ -290,10 +270,7 @@ fn parse_status_line(window: &[u8]) -> Result<Option<(ParsedHead, usize)>, Error
 
 /// Splits `name: value`. The bytes of the value are not checked.
 pub(super) fn field(line: &[u8]) -> Result<(&[u8], &[u8]), Error> {
-    let name_len = line
-        .iter()
-        .position(|&b| !is_token_byte(b))
-        .ok_or(Error::BadHeader)?;
+    let name_len = line.iter().position(|&b| !is_token_byte(b)).ok_or(Error::BadHeader)?;
     match line[name_len] {
         b':' if name_len > 0 => Ok((&line[..name_len], trim_blanks(&line[name_len + 1..]))),
         b' ' | b'\t' if name_len == 0 => Err(Error::FoldedHeader),
@@ -316,11 +293,7 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
 /// token byte onto a letter or a hyphen.
 fn is_name<const N: usize>(token: &[u8], lower: &[u8; N]) -> bool {
     token.len() == N
-        && token
-            .iter()
-            .zip(lower)
-            .fold(0, |diff, (&a, &b)| diff | ((a | 0x20) ^ b))
-            == 0
+        && token.iter().zip(lower).fold(0, |diff, (&a, &b)| diff | ((a | 0x20) ^ b)) == 0
 }
 
 /// Bytes of a token (RFC 9110 §5.6.2).
@@ -349,10 +322,7 @@ pub(super) fn is_control(byte: u8) -> bool {
 fn controls_count(bytes: &[u8]) -> usize {
     // Sums of one byte, over so few bytes that they cannot overflow, are what vectorises.
     let count = |piece: &[u8]| piece.iter().map(|&b| u8::from(is_control(b))).sum::<u8>();
-    bytes
-        .chunks(usize::from(u8::MAX))
-        .map(|piece| usize::from(count(piece)))
-        .sum()
+    bytes.chunks(usize::from(u8::MAX)).map(|piece| usize::from(count(piece))).sum()
 }
 
 #[cfg(test)]
@@ -382,18 +352,9 @@ mod tests {
         assert!(head.raw.ends_with(b"text/plain\r\n\r\n"));
         assert!(head.keep_alive);
         assert_eq!((head.status, head.headers().count()), (200, 8));
-        assert_eq!(
-            head.headers().nth(1),
-            Some(("Server", b"Apache"[..].into()))
-        );
-        assert_eq!(
-            head.header("etag"),
-            Some(b"\"34aa387-d-1568eb00\""[..].into())
-        );
-        assert_eq!(
-            head.header("date"),
-            Some(b"Mon, 27 Jul 2009 12:28:53 GMT"[..].into())
-        );
+        assert_eq!(head.headers().nth(1), Some(("Server", b"Apache"[..].into())));
+        assert_eq!(head.header("etag"), Some(b"\"34aa387-d-1568eb00\""[..].into()));
+        assert_eq!(head.header("date"), Some(b"Mon, 27 Jul 2009 12:28:53 GMT"[..].into()));
         assert_eq!(head.header("dat"), None);
     }
 
@@ -410,10 +371,7 @@ mod tests {
             assert_eq!((parsed.status, parsed.len), (204, text.len()), "{text:?}");
         }
         let text = "HTTP/1.1 204\nA:\t b \t\nB:\r\n\n";
-        let headers: Vec<_> = complete(text)
-            .head(text.as_bytes(), true)
-            .headers()
-            .collect();
+        let headers: Vec<_> = complete(text).head(text.as_bytes(), true).headers().collect();
         assert_eq!(headers, [("A", b"b"[..].into()), ("B", b""[..].into())]);
     }
 
@@ -439,50 +397,26 @@ mod tests {
             ("HTTP/1.1 200 OK\r\na: b\r\r\n\r\n", Error::ControlByte),
             ("HTTP/1.1 200 O\0K\r\n\r\n", Error::ControlByte),
             ("HTTP/1.1 200 OK\r\na: \x7f\r\n\r\n", Error::ControlByte),
-            (
-                "HTTP/1.1 200 OK\r\ncontent-length: \r\n",
-                Error::BadContentLength,
-            ),
-            (
-                "HTTP/1.1 200 OK\r\ncontent-length: +5\r\n",
-                Error::BadContentLength,
-            ),
-            (
-                "HTTP/1.1 200 OK\r\ncontent-length: 5 5\r\n",
-                Error::BadContentLength,
-            ),
-            (
-                "HTTP/1.1 200 OK\r\ncontent-length: 5,\r\n",
-                Error::BadContentLength,
-            ),
+            ("HTTP/1.1 200 OK\r\ncontent-length: \r\n", Error::BadContentLength),
+            ("HTTP/1.1 200 OK\r\ncontent-length: +5\r\n", Error::BadContentLength),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 5 5\r\n", Error::BadContentLength),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 5,\r\n", Error::BadContentLength),
             (
                 "HTTP/1.1 200 OK\r\ncontent-length: 18446744073709551616\r\n",
                 Error::BadContentLength,
             ),
-            (
-                "HTTP/1.1 200 OK\r\ncontent-length: 5, 6\r\n",
-                Error::ConflictingContentLength,
-            ),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 5, 6\r\n", Error::ConflictingContentLength),
             (
                 "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nCONTENT-LENGTH: 6\r\n",
                 Error::ConflictingContentLength,
             ),
-            (
-                "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked, gzip\r\n",
-                Error::BadTransferEncoding,
-            ),
+            ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked, gzip\r\n", Error::BadTransferEncoding),
             (
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
                 Error::BadTransferEncoding,
             ),
-            (
-                "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked ;a=b\r\n",
-                Error::BadTransferEncoding,
-            ),
-            (
-                "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n 5\r\n",
-                Error::BadContentLength,
-            ),
+            ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked ;a=b\r\n", Error::BadTransferEncoding),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n 5\r\n", Error::BadContentLength),
         ] {
             // Whether a field continues shows in the line after it.
             assert_eq!(parsed(&format!("{text}\r\n")), Err(error), "{text:?}");
@@ -504,10 +438,7 @@ mod tests {
         assert_eq!(head.header("connection"), Some(b"x, close"[..].into()));
         assert_eq!(head.headers().count(), 4);
         // Each line counts, and at each cut more input is needed.
-        let limits = |headers_count_max| Limits {
-            headers_count_max,
-            ..Limits::DEFAULT
-        };
+        let limits = |headers_count_max| Limits { headers_count_max, ..Limits::DEFAULT };
         assert!(parse(text.as_bytes(), &limits(10)).is_ok());
         assert!(parse(text.as_bytes(), &limits(9)).is_err());
         for len in 0..parsed.len {
@@ -522,21 +453,12 @@ mod tests {
             ("1.1 200\r\n", true),
             ("1.1 200\r\nConnection: close\r\n", false),
             ("1.1 200\r\nConnection: x, Close\r\n", false),
-            (
-                "1.1 200\r\nConnection: keep-alive\r\nConnection: close\r\n",
-                false,
-            ),
+            ("1.1 200\r\nConnection: keep-alive\r\nConnection: close\r\n", false),
             ("1.0 200\r\n", false),
             ("1.0 200\r\nconnection: Keep-Alive\r\n", true),
             ("1.1 200\r\ntransfer-encoding: chunked\r\n", true),
-            (
-                "1.1 200\r\ntransfer-encoding: chunked\r\ncontent-length: 5\r\n",
-                false,
-            ),
-            (
-                "1.0 200\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n",
-                false,
-            ),
+            ("1.1 200\r\ntransfer-encoding: chunked\r\ncontent-length: 5\r\n", false),
+            ("1.0 200\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n", false),
             ("1.1 101\r\n", false),
         ] {
             let parsed = complete(&format!("HTTP/{version_and_fields}\r\n"));
@@ -555,14 +477,8 @@ mod tests {
         let parse = |limits| parse(text.as_bytes(), &limits).map(|parsed| parsed.is_some());
         assert_eq!(parse(limits(text.len(), 2)), Ok(true));
         let bytes_max = text.len() - 1;
-        assert_eq!(
-            parse(limits(bytes_max, 2)),
-            Err(Error::HeadTooLarge { bytes_max })
-        );
-        assert_eq!(
-            parse(limits(text.len(), 1)),
-            Err(Error::TooManyHeaders { count_max: 1 })
-        );
+        assert_eq!(parse(limits(bytes_max, 2)), Err(Error::HeadTooLarge { bytes_max }));
+        assert_eq!(parse(limits(text.len(), 1)), Err(Error::TooManyHeaders { count_max: 1 }));
     }
 
     #[test]
@@ -571,10 +487,7 @@ mod tests {
         for other in 0..=u8::MAX {
             let mut name = *b"content-length";
             name[7] = other;
-            assert_eq!(
-                is_token_byte(other) && is_name(&name, b"content-length"),
-                other == b'-'
-            );
+            assert_eq!(is_token_byte(other) && is_name(&name, b"content-length"), other == b'-');
         }
     }
 

@@ -27,11 +27,7 @@ pub struct Heads {
 impl Heads {
     /// Nothing is known yet.
     pub fn new(limits: Limits) -> Heads {
-        Heads {
-            limits,
-            known: Vec::new(),
-            latest: 0,
-        }
+        Heads { limits, known: Vec::new(), latest: 0 }
     }
 
     pub(super) fn limits(&self) -> &Limits {
@@ -115,10 +111,7 @@ mod tests {
     #[test]
     fn long_heads_and_broken_ones_are_not_remembered() {
         let mut heads = Heads::new(Limits::DEFAULT);
-        let long = format!(
-            "HTTP/1.1 200 OK\r\na: {}\r\n\r\n",
-            "x".repeat(KNOWN_BYTES_MAX)
-        );
+        let long = format!("HTTP/1.1 200 OK\r\na: {}\r\n\r\n", "x".repeat(KNOWN_BYTES_MAX));
         assert!(heads.parse(long.as_bytes()).unwrap().is_some());
         assert!(heads.parse(b"HTTP/1.1 200 OK\r\n: x\r\n\r\n").is_err());
         assert!(heads.known.is_empty());

@@ -112,14 +112,7 @@ mod tests {
 
     fn encoded(method: &str, headers: &[(&str, &[u8])], body: Option<&[u8]>) -> String {
         let mut out = Vec::new();
-        encode_request(
-            &mut out,
-            method,
-            "/a?b=c",
-            "h:80",
-            headers.iter().copied(),
-            body,
-        );
+        encode_request(&mut out, method, "/a?b=c", "h:80", headers.iter().copied(), body);
         String::from_utf8(out).unwrap()
     }
 
@@ -134,14 +127,8 @@ mod tests {
     #[test]
     fn bodies_have_their_length() {
         let head = "POST /a?b=c HTTP/1.1\r\nhost: h:80\r\ncontent-length: ";
-        assert_eq!(
-            encoded("POST", &[], Some(b"hello")),
-            head.to_string() + "5\r\n\r\nhello"
-        );
-        assert_eq!(
-            encoded("POST", &[], Some(b"")),
-            head.to_string() + "0\r\n\r\n"
-        );
+        assert_eq!(encoded("POST", &[], Some(b"hello")), head.to_string() + "5\r\n\r\nhello");
+        assert_eq!(encoded("POST", &[], Some(b"")), head.to_string() + "0\r\n\r\n");
         assert_eq!(encoded("POST", &[], None), head.to_string() + "0\r\n\r\n");
         assert!(encoded("DELETE", &[], Some(b"x")).ends_with("content-length: 1\r\n\r\nx"));
         assert!(!encoded("DELETE", &[], None).contains("content-length"));
@@ -149,18 +136,7 @@ mod tests {
 
     #[test]
     fn decimals_are_those_of_the_standard_library() {
-        for number in [
-            0,
-            1,
-            9,
-            10,
-            99,
-            100,
-            65_535,
-            1 << 32,
-            u64::MAX - 1,
-            u64::MAX,
-        ] {
+        for number in [0, 1, 9, 10, 99, 100, 65_535, 1 << 32, u64::MAX - 1, u64::MAX] {
             let mut out = Vec::new();
             encode_decimal(&mut out, number);
             assert_eq!(String::from_utf8(out).unwrap(), number.to_string());

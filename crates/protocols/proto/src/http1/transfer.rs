@@ -37,10 +37,7 @@ impl Transfer {
 
 /// The members of a comma-separated field value (RFC 9110 §5.6.1), empty ones left out.
 pub(crate) fn list(value: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
-    value
-        .split(|&b| b == b',')
-        .map(trim_blanks)
-        .filter(|member| !member.is_empty())
+    value.split(|&b| b == b',').map(trim_blanks).filter(|member| !member.is_empty())
 }
 
 /// Takes off the blanks that may stand around a value: spaces and tabs, and the ends of the lines over

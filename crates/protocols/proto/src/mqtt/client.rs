@@ -250,10 +250,7 @@ impl Client {
         if message.retain && !self.allowed.retain {
             return Err(Refusal::Retain);
         }
-        let mut texts = message
-            .properties
-            .iter()
-            .flat_map(|(key, value)| [key, value]);
+        let mut texts = message.properties.iter().flat_map(|(key, value)| [key, value]);
         if texts.any(|text| text.len() > TEXT_BYTES_MAX) {
             return Err(Refusal::TooLong("a user property"));
         }
@@ -371,10 +368,7 @@ impl Client {
 
     fn connected<'a>(&mut self, ack: &ConnAck<'a>, out: &mut Vec<u8>) -> Result<Event<'a>, Error> {
         if ack.code != 0 {
-            return Ok(Event::Refused {
-                reason: ack.code,
-                text: ack.text,
-            });
+            return Ok(Event::Refused { reason: ack.code, text: ack.text });
         }
         if ack.session_present && self.clean {
             let problem = "a session of before, although a clean one was requested";
@@ -401,13 +395,8 @@ impl Client {
 
     /// Appends the packets of earlier connections that are still to be sent.
     fn send_again(&mut self, out: &mut Vec<u8>) {
-        let ServerLimits {
-            in_flight,
-            packet_bytes,
-            ..
-        } = self.allowed;
-        self.in_flight
-            .send_again(self.version, in_flight, packet_bytes, out);
+        let ServerLimits { in_flight, packet_bytes, .. } = self.allowed;
+        self.in_flight.send_again(self.version, in_flight, packet_bytes, out);
     }
 
     /// A message, which is acknowledged at once. One of QoS 2 counts as the same until it is released (§4.3.3).
@@ -472,18 +461,10 @@ impl Client {
             return Err(unexpected(name, ack.id));
         };
         if usize::from(codes_count) != ack.codes.len() {
-            return Err(Error::Malformed {
-                packet: name,
-                problem: OTHER_COUNT,
-            });
+            return Err(Error::Malformed { packet: name, problem: OTHER_COUNT });
         }
         self.in_flight.remove(ack.id);
-        Ok(Event::Answered {
-            id: ack.id,
-            reason: ack.code,
-            codes: ack.codes,
-            text: ack.text,
-        })
+        Ok(Event::Answered { id: ack.id, reason: ack.code, codes: ack.codes, text: ack.text })
     }
 }
 

@@ -84,20 +84,10 @@ impl InFlight {
     /// A packet with the identifier that was next is sent. Its acknowledgement has this number of codes.
     pub(crate) fn push(&mut self, id: u16, awaits: Awaits, codes_count: u16, packet: &[u8]) {
         let is_kept = self.keeps && awaits.is_of_message();
-        let packet: Box<[u8]> = if is_kept {
-            packet.into()
-        } else {
-            Box::default()
-        };
+        let packet: Box<[u8]> = if is_kept { packet.into() } else { Box::default() };
         self.kept_bytes += packet.len();
         self.last_id = id;
-        self.waiting.push(InFlightPacket {
-            id,
-            awaits,
-            codes_count,
-            packet,
-            is_sent: true,
-        });
+        self.waiting.push(InFlightPacket { id, awaits, codes_count, packet, is_sent: true });
     }
 
     /// The acknowledgement that this identifier waits for, and its number of codes.
@@ -180,10 +170,6 @@ mod tests {
 
     #[test]
     fn a_packet_in_flight_takes_24_bytes() {
-        assert!(
-            size_of::<InFlightPacket>() <= 24,
-            "{}",
-            size_of::<InFlightPacket>()
-        );
+        assert!(size_of::<InFlightPacket>() <= 24, "{}", size_of::<InFlightPacket>());
     }
 }

@@ -114,19 +114,13 @@ pub(crate) fn parse(
         return Ok(None);
     };
     let name = NAMES[usize::from(first >> 4)];
-    let malformed = |problem| Error::Malformed {
-        packet: name,
-        problem,
-    };
+    let malformed = |problem| Error::Malformed { packet: name, problem };
     check_type(version, first)?;
     let Some((count, rest)) = length(rest).map_err(malformed)? else {
         return Ok(None);
     };
     if count > bytes_max {
-        return Err(Error::TooLarge {
-            bytes: count,
-            max: bytes_max,
-        });
+        return Err(Error::TooLarge { bytes: count, max: bytes_max });
     }
     let Some(body) = rest.get(..count) else {
         return Ok(None);
@@ -164,10 +158,7 @@ fn check_type(version: Version, first: u8) -> Result<(), Error> {
     };
     match flags == expected {
         true => Ok(()),
-        false => Err(Error::Malformed {
-            packet: name,
-            problem: "its flags are reserved",
-        }),
+        false => Err(Error::Malformed { packet: name, problem: "its flags are reserved" }),
     }
 }
 
@@ -217,11 +208,7 @@ fn conn_ack<'a>(version: Version, body: &mut Reader<'a>) -> Result<ConnAck<'a>, 
     if flags > 1 {
         return Err("its flags are reserved");
     }
-    let mut ack = ConnAck {
-        session_present: flags == 1,
-        code: body.u8()?,
-        ..ConnAck::default()
-    };
+    let mut ack = ConnAck { session_present: flags == 1, code: body.u8()?, ..ConnAck::default() };
     if ack.session_present && ack.code != 0 {
         return Err("it has a session although it refuses");
     }
@@ -281,14 +268,7 @@ fn publish<'a>(
     if topic.is_empty() {
         return Err("its topic is empty".into());
     }
-    Ok(PublishPacket {
-        topic,
-        payload: body.0,
-        properties: own,
-        qos,
-        retain: first & 1 == 1,
-        id,
-    })
+    Ok(PublishPacket { topic, payload: body.0, properties: own, qos, retain: first & 1 == 1, id })
 }
 
 /// The content of a PUBACK, PUBREC, PUBREL or PUBCOMP (§3.4 to §3.7).
@@ -298,12 +278,7 @@ fn ack<'a>(version: Version, body: &mut Reader<'a>) -> Result<Ack<'a>, Problem> 
         Version::V3 => (0, &[][..]),
         Version::V5 => reason(body, of::ACK)?,
     };
-    Ok(Ack {
-        id,
-        code,
-        codes: &[],
-        text,
-    })
+    Ok(Ack { id, code, codes: &[], text })
 }
 
 /// A reason with properties, both of which may be left out (§3.4.2.1, §3.14.2.1).
@@ -351,18 +326,11 @@ fn sub_ack<'a>(version: Version, body: &mut Reader<'a>) -> Result<Ack<'a>, Probl
 fn unsub_ack<'a>(version: Version, body: &mut Reader<'a>) -> Result<Ack<'a>, Problem> {
     let id = body.nonzero_u16(NO_ID)?;
     if version == Version::V3 {
-        return Ok(Ack {
-            id,
-            code: 0,
-            codes: &[],
-            text: &[],
-        });
+        return Ok(Ack { id, code: 0, codes: &[], text: &[] });
     }
     let text = reason_text(body, of::ACK)?;
     // 0x11: there was no such subscription.
-    coded(id, text, body, |code| {
-        matches!(code, 0 | 0x11) || is_failure(code)
-    })
+    coded(id, text, body, |code| matches!(code, 0 | 0x11) || is_failure(code))
 }
 
 /// An acknowledgement whose rest are codes.
@@ -378,10 +346,5 @@ fn coded<'a>(
     }
     let failed = codes.iter().find(|&&code| code >= FAILURE);
     let code = *failed.or(codes.first()).ok_or(OTHER_COUNT)?;
-    Ok(Ack {
-        id,
-        code,
-        codes,
-        text,
-    })
+    Ok(Ack { id, code, codes, text })
 }

@@ -18,10 +18,7 @@ const MAX: usize = 1 << 16;
 /// A client that was accepted by these bytes of a CONNACK.
 fn connected_by(version: Version, ack: &[u8]) -> Client {
     let mut client = Client::new(version, MAX);
-    let connect = Connect {
-        clean: true,
-        ..Connect::default()
-    };
+    let connect = Connect { clean: true, ..Connect::default() };
     client.connect(&connect, &mut Vec::new()).unwrap();
     let (taken, event) = client.receive(ack, &mut Vec::new()).unwrap().unwrap();
     assert_eq!(taken, ack.len());
@@ -41,13 +38,7 @@ fn connected(version: Version) -> Client {
 }
 
 fn message(qos: Qos) -> Publish<'static> {
-    Publish {
-        topic: b"a/b",
-        payload: b"hi",
-        qos,
-        retain: false,
-        properties: &[],
-    }
+    Publish { topic: b"a/b", payload: b"hi", qos, retain: false, properties: &[] }
 }
 
 /// What a client makes of one packet, and its answer.
@@ -60,12 +51,7 @@ fn take<'a>(client: &mut Client, bytes: &'a [u8]) -> Result<(Event<'a>, Vec<u8>)
 }
 
 fn answered(id: u16) -> Event<'static> {
-    Event::Answered {
-        id,
-        reason: 0,
-        codes: &[],
-        text: b"",
-    }
+    Event::Answered { id, reason: 0, codes: &[], text: b"" }
 }
 
 #[test]
@@ -86,9 +72,7 @@ fn a_connect_is_written_as_the_standards_have_it() {
         }),
     };
     let mut out = Vec::new();
-    Client::new(Version::V3, MAX)
-        .connect(&connect, &mut out)
-        .unwrap();
+    Client::new(Version::V3, MAX).connect(&connect, &mut out).unwrap();
     let flags = 0b1110_1110;
     let v3: &[u8] = &[
         0x10, 26, 0, 4, b'M', b'Q', b'T', b'T', 4, flags, 0, 10, 0, 2, b'm', b'e', 0, 1, b'w', 0,
@@ -96,13 +80,8 @@ fn a_connect_is_written_as_the_standards_have_it() {
     ];
     assert_eq!(out, v3);
     out.clear();
-    let with_expiry = Connect {
-        session_expiry_s: 7,
-        ..connect
-    };
-    Client::new(Version::V5, 0x100)
-        .connect(&with_expiry, &mut out)
-        .unwrap();
+    let with_expiry = Connect { session_expiry_s: 7, ..connect };
+    Client::new(Version::V5, 0x100).connect(&with_expiry, &mut out).unwrap();
     let v5: &[u8] = &[
         0x10, 46, 0, 4, b'M', b'Q', b'T', b'T', 5, flags, 0, 10, 13, 0x11, 0, 0, 0, 7, 0x21, 4, 0,
         0x27, 0, 0, 1, 5, 0, 2, b'm', b'e', 5, 0x18, 0, 0, 0, 5, 0, 1, b'w', 0, 1, b'x', 0, 1,
@@ -113,12 +92,8 @@ fn a_connect_is_written_as_the_standards_have_it() {
 
 #[test]
 fn subscriptions_messages_and_ends_are_written_as_the_standards_have_it() {
-    let subscribe = Subscribe {
-        filters: &[b"a/#"],
-        qos: Qos::ExactlyOnce,
-        no_local: true,
-        retain_handling: 2,
-    };
+    let subscribe =
+        Subscribe { filters: &[b"a/#"], qos: Qos::ExactlyOnce, no_local: true, retain_handling: 2 };
     let properties: &[(&[u8], &[u8])] = &[(b"k", b"v")];
     let mut publish = message(Qos::AtLeastOnce);
     (publish.retain, publish.properties) = (true, properties);
@@ -151,22 +126,13 @@ fn what_is_sent_is_acknowledged_once() {
         assert_eq!(client.publish(&message(Qos::AtMostOnce), &mut out), Ok(0));
         assert_eq!(client.publish(&message(Qos::AtLeastOnce), &mut out), Ok(1));
         assert_eq!(client.publish(&message(Qos::ExactlyOnce), &mut out), Ok(2));
-        assert_eq!(
-            take(&mut client, &[0x40, 2, 0, 1]),
-            Ok((answered(1), vec![]))
-        );
+        assert_eq!(take(&mut client, &[0x40, 2, 0, 1]), Ok((answered(1), vec![])));
         // A PUBREC is answered by a PUBREL, also a second time; then the PUBCOMP ends it.
         for _ in 0..2 {
             let release = vec![0x62, 2, 0, 2];
-            assert_eq!(
-                take(&mut client, &[0x50, 2, 0, 2]),
-                Ok((Event::Handled, release))
-            );
+            assert_eq!(take(&mut client, &[0x50, 2, 0, 2]), Ok((Event::Handled, release)));
         }
-        assert_eq!(
-            take(&mut client, &[0x70, 2, 0, 2]),
-            Ok((answered(2), vec![]))
-        );
+        assert_eq!(take(&mut client, &[0x70, 2, 0, 2]), Ok((answered(2), vec![])));
         for again in [[0x40, 2, 0, 1], [0x70, 2, 0, 2]] {
             assert!(matches!(take(&mut client, &again), Err(Error::Protocol(_))));
         }
@@ -177,40 +143,22 @@ fn what_is_sent_is_acknowledged_once() {
 fn a_message_that_the_server_turns_down_has_its_reason() {
     let mut client = connected(Version::V5);
     let mut out = Vec::new();
-    client
-        .publish(&message(Qos::ExactlyOnce), &mut out)
-        .unwrap();
-    client
-        .publish(&message(Qos::AtLeastOnce), &mut out)
-        .unwrap();
+    client.publish(&message(Qos::ExactlyOnce), &mut out).unwrap();
+    client.publish(&message(Qos::AtLeastOnce), &mut out).unwrap();
     // Property 0x1f: a reason as text.
     let refused = [0x50, 8, 0, 1, 0x97, 4, 0x1f, 0, 1, b'n'];
-    let event = Event::Answered {
-        id: 1,
-        reason: 0x97,
-        codes: &[],
-        text: b"n",
-    };
+    let event = Event::Answered { id: 1, reason: 0x97, codes: &[], text: b"n" };
     assert_eq!(take(&mut client, &refused), Ok((event, vec![])));
-    let nobody = Event::Answered {
-        id: 2,
-        reason: 0x10,
-        codes: &[],
-        text: b"",
-    };
-    assert_eq!(
-        take(&mut client, &[0x40, 3, 0, 2, 0x10]),
-        Ok((nobody, vec![]))
-    );
+    let nobody = Event::Answered { id: 2, reason: 0x10, codes: &[], text: b"" };
+    assert_eq!(take(&mut client, &[0x40, 3, 0, 2, 0x10]), Ok((nobody, vec![])));
     assert_eq!(reason_text(Version::V5, 0x97), "quota exceeded");
 }
 
 #[test]
 fn a_message_of_qos_2_arrives_once_until_it_is_released() {
-    for (version, unknown) in [
-        (Version::V3, vec![0x70, 2, 0, 9]),
-        (Version::V5, vec![0x70, 3, 0, 9, 0x92]),
-    ] {
+    for (version, unknown) in
+        [(Version::V3, vec![0x70, 2, 0, 9]), (Version::V5, vec![0x70, 3, 0, 9, 0x92])]
+    {
         let mut client = connected(version);
         let mut publish = vec![0x34, 7, 0, 1, b'a', 0, 9, b'h', b'i'];
         if version == Version::V5 {
@@ -219,10 +167,7 @@ fn a_message_of_qos_2_arrives_once_until_it_is_released() {
         }
         for _ in 0..2 {
             let (event, out) = take(&mut client, &publish).unwrap();
-            assert!(matches!(
-                event,
-                Event::Message(Message { payload: b"hi", .. })
-            ));
+            assert!(matches!(event, Event::Message(Message { payload: b"hi", .. })));
             assert_eq!(out, [0x50, 2, 0, 9]);
             let repeated = take(&mut client, &publish);
             assert_eq!(repeated, Ok((Event::Handled, vec![0x50, 2, 0, 9])));
@@ -230,10 +175,7 @@ fn a_message_of_qos_2_arrives_once_until_it_is_released() {
             assert_eq!(released, Ok((Event::Handled, vec![0x70, 2, 0, 9])));
         }
         // A release of what is not there.
-        assert_eq!(
-            take(&mut client, &[0x62, 2, 0, 9]),
-            Ok((Event::Handled, unknown))
-        );
+        assert_eq!(take(&mut client, &[0x62, 2, 0, 9]), Ok((Event::Handled, unknown)));
     }
 }
 
@@ -247,23 +189,11 @@ fn a_session_that_continues_releases_again() {
         let ack = [0x20, 2, present, 0];
         let (event, out) = take(&mut client, &ack).unwrap();
         let session_present = present == 1;
-        assert_eq!(
-            event,
-            Event::Connected {
-                session_present,
-                keep_alive_s: None
-            }
-        );
+        assert_eq!(event, Event::Connected { session_present, keep_alive_s: None });
         // The message of the first connection had a PUBREC; that of the second is forgotten.
-        let expected: &[u8] = if session_present {
-            &[0x62, 2, 0, 1]
-        } else {
-            &[]
-        };
+        let expected: &[u8] = if session_present { &[0x62, 2, 0, 1] } else { &[] };
         assert_eq!(out, expected);
-        let id = client
-            .publish(&message(Qos::ExactlyOnce), &mut Vec::new())
-            .unwrap();
+        let id = client.publish(&message(Qos::ExactlyOnce), &mut Vec::new()).unwrap();
         if !session_present {
             take(&mut client, &[0x50, 2, 0, id as u8]).unwrap();
         }
@@ -274,9 +204,7 @@ fn a_session_that_continues_releases_again() {
 #[test]
 fn the_servers_limits_hold() {
     // Receive maximum 2, QoS at most 1, no retained messages, packets of at most 20 bytes, keep alive 7 s.
-    let ack = [
-        0x20, 18, 0, 0, 15, 0x21, 0, 2, 0x24, 1, 0x25, 0, 0x27, 0, 0, 0, 20, 0x13, 0, 7,
-    ];
+    let ack = [0x20, 18, 0, 0, 15, 0x21, 0, 2, 0x24, 1, 0x25, 0, 0x27, 0, 0, 0, 20, 0x13, 0, 7];
     let mut client = connected_by(Version::V5, &ack);
     let mut out = Vec::new();
     let refused = client.publish(&message(Qos::ExactlyOnce), &mut out);
@@ -314,9 +242,7 @@ fn identifiers_in_flight_are_not_used_again() {
         take(&mut client, &[0x40, 2, high, low]).unwrap();
     }
     for _ in 1..IN_FLIGHT_MAX {
-        client
-            .publish(&message(Qos::AtLeastOnce), &mut out)
-            .unwrap();
+        client.publish(&message(Qos::AtLeastOnce), &mut out).unwrap();
     }
     let refused = client.publish(&message(Qos::AtLeastOnce), &mut out);
     assert_eq!(refused, Err(Refusal::InFlight(IN_FLIGHT_MAX)));
@@ -329,86 +255,26 @@ const BROKEN: &[(Version, &[u8], &str)] = &[
         &[0x30, 0xff, 0xff, 0xff, 0xff],
         "a malformed PUBLISH: a length has more than four bytes",
     ),
-    (
-        Version::V3,
-        &[0x30, 0x80, 0x00],
-        "a malformed PUBLISH: a length is not in its shortest form",
-    ),
-    (
-        Version::V3,
-        &[0x30, 0x81, 0x80, 0x04],
-        "a packet of 65537 bytes; at most 65536 are read",
-    ),
-    (
-        Version::V3,
-        &[0x36, 5, 0, 1, b'a', 0, 1],
-        "a malformed PUBLISH: its QoS is 3",
-    ),
+    (Version::V3, &[0x30, 0x80, 0x00], "a malformed PUBLISH: a length is not in its shortest form"),
+    (Version::V3, &[0x30, 0x81, 0x80, 0x04], "a packet of 65537 bytes; at most 65536 are read"),
+    (Version::V3, &[0x36, 5, 0, 1, b'a', 0, 1], "a malformed PUBLISH: its QoS is 3"),
     (
         Version::V3,
         &[0x38, 3, 0, 1, b'a'],
         "a malformed PUBLISH: a message of QoS 0 is marked as repeated",
     ),
-    (
-        Version::V3,
-        &[0x32, 5, 0, 1, b'a', 0, 0],
-        "a malformed PUBLISH: a packet identifier is 0",
-    ),
-    (
-        Version::V3,
-        &[0x32, 4, 0, 1, b'a', 0],
-        "a malformed PUBLISH: it ends too early",
-    ),
-    (
-        Version::V3,
-        &[0x30, 3, 0, 1, b'#'],
-        "a malformed PUBLISH: its topic has a wildcard",
-    ),
-    (
-        Version::V3,
-        &[0x30, 3, 0, 1, 0xff],
-        "a malformed PUBLISH: a text is not UTF-8",
-    ),
-    (
-        Version::V3,
-        &[0x30, 3, 0, 1, 0],
-        "a malformed PUBLISH: a text has U+0000",
-    ),
-    (
-        Version::V3,
-        &[0x30, 2, 0, 0],
-        "a malformed PUBLISH: its topic is empty",
-    ),
-    (
-        Version::V3,
-        &[0x40, 2, 0, 7],
-        "a PUBACK for packet 7, which awaits none",
-    ),
-    (
-        Version::V3,
-        &[0x40, 2, 0, 1],
-        "a PUBACK for packet 1, which awaits none",
-    ),
-    (
-        Version::V3,
-        &[0x50, 2, 0, 1],
-        "a PUBREC for packet 1, which awaits none",
-    ),
-    (
-        Version::V3,
-        &[0x41, 2, 0, 1],
-        "a malformed PUBACK: its flags are reserved",
-    ),
-    (
-        Version::V3,
-        &[0x60, 2, 0, 1],
-        "a malformed PUBREL: its flags are reserved",
-    ),
-    (
-        Version::V3,
-        &[0x40, 3, 0, 1, 0],
-        "a malformed PUBACK: it is longer than what it contains",
-    ),
+    (Version::V3, &[0x32, 5, 0, 1, b'a', 0, 0], "a malformed PUBLISH: a packet identifier is 0"),
+    (Version::V3, &[0x32, 4, 0, 1, b'a', 0], "a malformed PUBLISH: it ends too early"),
+    (Version::V3, &[0x30, 3, 0, 1, b'#'], "a malformed PUBLISH: its topic has a wildcard"),
+    (Version::V3, &[0x30, 3, 0, 1, 0xff], "a malformed PUBLISH: a text is not UTF-8"),
+    (Version::V3, &[0x30, 3, 0, 1, 0], "a malformed PUBLISH: a text has U+0000"),
+    (Version::V3, &[0x30, 2, 0, 0], "a malformed PUBLISH: its topic is empty"),
+    (Version::V3, &[0x40, 2, 0, 7], "a PUBACK for packet 7, which awaits none"),
+    (Version::V3, &[0x40, 2, 0, 1], "a PUBACK for packet 1, which awaits none"),
+    (Version::V3, &[0x50, 2, 0, 1], "a PUBREC for packet 1, which awaits none"),
+    (Version::V3, &[0x41, 2, 0, 1], "a malformed PUBACK: its flags are reserved"),
+    (Version::V3, &[0x60, 2, 0, 1], "a malformed PUBREL: its flags are reserved"),
+    (Version::V3, &[0x40, 3, 0, 1, 0], "a malformed PUBACK: it is longer than what it contains"),
     (
         Version::V3,
         &[0x90, 2, 0, 1],
@@ -419,43 +285,15 @@ const BROKEN: &[(Version, &[u8], &str)] = &[
         &[0x90, 4, 0, 1, 0, 0],
         "a malformed SUBACK: it has another number of codes than there were filters",
     ),
-    (
-        Version::V3,
-        &[0x90, 3, 0, 1, 3],
-        "a malformed SUBACK: its reason is unknown",
-    ),
+    (Version::V3, &[0x90, 3, 0, 1, 3], "a malformed SUBACK: its reason is unknown"),
     (Version::V3, &[0x20, 2, 0, 0], "a second CONNACK"),
-    (
-        Version::V3,
-        &[0x10, 0],
-        "a CONNECT, which servers do not send",
-    ),
+    (Version::V3, &[0x10, 0], "a CONNECT, which servers do not send"),
     (Version::V3, &[0x00, 0], "a packet of the reserved type 0"),
-    (
-        Version::V3,
-        &[0xe0, 0],
-        "a DISCONNECT, which servers do not send",
-    ),
-    (
-        Version::V3,
-        &[0xf0, 0],
-        "an AUTH, although the client has not begun to authenticate",
-    ),
-    (
-        Version::V5,
-        &[0xf0, 0],
-        "an AUTH, although the client has not begun to authenticate",
-    ),
-    (
-        Version::V5,
-        &[0xd0, 1, 0],
-        "a malformed PINGRESP: it is longer than what it contains",
-    ),
-    (
-        Version::V5,
-        &[0x30, 5, 0, 1, b'a', 1, 0x7f],
-        "a malformed PUBLISH: a property is unknown",
-    ),
+    (Version::V3, &[0xe0, 0], "a DISCONNECT, which servers do not send"),
+    (Version::V3, &[0xf0, 0], "an AUTH, although the client has not begun to authenticate"),
+    (Version::V5, &[0xf0, 0], "an AUTH, although the client has not begun to authenticate"),
+    (Version::V5, &[0xd0, 1, 0], "a malformed PINGRESP: it is longer than what it contains"),
+    (Version::V5, &[0x30, 5, 0, 1, b'a', 1, 0x7f], "a malformed PUBLISH: a property is unknown"),
     (
         Version::V5,
         &[0x30, 6, 0, 1, b'a', 2, 0x24, 1],
@@ -471,26 +309,10 @@ const BROKEN: &[(Version, &[u8], &str)] = &[
         &[0x30, 6, 0, 1, b'a', 2, 0x01, 2],
         "a malformed PUBLISH: a property is neither 0 nor 1",
     ),
-    (
-        Version::V5,
-        &[0x30, 6, 0, 1, b'a', 2, 0x0b, 0],
-        "a malformed PUBLISH: a property is 0",
-    ),
-    (
-        Version::V5,
-        &[0x30, 5, 0, 1, b'a', 9, 0x01],
-        "a malformed PUBLISH: it ends too early",
-    ),
-    (
-        Version::V5,
-        &[0x30, 7, 0, 1, b'a', 3, 0x23, 0, 1],
-        "a topic alias 1; the client allows none",
-    ),
-    (
-        Version::V5,
-        &[0xe0, 1, 0x01],
-        "a malformed DISCONNECT: its reason is unknown",
-    ),
+    (Version::V5, &[0x30, 6, 0, 1, b'a', 2, 0x0b, 0], "a malformed PUBLISH: a property is 0"),
+    (Version::V5, &[0x30, 5, 0, 1, b'a', 9, 0x01], "a malformed PUBLISH: it ends too early"),
+    (Version::V5, &[0x30, 7, 0, 1, b'a', 3, 0x23, 0, 1], "a topic alias 1; the client allows none"),
+    (Version::V5, &[0xe0, 1, 0x01], "a malformed DISCONNECT: its reason is unknown"),
     (
         Version::V5,
         &[0xb0, 3, 0, 1, 0],
@@ -518,58 +340,27 @@ fn servers_that_break_the_rules_are_found_out() {
 #[test]
 fn an_answer_to_a_connect_is_checked() {
     for (version, bytes, expected) in [
-        (
-            Version::V3,
-            &[0x20, 2, 2, 0][..],
-            "a malformed CONNACK: its flags are reserved",
-        ),
-        (
-            Version::V3,
-            &[0x20, 2, 0, 6],
-            "a malformed CONNACK: its code is reserved",
-        ),
+        (Version::V3, &[0x20, 2, 2, 0][..], "a malformed CONNACK: its flags are reserved"),
+        (Version::V3, &[0x20, 2, 0, 6], "a malformed CONNACK: its code is reserved"),
         (
             Version::V3,
             &[0x20, 2, 1, 5],
             "a malformed CONNACK: it has a session although it refuses",
         ),
-        (
-            Version::V3,
-            &[0x20, 2, 1, 0],
-            "a session of before, although a clean one was requested",
-        ),
-        (
-            Version::V5,
-            &[0x20, 3, 0, 5, 0],
-            "a malformed CONNACK: its reason is unknown",
-        ),
-        (
-            Version::V5,
-            &[0x20, 6, 0, 0, 3, 0x21, 0, 0],
-            "a malformed CONNACK: a property is 0",
-        ),
+        (Version::V3, &[0x20, 2, 1, 0], "a session of before, although a clean one was requested"),
+        (Version::V5, &[0x20, 3, 0, 5, 0], "a malformed CONNACK: its reason is unknown"),
+        (Version::V5, &[0x20, 6, 0, 0, 3, 0x21, 0, 0], "a malformed CONNACK: a property is 0"),
         (Version::V3, &[0xd0, 0], "a packet before the CONNACK"),
     ] {
         let mut client = Client::new(version, MAX);
-        let connect = Connect {
-            clean: true,
-            ..Connect::default()
-        };
+        let connect = Connect { clean: true, ..Connect::default() };
         client.connect(&connect, &mut Vec::new()).unwrap();
         let found = client.receive(bytes, &mut Vec::new()).map(drop);
-        assert_eq!(
-            found.map_err(|error| error.to_string()),
-            Err(expected.to_owned())
-        );
+        assert_eq!(found.map_err(|error| error.to_string()), Err(expected.to_owned()));
     }
     let mut client = Client::new(Version::V3, MAX);
-    client
-        .connect(&Connect::default(), &mut Vec::new())
-        .unwrap();
-    let refused = Event::Refused {
-        reason: 5,
-        text: b"",
-    };
+    client.connect(&Connect::default(), &mut Vec::new()).unwrap();
+    let refused = Event::Refused { reason: 5, text: b"" };
     assert_eq!(take(&mut client, &[0x20, 2, 0, 5]), Ok((refused, vec![])));
     assert!(!client.is_connected());
 }
@@ -588,9 +379,8 @@ fn a_server_of_version_5_releases_what_it_sends() {
 
 #[test]
 fn user_properties_are_found_by_name() {
-    let bytes = [
-        0x30, 19, 0, 1, b'a', 15, 0x01, 1, 0x26, 0, 1, b'k', 0, 1, b'v', 0x26, 0, 0, 0, 1, b'w',
-    ];
+    let bytes =
+        [0x30, 19, 0, 1, b'a', 15, 0x01, 1, 0x26, 0, 1, b'k', 0, 1, b'v', 0x26, 0, 0, 0, 1, b'w'];
     let mut client = connected(Version::V5);
     let Ok((Event::Message(message), _)) = take(&mut client, &bytes) else {
         panic!("no message");

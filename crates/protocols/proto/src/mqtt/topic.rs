@@ -113,16 +113,8 @@ mod tests {
     fn filters_match_as_the_standard_has_it() {
         for (filter, name, expected) in [
             ("sport/tennis/player1/#", "sport/tennis/player1", true),
-            (
-                "sport/tennis/player1/#",
-                "sport/tennis/player1/ranking",
-                true,
-            ),
-            (
-                "sport/tennis/player1/#",
-                "sport/tennis/player1/score/wimbledon",
-                true,
-            ),
+            ("sport/tennis/player1/#", "sport/tennis/player1/ranking", true),
+            ("sport/tennis/player1/#", "sport/tennis/player1/score/wimbledon", true),
             ("sport/#", "sport", true),
             ("#", "sport/tennis", true),
             ("sport/tennis/+", "sport/tennis/player1", true),
@@ -147,16 +139,7 @@ mod tests {
 
     #[test]
     fn names_and_filters_are_checked() {
-        for filter in [
-            "#",
-            "+",
-            "a/#",
-            "+/a/#",
-            "/",
-            "a/+/b",
-            "$share/g/a/#",
-            "$SYS/#",
-        ] {
+        for filter in ["#", "+", "a/#", "+/a/#", "/", "a/+/b", "$share/g/a/#", "$SYS/#"] {
             assert_eq!(check_filter(filter.as_bytes()), Ok(()), "{filter}");
         }
         for (filter, error) in [

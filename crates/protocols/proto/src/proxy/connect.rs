@@ -14,10 +14,7 @@ use crate::limits::Limits;
 
 /// Bytes of a proxy's response head.
 const HEAD_BYTES_MAX: usize = 16 << 10;
-const LIMITS: Limits = Limits {
-    head_bytes_max: HEAD_BYTES_MAX,
-    ..Limits::DEFAULT
-};
+const LIMITS: Limits = Limits { head_bytes_max: HEAD_BYTES_MAX, ..Limits::DEFAULT };
 /// Bytes of a reason phrase that are kept.
 const REASON_BYTES_MAX: usize = 100;
 
@@ -33,11 +30,7 @@ pub(super) fn encode(tunnel: &Tunnel<'_>, out: &mut Vec<u8>) {
     http1::encode_start(out, "CONNECT", &authority, &authority);
     if let Some(own) = tunnel.credentials {
         let encoded = STANDARD.encode(format!("{}:{}", own.user, own.password));
-        http1::encode_field(
-            out,
-            "proxy-authorization",
-            format!("Basic {encoded}").as_bytes(),
-        );
+        http1::encode_field(out, "proxy-authorization", format!("Basic {encoded}").as_bytes());
     }
     out.extend_from_slice(b"\r\n");
 }
@@ -55,10 +48,7 @@ pub(super) fn decode(input: &[u8], interim_count: u8) -> Result<Step, Error> {
             Ok(Step::Next(len, State::Connect { interim_count }))
         }
         100 | 102..=199 => Err(Error::Http(http1::Error::TooManyInterim)),
-        status => Err(Error::Status {
-            status,
-            reason: reason(input),
-        }),
+        status => Err(Error::Status { status, reason: reason(input) }),
     }
 }
 

@@ -130,11 +130,7 @@ impl Decoder {
 
 fn check(bytes: usize, limits: &Limits) -> Result<(), TooLarge> {
     let bytes_max = limits.message_bytes_max;
-    if bytes > bytes_max {
-        Err(TooLarge { bytes_max })
-    } else {
-        Ok(())
-    }
+    if bytes > bytes_max { Err(TooLarge { bytes_max }) } else { Ok(()) }
 }
 
 #[cfg(test)]

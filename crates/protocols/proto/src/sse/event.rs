@@ -31,12 +31,7 @@ enum Data<'a> {
 impl<'a> Event<'a> {
     /// Reads a block: lines with their ends.
     pub(super) fn parse(block: &'a [u8]) -> Event<'a> {
-        let mut event = Event {
-            name: NAME,
-            id: None,
-            retry_ms: None,
-            data: Data::Nothing,
-        };
+        let mut event = Event { name: NAME, id: None, retry_ms: None, data: Data::Nothing };
         for (name, value) in fields(block) {
             match name {
                 b"data" => {
@@ -101,7 +96,5 @@ fn decimal(text: &[u8]) -> Option<u64> {
         return None;
     }
     let digits = text.iter().map(|digit| u64::from(digit - b'0'));
-    Some(digits.fold(0, |number: u64, digit| {
-        number.saturating_mul(10).saturating_add(digit)
-    }))
+    Some(digits.fold(0, |number: u64, digit| number.saturating_mul(10).saturating_add(digit)))
 }

@@ -61,9 +61,9 @@ impl Decoder {
             return Ok((0, None));
         };
         let event = match header.opcode {
-            Opcode::Text if header.fin => Some(Event::Text(
-                core::str::from_utf8(payload).map_err(|_| Error::InvalidUtf8)?,
-            )),
+            Opcode::Text if header.fin => {
+                Some(Event::Text(core::str::from_utf8(payload).map_err(|_| Error::InvalidUtf8)?))
+            }
             Opcode::Binary if header.fin => Some(Event::Binary(payload)),
             Opcode::Text => self.gather_first(MessageKind::Text, payload, len)?,
             Opcode::Binary => self.gather_first(MessageKind::Binary, payload, len)?,
@@ -142,15 +142,9 @@ mod tests {
         let limits = Limits::DEFAULT;
         assert_eq!(decoder.decode(b"\x01\x01a", &limits), Ok((3, None)));
         assert_eq!(decoder.gathered_len(), 3);
-        assert_eq!(
-            decoder.decode(b"\x89\x00", &limits),
-            Ok((2, Some(Event::Ping(b""))))
-        );
+        assert_eq!(decoder.decode(b"\x89\x00", &limits), Ok((2, Some(Event::Ping(b"")))));
         assert_eq!(decoder.gathered_len(), 3, "a ping is no part of it");
-        assert_eq!(
-            decoder.decode(b"\x80\x01b", &limits),
-            Ok((3, Some(Event::Text("ab"))))
-        );
+        assert_eq!(decoder.decode(b"\x80\x01b", &limits), Ok((3, Some(Event::Text("ab")))));
         assert_eq!(decoder.gathered_len(), 0);
         assert_eq!(decoder.decode(b"", &limits), Ok((0, None)));
         assert!(decoder.delivered.is_none());

@@ -73,10 +73,7 @@ pub(super) fn agreed(
         return Err(HandshakeError::Extension);
     }
     let mut parts = extension.split(|&b| b == b';').map(<[u8]>::trim_ascii);
-    if !parts
-        .next()
-        .is_some_and(|name| name.eq_ignore_ascii_case(b"permessage-deflate"))
-    {
+    if !parts.next().is_some_and(|name| name.eq_ignore_ascii_case(b"permessage-deflate")) {
         return Err(HandshakeError::Extension);
     }
     let mut client = false;
@@ -106,14 +103,9 @@ pub(super) fn agreed(
 
 /// 8 to 15, perhaps in quotes (§7.1.2.1).
 fn is_window(value: &[u8]) -> bool {
-    let bare = value
-        .strip_prefix(b"\"")
-        .and_then(|value| value.strip_suffix(b"\""))
-        .unwrap_or(value);
-    matches!(
-        bare,
-        b"8" | b"9" | b"10" | b"11" | b"12" | b"13" | b"14" | b"15"
-    )
+    let bare =
+        value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
+    matches!(bare, b"8" | b"9" | b"10" | b"11" | b"12" | b"13" | b"14" | b"15")
 }
 
 /// Why a compressed message cannot be read.

@@ -74,10 +74,7 @@ pub fn encode_compressed(out: &mut Vec<u8>, kind: MessageKind, payload: &[u8], m
 /// # Panics
 /// `payload` is longer than [`CONTROL_PAYLOAD_BYTES_MAX`].
 pub fn encode_ping(out: &mut Vec<u8>, payload: &[u8], mask: [u8; 4]) {
-    assert!(
-        payload.len() <= CONTROL_PAYLOAD_BYTES_MAX,
-        "a control frame holds 125 bytes"
-    );
+    assert!(payload.len() <= CONTROL_PAYLOAD_BYTES_MAX, "a control frame holds 125 bytes");
     encode_frame(out, Opcode::Ping, payload, mask);
 }
 
@@ -86,10 +83,7 @@ pub fn encode_ping(out: &mut Vec<u8>, payload: &[u8], mask: [u8; 4]) {
 /// # Panics
 /// `payload` is longer than [`CONTROL_PAYLOAD_BYTES_MAX`], as that of a ping never is.
 pub fn encode_pong(out: &mut Vec<u8>, payload: &[u8], mask: [u8; 4]) {
-    assert!(
-        payload.len() <= CONTROL_PAYLOAD_BYTES_MAX,
-        "a control frame holds 125 bytes"
-    );
+    assert!(payload.len() <= CONTROL_PAYLOAD_BYTES_MAX, "a control frame holds 125 bytes");
     encode_frame(out, Opcode::Pong, payload, mask);
 }
 
@@ -132,9 +126,7 @@ mod tests {
     fn hello_is_as_in_the_rfc() {
         let mut out = Vec::new();
         encode_message(&mut out, MessageKind::Text, b"Hello", MASK);
-        let expected = [
-            0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58,
-        ];
+        let expected = [0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58];
         assert_eq!(out, expected, "RFC 6455 §5.7");
         out.clear();
         encode_pong(&mut out, b"Hello", MASK);
@@ -166,14 +158,7 @@ mod tests {
         assert_eq!(encoded(None, "ignored"), b"\x88\x80\0\0\0\0");
         assert_eq!(encoded(Some(1000), "bye"), b"\x88\x85\0\0\0\0\x03\xe8bye");
         let long = encoded(Some(1001), &"ä".repeat(100));
-        assert_eq!(
-            long[1] & 0x7f,
-            124,
-            "cut before the character that does not fit"
-        );
-        assert_eq!(
-            String::from_utf8(long[8..].to_vec()).unwrap(),
-            "ä".repeat(61)
-        );
+        assert_eq!(long[1] & 0x7f, 124, "cut before the character that does not fit");
+        assert_eq!(String::from_utf8(long[8..].to_vec()).unwrap(), "ä".repeat(61));
     }
 }

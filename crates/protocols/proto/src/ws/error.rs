@@ -68,10 +68,7 @@ impl fmt::Display for Error {
             Self::InvalidUtf8 => "server sent text that is not UTF-8",
             Self::ClosePayloadTooShort => "server sent a close frame with half a code",
             Self::InvalidCloseCode(code) => {
-                return write!(
-                    f,
-                    "server sent the close code {code}, which must not be sent"
-                );
+                return write!(f, "server sent the close code {code}, which must not be sent");
             }
             Self::TooLarge { bytes_max } => {
                 return write!(f, "server sent a message over {bytes_max} bytes");

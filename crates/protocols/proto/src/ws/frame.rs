@@ -91,21 +91,13 @@ pub(super) fn parse_allowing(input: &[u8], reserved: u8) -> Result<Option<Header
         127 if payload_len >> 63 != 0 => return Err(Error::LengthTooLong),
         _ => {}
     }
-    Ok(Some(Header {
-        fin,
-        opcode,
-        header_len,
-        payload_len,
-    }))
+    Ok(Some(Header { fin, opcode, header_len, payload_len }))
 }
 
 /// Bytes of the header and of the payload, from the length byte without its mask bit.
 fn lengths(second: u8, input: &[u8]) -> Option<(usize, u64)> {
     match second {
-        126 => Some((
-            4,
-            u64::from(u16::from_be_bytes(*input.get(2..)?.first_chunk()?)),
-        )),
+        126 => Some((4, u64::from(u16::from_be_bytes(*input.get(2..)?.first_chunk()?)))),
         127 => Some((10, u64::from_be_bytes(*input.get(2..)?.first_chunk()?))),
         short => Some((2, u64::from(short))),
     }
@@ -121,9 +113,9 @@ pub fn needed(input: &[u8]) -> usize {
         return 2;
     };
     match lengths(second & !MASK, input) {
-        Some((header_len, payload_len)) => usize::try_from(payload_len)
-            .unwrap_or(usize::MAX)
-            .saturating_add(header_len),
+        Some((header_len, payload_len)) => {
+            usize::try_from(payload_len).unwrap_or(usize::MAX).saturating_add(header_len)
+        }
         None if second & !MASK == 126 => 4,
         None => 10,
     }
@@ -165,12 +157,7 @@ mod tests {
     fn headers() {
         use Opcode::{Binary, Ping, Text};
         let header = |fin, opcode, header_len, payload_len| {
-            Ok(Some(Header {
-                fin,
-                opcode,
-                header_len,
-                payload_len,
-            }))
+            Ok(Some(Header { fin, opcode, header_len, payload_len }))
         };
         for (input, expected) in [
             (&[][..], Ok(None)),
@@ -181,18 +168,9 @@ mod tests {
             (&[0x82, 126, 0, 126], header(true, Binary, 4, 126)),
             (&[0x82, 126, 0, 125], Err(Error::LengthNotMinimal)),
             (&[0x82, 127, 0, 0, 0, 0, 0, 1, 0], Ok(None)),
-            (
-                &[0x82, 127, 0, 0, 0, 0, 0, 1, 0, 0],
-                header(true, Binary, 10, 65_536),
-            ),
-            (
-                &[0x82, 127, 0, 0, 0, 0, 0, 0, 255, 255],
-                Err(Error::LengthNotMinimal),
-            ),
-            (
-                &[0x82, 127, 128, 0, 0, 0, 0, 0, 0, 0],
-                Err(Error::LengthTooLong),
-            ),
+            (&[0x82, 127, 0, 0, 0, 0, 0, 1, 0, 0], header(true, Binary, 10, 65_536)),
+            (&[0x82, 127, 0, 0, 0, 0, 0, 0, 255, 255], Err(Error::LengthNotMinimal)),
+            (&[0x82, 127, 128, 0, 0, 0, 0, 0, 0, 0], Err(Error::LengthTooLong)),
             (&[0x89, 125], header(true, Ping, 2, 125)),
             (&[0x89, 126], Err(Error::ControlTooLong)),
             (&[0x09, 0], Err(Error::ControlFragmented)),
@@ -217,10 +195,7 @@ mod tests {
             (&[0x81, 126, 1, 0], 260),
             (&[0x81, 127, 0, 0], 10),
             (&[0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0], 65_546),
-            (
-                &[0x81, 127, 255, 255, 255, 255, 255, 255, 255, 255],
-                usize::MAX,
-            ),
+            (&[0x81, 127, 255, 255, 255, 255, 255, 255, 255, 255], usize::MAX),
         ] {
             assert_eq!(needed(input), expected, "{input:02x?}");
         }

@@ -31,19 +31,14 @@ impl Key {
 
     /// The right value of `Sec-WebSocket-Accept` in the response.
     pub fn accept(&self) -> [u8; ACCEPT_BYTES] {
-        let digest = Sha1::new()
-            .chain_update(self.0)
-            .chain_update(GUID)
-            .finalize();
+        let digest = Sha1::new().chain_update(self.0).chain_update(GUID).finalize();
         base64_of(&digest)
     }
 }
 
 fn base64_of<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut encoded = [0; N];
-    let len = STANDARD
-        .encode_slice(bytes, &mut encoded)
-        .expect("room for 4 in 3 bytes");
+    let len = STANDARD.encode_slice(bytes, &mut encoded).expect("room for 4 in 3 bytes");
     debug_assert_eq!(len, N);
     encoded
 }
@@ -135,14 +130,9 @@ pub fn verify_connect(
 
 fn verify_upgrade(head: &Head<'_>, key: &Key) -> Result<(), HandshakeError> {
     if head.status != 101 {
-        return Err(HandshakeError::Declined {
-            status: head.status,
-        });
+        return Err(HandshakeError::Declined { status: head.status });
     }
-    if !head
-        .header("upgrade")
-        .is_some_and(|value| value.eq_ignore_ascii_case(b"websocket"))
-    {
+    if !head.header("upgrade").is_some_and(|value| value.eq_ignore_ascii_case(b"websocket")) {
         return Err(HandshakeError::Upgrade);
     }
     if !values(head, "connection")
@@ -174,7 +164,5 @@ pub fn verify_protocol<'a>(
 }
 
 fn values<'a>(head: &Head<'a>, name: &'static str) -> impl Iterator<Item = Cow<'a, [u8]>> {
-    head.headers()
-        .filter(move |(own, _)| own.eq_ignore_ascii_case(name))
-        .map(|(_, value)| value)
+    head.headers().filter(move |(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }

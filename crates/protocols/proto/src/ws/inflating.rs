@@ -52,9 +52,7 @@ impl InflatingDecoder {
 
     /// As [`Decoder::gathered_len`].
     pub fn gathered_len(&self) -> usize {
-        self.under_way
-            .as_ref()
-            .map_or(0, |message| message.wire_len)
+        self.under_way.as_ref().map_or(0, |message| message.wire_len)
     }
 
     /// As [`Decoder::decode`]. The limit on a message is on what it is
@@ -93,12 +91,7 @@ impl InflatingDecoder {
             Opcode::Continuation => None,
         };
         if let Some(kind) = kind {
-            self.under_way = Some(UnderWay {
-                kind,
-                compressed,
-                payload: Vec::new(),
-                wire_len: 0,
-            });
+            self.under_way = Some(UnderWay { kind, compressed, payload: Vec::new(), wire_len: 0 });
         }
         let Some(mut message) = self.under_way.take() else {
             return Err(Error::UnexpectedContinuation);

@@ -26,10 +26,7 @@ impl Message {
             MessageKind::Text => Content::Text(TextBuffer::default()),
             MessageKind::Binary => Content::Binary(Vec::new()),
         };
-        Self {
-            content,
-            wire_len: 0,
-        }
+        Self { content, wire_len: 0 }
     }
 
     /// Payload bytes so far.

@@ -39,8 +39,7 @@ impl TextBuffer {
                 if error.error_len().is_some() {
                     return Err(Error::InvalidUtf8);
                 }
-                self.text
-                    .push_str(core::str::from_utf8(valid).map_err(|_| Error::InvalidUtf8)?);
+                self.text.push_str(core::str::from_utf8(valid).map_err(|_| Error::InvalidUtf8)?);
                 self.cut[..cut.len()].copy_from_slice(cut);
                 self.cut_len = cut.len();
             }
@@ -65,11 +64,7 @@ impl TextBuffer {
 
     /// The complete text, once its last piece has arrived.
     pub(super) fn finish(&self) -> Result<&str, Error> {
-        if self.cut_len == 0 {
-            Ok(&self.text)
-        } else {
-            Err(Error::InvalidUtf8)
-        }
+        if self.cut_len == 0 { Ok(&self.text) } else { Err(Error::InvalidUtf8) }
     }
 }
 
@@ -91,11 +86,7 @@ mod tests {
     fn fails_at_the_first_impossible_byte() {
         let mut buffer = TextBuffer::default();
         buffer.push(b"\xce\xba\xe1\xbd\xb9\xf4").unwrap();
-        assert_eq!(
-            buffer.push(b"\x90"),
-            Err(Error::InvalidUtf8),
-            "above U+10FFFF"
-        );
+        assert_eq!(buffer.push(b"\x90"), Err(Error::InvalidUtf8), "above U+10FFFF");
         let mut buffer = TextBuffer::default();
         buffer.push(b"\xed").unwrap();
         assert_eq!(buffer.push(b"\xa0"), Err(Error::InvalidUtf8), "a surrogate");
@@ -113,11 +104,7 @@ mod tests {
                 bytes
             },
         );
-        prop_oneof![
-            any::<Vec<u8>>(),
-            any::<String>().prop_map(String::into_bytes),
-            broken
-        ]
+        prop_oneof![any::<Vec<u8>>(), any::<String>().prop_map(String::into_bytes), broken]
     }
 
     proptest! {

@@ -12,10 +12,7 @@ type OwnedEvent = (Vec<u8>, Vec<u8>);
 
 /// Reads all messages from pieces that arrive one after another, and what was not consumed.
 fn read(framing: &Framing, pieces: &[&[u8]]) -> (Vec<OwnedEvent>, Result<usize, DecodeError>) {
-    let limits = Limits {
-        message_bytes_max: 40,
-        ..Limits::DEFAULT
-    };
+    let limits = Limits { message_bytes_max: 40, ..Limits::DEFAULT };
     let (mut decoder, mut buffer, mut frames) = (Decoder::new(), Vec::new(), Vec::new());
     for piece in pieces {
         buffer.extend_from_slice(piece);
@@ -44,23 +41,12 @@ fn encode(framing: &Framing, messages: &[&[u8]]) -> Result<Vec<u8>, EncodeError>
 }
 
 fn length(width: Width, little_endian: bool, at: usize, counts: Counts, header: usize) -> Framing {
-    Framing {
-        marks: Marks::Length(LengthField {
-            width,
-            little_endian,
-            at,
-            counts,
-        }),
-        header,
-    }
+    Framing { marks: Marks::Length(LengthField { width, little_endian, at, counts }), header }
 }
 
 fn delimited(by: &[u8]) -> Framing {
     let delimiter = Delimiter::new(by.to_vec()).expect("it has bytes");
-    Framing {
-        marks: Marks::Delimiter(delimiter),
-        header: 0,
-    }
+    Framing { marks: Marks::Delimiter(delimiter), header: 0 }
 }
 
 /// 4 bytes that count the payload, 1 type, payload.
@@ -98,26 +84,11 @@ fn a_message_and_its_payload() {
 fn messages_that_do_not_fit_the_framing_are_refused() {
     let long = [b'x'; 300];
     let one = length(Width::One, false, 0, Counts::Rest, 0);
-    assert_eq!(
-        encode(&one, &[&long]),
-        Err(EncodeError::TooLong { bytes: 300 })
-    );
-    assert_eq!(
-        encode(&typed(), &[b""]),
-        Err(EncodeError::TooShort {
-            bytes: 0,
-            bytes_min: 1
-        })
-    );
-    let fixed = Framing {
-        marks: Marks::Fixed(3.try_into().unwrap()),
-        header: 0,
-    };
+    assert_eq!(encode(&one, &[&long]), Err(EncodeError::TooLong { bytes: 300 }));
+    assert_eq!(encode(&typed(), &[b""]), Err(EncodeError::TooShort { bytes: 0, bytes_min: 1 }));
+    let fixed = Framing { marks: Marks::Fixed(3.try_into().unwrap()), header: 0 };
     assert_eq!(encode(&fixed, &[b"abc", b"def"]), Ok(b"abcdef".to_vec()));
-    assert_eq!(
-        encode(&fixed, &[b"ab"]),
-        Err(EncodeError::NotFixed { bytes: 2, fixed: 3 })
-    );
+    assert_eq!(encode(&fixed, &[b"ab"]), Err(EncodeError::NotFixed { bytes: 2, fixed: 3 }));
     let mut out = b"before".to_vec();
     assert!(typed().encode_with(&mut out, |_| {}).is_err());
     assert_eq!(out, b"before");
@@ -142,10 +113,7 @@ fn an_impossible_length_is_refused() {
 
 #[test]
 fn without_framing_each_read_is_a_message() {
-    let none = Framing {
-        marks: Marks::Nothing,
-        header: 0,
-    };
+    let none = Framing { marks: Marks::Nothing, header: 0 };
     let (frames, left) = read(&none, &[b"ab", b"", b"c"]);
     let messages: Vec<_> = frames.into_iter().map(|(message, _)| message).collect();
     assert_eq!(messages, [b"ab".to_vec(), b"c".to_vec()]);

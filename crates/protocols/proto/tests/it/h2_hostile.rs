@@ -22,17 +22,12 @@ fn ends_connection(wire: &[u8], code: Code) {
 fn ends_stream(wire: &[u8], code: Code) {
     let mut client = Client::greeted(1);
     client.take(wire).expect("the connection stays");
-    assert_eq!(
-        client.events.last().expect("an event"),
-        &format!("1 broken {}", code.name())
-    );
+    assert_eq!(client.events.last().expect("an event"), &format!("1 broken {}", code.name()));
     let sent = client.frames();
     let resets: Vec<_> = sent.iter().filter(|frame| frame.0 == 3).collect();
     assert_eq!(resets, [&(3, 0, 1, (code as u32).to_be_bytes().to_vec())]);
     assert_eq!(client.connection.open_count(), 0);
-    client
-        .take(&frame(6, 0, 0, &[0; 8]))
-        .expect("it can still be used");
+    client.take(&frame(6, 0, 0, &[0; 8])).expect("it can still be used");
 }
 
 const OK: (&str, &str) = (":status", "200");
@@ -135,10 +130,7 @@ fn a_server_keeps_to_our_windows() {
     for _ in 0..1000 {
         client.take(&padded).unwrap();
     }
-    let own = Settings {
-        stream_window_bytes: 100,
-        ..own
-    };
+    let own = Settings { stream_window_bytes: 100, ..own };
     let mut client = Client::with(&own, Limits::DEFAULT);
     client.get();
     client.take(&frames).unwrap();
@@ -153,12 +145,7 @@ fn ended_streams_stay_ended() {
         ends_connection(&[ended.clone(), late].concat(), Code::StreamClosed);
     }
     let mut client = Client::greeted(1);
-    let harmless = [
-        ended,
-        reset(1, Code::NoError),
-        window_update(1, 5),
-        frame(2, 0, 1, &[0; 5]),
-    ];
+    let harmless = [ended, reset(1, Code::NoError), window_update(1, 5), frame(2, 0, 1, &[0; 5])];
     client.take(&harmless.concat()).unwrap();
 }
 
@@ -178,12 +165,9 @@ fn header_blocks_are_not_interrupted() {
 
 #[test]
 fn header_blocks_can_be_decoded() {
-    for bad in [
-        &[0x80][..],
-        &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
-        &[0x88, 0x20],
-        &[0x00, 0x05, b'a'],
-    ] {
+    for bad in
+        [&[0x80][..], &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff], &[0x88, 0x20], &[0x00, 0x05, b'a']]
+    {
         ends_connection(&frame(1, 5, 1, bad), Code::CompressionError);
     }
 }
@@ -230,27 +214,12 @@ fn responses_are_well_formed() {
         [headers(1, 0, &[OK]), headers(1, 0, &[("a", "b")])].concat(),
         [headers(1, 0, &[OK]), headers(1, END_STREAM, &[OK])].concat(),
         // Lengths that are not kept.
-        [
-            headers(1, 0, &[OK, ("content-length", "2")]),
-            data(1, END_STREAM, b"x"),
-        ]
-        .concat(),
-        [
-            headers(1, 0, &[OK, ("content-length", "2")]),
-            data(1, 0, b"xyz"),
-        ]
-        .concat(),
+        [headers(1, 0, &[OK, ("content-length", "2")]), data(1, END_STREAM, b"x")].concat(),
+        [headers(1, 0, &[OK, ("content-length", "2")]), data(1, 0, b"xyz")].concat(),
         headers(1, END_STREAM, &[OK, ("content-length", "2")]),
-        [
-            headers(1, 0, &[(":status", "204")]),
-            data(1, END_STREAM, b"x"),
-        ]
-        .concat(),
-        [
-            headers(1, 0, &[OK, ("content-length", "2")]),
-            headers(1, END_STREAM, &[("a", "b")]),
-        ]
-        .concat(),
+        [headers(1, 0, &[(":status", "204")]), data(1, END_STREAM, b"x")].concat(),
+        [headers(1, 0, &[OK, ("content-length", "2")]), headers(1, END_STREAM, &[("a", "b")])]
+            .concat(),
     ] {
         ends_stream(&wire, Code::ProtocolError);
     }
@@ -261,31 +230,20 @@ fn heads_beyond_the_limits_end_their_stream_only() {
     let long = "x".repeat(70_000);
     let answer = block(&[OK, ("x", &long)]);
     let mut wire = frame(1, 0, 1, &answer[..16_000]);
-    for (last, piece) in [
-        (false, 16_000..32_000),
-        (false, 32_000..48_000),
-        (true, 48_000..60_000),
-    ] {
+    for (last, piece) in [(false, 16_000..32_000), (false, 32_000..48_000), (true, 48_000..60_000)]
+    {
         let flags = if last { 4 } else { 0 };
         wire.extend(frame(9, flags, 1, &answer[piece]));
     }
     // The string is cut off: not a large head, but a broken block.
     ends_connection(&wire, Code::CompressionError);
-    let many: Vec<_> = std::iter::once(OK)
-        .chain((0..128).map(|_| ("a", "b")))
-        .collect();
+    let many: Vec<_> = std::iter::once(OK).chain((0..128).map(|_| ("a", "b"))).collect();
     ends_stream(&headers(1, 0, &many), Code::Cancel);
     let large = "x".repeat(9_000);
-    let eight: Vec<_> = std::iter::once(OK)
-        .chain((0..8).map(|_| ("a", &*large)))
-        .collect();
+    let eight: Vec<_> = std::iter::once(OK).chain((0..8).map(|_| ("a", &*large))).collect();
     let answer = block(&eight);
     let mut wire = frame(1, 0, 1, &answer[..16_000]);
-    wire.extend(
-        answer[16_000..64_000]
-            .chunks(16_000)
-            .flat_map(|piece| frame(9, 0, 1, piece)),
-    );
+    wire.extend(answer[16_000..64_000].chunks(16_000).flat_map(|piece| frame(9, 0, 1, piece)));
     wire.extend(frame(9, 4, 1, &answer[64_000..]));
     // More bytes than any head may have: nobody waits for its end.
     ends_connection(&wire, Code::EnhanceYourCalm);
@@ -374,10 +332,7 @@ fn interim_responses_are_limited() {
 
 #[test]
 fn bodies_are_limited() {
-    let limits = Limits {
-        body_bytes_max: 10,
-        ..Limits::DEFAULT
-    };
+    let limits = Limits { body_bytes_max: 10, ..Limits::DEFAULT };
     let mut client = Client::new(limits);
     client.get();
     client.take(&settings(&[])).unwrap();

@@ -30,11 +30,7 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
 
 /// Events up to the error, if there is one; of a body whose stream broke, a part may be reported.
 fn read(wire: &[u8], piece_bytes: usize) -> (Vec<String>, Vec<u8>, Option<Code>) {
-    let limits = Limits {
-        head_bytes_max: 1 << 10,
-        body_bytes_max: 100,
-        ..Limits::DEFAULT
-    };
+    let limits = Limits { head_bytes_max: 1 << 10, body_bytes_max: 100, ..Limits::DEFAULT };
     let mut client = Client::new(limits);
     for _ in 0..3 {
         client.request(b"0123456789", false);

@@ -101,13 +101,8 @@ impl Client {
     /// A request whose body goes on.
     pub(crate) fn open(&mut self) -> u32 {
         let block = block(&[(":method", "POST"), (":path", "/")]);
-        let request = Request {
-            token: 1,
-            block: &block,
-            body: b"",
-            is_head: false,
-            is_endless: true,
-        };
+        let request =
+            Request { token: 1, block: &block, body: b"", is_head: false, is_endless: true };
         self.connection.open(&request, &mut self.sent)
     }
 
@@ -167,9 +162,7 @@ impl Client {
 
 fn record(events: &mut Vec<String>, event: Event<'_>) {
     let text = match event {
-        Event::Head {
-            token, head, ends, ..
-        } => {
+        Event::Head { token, head, ends, .. } => {
             let fields: Vec<String> = head
                 .headers()
                 .map(|(name, value)| format!("{name}={}", String::from_utf8_lossy(&value)))

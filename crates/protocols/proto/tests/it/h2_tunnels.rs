@@ -22,13 +22,7 @@ fn tunnelled() -> Client {
 
 fn open(client: &mut Client) -> u32 {
     let block = block(&[(":method", "CONNECT"), (":protocol", "websocket")]);
-    let request = Request {
-        token: 1,
-        block: &block,
-        body: b"",
-        is_head: false,
-        is_endless: true,
-    };
+    let request = Request { token: 1, block: &block, body: b"", is_head: false, is_endless: true };
     client.connection.tunnel(&request, &mut client.sent)
 }
 
@@ -65,15 +59,9 @@ fn bytes_go_both_ways_until_the_server_ends_its_side() {
     client.take(&data(1, 0, b"hello")).unwrap();
     client.send(1, b"there", false);
     client.take(&data(1, END_STREAM, b" and bye")).unwrap();
-    assert_eq!(
-        client.events,
-        ["1 200 content-length=3", "1 body hello and bye", "1 end"]
-    );
+    assert_eq!(client.events, ["1 200 content-length=3", "1 body hello and bye", "1 end"]);
     // Our side ends, too, in good order.
-    let expected = [
-        (DATA, 0, 1, b"there".to_vec()),
-        (DATA, END_STREAM, 1, vec![]),
-    ];
+    let expected = [(DATA, 0, 1, b"there".to_vec()), (DATA, END_STREAM, 1, vec![])];
     assert_eq!(client.frames(), expected);
     assert_eq!(client.connection.open_count(), 0);
     // What comes after the end breaks the connection (RFC 9113 §5.1).

@@ -36,20 +36,14 @@ fn a_request_is_a_block_and_its_body() {
     let block = block(&[(":method", "GET"), (":path", "/")]);
     assert_eq!(
         client.frames(),
-        [
-            (1, 0x5, 1, block.clone()),
-            (1, 0x4, 3, block),
-            (0, 0x1, 3, b"body".to_vec()),
-        ]
+        [(1, 0x5, 1, block.clone()), (1, 0x4, 3, block), (0, 0x1, 3, b"body".to_vec()),]
     );
 }
 
 /// Frames without their payloads.
 fn outlines(client: &Client) -> Vec<(u8, u8, usize)> {
     let frames = client.frames().into_iter();
-    frames
-        .map(|(kind, flags, _, payload)| (kind, flags, payload.len()))
-        .collect()
+    frames.map(|(kind, flags, _, payload)| (kind, flags, payload.len())).collect()
 }
 
 #[test]
@@ -60,10 +54,7 @@ fn the_body_of_an_open_request_goes_on_until_it_ends() {
     client.send(id, b"", true);
     client.send(id, b"late", false);
     let expected = [(1, 0x4), (0, 0), (0, 0x1)];
-    let found: Vec<_> = outlines(&client)
-        .iter()
-        .map(|(kind, flags, _)| (*kind, *flags))
-        .collect();
+    let found: Vec<_> = outlines(&client).iter().map(|(kind, flags, _)| (*kind, *flags)).collect();
     assert_eq!(found, expected);
     assert_eq!(client.frames()[1].3, b"one");
 }
@@ -78,9 +69,7 @@ fn a_100_is_an_event_of_requests_whose_body_goes_on() {
     }
     assert_eq!(client.events, ["1 continue"]);
     client.send(open, b"body", true);
-    client
-        .take(&headers(open, 0, &[(":status", "100")]))
-        .unwrap();
+    client.take(&headers(open, 0, &[(":status", "100")])).unwrap();
     assert_eq!(client.events.len(), 1, "nothing of the body is left");
 }
 
@@ -105,9 +94,7 @@ fn an_open_request_whose_answer_has_ended_is_reset() {
     let mut client = Client::greeted(0);
     let id = client.open();
     client.sent.clear();
-    client
-        .take(&headers(id, END_STREAM, &[(":status", "200")]))
-        .unwrap();
+    client.take(&headers(id, END_STREAM, &[(":status", "200")])).unwrap();
     // NO_ERROR.
     assert_eq!(client.frames(), [(3, 0, id, vec![0; 4])]);
     client.send(id, b"late", true);
@@ -150,10 +137,7 @@ fn settings_and_pings_are_acknowledged() {
     client.take(&frame(6, 0, 0, b"12345678")).unwrap();
     client.take(&frame(6, 1, 0, b"87654321")).unwrap();
     client.take(&frame(0xfa, 0xff, 77, b"unknown")).unwrap();
-    assert_eq!(
-        client.frames(),
-        [(4, 1, 0, vec![]), (6, 1, 0, b"12345678".to_vec())]
-    );
+    assert_eq!(client.frames(), [(4, 1, 0, vec![]), (6, 1, 0, b"12345678".to_vec())]);
     assert!(client.connection.can_open());
     client.get();
     assert!(!client.connection.can_open(), "the server takes one stream");
@@ -167,9 +151,7 @@ fn bodies_wait_for_the_windows() {
     client.request(&[b'a'; 25], false);
     let bodies = |client: &Client| -> Vec<_> {
         let frames = client.frames().into_iter().filter(|frame| frame.0 == 0);
-        frames
-            .map(|(_, flags, stream, body)| (flags, stream, body.len()))
-            .collect()
+        frames.map(|(_, flags, stream, body)| (flags, stream, body.len())).collect()
     };
     assert_eq!(bodies(&client), [(0, 1, 10)]);
     client.sent.clear();
@@ -189,10 +171,7 @@ fn bodies_wait_for_the_windows() {
 fn bodies_that_waited_are_reported_when_they_go_out() {
     let mut client = Client::greeted(0);
     client.take(&settings(&[(4, 10)])).unwrap();
-    let (first, second) = (
-        client.request(&[b'a'; 25], false),
-        client.request(&[b'b'; 30], false),
-    );
+    let (first, second) = (client.request(&[b'a'; 25], false), client.request(&[b'b'; 30], false));
     let streams_bytes = client.connection.memory_bytes() - 15 - 20;
     assert!(client.connection.has_unsent() && streams_bytes < 300);
     assert_eq!(client.connection.take_late(), []);
@@ -206,9 +185,7 @@ fn bodies_that_waited_are_reported_when_they_go_out() {
     client.take(&window_update(first, 13)).unwrap();
     assert_eq!(client.connection.take_late(), [(1, 9 + 13)]);
     assert_eq!(client.connection.memory_bytes() - streams_bytes, 20);
-    client
-        .connection
-        .reset(second, Code::Cancel, &mut client.sent);
+    client.connection.reset(second, Code::Cancel, &mut client.sent);
     assert!(!client.connection.has_unsent());
     assert!(client.connection.memory_bytes() < streams_bytes);
 }
@@ -222,14 +199,9 @@ fn bodies_wait_for_the_connections_window_and_frames_stay_small() {
     client.request(b"second", false);
     let lens = |client: &Client| -> Vec<_> {
         let frames = client.frames().into_iter().filter(|frame| frame.0 == 0);
-        frames
-            .map(|(_, _, stream, body)| (stream, body.len()))
-            .collect()
+        frames.map(|(_, _, stream, body)| (stream, body.len())).collect()
     };
-    assert_eq!(
-        lens(&client),
-        [(1, 16_384), (1, 16_384), (1, 16_384), (1, 16_383)]
-    );
+    assert_eq!(lens(&client), [(1, 16_384), (1, 16_384), (1, 16_384), (1, 16_383)]);
     client.sent.clear();
     client.take(&window_update(0, 5_000)).unwrap();
     assert_eq!(lens(&client), [(1, 4_465), (3, 6)]);
@@ -237,11 +209,8 @@ fn bodies_wait_for_the_connections_window_and_frames_stay_small() {
 
 #[test]
 fn the_peers_windows_are_opened_again() {
-    let own = Settings {
-        stream_window_bytes: 100,
-        connection_window_bytes: 65_535,
-        ..Settings::DEFAULT
-    };
+    let own =
+        Settings { stream_window_bytes: 100, connection_window_bytes: 65_535, ..Settings::DEFAULT };
     let mut client = Client::with(&own, Limits::DEFAULT);
     client.get();
     client.take(&settings(&[])).unwrap();
@@ -254,24 +223,10 @@ fn the_peers_windows_are_opened_again() {
     // Padding counts, too; the connection's window of 65,535 is opened at its half.
     client.sent.clear();
     for _ in 0..404 {
-        client
-            .take(&frame(
-                0,
-                PADDED,
-                1,
-                &[&[50][..], &[b'x'; 30], &[0; 50]].concat(),
-            ))
-            .unwrap();
+        client.take(&frame(0, PADDED, 1, &[&[50][..], &[b'x'; 30], &[0; 50]].concat())).unwrap();
     }
-    let of_connection: Vec<_> = client
-        .frames()
-        .into_iter()
-        .filter(|frame| frame.2 == 0)
-        .collect();
-    assert_eq!(
-        of_connection[0],
-        (8, 0, 0, 32_775_u32.to_be_bytes().to_vec())
-    );
+    let of_connection: Vec<_> = client.frames().into_iter().filter(|frame| frame.2 == 0).collect();
+    assert_eq!(of_connection[0], (8, 0, 0, 32_775_u32.to_be_bytes().to_vec()));
     let error = client.take(&data(1, 0, &[b'x'; 101])).unwrap_err();
     assert_eq!(error.code, Code::FlowControlError);
 }
@@ -281,13 +236,7 @@ fn a_large_block_goes_out_in_pieces_and_comes_in_pieces() {
     let mut client = Client::greeted(0);
     let long = "x".repeat(20_000);
     let large = block(&[(":method", "GET"), ("x-long", &long)]);
-    let request = Request {
-        token: 1,
-        block: &large,
-        body: b"",
-        is_head: false,
-        is_endless: false,
-    };
+    let request = Request { token: 1, block: &large, body: b"", is_head: false, is_endless: false };
     client.connection.request(&request, &mut client.sent);
     let frames = client.frames();
     let flags: Vec<_> = frames.iter().map(|f| (f.0, f.1, f.3.len())).collect();
@@ -332,19 +281,12 @@ fn after_goaway_it_is_known_what_was_not_processed() {
     let mut client = Client::greeted(3);
     client.take(&go_away(3, Code::NoError)).unwrap();
     assert!(!client.connection.can_open() && client.connection.is_ending());
-    client
-        .take(&headers(3, END_STREAM, &[(":status", "200")]))
-        .unwrap();
+    client.take(&headers(3, END_STREAM, &[(":status", "200")])).unwrap();
     // A second one may name fewer, never more.
     client.take(&go_away(7, Code::EnhanceYourCalm)).unwrap();
     assert_eq!(
         client.events,
-        [
-            "goaway NO_ERROR",
-            "5 unprocessed",
-            "3 200  end",
-            "goaway ENHANCE_YOUR_CALM"
-        ]
+        ["goaway NO_ERROR", "5 unprocessed", "3 200  end", "goaway ENHANCE_YOUR_CALM"]
     );
     client.take(&go_away(0, Code::NoError)).unwrap();
     assert_eq!(client.events[4..], ["goaway NO_ERROR", "1 unprocessed"]);
@@ -371,9 +313,7 @@ fn a_response_before_the_requests_end_stops_the_request() {
     client.take(&settings(&[(4, 0)])).unwrap();
     client.request(b"never sent", false);
     client.sent.clear();
-    client
-        .take(&headers(1, END_STREAM, &[(":status", "413")]))
-        .unwrap();
+    client.take(&headers(1, END_STREAM, &[(":status", "413")])).unwrap();
     assert_eq!(client.events, ["1 413  end"]);
     assert_eq!(client.frames(), [(3, 0, 1, vec![0; 4])]);
     client.take(&window_update(1, 10)).unwrap();
@@ -385,31 +325,17 @@ fn a_response_before_the_requests_end_stops_the_request() {
 fn answers_to_head_requests_have_no_body() {
     let mut client = Client::greeted(0);
     client.request(b"", true);
-    client
-        .take(&headers(
-            1,
-            END_STREAM,
-            &[(":status", "200"), ("content-length", "5")],
-        ))
-        .unwrap();
+    client.take(&headers(1, END_STREAM, &[(":status", "200"), ("content-length", "5")])).unwrap();
     assert_eq!(client.events, ["1 200 content-length=5 end"]);
 }
 
 #[test]
 fn a_whole_body_is_taken_at_once() {
     let mut client = Client::greeted(1);
-    client
-        .take(&headers(
-            1,
-            0,
-            &[(":status", "200"), ("content-length", "5")],
-        ))
-        .unwrap();
+    client.take(&headers(1, 0, &[(":status", "200"), ("content-length", "5")])).unwrap();
     let wire = [data(1, END_STREAM, b"hello"), settings(&[])].concat();
     let mut take = |input: &[u8]| {
-        let taken = client
-            .connection
-            .take_whole_body(1, input, &Limits::DEFAULT, &mut client.sent);
+        let taken = client.connection.take_whole_body(1, input, &Limits::DEFAULT, &mut client.sent);
         taken.map(|(len, body)| (len, body.to_vec()))
     };
     assert_eq!(take(&wire[..13]), None);
@@ -418,20 +344,14 @@ fn a_whole_body_is_taken_at_once() {
     assert_eq!(take(&wire), Some((14, b"hello".to_vec())));
     assert_eq!(client.connection.open_count(), 0);
     let mut scratch = Scratch::default();
-    let rest = client.connection.decode(
-        &wire[14..],
-        &Limits::DEFAULT,
-        &mut scratch,
-        &mut client.sent,
-    );
+    let rest =
+        client.connection.decode(&wire[14..], &Limits::DEFAULT, &mut scratch, &mut client.sent);
     assert_eq!(rest, Ok((9, None)));
 }
 
 #[test]
 fn numbers_of_streams_run_out() {
     let mut client = Client::greeted(1);
-    client
-        .take(&headers(1, END_STREAM, &[(":status", "200")]))
-        .unwrap();
+    client.take(&headers(1, END_STREAM, &[(":status", "200")])).unwrap();
     assert!(!client.connection.is_ending());
 }

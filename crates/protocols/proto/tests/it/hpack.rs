@@ -43,10 +43,7 @@ fn single_fields_of_the_rfc() {
                 "custom-key: custom-header",
             ),
             ("040c 2f73 616d 706c 652f 7061 7468", ":path: /sample/path"),
-            (
-                "1008 7061 7373 776f 7264 0673 6563 7265 74",
-                "password: secret",
-            ),
+            ("1008 7061 7373 776f 7264 0673 6563 7265 74", "password: secret"),
             ("82", ":method: GET"),
             // Of these, one was added to the table.
             ("be", "custom-key: custom-header"),
@@ -145,10 +142,7 @@ fn a_smaller_table_forgets_and_owns_no_memory() {
     let mut decoder = Decoder::new(4096);
     decode(&mut decoder, &bytes("400161 0162")).unwrap();
     assert!(decoder.memory_bytes() > 0);
-    assert_eq!(
-        decode(&mut decoder, &[0xbe]).unwrap()[0],
-        ("a".into(), "b".into())
-    );
+    assert_eq!(decode(&mut decoder, &[0xbe]).unwrap()[0], ("a".into(), "b".into()));
     let mut block = Vec::new();
     encode_table_size(&mut block, 0);
     assert_eq!(decode(&mut decoder, &block), Ok(vec![]));

@@ -12,9 +12,7 @@ fn ours(wire: &[u8]) -> Option<Reading> {
     decoder.begin(true);
     match decoder.decode(wire, &Limits::DEFAULT) {
         Ok((len, Some(Event::Head(head)))) => {
-            let headers = head
-                .headers()
-                .map(|(name, value)| (name.into(), value.into()));
+            let headers = head.headers().map(|(name, value)| (name.into(), value.into()));
             Some((head.status, len, headers.collect()))
         }
         _ => None,
@@ -27,21 +25,15 @@ fn theirs(wire: &[u8]) -> Option<Reading> {
     let Ok(httparse::Status::Complete(len)) = response.parse(wire) else {
         return None;
     };
-    let headers = response
-        .headers
-        .iter()
-        .map(|h| (h.name.into(), h.value.into()))
-        .collect();
+    let headers = response.headers.iter().map(|h| (h.name.into(), h.value.into())).collect();
     Some((response.code?, len, headers))
 }
 
 /// Heads with odd but legal ends and blanks.
 fn head() -> impl Strategy<Value = Vec<u8>> {
     let end = prop_oneof![4 => Just("\r\n"), 1 => Just("\n")];
-    let field = (
-        "[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}:[ \t]{0,2}[ -~\u{a0}-\u{ff}]{0,40}",
-        end.clone(),
-    );
+    let field =
+        ("[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}:[ \t]{0,2}[ -~\u{a0}-\u{ff}]{0,40}", end.clone());
     let first = ("HTTP/1[.][01] [2-9][0-9]{2}( [ -~]{0,20})?", end.clone());
     (first, prop::collection::vec(field, 0..8), end).prop_filter_map(
         "lengths and codings are tested elsewhere",

@@ -53,18 +53,12 @@ fn read_buffered(
         let (len, event) = decoder.decode(&outcome.left, limits)?;
         match event {
             Some(Event::Head(head)) => {
-                assert_eq!(
-                    outcome.status.replace(head.status),
-                    None,
-                    "one head a response"
-                );
+                assert_eq!(outcome.status.replace(head.status), None, "one head a response");
                 assert_eq!(head.raw, &outcome.left[len - head.raw.len()..len]);
                 assert_eq!(head.keep_alive, decoder.keep_alive());
                 outcome.keep_alive = head.keep_alive;
-                outcome.headers = head
-                    .headers()
-                    .map(|(name, value)| (name.into(), value.into()))
-                    .collect();
+                outcome.headers =
+                    head.headers().map(|(name, value)| (name.into(), value.into())).collect();
             }
             Some(Event::Body(piece)) => {
                 assert!(!piece.is_empty());
@@ -87,9 +81,7 @@ pub(crate) fn cut<'a>(bytes: &'a [u8], cuts: &[prop::sample::Index]) -> Vec<&'a 
     let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
     ends.extend([0, bytes.len()]);
     ends.sort_unstable();
-    ends.windows(2)
-        .map(|ends| &bytes[ends[0]..ends[1]])
-        .collect()
+    ends.windows(2).map(|ends| &bytes[ends[0]..ends[1]]).collect()
 }
 
 pub(crate) fn cuts() -> impl Strategy<Value = Vec<prop::sample::Index>> {

@@ -20,24 +20,9 @@ fn check(outcome: &Outcome, status: u16, body: &str, keep_alive: bool) {
 
 #[test]
 fn content_length() {
-    check(
-        &get("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
-        200,
-        "hello",
-        true,
-    );
-    check(
-        &get("HTTP/1.1 404 No\r\ncontent-length: 0\r\n\r\n"),
-        404,
-        "",
-        true,
-    );
-    check(
-        &get("HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nhi"),
-        200,
-        "hi",
-        true,
-    );
+    check(&get("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), 200, "hello", true);
+    check(&get("HTTP/1.1 404 No\r\ncontent-length: 0\r\n\r\n"), 404, "", true);
+    check(&get("HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nhi"), 200, "hi", true);
 }
 
 #[test]
@@ -65,35 +50,15 @@ fn chunked_wins_over_a_length_but_ends_the_connection() {
 
 #[test]
 fn ended_by_the_connection() {
-    check(
-        &get("HTTP/1.1 200 OK\r\n\r\nto the end"),
-        200,
-        "to the end",
-        false,
-    );
+    check(&get("HTTP/1.1 200 OK\r\n\r\nto the end"), 200, "to the end", false);
     check(&get("HTTP/1.0 200 OK\r\n\r\n"), 200, "", false);
-    check(
-        &get("HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\nzzz"),
-        200,
-        "zzz",
-        false,
-    );
+    check(&get("HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\nzzz"), 200, "zzz", false);
 }
 
 #[test]
 fn no_body_whatever_the_headers_say() {
-    check(
-        &get("HTTP/1.1 204 No Content\r\ntransfer-encoding: chunked\r\n\r\n"),
-        204,
-        "",
-        true,
-    );
-    check(
-        &get("HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n"),
-        304,
-        "",
-        true,
-    );
+    check(&get("HTTP/1.1 204 No Content\r\ntransfer-encoding: chunked\r\n\r\n"), 204, "", true);
+    check(&get("HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n"), 304, "", true);
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n";
     check(&read(true, &Limits::DEFAULT, &[head]), 200, "", true);
 }
@@ -140,10 +105,7 @@ fn decode_whole_changes_nothing_unless_all_is_there() {
     }
     let (len, whole) = decoder.decode_whole(wire, &mut heads).unwrap().unwrap();
     assert_eq!((len, whole.body), (wire.len(), &b"ab"[..]));
-    for other in [
-        "HTTP/1.1 200\r\n\r\n",
-        "HTTP/1.1 200\r\ntransfer-encoding: chunked\r\n\r\n0",
-    ] {
+    for other in ["HTTP/1.1 200\r\n\r\n", "HTTP/1.1 200\r\ntransfer-encoding: chunked\r\n\r\n0"] {
         decoder.begin(false);
         assert_eq!(decoder.decode_whole(other.as_bytes(), &mut heads), Ok(None));
         let decoded = decoder.decode(other.as_bytes(), &Limits::DEFAULT);
@@ -158,22 +120,10 @@ fn closed_too_early() {
         ("", Error::ClosedBeforeHead),
         ("HTTP/1.1 2", Error::ClosedInHead),
         ("HTTP/1.1 100\r\n\r\n", Error::ClosedInHead),
-        (
-            "HTTP/1.1 200\r\ncontent-length: 5\r\n\r\nhell",
-            Error::ClosedInBody,
-        ),
-        (
-            "HTTP/1.1 200\r\ntransfer-encoding: chunked\r\n\r\n",
-            Error::ClosedInBody,
-        ),
-        (
-            "HTTP/1.1 200\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello",
-            Error::ClosedInBody,
-        ),
-        (
-            "HTTP/1.1 200\r\ntransfer-encoding: chunked\r\n\r\n0\r\n",
-            Error::ClosedInBody,
-        ),
+        ("HTTP/1.1 200\r\ncontent-length: 5\r\n\r\nhell", Error::ClosedInBody),
+        ("HTTP/1.1 200\r\ntransfer-encoding: chunked\r\n\r\n", Error::ClosedInBody),
+        ("HTTP/1.1 200\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello", Error::ClosedInBody),
+        ("HTTP/1.1 200\r\ntransfer-encoding: chunked\r\n\r\n0\r\n", Error::ClosedInBody),
     ] {
         assert_eq!(get(wire).result, Err(error), "{wire:?}");
         assert!(error.is_closed() && !error.is_too_large());
@@ -186,10 +136,7 @@ fn closed_too_early() {
 fn bytes_that_answer_nothing_are_refused() {
     let mut decoder = Decoder::new();
     assert_eq!(decoder.decode(b"", &Limits::DEFAULT), Ok((0, None)));
-    assert_eq!(
-        decoder.decode(b"H", &Limits::DEFAULT),
-        Err(Error::Unsolicited)
-    );
+    assert_eq!(decoder.decode(b"H", &Limits::DEFAULT), Err(Error::Unsolicited));
 }
 
 #[test]
@@ -223,10 +170,7 @@ fn limits() {
         (&format!("{chunked}5\r\n"), body),
         (&format!("{chunked}3\r\nabc\r\n2\r\n"), body),
         (&format!("{chunked}1\r\na\r\nffffffffffffffff\r\n"), body),
-        (
-            &format!("{chunked}0;{}", "x".repeat(5000)),
-            Error::ChunkLineTooLarge,
-        ),
+        (&format!("{chunked}0;{}", "x".repeat(5000)), Error::ChunkLineTooLarge),
         (
             &format!("{chunked}0\r\n{}", "a: b\r\n".repeat(11)),
             Error::TrailersTooLarge { bytes_max: 64 },
@@ -235,14 +179,8 @@ fn limits() {
             &format!("{chunked}0\r\na: {}", "b".repeat(62)),
             Error::TrailersTooLarge { bytes_max: 64 },
         ),
-        (
-            &format!("HTTP/1.1 200\r\na: {}", "b".repeat(64)),
-            Error::HeadTooLarge { bytes_max: 64 },
-        ),
-        (
-            "HTTP/1.1 200\r\na: b\r\nc: d\r\ne: f\r\n\r\n",
-            Error::TooManyHeaders { count_max: 2 },
-        ),
+        (&format!("HTTP/1.1 200\r\na: {}", "b".repeat(64)), Error::HeadTooLarge { bytes_max: 64 }),
+        ("HTTP/1.1 200\r\na: b\r\nc: d\r\ne: f\r\n\r\n", Error::TooManyHeaders { count_max: 2 }),
     ] {
         for pieces in [vec![wire.as_bytes()], wire.as_bytes().chunks(1).collect()] {
             assert_eq!(read(false, &limits, &pieces).result, Err(error), "{wire:?}");

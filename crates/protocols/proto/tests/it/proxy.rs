@@ -5,10 +5,7 @@ use proptest::prelude::*;
 use proto::proxy::{Credentials, Error, Handshake, Host, Kind, Tunnel};
 
 const NAME: Host<'_> = Host::Name("example.org");
-const ANN: Credentials<'_> = Credentials {
-    user: "ann",
-    password: "pass word",
-};
+const ANN: Credentials<'_> = Credentials { user: "ann", password: "pass word" };
 
 fn tunnel<'a>(kind: Kind, host: Host<'a>, credentials: Option<Credentials<'a>>) -> Tunnel<'a> {
     Tunnel::new(kind, host, 443, credentials).expect("a tunnel of tests")
@@ -61,15 +58,9 @@ fn any_2xx_opens_the_tunnel_where_its_head_ends() {
     for (answer, left) in [
         ("HTTP/1.1 200 Connection established\r\n\r\n", Some(0)),
         // A length means nothing here.
-        (
-            "HTTP/1.0 200 OK\r\ncontent-length: 9\r\ntransfer-encoding: chunked\r\n\r\nabc",
-            Some(3),
-        ),
+        ("HTTP/1.0 200 OK\r\ncontent-length: 9\r\ntransfer-encoding: chunked\r\n\r\nabc", Some(3)),
         ("HTTP/1.1 299\r\n\r\n", Some(0)),
-        (
-            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 x\r\n\r\n",
-            Some(0),
-        ),
+        ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 x\r\n\r\n", Some(0)),
         ("HTTP/1.1 200 OK\r\nvia: x\r\n", None),
     ] {
         let shook = shake(&own, &[answer.as_bytes()]).expect(answer);
@@ -82,15 +73,9 @@ fn a_refusal_says_what_the_proxy_answered() {
     let own = tunnel(Kind::Connect, NAME, None);
     let refused = |answer: &str| shake(&own, &[answer.as_bytes()]).expect_err(answer);
     let error = refused("HTTP/1.1 407 Proxy Authentication Required\r\nx: y\r\n\r\nbody");
-    assert_eq!(
-        error.to_string(),
-        "it answered 407 Proxy Authentication Required"
-    );
+    assert_eq!(error.to_string(), "it answered 407 Proxy Authentication Required");
     assert!(error.is_refusal());
-    assert_eq!(
-        refused("HTTP/1.1 502\r\n\r\n").to_string(),
-        "it answered 502"
-    );
+    assert_eq!(refused("HTTP/1.1 502\r\n\r\n").to_string(), "it answered 502");
     assert!(refused("HTTP/1.1 101 Switching\r\n\r\n").is_refusal());
     let long = format!("HTTP/1.1 503 {}\r\n\r\n", "x".repeat(5000));
     assert!(refused(&long).to_string().len() < 150);
@@ -107,10 +92,7 @@ fn a_refusal_says_what_the_proxy_answered() {
 fn socks_without_credentials_takes_two_exchanges() {
     for (host, address) in [
         (NAME, b"\x03\x0bexample.org".as_slice()),
-        (
-            Host::Address("192.0.2.7".parse().unwrap()),
-            b"\x01\xc0\x00\x02\x07",
-        ),
+        (Host::Address("192.0.2.7".parse().unwrap()), b"\x01\xc0\x00\x02\x07"),
         (
             Host::Address("2001:db8::1".parse().unwrap()),
             b"\x04\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x01",
@@ -125,10 +107,7 @@ fn socks_without_credentials_takes_two_exchanges() {
             let reply = [b"\x05\0\0", bound, b"\x04\xd2rest"].concat();
             let (left, sent) = shake(&own, &[b"\x05\0", &reply]).unwrap();
             assert_eq!(left, Some(4));
-            assert_eq!(
-                sent,
-                [b"\x05\x01\0\x05\x01\0", address, b"\x01\xbb"].concat()
-            );
+            assert_eq!(sent, [b"\x05\x01\0\x05\x01\0", address, b"\x01\xbb"].concat());
         }
     }
 }
@@ -153,16 +132,8 @@ fn socks_refusals_have_their_codes_in_words() {
     for (own, pieces, detail) in [
         (anybody, vec![b"\x05\xff".as_slice()], "a user name"),
         (ann, vec![b"\x05\x02", b"\x01\x01"], "does not accept"),
-        (
-            anybody,
-            vec![b"\x05\0", b"\x05\x02"],
-            "2 (not allowed by its rules)",
-        ),
-        (
-            anybody,
-            vec![b"\x05\0", b"\x05\x05\0\x01\0\0\0\0\0\0"],
-            "5 (connection refused)",
-        ),
+        (anybody, vec![b"\x05\0", b"\x05\x02"], "2 (not allowed by its rules)"),
+        (anybody, vec![b"\x05\0", b"\x05\x05\0\x01\0\0\0\0\0\0"], "5 (connection refused)"),
         (anybody, vec![b"\x05\0", b"\x05\x99"], "153 (unknown)"),
     ] {
         let error = shake(&own, &pieces).expect_err(detail);
@@ -183,18 +154,12 @@ fn socks_refusals_have_their_codes_in_words() {
 #[test]
 fn what_no_request_has_room_for_is_no_tunnel() {
     let long = "x".repeat(256);
-    let with = |password| Credentials {
-        user: "ann",
-        password,
-    };
+    let with = |password| Credentials { user: "ann", password };
     assert!(Tunnel::new(Kind::Socks5, Host::Name(&long), 1, None).is_none());
     assert!(Tunnel::new(Kind::Socks5, NAME, 1, Some(with(&long))).is_none());
     assert!(Tunnel::new(Kind::Connect, NAME, 1, Some(with(&long))).is_some());
     for name in ["", "a b", "a\r\nb: c"] {
-        assert!(
-            Tunnel::new(Kind::Connect, Host::Name(name), 1, None).is_none(),
-            "{name:?}"
-        );
+        assert!(Tunnel::new(Kind::Connect, Host::Name(name), 1, None).is_none(), "{name:?}");
     }
     assert!(!format!("{ANN:?}").contains("pass"));
 }

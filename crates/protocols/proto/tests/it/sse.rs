@@ -55,23 +55,17 @@ fn whole(stream: &str) -> Vec<OwnedEvent> {
 /// Names and data of the dispatched events.
 fn dispatched(stream: &str) -> Vec<(String, String)> {
     let events = whole(stream).into_iter();
-    events
-        .filter_map(|event| Some((event.name, event.data?)))
-        .collect()
+    events.filter_map(|event| Some((event.name, event.data?))).collect()
 }
 
 fn messages<const N: usize>(data: [&str; N]) -> Vec<(String, String)> {
-    data.map(|data| ("message".to_owned(), data.to_owned()))
-        .into()
+    data.map(|data| ("message".to_owned(), data.to_owned())).into()
 }
 
 /// The examples of §9.2.6.
 #[test]
 fn the_examples_of_the_standard() {
-    assert_eq!(
-        dispatched("data: YHOO\ndata: +2\ndata: 10\n\n"),
-        messages(["YHOO\n+2\n10"])
-    );
+    assert_eq!(dispatched("data: YHOO\ndata: +2\ndata: 10\n\n"), messages(["YHOO\n+2\n10"]));
     let four = whole(
         ": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n",
     );
@@ -82,14 +76,8 @@ fn the_examples_of_the_standard() {
     assert_eq!(four[2].id, None);
     assert_eq!(four[2].data.as_deref(), Some(" third event"));
     // The last block has no empty line.
-    assert_eq!(
-        dispatched("data\n\ndata\ndata\n\ndata:"),
-        messages(["", "\n"])
-    );
-    assert_eq!(
-        dispatched("data:test\n\ndata: test\n\n"),
-        messages(["test", "test"])
-    );
+    assert_eq!(dispatched("data\n\ndata\ndata\n\ndata:"), messages(["", "\n"]));
+    assert_eq!(dispatched("data:test\n\ndata: test\n\n"), messages(["test", "test"]));
 }
 
 #[test]
@@ -105,23 +93,14 @@ fn fields() {
     assert_eq!(one("retry: 250\n\n").retry_ms, Some(250));
     assert_eq!(one("retry: 250\nretry: 2s\n\n").retry_ms, Some(250));
     assert_eq!(one("retry:\n\n").retry_ms, None);
-    assert_eq!(
-        one("retry: 99999999999999999999999\n\n").retry_ms,
-        Some(u64::MAX)
-    );
+    assert_eq!(one("retry: 99999999999999999999999\n\n").retry_ms, Some(u64::MAX));
     // An id with a NUL is none; one without data is remembered and dispatches nothing.
     assert_eq!(one("id: a\0b\n\n").id, None);
     let only_id = one("id: 7\n\n");
     assert_eq!((only_id.id.as_deref(), only_id.data), (Some("7"), None));
     // Case counts, unknown fields do not, the first colon ends the name.
-    assert_eq!(
-        dispatched("Data: x\n\nfoo: y\n\ndata: a:b\n\n"),
-        messages(["a:b"])
-    );
-    assert_eq!(
-        dispatched("\u{feff}data: x\n\n\u{feff}data: y\n\n"),
-        messages(["x"])
-    );
+    assert_eq!(dispatched("Data: x\n\nfoo: y\n\ndata: a:b\n\n"), messages(["a:b"]));
+    assert_eq!(dispatched("\u{feff}data: x\n\n\u{feff}data: y\n\n"), messages(["x"]));
     let bad = read(&Limits::DEFAULT, &[b"data: \xff\n\n"]).unwrap().0;
     assert_eq!(bad[0].data.as_deref(), Some("\u{fffd}"));
 }
@@ -132,19 +111,13 @@ fn lines_end_in_three_ways() {
         let stream = format!("data: a{end}data: b{end}{end}:c{end}data: d{end}{end}");
         assert_eq!(dispatched(&stream), messages(["a\nb", "d"]), "{end:?}");
     }
-    assert_eq!(
-        dispatched("data: a\r\ndata: b\r\n\ndata: c\r\r"),
-        messages(["a\nb", "c"])
-    );
+    assert_eq!(dispatched("data: a\r\ndata: b\r\n\ndata: c\r\r"), messages(["a\nb", "c"]));
 }
 
 /// Keep-alive comments are never held.
 #[test]
 fn comments_are_not_held() {
-    let limits = Limits {
-        message_bytes_max: 16,
-        ..Limits::DEFAULT
-    };
+    let limits = Limits { message_bytes_max: 16, ..Limits::DEFAULT };
     let alive = ": alive\n".repeat(100);
     let (events, held) = read(&limits, &[alive.as_bytes()]).unwrap();
     assert_eq!((events.len(), held), (0, 0));
@@ -153,10 +126,7 @@ fn comments_are_not_held() {
 #[test]
 fn limits_hold_to_the_byte() {
     let stream = b"data: 12345\nid: 1\n\n";
-    let limits = |message_bytes_max| Limits {
-        message_bytes_max,
-        ..Limits::DEFAULT
-    };
+    let limits = |message_bytes_max| Limits { message_bytes_max, ..Limits::DEFAULT };
     assert_eq!(read(&limits(stream.len()), &[stream]).unwrap().0.len(), 1);
     let bytes_max = stream.len() - 1;
     let refused = Err(TooLarge { bytes_max });
@@ -184,11 +154,7 @@ fn by_the_book(stream: &[u8]) -> Vec<OwnedEvent> {
     for line in lines {
         if line.is_empty() {
             if std::mem::take(&mut something) {
-                let event = if name.is_empty() {
-                    b"message"
-                } else {
-                    &name[..]
-                };
+                let event = if name.is_empty() { b"message" } else { &name[..] };
                 events.push(OwnedEvent {
                     name: text(event),
                     id: id.take(),

@@ -10,21 +10,13 @@ use proto::ws::{
     encode_compressed, verify_offer,
 };
 
-const SHARED: DeflateParameters = DeflateParameters {
-    client_context: true,
-    server_context: true,
-};
-const SEPARATE: DeflateParameters = DeflateParameters {
-    client_context: false,
-    server_context: false,
-};
+const SHARED: DeflateParameters = DeflateParameters { client_context: true, server_context: true };
+const SEPARATE: DeflateParameters =
+    DeflateParameters { client_context: false, server_context: false };
 
 /// Reads all frames from pieces that arrive one after another: their events, until an error.
 fn read(agreed: DeflateParameters, pieces: &[&[u8]]) -> (Vec<OwnedEvent>, Result<(), Error>) {
-    let limits = Limits {
-        message_bytes_max: 1_000,
-        ..Limits::DEFAULT
-    };
+    let limits = Limits { message_bytes_max: 1_000, ..Limits::DEFAULT };
     let (mut decoder, mut buffer, mut events) =
         (InflatingDecoder::new(agreed), Vec::new(), Vec::new());
     for piece in pieces {
@@ -58,29 +50,14 @@ fn compressed(payload: &[u8]) -> Vec<u8> {
 fn the_examples_of_the_rfc() {
     let hello = [0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00];
     let one = [compressed(&hello)].concat();
-    let fragments = [
-        frame(0x41, &hello[..3]),
-        frame(0x89, b"ping"),
-        frame(0x80, &hello[3..]),
-    ]
-    .concat();
-    let again = [
-        compressed(&hello),
-        compressed(&[0xf2, 0x00, 0x11, 0x00, 0x00]),
-    ]
-    .concat();
-    let stored = [
-        0x00, 0x05, 0x00, 0xfa, 0xff, 0x48, 0x65, 0x6c, 0x6c, 0x6f, 0x00,
-    ];
+    let fragments =
+        [frame(0x41, &hello[..3]), frame(0x89, b"ping"), frame(0x80, &hello[3..])].concat();
+    let again = [compressed(&hello), compressed(&[0xf2, 0x00, 0x11, 0x00, 0x00])].concat();
+    let stored = [0x00, 0x05, 0x00, 0xfa, 0xff, 0x48, 0x65, 0x6c, 0x6c, 0x6f, 0x00];
     let last = [0xf3, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00, 0x00];
-    let two_blocks = [
-        0xf2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xff, 0xff, 0xca, 0xc9, 0xc9, 0x07, 0x00,
-    ];
+    let two_blocks = [0xf2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xff, 0xff, 0xca, 0xc9, 0xc9, 0x07, 0x00];
     assert_eq!(read(SHARED, &[&one]), (vec![text("Hello")], Ok(())));
-    assert_eq!(
-        read(SHARED, &[&fragments]).0,
-        [OwnedEvent::Ping(b"ping".to_vec()), text("Hello")]
-    );
+    assert_eq!(read(SHARED, &[&fragments]).0, [OwnedEvent::Ping(b"ping".to_vec()), text("Hello")]);
     assert_eq!(read(SHARED, &[&again]).0, [text("Hello"), text("Hello")]);
     for payload in [&stored[..], &last, &two_blocks] {
         for agreed in [SHARED, SEPARATE] {
@@ -107,30 +84,14 @@ fn protocol_errors_are_reported() {
     for (agreed, wire, error) in [
         (SHARED, compressed(&[0xff; 20]), Error::Deflate),
         // A block of stored bytes (RFC 1951 §3.2.4) that says nine and has two.
-        (
-            SHARED,
-            frame(0xc2, &[0, 9, 0, 0xf6, 0xff, b'o', b'k']),
-            Error::Deflate,
-        ),
-        (
-            SHARED,
-            compressed(&long),
-            Error::TooLarge { bytes_max: 1_000 },
-        ),
+        (SHARED, frame(0xc2, &[0, 9, 0, 0xf6, 0xff, b'o', b'k']), Error::Deflate),
+        (SHARED, compressed(&long), Error::TooLarge { bytes_max: 1_000 }),
         (SHARED, compressed(&not_utf8), Error::InvalidUtf8),
         (SHARED, frame(0xa1, &hello), Error::ReservedBits),
         (SHARED, frame(0xc9, b""), Error::ReservedBits),
-        (
-            SHARED,
-            [frame(0x41, &hello), frame(0xc0, b"")].concat(),
-            Error::ReservedBits,
-        ),
+        (SHARED, [frame(0x41, &hello), frame(0xc0, b"")].concat(), Error::ReservedBits),
         (SHARED, frame(0x80, b""), Error::UnexpectedContinuation),
-        (
-            SHARED,
-            [frame(0x41, b""), frame(0x81, b"")].concat(),
-            Error::InterleavedMessage,
-        ),
+        (SHARED, [frame(0x41, b""), frame(0x81, b"")].concat(), Error::InterleavedMessage),
     ] {
         assert_eq!(read(agreed, &[&wire]).1, Err(error), "{wire:?}");
     }
@@ -140,9 +101,7 @@ fn agreed(extensions: &[&str], offer: Offer) -> Result<Option<DeflateParameters>
     let key = Key::from_random([7; 16]);
     let accept = key.accept();
     let accept = std::str::from_utf8(&accept).expect("ASCII");
-    let lines = extensions
-        .iter()
-        .map(|value| format!("sec-websocket-extensions: {value}\r\n"));
+    let lines = extensions.iter().map(|value| format!("sec-websocket-extensions: {value}\r\n"));
     let lines: String = lines.collect();
     let answer = format!(
         "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n\
@@ -160,54 +119,32 @@ fn agreed(extensions: &[&str], offer: Offer) -> Result<Option<DeflateParameters>
 #[test]
 fn accepted_compression_parameters() {
     let both = |client_context, server_context| {
-        Ok(Some(DeflateParameters {
-            client_context,
-            server_context,
-        }))
+        Ok(Some(DeflateParameters { client_context, server_context }))
     };
     for (extensions, expected) in [
         (&[][..], Ok(None)),
         (&["permessage-deflate"], both(true, true)),
-        (
-            &["Permessage-Deflate; server_no_context_takeover"],
-            both(true, false),
-        ),
+        (&["Permessage-Deflate; server_no_context_takeover"], both(true, false)),
         (
             &["permessage-deflate; client_no_context_takeover; server_max_window_bits=10"],
             both(false, true),
         ),
-        (
-            &["permessage-deflate; server_max_window_bits=\"15\""],
-            both(true, true),
-        ),
+        (&["permessage-deflate; server_max_window_bits=\"15\""], both(true, true)),
         (&["permessage-deflate; client_max_window_bits=10"], Err(())),
         (&["permessage-deflate; server_max_window_bits=16"], Err(())),
         (&["permessage-deflate; server_max_window_bits"], Err(())),
-        (
-            &["permessage-deflate; server_no_context_takeover; server_no_context_takeover"],
-            Err(()),
-        ),
-        (
-            &["permessage-deflate; server_no_context_takeover=1"],
-            Err(()),
-        ),
+        (&["permessage-deflate; server_no_context_takeover; server_no_context_takeover"], Err(())),
+        (&["permessage-deflate; server_no_context_takeover=1"], Err(())),
         (&["permessage-deflate, permessage-deflate"], Err(())),
         (&["permessage-deflate", "x"], Err(())),
         (&["x-webkit-deflate-frame"], Err(())),
     ] {
         let expected = expected.map_err(|()| HandshakeError::Extension);
-        assert_eq!(
-            agreed(extensions, Offer::Shared),
-            expected,
-            "{extensions:?}"
-        );
+        assert_eq!(agreed(extensions, Offer::Shared), expected, "{extensions:?}");
     }
     assert_eq!(
         agreed(&["permessage-deflate"], Offer::Separate),
-        Ok(Some(DeflateParameters {
-            client_context: false,
-            server_context: true,
-        }))
+        Ok(Some(DeflateParameters { client_context: false, server_context: true }))
     );
 }
 

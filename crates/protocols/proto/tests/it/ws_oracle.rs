@@ -19,10 +19,7 @@ struct Wire {
 
 impl Wire {
     fn new(incoming: Vec<u8>) -> Self {
-        Self {
-            incoming: io::Cursor::new(incoming),
-            outgoing: Vec::new(),
-        }
+        Self { incoming: io::Cursor::new(incoming), outgoing: Vec::new() }
     }
 }
 
@@ -141,14 +138,9 @@ fn tungstenite_accepts_the_handshake_and_its_answer_is_accepted() {
     let mut decoder = http1::Decoder::new();
     decoder.begin(false);
     let (len, event) = decoder.decode(answer, &Limits::DEFAULT).unwrap();
-    let Some(http1::Event::Head(head)) = event else {
-        panic!("no head but {event:?}")
-    };
+    let Some(http1::Event::Head(head)) = event else { panic!("no head but {event:?}") };
     assert_eq!(verify_handshake(&head, &key), Ok(()));
-    assert_eq!(
-        decoder.decode(&answer[len..], &Limits::DEFAULT),
-        Ok((0, Some(http1::Event::End)))
-    );
+    assert_eq!(decoder.decode(&answer[len..], &Limits::DEFAULT), Ok((0, Some(http1::Event::End))));
     let welcome = vec![OwnedEvent::Text("welcome".into())];
     assert_eq!(read(&Limits::DEFAULT, &[&answer[len..]]), (welcome, Ok(())));
 }

@@ -39,10 +39,7 @@ pub(crate) fn read(limits: &Limits, pieces: &[&[u8]]) -> (Vec<OwnedEvent>, Resul
             };
             let waits = len == 0 && event.is_none();
             assert!(len > 0 || waits, "an event has bytes");
-            assert!(
-                !waits || needed(&buffer) > buffer.len(),
-                "what is needed is not there"
-            );
+            assert!(!waits || needed(&buffer) > buffer.len(), "what is needed is not there");
             events.extend(event);
             buffer.drain(..len);
             if waits {
@@ -73,10 +70,7 @@ pub(crate) fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
 
 /// Payloads that are often text, sometimes text cut within a character, or a close body.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
-    let close = (
-        prop::sample::select(vec![999_u16, 1000, 1005, 1011, 3000, 5000]),
-        "[a-zä]{0,5}",
-    )
+    let close = (prop::sample::select(vec![999_u16, 1000, 1005, 1011, 3000, 5000]), "[a-zä]{0,5}")
         .prop_map(|(code, reason)| [&code.to_be_bytes()[..], reason.as_bytes()].concat());
     prop_oneof![
         4 => ".{0,20}".prop_map(String::into_bytes),

@@ -13,10 +13,7 @@ fn text(text: &str) -> OwnedEvent {
 
 /// All frames in one piece.
 fn frames(frames: &[(u8, &[u8])]) -> (Vec<OwnedEvent>, Result<(), Error>) {
-    let wire: Vec<u8> = frames
-        .iter()
-        .flat_map(|(first, payload)| frame(*first, payload))
-        .collect();
+    let wire: Vec<u8> = frames.iter().flat_map(|(first, payload)| frame(*first, payload)).collect();
     read(&Limits::DEFAULT, &[&wire])
 }
 
@@ -24,24 +21,14 @@ fn frames(frames: &[(u8, &[u8])]) -> (Vec<OwnedEvent>, Result<(), Error>) {
 fn examples_of_the_rfc() {
     // RFC 6455 §5.7, those that a server sends.
     let hello = [0x81, 0x05, 0x48, 0x65, 0x6c, 0x6c, 0x6f];
-    assert_eq!(
-        read(&Limits::DEFAULT, &[&hello]),
-        (vec![text("Hello")], Ok(()))
-    );
+    assert_eq!(read(&Limits::DEFAULT, &[&hello]), (vec![text("Hello")], Ok(())));
     let fragments = [0x01, 0x03, 0x48, 0x65, 0x6c, 0x80, 0x02, 0x6c, 0x6f];
-    assert_eq!(
-        read(&Limits::DEFAULT, &[&fragments]),
-        (vec![text("Hello")], Ok(()))
-    );
+    assert_eq!(read(&Limits::DEFAULT, &[&fragments]), (vec![text("Hello")], Ok(())));
     let ping = [0x89, 0x05, 0x48, 0x65, 0x6c, 0x6c, 0x6f];
-    assert_eq!(
-        read(&Limits::DEFAULT, &[&ping]),
-        (vec![OwnedEvent::Ping(b"Hello".into())], Ok(()))
-    );
-    for (header, len) in [
-        (&[0x82, 0x7e, 1, 0][..], 256),
-        (&[0x82, 127, 0, 0, 0, 0, 0, 1, 0, 0], 65_536),
-    ] {
+    assert_eq!(read(&Limits::DEFAULT, &[&ping]), (vec![OwnedEvent::Ping(b"Hello".into())], Ok(())));
+    for (header, len) in
+        [(&[0x82, 0x7e, 1, 0][..], 256), (&[0x82, 127, 0, 0, 0, 0, 0, 1, 0, 0], 65_536)]
+    {
         let wire = [header, &vec![7; len]].concat();
         assert_eq!(
             read(&Limits::DEFAULT, &[&wire]),
@@ -58,18 +45,9 @@ fn fragmentation() {
     let pong = OwnedEvent::Pong(b"p".into());
     let ping = OwnedEvent::Ping(b"p".into());
     for (sent, expected) in [
-        (
-            &[(0x01, &b"a"[..]), (0x00, b"b"), (0x80, b"c")][..],
-            events(&[text("abc")]),
-        ),
-        (
-            &[(0x01, b"a"), (0x89, b"p"), (0x80, b"b")],
-            events(&[ping.clone(), text("ab")]),
-        ),
-        (
-            &[(0x01, b""), (0x00, b""), (0x80, b"")],
-            events(&[text("")]),
-        ),
+        (&[(0x01, &b"a"[..]), (0x00, b"b"), (0x80, b"c")][..], events(&[text("abc")])),
+        (&[(0x01, b"a"), (0x89, b"p"), (0x80, b"b")], events(&[ping.clone(), text("ab")])),
+        (&[(0x01, b""), (0x00, b""), (0x80, b"")], events(&[text("")])),
         (
             &[(0x02, b"\xff"), (0x8a, b"p"), (0x80, b"")],
             events(&[pong, OwnedEvent::Binary(vec![0xff])]),
@@ -79,37 +57,19 @@ fn fragmentation() {
             events(&[text("ab"), text("cd")]),
         ),
         (&[(0x80, b"a")], fails(&[], Error::UnexpectedContinuation)),
-        (
-            &[(0x81, b"a"), (0x00, b"b")],
-            fails(&[text("a")], Error::UnexpectedContinuation),
-        ),
+        (&[(0x81, b"a"), (0x00, b"b")], fails(&[text("a")], Error::UnexpectedContinuation)),
         (
             &[(0x01, b"a"), (0x80, b"b"), (0x80, b"c")],
             fails(&[text("ab")], Error::UnexpectedContinuation),
         ),
-        (
-            &[(0x01, b"a"), (0x81, b"b")],
-            fails(&[], Error::InterleavedMessage),
-        ),
-        (
-            &[(0x02, b"a"), (0x02, b"b")],
-            fails(&[], Error::InterleavedMessage),
-        ),
+        (&[(0x01, b"a"), (0x81, b"b")], fails(&[], Error::InterleavedMessage)),
+        (&[(0x02, b"a"), (0x02, b"b")], fails(&[], Error::InterleavedMessage)),
         (&[(0x09, b"p")], fails(&[], Error::ControlFragmented)),
         (&[(0x89, &[0; 126])], fails(&[], Error::ControlTooLong)),
-        (
-            &[(0x88, b""), (0x81, b"a")],
-            events(&[OwnedEvent::Close(None, String::new())]),
-        ),
-        (
-            &[(0x88, b"\x03\xe8ok")],
-            events(&[OwnedEvent::Close(Some(1000), "ok".into())]),
-        ),
+        (&[(0x88, b""), (0x81, b"a")], events(&[OwnedEvent::Close(None, String::new())])),
+        (&[(0x88, b"\x03\xe8ok")], events(&[OwnedEvent::Close(Some(1000), "ok".into())])),
         (&[(0x88, b"\x03")], fails(&[], Error::ClosePayloadTooShort)),
-        (
-            &[(0x88, b"\x03\xec")],
-            fails(&[], Error::InvalidCloseCode(1004)),
-        ),
+        (&[(0x88, b"\x03\xec")], fails(&[], Error::InvalidCloseCode(1004))),
         (&[(0x88, b"\x03\xe8\xce")], fails(&[], Error::InvalidUtf8)),
     ] {
         assert_eq!(frames(sent), expected, "{sent:02x?}");
@@ -137,16 +97,9 @@ fn valid_utf8_is_text() {
         b"\xef\xbf\xbe",
     ] {
         let expected = text(std::str::from_utf8(valid).unwrap());
-        assert_eq!(
-            frames(&[(0x81, valid)]),
-            (vec![expected.clone()], Ok(())),
-            "{valid:02x?}"
-        );
+        assert_eq!(frames(&[(0x81, valid)]), (vec![expected.clone()], Ok(())), "{valid:02x?}");
         let (first, second) = valid.split_at(valid.len() / 2);
-        assert_eq!(
-            frames(&[(0x01, first), (0x80, second)]),
-            (vec![expected], Ok(()))
-        );
+        assert_eq!(frames(&[(0x01, first), (0x80, second)]), (vec![expected], Ok(())));
     }
 }
 
@@ -179,45 +132,23 @@ fn invalid_utf8_fails_wherever_it_is_split() {
         assert_eq!(frames(&[(0x81, invalid)]), fails, "{invalid:02x?}");
         for at in 0..=invalid.len() {
             let (first, second) = invalid.split_at(at);
-            assert_eq!(
-                frames(&[(0x01, first), (0x80, second)]),
-                fails,
-                "{invalid:02x?} at {at}"
-            );
+            assert_eq!(frames(&[(0x01, first), (0x80, second)]), fails, "{invalid:02x?} at {at}");
         }
     }
     let early = frames(&[(0x01, b"\xce\xba"), (0x00, b"\xf4\x90")]);
-    assert_eq!(
-        early,
-        (vec![], Err(Error::InvalidUtf8)),
-        "reported before the message ends"
-    );
+    assert_eq!(early, (vec![], Err(Error::InvalidUtf8)), "reported before the message ends");
 }
 
 #[test]
 fn too_large_is_reported_before_the_payload_arrives() {
-    let limits = Limits {
-        message_bytes_max: 200,
-        ..Limits::DEFAULT
-    };
+    let limits = Limits { message_bytes_max: 200, ..Limits::DEFAULT };
     let too_large = Err(Error::TooLarge { bytes_max: 200 });
     assert_eq!(read(&limits, &[&[0x82, 126, 0, 201]]), (vec![], too_large));
-    assert_eq!(
-        read(&limits, &[&[0x82, 127, 127, 0, 0, 0, 0, 0, 0, 0]]),
-        (vec![], too_large)
-    );
+    assert_eq!(read(&limits, &[&[0x82, 127, 127, 0, 0, 0, 0, 0, 0, 0]]), (vec![], too_large));
     let fragments = [&frame(0x02, &[0; 150])[..], &[0x80, 51]].concat();
     assert_eq!(read(&limits, &[&fragments]), (vec![], too_large));
-    let exact = [
-        frame(0x02, &[0; 150]),
-        frame(0x89, &[0; 60]),
-        frame(0x80, &[0; 50]),
-    ]
-    .concat();
-    let expected = vec![
-        OwnedEvent::Ping(vec![0; 60]),
-        OwnedEvent::Binary(vec![0; 200]),
-    ];
+    let exact = [frame(0x02, &[0; 150]), frame(0x89, &[0; 60]), frame(0x80, &[0; 50])].concat();
+    let expected = vec![OwnedEvent::Ping(vec![0; 60]), OwnedEvent::Binary(vec![0; 200])];
     assert_eq!(read(&limits, &[&exact]), (expected, Ok(())));
 }
 
@@ -278,36 +209,12 @@ fn handshake_responses() {
     for (from, to, expected) in [
         ("", "", Ok(())),
         ("websocket", "WebSocket", Ok(())),
-        (
-            "Connection: Upgrade",
-            "Connection: keep-alive, upgrade",
-            Ok(()),
-        ),
-        (
-            "101 Switching Protocols",
-            "403 Forbidden",
-            Err(HandshakeError::Declined { status: 403 }),
-        ),
-        (
-            "Upgrade: websocket",
-            "Upgrade: h2c",
-            Err(HandshakeError::Upgrade),
-        ),
-        (
-            "Upgrade: websocket",
-            "X: websocket",
-            Err(HandshakeError::Upgrade),
-        ),
-        (
-            "Connection: Upgrade",
-            "Connection: close",
-            Err(HandshakeError::Connection),
-        ),
-        (
-            "Connection: Upgrade",
-            "X: y",
-            Err(HandshakeError::Connection),
-        ),
+        ("Connection: Upgrade", "Connection: keep-alive, upgrade", Ok(())),
+        ("101 Switching Protocols", "403 Forbidden", Err(HandshakeError::Declined { status: 403 })),
+        ("Upgrade: websocket", "Upgrade: h2c", Err(HandshakeError::Upgrade)),
+        ("Upgrade: websocket", "X: websocket", Err(HandshakeError::Upgrade)),
+        ("Connection: Upgrade", "Connection: close", Err(HandshakeError::Connection)),
+        ("Connection: Upgrade", "X: y", Err(HandshakeError::Connection)),
         ("s3pPLMBi", "S3pPLMBi", Err(HandshakeError::Accept)),
         ("Accept", "Refuse", Err(HandshakeError::Accept)),
         ("\r\n\r\n", "\r\nSec-WebSocket-Extensions: \r\n\r\n", Ok(())),
@@ -318,11 +225,7 @@ fn handshake_responses() {
         ),
     ] {
         let wire = GOOD.replacen(from, to, 1);
-        assert_eq!(
-            with_head(&wire, |head| verify_handshake(head, &key())),
-            expected,
-            "{wire}"
-        );
+        assert_eq!(with_head(&wire, |head| verify_handshake(head, &key())), expected, "{wire}");
     }
 }
 
@@ -346,10 +249,7 @@ fn a_request_over_http_2_has_no_key() {
 #[test]
 fn responses_over_http_2() {
     let deflate = "sec-websocket-extensions: permessage-deflate\r\n";
-    let agreed = DeflateParameters {
-        client_context: true,
-        server_context: true,
-    };
+    let agreed = DeflateParameters { client_context: true, server_context: true };
     let shared = Some(Offer::Shared);
     for (status, fields, offer, expected) in [
         (200, "", None, Ok(None)),
@@ -370,21 +270,9 @@ fn subprotocols() {
     for (fields, offered, expected) in [
         ("", "", Ok(None)),
         ("", "chat", Ok(None)),
-        (
-            "Sec-WebSocket-Protocol: chat\r\n",
-            "soap, chat",
-            Ok(Some("chat")),
-        ),
-        (
-            "Sec-WebSocket-Protocol: Chat\r\n",
-            "chat",
-            Err(HandshakeError::Protocol),
-        ),
-        (
-            "Sec-WebSocket-Protocol: chat\r\n",
-            "",
-            Err(HandshakeError::Protocol),
-        ),
+        ("Sec-WebSocket-Protocol: chat\r\n", "soap, chat", Ok(Some("chat"))),
+        ("Sec-WebSocket-Protocol: Chat\r\n", "chat", Err(HandshakeError::Protocol)),
+        ("Sec-WebSocket-Protocol: chat\r\n", "", Err(HandshakeError::Protocol)),
         (
             "Sec-WebSocket-Protocol: a\r\nSec-WebSocket-Protocol: b\r\n",
             "a, b",
@@ -396,10 +284,6 @@ fn subprotocols() {
             let chosen = verify_protocol(head, offered.as_bytes())?;
             Ok(chosen.map(|name| String::from_utf8_lossy(&name).into_owned()))
         });
-        assert_eq!(
-            chosen.as_ref().map(Option::as_deref),
-            expected.as_ref().copied(),
-            "{fields:?}"
-        );
+        assert_eq!(chosen.as_ref().map(Option::as_deref), expected.as_ref().copied(), "{fields:?}");
     }
 }

@@ -58,10 +58,7 @@ impl Client {
             problem,
         };
         let late = |_| ReflectionError::Late(server.wait);
-        let connecting = timeout(
-            server.wait,
-            TcpStream::connect((&*address.host, address.port)),
-        );
+        let connecting = timeout(server.wait, TcpStream::connect((&*address.host, address.port)));
         let stream = connecting.await.map_err(late)?;
         let stream = stream.map_err(|error| fails(error.to_string()))?;
         let sender = match address.is_tls {
@@ -124,10 +121,9 @@ impl Client {
             .map_err(|error| ReflectionError::Protocol(error.to_string()))?;
         match response.error {
             None => Ok(response),
-            Some(error) => Err(refused(
-                u8::try_from(error.code).unwrap_or(UNKNOWN),
-                &error.message,
-            )),
+            Some(error) => {
+                Err(refused(u8::try_from(error.code).unwrap_or(UNKNOWN), &error.message))
+            }
         }
     }
 
@@ -205,11 +201,7 @@ fn ended(fields: &HeaderMap, body: Vec<u8>) -> Result<CallResult, ReflectionErro
     let status = status.to_str().ok().and_then(|text| text.parse().ok());
     let message = fields.get("grpc-message");
     let message = message.map(|text| readable(text.as_bytes()).to_string());
-    Ok(CallResult {
-        status: status.unwrap_or(UNKNOWN),
-        message: message.unwrap_or_default(),
-        body,
-    })
+    Ok(CallResult { status: status.unwrap_or(UNKNOWN), message: message.unwrap_or_default(), body })
 }
 
 /// The address of a server.
@@ -224,10 +216,7 @@ struct Address {
 
 impl Address {
     fn parse(url: &str) -> Result<Address, ReflectionError> {
-        let refuse = |problem| ReflectionError::Url {
-            url: url.to_owned(),
-            problem,
-        };
+        let refuse = |problem| ReflectionError::Url { url: url.to_owned(), problem };
         let uri: Uri = url.parse().map_err(|_| refuse("it cannot be read"))?;
         let is_tls = match uri.scheme_str() {
             Some("https") => true,

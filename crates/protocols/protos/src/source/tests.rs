@@ -82,12 +82,7 @@ fn descriptor(text: &'static str) -> FileDescriptorProto {
     let mut compiler = Compiler::with_file_resolver(resolver);
     compiler.open_file("one.proto").unwrap();
     let mut files = compiler.file_descriptor_set().file;
-    files.remove(
-        files
-            .iter()
-            .position(|file| file.name() == "one.proto")
-            .unwrap(),
-    )
+    files.remove(files.iter().position(|file| file.name() == "one.proto").unwrap())
 }
 
 fn written(file: &FileDescriptorProto) -> Result<Source, Unprintable> {
@@ -151,10 +146,7 @@ fn what_is_written_compiles_to_what_was_described() {
 fn a_source_names_its_imports_and_methods() {
     let source = written(&descriptor(MODERN)).unwrap();
     assert_eq!(source.imports, ["google/protobuf/timestamp.proto"]);
-    assert_eq!(
-        source.methods,
-        ["shop.v1.Orders/Place", "shop.v1.Orders/Watch"]
-    );
+    assert_eq!(source.methods, ["shop.v1.Orders/Place", "shop.v1.Orders/Watch"]);
     let start = r#"syntax = "proto3";
 
 package shop.v1;
@@ -207,24 +199,15 @@ fn names_that_are_none_are_refused() {
 fn descriptors_that_contradict_themselves_are_refused() {
     let mut file = descriptor(MODERN);
     file.message_type[0].field[0].oneof_index = Some(9);
-    assert_eq!(
-        written(&file),
-        Err(Unprintable::Name("item_ids".to_owned()))
-    );
+    assert_eq!(written(&file), Err(Unprintable::Name("item_ids".to_owned())));
     file.message_type[0].field[0].oneof_index = Some(-1);
     assert!(written(&file).is_err());
     let mut file = descriptor(MODERN);
     file.message_type[0].field[0].r#type = Some(99);
-    assert_eq!(
-        written(&file),
-        Err(Unprintable::Type("item_ids".to_owned()))
-    );
+    assert_eq!(written(&file), Err(Unprintable::Type("item_ids".to_owned())));
     let mut file = descriptor(MODERN);
     file.syntax = Some("editions".to_owned());
-    assert_eq!(
-        written(&file),
-        Err(Unprintable::Syntax("editions".to_owned()))
-    );
+    assert_eq!(written(&file), Err(Unprintable::Syntax("editions".to_owned())));
     assert!(matches!(source(b"\xff\xff"), Err(Unprintable::Encoding(_))));
     // A group without a message.
     let mut file = descriptor(OLD);
@@ -232,9 +215,7 @@ fn descriptors_that_contradict_themselves_are_refused() {
     assert_eq!(written(&file), Err(Unprintable::Type("part".to_owned())));
     // A service without names.
     let mut file = descriptor(MODERN);
-    file.service[0]
-        .method
-        .push(MethodDescriptorProto::default());
+    file.service[0].method.push(MethodDescriptorProto::default());
     assert_eq!(written(&file), Err(Unprintable::Name(String::new())));
     let mut file = descriptor(MODERN);
     file.message_type[0].oneof_decl[0] = OneofDescriptorProto::default();

@@ -61,9 +61,7 @@ impl<'a> Request<'a> {
         let value: Vec<&str> = value.split_ascii_whitespace().collect();
         let value = value.join(" ");
         let joined = self.headers.entry(name.to_ascii_lowercase());
-        joined
-            .and_modify(|all| *all = format!("{all},{value}"))
-            .or_insert(value);
+        joined.and_modify(|all| *all = format!("{all},{value}")).or_insert(value);
     }
 
     pub(super) fn header(&self, name: &str) -> Option<&str> {
@@ -73,15 +71,9 @@ impl<'a> Request<'a> {
     /// The canonical form, and the names of the headers in it.
     pub(super) fn canonical(&self, path_is_name: bool, payload: &str) -> (String, String) {
         let signed = |name: &str| !UNSIGNED.contains(&name);
-        let signed: Vec<_> = self
-            .headers
-            .iter()
-            .filter(|(name, _)| signed(name))
-            .collect();
-        let lines: String = signed
-            .iter()
-            .map(|(name, value)| format!("{name}:{value}\n"))
-            .collect();
+        let signed: Vec<_> = self.headers.iter().filter(|(name, _)| signed(name)).collect();
+        let lines: String =
+            signed.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
         let names: Vec<&str> = signed.iter().map(|(name, _)| name.as_str()).collect();
         let names = names.join(";");
         let path = match path_is_name {
@@ -114,9 +106,7 @@ fn decoded(text: &str, blank: Option<u8>) -> Vec<u8> {
     let mut rest = text.as_bytes();
     let mut out = Vec::new();
     while let [first, after @ ..] = rest {
-        let digits = after
-            .get(..2)
-            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
         let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         match (first, byte) {
             (b'%', Some(byte)) => {
@@ -172,9 +162,7 @@ fn canonical_query(query: &str) -> String {
         })
         .collect();
     parameters.sort();
-    let parameters: Vec<String> = parameters
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
+    let parameters: Vec<String> =
+        parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     parameters.join("&")
 }

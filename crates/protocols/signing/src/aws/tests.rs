@@ -40,13 +40,7 @@ fn requests_are_signed_as_in_the_test_suite() {
         ("get-slash", "GET //", "", "", VANILLA),
         ("get-slash-dot-slash", "GET /./", "", "", VANILLA),
         ("get-relative", "GET /example/..", "", "", VANILLA),
-        (
-            "get-relative-relative",
-            "GET /example1/example2/../..",
-            "",
-            "",
-            VANILLA,
-        ),
+        ("get-relative-relative", "GET /example1/example2/../..", "", "", VANILLA),
         (
             "get-slash-pointless-dot",
             "GET /./example",
@@ -238,11 +232,7 @@ fn requests_of_s3_are_signed_as_in_its_reference() {
 
 #[test]
 fn an_unsigned_body_says_so_and_does_not_change_the_signature() {
-    let signing = AwsSigner {
-        service: "s3",
-        signs_body: false,
-        ..suite(None)
-    };
+    let signing = AwsSigner { service: "s3", signs_body: false, ..suite(None) };
     let put = |body: &str| {
         let request = format!("PUT /a//../b HTTP/1.1\r\nhost: a.test\r\n\r\n{body}");
         lines(&request, &signing, SUITE_S)
@@ -269,27 +259,9 @@ fn what_would_end_a_header_line_is_refused() {
     let request = b"GET / HTTP/1.1\r\nhost: a.test\r\n\r\n";
     for (signing, what) in [
         (suite(Some("a\r\nb: c")), "the session token"),
-        (
-            AwsSigner {
-                access_key: "a b",
-                ..suite(None)
-            },
-            "the access key",
-        ),
-        (
-            AwsSigner {
-                region: "",
-                ..suite(None)
-            },
-            "the region",
-        ),
-        (
-            AwsSigner {
-                service: "s\n3",
-                ..suite(None)
-            },
-            "the service",
-        ),
+        (AwsSigner { access_key: "a b", ..suite(None) }, "the access key"),
+        (AwsSigner { region: "", ..suite(None) }, "the region"),
+        (AwsSigner { service: "s\n3", ..suite(None) }, "the service"),
     ] {
         let found = Keys::default().lines(request, &signing, 0);
         assert_eq!(found, Err(AwsError::Characters(what)));
@@ -300,10 +272,7 @@ fn what_would_end_a_header_line_is_refused() {
 fn keys_are_derived_once_a_day_and_never_mixed_up() {
     let mut keys = Keys::default();
     let request = b"GET / HTTP/1.1\r\nhost: example.amazonaws.com\r\n\r\n";
-    let other = AwsSigner {
-        secret_key: "another secret",
-        ..suite(None)
-    };
+    let other = AwsSigner { secret_key: "another secret", ..suite(None) };
     for round in 0..40 {
         let days_s = 86_400 * (round % 20);
         let first = keys.lines(request, &suite(None), SUITE_S + days_s).unwrap();

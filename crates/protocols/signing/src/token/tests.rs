@@ -81,17 +81,10 @@ fn verifies(token: &str, how: &'static dyn VerificationAlgorithm, public: &str) 
         .position(|w| w == [0x03, 0x42, 0x00, 0x04] || w == [0x03, 0x62, 0x00, 0x04])
     {
         Some(at) => at + 3,
-        None => {
-            der.windows(3)
-                .position(|w| w == [0x00, 0x30, 0x82])
-                .unwrap()
-                + 1
-        }
+        None => der.windows(3).position(|w| w == [0x00, 0x30, 0x82]).unwrap() + 1,
     };
     let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
-    UnparsedPublicKey::new(how, &der[at..])
-        .verify(signed.as_bytes(), &signature)
-        .unwrap();
+    UnparsedPublicKey::new(how, &der[at..]).verify(signed.as_bytes(), &signature).unwrap();
 }
 
 /// The curve's key is that of RFC 7515 appendix A.3.
@@ -99,20 +92,13 @@ fn verifies(token: &str, how: &'static dyn VerificationAlgorithm, public: &str) 
 fn signatures_that_differ_each_time_are_valid() {
     for file in ["p256.pem", "p256-sec1.pem"] {
         let key = key(Algorithm::Es256, file);
-        let (one, two) = (
-            key.token(None, CLAIMS).unwrap(),
-            key.token(None, CLAIMS).unwrap(),
-        );
+        let (one, two) = (key.token(None, CLAIMS).unwrap(), key.token(None, CLAIMS).unwrap());
         assert_ne!(one, two);
         verifies(&one, &ECDSA_P256_SHA256_FIXED, "p256-public.pem");
     }
-    let token = key(Algorithm::Es384, "p384.pem")
-        .token(None, CLAIMS)
-        .unwrap();
+    let token = key(Algorithm::Es384, "p384.pem").token(None, CLAIMS).unwrap();
     verifies(&token, &ECDSA_P384_SHA384_FIXED, "p384-public.pem");
-    let token = key(Algorithm::Ps256, "rsa.pem")
-        .token(None, CLAIMS)
-        .unwrap();
+    let token = key(Algorithm::Ps256, "rsa.pem").token(None, CLAIMS).unwrap();
     verifies(&token, &RSA_PSS_2048_8192_SHA256, "rsa-public.pem");
     for name in Algorithm::names() {
         let algorithm = Algorithm::parse(name).unwrap();
@@ -125,9 +111,7 @@ fn signatures_that_differ_each_time_are_valid() {
 #[test]
 fn a_key_in_one_line_is_read() {
     let folded = pem("rsa.pem").replace('\n', "\\n");
-    let one = Key::new(Algorithm::Rs512, &folded)
-        .unwrap()
-        .token(None, CLAIMS);
+    let one = Key::new(Algorithm::Rs512, &folded).unwrap().token(None, CLAIMS);
     assert_eq!(one, key(Algorithm::Rs512, "rsa.pem").token(None, CLAIMS));
 }
 
@@ -136,25 +120,13 @@ fn headers_are_completed_or_taken_as_they_are() {
     for (own, expected) in [
         (None, r#"{"alg":"RS256","typ":"JWT"}"#),
         (Some("{}"), r#"{"alg":"RS256","typ":"JWT"}"#),
-        (
-            Some(r#"{"kid":"k1"}"#),
-            r#"{"alg":"RS256","typ":"JWT","kid":"k1"}"#,
-        ),
-        (
-            Some(r#"{"typ":"at+jwt"}"#),
-            r#"{"alg":"RS256","typ":"at+jwt"}"#,
-        ),
-        (
-            Some(r#"{ "kid": "1", "alg": "RS256" }"#),
-            r#"{ "kid": "1", "alg": "RS256" }"#,
-        ),
+        (Some(r#"{"kid":"k1"}"#), r#"{"alg":"RS256","typ":"JWT","kid":"k1"}"#),
+        (Some(r#"{"typ":"at+jwt"}"#), r#"{"alg":"RS256","typ":"at+jwt"}"#),
+        (Some(r#"{ "kid": "1", "alg": "RS256" }"#), r#"{ "kid": "1", "alg": "RS256" }"#),
     ] {
         assert_eq!(header(Algorithm::Rs256, own).unwrap(), expected);
     }
-    assert_eq!(
-        header(Algorithm::Rs256, Some("[]")),
-        Err(TokenError::Header)
-    );
+    assert_eq!(header(Algorithm::Rs256, Some("[]")), Err(TokenError::Header));
     let other = header(Algorithm::Rs256, Some(r#"{"alg":"none"}"#)).unwrap_err();
     assert_eq!(
         other.to_string(),
@@ -170,42 +142,22 @@ fn what_is_no_key_for_the_algorithm_is_named() {
             "p256.pem",
             "holds an elliptic-curve key (P-256); RS256 needs an RSA private key of 2,048 to 4,096 bits in PEM",
         ),
-        (
-            Algorithm::Rs256,
-            "p256-sec1.pem",
-            "holds an elliptic-curve key (P-256); ",
-        ),
+        (Algorithm::Rs256, "p256-sec1.pem", "holds an elliptic-curve key (P-256); "),
         (
             Algorithm::Es256,
             "rsa.pem",
             "holds an RSA key; ES256 needs an elliptic-curve private key (P-256) in PEM",
         ),
-        (
-            Algorithm::Es256,
-            "p384.pem",
-            "holds an elliptic-curve key (P-384); ",
-        ),
+        (Algorithm::Es256, "p384.pem", "holds an elliptic-curve key (P-384); "),
         (
             Algorithm::EdDsa,
             "rsa-pkcs1.pem",
             "holds an RSA key; EdDSA needs an Ed25519 private key in PEM",
         ),
-        (
-            Algorithm::Ps256,
-            "ed25519.pem",
-            "holds an Ed25519 key; PS256 needs",
-        ),
+        (Algorithm::Ps256, "ed25519.pem", "holds an Ed25519 key; PS256 needs"),
         (Algorithm::Rs256, "rsa-public.pem", "holds a public key; "),
-        (
-            Algorithm::Es256,
-            "encrypted.pem",
-            "holds an encrypted key; ",
-        ),
-        (
-            Algorithm::Rs256,
-            "rsa-small.pem",
-            "holds an RSA key that cannot be used (TooSmall); ",
-        ),
+        (Algorithm::Es256, "encrypted.pem", "holds an encrypted key; "),
+        (Algorithm::Rs256, "rsa-small.pem", "holds an RSA key that cannot be used (TooSmall); "),
     ] {
         let found = refusal(algorithm, &pem(file));
         assert!(found.starts_with(expected), "{file}: {found}");
@@ -214,10 +166,7 @@ fn what_is_no_key_for_the_algorithm_is_named() {
     let damaged = pem("ed25519.pem").replace("MC4", "MC5");
     assert!(refusal(Algorithm::EdDsa, &damaged).contains("cannot be used"));
     let unknown = Algorithm::parse("none").unwrap_err().to_string();
-    assert!(
-        unknown.starts_with("there is no algorithm `none`; there are HS256, "),
-        "{unknown}"
-    );
+    assert!(unknown.starts_with("there is no algorithm `none`; there are HS256, "), "{unknown}");
 }
 
 #[test]

@@ -34,13 +34,8 @@ pub enum Sign {
     Backlog,
 }
 
-const SIGNS: [Sign; 5] = [
-    Sign::GeneratorLag,
-    Sign::GeneratorCpu,
-    Sign::Errors,
-    Sign::Responses,
-    Sign::Backlog,
-];
+const SIGNS: [Sign; 5] =
+    [Sign::GeneratorLag, Sign::GeneratorCpu, Sign::Errors, Sign::Responses, Sign::Backlog];
 
 /// When each sign was seen first at the load that did not hold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -76,10 +71,7 @@ pub(super) fn bend(load: f64, holding: Option<&Run>, breaking: &Run) -> Result<B
     let mut signs: Vec<(Sign, u64)> = SIGNS
         .iter()
         .filter_map(|&sign| {
-            let seen: Vec<bool> = all
-                .iter()
-                .map(|second| limits.shows(second, sign))
-                .collect();
+            let seen: Vec<bool> = all.iter().map(|second| limits.shows(second, sign)).collect();
             Some((sign, all[sustained(&seen)?].start_ns))
         })
         .collect();
@@ -118,12 +110,8 @@ impl Limits {
             Sign::GeneratorLag => second.is_late,
             Sign::GeneratorCpu => second.is_busy,
             Sign::Errors => second.error_share > self.errors,
-            Sign::Responses => self
-                .responses_ns
-                .is_some_and(|most| second.p99_ns as f64 > most),
-            Sign::Backlog => self
-                .in_flight
-                .is_some_and(|most| second.in_flight as f64 > most),
+            Sign::Responses => self.responses_ns.is_some_and(|most| second.p99_ns as f64 > most),
+            Sign::Backlog => self.in_flight.is_some_and(|most| second.in_flight as f64 > most),
         }
     }
 }
@@ -141,11 +129,7 @@ fn sustained(seen: &[bool]) -> Option<usize> {
 fn seconds(run: &Run) -> Result<Vec<Second>, RecordError> {
     let info = run.info();
     let end_ns = info.phases.last().map_or(u64::MAX, |phase| phase.end_ns);
-    let rows: Vec<_> = run
-        .series()?
-        .into_iter()
-        .filter(|row| row.start_ns < end_ns)
-        .collect();
+    let rows: Vec<_> = run.series()?.into_iter().filter(|row| row.start_ns < end_ns).collect();
     let main: HashSet<&str> = info
         .measures
         .iter()

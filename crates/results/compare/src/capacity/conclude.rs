@@ -75,10 +75,8 @@ fn bend_of(
     bad: &Level,
 ) -> Result<Option<Bend>, RecordError> {
     let open = |load: f64, wanted: &dyn Fn(Outcome) -> bool| {
-        let found = trials
-            .iter()
-            .rev()
-            .find(|t| t.load == load && wanted(t.outcome) && t.run.is_some());
+        let found =
+            trials.iter().rev().find(|t| t.load == load && wanted(t.outcome) && t.run.is_some());
         let run = found.and_then(|trial| trial.run.as_ref());
         run.map(|name| Run::open(&runs.join(name))).transpose()
     };
@@ -131,19 +129,15 @@ pub(crate) fn figures(level: &Level, trials: &[Trial]) -> LevelFigures {
 
 /// The law, or why there is none.
 fn law(trials: &[Trial]) -> Result<Law, String> {
-    let trusted = trials
-        .iter()
-        .filter(|trial| trial.outcome != Outcome::Untrusted);
+    let trusted = trials.iter().filter(|trial| trial.outcome != Outcome::Untrusted);
     let points: Vec<(f64, f64)> = trusted
         .filter_map(|trial| trial.figures.as_ref())
         .map(|figures| (figures.in_flight, figures.per_s))
         .filter(|&(n, x)| n > 0.0 && x > 0.0)
         .collect();
-    let (least, most) = points
-        .iter()
-        .fold((f64::INFINITY, 0.0_f64), |(least, most), point| {
-            (least.min(point.0), most.max(point.0))
-        });
+    let (least, most) = points.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), point| {
+        (least.min(point.0), most.max(point.0))
+    });
     let found = law::Law::fit(&points, CONFIDENCE).map_err(|error: UslError| error.to_string())?;
     if most < SPREAD_MIN * least {
         let least = units::significant(least, 3);

@@ -24,9 +24,7 @@ const TRIALS_MIN: usize = 5;
 /// The load at which the limit is crossed: estimate, lower and upper bound. `None` where the trials near
 /// `knee` do not show a figure that rises through its limit.
 pub fn crossing(trials: &[Trial], knee: f64) -> Option<(f64, f64, f64)> {
-    let lines = by_threshold(trials, knee)
-        .into_iter()
-        .filter_map(|points| both_lines(&points));
+    let lines = by_threshold(trials, knee).into_iter().filter_map(|points| both_lines(&points));
     // The threshold that is reached first decides.
     lines.min_by(|a, b| a.0.total_cmp(&b.0))
 }
@@ -66,11 +64,7 @@ fn both_lines(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
     let (estimate, low, high) = through_zero(points)?;
     let reciprocal: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (x, -(-y).exp_m1())).collect();
     let other = through_zero(&reciprocal)?;
-    Some((
-        (estimate + other.0) / 2.0,
-        low.min(other.1),
-        high.max(other.2),
-    ))
+    Some(((estimate + other.0) / 2.0, low.min(other.1), high.max(other.2)))
 }
 
 fn through_zero(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
@@ -84,10 +78,7 @@ fn through_zero(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
     let sxx: f64 = points.iter().map(|p| (p.0 - x_mean).powi(2)).sum();
     let sxy: f64 = points.iter().map(|p| (p.0 - x_mean) * (p.1 - y_mean)).sum();
     let slope = sxy / sxx;
-    let rest: f64 = points
-        .iter()
-        .map(|p| (p.1 - y_mean - slope * (p.0 - x_mean)).powi(2))
-        .sum();
+    let rest: f64 = points.iter().map(|p| (p.1 - y_mean - slope * (p.0 - x_mean)).powi(2)).sum();
     let variance = rest / (n - 2) as f64;
     let t = two_sided_t(CONFIDENCE, (n - 2) as f64);
     // How much of the slope may be chance; from 1 on the loads have no bound.
@@ -111,9 +102,8 @@ mod tests {
 
     #[test]
     fn exact_points_cross_where_the_line_does() {
-        let points: Vec<(f64, f64)> = [90.0, 95.0, 100.0, 105.0, 110.0]
-            .map(|x| (x, 0.1 * (x - 101.0)))
-            .to_vec();
+        let points: Vec<(f64, f64)> =
+            [90.0, 95.0, 100.0, 105.0, 110.0].map(|x| (x, 0.1 * (x - 101.0))).to_vec();
         let (estimate, low, high) = through_zero(&points).unwrap();
         for bound in [estimate, low, high] {
             assert!((bound - 101.0).abs() < 1e-6, "{bound}");
@@ -122,23 +112,15 @@ mod tests {
 
     #[test]
     fn the_interval_contains_the_loads_that_fit() {
-        let points = [
-            (90.0, -0.2),
-            (95.0, -0.1),
-            (100.0, 0.02),
-            (105.0, 0.08),
-            (110.0, 0.21),
-        ];
+        let points = [(90.0, -0.2), (95.0, -0.1), (100.0, 0.02), (105.0, 0.08), (110.0, 0.21)];
         let (estimate, low, high) = through_zero(&points).unwrap();
         assert!((estimate - 99.9).abs() < 0.1, "{estimate}");
         // By definition, at a bound the line is t standard errors from 0.
         let t = two_sided_t(0.95, 3.0);
         for bound in [low, high] {
             let (slope, y_mean, sxx) = (0.02, 0.002, 250.0);
-            let rest: f64 = points
-                .iter()
-                .map(|p| (p.1 - y_mean - slope * (p.0 - 100.0)).powi(2))
-                .sum();
+            let rest: f64 =
+                points.iter().map(|p| (p.1 - y_mean - slope * (p.0 - 100.0)).powi(2)).sum();
             let off = bound - 100.0;
             let error = (rest / 3.0 * (0.2 + off * off / sxx)).sqrt();
             assert!(((y_mean + slope * off).abs() / error - t).abs() < 1e-9);
@@ -163,15 +145,10 @@ mod tests {
             margins: vec![margin],
             ..Trial::new(load, Outcome::Holds)
         };
-        let scattered: Vec<Trial> = [
-            (100.0, 0.1),
-            (100.0, -0.3),
-            (103.0, 0.2),
-            (103.0, -0.2),
-            (103.0, 0.1),
-        ]
-        .map(|(load, margin)| trial(load, Some(margin)))
-        .to_vec();
+        let scattered: Vec<Trial> =
+            [(100.0, 0.1), (100.0, -0.3), (103.0, 0.2), (103.0, -0.2), (103.0, 0.1)]
+                .map(|(load, margin)| trial(load, Some(margin)))
+                .to_vec();
         assert!(is_unclear(&scattered, 101.5, 9));
         assert!(!is_unclear(&scattered, 101.5, 5), "there were enough runs");
         let clear: Vec<Trial> = (0..6)
@@ -180,9 +157,7 @@ mod tests {
             .collect();
         assert!(!is_unclear(&clear, 101.0, 9));
         // Nothing was answered above the limit: no run there has a figure.
-        let dead: Vec<Trial> = (0..6)
-            .map(|n| trial(100.0, (n % 2 == 0).then_some(-0.1)))
-            .collect();
+        let dead: Vec<Trial> = (0..6).map(|n| trial(100.0, (n % 2 == 0).then_some(-0.1))).collect();
         assert!(!is_unclear(&dead, 101.0, 9));
     }
 

@@ -38,11 +38,7 @@ mod tests {
         let trials: Vec<Trial> = trials
             .iter()
             .map(|&(load, outcome)| {
-                let holds = if outcome == '+' {
-                    Outcome::Holds
-                } else {
-                    Outcome::Breaks
-                };
+                let holds = if outcome == '+' { Outcome::Holds } else { Outcome::Breaks };
                 let figures = TrialFigures {
                     per_s: if outcome == '0' { 0.0 } else { load },
                     in_flight: 1.0,
@@ -53,10 +49,7 @@ mod tests {
                     p99_is_bound: false,
                     error_share: 0.0,
                 };
-                Trial {
-                    figures: Some(figures),
-                    ..Trial::new(load, holds)
-                }
+                Trial { figures: Some(figures), ..Trial::new(load, holds) }
             })
             .collect();
         assert_eq!(while_up(&trials).len(), up);

@@ -22,12 +22,7 @@ pub(super) fn findings(
     let mut findings = vec![answer(conclusion, setting, good, bad)];
     findings.extend(crossing(conclusion, setting));
     findings.extend(bad.and_then(|bad| why(setting, trials, bad)));
-    findings.extend(
-        conclusion
-            .bend
-            .as_ref()
-            .map(|bend| bent(setting, good, bend)),
-    );
+    findings.extend(conclusion.bend.as_ref().map(|bend| bent(setting, good, bend)));
     findings.push(law(conclusion));
     findings
 }
@@ -71,13 +66,7 @@ fn crossing(conclusion: &Conclusion, setting: &LoadSetting) -> Option<Finding> {
         setting.shown(high)
     );
     let draft = finding(Severity::Note, "capacity-interval", text);
-    Some(
-        draft
-            .with("load", load)
-            .with("low", low)
-            .with("high", high)
-            .done(),
-    )
+    Some(draft.with("load", load).with("low", low).with("high", high).done())
 }
 
 /// Severity, code and text of what the runs show about the load.
@@ -97,11 +86,7 @@ fn result(
         (Ending::AllHold, Some(good), _) => (
             Severity::Good,
             "capacity-above",
-            format!(
-                "holds {}, the highest load of the search: {}",
-                shown(good),
-                trials(good)
-            ),
+            format!("holds {}, the highest load of the search: {}", shown(good), trials(good)),
         ),
         (_, Some(good), Some(bad)) if generator(bad) => (
             Severity::Fatal,
@@ -127,11 +112,7 @@ fn result(
         (_, Some(good), None) => (
             Severity::Note,
             "capacity-above",
-            format!(
-                "holds {} ({}); higher loads were not tried",
-                shown(good),
-                trials(good)
-            ),
+            format!("holds {} ({}); higher loads were not tried", shown(good), trials(good)),
         ),
         (_, None, Some(bad)) if generator(bad) => (
             Severity::Fatal,
@@ -143,11 +124,7 @@ fn result(
             "capacity-below",
             format!("not even {} holds: {}", shown(bad), trials(bad)),
         ),
-        (_, None, None) => (
-            Severity::Note,
-            "capacity-unknown",
-            "no run completed".to_owned(),
-        ),
+        (_, None, None) => (Severity::Note, "capacity-unknown", "no run completed".to_owned()),
     }
 }
 
@@ -180,18 +157,13 @@ fn why(setting: &LoadSetting, trials: &[Trial], bad: &Level) -> Option<Finding> 
         _ => "threshold-failed",
     };
     let text = format!("at {}: {}", setting.shown(bad.load), last.why.join("; "));
-    Some(
-        finding(Severity::Note, code, text)
-            .with("load", bad.load)
-            .done(),
-    )
+    Some(finding(Severity::Note, code, text).with("load", bad.load).done())
 }
 
 fn bent(setting: &LoadSetting, good: Option<&Level>, bend: &Bend) -> Finding {
     let load = setting.shown(bend.load);
-    let against = good.map_or(String::new(), |good| {
-        format!(" compared with {}", setting.shown(good.load))
-    });
+    let against =
+        good.map_or(String::new(), |good| format!(" compared with {}", setting.shown(good.load)));
     let name = |sign: Sign| match sign {
         Sign::GeneratorLag => "the generator's lag",
         Sign::GeneratorCpu => "the generator's CPU",
@@ -203,9 +175,7 @@ fn bent(setting: &LoadSetting, good: Option<&Level>, bend: &Bend) -> Finding {
         let text = format!(
             "no single figure degraded at {load}{against}: the load is just beyond the thresholds"
         );
-        return finding(Severity::Note, "bend", text)
-            .with("load", bend.load)
-            .done();
+        return finding(Severity::Note, "bend", text).with("load", bend.load).done();
     };
     let listed = |signs: &[(Sign, u64)]| {
         let names: Vec<_> = signs.iter().map(|&(sign, _)| name(sign)).collect();
@@ -250,16 +220,9 @@ fn law(conclusion: &Conclusion) -> Finding {
             "throughput peaks at {} with {} in flight{}",
             units::rate(limit),
             parameter(peak),
-            if peak.0 > law.in_flight_max {
-                ", beyond the measured range"
-            } else {
-                ""
-            }
+            if peak.0 > law.in_flight_max { ", beyond the measured range" } else { "" }
         ),
-        (_, Some(limit)) => format!(
-            "throughput approaches {} and never falls",
-            units::rate(limit)
-        ),
+        (_, Some(limit)) => format!("throughput approaches {} and never falls", units::rate(limit)),
         _ => "throughput grows with concurrency throughout the measured range".to_owned(),
     };
     let text = format!(

@@ -48,12 +48,7 @@ impl Level {
     }
 
     fn of(trials: &[&Trial], repeat: usize) -> Level {
-        let count = |wanted| {
-            trials
-                .iter()
-                .filter(|trial| trial.outcome == wanted)
-                .count()
-        };
+        let count = |wanted| trials.iter().filter(|trial| trial.outcome == wanted).count();
         let holds = count(Outcome::Holds);
         let breaks = count(Outcome::Breaks);
         let untrusted = count(Outcome::Untrusted);
@@ -69,23 +64,13 @@ impl Level {
             Verdict::Untrusted => true,
             _ => 2 * holds > repeat || 2 * breaks >= repeat || trials.len() > repeat,
         };
-        Level {
-            load: trials[0].load,
-            holds,
-            breaks,
-            untrusted,
-            verdict,
-            is_decided,
-        }
+        Level { load: trials[0].load, holds, breaks, untrusted, verdict, is_decided }
     }
 }
 
 /// True if the last runs of a load broke, after as many as are made at the knee: those that should confirm it.
 fn is_refuted(trials: &[&Trial], repeat: usize) -> bool {
-    let trusted = trials
-        .iter()
-        .rev()
-        .filter(|t| t.outcome != Outcome::Untrusted);
+    let trusted = trials.iter().rev().filter(|t| t.outcome != Outcome::Untrusted);
     let last = trusted.clone().take(LAST_BREAKS);
     trusted.count() > repeat && last.filter(|t| t.outcome == Outcome::Breaks).count() == LAST_BREAKS
 }
@@ -105,11 +90,7 @@ mod tests {
             })
             .collect();
         let level = &Level::all(&trials, 3)[0];
-        assert_eq!(
-            (level.verdict, level.is_decided),
-            (verdict, is_decided),
-            "{outcomes}"
-        );
+        assert_eq!((level.verdict, level.is_decided), (verdict, is_decided), "{outcomes}");
     }
 
     #[test]

@@ -69,9 +69,7 @@ fn wanted(bounds: &Bounds, levels: &[Level]) -> Next {
 /// The load to try after a run in which nothing succeeded: one that held shows whether the target is down.
 fn sign_of_life(levels: &[Level], trials: &[Trial]) -> Option<f64> {
     trials.last().filter(|trial| is_silent(trial))?;
-    let holds = levels
-        .iter()
-        .filter(|level| level.verdict == Verdict::Holds);
+    let holds = levels.iter().filter(|level| level.verdict == Verdict::Holds);
     holds.map(|level| level.load).next_back()
 }
 
@@ -92,20 +90,12 @@ fn unclear(bounds: &Bounds, levels: &[Level], trials: &[Trial]) -> Option<Next> 
 /// and held. One that did not counts at its load like any other, and may move the bracket, as a second one after it
 /// does in any case ([`Level::verdict`]).
 fn confirmed(levels: &[Level], trials: &[Trial]) -> Next {
-    let good = levels
-        .iter()
-        .take_while(|level| level.verdict == Verdict::Holds)
-        .last();
+    let good = levels.iter().take_while(|level| level.verdict == Verdict::Holds).last();
     let Some(good) = good else {
         return Next::End(Ending::Found);
     };
-    let last = trials
-        .iter()
-        .rev()
-        .take_while(|trial| trial.load == good.load);
-    let untrusted = last
-        .clone()
-        .take_while(|trial| trial.outcome == Outcome::Untrusted);
+    let last = trials.iter().rev().take_while(|trial| trial.load == good.load);
+    let untrusted = last.clone().take_while(|trial| trial.outcome == Outcome::Untrusted);
     match last.clone().next().map(|trial| trial.outcome) {
         Some(Outcome::Holds) => Next::End(Ending::Found),
         Some(Outcome::Untrusted) if untrusted.count() >= UNTRUSTED_MAX => {
@@ -120,11 +110,7 @@ fn up(bounds: &Bounds, good: &Level) -> Next {
     if good.load < bounds.at_most {
         let higher = bounds.rounded(good.load * bounds.growth);
         // Rounding must not repeat a load.
-        let higher = if higher > good.load {
-            higher
-        } else {
-            good.load + 1.0
-        };
+        let higher = if higher > good.load { higher } else { good.load + 1.0 };
         return Next::Try(higher.min(bounds.at_most));
     }
     match good.is_decided {
@@ -136,11 +122,7 @@ fn up(bounds: &Bounds, good: &Level) -> Next {
 /// Nothing has held yet.
 fn down(bounds: &Bounds, bad: &Level) -> Next {
     let least = bounds.from.min(bounds.at_most) / DOWN_MAX;
-    let least = if bounds.is_whole {
-        least.max(1.0)
-    } else {
-        least
-    };
+    let least = if bounds.is_whole { least.max(1.0) } else { least };
     let lower = bounds.rounded(bad.load / bounds.growth);
     if bad.load > least && lower < bad.load && lower > 0.0 {
         return Next::Try(lower.max(least));

@@ -98,14 +98,7 @@ impl TrialFigures {
 impl Trial {
     /// A trial that left nothing but its outcome.
     pub fn new(load: f64, outcome: Outcome) -> Trial {
-        Trial {
-            load,
-            outcome,
-            run: None,
-            why: Vec::new(),
-            figures: None,
-            margins: Vec::new(),
-        }
+        Trial { load, outcome, run: None, why: Vec::new(), figures: None, margins: Vec::new() }
     }
 }
 
@@ -114,21 +107,13 @@ impl Trial {
 /// # Errors
 /// If the run's record cannot be read.
 pub fn judge_trial(load: f64, run: &Run, summary: &Summary) -> Result<Trial, JudgeError> {
-    let fatal: Vec<_> = summary
-        .findings
-        .iter()
-        .filter(|finding| finding.severity == Severity::Fatal)
-        .collect();
-    let by_target = fatal
-        .iter()
-        .any(|finding| TARGETS_DOING.contains(&&*finding.code));
+    let fatal: Vec<_> =
+        summary.findings.iter().filter(|finding| finding.severity == Severity::Fatal).collect();
+    let by_target = fatal.iter().any(|finding| TARGETS_DOING.contains(&&*finding.code));
     let figures = Figures::read(run)?;
     let growth = growth(&figures);
     let signs = summary.findings.iter().filter(|finding| breaks(finding));
-    let signs: Vec<String> = signs
-        .map(|finding| finding.text.clone())
-        .chain(growth)
-        .collect();
+    let signs: Vec<String> = signs.map(|finding| finding.text.clone()).chain(growth).collect();
     let outcome = match summary.verdict {
         Verdict::Untrusted if !by_target => Outcome::Untrusted,
         Verdict::Measured | Verdict::Passed if signs.is_empty() => Outcome::Holds,
@@ -137,10 +122,7 @@ pub fn judge_trial(load: f64, run: &Run, summary: &Summary) -> Result<Trial, Jud
     let why = match outcome {
         Outcome::Holds => Vec::new(),
         Outcome::Breaks if !by_target => {
-            let failed = summary
-                .thresholds
-                .iter()
-                .filter(|threshold| !threshold.passed);
+            let failed = summary.thresholds.iter().filter(|threshold| !threshold.passed);
             let failed = failed.map(|threshold| format!("{}: {}", threshold.text, threshold.shown));
             signs.into_iter().chain(failed).collect()
         }
@@ -188,9 +170,8 @@ fn growth(figures: &Figures) -> Option<String> {
     let middle_ns = phase.start_ns + (phase.end_ns - phase.start_ns) / 2;
     let rows = figures.series.iter();
     let late = rows.filter(|row| row.start_ns >= middle_ns && row.end_ns <= phase.end_ns);
-    let (first, second): (Vec<_>, Vec<_>) = late
-        .clone()
-        .partition(|row| row.start_ns < middle_ns + (phase.end_ns - middle_ns) / 2);
+    let (first, second): (Vec<_>, Vec<_>) =
+        late.clone().partition(|row| row.start_ns < middle_ns + (phase.end_ns - middle_ns) / 2);
     let due = |rows: &[&SeriesRow]| rows.iter().map(|row| row.users_due).sum::<u64>() as f64;
     let before = due(&first);
     let after = due(&second);
@@ -198,9 +179,8 @@ fn growth(figures: &Figures) -> Option<String> {
         // A rate that rises brings more users by itself.
         return None;
     }
-    let points: Vec<(f64, f64)> = late
-        .map(|row| (row.end_ns as f64 / 1e9, row.users as f64))
-        .collect();
+    let points: Vec<(f64, f64)> =
+        late.map(|row| (row.end_ns as f64 / 1e9, row.users as f64)).collect();
     let trend = trend(&points, GROWTH_CONFIDENCE).ok()?;
     let first = points.first()?;
     let last = points.last()?;
@@ -220,14 +200,11 @@ fn growth(figures: &Figures) -> Option<String> {
 /// Figures of the phase in which most operations ended, without what was drained after it: that
 /// took no time of the phase.
 fn of_main_phase(run: &Run, figures: &Figures) -> Result<Option<TrialFigures>, JudgeError> {
-    let measures: Vec<usize> = (0..figures.info.measures.len())
-        .filter(|&measure| figures.is_request(measure))
-        .collect();
+    let measures: Vec<usize> =
+        (0..figures.info.measures.len()).filter(|&measure| figures.is_request(measure)).collect();
     let counted = |phase: Option<usize>| {
         let cells = measures.iter().map(|&measure| figures.cell(phase, measure));
-        cells.fold((0, 0), |(ended, failed), cell| {
-            (ended + cell.ended(), failed + cell.failed())
-        })
+        cells.fold((0, 0), |(ended, failed), cell| (ended + cell.ended(), failed + cell.failed()))
     };
     let phases = (0..figures.info.phases.len()).map(|phase| (counted(Some(phase)).0, phase));
     let Some((ended, phase)) = phases.max() else {
@@ -268,9 +245,7 @@ fn times_in(
     phase: usize,
 ) -> Result<(CensoredTimes, LogHistogram), JudgeError> {
     let names = |measures: &[usize]| -> HashSet<String> {
-        let infos = measures
-            .iter()
-            .map(|&measure| &figures.info.measures[measure]);
+        let infos = measures.iter().map(|&measure| &figures.info.measures[measure]);
         infos.map(|info| info.name.clone()).collect()
     };
     let tags = names(measures);

@@ -28,10 +28,7 @@ fn normal(rng: &mut Rng) -> f64 {
 /// The rate of a run of one second.
 fn rate(in_time: usize) -> Option<Rate> {
     let seconds = 1.0;
-    Some(Rate {
-        in_time: in_time as u64,
-        seconds,
-    })
+    Some(Rate { in_time: in_time as u64, seconds })
 }
 
 fn ends(ended: usize, failed: usize) -> Option<Ends> {
@@ -60,12 +57,7 @@ fn sides(baseline: Vec<Unit>, candidate: Vec<Unit>) -> Sides {
     let units: Vec<&Unit> = baseline.iter().chain(&candidate).collect();
     let apart = |a: &Unit, b: &Unit| ks::distance_bounds(&a.sample, &b.sample).0;
     let row = |a: &Unit| units.iter().map(|b| apart(a, b)).collect();
-    Sides {
-        distances: units.iter().map(|a| row(a)).collect(),
-        baseline,
-        candidate,
-        runs: None,
-    }
+    Sides { distances: units.iter().map(|a| row(a)).collect(), baseline, candidate, runs: None }
 }
 
 fn side(rng: &mut Rng, runs: usize, extra_ns: f64) -> Vec<Unit> {
@@ -99,14 +91,8 @@ fn assert_true_to_its_level(measures: usize, runs: (usize, usize), repetitions: 
         .count() as f64;
     let expected = 0.05 * repetitions as f64;
     let most = expected + 3.1 * (expected * 0.95).sqrt();
-    assert!(
-        found <= most,
-        "{found} of {repetitions}, expected {expected}"
-    );
-    assert!(
-        found > 0.0,
-        "never is too good: does the test see anything?"
-    );
+    assert!(found <= most, "{found} of {repetitions}, expected {expected}");
+    assert!(found > 0.0, "never is too good: does the test see anything?");
 }
 
 #[test]
@@ -130,10 +116,8 @@ fn errors(rng: &mut Rng, baseline: &[usize], candidate: &[usize]) -> Change {
     let rule = Rule::of(baseline.len(), candidate.len(), options.alpha);
     assert_eq!(rule, Rule::Student);
     let mut side = |failed: &[usize]| -> Vec<Unit> {
-        let unit = |&failed: &usize| Unit {
-            ends: ends(1_000_000, failed),
-            ..run(rng, OPERATIONS, 0.0)
-        };
+        let unit =
+            |&failed: &usize| Unit { ends: ends(1_000_000, failed), ..run(rng, OPERATIONS, 0.0) };
         failed.iter().map(unit).collect()
     };
     let sides = sides(side(baseline), side(candidate));
@@ -185,10 +169,8 @@ fn rare_errors_differ_no_more_often_than_stated() {
 fn a_rate_that_is_always_the_same_scatters_by_the_tolerance() {
     let side = |rates: &[usize]| -> Vec<Unit> {
         let mut rng = rng(6);
-        let mut unit = |&in_time: &usize| Unit {
-            rate: rate(in_time),
-            ..run(&mut rng, OPERATIONS, 0.0)
-        };
+        let mut unit =
+            |&in_time: &usize| Unit { rate: rate(in_time), ..run(&mut rng, OPERATIONS, 0.0) };
         rates.iter().map(&mut unit).collect()
     };
     let options = Options::default();
@@ -216,10 +198,7 @@ fn three_milliseconds_on_one_in_ten_are_found() {
         found += u32::from(verdicts[0] == Verdict::Slower);
         elsewhere += u32::from(verdicts[1..].iter().any(|v| *v != Verdict::NoDifference));
     }
-    assert!(
-        found >= 90 && elsewhere <= 12,
-        "{found} and {elsewhere} of {repetitions}"
-    );
+    assert!(found >= 90 && elsewhere <= 12, "{found} and {elsewhere} of {repetitions}");
 }
 
 /// What pooling would do: runs that drift by 5 % are seen to differ nearly always.
@@ -260,12 +239,7 @@ fn constant_samples_are_not_different_and_shifted_ones_are() {
         ends: ends(50, 0),
     };
     let options = Options::default();
-    for (runs, ns, seen) in [
-        (5, 10.0, false),
-        (5, 11.0, true),
-        (3, 11.0, true),
-        (1, 11.0, true),
-    ] {
+    for (runs, ns, seen) in [(5, 10.0, false), (5, 11.0, true), (3, 11.0, true), (1, 11.0, true)] {
         let units = if runs == 1 { 10 } else { runs };
         let sides = sides(vec![unit(10.0); units], vec![unit(ns); units]);
         let rule = Rule::of(runs, runs, options.alpha);
@@ -296,10 +270,7 @@ fn a_difference_within_the_tolerance_is_seen_and_does_not_count() {
     let (low, high) = mean.interval.unwrap();
     assert!(low < 500.0 && high > 500.0 && low > 490.0 && high < 510.0);
     let figures: Vec<String> = changes[0].iter().map(|c| c.figure.name()).collect();
-    assert_eq!(
-        figures,
-        ["mean", "p50", "p90", "p95", "p99", "rate", "shape"]
-    );
+    assert_eq!(figures, ["mean", "p50", "p90", "p95", "p99", "rate", "shape"]);
 }
 
 /// A run whose times are 1 ms, and in one window of ten `peak_ns` for half of the operations.

@@ -92,10 +92,7 @@ pub(super) fn bars(
         }
         group
     });
-    Bars {
-        factor,
-        groups: groups.collect(),
-    }
+    Bars { factor, groups: groups.collect() }
 }
 
 /// Intervals by Student's t with the scatter of all runs of the group: a one-factor experiment, Jain (1991), chapter 20.
@@ -134,9 +131,7 @@ fn group(cells: &[&CellFigures], factor: usize, scale: &Scale) -> BarGroup {
     let levels = cells.first().map_or(&[][..], |cell| &cell.levels);
     let levels = levels.iter().enumerate();
     BarGroup {
-        levels: levels
-            .map(|(n, level)| (n != factor).then_some(*level))
-            .collect(),
+        levels: levels.map(|(n, level)| (n != factor).then_some(*level)).collect(),
         pooled: !differs,
         bars: bars.collect(),
     }

@@ -87,10 +87,7 @@ pub(super) fn figures(
     let claims = response.published.claims.iter();
     let figures = claims.map(|claim| {
         let names = &data.factors[claim.factor].1;
-        let words = Words {
-            names,
-            unit: response.unit,
-        };
+        let words = Words { names, unit: response.unit };
         let means = bars(claim.factor);
         let groups = means.groups.iter().filter(|group| {
             let mut wanted = claim.at.iter().zip(&group.levels);
@@ -128,16 +125,8 @@ pub(super) fn in_words(claims: &[ClaimFigures]) -> Option<Finding> {
     let all = [
         (ClaimVerdict::Holds, "holds", "hold"),
         (ClaimVerdict::DoesNotHold, "does not hold", "do not hold"),
-        (
-            ClaimVerdict::NotSeparable,
-            "is not separable",
-            "are not separable",
-        ),
-        (
-            ClaimVerdict::NotMeasured,
-            "was not measured",
-            "were not measured",
-        ),
+        (ClaimVerdict::NotSeparable, "is not separable", "are not separable"),
+        (ClaimVerdict::NotMeasured, "was not measured", "were not measured"),
     ];
     let parts = all.iter().filter_map(|(verdict, one, several)| {
         let count = count(*verdict);
@@ -178,11 +167,7 @@ fn place(claim: &Claim, group: &BarGroup, words: &Words<'_>) -> ClaimPlace {
         Ok(pairs) => judged(&pairs, words),
         Err((verdict, why)) => (verdict, why),
     };
-    ClaimPlace {
-        levels: group.levels.clone(),
-        verdict,
-        why,
-    }
+    ClaimPlace { levels: group.levels.clone(), verdict, why }
 }
 
 /// All pairs of levels that are ordered, or what is missing.
@@ -224,9 +209,7 @@ fn pairs<'g>(
 }
 
 fn judged(pairs: &[Pair<'_>], words: &Words<'_>) -> (ClaimVerdict, String) {
-    let opposite = pairs
-        .iter()
-        .max_by(|a, b| a.opposite.total_cmp(&b.opposite));
+    let opposite = pairs.iter().max_by(|a, b| a.opposite.total_cmp(&b.opposite));
     if let Some(pair) = opposite.filter(|pair| pair.opposite > 0.0) {
         return (ClaimVerdict::DoesNotHold, words.compared(pair, "is below"));
     }
@@ -256,11 +239,7 @@ impl Words<'_> {
         let ends = bar.low.zip(bar.high);
         let ends =
             ends.map(|(low, high)| format!(" ({} to {})", self.value(low), self.value(high)));
-        format!(
-            "{name} {}{}",
-            self.value(bar.mean),
-            ends.unwrap_or_default()
-        )
+        format!("{name} {}{}", self.value(bar.mean), ends.unwrap_or_default())
     }
 
     fn value(&self, value: f64) -> String {

@@ -137,16 +137,9 @@ pub fn ensemble(
     runs: &[(usize, Run)],
     options: &EnsembleOptions<'_>,
 ) -> Ensemble {
-    let listed = runs.iter().map(|(number, run)| EnsembleRun {
-        number: *number,
-        id: run.info().id.clone(),
-    });
-    let mut found = Ensemble {
-        levels,
-        runs: listed.collect(),
-        why: None,
-        measures: Vec::new(),
-    };
+    let listed =
+        runs.iter().map(|(number, run)| EnsembleRun { number: *number, id: run.info().id.clone() });
+    let mut found = Ensemble { levels, runs: listed.collect(), why: None, measures: Vec::new() };
     if runs.len() < 2 {
         found.why = Some("there are fewer than two runs to compare".to_owned());
         return found;
@@ -170,10 +163,8 @@ fn measures(
         ..Options::default()
     };
     how.published.bin_ns = options.bin_ns as f64;
-    let (numbers, runs): (Vec<usize>, Vec<Run>) = runs
-        .iter()
-        .map(|(number, run)| (*number, run.clone()))
-        .unzip();
+    let (numbers, runs): (Vec<usize>, Vec<Run>) =
+        runs.iter().map(|(number, run)| (*number, run.clone())).unzip();
     let samples = crate::samples(&runs, &how)?;
     let comparison = crate::compare(&runs, &[], &how)?;
     let measures = comparison.measures.into_iter().filter_map(|measure| {
@@ -181,28 +172,20 @@ fn measures(
         let edges_ns = edges(samples)?;
         let modes = |cliques: &[Vec<usize>]| -> Vec<Mode> {
             let modes = cliques.iter();
-            modes
-                .filter_map(|clique| mode(clique, &numbers, samples, &edges_ns))
-                .collect()
+            modes.filter_map(|clique| mode(clique, &numbers, samples, &edges_ns)).collect()
         };
         let mut tested: Vec<TestedModes> = Vec::new();
         for (similarity, way) in [(&measure.direct, ""), (&measure.published, " published")] {
             let Some(similarity) = similarity else {
                 continue;
             };
-            let tests = [
-                ("KS", &similarity.ks_cliques),
-                ("AD", &similarity.ad_cliques),
-            ];
+            let tests = [("KS", &similarity.ks_cliques), ("AD", &similarity.ad_cliques)];
             for (test, cliques) in tests {
                 let name = format!("{test}{way}");
                 let modes = modes(cliques);
                 match tested.iter_mut().find(|known| known.modes == modes) {
                     Some(known) => known.tests.push(name),
-                    None => tested.push(TestedModes {
-                        tests: vec![name],
-                        modes,
-                    }),
+                    None => tested.push(TestedModes { tests: vec![name], modes }),
                 }
             }
         }
@@ -226,11 +209,7 @@ fn edges(samples: &[Sample]) -> Option<Vec<f64>> {
     let low = all.quantile(BEYOND).max(1.0);
     let high = all.quantile(1.0 - BEYOND).max(low * 1.01);
     let step = (high / low).ln() / BINS as f64;
-    Some(
-        (0..=BINS)
-            .map(|edge| low * (step * edge as f64).exp())
-            .collect(),
-    )
+    Some((0..=BINS).map(|edge| low * (step * edge as f64).exp()).collect())
 }
 
 fn pooled<'a>(samples: impl Iterator<Item = &'a Sample>) -> Option<Sample> {
@@ -268,11 +247,7 @@ mod tests {
         assert_eq!(edges.len(), BINS + 1);
         assert!((edges[0] - 5e3).abs() < 2e3 && (edges[BINS] - 995e3).abs() < 2e3);
         let ratio = edges[1] / edges[0];
-        assert!(
-            edges
-                .windows(2)
-                .all(|pair| (pair[1] / pair[0] / ratio - 1.0).abs() < 1e-9)
-        );
+        assert!(edges.windows(2).all(|pair| (pair[1] / pair[0] / ratio - 1.0).abs() < 1e-9));
         let low = mode(&[0], &[7, 9], &samples, &edges).unwrap();
         let both = mode(&[0, 1], &[7, 9], &samples, &edges).unwrap();
         assert_eq!((low.runs, low.count, low.median_ns), (vec![7], 500, 250e3));
@@ -281,11 +256,7 @@ mod tests {
         assert_eq!(both.histogram.counts.iter().sum::<u64>(), 1000);
         // What is longer than all of the first run's times is not in its bins.
         let beyond = edges.partition_point(|&edge| edge <= 500e3);
-        assert!(
-            low.histogram.counts[beyond..]
-                .iter()
-                .all(|&count| count == 0)
-        );
+        assert!(low.histogram.counts[beyond..].iter().all(|&count| count == 0));
     }
 
     #[test]
@@ -315,10 +286,7 @@ mod tests {
         let fast = of_medians(&[500e3, 400e3]);
         assert_eq!(wide_bins(&fast, 40_000), None);
         let found = wide_bins(&fast, 1_000_000).unwrap();
-        assert_eq!(
-            (found.severity, &*found.code),
-            (Severity::Warning, "bins-wide")
-        );
+        assert_eq!((found.severity, &*found.code), (Severity::Warning, "bins-wide"));
         assert_eq!(
             found.text,
             "bins of 1.00 ms are too wide for a run with a median of 400 µs: the published method \

@@ -46,9 +46,7 @@ pub(super) fn finding(
     evidence: &[(&str, f64)],
 ) -> Finding {
     let draft = draft(severity, code, text);
-    let draft = evidence
-        .iter()
-        .fold(draft, |draft, (name, value)| draft.with(name, *value));
+    let draft = evidence.iter().fold(draft, |draft, (name, value)| draft.with(name, *value));
     draft.done()
 }
 
@@ -71,25 +69,15 @@ pub(super) fn missing(data: &Data, cells: &[MissingCell]) -> Option<Finding> {
         })
         .collect();
     let more = cells.len().saturating_sub(EXPERIMENT_CELLS_SHOWN);
-    let more = if more > 0 {
-        format!(", and {more} more")
-    } else {
-        String::new()
-    };
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let text = format!(
         "{} of {} {} missing: {}{more}",
         units::count(lost as u64),
-        units::counted(
-            (data.planned.len() * data.repetitions) as u64,
-            "planned run"
-        ),
+        units::counted((data.planned.len() * data.repetitions) as u64, "planned run"),
         if lost == 1 { "is" } else { "are" },
         names.join(", "),
     );
-    let evidence = [
-        ("runs_missing", lost as f64),
-        ("cells_missing", whole as f64),
-    ];
+    let evidence = [("runs_missing", lost as f64), ("cells_missing", whole as f64)];
     Some(finding(Severity::Warning, "runs-missing", text, &evidence))
 }
 
@@ -103,12 +91,7 @@ pub(super) fn left_out(data: &Data) -> Option<Finding> {
         first.run,
         first.why
     );
-    Some(finding(
-        Severity::Warning,
-        "runs-left-out",
-        text,
-        &[("runs", count as f64)],
-    ))
+    Some(finding(Severity::Warning, "runs-left-out", text, &[("runs", count as f64)]))
 }
 
 /// Findings of one response: first those that hinder the analysis, then its results, then whether
@@ -138,14 +121,8 @@ fn values_missing(seen: &ResponseEvidence<'_>) -> Option<Finding> {
         units::count(count as u64),
         units::counted(of as u64, "observation")
     );
-    (count > 0).then(|| {
-        finding(
-            Severity::Warning,
-            "values-missing",
-            text,
-            &[("values", count as f64)],
-        )
-    })
+    (count > 0)
+        .then(|| finding(Severity::Warning, "values-missing", text, &[("values", count as f64)]))
 }
 
 /// Values that are only lower bounds, of which no effect follows.
@@ -208,10 +185,7 @@ fn largest(seen: &ResponseEvidence<'_>, fit: &FitFigures) -> Option<Finding> {
     let mut terms: Vec<_> = fit.terms.iter().collect();
     terms.sort_by(|a, b| b.share.total_cmp(&a.share));
     let name = |factors: &[usize]| -> String {
-        let names: Vec<&str> = factors
-            .iter()
-            .map(|&f| seen.data.factors[f].0.as_str())
-            .collect();
+        let names: Vec<&str> = factors.iter().map(|&f| seen.data.factors[f].0.as_str()).collect();
         names.join(" × ")
     };
     let first = terms.first()?;
@@ -222,18 +196,9 @@ fn largest(seen: &ResponseEvidence<'_>, fit: &FitFigures) -> Option<Finding> {
         units::share(first.share)
     )];
     let others = terms[1..].iter().take(2);
-    parts.extend(
-        others
-            .filter(|term| term.share >= EXPERIMENT_SHARE_SHOWN)
-            .map(|term| {
-                format!(
-                    "{} ({}) {}",
-                    term.name,
-                    name(&term.factors),
-                    units::share(term.share)
-                )
-            }),
-    );
+    parts.extend(others.filter(|term| term.share >= EXPERIMENT_SHARE_SHOWN).map(|term| {
+        format!("{} ({}) {}", term.name, name(&term.factors), units::share(term.share))
+    }));
     parts.extend(
         fit.error
             .filter(|error| error.ss > 0.0)
@@ -256,22 +221,12 @@ fn order(seen: &ResponseEvidence<'_>, fit: &FitFigures) -> Vec<Finding> {
             units::counted(fit.order_max as u64, "factor")
         );
         let evidence = [("factors_max", fit.order_max as f64)];
-        findings.push(finding(
-            Severity::Warning,
-            "interactions-not-estimable",
-            text,
-            &evidence,
-        ));
+        findings.push(finding(Severity::Warning, "interactions-not-estimable", text, &evidence));
     }
     if fit.error.is_none() {
         let text = "no repetitions: there are no confidence intervals, and part of the variation may be \
              chance";
-        findings.push(finding(
-            Severity::Note,
-            "no-repetitions",
-            text.to_owned(),
-            &[],
-        ));
+        findings.push(finding(Severity::Note, "no-repetitions", text.to_owned(), &[]));
     }
     findings
 }
@@ -378,24 +333,14 @@ fn log(seen: &ResponseEvidence<'_>, findings: &[Finding]) -> Option<Finding> {
     let most = seen.values.iter().copied().fold(0.0, f64::max);
     let span = most / least;
     let spreads = findings.iter().any(|f| f.code == "spread-follows-size");
-    let enough = if spreads {
-        EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD
-    } else {
-        EXPERIMENT_SPAN_FOR_LOG
-    };
+    let enough = if spreads { EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD } else { EXPERIMENT_SPAN_FOR_LOG };
     let text = format!(
         "the largest value is {} times the smallest: effects may multiply rather than add; try the \
          multiplicative model",
         units::significant(span, 3)
     );
-    (span >= enough).then(|| {
-        finding(
-            Severity::Note,
-            "try-logarithms",
-            text,
-            &[("max_by_min", span)],
-        )
-    })
+    (span >= enough)
+        .then(|| finding(Severity::Note, "try-logarithms", text, &[("max_by_min", span)]))
 }
 
 /// Why no model was fitted.

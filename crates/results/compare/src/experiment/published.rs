@@ -20,13 +20,7 @@ pub(super) fn figures(
     }
     let (mean, terms) = fit(data, own, &cells, multiplicative)
         .map_or((None, Vec::new()), |(mean, terms)| (Some(mean), terms));
-    Some(PublishedFigures {
-        source: own.published.source.clone(),
-        mean,
-        terms,
-        cells,
-        claims,
-    })
+    Some(PublishedFigures { source: own.published.source.clone(), mean, terms, cells, claims })
 }
 
 /// The combinations whose value was published, with it.

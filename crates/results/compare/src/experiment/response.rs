@@ -65,11 +65,7 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
     });
     let scaling = scaling::laws(data, number);
     findings.extend(scaling.iter().map(|law| scaling::in_words(data, law)));
-    let scale = Scale {
-        unit: response.unit,
-        multiplicative,
-        confidence: data.confidence,
-    };
+    let scale = Scale { unit: response.unit, multiplicative, confidence: data.confidence };
     let theirs = published::cells(data, response);
     let bars_of = |factor| bars::bars(&cells, &theirs, factor, &scale);
     let claims = claims::figures(data, response, bars_of);
@@ -78,11 +74,7 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
     ResponseAnalysis {
         name: response.name.clone(),
         unit: response.unit,
-        model: if multiplicative {
-            "multiplicative"
-        } else {
-            "additive"
-        },
+        model: if multiplicative { "multiplicative" } else { "additive" },
         cells,
         bars,
         findings,
@@ -98,13 +90,10 @@ fn reduce(data: &Data, measured: &[(&[usize], f64)], multiplicative: bool) -> Re
     let seen = |factor: usize| -> Vec<usize> {
         let count = data.factors[factor].1.len();
         let levels = 0..count;
-        levels
-            .filter(|level| measured.iter().any(|(levels, _)| levels[factor] == *level))
-            .collect()
+        levels.filter(|level| measured.iter().any(|(levels, _)| levels[factor] == *level)).collect()
     };
-    let factors: Vec<usize> = (0..data.factors.len())
-        .filter(|&factor| seen(factor).len() > 1)
-        .collect();
+    let factors: Vec<usize> =
+        (0..data.factors.len()).filter(|&factor| seen(factor).len() > 1).collect();
     let levels: Vec<Vec<usize>> = factors.iter().map(|&factor| seen(factor)).collect();
     let observations = measured.iter().map(|(row, value)| Observation {
         levels: factors
@@ -112,17 +101,9 @@ fn reduce(data: &Data, measured: &[(&[usize], f64)], multiplicative: bool) -> Re
             .zip(&levels)
             .filter_map(|(&factor, levels)| levels.iter().position(|&level| level == row[factor]))
             .collect(),
-        value: if multiplicative {
-            value.log10()
-        } else {
-            *value
-        },
+        value: if multiplicative { value.log10() } else { *value },
     });
-    ReducedDesign {
-        observations: observations.collect(),
-        factors,
-        levels,
-    }
+    ReducedDesign { observations: observations.collect(), factors, levels }
 }
 
 /// Names of the factors that are excluded.
@@ -170,16 +151,8 @@ fn fit_figures(
 ) -> FitFigures {
     FitFigures {
         mean: estimate(&fit.mean),
-        mean_aliases: fit
-            .mean_aliases
-            .iter()
-            .map(|alias| alias_word(alias, reduced))
-            .collect(),
-        terms: fit
-            .terms
-            .iter()
-            .map(|term| term_figures(data, term, reduced))
-            .collect(),
+        mean_aliases: fit.mean_aliases.iter().map(|alias| alias_word(alias, reduced)).collect(),
+        terms: fit.terms.iter().map(|term| term_figures(data, term, reduced)).collect(),
         order_max: fit.order_max,
         shares_add_up: fit.orthogonal,
         total_ss: fit.total_ss,
@@ -212,34 +185,23 @@ fn alias_word(alias: &Alias, reduced: &ReducedDesign) -> String {
 
 fn term_figures(data: &Data, term: &Term, reduced: &ReducedDesign) -> TermFigures {
     let factors: Vec<usize> = term.factors.iter().map(|&f| reduced.factors[f]).collect();
-    let names = term
-        .factors
-        .first()
-        .map_or(&[][..], |&f| &reduced.levels[f]);
-    let levels = names
-        .iter()
-        .zip(term.level_means.iter().zip(&term.level_effects))
-        .map(|(&level, (mean, effect))| LevelFigures {
+    let names = term.factors.first().map_or(&[][..], |&f| &reduced.levels[f]);
+    let levels = names.iter().zip(term.level_means.iter().zip(&term.level_effects)).map(
+        |(&level, (mean, effect))| LevelFigures {
             level: data.factors[factors[0]].1[level].clone(),
             mean: estimate(mean),
             effect: estimate(effect),
-        });
+        },
+    );
     TermFigures {
         name: word(&factors),
-        aliases: term
-            .aliases
-            .iter()
-            .map(|alias| alias_word(alias, reduced))
-            .collect(),
+        aliases: term.aliases.iter().map(|alias| alias_word(alias, reduced)).collect(),
         effect: term.effect.as_ref().map(estimate),
         levels: levels.collect(),
         df: term.df,
         ss: term.ss,
         share: term.share,
-        f: term
-            .f_test
-            .map(|test| test.statistic)
-            .filter(|f| f.is_finite()),
+        f: term.f_test.map(|test| test.statistic).filter(|f| f.is_finite()),
         p: term.f_test.map(|test| test.p).filter(|p| p.is_finite()),
         factors,
     }
@@ -269,10 +231,7 @@ fn interactions(
             let columns = 0..data.factors[second].1.len();
             columns.map(|column| at(row, column)).collect()
         });
-        InteractionTable {
-            factors: [first, second],
-            means: means.collect(),
-        }
+        InteractionTable { factors: [first, second], means: means.collect() }
     });
     tables.collect()
 }

@@ -102,11 +102,7 @@ pub(super) fn in_words(data: &Data, law: &ScalingLaw) -> Finding {
             Some(format!("{name} {}", levels[(*level)?]))
         })
         .collect();
-    let of = if others.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", others.join(", "))
-    };
+    let of = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
     let short = |value: f64| units::significant(value, 3);
     let best = Peak {
         load: law.peak,
@@ -124,9 +120,7 @@ pub(super) fn in_words(data: &Data, law: &ScalingLaw) -> Finding {
         units::share(law.r_squared),
     );
     let evidence = [("peak", law.peak), ("limit_per_s", law.limit)];
-    let evidence: Vec<(&str, f64)> = evidence
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect();
+    let evidence: Vec<(&str, f64)> =
+        evidence.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     finding(Severity::Note, "scalability", text, &evidence)
 }

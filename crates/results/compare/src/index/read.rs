@@ -33,9 +33,7 @@ const CAPACITY: &str = "capacity.json";
 pub(super) fn stamp(found: &ScanEntry) -> Vec<Stamp> {
     let stamps = |names: &[&str]| {
         let names = names.iter();
-        names
-            .map(|name| Stamp::read(&found.path.join(name)))
-            .collect()
+        names.map(|name| Stamp::read(&found.path.join(name))).collect()
     };
     match found.kind {
         Kind::Run => stamps(&[RUN, SUMMARY, IMPORT, NOTE]),
@@ -98,11 +96,8 @@ fn run(path: &Path, entry: &mut Entry) -> Result<(), String> {
     entry.seconds = (info.ended_ns > 0).then_some(Number(info.ended_ns as f64 / 1e9));
     if info.generator.mode == PROBE_MODE {
         entry.detail = "probes only, without load".to_owned();
-        entry.state = if info.status == RunStatus::Running {
-            State::Unfinished
-        } else {
-            State::Done
-        };
+        entry.state =
+            if info.status == RunStatus::Running { State::Unfinished } else { State::Done };
         return Ok(());
     }
     let is_imported = path.join(IMPORT).exists();
@@ -206,11 +201,7 @@ struct BestFile {
 fn search(path: &Path, entry: &mut Entry) -> Result<(), String> {
     let file: SearchFile = json(&path.join(SEARCH))?;
     entry.name = file.scenario;
-    entry.detail = format!(
-        "{}, {}",
-        file.of,
-        units::counted(file.trials.len() as u64, "run")
-    );
+    entry.detail = format!("{}, {}", file.of, units::counted(file.trials.len() as u64, "run"));
     let conclusion = path.join(CAPACITY);
     if !conclusion.exists() {
         entry.state = State::Unfinished;
@@ -288,10 +279,7 @@ fn page(path: &Path, entry: &mut Entry) -> Result<bool, String> {
         return Ok(false);
     };
     let title = title.trim_end_matches(" · Throng");
-    entry.name = title
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&amp;", "&");
+    entry.name = title.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     entry.detail = kind.to_owned();
     entry.started_unix_ms = Stamp::read(path).unix_ms();
     Ok(true)

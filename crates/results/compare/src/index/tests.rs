@@ -65,10 +65,7 @@ fn imported_samples_can_be_compared_and_have_no_users() {
     let listing = list(space.path());
     let entry = &listing.entries[0];
     assert_eq!((entry.state, entry.comparable), (State::Imported, true));
-    assert_eq!(
-        (entry.users, entry.step.as_deref()),
-        (None, Some("checkout"))
-    );
+    assert_eq!((entry.users, entry.step.as_deref()), (None, Some("checkout")));
     assert!(entry.rate_per_s.is_none() && entry.p99_ns.is_some());
 }
 
@@ -121,10 +118,7 @@ fn a_run_that_was_killed_is_unfinished() {
     let listing = list(space.path());
     let entry = named(&listing, "killed");
     assert_eq!(entry.state, State::Unfinished);
-    assert!(
-        entry.detail.contains("in progress or was killed"),
-        "{entry:?}"
-    );
+    assert!(entry.detail.contains("in progress or was killed"), "{entry:?}");
     assert!(!entry.comparable);
 }
 
@@ -157,10 +151,7 @@ fn each_kind_of_damage_is_named() {
     ] {
         let entry = named(&listing, path);
         assert_eq!(entry.state, State::Damaged, "{entry:?}");
-        assert!(
-            entry.detail.contains(note) && !entry.comparable,
-            "{entry:?}"
-        );
+        assert!(entry.detail.contains(note) && !entry.comparable, "{entry:?}");
     }
 }
 
@@ -179,32 +170,19 @@ fn runs_belong_to_their_experiment_or_search() {
     fs::write(root.join("knee/search.json"), text).unwrap();
     let listing = list(root);
     let sweep = named(&listing, "sweep");
-    assert_eq!(
-        (sweep.kind, sweep.state),
-        (Kind::Experiment, State::Unfinished)
-    );
+    assert_eq!((sweep.kind, sweep.state), (Kind::Experiment, State::Unfinished));
     assert_eq!(sweep.detail, "1 of 3 runs, 1 failed");
-    assert_eq!(
-        sweep.started_unix_ms,
-        Some(400_000),
-        "that of its first run"
-    );
+    assert_eq!(sweep.started_unix_ms, Some(400_000), "that of its first run");
     let a = named(&listing, "sweep/runs/a");
     assert_eq!(a.parent.as_ref(), Some(&sweep.id));
     let knee = named(&listing, "knee");
-    assert_eq!(
-        (knee.name.as_str(), knee.state),
-        ("shop.yaml", State::Unfinished)
-    );
+    assert_eq!((knee.name.as_str(), knee.state), ("shop.yaml", State::Unfinished));
     let text = r#"{"ending":"found","holds":120.0,"breaks":126.0}"#;
     fs::write(root.join("knee/capacity.json"), text).unwrap();
     let listing = list(root);
     let knee = named(&listing, "knee");
     assert_eq!(knee.state, State::Done);
-    assert_eq!(
-        knee.detail,
-        "rate, 2 runs, holds 120.0/s, breaks at 126.0/s"
-    );
+    assert_eq!(knee.detail, "rate, 2 runs, holds 120.0/s, breaks at 126.0/s");
     assert_eq!(listing.entries.len(), 5, "a report is not a separate entry");
     let text = r#"{"ending":"found","best":{"value":16.0}}"#;
     fs::write(root.join("knee/capacity.json"), text).unwrap();
@@ -224,20 +202,11 @@ fn page(kind: &str, title: &str) -> String {
 fn pages_are_recognised_by_their_document() {
     let space = tempfile::tempdir().unwrap();
     let root = space.path();
-    fs::write(
-        root.join("a.html"),
-        page("comparison", "a &lt;b&gt; &amp;lt;"),
-    )
-    .unwrap();
+    fs::write(root.join("a.html"), page("comparison", "a &lt;b&gt; &amp;lt;")).unwrap();
     fs::write(root.join("b.html"), "<title>Something else</title>").unwrap();
     let listing = list(root);
-    let [entry] = &listing.entries[..] else {
-        panic!("{listing:?}")
-    };
-    assert_eq!(
-        (entry.kind, entry.detail.as_str()),
-        (Kind::Page, "comparison")
-    );
+    let [entry] = &listing.entries[..] else { panic!("{listing:?}") };
+    assert_eq!((entry.kind, entry.detail.as_str()), (Kind::Page, "comparison"));
     assert_eq!(entry.name, "a <b> &lt;");
 }
 
@@ -256,11 +225,7 @@ fn nothing_outside_the_root_is_listed() {
     symlink(outside_run.join("run.json"), linked.join("run.json")).unwrap();
     judged(&root.join(".hidden"), "c", 3);
     let listing = list(&root);
-    let states: Vec<_> = listing
-        .entries
-        .iter()
-        .map(|i| (i.path.as_str(), i.state))
-        .collect();
+    let states: Vec<_> = listing.entries.iter().map(|i| (i.path.as_str(), i.state)).collect();
     assert_eq!(states, [("a", State::Measured), ("linked", State::Damaged)]);
     assert_eq!(listing.omitted, ["3 symbolic links were not followed"]);
 }
@@ -272,8 +237,7 @@ fn changed_results_are_read_again() {
     assert!(index.list().unwrap().entries.is_empty());
     let dir = run(space.path(), "a", 1);
     assert_eq!(index.list().unwrap().entries[0].state, State::Unfinished);
-    dir.write_summary(&sample::judged(&sample::figures()))
-        .unwrap();
+    dir.write_summary(&sample::judged(&sample::figures())).unwrap();
     assert_eq!(index.list().unwrap().entries[0].state, State::Measured);
     fs::remove_dir_all(dir.path()).unwrap();
     assert!(index.list().unwrap().entries.is_empty());

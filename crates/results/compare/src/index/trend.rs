@@ -79,21 +79,15 @@ const FIGURES: [(&str, &str, Get); 4] = [
     ("p50", "ns", |entry| entry.p50_ns.map(|ns| ns as f64)),
     ("p99", "ns", |entry| entry.p99_ns.map(|ns| ns as f64)),
     ("rate", "1/s", |entry| entry.rate_per_s.map(|rate| rate.0)),
-    ("errors", "share", |entry| {
-        entry.error_share.map(|share| share.0)
-    }),
+    ("errors", "share", |entry| entry.error_share.map(|share| share.0)),
 ];
 
 /// The trend of the scenario of the run with this id; `None` if there is no such run. Runs of experiments and
 /// searches, whose settings change from run to run, belong to no trend.
 pub fn trend(entries: &[Entry], id: &str) -> Option<Trend> {
-    let wanted = entries
-        .iter()
-        .find(|entry| entry.id == id && is_run(entry))?;
-    let mut runs: Vec<&Entry> = entries
-        .iter()
-        .filter(|e| is_run(e) && e.name == wanted.name)
-        .collect();
+    let wanted = entries.iter().find(|entry| entry.id == id && is_run(entry))?;
+    let mut runs: Vec<&Entry> =
+        entries.iter().filter(|e| is_run(e) && e.name == wanted.name).collect();
     let all = runs.len();
     runs.retain(|entry| entry.state != State::Untrusted);
     let untrusted = all - runs.len();
@@ -121,10 +115,8 @@ pub fn trend(entries: &[Entry], id: &str) -> Option<Trend> {
 
 /// A run on its own that has been judged.
 fn is_run(entry: &Entry) -> bool {
-    let is_judged = matches!(
-        entry.state,
-        State::Measured | State::Passed | State::Failed | State::Untrusted
-    );
+    let is_judged =
+        matches!(entry.state, State::Measured | State::Passed | State::Failed | State::Untrusted);
     entry.kind == Kind::Run && entry.parent.is_none() && is_judged
 }
 
@@ -139,9 +131,7 @@ fn run(entry: &Entry) -> TrendRun {
 
 fn figure(name: &'static str, unit: &'static str, values: Vec<Option<f64>>) -> TrendFigure {
     let known = values.iter().enumerate();
-    let known: Vec<(usize, f64)> = known
-        .filter_map(|(n, value)| Some((n, (*value)?)))
-        .collect();
+    let known: Vec<(usize, f64)> = known.filter_map(|(n, value)| Some((n, (*value)?))).collect();
     let numbers: Vec<f64> = known.iter().map(|&(_, value)| value).collect();
     let changes = change_points(&numbers, &Options::default());
     let begins = std::iter::once((0, None)).chain(changes.iter().map(|c| (c.at, Some(c.p))));
@@ -151,10 +141,7 @@ fn figure(name: &'static str, unit: &'static str, values: Vec<Option<f64>>) -> T
         let Some(median) = median(&numbers[from..to]) else {
             continue;
         };
-        let before = parts
-            .last()
-            .map(|part| part.median.0)
-            .filter(|&before| before != 0.0);
+        let before = parts.last().map(|part| part.median.0).filter(|&before| before != 0.0);
         parts.push(TrendPart {
             from: known[from].0,
             to: known[to - 1].0,
@@ -210,20 +197,13 @@ mod tests {
     }
 
     fn figure_of<'t>(trend: &'t Trend, name: &str) -> &'t TrendFigure {
-        trend
-            .figures
-            .iter()
-            .find(|figure| figure.name == name)
-            .unwrap()
+        trend.figures.iter().find(|figure| figure.name == name).unwrap()
     }
 
     #[test]
     fn a_step_divides_a_figure_and_a_spike_does_not() {
         let trend = trend(&entries(), &entry(3, 0).id).unwrap();
-        assert_eq!(
-            (trend.name.as_str(), trend.step.as_deref()),
-            ("shop", Some("checkout"))
-        );
+        assert_eq!((trend.name.as_str(), trend.step.as_deref()), ("shop", Some("checkout")));
         assert_eq!(trend.runs[0].path, "runs/0");
         let p99 = figure_of(&trend, "p99");
         assert_eq!(p99.values[4], Some(Number(900e6)));
@@ -232,10 +212,7 @@ mod tests {
         };
         assert_eq!((before.from, before.to, before.p), (0, 11, None));
         assert_eq!((after.from, after.to), (12, 19));
-        assert_eq!(
-            (before.median, after.median),
-            (Number(101.5e6), Number(152.5e6))
-        );
+        assert_eq!((before.median, after.median), (Number(101.5e6), Number(152.5e6)));
         assert_eq!(trend.runs[after.from].note.as_deref(), Some("new pool"));
         assert!(after.p.unwrap() <= 0.01);
         assert!((after.change.unwrap().0 - 51.0 / 101.5).abs() < 1e-9);

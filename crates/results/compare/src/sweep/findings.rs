@@ -33,10 +33,7 @@ fn answer(conclusion: &SweepConclusion, setting: &LoadSetting, sweep: &Sweep) ->
         let (severity, text) = match conclusion.ending {
             Ending::Untrusted => (Severity::Fatal, "no run could be trusted"),
             Ending::NoneHolds => (Severity::Warning, "no value kept the thresholds"),
-            _ => (
-                Severity::Warning,
-                "no value is known to keep the thresholds",
-            ),
+            _ => (Severity::Warning, "no value is known to keep the thresholds"),
         };
         return finding(severity, "best-unknown", format!("{text}{unfinished}")).done();
     };
@@ -69,9 +66,7 @@ fn answer(conclusion: &SweepConclusion, setting: &LoadSetting, sweep: &Sweep) ->
         (true, true) => (Severity::Note, "best-at-edge"),
         (true, false) => (Severity::Good, "best-value"),
     };
-    let draft = finding(severity, code, text)
-        .with("value", best.value)
-        .with("per_s", best.per_s);
+    let draft = finding(severity, code, text).with("value", best.value).with("per_s", best.per_s);
     match best.range {
         Some((low, high)) => draft.with("low", low).with("high", high).done(),
         None => draft.done(),
@@ -98,21 +93,13 @@ fn neighbours(best: &BestValue, setting: &LoadSetting) -> Option<Finding> {
         let bounds = one.bounds.map_or(String::new(), |(low, high)| {
             format!(" ({} to {})", units::share(low), units::share(high))
         });
-        format!(
-            "{} loses {}{bounds}",
-            setting.shown(one.value),
-            units::share(one.loss)
-        )
+        format!("{} loses {}{bounds}", setting.shown(one.value), units::share(one.loss))
     };
     let each: Vec<String> = best.neighbours.iter().map(lost).collect();
     if each.is_empty() {
         return None;
     }
-    let text = format!(
-        "against {}, {}",
-        setting.shown(best.value),
-        each.join(", and ")
-    );
+    let text = format!("against {}, {}", setting.shown(best.value), each.join(", and "));
     let draft = finding(Severity::Note, "neighbours", text);
     let draft = best.neighbours.iter().fold(draft, |draft, one| {
         let side = match one.value < best.value {
@@ -135,11 +122,7 @@ fn failures(conclusion: &SweepConclusion, setting: &LoadSetting, trials: &[Trial
             _ => "threshold-failed",
         };
         let text = format!("at {}: {}", setting.shown(value.value), last.why.join("; "));
-        Some(
-            finding(Severity::Note, code, text)
-                .with("value", value.value)
-                .done(),
-        )
+        Some(finding(Severity::Note, code, text).with("value", value.value).done())
     });
     each.collect()
 }
@@ -165,11 +148,9 @@ fn law(conclusion: &SweepConclusion) -> Finding {
         .with("kappa", law.kappa.0)
         .with("r_squared", law.r_squared);
     let more = [("peak", law.peak), ("limit_per_s", law.limit_per_s)];
-    let draft = more
-        .into_iter()
-        .fold(draft, |draft, (name, value)| match value {
-            Some(value) => draft.with(name, value),
-            None => draft,
-        });
+    let draft = more.into_iter().fold(draft, |draft, (name, value)| match value {
+        Some(value) => draft.with(name, value),
+        None => draft,
+    });
     draft.done()
 }

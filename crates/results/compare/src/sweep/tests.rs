@@ -7,19 +7,11 @@ use crate::capacity::TrialFigures;
 const VALUES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0];
 
 fn setting(unit: &str) -> LoadSetting {
-    LoadSetting {
-        path: "connections".to_owned(),
-        value: 1.0,
-        unit: unit.to_owned(),
-    }
+    LoadSetting { path: "connections".to_owned(), value: 1.0, unit: unit.to_owned() }
 }
 
 fn sweep(values: &[f64], repeat: usize) -> Sweep {
-    Sweep {
-        values: values.to_vec(),
-        repeat,
-        seed: 7,
-    }
+    Sweep { values: values.to_vec(), repeat, seed: 7 }
 }
 
 fn trial(value: f64, per_s: f64, outcome: Outcome) -> Trial {
@@ -55,10 +47,7 @@ fn known(value: f64) -> f64 {
 }
 
 fn texts(found: &SweepConclusion) -> String {
-    let lines = found
-        .findings
-        .iter()
-        .map(|f| format!("{} {}\n", f.code, f.text));
+    let lines = found.findings.iter().map(|f| format!("{} {}\n", f.code, f.text));
     lines.collect()
 }
 
@@ -69,10 +58,7 @@ fn the_peak_of_a_known_curve_is_found_with_its_law() {
     let best = found.best.as_ref().unwrap();
     assert_eq!(best.value, 24.0);
     let (low, high) = best.range.unwrap();
-    assert!(
-        (16.0..=24.0).contains(&low) && (24.0..=32.0).contains(&high),
-        "{best:?}"
-    );
+    assert!((16.0..=24.0).contains(&low) && (24.0..=32.0).contains(&high), "{best:?}");
     // 16 loses 2.7 %, 32 loses 4.3 %.
     for (neighbour, (value, loss)) in best.neighbours.iter().zip([(16.0, 0.0272), (32.0, 0.0431)]) {
         let (low, high) = neighbour.bounds.unwrap();
@@ -84,27 +70,15 @@ fn the_peak_of_a_known_curve_is_found_with_its_law() {
         (law.lambda, 1000.0),
         (law.sigma, 0.05),
         (law.kappa, 0.002),
-        (
-            (law.peak.unwrap(), law.peak_low.unwrap(), law.peak_high),
-            21.8,
-        ),
+        ((law.peak.unwrap(), law.peak_low.unwrap(), law.peak_high), 21.8),
     ] {
-        assert!(
-            low <= truth && truth <= high.unwrap(),
-            "{low} {value} {high:?}: {truth}"
-        );
+        assert!(low <= truth && truth <= high.unwrap(), "{low} {value} {high:?}: {truth}");
     }
     assert_eq!((law.points, law.load_max), (30, 64.0));
     let text = texts(&found);
-    assert!(
-        text.starts_with("best-value throughput is greatest at 24, 7,"),
-        "{text}"
-    );
+    assert!(text.starts_with("best-value throughput is greatest at 24, 7,"), "{text}");
     assert!(text.contains("neighbours against 24, 16 loses "), "{text}");
-    assert!(
-        text.contains("scalability-law scalability law over 30 runs with λ "),
-        "{text}"
-    );
+    assert!(text.contains("scalability-law scalability law over 30 runs with λ "), "{text}");
 }
 
 #[test]
@@ -124,10 +98,7 @@ fn a_curve_that_still_rises_says_so() {
     let falling = measured(&VALUES, 3, |value| 1000.0 / value);
     let found = conclude_sweep(&setting(""), &sweep(&VALUES, 3), &falling, Ending::Found);
     let text = texts(&found);
-    assert!(
-        text.contains("at 1, ") && text.contains("a lower one may be better"),
-        "{text}"
-    );
+    assert!(text.contains("at 1, ") && text.contains("a lower one may be better"), "{text}");
 }
 
 #[test]
@@ -146,42 +117,19 @@ fn values_that_break_or_are_untrusted_are_not_the_best() {
     assert_eq!(best.value, 32.0);
     assert_eq!(best.neighbours[0].value, 12.0);
     let text = texts(&found);
-    assert!(
-        text.contains("threshold-failed at 24: errors == 0: 12"),
-        "{text}"
-    );
-    assert!(
-        text.contains("untrusted at 16: the generator lagged"),
-        "{text}"
-    );
+    assert!(text.contains("threshold-failed at 24: errors == 0: 12"), "{text}");
+    assert!(text.contains("untrusted at 16: the generator lagged"), "{text}");
     // Untrusted runs measured nothing that counts; those that break did.
-    let per_s = |value: f64| {
-        found
-            .values
-            .iter()
-            .find(|v| v.value == value)
-            .unwrap()
-            .per_s
-    };
+    let per_s = |value: f64| found.values.iter().find(|v| v.value == value).unwrap().per_s;
     assert!(per_s(16.0).is_none() && per_s(24.0).is_some());
     assert_eq!(found.law.as_ref().unwrap().points, 18);
 
-    trials
-        .iter_mut()
-        .for_each(|trial| trial.outcome = Outcome::Breaks);
+    trials.iter_mut().for_each(|trial| trial.outcome = Outcome::Breaks);
     let found = conclude_sweep(&setting(""), &sweep(&VALUES, 2), &trials, Ending::Found);
-    assert_eq!(
-        (found.best.as_ref(), found.ending),
-        (None, Ending::NoneHolds)
-    );
-    trials
-        .iter_mut()
-        .for_each(|trial| trial.outcome = Outcome::Untrusted);
+    assert_eq!((found.best.as_ref(), found.ending), (None, Ending::NoneHolds));
+    trials.iter_mut().for_each(|trial| trial.outcome = Outcome::Untrusted);
     let found = conclude_sweep(&setting(""), &sweep(&VALUES, 2), &trials, Ending::Found);
-    assert_eq!(
-        (found.best.as_ref(), found.ending),
-        (None, Ending::Untrusted)
-    );
+    assert_eq!((found.best.as_ref(), found.ending), (None, Ending::Untrusted));
 }
 
 #[test]
@@ -193,12 +141,7 @@ fn without_repetitions_or_counts_less_is_known_and_said() {
     let found = conclude_sweep(&setting("ms"), &sweep(&VALUES, 1), &trials, Ending::Found);
     let problem = found.law_problem.as_ref().unwrap();
     assert!(problem.contains("connections counts nothing"), "{problem}");
-    let few = conclude_sweep(
-        &setting(""),
-        &sweep(&VALUES[..3], 1),
-        &trials[..3],
-        Ending::Found,
-    );
+    let few = conclude_sweep(&setting(""), &sweep(&VALUES[..3], 1), &trials[..3], Ending::Found);
     assert!(few.law_problem.unwrap().contains("at least 4"));
 }
 
@@ -226,11 +169,7 @@ fn runs_after_the_targets_end_do_not_count() {
     assert_eq!(count(&[up(1.0), silent(2.0), silent(1.0)]), 2);
     assert_eq!(count(&[up(1.0), up(2.0), silent(2.0)]), 2);
     assert_eq!(count(&[up(1.0), failed(2.0), silent(4.0), failed(1.0)]), 2);
-    assert_eq!(
-        count(&[silent(1.0), silent(2.0)]),
-        2,
-        "nothing ever answered"
-    );
+    assert_eq!(count(&[silent(1.0), silent(2.0)]), 2, "nothing ever answered");
     assert_eq!(count(&[up(1.0), silent(2.0), up(1.0)]), 3);
     let again = [silent(2.0), up(1.0), silent(2.0)];
     assert_eq!(count(&again), 3, "with 2 the target never answered");

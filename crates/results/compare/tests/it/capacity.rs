@@ -13,11 +13,7 @@ use record::schema::{Finding, Severity};
 use crate::made::{Made, SECOND};
 
 fn load_setting() -> LoadSetting {
-    LoadSetting {
-        path: "rate".to_owned(),
-        value: 100.0,
-        unit: "/s".to_owned(),
-    }
+    LoadSetting { path: "rate".to_owned(), value: 100.0, unit: "/s".to_owned() }
 }
 
 fn bounds() -> Bounds {
@@ -87,31 +83,21 @@ fn bending() -> Made {
 fn trials_are_judged_by_their_runs() {
     let root = tempfile::tempdir().unwrap();
     let good = trial(root.path(), "good", 100.0, &even());
-    assert_eq!(
-        (good.outcome, good.run.as_deref()),
-        (Outcome::Holds, Some("good"))
-    );
+    assert_eq!((good.outcome, good.run.as_deref()), (Outcome::Holds, Some("good")));
     let figures = good.figures.unwrap();
     assert_eq!(figures.per_s, 20.0);
     // 20 a second of 10 ms each.
     assert!((figures.in_flight - 0.2).abs() < 0.01, "{figures:?}");
     let bad = trial(root.path(), "bad", 200.0, &bending());
     assert_eq!(bad.outcome, Outcome::Breaks);
-    assert!(
-        bad.why[0].starts_with("max(request) < 20ms: 4"),
-        "{:?}",
-        bad.why
-    );
+    assert!(bad.why[0].starts_with("max(request) < 20ms: 4"), "{:?}", bad.why);
 }
 
 #[test]
 fn the_first_sign_is_reported_with_its_second() {
     let root = tempfile::tempdir().unwrap();
     let runs = root.path();
-    let mut trials = vec![
-        trial(runs, "a", 100.0, &even()),
-        trial(runs, "b", 104.0, &bending()),
-    ];
+    let mut trials = vec![trial(runs, "a", 100.0, &even()), trial(runs, "b", 104.0, &bending())];
     trials.push(Trial::new(100.0, Outcome::Holds));
     trials.push(Trial::new(104.0, Outcome::Breaks));
     let found = concluded(runs, &trials, Ending::Found);
@@ -123,25 +109,11 @@ fn the_first_sign_is_reported_with_its_second() {
     let expected = [(Sign::Responses, 5 * SECOND), (Sign::Backlog, 8 * SECOND)];
     assert_eq!((bend.run.as_str(), &bend.signs[..]), ("b", &expected[..]));
     let text = &finding(&found, "bend").text;
-    assert!(
-        text.contains("response times, from 5 s on; then operations in flight"),
-        "{text}"
-    );
+    assert!(text.contains("response times, from 5 s on; then operations in flight"), "{text}");
     let answer = &found.findings[0];
-    assert_eq!(
-        (answer.severity, answer.code.as_str()),
-        (Severity::Good, "capacity")
-    );
-    assert!(
-        answer.text.starts_with("holds 100/s (2 of 2 runs"),
-        "{}",
-        answer.text
-    );
-    assert!(
-        finding(&found, "threshold-failed")
-            .text
-            .contains("max(request)")
-    );
+    assert_eq!((answer.severity, answer.code.as_str()), (Severity::Good, "capacity"));
+    assert!(answer.text.starts_with("holds 100/s (2 of 2 runs"), "{}", answer.text);
+    assert!(finding(&found, "threshold-failed").text.contains("max(request)"));
     assert!(finding(&found, "no-law").text.contains("4 different loads"));
 }
 
@@ -158,25 +130,11 @@ fn errors_and_the_generators_lag_come_before_what_they_cause() {
         row.errors = 20;
         row.lag_p99_ns = 10 * SECOND;
     }
-    let trials = [
-        trial(root.path(), "a", 100.0, &even()),
-        trial(root.path(), "b", 104.0, &made),
-    ];
+    let trials = [trial(root.path(), "a", 100.0, &even()), trial(root.path(), "b", 104.0, &made)];
     let found = concluded(root.path(), &trials, Ending::Untrusted);
-    let signs: Vec<Sign> = found
-        .bend
-        .as_ref()
-        .unwrap()
-        .signs
-        .iter()
-        .map(|s| s.0)
-        .collect();
+    let signs: Vec<Sign> = found.bend.as_ref().unwrap().signs.iter().map(|s| s.0).collect();
     assert_eq!(signs, [Sign::GeneratorLag, Sign::Errors, Sign::Backlog]);
-    assert!(
-        finding(&found, "bend")
-            .text
-            .ends_with("the generator was the limit, not the target")
-    );
+    assert!(finding(&found, "bend").text.ends_with("the generator was the limit, not the target"));
 }
 
 /// A trial of known figures, without a run.
@@ -209,30 +167,17 @@ fn a_law_is_fitted_to_what_was_in_flight() {
     let fitted = found.law.as_ref().unwrap();
     assert!((fitted.sigma.0 - 0.05).abs() < 1e-5 && (fitted.kappa.0 - 0.001).abs() < 1e-6);
     assert!((fitted.peak_in_flight.unwrap().0 - 30.82).abs() < 0.01);
-    assert!(
-        finding(&found, "scalability-law")
-            .text
-            .contains("with 30.8 (30.8 to 30.8) in flight")
-    );
+    assert!(finding(&found, "scalability-law").text.contains("with 30.8 (30.8 to 30.8) in flight"));
     assert_eq!(found.findings[0].code, "capacity-above");
 
     // What could not be trusted is no point of it, and points that are too much alike show none.
     let mut spoilt = trials.clone();
     spoilt.push(measured(900.0, Outcome::Untrusted, 20.0, 5.0));
-    assert_eq!(
-        concluded(root.path(), &spoilt, Ending::Untrusted).law,
-        found.law
-    );
-    let alike: Vec<Trial> = [1.0, 1.1, 1.2, 1.3, 1.4]
-        .iter()
-        .map(|&n| measured(n, Outcome::Holds, n, law(n)))
-        .collect();
+    assert_eq!(concluded(root.path(), &spoilt, Ending::Untrusted).law, found.law);
+    let alike: Vec<Trial> =
+        [1.0, 1.1, 1.2, 1.3, 1.4].iter().map(|&n| measured(n, Outcome::Holds, n, law(n))).collect();
     let found = concluded(root.path(), &alike, Ending::AllHold);
-    assert!(
-        finding(&found, "no-law")
-            .text
-            .contains("too close together")
-    );
+    assert!(finding(&found, "no-law").text.contains("too close together"));
 }
 
 #[test]
@@ -241,38 +186,18 @@ fn each_ending_has_its_sentence() {
     let check = |trials: &[(f64, Outcome)], ending, text: &str| {
         let trials: Vec<Trial> = trials.iter().map(|&(l, o)| Trial::new(l, o)).collect();
         let found = concluded(root.path(), &trials, ending);
-        assert!(
-            found.findings[0].text.contains(text),
-            "{}",
-            found.findings[0].text
-        );
+        assert!(found.findings[0].text.contains(text), "{}", found.findings[0].text);
     };
     let (holds, breaks, untrusted) = (Outcome::Holds, Outcome::Breaks, Outcome::Untrusted);
-    check(
-        &[(5.0, breaks), (5.0, breaks)],
-        Ending::NoneHolds,
-        "not even 5/s holds",
-    );
+    check(&[(5.0, breaks), (5.0, breaks)], Ending::NoneHolds, "not even 5/s holds");
     check(
         &[(5.0, untrusted), (5.0, untrusted)],
         Ending::Untrusted,
         "every run at 5/s was untrusted",
     );
     let generator = [(5.0, holds), (6.0, untrusted), (6.0, untrusted)];
-    check(
-        &generator,
-        Ending::Untrusted,
-        "every run at 6/s was untrusted",
-    );
+    check(&generator, Ending::Untrusted, "every run at 6/s was untrusted");
     check(&[(5.0, holds)], Ending::OutOfSteps, "ran out of steps");
-    check(
-        &[(5.0, holds), (9.0, breaks)],
-        Ending::OutOfTime,
-        "ran out of time",
-    );
-    check(
-        &[],
-        Ending::Interrupted,
-        "no run completed; the search was interrupted",
-    );
+    check(&[(5.0, holds), (9.0, breaks)], Ending::OutOfTime, "ran out of time");
+    check(&[], Ending::Interrupted, "no run completed; the search was interrupted");
 }

@@ -51,12 +51,7 @@ pub(super) fn broken(figures: &Figures) -> Option<Finding> {
         what: "are accounted for by measure",
     };
     let mut sums = std::iter::once(users).chain(operations).chain([steps]);
-    let Sum {
-        of,
-        due,
-        accounted,
-        what,
-    } = sums.find(|sum| sum.due != sum.accounted)?;
+    let Sum { of, due, accounted, what } = sums.find(|sum| sum.due != sum.accounted)?;
     let text = format!(
         "the record's sums do not hold: {} {of} were due, and {} {what}; this is a fault of Throng",
         units::count(due),
@@ -84,10 +79,8 @@ pub(super) fn missed(figures: &Figures) -> Option<Finding> {
     let reasons = WhyNot::ALL.map(|why| (why, figures.never_begun_since(why)));
     let known = reasons.iter().filter(|(_, steps)| !steps.is_empty());
     let parts = known.clone().map(|(why, steps)| {
-        let steps: Vec<String> = steps
-            .iter()
-            .map(|(name, n)| format!("{} × {name}", units::count(*n)))
-            .collect();
+        let steps: Vec<String> =
+            steps.iter().map(|(name, n)| format!("{} × {name}", units::count(*n))).collect();
         format!("{} since {}", super::listed(&steps), reason(*why))
     });
     let parts: Vec<String> = parts.collect();
@@ -130,11 +123,7 @@ mod tests {
 
     fn never(why: WhyNot, operations: u64) -> NeverBegun {
         let measure = sample::REQUEST as u16;
-        NeverBegun {
-            measure,
-            why,
-            operations,
-        }
+        NeverBegun { measure, why, operations }
     }
 
     fn text(found: Option<Finding>) -> String {

@@ -138,11 +138,7 @@ pub(super) fn availability(seconds: &Seconds, down_share: f64) -> Option<Availab
     let failures = count - begins_down;
     let repairs = count - ends_down;
     let all_ns = up_ns + down_ns;
-    let observed = if all_ns > 0 {
-        up_ns as f64 / all_ns as f64
-    } else {
-        0.0
-    };
+    let observed = if all_ns > 0 { up_ns as f64 / all_ns as f64 } else { 0.0 };
     let up_s = up_ns as f64 / 1e9;
     let down_s = down_ns as f64 / 1e9;
     let long_run = reliability::availability(up_s, down_s, failures, repairs, CONFIDENCE);
@@ -152,9 +148,7 @@ pub(super) fn availability(seconds: &Seconds, down_share: f64) -> Option<Availab
         down_ns,
         idle_ns: seconds.end_ns() - seconds.start_ns() - all_ns,
         failures: count,
-        first_failure_ns: outages
-            .first()
-            .map(|first| first.start_ns - seconds.start_ns()),
+        first_failure_ns: outages.first().map(|first| first.start_ns - seconds.start_ns()),
         mtbf_ns: Interval::of(reliability::mean_time(up_s, failures, CONFIDENCE)).scaled(1e9),
         mttr_ns: reliability::mean_length(down_s, repairs, CONFIDENCE)
             .map(|found| Interval::of(found).scaled(1e9)),

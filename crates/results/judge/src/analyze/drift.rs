@@ -74,12 +74,7 @@ fn series(seconds: &Seconds) -> Vec<Series<'_>> {
     let mut all = vec![Series {
         name: "throughput".to_owned(),
         unit: "per_s",
-        value: Box::new(|place| {
-            (
-                main_succeeded(seconds, place) as f64,
-                slots[place].seconds(),
-            )
-        }),
+        value: Box::new(|place| (main_succeeded(seconds, place) as f64, slots[place].seconds())),
     }];
     if seconds.rows != Rows::Missing {
         all.push(Series {
@@ -91,9 +86,7 @@ fn series(seconds: &Seconds) -> Vec<Series<'_>> {
     all.push(gauge("users", "count", |slot| slot.row.users));
     all.push(gauge("in flight", "count", |slot| slot.row.in_flight));
     all.push(gauge("connections", "count", |slot| slot.row.connections));
-    all.push(gauge("generator memory", "bytes", |slot| {
-        slot.row.rss_bytes
-    }));
+    all.push(gauge("generator memory", "bytes", |slot| slot.row.rss_bytes));
     for (measure, cells) in seconds.info.measures.iter().zip(&seconds.cells) {
         all.push(Series {
             name: format!("response of {}", measure.name),

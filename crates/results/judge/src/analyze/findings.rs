@@ -20,28 +20,10 @@ pub(super) fn findings(analysis: &Analysis, untrusted: Option<String>) -> Vec<Fi
         let text = format!("the run is untrusted, and so are the findings below: {why}");
         finding(Severity::Warning, "run-untrusted", text).done()
     }));
-    findings.extend(
-        analysis
-            .availability
-            .as_ref()
-            .filter(|a| a.failures > 0)
-            .map(down),
-    );
+    findings.extend(analysis.availability.as_ref().filter(|a| a.failures > 0).map(down));
     findings.push(steady(analysis));
-    findings.extend(
-        analysis
-            .trends
-            .iter()
-            .filter(|t| t.is_shown)
-            .map(|t| drift(analysis, t)),
-    );
-    findings.extend(
-        analysis
-            .availability
-            .as_ref()
-            .filter(|a| a.failures == 0)
-            .map(never_down),
-    );
+    findings.extend(analysis.trends.iter().filter(|t| t.is_shown).map(|t| drift(analysis, t)));
+    findings.extend(analysis.availability.as_ref().filter(|a| a.failures == 0).map(never_down));
     findings.extend(laws(&analysis.laws));
     findings.extend(evenness(analysis));
     findings.extend(alike(analysis));
@@ -62,16 +44,10 @@ fn steady(analysis: &Analysis) -> Finding {
     let warm_up = &analysis.warm_up;
     let from_ns = analysis.start_ns + warm_up.cut_ns;
     // A warm-up that was given may be too short for some.
-    let late = warm_up
-        .series
-        .iter()
-        .filter(|s| s.is_late || s.cut_ns > warm_up.cut_ns);
+    let late = warm_up.series.iter().filter(|s| s.is_late || s.cut_ns > warm_up.cut_ns);
     let mut unsettled: Vec<String> = late.map(|series| series.name.clone()).collect();
     for drift in analysis.trends.iter().filter(|drift| drift.is_shown) {
-        let name = drift
-            .name
-            .strip_prefix("response of ")
-            .unwrap_or(&drift.name);
+        let name = drift.name.strip_prefix("response of ").unwrap_or(&drift.name);
         let is_asked = warm_up.series.iter().any(|series| series.name == name);
         if is_asked && !unsettled.iter().any(|known| known == name) {
             unsettled.push(name.to_owned());
@@ -109,9 +85,7 @@ fn steady(analysis: &Analysis) -> Finding {
         ),
         (false, None) => "steady from the start: there is no warm-up to exclude".to_owned(),
     };
-    finding(Severity::Good, "steady-state", text)
-        .with("cut_s", cut_s)
-        .done()
+    finding(Severity::Good, "steady-state", text).with("cut_s", cut_s).done()
 }
 
 /// A figure of a drift in its unit.
@@ -128,10 +102,7 @@ fn shown(drift: &Drift, value: f64) -> String {
 /// True if operations in flight grow by at least half as many as users: these are present because they wait.
 fn users_wait(analysis: &Analysis) -> bool {
     let change = |name: &str| {
-        let found = analysis
-            .trends
-            .iter()
-            .find(|d| d.name == name && d.is_shown);
+        let found = analysis.trends.iter().find(|d| d.name == name && d.is_shown);
         found.map_or(0.0, |drift| drift.change)
     };
     let users = change("users");
@@ -202,9 +173,7 @@ fn confidence() -> String {
 
 fn down(found: &Availability) -> Finding {
     let share = units::share(found.observed);
-    let nines = found
-        .nines
-        .map_or(String::new(), |nines| format!(", {nines:.1} nines"));
+    let nines = found.nines.map_or(String::new(), |nines| format!(", {nines:.1} nines"));
     let mut text = format!(
         "down {} for {} in total, first after {}: {share} available{nines}",
         match found.failures {
@@ -266,10 +235,7 @@ fn laws(laws: &Laws) -> Vec<Finding> {
     let little = laws.little.as_ref().map(little);
     let response = laws.response.as_ref().map(response);
     let utilisation = laws.utilisation.as_ref().map(utilisation);
-    [little, response, utilisation]
-        .into_iter()
-        .flatten()
-        .collect()
+    [little, response, utilisation].into_iter().flatten().collect()
 }
 
 fn little(little: &Little) -> Finding {
@@ -370,11 +336,7 @@ fn evenness(analysis: &Analysis) -> Option<Finding> {
         .with("windows", rates.windows as f64)
         .with("throughput_variation", rates.variation);
     if let Some((measure, means)) = most {
-        text += &format!(
-            "; mean response of {} {}",
-            measure.name,
-            even(means, units::duration)
-        );
+        text += &format!("; mean response of {} {}", measure.name, even(means, units::duration));
         draft = draft.with("response_variation", means.variation);
     }
     let mut finding = draft.done();
@@ -401,10 +363,5 @@ fn alike(analysis: &Analysis) -> Option<Finding> {
         units::significant(most.effective, 2)
     );
     let draft = finding(Severity::Note, "autocorrelated", text);
-    Some(
-        draft
-            .with("correlation", correlation)
-            .with("effective", most.effective)
-            .done(),
-    )
+    Some(draft.with("correlation", correlation).with("effective", most.effective).done())
 }

@@ -105,11 +105,7 @@ pub(super) fn laws(seconds: &Seconds, kept: Range<usize>) -> Laws {
     let sum = |of: fn(&Slot) -> u64| slots.iter().map(of).sum::<u64>() as f64;
     let ended = ended(slots) as f64;
     if seconds.rows == Rows::Missing || ended == 0.0 || time_s <= 0.0 {
-        return Laws {
-            little: None,
-            response: None,
-            utilisation: None,
-        };
+        return Laws { little: None, response: None, utilisation: None };
     }
     let ramp = ramp(seconds, slots);
     let per_s = ended / time_s;
@@ -117,10 +113,8 @@ pub(super) fn laws(seconds: &Seconds, kept: Range<usize>) -> Laws {
     let cpu_s = sum(|slot| slot.row.cpu_loops_ns) / 1e9;
     let of = seconds.info.generator.cores;
     Laws {
-        little: little(slots, per_s, service_ns).map(|law| Little {
-            test: law.test.unless(ramp),
-            ..law
-        }),
+        little: little(slots, per_s, service_ns)
+            .map(|law| Little { test: law.test.unless(ramp), ..law }),
         response: (seconds.rows == Rows::All)
             .then(|| {
                 let known_s = (sum(|slot| slot.busy_ns) + sum(|slot| slot.pause_ns)) / 1e9;
@@ -129,10 +123,7 @@ pub(super) fn laws(seconds: &Seconds, kept: Range<usize>) -> Laws {
             })
             .flatten()
             .map(|law| ResponseLaw {
-                test: law
-                    .test
-                    .unless(ramp)
-                    .unless_at_once(seconds.overlapping as f64 / ended),
+                test: law.test.unless(ramp).unless_at_once(seconds.overlapping as f64 / ended),
                 ..law
             }),
         utilisation: (cpu_s > 0.0).then(|| Utilisation {
@@ -175,11 +166,7 @@ impl LawTest {
             return self;
         }
         let problem = "users have several operations in flight at the same time".to_owned();
-        LawTest {
-            holds: None,
-            problem: Some(problem),
-            ..self
-        }
+        LawTest { holds: None, problem: Some(problem), ..self }
     }
 }
 
@@ -199,10 +186,8 @@ fn edges(slots: &[Slot], of: fn(&Slot) -> u64, time_ns: f64) -> f64 {
 
 /// Compares the mean of a gauge with the figure that should equal it.
 fn compare(gauge: &SeriesMean, other: f64, edges: f64, operations: u64) -> LawTest {
-    let allowed = (DEVIATION_MAX * gauge.mean.abs())
-        .max(SIGMAS * gauge.error)
-        .max(GRAIN)
-        .max(edges);
+    let allowed =
+        (DEVIATION_MAX * gauge.mean.abs()).max(SIGMAS * gauge.error).max(GRAIN).max(edges);
     let tolerance = allowed / gauge.mean.abs().max(f64::MIN_POSITIVE);
     let problem = if operations < OPERATIONS_MIN {
         Some(format!(
@@ -220,9 +205,7 @@ fn compare(gauge: &SeriesMean, other: f64, edges: f64, operations: u64) -> LawTe
     };
     LawTest {
         tolerance,
-        holds: problem
-            .is_none()
-            .then(|| (gauge.mean - other).abs() <= allowed),
+        holds: problem.is_none().then(|| (gauge.mean - other).abs() <= allowed),
         problem,
     }
 }
@@ -236,11 +219,7 @@ fn little(slots: &[Slot], per_s: f64, service_ns: f64) -> Option<Little> {
         per_s,
         service_ns,
         product,
-        deviation: if found.mean > 0.0 {
-            product / found.mean - 1.0
-        } else {
-            0.0
-        },
+        deviation: if found.mean > 0.0 { product / found.mean - 1.0 } else { 0.0 },
         test: compare(&found, product, edges, ended(slots)),
     })
 }

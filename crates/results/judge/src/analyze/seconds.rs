@@ -122,13 +122,7 @@ pub(super) fn read(run: &Run, start_ns: u64, end_ns: u64) -> Result<Seconds, Rec
     let info = run.info().clone();
     let slots = slots(run.series()?, start_ns, end_ns);
     let cells = vec![vec![Cell::default(); slots.len()]; info.measures.len()];
-    let mut seconds = Seconds {
-        info,
-        slots,
-        cells,
-        rows: Rows::Missing,
-        overlapping: 0,
-    };
+    let mut seconds = Seconds { info, slots, cells, rows: Rows::Missing, overlapping: 0 };
     let places = places(&seconds.info);
     run.intervals(|interval| {
         if let (Some(&measure), Some(slot)) =
@@ -187,10 +181,7 @@ fn slots(rows: Vec<SeriesRow>, start_ns: u64, end_ns: u64) -> Vec<Slot> {
 fn join(slot: &mut Slot, row: &SeriesRow) {
     slot.end_ns = row.end_ns;
     let cpu_loops_ns = slot.row.cpu_loops_ns + row.cpu_loops_ns;
-    slot.row = SeriesRow {
-        cpu_loops_ns,
-        ..row.clone()
-    };
+    slot.row = SeriesRow { cpu_loops_ns, ..row.clone() };
 }
 
 /// Counts a row. `last_done` holds the end of each user's last operation.

@@ -45,25 +45,16 @@ pub(super) fn warm_up(seconds: &Seconds, given_ns: Option<u64>) -> WarmUp {
         .filter_map(|(name, points)| settling_time(seconds, name, &points))
         .collect();
     let found_ns = series.iter().map(|one| one.cut_ns).max().unwrap_or(0);
-    WarmUp {
-        cut_ns: given_ns.unwrap_or(found_ns),
-        is_given: given_ns.is_some(),
-        series,
-    }
+    WarmUp { cut_ns: given_ns.unwrap_or(found_ns), is_given: given_ns.is_some(), series }
 }
 
 /// Values by slot: throughput, then the mean response of each measure.
 fn all(seconds: &Seconds) -> Vec<(String, Vec<(usize, f64)>)> {
     let throughput = |(place, slot): (usize, &super::seconds::Slot)| {
-        (
-            place,
-            main_succeeded(seconds, place) as f64 / slot.seconds(),
-        )
+        (place, main_succeeded(seconds, place) as f64 / slot.seconds())
     };
-    let mut all = vec![(
-        "throughput".to_owned(),
-        seconds.slots.iter().enumerate().map(throughput).collect(),
-    )];
+    let mut all =
+        vec![("throughput".to_owned(), seconds.slots.iter().enumerate().map(throughput).collect())];
     for (measure, cells) in seconds.info.measures.iter().zip(&seconds.cells) {
         let means = cells.iter().enumerate();
         let points = means.filter_map(|(place, cell)| Some((place, cell.mean_ns()?)));
@@ -75,9 +66,7 @@ fn all(seconds: &Seconds) -> Vec<(String, Vec<(usize, f64)>)> {
 /// Requests and handshakes that succeeded in a slot.
 pub(super) fn main_succeeded(seconds: &Seconds, place: usize) -> u64 {
     let measures = (0..seconds.cells.len()).filter(|&measure| seconds.is_main(measure));
-    measures
-        .map(|measure| seconds.cells[measure][place].count)
-        .sum()
+    measures.map(|measure| seconds.cells[measure][place].count).sum()
 }
 
 fn settling_time(seconds: &Seconds, name: String, points: &[(usize, f64)]) -> Option<SettlingTime> {
@@ -93,11 +82,7 @@ fn settling_time(seconds: &Seconds, name: String, points: &[(usize, f64)]) -> Op
     let start_ns = seconds.slots[points[cut].0].start_ns;
     Some(SettlingTime {
         name,
-        cut_ns: if cut == 0 {
-            0
-        } else {
-            start_ns - seconds.start_ns()
-        },
+        cut_ns: if cut == 0 { 0 } else { start_ns - seconds.start_ns() },
         is_late: found.is_late && differ(&kept[..kept.len() / 2], &kept[kept.len() / 2..]),
     })
 }

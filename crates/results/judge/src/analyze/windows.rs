@@ -121,9 +121,7 @@ fn windows(seconds: &Seconds, window_ns: u64) -> Vec<Range<usize>> {
         .collect();
     let length = |window: &Range<usize>| time_s(seconds, window);
     if windows.len() > 1
-        && windows
-            .last()
-            .is_some_and(|last| length(last) < LAST_SHARE_MIN * window_ns as f64 / 1e9)
+        && windows.last().is_some_and(|last| length(last) < LAST_SHARE_MIN * window_ns as f64 / 1e9)
     {
         windows.pop();
     }
@@ -131,10 +129,7 @@ fn windows(seconds: &Seconds, window_ns: u64) -> Vec<Range<usize>> {
 }
 
 fn time_s(seconds: &Seconds, places: &Range<usize>) -> f64 {
-    seconds.slots[places.clone()]
-        .iter()
-        .map(Slot::seconds)
-        .sum()
+    seconds.slots[places.clone()].iter().map(Slot::seconds).sum()
 }
 
 /// The distributions of one measure.
@@ -199,11 +194,8 @@ fn measure_parts(
             *part = done;
         }
     }
-    let parts: Vec<SpanFigures> = parts
-        .into_iter()
-        .zip(windows)
-        .map(|(times, w)| part(w, times))
-        .collect();
+    let parts: Vec<SpanFigures> =
+        parts.into_iter().zip(windows).map(|(times, w)| part(w, times)).collect();
     let first = windows.partition_point(|window| window.start < kept.start);
     let later = &parts[first..];
     let answered = later.iter().filter(|part| part.count > 0);
@@ -226,9 +218,7 @@ impl Hists {
         if self.open.as_ref().is_some_and(|(open, _)| *open != window) {
             self.close();
         }
-        let (_, open) = self
-            .open
-            .get_or_insert_with(|| (window, LogHistogram::new()));
+        let (_, open) = self.open.get_or_insert_with(|| (window, LogHistogram::new()));
         open.merge(hist);
     }
 
@@ -284,16 +274,10 @@ fn counted(
 
 fn throughput(seconds: &Seconds, windows: &[Range<usize>], kept: Range<usize>) -> ThroughputParts {
     let rate = |places: &Range<usize>| {
-        let count: u64 = places
-            .clone()
-            .map(|place| main_succeeded(seconds, place))
-            .sum();
+        let count: u64 = places.clone().map(|place| main_succeeded(seconds, place)).sum();
         count as f64 / time_s(seconds, places).max(1e-9)
     };
-    let by_second: Vec<f64> = kept
-        .clone()
-        .map(|place| rate(&(place..place + 1)))
-        .collect();
+    let by_second: Vec<f64> = kept.clone().map(|place| rate(&(place..place + 1))).collect();
     let later = windows.iter().filter(|window| window.start >= kept.start);
     ThroughputParts {
         whole_per_s: rate(&(0..seconds.slots.len())),
@@ -348,11 +332,7 @@ fn evenness(values: impl Iterator<Item = f64>) -> Option<Evenness> {
         mean,
         min: values.iter().copied().fold(f64::INFINITY, f64::min),
         max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        variation: if mean > 0.0 {
-            variance.sqrt() / mean
-        } else {
-            0.0
-        },
+        variation: if mean > 0.0 { variance.sqrt() / mean } else { 0.0 },
     })
 }
 
@@ -362,11 +342,7 @@ mod tests {
 
     #[test]
     fn seconds_with_more_operations_weigh_more() {
-        let cell = |count: u64, mean: f64| Cell {
-            count,
-            sum: count as f64 * mean,
-            failed: 0,
-        };
+        let cell = |count: u64, mean: f64| Cell { count, sum: count as f64 * mean, failed: 0 };
         // Ten responses of 1 and thirty of 3 have a mean of 2.5.
         let weighed = weighed(&[cell(10, 1.0), cell(30, 3.0)]);
         assert_eq!(weighed, [1.75, 3.25]);
@@ -375,11 +351,7 @@ mod tests {
     #[test]
     fn what_happened_once_has_no_interval() {
         let mut cells = vec![Cell::default(); 30];
-        cells[0] = Cell {
-            count: 32,
-            sum: 1e6,
-            failed: 0,
-        };
+        cells[0] = Cell { count: 32, sum: 1e6, failed: 0 };
         assert_eq!(mean_estimate(&weighed(&cells)), None);
         assert_eq!(mean_estimate(&weighed(&[])), None);
     }

@@ -5,10 +5,7 @@ use super::*;
 const AWS: &str = include_str!("../../../../../examples/prices/aws-2015.yaml");
 
 fn list(text: &str) -> Prices {
-    let source = Source {
-        name: "prices.yaml",
-        text,
-    };
+    let source = Source { name: "prices.yaml", text };
     let (prices, diagnostics) = scenario::document::prices(source);
     prices.unwrap_or_else(|| panic!("{}", scenario::document::render(&diagnostics, source)))
 }
@@ -22,52 +19,22 @@ fn the_example_is_the_printed_table_where_that_adds_up() {
     let prices = list(AWS);
     let items = |system| {
         let cost = cost(&prices, system).unwrap();
-        let items = cost
-            .items
-            .iter()
-            .map(|(_, sum)| sum.round_dp(7).normalize().to_string());
+        let items = cost.items.iter().map(|(_, sum)| sum.round_dp(7).normalize().to_string());
         items.collect::<Vec<_>>()
     };
     // Printed to fewer digits: 0.026, 0.091; 0.217, 0.02246, 0.02793; 0.09253. Printed otherwise, and
     // not what units times prices come to: 0.253 and 3.61 of the second.
     assert_eq!(
         items("baseline"),
-        [
-            "1.912",
-            "0.0266",
-            "0.4",
-            "0",
-            "0.0194",
-            "0.0913007",
-            "0.005",
-            "0"
-        ]
+        ["1.912", "0.0266", "0.4", "0", "0.0194", "0.0913007", "0.005", "0"]
     );
     assert_eq!(
         items("proposed_1"),
-        [
-            "0.2171",
-            "0.2584",
-            "3.7",
-            "2.56",
-            "0.0224667",
-            "0.0279333",
-            "0.045",
-            "0.014"
-        ]
+        ["0.2171", "0.2584", "3.7", "2.56", "0.0224667", "0.0279333", "0.045", "0.014"]
     );
     assert_eq!(
         items("proposed_2"),
-        [
-            "0.4671",
-            "0.3914",
-            "4.4",
-            "1.48",
-            "0.0925333",
-            "0.2454",
-            "0.045",
-            "0.014"
-        ]
+        ["0.4671", "0.3914", "4.4", "1.48", "0.0925333", "0.2454", "0.045", "0.014"]
     );
 }
 
@@ -103,22 +70,11 @@ systems:
     let items: Vec<Decimal> = cost.items.iter().map(|item| item.1).collect();
     assert_eq!(items, ["0.2", "0.1", "0.02", "5.76", "10"].map(decimal));
     assert_eq!(cost.per_hour, decimal("16.08"));
-    let usage = Usage {
-        hours: 0.5,
-        requests: 4_000_000,
-        user_hours: 100.0,
-    };
+    let usage = Usage { hours: 0.5, requests: 4_000_000, user_hours: 100.0 };
     assert!((cost.per_million_requests(&usage).unwrap() - 2.01).abs() < 1e-12);
     assert!((cost.per_user_hour(&usage).unwrap() - 0.0804).abs() < 1e-12);
-    let idle = Usage {
-        hours: 0.5,
-        requests: 0,
-        user_hours: 0.0,
-    };
-    assert_eq!(
-        (cost.per_million_requests(&idle), cost.per_user_hour(&idle)),
-        (None, None)
-    );
+    let idle = Usage { hours: 0.5, requests: 0, user_hours: 0.0 };
+    assert_eq!((cost.per_million_requests(&idle), cost.per_user_hour(&idle)), (None, None));
 }
 
 #[test]
@@ -134,10 +90,7 @@ fn what_is_not_known_and_what_is_too_large_is_reported() {
         "prices: {{ a: {{ price: {huge}, per: hour }} }}\nsystems: {{ x: {{ all: [ {{ use: a, \
          amount: {huge} }} ] }} }}"
     ));
-    assert_eq!(
-        cost(&prices, "x").unwrap_err().to_string(),
-        "the cost of \"all\" is too large"
-    );
+    assert_eq!(cost(&prices, "x").unwrap_err().to_string(), "the cost of \"all\" is too large");
     let free =
         list("prices: { a: { price: 0, per: hour } }\nsystems: { x: { all: [ { use: a } ] } }");
     assert_eq!(cost(&free, "x").unwrap().hours_per_money(), None);

@@ -33,11 +33,7 @@ pub(super) fn read(run: &Run, division: Division) -> Result<Vec<ErrorTrack>, Rec
     let mut errors = Errors::default();
     run.requests(|rows| {
         for row in rows {
-            errors.add(
-                row.outcome,
-                u64::from(row.weight),
-                division.slot(row.done_ns),
-            );
+            errors.add(row.outcome, u64::from(row.weight), division.slot(row.done_ns));
         }
     })?;
     Ok(errors.tracks(division))
@@ -63,8 +59,7 @@ impl Errors {
     pub(super) fn tracks(&self, division: Division) -> Vec<ErrorTrack> {
         let per_s = |counts: &[u64]| {
             let all = (0..division.slots).map(|slot| counts.get(slot).copied().unwrap_or(0));
-            all.map(|count| Number(count as f64 / division.slot_s as f64))
-                .collect()
+            all.map(|count| Number(count as f64 / division.slot_s as f64)).collect()
         };
         let kinds = self.0.iter().map(|(outcome, counts)| ErrorTrack {
             kind: outcome.name(),

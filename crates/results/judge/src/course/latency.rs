@@ -154,10 +154,7 @@ pub(super) fn read(
             all[measure].add(interval.start_ns, kind, &interval.hist, division);
         }
     })?;
-    Ok((
-        all.into_iter().map(|m| m.finish(division)).collect(),
-        left_out,
-    ))
+    Ok((all.into_iter().map(|m| m.finish(division)).collect(), left_out))
 }
 
 /// Indices of the measures with the most operations, in the order of the run's list, and the number of
@@ -344,10 +341,7 @@ pub fn shares_of(count: u64, quantile: impl Fn(f64) -> f64) -> Vec<Share> {
         decade /= 10.0;
     }
     longer.push(0.0);
-    longer
-        .into_iter()
-        .map(|longer| (Number(longer), Number(quantile(1.0 - longer))))
-        .collect()
+    longer.into_iter().map(|longer| (Number(longer), Number(quantile(1.0 - longer)))).collect()
 }
 
 #[cfg(test)]

@@ -68,20 +68,11 @@ impl LiveRun {
     pub fn new(info: &RunInfo) -> LiveRun {
         let planned_ns = info.phases.last().map_or(0, |phase| phase.end_ns);
         let measures = info.measures.iter();
-        let running = RunInfo {
-            status: RunStatus::Running,
-            ended_ns: 0,
-            ..info.clone()
-        };
+        let running = RunInfo { status: RunStatus::Running, ended_ns: 0, ..info.clone() };
         LiveRun {
-            division: Division {
-                slots: SLOTS_MAX as usize,
-                ..Division::of(planned_ns)
-            },
+            division: Division { slots: SLOTS_MAX as usize, ..Division::of(planned_ns) },
             seconds: Seconds::default(),
-            courses: measures
-                .map(|measure| Building::new(&measure.name, &measure.kind))
-                .collect(),
+            courses: measures.map(|measure| Building::new(&measure.name, &measure.kind)).collect(),
             errors: Errors::default(),
             figures: Figures::new(running, Vec::new(), Vec::new()),
             progress: Vec::new(),
@@ -111,16 +102,8 @@ impl LiveRun {
             }
             for (kind, hist, of_cell) in [
                 (ResponseKind::Succeeded, second.response, &mut cell.response),
-                (
-                    ResponseKind::Failed,
-                    second.failed,
-                    &mut cell.failed_response,
-                ),
-                (
-                    ResponseKind::Unanswered,
-                    second.unanswered,
-                    &mut cell.unanswered,
-                ),
+                (ResponseKind::Failed, second.failed, &mut cell.failed_response),
+                (ResponseKind::Unanswered, second.unanswered, &mut cell.unanswered),
             ] {
                 course.add(row.start_ns, kind, hist, division);
                 of_cell.merge(hist);
@@ -149,10 +132,7 @@ impl LiveRun {
         for (place, (info, at_ns, value)) in newest.enumerate() {
             if place >= probes.list.len() {
                 probes.list.push(info);
-                self.progress.push(ProbeProgress {
-                    newest_ns: i64::MIN,
-                    count: 0,
-                });
+                self.progress.push(ProbeProgress { newest_ns: i64::MIN, count: 0 });
             }
             let progress = &mut self.progress[place];
             let Some(value) = value.filter(|_| at_ns > progress.newest_ns) else {
@@ -163,11 +143,7 @@ impl LiveRun {
             progress.count += 1;
             if is_kept {
                 let probe = place as u32;
-                probes.rows.push(ProbeRow {
-                    at_ns,
-                    probe,
-                    value,
-                });
+                probes.rows.push(ProbeRow { at_ns, probe, value });
             }
         }
         if probes.rows.len() > self.probe_rows_max {
@@ -210,10 +186,7 @@ impl LiveRun {
     pub fn course(&self) -> Course {
         let slot_ns = self.division.slot_s * SECOND_NS;
         let reached = self.ended_ns().div_ceil(slot_ns).clamp(1, SLOTS_MAX);
-        let division = Division {
-            slots: reached as usize,
-            ..self.division
-        };
+        let division = Division { slots: reached as usize, ..self.division };
         let counts = self.courses.iter().map(Building::count);
         let (chosen, measures_left_out) = most(counts.enumerate());
         let chosen = chosen.into_iter().map(|place| &self.courses[place]);
@@ -222,9 +195,7 @@ impl LiveRun {
             slots: division.slots,
             heat_slot_s: division.heat_slot_s,
             seconds: self.seconds.tracks(division),
-            measures: chosen
-                .map(|course| course.clone().finish(division))
-                .collect(),
+            measures: chosen.map(|course| course.clone().finish(division)).collect(),
             measures_left_out,
             errors: self.errors.tracks(division),
             probes: probes::lines(&self.figures.probes, division),
@@ -283,10 +254,7 @@ mod tests {
     #[test]
     fn what_is_there_so_far_is_reported_in_the_slots_of_the_whole() {
         let course = two_seconds().course();
-        assert_eq!(
-            (course.slot_s, course.slots, course.heat_slot_s),
-            (6, 1, 24)
-        );
+        assert_eq!((course.slot_s, course.slots, course.heat_slot_s), (6, 1, 24));
         let [measure] = &course.measures[..] else {
             panic!("one measure measured something: {:?}", course.measures);
         };
@@ -351,18 +319,13 @@ mod tests {
             };
             live_run.add(&row, [values].into_iter());
         }
-        let names = Names {
-            measures: &["connect", "request"],
-            tags: &[],
-            phases: &["ramp", "hold"],
-        };
+        let names =
+            Names { measures: &["connect", "request"], tags: &[], phases: &["ramp", "hold"] };
         let threshold = |text| names.threshold(text).unwrap();
         let thresholds = ["p99(request) < 15ms in ramp", "p99(request) < 15ms in hold"];
         let judged = live_run.judge(&thresholds.map(threshold)).thresholds;
-        let shown: Vec<(bool, &str)> = judged
-            .iter()
-            .map(|t| (t.passed, t.shown.as_str()))
-            .collect();
+        let shown: Vec<(bool, &str)> =
+            judged.iter().map(|t| (t.passed, t.shown.as_str())).collect();
         assert_eq!(shown, [(true, "10.0 ms"), (false, "20.0 ms")]);
     }
 
@@ -381,18 +344,11 @@ mod tests {
         live_run.probes([(info("a"), -second, Some(1.0))].into_iter());
         // The first probe has no newer value; a second probe joins it.
         live_run.probes([(info("a"), -second, Some(1.0)), (info("b"), 0, None)].into_iter());
-        live_run.probes(
-            [
-                (info("a"), second, Some(3.0)),
-                (info("b"), second, Some(7.0)),
-            ]
-            .into_iter(),
-        );
+        live_run
+            .probes([(info("a"), second, Some(3.0)), (info("b"), second, Some(7.0))].into_iter());
         let lines = live_run.course().probes.lines;
-        let points: Vec<(&str, usize)> = lines
-            .iter()
-            .map(|line| (line.info.metric.as_str(), line.mean.len()))
-            .collect();
+        let points: Vec<(&str, usize)> =
+            lines.iter().map(|line| (line.info.metric.as_str(), line.mean.len())).collect();
         assert_eq!(points, [("a", 1), ("b", 1)]);
         assert_eq!(live_run.figures.probes.rows.len(), 3);
     }

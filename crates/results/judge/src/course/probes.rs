@@ -45,20 +45,14 @@ pub(super) fn lines(probes: &Probes, division: Division) -> ProbeLines {
     for row in probes.rows.iter().filter(|row| row.value.is_finite()) {
         values[row.probe as usize].push((row.at_ns, row.value));
     }
-    let some: Vec<_> = probes
-        .list
-        .iter()
-        .zip(values)
-        .filter(|(_, values)| !values.is_empty())
-        .collect();
+    let some: Vec<_> =
+        probes.list.iter().zip(values).filter(|(_, values)| !values.is_empty()).collect();
     let left_out = some.len().saturating_sub(LINES_MAX);
     let points_max = POINTS_MAX / some.len().clamp(1, LINES_MAX);
     let points_max = points_max.min(super::SLOTS_MAX as usize);
     let lines = some.into_iter().take(LINES_MAX);
     ProbeLines {
-        lines: lines
-            .map(|(info, values)| line(info, values, points_max, division))
-            .collect(),
+        lines: lines.map(|(info, values)| line(info, values, points_max, division)).collect(),
         left_out,
     }
 }
@@ -77,9 +71,8 @@ fn line(
     let span_ns = last.saturating_sub(first).unsigned_abs();
     let slot_ns = (division.slot_s * SECOND_NS).max(span_ns.div_ceil(points_max as u64));
     let slot_of = |at_ns: i64| at_ns.saturating_sub(first).unsigned_abs() / slot_ns.max(1);
-    let is_thinned = values
-        .chunk_by(|a, b| slot_of(a.0) == slot_of(b.0))
-        .any(|slot| slot.len() > 1);
+    let is_thinned =
+        values.chunk_by(|a, b| slot_of(a.0) == slot_of(b.0)).any(|slot| slot.len() > 1);
     let mut line = ProbeLine {
         info: info.clone(),
         at_s: Vec::new(),
@@ -114,10 +107,7 @@ mod tests {
             unit: "%".to_owned(),
             via: "host".to_owned(),
         };
-        Probes {
-            list: (0..probes_count).map(info).collect(),
-            rows: rows.collect(),
-        }
+        Probes { list: (0..probes_count).map(info).collect(), rows: rows.collect() }
     }
 
     #[test]
@@ -128,11 +118,7 @@ mod tests {
             value: if s == 1234 { 99.0 } else { 5.0 },
         });
         let drawn = lines(&probes(2, rows), Division::of(3_600_000_000_000));
-        assert_eq!(
-            (drawn.lines.len(), drawn.left_out),
-            (1, 0),
-            "one read nothing"
-        );
+        assert_eq!((drawn.lines.len(), drawn.left_out), (1, 0), "one read nothing");
         let line = &drawn.lines[0];
         assert!(line.at_s.len() <= 602, "{}", line.at_s.len());
         assert_eq!(line.at_s[0], Number(-10.0));

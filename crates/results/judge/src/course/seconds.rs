@@ -72,9 +72,7 @@ const COLUMNS: &[(&str, Kind, Get)] = &[
     ("rss_bytes", Gauge, |r| r.rss_bytes as f64),
     ("host_retransmits", Rate, |r| r.host_retransmits as f64),
     ("host_listen_drops", Rate, |r| r.host_listen_drops as f64),
-    ("host_syn_retransmits", Rate, |r| {
-        r.host_syn_retransmits as f64
-    }),
+    ("host_syn_retransmits", Rate, |r| r.host_syn_retransmits as f64),
     ("host_packet_drops", Rate, |r| r.host_packet_drops as f64),
     ("loops_lost", Gauge, |r| f64::from(r.loops_lost)),
 ];
@@ -97,20 +95,12 @@ struct Slot {
 }
 
 impl Slot {
-    const EMPTY: Slot = Slot {
-        sum: 0.0,
-        seconds: 0.0,
-        min: f64::INFINITY,
-        max: f64::NEG_INFINITY,
-    };
+    const EMPTY: Slot = Slot { sum: 0.0, seconds: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY };
 }
 
 impl Default for Seconds {
     fn default() -> Seconds {
-        Seconds {
-            slots: Vec::new(),
-            is_used: [false; COLUMNS.len()],
-        }
+        Seconds { slots: Vec::new(), is_used: [false; COLUMNS.len()] }
     }
 }
 
@@ -175,16 +165,8 @@ fn thinned(name: &'static str, kind: Kind, slots: &[Slot], division: Division) -
     Track {
         name,
         mean: points(|slot| slot.sum / slot.seconds),
-        min: if is_thinned {
-            points(|slot| slot.min)
-        } else {
-            Vec::new()
-        },
-        max: if is_thinned {
-            points(|slot| slot.max)
-        } else {
-            Vec::new()
-        },
+        min: if is_thinned { points(|slot| slot.min) } else { Vec::new() },
+        max: if is_thinned { points(|slot| slot.max) } else { Vec::new() },
     }
 }
 
@@ -238,14 +220,7 @@ mod tests {
     #[test]
     fn thinning_keeps_the_least_and_the_greatest() {
         let rows: Vec<SeriesRow> = (0..3600)
-            .map(|s| {
-                row(
-                    s * 1000,
-                    (s + 1) * 1000,
-                    1,
-                    if s == 1799 { 900 } else { 100 },
-                )
-            })
+            .map(|s| row(s * 1000, (s + 1) * 1000, 1, if s == 1799 { 900 } else { 100 }))
             .collect();
         let tracks = tracks(&rows, Division::of(3_600_000_000_000));
         let done = of(&tracks, "done");

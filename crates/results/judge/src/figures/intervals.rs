@@ -31,11 +31,7 @@ pub(crate) struct Population {
 
 impl Population {
     fn responses(phase: Option<usize>, measures: Vec<usize>) -> Population {
-        Population {
-            phase,
-            measures,
-            basis: Basis::Response,
-        }
+        Population { phase, measures, basis: Basis::Response }
     }
 }
 
@@ -92,10 +88,7 @@ impl Figures {
                 }
             }
         })?;
-        self.intervals = followed
-            .iter()
-            .flat_map(PopulationBlocks::intervals)
-            .collect();
+        self.intervals = followed.iter().flat_map(PopulationBlocks::intervals).collect();
         Ok(())
     }
 
@@ -162,9 +155,8 @@ impl Figures {
                 }
             }
         }
-        let followed = shares
-            .into_iter()
-            .map(|(population, shares)| self.follow(population, &shares));
+        let followed =
+            shares.into_iter().map(|(population, shares)| self.follow(population, &shares));
         followed.flatten().collect()
     }
 
@@ -181,13 +173,9 @@ impl Figures {
             (share, Blocks::new(times.influence(at)))
         });
         let levels = levels.collect();
-        let phase = population
-            .phase
-            .and_then(|phase| self.info.phases.get(phase));
+        let phase = population.phase.and_then(|phase| self.info.phases.get(phase));
         let start_ns = phase.map_or(0, |phase| phase.start_ns);
-        let end_ns = phase
-            .map_or(u64::MAX, |phase| phase.end_ns)
-            .min(self.ended_ns());
+        let end_ns = phase.map_or(u64::MAX, |phase| phase.end_ns).min(self.ended_ns());
         let seconds = end_ns.saturating_sub(start_ns).div_ceil(SECOND_NS);
         Some(PopulationBlocks {
             population,

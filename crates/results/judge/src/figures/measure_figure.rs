@@ -18,12 +18,7 @@ impl MeasureFigure {
     /// `None` for figures that are not of measures. Without a named measure, all requests are meant.
     pub(crate) fn of(figures: &Figures, figure: &Figure) -> Option<MeasureFigure> {
         let all = match *figure {
-            Figure::Measure {
-                stat,
-                measure,
-                basis,
-                phase,
-            } => MeasureFigure {
+            Figure::Measure { stat, measure, basis, phase } => MeasureFigure {
                 stat,
                 measures: match measure {
                     Some(measure) => vec![measure.index()],
@@ -32,12 +27,7 @@ impl MeasureFigure {
                 basis,
                 phase,
             },
-            Figure::Measures {
-                stat,
-                ref measures,
-                basis,
-                phase,
-            } => MeasureFigure {
+            Figure::Measures { stat, ref measures, basis, phase } => MeasureFigure {
                 stat,
                 measures: measures.iter().map(|measure| measure.index()).collect(),
                 basis,
@@ -53,10 +43,7 @@ impl MeasureFigure {
         };
         Some(match all.stat {
             Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) if all.basis != Basis::Lag => {
-                MeasureFigure {
-                    measures: figures.timed(all.measures),
-                    ..all
-                }
+                MeasureFigure { measures: figures.timed(all.measures), ..all }
             }
             _ => all,
         })
@@ -104,11 +91,7 @@ mod tests {
     fn messages_without_a_reply_are_not_among_the_times_of_all() {
         let figures = figures();
         let measures = ["connect", "request", "send"];
-        let names = Names {
-            measures: &measures,
-            tags: &[],
-            phases: &[],
-        };
+        let names = Names { measures: &measures, tags: &[], phases: &[] };
         let value = |text: &str| threshold::value(&figures, &names.figure(text).unwrap()).unwrap();
         let about = |text: &str, ms: f64| {
             let found = value(text) / MS as f64;

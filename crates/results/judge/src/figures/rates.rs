@@ -122,8 +122,7 @@ impl Figures {
 
     fn begun_between_all(&self, rows: std::ops::Range<usize>, measures: &[usize]) -> Option<u64> {
         let all = measures.iter();
-        all.map(|&measure| self.begun_between(rows.clone(), measure))
-            .sum()
+        all.map(|&measure| self.begun_between(rows.clone(), measure)).sum()
     }
 
     /// Sets how many operations of a measure began in a phase, the drain being that after the last one.

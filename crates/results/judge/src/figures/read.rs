@@ -333,10 +333,7 @@ mod tests {
     use super::*;
     use crate::sample::REQUEST;
 
-    const ANSWERED: EndTag = EndTag {
-        measure: REQUEST,
-        end: End::Answered,
-    };
+    const ANSWERED: EndTag = EndTag { measure: REQUEST, end: End::Answered };
 
     #[test]
     fn operations_were_due_evenly_over_the_length_of_their_interval() {
@@ -362,12 +359,7 @@ mod tests {
         let interval = |start_s: u64, value: u64, count: u64| {
             let mut hist = LogHistogram::new();
             hist.record_n(value, count);
-            Interval {
-                tag: String::new(),
-                start_ns: start_s * SECOND,
-                len_ns: SECOND,
-                hist,
-            }
+            Interval { tag: String::new(), start_ns: start_s * SECOND, len_ns: SECOND, hist }
         };
         let mut figures = crate::sample::figures();
         let p98 = &mut figures.p98;
@@ -393,12 +385,7 @@ mod tests {
         let interval = |start_s: u64, value_ns: u64| {
             let mut hist = LogHistogram::new();
             hist.record_n(value_ns, 100);
-            Interval {
-                tag: String::new(),
-                start_ns: start_s * SECOND,
-                len_ns: SECOND,
-                hist,
-            }
+            Interval { tag: String::new(), start_ns: start_s * SECOND, len_ns: SECOND, hist }
         };
         let mut figures = crate::sample::figures();
         let mut second = Second::default();
@@ -426,12 +413,8 @@ mod tests {
         for second in 0..20u64 {
             let mut hist = LogHistogram::new();
             hist.record_n(second * 100_000_000, 91);
-            let interval = Interval {
-                tag: String::new(),
-                start_ns: second * SECOND,
-                len_ns: SECOND,
-                hist,
-            };
+            let interval =
+                Interval { tag: String::new(), start_ns: second * SECOND, len_ns: SECOND, hist };
             figures.add_flow(&interval, &ANSWERED, &mut due);
         }
         figures.set_due(&due);
@@ -440,11 +423,7 @@ mod tests {
         assert_eq!(due.iter().sum::<u64>(), 20 * 91);
         // All were answered, the later the longer they waited.
         let windows = figures.planned_windows(&[REQUEST]);
-        assert!(
-            windows
-                .iter()
-                .all(|window| (window.due - window.served).abs() < 1e-9)
-        );
+        assert!(windows.iter().all(|window| (window.due - window.served).abs() < 1e-9));
         let response_s = windows[15].served_s / windows[15].served;
         assert!((1.55..1.85).contains(&response_s), "{response_s}");
     }
@@ -456,12 +435,7 @@ mod tests {
         figures.flow.clear();
         let mut hist = LogHistogram::new();
         (0..300).for_each(|n| hist.record(n * 10_000_000));
-        let interval = Interval {
-            tag: String::new(),
-            start_ns: 6 * SECOND,
-            len_ns: SECOND,
-            hist,
-        };
+        let interval = Interval { tag: String::new(), start_ns: 6 * SECOND, len_ns: SECOND, hist };
         let mut due = Vec::new();
         figures.add_flow(&interval, &ANSWERED, &mut due);
         figures.set_due(&due);

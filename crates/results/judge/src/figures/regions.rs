@@ -42,9 +42,9 @@ impl Figures {
             return lost / f64::from(self.info.generator.loops.max(1));
         }
         let loops = self.losses().filter_map(|loss| match loss {
-            EventKind::WorkerLost {
-                loops_first, loops, ..
-            } => Some(*loops_first..loops_first + loops),
+            EventKind::WorkerLost { loops_first, loops, .. } => {
+                Some(*loops_first..loops_first + loops)
+            }
             _ => None,
         });
         let loops: Vec<u32> = loops.flatten().collect();
@@ -87,13 +87,7 @@ mod tests {
     use crate::sample::{self, MS};
 
     fn region(name: &str, share: f64, loops_first: u32, loops: u32) -> RegionInfo {
-        RegionInfo {
-            name: name.to_owned(),
-            share,
-            loops_first,
-            loops,
-            netns: None,
-        }
+        RegionInfo { name: name.to_owned(), share, loops_first, loops, netns: None }
     }
 
     /// Messages that users of two regions got: 900 in 10 ms, and 100 in 300 ms.
@@ -119,10 +113,7 @@ mod tests {
         let said = summary.totals.iter().find(|m| m.name == "said").unwrap();
         assert_eq!(said.count, 1_000);
         let times = said.response.as_ref().unwrap();
-        assert!(
-            times.p50_ns < 11 * MS && times.p95_ns > 290 * MS,
-            "{times:?}"
-        );
+        assert!(times.p50_ns < 11 * MS && times.p95_ns > 290 * MS, "{times:?}");
         assert_eq!(summary.phases[0].totals.len(), summary.totals.len());
         let shares: Vec<f64> = summary.regions.iter().map(|region| region.share).collect();
         assert_eq!(shares, [0.9, 0.1]);
@@ -135,16 +126,10 @@ mod tests {
             let names = RunNames::of(&figures.info);
             let threshold = names.names().threshold(text).unwrap();
             let summary = crate::judge_figures(figures, &[threshold], false);
-            (
-                summary.thresholds[0].passed,
-                summary.thresholds[0].shown.clone(),
-            )
+            (summary.thresholds[0].passed, summary.thresholds[0].shown.clone())
         };
         let shown = |text: &str| (true, text.to_owned());
-        assert_eq!(
-            judged(&figures, "p50(said, region=south) > 200ms"),
-            shown("300 ms")
-        );
+        assert_eq!(judged(&figures, "p50(said, region=south) > 200ms"), shown("300 ms"));
         assert_eq!(judged(&figures, "p50(said) < 11ms"), shown("10.0 ms"));
         assert_eq!(judged(&figures, "count(said.lost) == 0"), shown("0"));
         let ahead = figures.cell_mut(0, sample::UPDATE + 5).unwrap();
@@ -182,10 +167,7 @@ mod tests {
     fn a_lost_loop_takes_the_users_of_its_region() {
         let mut figures = sample::figures();
         figures.info.generator.loops = 3;
-        let mut row = SeriesRow {
-            loops_lost: 1,
-            ..SeriesRow::default()
-        };
+        let mut row = SeriesRow { loops_lost: 1, ..SeriesRow::default() };
         assert!((figures.share_lost(&row) - 1.0 / 3.0).abs() < 1e-9);
         figures.info.regions = vec![region("north", 8.0, 0, 2), region("south", 2.0, 2, 1)];
         let what = EventKind::WorkerLost {

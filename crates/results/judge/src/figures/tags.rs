@@ -21,10 +21,7 @@ impl Figures {
     pub(crate) fn all_tags(&self) -> Vec<Tag> {
         let mut pairs: Vec<(&str, &str)> = Vec::new();
         let requests = self.requests();
-        for pair in requests
-            .clone()
-            .flat_map(|m| all_tags(&self.info.measures[m].tags))
-        {
+        for pair in requests.clone().flat_map(|m| all_tags(&self.info.measures[m].tags)) {
             if !pairs.contains(&pair) {
                 pairs.push(pair);
             }

@@ -74,12 +74,7 @@ mod tests {
     fn interval(start_s: u64, waited: impl Iterator<Item = u64>) -> Interval {
         let mut hist = LogHistogram::new();
         waited.for_each(|ns| hist.record(ns));
-        Interval {
-            tag: String::new(),
-            start_ns: start_s * SECOND,
-            len_ns: SECOND,
-            hist,
-        }
+        Interval { tag: String::new(), start_ns: start_s * SECOND, len_ns: SECOND, hist }
     }
 
     /// The failed operations and the share of errors of 6,000 requests of 10 ms and what was given up at these times.

@@ -15,20 +15,13 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
     let workers = &figures.info.workers;
     let mut findings: Vec<Finding> = clocks(workers).into_iter().collect();
-    let names: Option<Vec<&str>> = workers
-        .iter()
-        .map(|worker| worker.agent.as_deref())
-        .collect();
+    let names: Option<Vec<&str>> = workers.iter().map(|worker| worker.agent.as_deref()).collect();
     let Some(names) = names.filter(|names| names.len() > 1 && names.len() == figures.workers.len())
     else {
         return findings;
     };
     findings.extend(errors(&names, &figures.workers));
-    findings.extend(lag(
-        &names,
-        &figures.workers,
-        figures.info.generator.lag_max_ns,
-    ));
+    findings.extend(lag(&names, &figures.workers, figures.info.generator.lag_max_ns));
     findings
 }
 
@@ -41,10 +34,7 @@ fn errors(names: &[&str], tallies: &[WorkerTally]) -> Vec<Finding> {
     let compared: Vec<f64> = tallies
         .iter()
         .map(|own| {
-            let rest = [
-                errors - own.errors,
-                ended - own.ended - (errors - own.errors),
-            ];
+            let rest = [errors - own.errors, ended - own.ended - (errors - own.errors)];
             let own = [own.errors, own.ended - own.errors];
             two_rows(&own, &rest).map_or(1.0, |test| test.p)
         })
@@ -87,14 +77,8 @@ fn errors(names: &[&str], tallies: &[WorkerTally]) -> Vec<Finding> {
 
 /// The agent that lags most, if it does above the run's limit and another one does not.
 fn lag(names: &[&str], tallies: &[WorkerTally], limit_ns: u64) -> Option<Finding> {
-    let (at, worst) = tallies
-        .iter()
-        .enumerate()
-        .max_by_key(|(_, tally)| tally.lag_p99_ns)?;
-    let late = tallies
-        .iter()
-        .filter(|tally| tally.lag_p99_ns > limit_ns)
-        .count();
+    let (at, worst) = tallies.iter().enumerate().max_by_key(|(_, tally)| tally.lag_p99_ns)?;
+    let late = tallies.iter().filter(|tally| tally.lag_p99_ns > limit_ns).count();
     if late == 0 || late == tallies.len() {
         return None;
     }
@@ -151,12 +135,7 @@ mod tests {
     use super::*;
 
     fn tally(ended: u64, errors: u64, lag_p99_ns: u64) -> WorkerTally {
-        WorkerTally {
-            ended,
-            errors,
-            lag_p99_ns,
-            busy_max_percent: 97,
-        }
+        WorkerTally { ended, errors, lag_p99_ns, busy_max_percent: 97 }
     }
 
     #[test]
@@ -165,11 +144,7 @@ mod tests {
             agent: Some(name.to_owned()),
             clock_offset_ns: 1_000_000_000,
             clock_bound_ns: 200_000,
-            clock_last: Some(WorkerClock {
-                offset_ns,
-                bound_ns,
-                drift_ns_per_s: 20_000,
-            }),
+            clock_last: Some(WorkerClock { offset_ns, bound_ns, drift_ns_per_s: 20_000 }),
             ..WorkerInfo::default()
         };
         let still = worker("a1", 1_000_000_500, 300_000);
@@ -197,20 +172,10 @@ mod tests {
     fn the_agent_that_lags_is_named_if_not_all_do() {
         let names = ["a1", "a2"];
         let ms = 1_000_000;
-        assert_eq!(
-            lag(&names, &[tally(9, 0, ms), tally(9, 0, ms)], 5 * ms),
-            None
-        );
-        assert_eq!(
-            lag(&names, &[tally(9, 0, 9 * ms), tally(9, 0, 8 * ms)], 5 * ms),
-            None
-        );
+        assert_eq!(lag(&names, &[tally(9, 0, ms), tally(9, 0, ms)], 5 * ms), None);
+        assert_eq!(lag(&names, &[tally(9, 0, 9 * ms), tally(9, 0, 8 * ms)], 5 * ms), None);
         let found = lag(&names, &[tally(9, 0, ms), tally(9, 0, 300 * ms)], 5 * ms).unwrap();
-        assert!(
-            found.text.contains("most of all agent a2"),
-            "{}",
-            found.text
-        );
+        assert!(found.text.contains("most of all agent a2"), "{}", found.text);
         assert!(found.text.contains("97 %"), "{}", found.text);
     }
 }

@@ -46,10 +46,7 @@ impl Cause {
         };
         let (rows, waiting): (Vec<&SeriesRow>, Vec<bool>) = rows.into_iter().unzip();
         let generator = &figures.info.generator;
-        let time_ns: u64 = rows
-            .iter()
-            .map(|row| row.end_ns.saturating_sub(row.start_ns))
-            .sum();
+        let time_ns: u64 = rows.iter().map(|row| row.end_ns.saturating_sub(row.start_ns)).sum();
         let of_cores =
             |ns: u64, cores: u32| ns as f64 / (time_ns.max(1) as f64 * f64::from(cores.max(1)));
 
@@ -75,12 +72,7 @@ impl Cause {
         } else {
             Kind::Unknown
         };
-        Cause {
-            kind,
-            busy: busy.min(1.0),
-            wait,
-            limited: limited.min(1.0),
-        }
+        Cause { kind, busy: busy.min(1.0), wait, limited: limited.min(1.0) }
     }
 
     /// True if the loops had CPU whenever they wanted it.
@@ -165,23 +157,16 @@ struct BusyInterval {
 /// CPU time: a loop that does not return to its poll within a short interval would count as busy in all of it.
 fn busy<'a>(rows: impl Iterator<Item = &'a SeriesRow> + Clone) -> Vec<BusyInterval> {
     let length_ns = |row: &SeriesRow| row.end_ns.saturating_sub(row.start_ns);
-    let long = rows
-        .clone()
-        .filter(|row| length_ns(row) >= BUSY_INTERVAL_NS_MIN);
-    let long = long.map(|row| BusyInterval {
-        length_ns: length_ns(row) as f64,
-        share: row.loop_busy_max,
-    });
+    let long = rows.clone().filter(|row| length_ns(row) >= BUSY_INTERVAL_NS_MIN);
+    let long =
+        long.map(|row| BusyInterval { length_ns: length_ns(row) as f64, share: row.loop_busy_max });
     let long: Vec<BusyInterval> = long.collect();
     let time_ns = rows.clone().map(length_ns).sum::<u64>() as f64;
     if !long.is_empty() || time_ns == 0.0 {
         return long;
     }
     let cpu_ns: u64 = rows.map(|row| row.cpu_loops_ns).sum();
-    vec![BusyInterval {
-        length_ns: time_ns,
-        share: (cpu_ns as f64 / time_ns).min(1.0),
-    }]
+    vec![BusyInterval { length_ns: time_ns, share: (cpu_ns as f64 / time_ns).min(1.0) }]
 }
 
 /// The busiest loop's largest share of a core.
@@ -194,13 +179,6 @@ pub(super) fn busy_max(rows: &[SeriesRow]) -> f64 {
 pub(super) fn busy_mean<'a>(rows: impl Iterator<Item = &'a SeriesRow> + Clone) -> f64 {
     let intervals = busy(rows);
     let time_ns: f64 = intervals.iter().map(|busy| busy.length_ns).sum();
-    let busy_ns: f64 = intervals
-        .iter()
-        .map(|busy| busy.length_ns * busy.share)
-        .sum();
-    if time_ns > 0.0 {
-        busy_ns / time_ns
-    } else {
-        0.0
-    }
+    let busy_ns: f64 = intervals.iter().map(|busy| busy.length_ns * busy.share).sum();
+    if time_ns > 0.0 { busy_ns / time_ns } else { 0.0 }
 }

@@ -36,18 +36,10 @@ pub(super) fn summary(figures: &Figures) -> Lag {
     let enough = hist.count() as f64 >= LAG_COVERAGE_MIN * ended as f64;
     if enough && !hist.is_empty() {
         let max_ns = hist.max().max(seen_max_ns);
-        return Lag {
-            p50_ns: hist.quantile(0.5),
-            p99_ns: hist.quantile(0.99),
-            max_ns,
-        };
+        return Lag { p50_ns: hist.quantile(0.5), p99_ns: hist.quantile(0.99), max_ns };
     }
     let steps = steps(&figures.series);
-    Lag {
-        p50_ns: quantile(&steps, 0.5),
-        p99_ns: quantile(&steps, 0.99),
-        max_ns: seen_max_ns,
-    }
+    Lag { p50_ns: quantile(&steps, 0.5), p99_ns: quantile(&steps, 0.99), max_ns: seen_max_ns }
 }
 
 /// Lag above the limit.
@@ -66,25 +58,14 @@ pub(super) fn above_limit(
     measures: &[MeasureSummary],
 ) -> Option<LagExcess> {
     let limit_ns = figures.info.generator.lag_max_ns;
-    let all = LagExcess {
-        step: None,
-        p99_ns: health.lag_p99_ns,
-    };
+    let all = LagExcess { step: None, p99_ns: health.lag_p99_ns };
     let steps = measures.iter().filter(|m| is_timed(&m.kind));
     let steps = steps.filter_map(|m| {
-        let lag = m
-            .lag
-            .as_ref()
-            .filter(|lag| lag.count >= LAG_STEP_COUNT_MIN)?;
-        Some(LagExcess {
-            step: Some(m.name.clone()),
-            p99_ns: lag.p99_ns,
-        })
+        let lag = m.lag.as_ref().filter(|lag| lag.count >= LAG_STEP_COUNT_MIN)?;
+        Some(LagExcess { step: Some(m.name.clone()), p99_ns: lag.p99_ns })
     });
     let is_late = |late: &LagExcess| late.p99_ns > limit_ns;
-    Some(all)
-        .filter(is_late)
-        .or_else(|| steps.filter(is_late).max_by_key(|step| step.p99_ns))
+    Some(all).filter(is_late).or_else(|| steps.filter(is_late).max_by_key(|step| step.p99_ns))
 }
 
 /// A lag with the number of operations that count as having it.
@@ -98,15 +79,8 @@ struct Step {
 fn steps(rows: &[SeriesRow]) -> Vec<Step> {
     let rows = rows.iter().filter(|row| row.sends > 0);
     let steps = rows.flat_map(|row| {
-        let step = |lag_ns: u64, share: f64| Step {
-            lag_ns,
-            weight: share * row.sends as f64,
-        };
-        [
-            step(row.lag_p50_ns, 0.50),
-            step(row.lag_p99_ns, 0.49),
-            step(row.lag_max_ns, 0.01),
-        ]
+        let step = |lag_ns: u64, share: f64| Step { lag_ns, weight: share * row.sends as f64 };
+        [step(row.lag_p50_ns, 0.50), step(row.lag_p99_ns, 0.49), step(row.lag_max_ns, 0.01)]
     });
     let mut steps: Vec<Step> = steps.collect();
     steps.sort_by_key(|step| step.lag_ns);

@@ -10,21 +10,12 @@ use crate::limits::LOSSES_SHOWN_MAX;
 /// A finding for each lost worker, and one for those that are too many to list.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
-    let severity = if case.allow_lost_workers {
-        Severity::Warning
-    } else {
-        Severity::Fatal
-    };
+    let severity = if case.allow_lost_workers { Severity::Warning } else { Severity::Fatal };
     let losses: Vec<&EventKind> = figures.losses().collect();
     let listed = losses.iter().take(LOSSES_SHOWN_MAX);
-    let mut findings: Vec<Finding> = listed
-        .filter_map(|loss| one(figures, loss, severity))
-        .collect();
-    if let Some(further) = losses
-        .len()
-        .checked_sub(LOSSES_SHOWN_MAX)
-        .filter(|n| *n > 0)
-    {
+    let mut findings: Vec<Finding> =
+        listed.filter_map(|loss| one(figures, loss, severity)).collect();
+    if let Some(further) = losses.len().checked_sub(LOSSES_SHOWN_MAX).filter(|n| *n > 0) {
         let text = format!(
             "{} lost; `events.jsonl` lists each",
             units::counted(further as u64, "further worker"),
@@ -64,11 +55,7 @@ fn one(figures: &Figures, loss: &EventKind, severity: Severity) -> Option<Findin
     let all = u64::from(figures.info.generator.loops);
     let first = u64::from(loops_first);
     let last = first + u64::from(loops).saturating_sub(1);
-    let which = if first == last {
-        format!("{first}")
-    } else {
-        format!("{first} to {last}")
-    };
+    let which = if first == last { format!("{first}") } else { format!("{first} to {last}") };
     let deal = figures.deal_of(worker);
     let mut text = format!(
         "worker {} of {} was lost at {} ({why}): {} active users were lost, and {} more never \
@@ -93,9 +80,8 @@ fn one(figures: &Figures, loss: &EventKind, severity: Severity) -> Option<Findin
         .with("users_due_after", users_due_after as f64)
         .with("loops", f64::from(loops));
     if let Some(deal) = deal {
-        draft = draft
-            .with("dealt_from_ns", deal.from_ns as f64)
-            .with("users_dealt", deal.users as f64);
+        draft =
+            draft.with("dealt_from_ns", deal.from_ns as f64).with("users_dealt", deal.users as f64);
     }
     Some(draft.done())
 }
@@ -172,10 +158,7 @@ mod tests {
         };
         let summary = judge_figures(figures, &[all_connected], allow_lost_workers);
         expect.assert_eq(&rendered(&summary.findings[..2]));
-        assert_eq!(
-            (summary.verdict, summary.allow_lost_workers),
-            (verdict, allow_lost_workers)
-        );
+        assert_eq!((summary.verdict, summary.allow_lost_workers), (verdict, allow_lost_workers));
         let users = &summary.users;
         assert_eq!((users.started, users.connected), (5250, 5235));
         assert_eq!((users.lost, users.never_came), (10, 750));
@@ -226,10 +209,7 @@ mod tests {
         for allow_lost_workers in [false, true] {
             let summary = judge_figures(&figures, &[], allow_lost_workers);
             let codes = summary.findings[..2].iter().map(|f| f.code.as_str());
-            assert_eq!(
-                codes.collect::<Vec<_>>(),
-                ["worker-lost", "nothing-succeeded"]
-            );
+            assert_eq!(codes.collect::<Vec<_>>(), ["worker-lost", "nothing-succeeded"]);
         }
     }
 
@@ -237,10 +217,7 @@ mod tests {
     #[test]
     fn a_share_that_was_dealt_is_due_of_the_others() {
         let mut figures = lossy();
-        let EventKind::WorkerLost {
-            users_due_after, ..
-        } = &mut figures.events[0].what
-        else {
+        let EventKind::WorkerLost { users_due_after, .. } = &mut figures.events[0].what else {
             panic!("it is the first");
         };
         *users_due_after = 50;
@@ -288,10 +265,7 @@ mod tests {
         let summary = judge_figures(&figures, &[], true);
         assert_eq!(summary.verdict, Verdict::Untrusted);
         let text = &summary.findings[1].text;
-        assert!(
-            text.starts_with("planned 87.5 users/s, reached 85.0/s"),
-            "{text}"
-        );
+        assert!(text.starts_with("planned 87.5 users/s, reached 85.0/s"), "{text}");
     }
 
     #[test]

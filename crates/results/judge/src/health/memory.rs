@@ -17,13 +17,9 @@ pub(crate) struct MemoryPressure {
 impl MemoryPressure {
     pub(super) fn find(figures: &Figures) -> Option<MemoryPressure> {
         figures.events.iter().find_map(|event| match event.what {
-            EventKind::MemoryPressure {
-                available_bytes,
-                users,
-            } => Some(MemoryPressure {
-                available_bytes,
-                users,
-            }),
+            EventKind::MemoryPressure { available_bytes, users } => {
+                Some(MemoryPressure { available_bytes, users })
+            }
             _ => None,
         })
     }
@@ -37,10 +33,9 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     };
     let after = match users.refused {
         0 => "no more users were due".to_owned(),
-        refused => format!(
-            "the ramp stopped there, with {} refused",
-            units::counted(refused, "user")
-        ),
+        refused => {
+            format!("the ramp stopped there, with {} refused", units::counted(refused, "user"))
+        }
     };
     let text = format!(
         "memory ran short at {}: {} were available, and {after}; fix: add memory or reduce the \

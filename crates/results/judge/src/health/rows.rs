@@ -62,11 +62,7 @@ mod tests {
     use super::*;
 
     fn worker(agent: &str, kept: RowsKept, lost: u64) -> WorkerInfo {
-        let part = RowsPart {
-            sha256: "00".repeat(32),
-            rows: 1_000,
-            bytes: 30_000,
-        };
+        let part = RowsPart { sha256: "00".repeat(32), rows: 1_000, bytes: 30_000 };
         WorkerInfo {
             agent: Some(agent.to_owned()),
             rows: Some(WorkerRows {
@@ -91,25 +87,15 @@ mod tests {
         let left = [1, 2].map(|n| worker(&format!("a{n}"), RowsKept::Agent, 0));
         let found = of_workers(&left);
         assert_eq!(found[0].evidence["rows"], 2_000.0);
-        assert!(
-            found[0].text.contains("2 agents (2,000 rows"),
-            "{}",
-            found[0].text
-        );
+        assert!(found[0].text.contains("2 agents (2,000 rows"), "{}", found[0].text);
         assert_eq!(found.len(), 1);
     }
 
     #[test]
     fn an_agent_that_could_not_write_rows_is_named() {
-        let one = [
-            worker("a1", RowsKept::Agent, 0),
-            worker("a2", RowsKept::Agent, 7),
-        ];
+        let one = [worker("a1", RowsKept::Agent, 0), worker("a2", RowsKept::Agent, 7)];
         assert_eq!(codes(&one), ["rows-left", "rows-lost"]);
         let text = &of_workers(&one)[1].text;
-        assert!(
-            text.starts_with("agent a2 did not write 7 rows: the disk has"),
-            "{text}"
-        );
+        assert!(text.starts_with("agent a2 did not write 7 rows: the disk has"), "{text}");
     }
 }

@@ -86,10 +86,7 @@ fn too_late(case: &Case<'_>, excess: &LagExcess, cause: &Cause) -> Finding {
     let reached = crate::summary::per_second(sends, seconds);
     let text = format!(
         "1 % of {} started more than {} late (limit {}): {}; reached {} operations/s",
-        excess
-            .step
-            .as_ref()
-            .map_or("operations".to_owned(), |step| format!("`{step}`")),
+        excess.step.as_ref().map_or("operations".to_owned(), |step| format!("`{step}`")),
         units::duration(excess.p99_ns as f64),
         units::duration(limit_ns as f64),
         cause.words(waited),

@@ -37,18 +37,10 @@ pub(super) fn find_shortages(
 ) -> Vec<Shortage> {
     let wanting = |outcome: Outcome| -> u64 {
         let measures = 0..figures.info.measures.len();
-        measures
-            .map(|measure| figures.cell(None, measure).outcome(outcome))
-            .sum()
+        measures.map(|measure| figures.cell(None, measure).outcome(outcome)).sum()
     };
-    let limits = Outcome::ALL
-        .iter()
-        .copied()
-        .filter(|o| o.is_generator_limit());
-    let mut by_kind: Vec<_> = limits
-        .map(|o| (wanting(o), Some(o)))
-        .filter(|w| w.0 > 0)
-        .collect();
+    let limits = Outcome::ALL.iter().copied().filter(|o| o.is_generator_limit());
+    let mut by_kind: Vec<_> = limits.map(|o| (wanting(o), Some(o))).filter(|w| w.0 > 0).collect();
     by_kind.sort_by_key(|&(n, _)| std::cmp::Reverse(n));
     if by_kind.is_empty() && users.refused > 0 {
         by_kind.push((users.refused, None));
@@ -56,9 +48,7 @@ pub(super) fn find_shortages(
     let by_kind = by_kind
         .into_iter()
         .filter(|&(_, outcome)| !(memory_told && outcome == Some(Outcome::NoMemory)));
-    by_kind
-        .map(|(n, outcome)| shortage(figures, users, n, outcome))
-        .collect()
+    by_kind.map(|(n, outcome)| shortage(figures, users, n, outcome)).collect()
 }
 
 /// Users and operations turned away because of a lack of files, ports or memory: a finding for each resource.
@@ -71,10 +61,7 @@ impl Shortage {
     fn finding(&self, case: &Case<'_>) -> Finding {
         let Case { figures, users, .. } = case;
         let lost = match users.refused {
-            0 => format!(
-                "with {}",
-                units::counted(self.operations, "failed operation")
-            ),
+            0 => format!("with {}", units::counted(self.operations, "failed operation")),
             refused => format!("({} refused)", units::count(refused)),
         };
         let text = format!(
@@ -89,10 +76,7 @@ impl Shortage {
             .with("users_started", users.started as f64)
             .with("users_refused", users.refused as f64)
             .with("operations_refused", self.operations as f64)
-            .with(
-                "connections_peak",
-                figures.peak(|row| row.connections) as f64,
-            )
+            .with("connections_peak", figures.peak(|row| row.connections) as f64)
             .with("in_flight_peak", figures.peak(|row| row.in_flight) as f64)
             .with("files", files(figures) as f64)
             .done()
@@ -165,18 +149,14 @@ fn shortage(
 /// Open files of all loops together.
 fn files(figures: &Figures) -> u64 {
     let generator = &figures.info.generator;
-    generator
-        .files_per_loop
-        .saturating_mul(u64::from(generator.loops))
+    generator.files_per_loop.saturating_mul(u64::from(generator.loops))
 }
 
 /// The ways to more open files: more loops, which each have their own, or more for each.
 fn more_files(files_per_loop: u64, loops: u32, wanted: u64) -> String {
     // Some files are the loop's own: its poll, timer, pipes, the record.
     let spare = |files: u64| files + files / 20 + 64;
-    let loops_wanted = spare(wanted)
-        .div_ceil(files_per_loop.max(1))
-        .max(u64::from(loops) + 1);
+    let loops_wanted = spare(wanted).div_ceil(files_per_loop.max(1)).max(u64::from(loops) + 1);
     let each = spare(wanted.div_ceil(u64::from(loops.max(1))).max(files_per_loop));
     format!("`--set options.loops={loops_wanted}`, or `ulimit -n {each}` before the run")
 }
@@ -206,10 +186,7 @@ impl Starts {
         // Users whom lost workers would have started are reported elsewhere.
         let due = sum(|row| row.users_due.saturating_sub(row.users_repeated)) as f64;
         // So are users who were due in a pause.
-        let counted: f64 = figures
-            .rows(number)
-            .map(|row| figures.due_of_rest(row))
-            .sum();
+        let counted: f64 = figures.rows(number).map(|row| figures.due_of_rest(row)).sum();
         let counted = counted.max(0.0);
         let rest = if due > 0.0 { counted / due } else { 1.0 };
         let refused = sum(|row| row.users_refused);
@@ -217,11 +194,7 @@ impl Starts {
         // If a phase was cut short, only the engine knows how many were due.
         let whole =
             figures.info.status == RunStatus::Complete || figures.ended_ns() >= phase.end_ns;
-        let planned = if whole {
-            phase.users_planned * rest
-        } else {
-            0.0
-        };
+        let planned = if whole { phase.users_planned * rest } else { 0.0 };
         let planned = counted.max(planned);
         Starts {
             planned,
@@ -259,18 +232,15 @@ pub(crate) struct MissedStarts {
 impl MissedStarts {
     pub(super) fn find(figures: &Figures) -> Option<MissedStarts> {
         let phases = figures.info.phases.iter().enumerate();
-        let starts: Vec<(usize, Starts)> = phases
-            .map(|(number, phase)| (number, Starts::of(figures, number, phase)))
-            .collect();
+        let starts: Vec<(usize, Starts)> =
+            phases.map(|(number, phase)| (number, Starts::of(figures, number, phase))).collect();
         let missing: f64 = starts.iter().map(|(_, s)| s.missing()).sum();
         let due: f64 = starts.iter().map(|(_, s)| s.due).sum();
         if missing <= (1.0 - STARTS_SHARE_MIN) * due {
             return None;
         }
-        let (phase, worst) = starts
-            .iter()
-            .copied()
-            .max_by(|a, b| a.1.missing().total_cmp(&b.1.missing()))?;
+        let (phase, worst) =
+            starts.iter().copied().max_by(|a, b| a.1.missing().total_cmp(&b.1.missing()))?;
         let cause = match files_hold_unanswered(figures) {
             true => None,
             false => Some(Cause::of(figures)),
@@ -284,9 +254,7 @@ impl MissedStarts {
     }
 
     pub(super) fn finding(&self, case: &Case<'_>) -> Finding {
-        let Case {
-            figures, health, ..
-        } = case;
+        let Case { figures, health, .. } = case;
         let phase = &figures.info.phases[self.phase];
         let in_flight = figures.peak(|row| row.in_flight);
         let waited = case.waited_for_target();
@@ -342,11 +310,7 @@ fn planned_and_reached(
     format!(
         "planned {} {}/s, reached {}",
         per_s(starts.planned).trim_end_matches("/s"),
-        if users_are_requests(figures) {
-            "requests"
-        } else {
-            "users"
-        },
+        if users_are_requests(figures) { "requests" } else { "users" },
         per_s(starts.started as f64),
     )
 }

@@ -14,9 +14,7 @@ use crate::limits::{RETRANSMITS_SHARE_MAX, SYN_REPEATED_NS};
 
 /// Connects, packets, segments and memory that were lost; those that touch most users first.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
-    let Case {
-        figures, health, ..
-    } = case;
+    let Case { figures, health, .. } = case;
     let all = [
         connects(figures, health),
         packets(figures, health),
@@ -61,9 +59,7 @@ impl SynRepeats {
         }
         // Setting TLS up may take as long. But then nothing was retransmitted.
         found.map(|found| SynRepeats {
-            answered: found
-                .answered
-                .min(own_retransmits(figures).unwrap_or(u64::MAX)),
+            answered: found.answered.min(own_retransmits(figures).unwrap_or(u64::MAX)),
             ..found
         })
     }
@@ -106,11 +102,10 @@ fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
         return None;
     }
     let late = match own {
-        Some(own) if again > 0 => SynRepeats {
-            answered: own.answered.min(again),
-            unanswered: own.unanswered.min(again),
+        Some(own) if again > 0 => {
+            SynRepeats { answered: own.answered.min(again), unanswered: own.unanswered.min(again) }
+                .words()
         }
-        .words(),
         Some(_) => "connections of the run retransmitted segments".to_owned(),
         None if host == 0 => {
             "connects may have waited for a SYN retransmission (1 s, 3 s, …)".to_owned()
@@ -125,10 +120,7 @@ fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
             "host-syn-retransmits",
             "the SYNs were lost in the network or at the queues of the target host".to_owned(),
         ),
-        (false, _) => (
-            "host-syn-retransmits",
-            "this host dropped packets".to_owned(),
-        ),
+        (false, _) => ("host-syn-retransmits", "this host dropped packets".to_owned()),
         (true, _) => (
             "host-listen-drops",
             format!(
@@ -168,10 +160,7 @@ fn segments(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     let sends = figures.total(|row| row.sends);
     let (again, whose) = match own_retransmits(figures) {
         Some(own) => (own, "the run's connections"),
-        None => (
-            health.host_retransmits,
-            "this host, with all of its programs,",
-        ),
+        None => (health.host_retransmits, "this host, with all of its programs,"),
     };
     if !is_worth_telling(again, sends) {
         return None;

@@ -14,12 +14,8 @@ fn check(figures: &Figures, verdict: Verdict, expect: &Expect) {
     let summary = judged(figures);
     assert_eq!(summary.verdict, verdict);
     let others = ["throughput", "errors", "note"];
-    let health: Vec<_> = summary
-        .findings
-        .iter()
-        .filter(|f| !others.contains(&f.code.as_str()))
-        .cloned()
-        .collect();
+    let health: Vec<_> =
+        summary.findings.iter().filter(|f| !others.contains(&f.code.as_str())).cloned().collect();
     assert_eq!(summary.findings[0], health[0], "health comes first");
     expect.assert_eq(&sample::rendered(&health));
 }
@@ -46,14 +42,7 @@ fn fewer_starts_than_requested_by_its_own_cpu() {
         row.lag_p99_ns = 800 * MS;
     });
     figures.info.phases[0].users_planned = 30e6;
-    succeed(
-        &mut figures,
-        0,
-        REQUEST,
-        60 * 212_340 - 6000,
-        500 * MS,
-        400 * MS,
-    );
+    succeed(&mut figures, 0, REQUEST, 60 * 212_340 - 6000, 500 * MS, 400 * MS);
     check(
         &figures,
         Verdict::Untrusted,
@@ -87,10 +76,7 @@ fn poisson_phases_may_differ_from_what_was_expected() {
     figures.info.phases[0].kind = "poisson".to_owned();
     let mut expecting = |n: u32| {
         // The engine records each second how many it expected.
-        figures
-            .series
-            .iter_mut()
-            .for_each(|row| row.users_due = u64::from(n) / 60);
+        figures.series.iter_mut().for_each(|row| row.users_due = u64::from(n) / 60);
         figures.info.phases[0].users_planned = f64::from(n);
         judged(&figures).verdict
     };
@@ -164,10 +150,7 @@ fn restarted_sessions_are_not_due_users() {
     row.users_due = 600;
     row.users_started = 400;
     let summary = judged(&figures);
-    assert_eq!(
-        (summary.verdict, summary.users.started),
-        (Verdict::Untrusted, 300)
-    );
+    assert_eq!((summary.verdict, summary.users.started), (Verdict::Untrusted, 300));
     let text = &summary.findings[0].text;
     assert!(text.starts_with("planned 500 users, reached 300"), "{text}");
 }
@@ -197,11 +180,7 @@ fn a_target_that_takes_no_connection_is_named_while_one_waits_for_it() {
         row.users_started = 0;
         row.users_held = u64::from(number == 0);
     }
-    let codes: Vec<String> = judged(&figures)
-        .findings
-        .into_iter()
-        .map(|f| f.code)
-        .collect();
+    let codes: Vec<String> = judged(&figures).findings.into_iter().map(|f| f.code).collect();
     assert!(codes.contains(&"connecting-limit".to_owned()), "{codes:?}");
     assert!(!codes.contains(&"generator-lag".to_owned()), "{codes:?}");
 }
@@ -303,11 +282,7 @@ fn lag_of_mostly_failed_operations_is_taken_from_the_seconds() {
     fail(&mut figures, REQUEST, Outcome::Timeout, 6000);
     assert_eq!(judged(&figures).health.lag_p99_ns, 300 * MS);
     // One bad second in sixty cannot hold one per cent of late operations and their maxima too.
-    figures
-        .series
-        .iter_mut()
-        .skip(1)
-        .for_each(|row| row.lag_p99_ns = 20 * US);
+    figures.series.iter_mut().skip(1).for_each(|row| row.lag_p99_ns = 20 * US);
     assert!(judged(&figures).health.lag_p99_ns < MS);
 }
 
@@ -460,13 +435,8 @@ fn runs_that_ended_early() {
         "#]],
     );
     figures.info.status = RunStatus::Failed;
-    let note = EventKind::Note {
-        text: "the target process ended".to_owned(),
-    };
-    figures.events.push(Event {
-        at_ns: 12 * SECOND,
-        what: note,
-    });
+    let note = EventKind::Note { text: "the target process ended".to_owned() };
+    figures.events.push(Event { at_ns: 12 * SECOND, what: note });
     check(
         &figures,
         Verdict::Untrusted,
@@ -498,10 +468,7 @@ fn lag_that_shows_in_short_latencies_is_a_warning() {
 #[test]
 fn lag_names_the_step_that_is_late() {
     let mut figures = figures();
-    figures
-        .info
-        .measures
-        .push(MeasureInfo::new("slow", "request"));
+    figures.info.measures.push(MeasureInfo::new("slow", "request"));
     let mut figures = Figures::new(figures.info, figures.series, figures.events);
     succeed(&mut figures, 0, REQUEST, 50_000, 70 * US, 0);
     succeed(&mut figures, 0, REQUEST + 1, 200, 150 * MS, 52 * MS);
@@ -534,14 +501,8 @@ fn host_record_and_certificates_have_their_say() {
     figures.info.tls_unverified = true;
     figures.series[3].host_listen_drops = 1;
     figures.series[3].host_retransmits = 7;
-    let sampling = EventKind::Sampling {
-        rate: 10,
-        reason: "the disk is too slow".to_owned(),
-    };
-    figures.events.push(Event {
-        at_ns: 30 * SECOND,
-        what: sampling,
-    });
+    let sampling = EventKind::Sampling { rate: 10, reason: "the disk is too slow".to_owned() };
+    figures.events.push(Event { at_ns: 30 * SECOND, what: sampling });
     check(
         &figures,
         Verdict::Measured,
@@ -570,14 +531,8 @@ fn host_record_and_certificates_have_their_say() {
 #[test]
 fn memory_that_ran_short_ends_the_ramp_and_the_trust() {
     let mut figures = figures();
-    let pressure = EventKind::MemoryPressure {
-        available_bytes: 700 << 20,
-        users: 1_734,
-    };
-    figures.events.push(Event {
-        at_ns: 17 * SECOND,
-        what: pressure,
-    });
+    let pressure = EventKind::MemoryPressure { available_bytes: 700 << 20, users: 1_734 };
+    figures.events.push(Event { at_ns: 17 * SECOND, what: pressure });
     for row in &mut figures.series[18..] {
         row.users_started = 0;
         row.users_refused = 100;
@@ -620,9 +575,7 @@ fn an_exited_target_is_reported_before_its_consequences() {
             pid: 4321,
             why: "signal: 9 (SIGKILL)".to_owned(),
         },
-        EventKind::Note {
-            text: "a message was stamped later than it arrived".to_owned(),
-        },
+        EventKind::Note { text: "a message was stamped later than it arrived".to_owned() },
     ] {
         let at_ns = 17 * SECOND;
         figures.events.push(Event { at_ns, what });
@@ -658,18 +611,12 @@ fn scripts_that_take_much_of_the_loops_time_are_named() {
     };
     let found = |share| {
         let findings = with_scripts(share).findings.into_iter();
-        findings
-            .filter(|f| f.code == "scripts-slow")
-            .collect::<Vec<_>>()
+        findings.filter(|f| f.code == "scripts-slow").collect::<Vec<_>>()
     };
     assert!(found(10).is_empty());
     let [finding] = &found(34)[..] else {
         panic!("{:?}", found(34));
     };
     assert_eq!(finding.severity, record::schema::Severity::Warning);
-    assert!(
-        finding.text.contains("took 34 % of the loops' time"),
-        "{}",
-        finding.text
-    );
+    assert!(finding.text.contains("took 34 % of the loops' time"), "{}", finding.text);
 }

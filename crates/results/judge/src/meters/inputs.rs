@@ -107,11 +107,7 @@ fn raw(
     before: &[MeterValue],
 ) -> Result<InputReading, InputError> {
     let whole = |radius: Extremes, unit: String| {
-        Ok(InputReading {
-            radius,
-            unit,
-            moments: BTreeMap::new(),
-        })
+        Ok(InputReading { radius, unit, moments: BTreeMap::new() })
     };
     match &input.from {
         From::Figure { mean, worst, best } => {
@@ -120,18 +116,10 @@ fn raw(
                 Some(text) => figure(text, run).map(|found| found.0),
                 None => Ok(value),
             };
-            let radius = Extremes {
-                worst: other(worst)?,
-                mean: value,
-                best: other(best)?,
-            };
+            let radius = Extremes { worst: other(worst)?, mean: value, best: other(best)? };
             whole(radius, unit)
         }
-        From::Probe {
-            metrics,
-            per,
-            weigh,
-        } => {
+        From::Probe { metrics, per, weigh } => {
             let probes = probes(metrics, per.as_deref(), weigh, run, window_s)?;
             let values: Vec<f64> = probes.moments.values().copied().collect();
             Ok(InputReading {
@@ -141,9 +129,7 @@ fn raw(
             })
         }
         From::Value(values) => {
-            let found = values
-                .iter()
-                .find(|(name, _)| name.is_empty() || *name == run.name);
+            let found = values.iter().find(|(name, _)| name.is_empty() || *name == run.name);
             let (_, value) = found.ok_or_else(|| {
                 let known: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
                 InputError::NoValue(known.join(", "))
@@ -194,10 +180,8 @@ fn figure(text: &str, run: &Subject) -> Result<(f64, String), InputError> {
         return Ok((run.summary.users.connected as f64, String::new()));
     }
     let names = RunNames::of(&run.figures.info);
-    let figure = names
-        .names()
-        .figure(text)
-        .map_err(|error| InputError::Figure(error.to_string()))?;
+    let figure =
+        names.names().figure(text).map_err(|error| InputError::Figure(error.to_string()))?;
     let value = match run.import {
         Some(_) => imported(&figure, run),
         None => match threshold::find(&run.figures, &figure) {
@@ -279,10 +263,7 @@ fn probes(
     };
     let moments = sum.moments.into_iter();
     let ratio = moments.filter_map(|(at, value)| Some((at, value / below.moments.get(&at)?)));
-    Ok(ProbeSeries {
-        moments: ratio.collect(),
-        unit,
-    })
+    Ok(ProbeSeries { moments: ratio.collect(), unit })
 }
 
 fn summed(
@@ -310,13 +291,8 @@ fn summed(
         }
     }
     // A moment counts where every source reported.
-    let whole = moments
-        .into_iter()
-        .filter(|(_, moment)| moment.0 == sources);
-    Ok(ProbeSeries {
-        moments: whole.map(|(at, moment)| (at, moment.1)).collect(),
-        unit,
-    })
+    let whole = moments.into_iter().filter(|(_, moment)| moment.0 == sources);
+    Ok(ProbeSeries { moments: whole.map(|(at, moment)| (at, moment.1)).collect(), unit })
 }
 
 /// The factor of each probe that belongs to the input, and the unit of the first.
@@ -368,14 +344,7 @@ fn no_probe(metric: &str, run: &Subject) -> InputError {
 /// The factor that turns a value of one unit into another.
 fn factor(from: &str, to: Option<&str>) -> Result<f64, InputError> {
     const UNITS: &[&[(&str, f64)]] = &[
-        &[
-            ("ns", 1.0),
-            ("us", 1e3),
-            ("ms", 1e6),
-            ("s", 1e9),
-            ("min", 6e10),
-            ("h", 3.6e12),
-        ],
+        &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10), ("h", 3.6e12)],
         &[
             ("B", 1.0),
             ("kB", 1e3),
@@ -391,16 +360,8 @@ fn factor(from: &str, to: Option<&str>) -> Result<f64, InputError> {
         return Ok(1.0);
     };
     let found = UNITS.iter().find_map(|units| {
-        let of = |unit: &str| {
-            units
-                .iter()
-                .find(|found| found.0 == unit)
-                .map(|found| found.1)
-        };
+        let of = |unit: &str| units.iter().find(|found| found.0 == unit).map(|found| found.1);
         Some(of(from)? / of(to)?)
     });
-    found.ok_or_else(|| InputError::Unit {
-        from: from.to_owned(),
-        to: to.to_owned(),
-    })
+    found.ok_or_else(|| InputError::Unit { from: from.to_owned(), to: to.to_owned() })
 }

@@ -5,10 +5,7 @@ use super::*;
 use crate::sample::{self, MS};
 
 fn meters(text: &str) -> Meters {
-    let source = Source {
-        name: "meters.yaml",
-        text,
-    };
+    let source = Source { name: "meters.yaml", text };
     let (meters, diagnostics) = scenario::document::meters(source);
     meters.unwrap_or_else(|| panic!("{}", scenario::document::render(&diagnostics, source)))
 }
@@ -40,19 +37,11 @@ fn run(name: &str) -> Subject {
         (600, [99.0; 4]),
     ] {
         for (probe, value) in (0u32..).zip(values) {
-            rows.push(ProbeRow {
-                at_ns: second * 1_000_000_000,
-                probe,
-                value,
-            });
+            rows.push(ProbeRow { at_ns: second * 1_000_000_000, probe, value });
         }
     }
     // At one moment a source is silent.
-    rows.push(ProbeRow {
-        at_ns: 30_000_000_000,
-        probe: 0,
-        value: 99.0,
-    });
+    rows.push(ProbeRow { at_ns: 30_000_000_000, probe: 0, value: 99.0 });
     Subject {
         name: name.to_owned(),
         figures,
@@ -108,11 +97,7 @@ fn moments_are_those_at_which_all_sources_reported() {
     let memory = found.inputs[1].radius;
     assert_eq!((memory.worst, memory.mean, memory.best), (25.0, 50.0, 75.0));
     let area = |a: f64, b: f64, c: f64| 0.75f64.sqrt() / 2.0 * (a * b + b * c + c * a);
-    let areas = [
-        area(17.5, 25.0, 5.0),
-        area(35.0, 50.0, 6.0),
-        area(30.0, 75.0, 7.0),
-    ];
+    let areas = [area(17.5, 25.0, 5.0), area(35.0, 50.0, 6.0), area(30.0, 75.0, 7.0)];
     near(found.published.worst, areas[0]);
     near(found.published.best, areas[2]);
     near(found.published.mean, areas.iter().sum::<f64>() / 3.0);
@@ -167,14 +152,8 @@ meters:
     let slm = 0.75f64.sqrt() / 2.0 * 3.0;
     near(found[0].meters[2].inputs[0].radius.mean, slm);
     let sec = |slm: f64, spm: f64| 0.75f64.sqrt() / 2.0 * (2.0 * slm * spm + slm * slm);
-    near(
-        found[1].ess.unwrap(),
-        4.0 / (sec(4.0 * slm, slm) / sec(slm, slm)),
-    );
-    assert_eq!(
-        (found[0].ess, found[0].esr, found[0].ess_ranges),
-        (Some(1.0), Some(0.0), None)
-    );
+    near(found[1].ess.unwrap(), 4.0 / (sec(4.0 * slm, slm) / sec(slm, slm)));
+    assert_eq!((found[0].ess, found[0].esr, found[0].ess_ranges), (Some(1.0), Some(0.0), None));
 }
 
 #[test]
@@ -186,14 +165,8 @@ fn what_cannot_be_taken_is_reported_with_its_place() {
         assert!(error.starts_with("M, input \"it\", run \"a\": "), "{error}");
         assert!(error.contains(why), "{error}");
     };
-    check(
-        "{ name: it, figure: mean(requests) }",
-        "nothing is measured as `requests`",
-    );
-    check(
-        "{ name: it, figure: mean(connect) }",
-        "nothing was measured for mean(connect)",
-    );
+    check("{ name: it, figure: mean(requests) }", "nothing is measured as `requests`");
+    check("{ name: it, figure: mean(connect) }", "nothing was measured for mean(connect)");
     check(
         "{ name: it, probe: disk }",
         "no server reported \"disk\"; reported metrics: cpu, free, used",
@@ -202,26 +175,18 @@ fn what_cannot_be_taken_is_reported_with_its_place() {
         "{ name: it, value: { b: 1 } }",
         "the meters file has no value for this run; it has values for b",
     );
-    check(
-        "{ name: it, cost: hours-per-dollar }",
-        "require a price list (--prices)",
-    );
+    check("{ name: it, cost: hours-per-dollar }", "require a price list (--prices)");
     check(
         "{ name: it, probe: used, unit: ms }",
         "it is in \"MiB\", which cannot be converted to \"ms\"",
     );
-    check(
-        "{ name: it, value: -1 }",
-        "-1 is not a radius: it must be finite and at least 0",
-    );
+    check("{ name: it, value: -1 }", "-1 is not a radius: it must be finite and at least 0");
     check(
         "{ name: it, value: 0, invert: true }",
         "inf is not a radius: it must be finite and at least 0",
     );
     let nowhere = meters("reference: c\nmeters: {}");
-    let error = meter(&nowhere, &[run("a"), run("b")])
-        .unwrap_err()
-        .to_string();
+    let error = meter(&nowhere, &[run("a"), run("b")]).unwrap_err().to_string();
     assert_eq!(error, "there is no reference run \"c\"; the runs are a, b");
 }
 
@@ -239,10 +204,7 @@ fn imported_percentiles_are_taken_at_their_upper_bound() {
 ";
     let found = only(text, &imported);
     let latency = found.inputs[0].radius;
-    assert_eq!(
-        (latency.worst, latency.mean, latency.best),
-        (50.0, 25.0, 5.0)
-    );
+    assert_eq!((latency.worst, latency.mean, latency.best), (50.0, 25.0, 5.0));
     assert_eq!(found.inputs[1].radius.mean, 400.0);
 }
 
@@ -260,9 +222,6 @@ fn a_lower_bound_is_no_radius() {
     let cell = run.figures.cell_mut(0, sample::REQUEST).unwrap();
     cell.unanswered.record_n(1_000 * MS, 600);
     let error = of("p99(request)", &run).unwrap_err().to_string();
-    assert!(
-        error.contains("p99(request) is only known to be at least its value"),
-        "{error}"
-    );
+    assert!(error.contains("p99(request) is only known to be at least its value"), "{error}");
     assert!(of("p99(request.succeeded)", &run).is_ok() && of("p50(request)", &run).is_ok());
 }

@@ -42,26 +42,12 @@ fn check(run: &Figures, expect: &Expect) {
 #[test]
 fn what_is_at_its_limit_is_named_longest_first() {
     let mut run = sample::figures();
-    add(&mut run, info("host", "host", "cpu_busy", "%"), |s| {
-        if s < 20 { 97.0 } else { 40.0 }
+    add(&mut run, info("host", "host", "cpu_busy", "%"), |s| if s < 20 { 97.0 } else { 40.0 });
+    add(&mut run, info("cache", "redis", "cpu_main_thread", "%"), |_| 99.0);
+    add(&mut run, info("mysql", "mysql", "max_connections", "1"), |_| 151.0);
+    add(&mut run, info("mysql", "mysql", "Threads_connected", "1"), |s| {
+        if s < 30 { 150.0 } else { 20.0 }
     });
-    add(
-        &mut run,
-        info("cache", "redis", "cpu_main_thread", "%"),
-        |_| 99.0,
-    );
-    add(
-        &mut run,
-        info("mysql", "mysql", "max_connections", "1"),
-        |_| 151.0,
-    );
-    add(
-        &mut run,
-        info("mysql", "mysql", "Threads_connected", "1"),
-        |s| {
-            if s < 30 { 150.0 } else { 20.0 }
-        },
-    );
     check(
         &run,
         &expect![[r#"
@@ -87,11 +73,7 @@ fn the_generators_own_share_of_its_host_is_reported() {
         row.cpu_process_ns = SECOND;
     }
     add(&mut run, info("host", "host", "cpu_busy", "%"), |_| 95.0);
-    add(
-        &mut run,
-        info("host", "host", "tcp_listen_overflows", "1/s"),
-        |_| 1.0,
-    );
+    add(&mut run, info("host", "host", "tcp_listen_overflows", "1/s"), |_| 1.0);
     let findings = judged(&run).findings;
     let found = findings.iter().find(|f| f.code == "server-cpu").unwrap();
     assert!(found.text.ends_with("used 50 %"), "{}", found.text);
@@ -102,27 +84,19 @@ fn the_generators_own_share_of_its_host_is_reported() {
 #[test]
 fn a_moment_at_the_limit_is_none_and_imported_probes_have_no_limits() {
     let mut run = sample::figures();
-    add(&mut run, info("host", "host", "cpu_busy", "%"), |s| {
-        if s < 5 { 100.0 } else { 10.0 }
-    });
+    add(&mut run, info("host", "host", "cpu_busy", "%"), |s| if s < 5 { 100.0 } else { 10.0 });
     add(&mut run, info("host", "", "cpu_busy", "%"), |_| 100.0);
     add(&mut run, info("redis", "redis", "maxmemory", "B"), |_| 0.0);
-    add(&mut run, info("redis", "redis", "used_memory", "B"), |_| {
-        1e6
-    });
+    add(&mut run, info("redis", "redis", "used_memory", "B"), |_| 1e6);
     check(&run, &expect![""]);
 }
 
 #[test]
 fn what_should_not_happen_is_counted_and_lost_sources_are_reported() {
     let mut run = sample::figures();
-    add(
-        &mut run,
-        info("web", "host", "tcp_listen_overflows", "1/s"),
-        |s| {
-            if (10..20).contains(&s) { 4.0 } else { 0.0 }
-        },
-    );
+    add(&mut run, info("web", "host", "tcp_listen_overflows", "1/s"), |s| {
+        if (10..20).contains(&s) { 4.0 } else { 0.0 }
+    });
     run.events = vec![
         Event {
             at_ns: 0,

@@ -80,9 +80,7 @@ pub(super) fn find(stream: &Stream, times: impl FnOnce() -> Times) -> Option<Bac
     if backlog <= SATURATED_BACKLOG_MIN.max(little(early.median_s)) {
         return None;
     }
-    let few = SATURATED_BACKLOG_MIN
-        .max(little(early.shortest_s))
-        .min(backlog / 4.0);
+    let few = SATURATED_BACKLOG_MIN.max(little(early.shortest_s)).min(backlog / 4.0);
     let since = behind.iter().rposition(|&waiting| waiting <= few);
     let since = since.map_or(0, |at| at + 1).min(windows.len() - 1);
     let rest = &windows[since..];
@@ -130,10 +128,7 @@ impl EarlyResponses {
         let mut means: Vec<f64> = means.take(windows.len().div_ceil(3)).collect();
         means.sort_by(f64::total_cmp);
         let at = |rank: usize| means.get(rank).copied().unwrap_or(0.0);
-        EarlyResponses {
-            shortest_s: at(0),
-            median_s: at(means.len().saturating_sub(1) / 2),
-        }
+        EarlyResponses { shortest_s: at(0), median_s: at(means.len().saturating_sub(1) / 2) }
     }
 }
 
@@ -163,10 +158,7 @@ fn fading_from(windows: &[Window]) -> Option<usize> {
         Some(*more)
     });
     let last = windows.len().checked_sub(1)?;
-    let (at, _) = more
-        .take(last)
-        .enumerate()
-        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (at, _) = more.take(last).enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let (early, late) = windows.split_at(at + 1);
     let before = share_of(early);
     let after = share_of(late);

@@ -19,10 +19,7 @@ fn second(due: f64, answered: f64, response_s: f64) -> Window {
 }
 
 fn codes(findings: &[Finding]) -> Vec<&str> {
-    findings
-        .iter()
-        .map(|finding| finding.code.as_str())
-        .collect()
+    findings.iter().map(|finding| finding.code.as_str()).collect()
 }
 
 #[test]
@@ -134,15 +131,9 @@ fn the_step_that_is_too_slow_is_named() {
     assert_eq!(text(&many).as_deref(), Some(named));
     // All are too slow, or there is only one.
     let all = text(&[slow, ("GET /a", 200.0, 110.0)]).unwrap();
-    assert!(
-        all.starts_with("the target fell behind from 0 s on: of 300/s due"),
-        "{all}"
-    );
+    assert!(all.starts_with("the target fell behind from 0 s on: of 300/s due"), "{all}");
     let only = text(&[slow]).unwrap();
-    assert!(
-        only.starts_with("the target fell behind from 0 s on: of 100/s due"),
-        "{only}"
-    );
+    assert!(only.starts_with("the target fell behind from 0 s on: of 100/s due"), "{only}");
     assert_eq!(text(&[well, well]), None);
 }
 
@@ -210,11 +201,7 @@ fn a_target_whose_answers_are_too_late_has_not_stopped() {
     let cell = figures.cell_mut(0, REQUEST).unwrap();
     cell.response.record_n(5 * MS, 10);
     cell.unanswered.record_n(1000 * MS, 5900);
-    let late = Window {
-        due: 100.0,
-        ended: 100.0,
-        ..Window::default()
-    };
+    let late = Window { due: 100.0, ended: 100.0, ..Window::default() };
     let mut windows = vec![late; 60];
     windows[0] = Window {
         served: 96.0,
@@ -224,12 +211,7 @@ fn a_target_whose_answers_are_too_late_has_not_stopped() {
         answered_s: 12.5,
         ..late
     };
-    windows[1] = Window {
-        ended: 50.0,
-        answered: 46.0,
-        answered_s: 35.5,
-        ..late
-    };
+    windows[1] = Window { ended: 50.0, answered: 46.0, answered_s: 35.5, ..late };
     figures.flow = windows
         .iter()
         .map(|window| Flow {
@@ -244,9 +226,5 @@ fn a_target_whose_answers_are_too_late_has_not_stopped() {
     let findings = sample::judged(&figures).findings;
     assert_eq!(codes(&findings)[0], CODE, "{findings:#?}");
     assert!(!codes(&findings).contains(&"target-stopped"));
-    assert!(
-        findings[0].text.contains("ended without an answer"),
-        "{}",
-        findings[0].text
-    );
+    assert!(findings[0].text.contains("ended without an answer"), "{}", findings[0].text);
 }

@@ -4,13 +4,7 @@ use super::*;
 
 /// Seconds of a closed load of 64 that gets 640 answers a second of 100 ms each.
 fn closed(seconds: usize) -> Vec<Flow> {
-    let second = Flow {
-        due: 640,
-        answered: 640,
-        ended: 640,
-        response_s: 64.0,
-        ..Flow::default()
-    };
+    let second = Flow { due: 640, answered: 640, ended: 640, response_s: 64.0, ..Flow::default() };
     let mut flow = vec![second; seconds];
     flow[0].due += 64;
     flow
@@ -110,10 +104,7 @@ fn timeouts_do_not_end_a_silence() {
         second.due = 64;
         second.ended = 64;
     }
-    assert_eq!(
-        longest(&flow, &HashSet::new()).map(|silence| silence.seconds),
-        Some(18)
-    );
+    assert_eq!(longest(&flow, &HashSet::new()).map(|silence| silence.seconds), Some(18));
 }
 
 #[test]

@@ -16,13 +16,8 @@ const LOOK: usize = 3;
 const GROUP: usize = 4;
 
 fn tagged(name: &str, kind: &str, tags: &[(&str, &str)]) -> MeasureInfo {
-    let tags = tags
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-    MeasureInfo {
-        tags: tags.collect(),
-        ..MeasureInfo::new(name, kind)
-    }
+    let tags = tags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    MeasureInfo { tags: tags.collect(), ..MeasureInfo::new(name, kind) }
 }
 
 /// Figures of `area=shop`: 90 requests of 10 ms, 5 of 30 ms, 3 that failed after 20 ms, and 2 that were not answered within
@@ -34,11 +29,7 @@ fn shop() -> Figures {
         tagged("buy", "request", &[("area", "shop"), ("group", "buy")]),
         tagged("pay", "request", &[("area", "shop"), ("group", "buy/pay")]),
         tagged("look", "handshake", &[("area", "browse")]),
-        tagged(
-            "all of it",
-            "transaction",
-            &[("area", "shop"), ("group", "buy")],
-        ),
+        tagged("all of it", "transaction", &[("area", "shop"), ("group", "buy")]),
         tagged("check", "check", &[("area", "shop"), ("only", "checks")]),
     ]);
     let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
@@ -58,32 +49,20 @@ fn shop() -> Figures {
 fn judged(thresholds: &[&str]) -> Summary {
     let figures = shop();
     let names = RunNames::of(&figures.info);
-    let thresholds = thresholds
-        .iter()
-        .map(|text| names.names().threshold(text).unwrap());
+    let thresholds = thresholds.iter().map(|text| names.names().threshold(text).unwrap());
     crate::judge_figures(&figures, &thresholds.collect::<Vec<_>>(), false)
 }
 
 #[test]
 fn a_tag_is_its_requests_taken_as_one() {
     let summary = judged(&[]);
-    let names: Vec<&str> = summary
-        .tags
-        .iter()
-        .map(|tag| tag.figures.name.as_str())
-        .collect();
-    assert_eq!(
-        names,
-        ["group=buy", "group=buy/pay", "area=shop", "area=browse"]
-    );
+    let names: Vec<&str> = summary.tags.iter().map(|tag| tag.figures.name.as_str()).collect();
+    assert_eq!(names, ["group=buy", "group=buy/pay", "area=shop", "area=browse"]);
     let [buy, pay, shop, browse] = &summary.tags[..] else {
         unreachable!("there are four");
     };
     assert_eq!(shop.measures, ["buy", "pay"]);
-    assert_eq!(
-        (shop.figures.begun, shop.figures.count, shop.figures.errors),
-        (101, 100, 5)
-    );
+    assert_eq!((shop.figures.begun, shop.figures.count, shop.figures.errors), (101, 100, 5));
     // Two were never answered.
     assert!((shop.figures.rate_per_s - 98.0 / 60.0).abs() < 1e-12);
     assert_eq!(shop.figures.errors_by_kind["status"], 3);
@@ -142,10 +121,7 @@ fn thresholds_are_of_the_requests_with_all_tags() {
         (true, "5"),
         (true, "1.67/s"),
     ];
-    assert_eq!(
-        found,
-        expected.map(|(passed, shown)| (passed, shown.to_owned()))
-    );
+    assert_eq!(found, expected.map(|(passed, shown)| (passed, shown.to_owned())));
 }
 
 #[test]
@@ -156,9 +132,7 @@ fn a_run_without_tags_has_no_figures_by_tag() {
 #[test]
 fn what_the_target_never_answered_is_not_completed() {
     let outcomes = |all: &[(Outcome, u64)]| {
-        let named = all
-            .iter()
-            .map(|(outcome, n)| (outcome.name().to_owned(), *n));
+        let named = all.iter().map(|(outcome, n)| (outcome.name().to_owned(), *n));
         vec![MeasureTally {
             measure: sample::REQUEST as u16,
             outcomes: named.collect(),
@@ -172,35 +146,19 @@ fn what_the_target_never_answered_is_not_completed() {
         (Outcome::Reset, 30),
         (Outcome::NoPorts, 3),
     ];
-    let in_drain = [
-        (Outcome::Ok, 30),
-        (Outcome::Timeout, 300),
-        (Outcome::Unfinished, 9),
-    ];
+    let in_drain = [(Outcome::Ok, 30), (Outcome::Timeout, 300), (Outcome::Unfinished, 9)];
     let phases = [in_phase.as_slice(), &in_drain];
-    let phases = phases.iter().enumerate().map(|(phase, all)| PhaseTally {
-        phase: phase as u32,
-        measures: outcomes(all),
-    });
+    let phases = phases
+        .iter()
+        .enumerate()
+        .map(|(phase, all)| PhaseTally { phase: phase as u32, measures: outcomes(all) });
     let mut figures = sample::figures();
-    figures.add_tally(&Tally {
-        phases: phases.collect(),
-        ..Tally::default()
-    });
+    figures.add_tally(&Tally { phases: phases.collect(), ..Tally::default() });
     let cell = figures.cell(None, sample::REQUEST);
     let completed = |succeeded, failed| CompletionCounts { succeeded, failed };
-    assert_eq!(
-        (cell.ended(), cell.answered()),
-        (7_323, completed(6_030, 60))
-    );
-    assert_eq!(
-        figures.completed(None, sample::REQUEST),
-        completed(6_030, 60)
-    );
-    assert_eq!(
-        figures.completed(Some(0), sample::REQUEST),
-        completed(6_000, 60)
-    );
+    assert_eq!((cell.ended(), cell.answered()), (7_323, completed(6_030, 60)));
+    assert_eq!(figures.completed(None, sample::REQUEST), completed(6_030, 60));
+    assert_eq!(figures.completed(Some(0), sample::REQUEST), completed(6_000, 60));
     let summary = sample::judged(&figures);
     let rate_of = |measures: &[MeasureSummary]| measures[0].rate_per_s;
     assert_eq!(rate_of(&summary.measures), 101.5);
@@ -225,10 +183,7 @@ fn a_run_that_failed_names_what_failed() {
     assert_eq!(judged(&refused, holds), nothing);
 
     let mut never = sample::figures();
-    never
-        .info
-        .measures
-        .push(MeasureInfo::new("GET /b", "request"));
+    never.info.measures.push(MeasureInfo::new("GET /b", "request"));
     never.info.steps = vec![1, 2];
     let mut never = Figures::new(never.info, never.series, Vec::new());
     succeed(&mut never, 0, sample::REQUEST, 6000, MS, 0);
@@ -260,10 +215,7 @@ fn a_run_that_failed_names_what_failed() {
     assert_eq!(judged(&overloaded, holds), behind);
     let mut stopped = sample::figures();
     stopped.flow = flow(100);
-    let dead = Flow {
-        due: 100,
-        ..Flow::default()
-    };
+    let dead = Flow { due: 100, ..Flow::default() };
     stopped.flow.resize(60, dead);
     let (verdict, failing) = judged(&stopped, holds);
     assert_eq!(verdict, Verdict::Failed);

@@ -5,12 +5,7 @@ use super::*;
 use crate::sample::{self, MS, REQUEST, US, fail, figures, succeed};
 
 fn measure(stat: Stat, measure: Option<u16>, basis: Basis, phase: Option<usize>) -> Figure {
-    Figure::Measure {
-        stat,
-        measure: measure.map(MeasureId),
-        basis,
-        phase,
-    }
+    Figure::Measure { stat, measure: measure.map(MeasureId), basis, phase }
 }
 
 fn request(stat: Stat) -> Figure {
@@ -20,12 +15,7 @@ fn request(stat: Stat) -> Figure {
 #[track_caller]
 fn check(figures: &Figures, figure: Figure, limit: f64, passed: bool, shown: &str) {
     let comparison = Comparison::Less;
-    let threshold = Threshold {
-        text: "it".to_owned(),
-        figure,
-        comparison,
-        limit,
-    };
+    let threshold = Threshold { text: "it".to_owned(), figure, comparison, limit };
     let result = evaluate(figures, &threshold);
     assert_eq!((result.passed, result.shown.as_str()), (passed, shown));
 }
@@ -47,13 +37,7 @@ fn every_figure_has_its_value_and_unit() {
     check(&figures, request(Stat::Mean), 10.1e6, true, "10.0 ms");
     check(&figures, request(Stat::Min), 9e6, false, "10.0 ms");
     check(&figures, request(Stat::Max), 11e6, true, "10.0 ms");
-    check(
-        &figures,
-        request(Stat::Quantile(0.98)),
-        11e6,
-        true,
-        "10.0 ms",
-    );
+    check(&figures, request(Stat::Quantile(0.98)), 11e6, true, "10.0 ms");
     let basis = |basis| measure(Stat::Quantile(0.5), Some(REQUEST as u16), basis, None);
     check(&figures, basis(Basis::Service), 9.999e6, true, "9.98 ms");
     check(&figures, basis(Basis::Lag), 21e3, true, "20.0 µs");
@@ -114,13 +98,7 @@ fn what_was_not_measured_fails() {
     let mut info = sample::info();
     info.ended_ns = 0;
     let figures = Figures::new(info, Vec::new(), Vec::new());
-    let stats = [
-        Stat::Rate,
-        Stat::Errors,
-        Stat::ErrorRate,
-        Stat::Max,
-        Stat::Quantile(0.5),
-    ];
+    let stats = [Stat::Rate, Stat::Errors, Stat::ErrorRate, Stat::Max, Stat::Quantile(0.5)];
     for stat in stats {
         check(&figures, request(stat), 1e12, false, "nothing measured");
     }
@@ -155,18 +133,10 @@ fn counts_of_nothing_are_no_result() {
     };
     let none = (false, "nothing measured".to_owned());
     let zero = (true, "0".to_owned());
-    for text in [
-        "count(GET /b) < 10",
-        "rate(GET /b) < 100/s",
-        "count(said) < 10",
-    ] {
+    for text in ["count(GET /b) < 10", "rate(GET /b) < 100/s", "count(said) < 10"] {
         assert_eq!(judged(&figures, text), none, "{text}");
     }
-    for text in [
-        "count(GET /b) == 0",
-        "count(GET /b) < 1",
-        "count(redirects) < 10",
-    ] {
+    for text in ["count(GET /b) == 0", "count(GET /b) < 1", "count(redirects) < 10"] {
         assert_eq!(judged(&figures, text), zero, "{text}");
     }
     // Nobody received a message, so that nothing is known of those that got lost.
@@ -217,12 +187,7 @@ fn fast_failures_are_named_beside_a_percentile() {
     check(&figures, p(0.4), 1e9, true, "2.00 ms, 50 % failed sooner");
     check(&figures, p(0.8), 1e9, true, "400 ms, 50 % failed sooner");
     check(&figures, p(0.99), 1e9, true, "900 ms, 60 % failed sooner");
-    let succeeded = measure(
-        Stat::Quantile(0.8),
-        Some(REQUEST as u16),
-        Basis::Succeeded,
-        None,
-    );
+    let succeeded = measure(Stat::Quantile(0.8), Some(REQUEST as u16), Basis::Succeeded, None);
     check(&figures, succeeded, 1e9, true, "400 ms");
 }
 
@@ -260,8 +225,7 @@ fn phases_are_kept_separate() {
 fn all_together_is_of_requests() {
     let mut info = sample::info();
     for (name, kind) in [("update", "message"), ("purchase", "transaction")] {
-        info.measures
-            .push(record::schema::MeasureInfo::new(name, kind));
+        info.measures.push(record::schema::MeasureInfo::new(name, kind));
     }
     let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
     succeed(&mut figures, 0, 0, 100, MS, 0);
@@ -285,8 +249,7 @@ fn times_of_no_measure_are_those_of_all_requests() {
         ("update", "message"),
         ("purchase", "transaction"),
     ] {
-        info.measures
-            .push(record::schema::MeasureInfo::new(name, kind));
+        info.measures.push(record::schema::MeasureInfo::new(name, kind));
     }
     let mut figures = Figures::new(info, vec![sample::row(0)], Vec::new());
     succeed(&mut figures, 0, 0, 5_000, 900 * MS, 0);
@@ -305,36 +268,16 @@ fn times_of_no_measure_are_those_of_all_requests() {
     check(&figures, p(60.0), 11e6, true, "10.0 ms");
     check(&figures, p(90.0), 21e6, true, "20.0 ms");
     check(&figures, p(99.0), 31e6, true, "30.0 ms");
-    check(
-        &figures,
-        all(Stat::Min, Basis::Service),
-        10e6,
-        true,
-        "9.00 ms",
-    );
+    check(&figures, all(Stat::Min, Basis::Service), 10e6, true, "9.00 ms");
     check(&figures, all(Stat::Max, Basis::Lag), 1.1e6, true, "1.00 ms");
     // Five more were never answered: of 100, the slowest are only known to have taken longer.
-    figures
-        .cell_mut(0, 2)
-        .unwrap()
-        .unanswered
-        .record_n(25 * MS, 5);
+    figures.cell_mut(0, 2).unwrap().unanswered.record_n(25 * MS, 5);
     check(&figures, p(90.0), 21e6, true, "20.0 ms");
     check(&figures, p(92.0), 31e6, true, "30.0 ms");
     check(&figures, response(Stat::Max), 31e6, true, "30.0 ms");
-    figures
-        .cell_mut(0, REQUEST)
-        .unwrap()
-        .unanswered
-        .record_n(1_000 * MS, 5);
+    figures.cell_mut(0, REQUEST).unwrap().unanswered.record_n(1_000 * MS, 5);
     check(&figures, p(99.0), 2e9, false, "≥ 1.00 s");
-    check(
-        &figures,
-        all(Stat::Quantile(0.99), Basis::Succeeded),
-        31e6,
-        true,
-        "30.0 ms",
-    );
+    check(&figures, all(Stat::Quantile(0.99), Basis::Succeeded), 31e6, true, "30.0 ms");
 }
 
 #[test]
@@ -343,29 +286,12 @@ fn percentiles_among_unanswered_operations_are_bounds() {
     succeed(&mut figures, 0, REQUEST, 54, 400 * MS, 0);
     let cell = figures.cell_mut(0, REQUEST).unwrap();
     cell.unanswered.record_n(1_000 * MS, 46);
-    check(
-        &figures,
-        request(Stat::Quantile(0.5)),
-        1.1e9,
-        true,
-        "400 ms",
-    );
+    check(&figures, request(Stat::Quantile(0.5)), 1.1e9, true, "400 ms");
     // It may be below the limit or not, so nothing shows that it holds.
-    check(
-        &figures,
-        request(Stat::Quantile(0.99)),
-        1.1e9,
-        false,
-        "≥ 1.00 s",
-    );
+    check(&figures, request(Stat::Quantile(0.99)), 1.1e9, false, "≥ 1.00 s");
     check(&figures, request(Stat::Max), 0.9e9, false, "≥ 1.00 s");
     check(&figures, request(Stat::Mean), 1e9, false, "≥ 676 ms");
-    let succeeded = measure(
-        Stat::Quantile(0.99),
-        Some(REQUEST as u16),
-        Basis::Succeeded,
-        None,
-    );
+    let succeeded = measure(Stat::Quantile(0.99), Some(REQUEST as u16), Basis::Succeeded, None);
     check(&figures, succeeded, 1.1e9, true, "400 ms");
     let above = Threshold {
         text: "it".to_owned(),

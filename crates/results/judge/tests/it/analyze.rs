@@ -17,19 +17,13 @@ impl Made {
 #[track_caller]
 fn close(found: f64, expected: f64, tolerance: f64) {
     let off = (found - expected).abs();
-    assert!(
-        off <= tolerance * expected.abs(),
-        "{found}, expected {expected}"
-    );
+    assert!(off <= tolerance * expected.abs(), "{found}, expected {expected}");
 }
 
 /// The finding of this code.
 #[track_caller]
 fn finding<'a>(analysis: &'a Analysis, code: &str) -> &'a record::schema::Finding {
-    let found = analysis
-        .findings
-        .iter()
-        .find(|finding| finding.code == code);
+    let found = analysis.findings.iter().find(|finding| finding.code == code);
     found.unwrap_or_else(|| panic!("no {code} among {:#?}", analysis.findings))
 }
 
@@ -48,10 +42,7 @@ fn an_even_run_is_steady_from_its_beginning_and_never_down() {
     // −60 s/ln 0.05, and 1 − 0.05^(1/60).
     close(up.mtbf_ns.low, 20.028_5e9, 1e-4);
     close(up.down_max.unwrap(), 0.048_70, 1e-3);
-    assert_eq!(
-        (up.mtbf_ns.value, up.mtbf_ns.high, &up.long_run),
-        (None, None, &None)
-    );
+    assert_eq!((up.mtbf_ns.value, up.mtbf_ns.high, &up.long_run), (None, None, &None));
 
     let request = &analysis.measures[0];
     assert_eq!((request.kept.count, request.windows.len()), (1200, 10));
@@ -72,48 +63,27 @@ fn a_warm_up_is_found_and_excluded() {
     let request = &analysis.measures[0];
     close(request.kept.mean_ns, 10e6, 0.02);
     assert!(request.whole.mean_ns > 12e6);
-    assert!(
-        finding(&analysis, "steady-state")
-            .text
-            .contains("request takes longest")
-    );
+    assert!(finding(&analysis, "steady-state").text.contains("request takes longest"));
 
     let made = Made::answering(60, |_| 10.0);
     let run = made.write(|_| ());
-    let question = Question {
-        cut_ns: Some(20 * SECOND),
-        ..Question::default()
-    };
+    let question = Question { cut_ns: Some(20 * SECOND), ..Question::default() };
     let analysis = analyze(&run, &question).unwrap();
-    assert_eq!(
-        (analysis.warm_up.cut_ns, analysis.measures[0].kept.count),
-        (20 * SECOND, 800)
-    );
+    assert_eq!((analysis.warm_up.cut_ns, analysis.measures[0].kept.count), (20 * SECOND, 800));
     assert!(analysis.warm_up.is_given);
 }
 
 #[test]
 fn a_target_that_grows_slower_is_reported_with_how_much() {
     let analysis = Made::answering(120, |s| 10.0 + 10.0 * s / 120.0).analysed();
-    let drift = analysis
-        .trends
-        .iter()
-        .find(|drift| drift.name == "response of request")
-        .unwrap();
+    let drift = analysis.trends.iter().find(|drift| drift.name == "response of request").unwrap();
     assert!(drift.is_shown && drift.change_low > 0.0);
     assert!(finding(&analysis, "not-steady").text.contains("request"));
     // The slope is 10 ms in 120 s, over what was left of them.
     let length_s = (analysis.end_ns - analysis.warm_up.cut_ns) as f64 / 1e9;
     let truth_ns = 10e6 / 120.0 * (length_s - 1.0);
-    assert!(
-        drift.change_low < truth_ns && truth_ns < drift.change_high,
-        "{drift:?}"
-    );
-    assert!(
-        finding(&analysis, "trend")
-            .text
-            .starts_with("response of request rises by")
-    );
+    assert!(drift.change_low < truth_ns && truth_ns < drift.change_high, "{drift:?}");
+    assert!(finding(&analysis, "trend").text.starts_with("response of request rises by"));
 }
 
 #[test]
@@ -123,11 +93,7 @@ fn connections_that_only_grow_are_a_leak() {
         row.connections = 5 + 2 * n as u64;
     }
     let leak = finding(&made.analysed(), "leak").clone();
-    assert!(
-        leak.text.starts_with("connections rises by"),
-        "{}",
-        leak.text
-    );
+    assert!(leak.text.starts_with("connections rises by"), "{}", leak.text);
     // As users do, so it is none.
     made.root = tempfile::tempdir().unwrap();
     for (n, row) in made.series.iter_mut().enumerate() {
@@ -160,18 +126,9 @@ fn outages_give_times_between_failures_and_to_repair() {
         .iter()
         .map(|o| (o.start_ns / SECOND, o.end_ns / SECOND, o.due, o.failed))
         .collect();
-    assert_eq!(
-        outages,
-        [(10, 12, 40, 0), (30, 31, 20, 0), (40, 41, 20, 12)]
-    );
-    assert_eq!(
-        (found.failures, found.first_failure_ns),
-        (3, Some(10 * SECOND))
-    );
-    assert_eq!(
-        (found.up_ns, found.down_ns, found.idle_ns),
-        (56 * SECOND, 4 * SECOND, 0)
-    );
+    assert_eq!(outages, [(10, 12, 40, 0), (30, 31, 20, 0), (40, 41, 20, 12)]);
+    assert_eq!((found.failures, found.first_failure_ns), (3, Some(10 * SECOND)));
+    assert_eq!((found.up_ns, found.down_ns, found.idle_ns), (56 * SECOND, 4 * SECOND, 0));
     close(found.observed, 56.0 / 60.0, 1e-12);
     close(found.nines.unwrap(), 1.176, 1e-3);
     let seconds = |ns: Option<f64>| ns.unwrap() / 1e9;
@@ -192,10 +149,7 @@ fn outages_give_times_between_failures_and_to_repair() {
             .starts_with("down 3 times for 4 s in total, first after 10 s")
     );
 
-    let strict = Question {
-        down: 0.3,
-        ..Question::default()
-    };
+    let strict = Question { down: 0.3, ..Question::default() };
     let made = failing();
     let analysis = analyze(&made.write(|_| ()), &strict).unwrap();
     assert_eq!(analysis.availability.unwrap().down_ns, 5 * SECOND);
@@ -209,10 +163,7 @@ fn an_outage_to_the_end_was_not_repaired() {
     }
     let analysis = made.analysed();
     let found = analysis.availability.as_ref().unwrap();
-    assert_eq!(
-        (found.failures, found.down_ns, &found.mttr_ns),
-        (1, 10 * SECOND, &None)
-    );
+    assert_eq!((found.failures, found.down_ns, &found.mttr_ns), (1, 10 * SECOND, &None));
     assert!(finding(&analysis, "down").text.contains("never recovered"));
 }
 
@@ -224,18 +175,8 @@ fn requests_that_stay_unanswered_are_a_leak_and_no_change_of_load() {
     }
     let analysis = made.analysed();
     let leak = finding(&analysis, "leak");
-    assert!(
-        leak.text
-            .ends_with("requests stay unanswered, and their users wait"),
-        "{}",
-        leak.text
-    );
-    assert!(
-        analysis
-            .findings
-            .iter()
-            .all(|f| !f.text.contains("the load itself changes")),
-    );
+    assert!(leak.text.ends_with("requests stay unanswered, and their users wait"), "{}", leak.text);
+    assert!(analysis.findings.iter().all(|f| !f.text.contains("the load itself changes")),);
 }
 
 /// Fifty users, each 20 ms in flight and 80 ms pausing, begun evenly.
@@ -245,8 +186,7 @@ fn closed() -> Made {
         let first_ns = user * 2 * MS;
         for cycle in 0..300 {
             let due_ns = first_ns + cycle * 100 * MS;
-            made.rows
-                .push(operation(user, due_ns, 20 * MS, Outcome::Ok));
+            made.rows.push(operation(user, due_ns, 20 * MS, Outcome::Ok));
         }
     }
     for row in &mut made.series {
@@ -294,16 +234,11 @@ fn a_law_of_few_operations_or_users_is_not_testable() {
     assert_eq!(little.test.holds, None);
     let found = finding(&analysis, "little");
     assert_eq!(found.severity, Severity::Note);
-    assert!(
-        found.text.starts_with("Little's law is not testable: "),
-        "{}",
-        found.text
-    );
+    assert!(found.text.starts_with("Little's law is not testable: "), "{}", found.text);
     // Many users, each with one operation that takes nearly the whole run: what crosses its ends is most of it.
     let mut made = Made::of(30);
     for user in 0..200 {
-        made.rows
-            .push(operation(user, user * MS, 25 * SECOND, Outcome::Ok));
+        made.rows.push(operation(user, user * MS, 25 * SECOND, Outcome::Ok));
     }
     made.series.iter_mut().for_each(|row| row.in_flight = 200);
     let little = made.analysed().laws.little.unwrap();
@@ -343,11 +278,7 @@ fn users_with_several_operations_at_once_have_no_pauses_between_them() {
 #[test]
 fn sampled_rows_say_nothing_of_pauses() {
     let mut made = closed();
-    let kept = made
-        .rows
-        .iter()
-        .step_by(2)
-        .map(|row| Measurement { weight: 2, ..*row });
+    let kept = made.rows.iter().step_by(2).map(|row| Measurement { weight: 2, ..*row });
     made.rows = kept.collect();
     let analysis = made.analysed();
     assert_eq!(analysis.laws.response, None);
@@ -358,20 +289,13 @@ fn sampled_rows_say_nothing_of_pauses() {
 fn windows_are_as_long_as_requested() {
     let made = Made::answering(60, |s| if s < 30.0 { 10.0 } else { 30.0 });
     let run = made.write(|_| ());
-    let question = Question {
-        window_ns: Some(20 * SECOND),
-        cut_ns: Some(0),
-        ..Question::default()
-    };
+    let question =
+        Question { window_ns: Some(20 * SECOND), cut_ns: Some(0), ..Question::default() };
     let analysis = analyze(&run, &question).unwrap();
     let request = &analysis.measures[0];
     let counts: Vec<u64> = request.windows.iter().map(|part| part.count).collect();
     assert_eq!(counts, [400, 400, 400]);
-    let means: Vec<f64> = request
-        .windows
-        .iter()
-        .map(|part| part.mean_ns / 1e6)
-        .collect();
+    let means: Vec<f64> = request.windows.iter().map(|part| part.mean_ns / 1e6).collect();
     close(means[0], 10.0, 0.02);
     close(means[1], 20.0, 0.02);
     close(means[2], 30.0, 0.02);
@@ -397,33 +321,12 @@ fn what_cannot_be_analysed_is_refused_with_a_reason() {
     assert!(matches!(refused(&unknown, ask()), AnalyzeError::NoSeries));
     let error = refused(&Made::answering(12, |_| 10.0), ask());
     assert!(matches!(error, AnalyzeError::TooShort { seconds: 12 }));
-    let error = refused(
-        &made,
-        Question {
-            cut_ns: Some(50 * SECOND),
-            ..ask()
-        },
-    );
+    let error = refused(&made, Question { cut_ns: Some(50 * SECOND), ..ask() });
     assert!(matches!(error, AnalyzeError::TooShort { seconds: 10 }));
-    let error = refused(
-        &made,
-        Question {
-            phase: Some("none".to_owned()),
-            ..ask()
-        },
-    );
-    assert_eq!(
-        error.to_string(),
-        "the run has no phase \"none\"; its phases are all"
-    );
+    let error = refused(&made, Question { phase: Some("none".to_owned()), ..ask() });
+    assert_eq!(error.to_string(), "the run has no phase \"none\"; its phases are all");
     for window_ns in [SECOND / 2, 40 * SECOND] {
-        let error = refused(
-            &made,
-            Question {
-                window_ns: Some(window_ns),
-                ..ask()
-            },
-        );
+        let error = refused(&made, Question { window_ns: Some(window_ns), ..ask() });
         assert!(matches!(error, AnalyzeError::Window { .. }), "{error}");
     }
 }

@@ -29,9 +29,7 @@ fn write_in(
 ) -> (tempfile::TempDir, Run) {
     let root = tempfile::tempdir().unwrap();
     let mut info = info();
-    let named = measures
-        .iter()
-        .map(|name| MeasureInfo::new(name, "request"));
+    let named = measures.iter().map(|name| MeasureInfo::new(name, "request"));
     info.measures = named.collect();
     info.phases.truncate(1);
     info.phases[0].end_ns = seconds * SECOND;
@@ -51,14 +49,7 @@ fn write_in(
         }
         let mut failed = LogHistogram::new();
         failed.record(10_000 * MS);
-        latency
-            .interval(
-                start_ns,
-                SECOND,
-                &format!("{}.censored", measures[0]),
-                &failed,
-            )
-            .unwrap();
+        latency.interval(start_ns, SECOND, &format!("{}.censored", measures[0]), &failed).unwrap();
     }
     latency.finish().unwrap();
     dir.update_info(&info).unwrap();
@@ -81,12 +72,7 @@ fn median(limit_ms: u64, comparison: Comparison) -> Threshold {
 }
 
 fn of(summary: &Summary, share: f64) -> PercentileInterval {
-    *summary.measures[0]
-        .response
-        .as_ref()
-        .unwrap()
-        .interval(share)
-        .unwrap()
+    *summary.measures[0].response.as_ref().unwrap().interval(share).unwrap()
 }
 
 /// Between 50 and 150 ms.
@@ -114,14 +100,8 @@ fn independent_operations_have_the_ranks_of_order_statistics() {
     // One in a hundred was never answered: the upper end of p99 is among them.
     let p99 = of(&summary, 0.99);
     assert_eq!((p99.high_ns, p99.high_is_bound), (Some(10_000 * MS), true));
-    assert_eq!(
-        of(&summary, 0.999).missing,
-        Some(IntervalMissing::Unanswered)
-    );
-    assert_eq!(
-        summary.phases[0].measures[0].response,
-        summary.measures[0].response
-    );
+    assert_eq!(of(&summary, 0.999).missing, Some(IntervalMissing::Unanswered));
+    assert_eq!(summary.phases[0].measures[0].response, summary.measures[0].response);
 }
 
 #[test]
@@ -181,22 +161,14 @@ fn operations_that_are_slow_together_have_wider_intervals() {
         |rng: &mut Rng, second: u64| uniform(rng, second) * if second < 40 { 3 } else { 1 };
     let (_root, run) = write(120, 99, stretch);
     let found = of(&judge::judge(&run, &[], false).unwrap(), 0.9);
-    assert_eq!(
-        (found.ends_ns(), found.missing),
-        (None, Some(IntervalMissing::Dependent))
-    );
+    assert_eq!((found.ends_ns(), found.missing), (None, Some(IntervalMissing::Dependent)));
 }
 
 #[test]
 fn phases_have_intervals_of_their_own() {
     let twice = |rng: &mut Rng, second: u64| uniform(rng, second) * if second < 60 { 2 } else { 1 };
     let (root, _) = write(120, 99, twice);
-    let directory = std::fs::read_dir(root.path())
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
+    let directory = std::fs::read_dir(root.path()).unwrap().next().unwrap().unwrap().path();
     let file = directory.join("run.json");
     let mut info: RunInfo = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     info.phases.push(info.phases[0].clone());
@@ -210,10 +182,7 @@ fn phases_have_intervals_of_their_own() {
         let response = summary.phases[phase].measures[0].response.as_ref().unwrap();
         let found = response.interval(0.5).unwrap();
         let (low, high) = found.ends_ns().unwrap();
-        assert!(
-            low < 103 * median_ms * MS / 100 && 98 * median_ms * MS / 100 < high,
-            "{found:?}"
-        );
+        assert!(low < 103 * median_ms * MS / 100 && 98 * median_ms * MS / 100 < high, "{found:?}");
         assert!(high < 106 * low / 100, "{found:?}");
     }
 }
@@ -222,10 +191,7 @@ fn phases_have_intervals_of_their_own() {
 fn a_single_second_has_no_interval() {
     let (_root, run) = write(1, 99, uniform);
     let found = of(&judge::judge(&run, &[], false).unwrap(), 0.5);
-    assert_eq!(
-        (found.low_ns, found.missing),
-        (None, Some(IntervalMissing::Short))
-    );
+    assert_eq!((found.low_ns, found.missing), (None, Some(IntervalMissing::Short)));
 }
 
 /// The requests of a run in one measure, or alternately in two, have the same times together, and so the same intervals.
@@ -253,9 +219,7 @@ fn a_tag_has_the_intervals_of_one_measure() {
             let mut hists = vec![LogHistogram::new(); names.len()];
             (0..100).for_each(|n| hists[n % names.len()].record(uniform(&mut rng, second)));
             for (name, hist) in names.iter().zip(&hists) {
-                latency
-                    .interval(second * SECOND, SECOND, name, hist)
-                    .unwrap();
+                latency.interval(second * SECOND, SECOND, name, hist).unwrap();
             }
         }
         latency.finish().unwrap();

@@ -34,11 +34,7 @@ fn measurement(second: u64, number: u64) -> Measurement {
         measure: 0,
         session: 0,
         loop_id: 0,
-        outcome: if number < OK_PER_S {
-            Outcome::Ok
-        } else {
-            Outcome::Timeout
-        },
+        outcome: if number < OK_PER_S { Outcome::Ok } else { Outcome::Timeout },
         status: 200,
         weight: 1,
         bytes_out: 100,
@@ -58,9 +54,7 @@ fn write(root: &Path, tally: bool) -> Run {
         requests.write(&rows).unwrap();
         let hist = |of: fn(&Measurement) -> u64| {
             let mut hist = LogHistogram::new();
-            rows.iter()
-                .filter(|m| m.outcome == Outcome::Ok)
-                .for_each(|m| hist.record(of(m)));
+            rows.iter().filter(|m| m.outcome == Outcome::Ok).for_each(|m| hist.record(of(m)));
             hist
         };
         for (tag, hist) in [
@@ -68,9 +62,7 @@ fn write(root: &Path, tally: bool) -> Run {
             ("request.service", hist(Measurement::service_ns)),
             ("request.lag", hist(Measurement::lag_ns)),
         ] {
-            latency
-                .interval(second * SECOND, SECOND, tag, &hist)
-                .unwrap();
+            latency.interval(second * SECOND, SECOND, tag, &hist).unwrap();
         }
         series.push(&SeriesRow {
             start_ns: second * SECOND,
@@ -95,11 +87,7 @@ fn write(root: &Path, tally: bool) -> Run {
             let outcomes = outcomes.map(|(name, n)| (name.to_owned(), n)).into();
             PhaseTally {
                 phase,
-                measures: vec![MeasureTally {
-                    measure: 0,
-                    outcomes,
-                    ..MeasureTally::default()
-                }],
+                measures: vec![MeasureTally { measure: 0, outcomes, ..MeasureTally::default() }],
             }
         };
         dir.write_tally(&Tally {
@@ -140,28 +128,15 @@ fn a_whole_run_is_judged_by_phase() {
     let request = &summary.measures[0];
     assert_eq!((request.count, request.errors), (60, 6));
     assert_eq!(request.rate_per_s, 9.0, "timeouts are no completions");
-    assert_eq!(
-        request.errors_by_kind,
-        BTreeMap::from([("timeout".to_owned(), 6)])
-    );
+    assert_eq!(request.errors_by_kind, BTreeMap::from([("timeout".to_owned(), 6)]));
     assert_eq!(request.lag.as_ref().unwrap().count, 54);
-    let medians = summary
-        .phases
-        .iter()
-        .map(|p| p.measures[0].response.as_ref().unwrap().p50_ns);
+    let medians = summary.phases.iter().map(|p| p.measures[0].response.as_ref().unwrap().p50_ns);
     for (median_ns, truth_ns) in medians.zip([40 * MS, 10 * MS]) {
-        assert!(
-            median_ns.abs_diff(truth_ns) <= truth_ns / 1000,
-            "{median_ns}"
-        );
+        assert!(median_ns.abs_diff(truth_ns) <= truth_ns / 1000, "{median_ns}");
     }
 
-    let summary = judge::judge(
-        &write(&root.path().join("2"), true),
-        &[slowest(None)],
-        false,
-    )
-    .unwrap();
+    let summary =
+        judge::judge(&write(&root.path().join("2"), true), &[slowest(None)], false).unwrap();
     assert_eq!(summary.verdict, Verdict::Failed);
 }
 
@@ -171,13 +146,7 @@ fn a_killed_run_is_counted_from_its_rows_and_not_trusted() {
     let summary = judge::judge(&write(root.path(), false), &[], false).unwrap();
     assert_eq!(summary.verdict, Verdict::Untrusted);
     let first = &summary.findings[0];
-    assert_eq!(
-        (first.severity, first.code.as_str()),
-        (Severity::Fatal, "run-incomplete")
-    );
-    assert_eq!(
-        (summary.measures[0].count, summary.measures[0].errors),
-        (60, 6)
-    );
+    assert_eq!((first.severity, first.code.as_str()), (Severity::Fatal, "run-incomplete"));
+    assert_eq!((summary.measures[0].count, summary.measures[0].errors), (60, 6));
     assert_eq!(summary.phases[0].measures[0].errors, 2);
 }

@@ -126,10 +126,8 @@ impl Exports {
             })?);
         }
         if let Some(address) = &targets.statsd {
-            let socket = statsd_socket(address).map_err(|source| ExportError::Statsd {
-                address: address.clone(),
-                source,
-            })?;
+            let socket = statsd_socket(address)
+                .map_err(|source| ExportError::Statsd { address: address.clone(), source })?;
             exporters.push(exporter("statsd", move |snapshot| {
                 for datagram in statsd::render(snapshot) {
                     let sent = socket.send(datagram.as_bytes());
@@ -138,13 +136,7 @@ impl Exports {
                 Ok(())
             })?);
         }
-        Ok(Exports {
-            totals: Totals::default(),
-            seconds: 0,
-            newest,
-            server,
-            exporters,
-        })
+        Ok(Exports { totals: Totals::default(), seconds: 0, newest, server, exporters })
     }
 
     /// The address of the page for Prometheus.
@@ -154,11 +146,8 @@ impl Exports {
 
     /// Exports a second. Returns at once, however slow the receivers are.
     pub fn second(&mut self, second: Second<'_>) {
-        let dropped: Vec<(&str, u64)> = self
-            .exporters
-            .iter()
-            .map(|exporter| (exporter.name, exporter.dropped))
-            .collect();
+        let dropped: Vec<(&str, u64)> =
+            self.exporters.iter().map(|exporter| (exporter.name, exporter.dropped)).collect();
         let snapshot = Arc::new(self.totals.add(second, &dropped));
         self.seconds += 1;
         for exporter in &mut self.exporters {
@@ -186,9 +175,8 @@ impl Exports {
             let why = first.map(|why| format!(" ({why})")).unwrap_or_default();
             let name = exporter.name;
             if failed > 0 {
-                losses.push(format!(
-                    "{name}: {failed} of {seconds} seconds could not be sent{why}"
-                ));
+                losses
+                    .push(format!("{name}: {failed} of {seconds} seconds could not be sent{why}"));
             }
             if exporter.dropped > 0 {
                 let dropped = exporter.dropped;
@@ -197,9 +185,7 @@ impl Exports {
                 ));
             }
             if !is_done {
-                losses.push(format!(
-                    "{name}: the last seconds were not sent before the run's end"
-                ));
+                losses.push(format!("{name}: the last seconds were not sent before the run's end"));
             }
         }
         losses
@@ -226,21 +212,13 @@ fn exporter(
             drop::<SyncSender<()>>(alive);
         })
         .map_err(ExportError::Thread)?;
-    Ok(Exporter {
-        name,
-        queue,
-        ended,
-        dropped: 0,
-        failures,
-    })
+    Ok(Exporter { name, queue, ended, dropped: 0, failures })
 }
 
 /// A non-blocking socket of the address's family.
 fn statsd_socket(address: &str) -> io::Result<UdpSocket> {
     let mut found = address.to_socket_addrs()?;
-    let address = found
-        .next()
-        .ok_or_else(|| io::Error::other("the name has no address"))?;
+    let address = found.next().ok_or_else(|| io::Error::other("the name has no address"))?;
     let any: SocketAddr = match address {
         SocketAddr::V4(_) => ([0, 0, 0, 0], 0).into(),
         SocketAddr::V6(_) => ([0u16; 8], 0).into(),
@@ -260,10 +238,7 @@ mod tests {
         let path = |url| check_otlp(url).unwrap();
         assert_eq!(path("http://h:4318"), "http://h:4318/v1/metrics");
         assert_eq!(path("http://h:4318/"), "http://h:4318/v1/metrics");
-        assert_eq!(
-            path("https://h/otlp/v1/metrics"),
-            "https://h/otlp/v1/metrics"
-        );
+        assert_eq!(path("https://h/otlp/v1/metrics"), "https://h/otlp/v1/metrics");
         assert!(check_otlp("h:4318").is_err());
         assert!(check_otlp("http://").is_err());
     }

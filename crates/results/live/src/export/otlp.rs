@@ -12,9 +12,7 @@ const CUMULATIVE: u32 = 2;
 /// An `ExportMetricsServiceRequest`.
 pub(crate) fn render(snapshot: &Snapshot) -> Value {
     let mut metrics: Vec<Value> = Vec::new();
-    let groups = snapshot
-        .samples
-        .chunk_by(|one, next| one.metric.name == next.metric.name);
+    let groups = snapshot.samples.chunk_by(|one, next| one.metric.name == next.metric.name);
     for group in groups {
         let metric = group[0].metric;
         let points: Vec<Value> = group.iter().map(|sample| point(sample, snapshot)).collect();

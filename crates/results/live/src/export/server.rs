@@ -9,11 +9,8 @@ use httpd::{Config, Handler, Limits, Listener, Method, Reply, Request};
 use crate::export::prometheus::CONTENT_TYPE;
 
 /// Few clients, and quick ones: a scraper is on the same network.
-const LIMITS: Limits = Limits {
-    connections_max: 16,
-    head: Duration::from_secs(4),
-    write: Duration::from_secs(4),
-};
+const LIMITS: Limits =
+    Limits { connections_max: 16, head: Duration::from_secs(4), write: Duration::from_secs(4) };
 /// Stack of a connection's thread.
 const STACK_BYTES: usize = 256 << 10;
 
@@ -32,12 +29,8 @@ impl Server {
         address: SocketAddr,
         page: impl Fn() -> String + Send + Sync + 'static,
     ) -> io::Result<Server> {
-        let config = Config {
-            limits: LIMITS,
-            name: "metrics page",
-            stack_bytes: STACK_BYTES,
-            headers: "",
-        };
+        let config =
+            Config { limits: LIMITS, name: "metrics page", stack_bytes: STACK_BYTES, headers: "" };
         let listener = Listener::start(TcpListener::bind(address)?, config, Metrics(page))?;
         Ok(Server { listener })
     }
@@ -85,11 +78,7 @@ mod tests {
             ("GET /metrics HTTP/1.1", "200 OK", "\r\n\r\na 1\n"),
             ("GET /metrics?a=b HTTP/1.1", "200 OK", "\r\n\r\na 1\n"),
             ("GET / HTTP/1.1", "404 Not Found", "see /metrics\n"),
-            (
-                "POST /metrics HTTP/1.1",
-                "405 Method Not Allowed",
-                "\r\n\r\n",
-            ),
+            ("POST /metrics HTTP/1.1", "405 Method Not Allowed", "\r\n\r\n"),
             ("rubbish", "400 Bad Request", "\n"),
         ] {
             let mut stream = TcpStream::connect(server.address()).unwrap();
@@ -99,10 +88,7 @@ mod tests {
             let mut reply = String::new();
             stream.read_to_string(&mut reply).unwrap();
             let expected = format!("HTTP/1.1 {status}\r\n");
-            assert!(
-                reply.starts_with(&expected) && reply.ends_with(end),
-                "{reply}"
-            );
+            assert!(reply.starts_with(&expected) && reply.ends_with(end), "{reply}");
         }
     }
 }

@@ -92,23 +92,11 @@ pub struct Totals {
 impl Totals {
     /// The snapshot of a second; `dropped`: seconds that each export has dropped so far.
     pub fn add(&mut self, second: Second<'_>, dropped: &[(&str, u64)]) -> Snapshot {
-        let Second {
-            info,
-            row,
-            measures,
-            probes,
-        } = second;
-        let mut samples = Samples {
-            totals: self,
-            list: Vec::new(),
-        };
+        let Second { info, row, measures, probes } = second;
+        let mut samples = Samples { totals: self, list: Vec::new() };
         samples.of_row(row, info);
         for measure in measures {
-            samples.count(
-                &metrics::MEASURE_OPERATIONS,
-                &[&measure.name],
-                measure.count,
-            );
+            samples.count(&metrics::MEASURE_OPERATIONS, &[&measure.name], measure.count);
             let name = [measure.name.as_str()];
             samples.count(&metrics::MEASURE_COMPLETED, &name, measure.completed);
             samples.count(&metrics::MEASURE_ERRORS, &name, measure.errors);
@@ -122,14 +110,8 @@ impl Totals {
             }
         }
         for ProbeValue { info, value } in probes {
-            let labels = [
-                &*info.role,
-                &info.region,
-                &info.source,
-                &info.via,
-                &info.metric,
-                &info.unit,
-            ];
+            let labels =
+                [&*info.role, &info.region, &info.source, &info.via, &info.metric, &info.unit];
             samples.gauge(&metrics::PROBE, &labels, *value);
         }
         for (to, seconds) in dropped {
@@ -195,11 +177,9 @@ impl Samples<'_> {
         ] {
             self.count(metric, &[], count);
         }
-        for (quantile, ns) in [
-            ("0.5", row.lag_p50_ns),
-            ("0.99", row.lag_p99_ns),
-            ("1", row.lag_max_ns),
-        ] {
+        for (quantile, ns) in
+            [("0.5", row.lag_p50_ns), ("0.99", row.lag_p99_ns), ("1", row.lag_max_ns)]
+        {
             self.gauge(&metrics::LAG_SECONDS, &[quantile], ns as f64 / 1e9);
         }
         self.gauge(&metrics::LOOP_BUSY, &[], row.loop_busy_max);
@@ -245,11 +225,8 @@ impl Samples<'_> {
     /// All samples. Counters of measures without operations in this second keep their value, so that they do
     /// not disappear between two scrapes.
     fn finish(mut self) -> Vec<Sample> {
-        let present: std::collections::BTreeSet<(&str, &[String])> = self
-            .list
-            .iter()
-            .map(|sample| (sample.metric.name, sample.labels.as_slice()))
-            .collect();
+        let present: std::collections::BTreeSet<(&str, &[String])> =
+            self.list.iter().map(|sample| (sample.metric.name, sample.labels.as_slice())).collect();
         let quiet: Vec<Sample> = self
             .totals
             .sums
@@ -257,19 +234,12 @@ impl Samples<'_> {
             .filter(|((name, labels), _)| !present.contains(&(*name, labels.as_slice())))
             .filter_map(|((name, labels), &value)| {
                 let metric = metrics::ALL.iter().find(|metric| metric.name == *name)?;
-                Some(Sample {
-                    metric,
-                    labels: labels.clone(),
-                    value,
-                    step: 0.0,
-                })
+                Some(Sample { metric, labels: labels.clone(), value, step: 0.0 })
             })
             .collect();
         self.list.extend(quiet);
         let place = |sample: &Sample| {
-            let found = metrics::ALL
-                .iter()
-                .position(|m| m.name == sample.metric.name);
+            let found = metrics::ALL.iter().position(|m| m.name == sample.metric.name);
             found.unwrap_or(usize::MAX)
         };
         self.list.sort_by_key(place);

@@ -43,10 +43,7 @@ fn info() -> RunInfo {
 
 /// From 3 ms on, a lower bound.
 fn time(ms: u64) -> ResponseTime {
-    ResponseTime {
-        ns: ms * 1_000_000,
-        is_bound: ms >= 3,
-    }
+    ResponseTime { ns: ms * 1_000_000, is_bound: ms >= 3 }
 }
 
 fn second(totals: &mut Totals, errors: u64, with_measure: bool) -> Snapshot {
@@ -86,9 +83,7 @@ fn second(totals: &mut Totals, errors: u64, with_measure: bool) -> Snapshot {
 
 /// The lines that contain one of these names.
 fn lines_with(text: &str, names: &[&str]) -> String {
-    let lines = text
-        .lines()
-        .filter(|line| names.iter().any(|name| line.contains(name)));
+    let lines = text.lines().filter(|line| names.iter().any(|name| line.contains(name)));
     lines.map(|line| format!("{line}\n")).collect()
 }
 
@@ -98,12 +93,7 @@ fn prometheus_text_has_help_type_and_labels() {
     second(&mut totals, 2, true);
     // Counters keep their value, even for a measure without operations in this second.
     let page = prometheus::render(&second(&mut totals, 1, false));
-    let names = [
-        "errors_total",
-        "throng_probe",
-        "throng_lag",
-        "export_dropped",
-    ];
+    let names = ["errors_total", "throng_probe", "throng_lag", "export_dropped"];
     expect![[r#"
         # HELP throng_errors_total Failed operations
         # TYPE throng_errors_total counter
@@ -145,15 +135,7 @@ fn tags_of_a_measure_are_labels() {
     let row = SeriesRow::default();
     let mut second = |measures| {
         let (info, row) = (&tagged, &row);
-        totals.add(
-            Second {
-                info,
-                row,
-                measures,
-                probes: &[],
-            },
-            &[],
-        )
+        totals.add(Second { info, row, measures, probes: &[] }, &[])
     };
     second(&measures);
     // In a second without operations, too.
@@ -219,10 +201,7 @@ fn the_reference_has_every_name() {
     for metric in metrics::ALL {
         let kind = format!("{:?}", metric.kind).to_lowercase();
         let row = format!("| `{}` | {kind} | ", metric.name);
-        assert!(
-            REFERENCE.contains(&row),
-            "docs/exports.md has no row {row:?}"
-        );
+        assert!(REFERENCE.contains(&row), "docs/exports.md has no row {row:?}");
         assert!(REFERENCE.contains(metric.help), "{}", metric.help);
     }
 }

@@ -37,11 +37,7 @@ fn served(token: Option<&str>, limits: Limits) -> Served {
         }],
     };
     let access = Access::new(address, Vec::new(), token.map(str::to_owned));
-    Served {
-        server: Server::start(listener, access, pages, limits).unwrap(),
-        address,
-        stops,
-    }
+    Served { server: Server::start(listener, access, pages, limits).unwrap(), address, stops }
 }
 
 impl Served {
@@ -51,9 +47,7 @@ impl Served {
         stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let head = head.trim().replace('\n', "\r\n");
         let head = head.replace("HERE", &self.address.to_string());
-        stream
-            .write_all(format!("{head}\r\n\r\n").as_bytes())
-            .unwrap();
+        stream.write_all(format!("{head}\r\n\r\n").as_bytes()).unwrap();
         stream
     }
 
@@ -100,16 +94,8 @@ fn the_page_is_served_with_its_policy() {
         assert!(page.contains(wanted), "{wanted} is missing in {page}");
     }
     assert!(!page.contains("unsafe-inline") && !page.contains("Access-Control"));
-    assert!(
-        served
-            .exchange("GET /page.js HTTP/1.1\nHost: HERE")
-            .ends_with("script")
-    );
-    assert!(
-        served
-            .exchange("GET /page.css HTTP/1.1\nHost: HERE")
-            .ends_with("style")
-    );
+    assert!(served.exchange("GET /page.js HTTP/1.1\nHost: HERE").ends_with("script"));
+    assert!(served.exchange("GET /page.css HTTP/1.1\nHost: HERE").ends_with("style"));
     assert_eq!(served.status("GET /other HTTP/1.1\nHost: HERE"), 404);
     assert_eq!(served.status("GET /report.html HTTP/1.1\nHost: HERE"), 404);
 }
@@ -119,11 +105,8 @@ fn unknown_hosts_and_origins_are_refused() {
     let served = served(None, Limits::default());
     assert_eq!(served.status("GET / HTTP/1.1\nHost: evil.test"), 421);
     assert_eq!(served.status("GET /events HTTP/1.1\nHost: evil.test"), 421);
-    let stop = |origin: &str| {
-        served.status(&format!(
-            "POST /stop HTTP/1.1\nHost: HERE\nOrigin: {origin}"
-        ))
-    };
+    let stop =
+        |origin: &str| served.status(&format!("POST /stop HTTP/1.1\nHost: HERE\nOrigin: {origin}"));
     assert_eq!(stop("http://evil.test"), 403);
     assert_eq!(stop("null"), 403);
     assert_eq!(served.status("POST /stop HTTP/1.1\nHost: HERE"), 403);
@@ -139,16 +122,11 @@ fn unknown_hosts_and_origins_are_refused() {
 fn a_token_grants_access_and_becomes_a_cookie() {
     let served = served(Some(TOKEN), Limits::default());
     for path in ["/", "/page.js", "/events", "/?token=wrong"] {
-        assert_eq!(
-            served.status(&format!("GET {path} HTTP/1.1\nHost: HERE")),
-            401
-        );
+        assert_eq!(served.status(&format!("GET {path} HTTP/1.1\nHost: HERE")), 401);
     }
     let page = served.exchange(&format!("GET /?token={TOKEN} HTTP/1.1\nHost: HERE"));
     let cookie = format!("throng-{}={TOKEN}", served.address.port());
-    assert!(page.contains(&format!(
-        "Set-Cookie: {cookie}; Path=/; HttpOnly; SameSite=Strict\r\n"
-    )));
+    assert!(page.contains(&format!("Set-Cookie: {cookie}; Path=/; HttpOnly; SameSite=Strict\r\n")));
     let with = format!("GET /page.js HTTP/1.1\nHost: HERE\nCookie: {cookie}");
     assert_eq!(served.status(&with), 200);
 }
@@ -167,10 +145,9 @@ fn a_late_viewer_gets_the_newest_document_and_all_get_the_last() {
     until(&mut early, "data: {\"second\":2}\n\n");
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            served.server.end(
-                Some(("{\"last\":1}".to_owned(), "<p>report</p>".to_owned())),
-                TIMEOUT,
-            );
+            served
+                .server
+                .end(Some(("{\"last\":1}".to_owned(), "<p>report</p>".to_owned())), TIMEOUT);
         });
         for viewer in [&mut early, &mut late] {
             until(viewer, "{\"last\":1}\n\n");
@@ -186,10 +163,7 @@ fn a_late_viewer_gets_the_newest_document_and_all_get_the_last() {
 
 #[test]
 fn a_viewer_that_reads_nothing_is_disconnected_and_delays_nobody() {
-    let limits = Limits {
-        write: Duration::from_millis(50),
-        ..Limits::default()
-    };
+    let limits = Limits { write: Duration::from_millis(50), ..Limits::default() };
     let served = served(None, limits);
     let mut dead = served.send("GET /events HTTP/1.1\nHost: HERE");
     until(&mut dead, "\r\n\r\n");
@@ -204,11 +178,7 @@ fn a_viewer_that_reads_nothing_is_disconnected_and_delays_nobody() {
 
 #[test]
 fn connections_viewers_and_heads_have_limits() {
-    let limits = Limits {
-        viewers_max: 1,
-        head: Duration::from_millis(50),
-        ..Limits::default()
-    };
+    let limits = Limits { viewers_max: 1, head: Duration::from_millis(50), ..Limits::default() };
     let served = served(None, limits);
     let mut slow = TcpStream::connect(served.address).unwrap();
     slow.set_read_timeout(Some(TIMEOUT)).unwrap();
@@ -225,10 +195,7 @@ fn connections_viewers_and_heads_have_limits() {
 
 #[test]
 fn connections_above_the_limit_are_refused() {
-    let limits = Limits {
-        connections_max: 1,
-        ..Limits::default()
-    };
+    let limits = Limits { connections_max: 1, ..Limits::default() };
     let served = served(None, limits);
     let mut viewer = served.send("GET /events HTTP/1.1\nHost: HERE");
     until(&mut viewer, "\r\n\r\n");

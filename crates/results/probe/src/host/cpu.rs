@@ -4,9 +4,7 @@ use crate::reading::Reading;
 use crate::source::ReadError;
 
 /// The kinds, in the order of the file. `user` holds what guests use.
-const KINDS: [&str; 8] = [
-    "user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal",
-];
+const KINDS: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
 const IDLE: usize = 3;
 const IOWAIT: usize = 4;
 

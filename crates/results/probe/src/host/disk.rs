@@ -20,10 +20,7 @@ pub(super) struct Disks {
 impl Disks {
     /// Looks which there are.
     pub(super) fn find() -> Disks {
-        Disks {
-            names: procfs::disks(),
-            busy_ms: HashMap::new(),
-        }
+        Disks { names: procfs::disks(), busy_ms: HashMap::new() }
     }
 
     pub(super) fn read_into(&mut self, text: &str, reading: &mut Reading) {
@@ -32,9 +29,7 @@ impl Disks {
         let mut busiest_ms = None;
         for line in text.lines() {
             let words: Vec<&str> = line.split_ascii_whitespace().collect();
-            let Some(name) = words
-                .get(2)
-                .filter(|name| self.names.iter().any(|n| n == *name))
+            let Some(name) = words.get(2).filter(|name| self.names.iter().any(|n| n == *name))
             else {
                 continue;
             };
@@ -72,10 +67,8 @@ mod tests {
     #[test]
     fn disks_are_added_up_and_the_busiest_is_recorded() {
         let (mut reading, mut names) = (reading(), Names::new());
-        let mut disks = Disks {
-            names: vec!["sda".to_owned(), "vda".to_owned()],
-            busy_ms: HashMap::new(),
-        };
+        let mut disks =
+            Disks { names: vec!["sda".to_owned(), "vda".to_owned()], busy_ms: HashMap::new() };
         let text = |reads, busy| {
             format!(
                 "8 0 sda {reads} 0 16 0 5 0 8 0 0 {busy} 0\n8 1 sda1 9 9 9 9 9 9 9 9 9 9 9\n\

@@ -21,10 +21,8 @@ pub(super) fn read_into(text: &str, reading: &mut Reading) {
         let Some((name, rest)) = line.split_once(':') else {
             continue;
         };
-        let numbers: Vec<f64> = rest
-            .split_ascii_whitespace()
-            .map(|word| word.parse().unwrap_or(0.0))
-            .collect();
+        let numbers: Vec<f64> =
+            rest.split_ascii_whitespace().map(|word| word.parse().unwrap_or(0.0)).collect();
         let number = |place: usize| numbers.get(place).copied().unwrap_or(0.0);
         if name.trim() == "lo" {
             reading.counter("net_loopback", "B/s", number(0));

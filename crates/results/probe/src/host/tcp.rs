@@ -108,10 +108,7 @@ fn summary(sockstat: &str, reading: &mut Reading) -> u64 {
     };
     let pairs = line.replacen("TCP:", "", 1);
     let words: Vec<&str> = pairs.split_ascii_whitespace().collect();
-    let text: String = words
-        .chunks(2)
-        .map(|pair| format!("{}\n", pair.join(" ")))
-        .collect();
+    let text: String = words.chunks(2).map(|pair| format!("{}\n", pair.join(" "))).collect();
     let value = |name: &str| field(&text, name).unwrap_or(0);
     reading.gauge("tcp_time_wait", "1", value("tw") as f64);
     reading.gauge("tcp_orphans", "1", value("orphan") as f64);
@@ -130,18 +127,10 @@ mod tests {
         let (mut reading, mut names) = (reading(), Names::new());
         let sockstat = "sockets: used 9\nTCP: inuse 5 orphan 2 tw 12 alloc 7 mem 3\nUDP: inuse 1\n";
         assert_eq!(summary(sockstat, &mut reading), 19);
-        let expected = [
-            "tcp_time_wait 1 12",
-            "tcp_orphans 1 2",
-            "tcp_memory B 12288",
-        ];
+        let expected = ["tcp_time_wait 1 12", "tcp_orphans 1 2", "tcp_memory B 12288"];
         assert_eq!(names.lines(reading.take()), expected);
         reading.begin(0);
-        counters(
-            "Tcp: CurrEstab\nTcp: 4\n",
-            "TcpExt: ListenOverflows\nTcpExt: 7\n",
-            &mut reading,
-        );
+        counters("Tcp: CurrEstab\nTcp: 4\n", "TcpExt: ListenOverflows\nTcpExt: 7\n", &mut reading);
         assert_eq!(names.lines(reading.take()), ["tcp_established 1 4"]);
         reading.begin(1_000_000_000);
         counters("", "TcpExt: ListenOverflows\nTcpExt: 9\n", &mut reading);

@@ -95,20 +95,12 @@ fn sample<'t>(line: &'t str, types: &HashMap<&str, &str>) -> Option<Sample<'t>> 
     };
     // Infinities and "not a number" are written as Rust reads them.
     let value = rest.split_ascii_whitespace().next()?.parse().ok()?;
-    Some(Sample {
-        name,
-        labels,
-        value,
-        kind: kind(name, types),
-    })
+    Some(Sample { name, labels, value, kind: kind(name, types) })
 }
 
 fn kind(name: &str, types: &HashMap<&str, &str>) -> Kind {
     let family = ENDINGS.iter().find_map(|end| name.strip_suffix(end));
-    let stated = types
-        .get(name)
-        .or_else(|| types.get(family.unwrap_or(name)))
-        .copied();
+    let stated = types.get(name).or_else(|| types.get(family.unwrap_or(name))).copied();
     match stated {
         Some("counter") => Kind::Counter,
         // A summary's quantiles have its own name and are no counters.
@@ -165,11 +157,7 @@ mod tests {
 
     fn one(line: &str) -> Option<(String, String, f64)> {
         let sample = sample(line, &HashMap::new())?;
-        Some((
-            sample.name.to_owned(),
-            sample.labels.to_owned(),
-            sample.value,
-        ))
+        Some((sample.name.to_owned(), sample.labels.to_owned(), sample.value))
     }
 
     #[test]
@@ -195,9 +183,8 @@ mod tests {
     fn kinds_follow_from_types_and_endings() {
         let text = "# TYPE a counter\n# TYPE h histogram\n# TYPE s summary\na 1\na_total 1\nh_sum 1\n\
                     s_count 1\ns{quantile=\"0.5\"} 1\nx_total 1\nx 1\n";
-        let kinds: Vec<bool> = samples(text)
-            .map(|sample| sample.unwrap().kind == Kind::Counter)
-            .collect();
+        let kinds: Vec<bool> =
+            samples(text).map(|sample| sample.unwrap().kind == Kind::Counter).collect();
         assert_eq!(kinds, [true, true, true, true, false, true, false]);
     }
 

@@ -37,9 +37,7 @@ impl Connection {
             }
             _ => return Err(io::Error::other("it has no network address")),
         };
-        let mut connection = Connection {
-            stream: BufReader::new(stream),
-        };
+        let mut connection = Connection { stream: BufReader::new(stream) };
         let user = info.redis_settings();
         if let Some(password) = user.password() {
             let mut words = vec!["AUTH"];
@@ -160,16 +158,10 @@ mod tests {
         for (answer, expected) in [
             ("$4000000000\r\n", "an answer of 4000000000 bytes"),
             ("$-1\r\n", "an answer of -1 bytes"),
-            (
-                "$99999999999999999999\r\n",
-                "an answer of 99999999999999999999 bytes",
-            ),
+            ("$99999999999999999999\r\n", "an answer of 99999999999999999999 bytes"),
             ("+", "a line has no end"),
             ("*1000000000\r\n", "it is not an answer of Redis"),
-            (
-                "HTTP/1.1 400 Bad Request\r\n",
-                "it is not an answer of Redis",
-            ),
+            ("HTTP/1.1 400 Bad Request\r\n", "it is not an answer of Redis"),
         ] {
             let answers: &'static [&'static str] = Box::leak(Box::new([answer]));
             let error = answer_to("", answers).0.unwrap_err();

@@ -35,13 +35,7 @@ fn part(mean_ns: f64, errors: u64) -> SpanFigures {
 }
 
 fn even(min: f64, mean: f64, max: f64) -> Option<Evenness> {
-    Some(Evenness {
-        windows: 4,
-        mean,
-        min,
-        max,
-        variation: 0.125,
-    })
+    Some(Evenness { windows: 4, mean, min, max, variation: 0.125 })
 }
 
 fn sample() -> Analysis {
@@ -54,11 +48,7 @@ fn sample() -> Analysis {
             effective: 40.0,
         })
     };
-    let interval = |value: f64| Interval {
-        value: Some(value),
-        low: value / 2.0,
-        high: None,
-    };
+    let interval = |value: f64| Interval { value: Some(value), low: value / 2.0, high: None };
     Analysis {
         id: "20261121T101500-football-3f2a".to_owned(),
         name: "football".to_owned(),
@@ -94,9 +84,7 @@ fn sample() -> Analysis {
                 response: known(11.0 * MS),
                 rates: even(48.0, 50.0, 52.0),
                 means: even(9.0 * MS, 11.0 * MS, 13.0 * MS),
-                windows: [30.0, 12.0, 9.0, 13.0, 11.0]
-                    .map(|ms| part(ms * MS, 0))
-                    .to_vec(),
+                windows: [30.0, 12.0, 9.0, 13.0, 11.0].map(|ms| part(ms * MS, 0)).to_vec(),
             },
             MeasureParts {
                 name: "handshake".to_owned(),
@@ -157,20 +145,13 @@ fn sample() -> Analysis {
                 })
                 .collect(),
         }),
-        laws: Laws {
-            little: None,
-            response: None,
-            utilisation: None,
-        },
+        laws: Laws { little: None, response: None, utilisation: None },
     }
 }
 
 #[test]
 fn an_analysis_in_words() {
-    let style = Style {
-        colour: false,
-        unicode: true,
-    };
+    let style = Style { colour: false, unicode: true };
     let text = analysis(&sample(), "runs/20261121T101500-football-3f2a", style);
     let too_wide = text.lines().find(|line| line.chars().count() > COLUMNS);
     assert_eq!(too_wide, None);

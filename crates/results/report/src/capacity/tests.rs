@@ -4,17 +4,10 @@ use record::schema::{Finding, Severity};
 
 use super::*;
 
-const STYLE: Style = Style {
-    colour: false,
-    unicode: true,
-};
+const STYLE: Style = Style { colour: false, unicode: true };
 
 fn setting() -> LoadSetting {
-    LoadSetting {
-        path: "arrivals.0.constant".to_owned(),
-        value: 100.0,
-        unit: "/s".to_owned(),
-    }
+    LoadSetting { path: "arrivals.0.constant".to_owned(), value: 100.0, unit: "/s".to_owned() }
 }
 
 #[test]
@@ -108,22 +101,12 @@ fn a_conclusion_has_headline_findings_and_loads() {
             text: "holds 730/s (3 of 3 runs kept the thresholds), and 760/s no more".to_owned(),
             evidence: Default::default(),
         }],
-        levels: vec![
-            level(100.0, 1, 0),
-            level(730.0, 3, 0),
-            level(760.0, 1, 2),
-            unknown,
-        ],
+        levels: vec![level(100.0, 1, 0), level(730.0, 3, 0), level(760.0, 1, 2), unknown],
         law: None,
         law_problem: None,
         bend: None,
     };
-    let text = capacity(
-        &found,
-        &setting(),
-        "runs/20261121T101500-capacity-shop-3f2a",
-        STYLE,
-    );
+    let text = capacity(&found, &setting(), "runs/20261121T101500-capacity-shop-3f2a", STYLE);
     expect![[r#"
 
         CAPACITY 730/s TO 760/s  of arrivals.0.constant
@@ -139,14 +122,8 @@ fn a_conclusion_has_headline_findings_and_loads() {
         record     runs/20261121T101500-capacity-shop-3f2a
     "#]]
     .assert_eq(&text);
-    let more = Conclusion {
-        ending: Ending::OutOfSteps,
-        ..found.clone()
-    };
+    let more = Conclusion { ending: Ending::OutOfSteps, ..found.clone() };
     assert!(capacity(&more, &setting(), "", STYLE).contains("CAPACITY 730/s OR MORE"));
-    let none = Conclusion {
-        holds: None,
-        ..found
-    };
+    let none = Conclusion { holds: None, ..found };
     assert!(capacity(&none, &setting(), "", STYLE).contains("NO CAPACITY FOUND"));
 }

@@ -12,11 +12,7 @@ use crate::junit::{Status, case, escaped};
 /// The comparison as a JUnit report.
 pub fn comparison_junit(comparison: &Comparison) -> String {
     let count = |wanted: &dyn Fn(Verdict) -> bool| {
-        comparison
-            .measures
-            .iter()
-            .filter(|m| wanted(m.verdict))
-            .count()
+        comparison.measures.iter().filter(|m| wanted(m.verdict)).count()
     };
     let inconclusive = comparison.verdict == Verdict::Inconclusive;
     let tests = comparison.measures.len() + usize::from(inconclusive);
@@ -31,10 +27,7 @@ pub fn comparison_junit(comparison: &Comparison) -> String {
          <testsuite name=\"throng compare\" {totals} time=\"0\">\n"
     );
     if inconclusive {
-        let fatal = comparison
-            .findings
-            .iter()
-            .filter(|f| f.severity == Severity::Fatal);
+        let fatal = comparison.findings.iter().filter(|f| f.severity == Severity::Fatal);
         let why: Vec<&str> = fatal.map(|finding| finding.text.as_str()).collect();
         text += &case(
             "compare",

@@ -37,11 +37,7 @@ fn overview(comparison: &Comparison) -> String {
         header.push("mean".to_owned());
         header.extend(quantiles.iter().map(|&q| Figure::Quantile(q).name()));
     }
-    let mut text = format!(
-        "| {} |\n|{}\n",
-        header.join(" | "),
-        " --- |".repeat(header.len())
-    );
+    let mut text = format!("| {} |\n|{}\n", header.join(" | "), " --- |".repeat(header.len()));
     for measure in &comparison.measures {
         let mut cells = vec![
             plain(&measure.name),
@@ -59,21 +55,14 @@ fn overview(comparison: &Comparison) -> String {
 
 /// `12.0 ms → 15.0 ms`, bold if it counts.
 fn moved(measure: &ComparedMeasure, figure: Figure) -> String {
-    let change = measure
-        .changes
-        .iter()
-        .find(|change| change.figure == figure);
+    let change = measure.changes.iter().find(|change| change.figure == figure);
     let Some((change, from, to)) =
         change.and_then(|change| Some((change, change.baseline?, change.candidate?)))
     else {
         return "–".to_owned();
     };
     let text = format!("{} → {}", shown(figure, from), shown(figure, to));
-    if change.counts {
-        format!("**{text}**")
-    } else {
-        text
-    }
+    if change.counts { format!("**{text}**") } else { text }
 }
 
 fn all_figures(comparison: &Comparison) -> String {
@@ -90,11 +79,7 @@ fn all_figures(comparison: &Comparison) -> String {
                 value.map_or("–".to_owned(), |value| shown(change.figure, value))
             };
             let interval = change.interval.map_or("–".to_owned(), |(low, high)| {
-                format!(
-                    "{} to {}",
-                    signed(change.figure, low),
-                    signed(change.figure, high)
-                )
+                format!("{} to {}", signed(change.figure, low), signed(change.figure, high))
             });
             let cells = [
                 plain(&measure.name),

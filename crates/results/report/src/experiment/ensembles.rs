@@ -23,12 +23,10 @@ pub(super) fn lines(analysis: &Analysis, style: Style) -> Vec<String> {
     }
     let mut lines = Vec::new();
     for name in names {
-        let heading = Line::default()
-            .tone(Tone::Strong, format!("ENSEMBLES  {name}"))
-            .tone(
-                Tone::Dim,
-                "  runs by number; the runs of a mode are alike by the test".to_owned(),
-            );
+        let heading = Line::default().tone(Tone::Strong, format!("ENSEMBLES  {name}")).tone(
+            Tone::Dim,
+            "  runs by number; the runs of a mode are alike by the test".to_owned(),
+        );
         lines.push(String::new());
         lines.push(heading.render(COLUMNS, style));
         lines.extend(table(analysis, name).render(COLUMNS, style));
@@ -70,11 +68,7 @@ fn section(table: &mut Table, ensemble: &Ensemble, measure: &EnsembleMeasure) {
         units::duration(low),
         units::duration(high),
     );
-    table.section(
-        Line::default()
-            .tone(Tone::Strong, ensemble.levels.join(", "))
-            .text(text),
-    );
+    table.section(Line::default().tone(Tone::Strong, ensemble.levels.join(", ")).text(text));
     for tested in &measure.tested {
         let mut test = tested.tests.join(", ");
         for mode in tested.modes.iter().take(MODES_MAX) {
@@ -89,11 +83,7 @@ fn section(table: &mut Table, ensemble: &Ensemble, measure: &EnsembleMeasure) {
 
 fn row(test: &str, mode: &Mode) -> Vec<(Option<Tone>, String)> {
     let runs = mode.runs.iter().take(RUNS_MAX).map(ToString::to_string);
-    let more = if mode.runs.len() > RUNS_MAX {
-        " …"
-    } else {
-        ""
-    };
+    let more = if mode.runs.len() > RUNS_MAX { " …" } else { "" };
     let runs = format!("{{{}{more}}}", runs.collect::<Vec<_>>().join(" "));
     vec![
         (None, format!("{INDENT}{test}")),

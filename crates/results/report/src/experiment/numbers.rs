@@ -16,10 +16,7 @@ pub(super) struct Numbers {
 
 impl Numbers {
     pub(super) fn new(response: &ResponseAnalysis) -> Numbers {
-        Numbers {
-            unit: response.unit,
-            multiplicative: response.model == "multiplicative",
-        }
+        Numbers { unit: response.unit, multiplicative: response.model == "multiplicative" }
     }
 
     /// A value as it was measured, or a difference of such.

@@ -29,15 +29,7 @@ fn plain(text: impl Into<String>) -> Cell {
 /// Effects and the allocation of variation.
 pub(super) fn effects(analysis: &Analysis, response: &ResponseAnalysis, fit: &FitFigures) -> Table {
     let numbers = Numbers::new(response);
-    let mut header = vec![
-        "effect",
-        "q",
-        "interval",
-        "low to high",
-        "variation",
-        "F",
-        "p",
-    ];
+    let mut header = vec!["effect", "q", "interval", "low to high", "variation", "F", "p"];
     let published_mean = response.published.as_ref().and_then(|them| them.mean);
     if published_mean.is_some() {
         header.extend(["published q", "variation"]);
@@ -157,10 +149,7 @@ pub(super) fn signs(
     response: &ResponseAnalysis,
     fit: &FitFigures,
 ) -> Option<Table> {
-    let is_two_level = analysis
-        .factors
-        .iter()
-        .all(|factor| factor.levels.len() == 2);
+    let is_two_level = analysis.factors.iter().all(|factor| factor.levels.len() == 2);
     if !is_two_level || response.cells.len() > SIGNS_MAX || fit.terms.len() >= SIGNS_MAX {
         return None;
     }
@@ -174,16 +163,11 @@ pub(super) fn signs(
     let mut table = Table::new(&header);
     for cell in &response.cells {
         let names = analysis.factors.iter().zip(&cell.levels);
-        let names: Vec<&str> = names
-            .map(|(factor, &level)| factor.levels[level].as_str())
-            .collect();
+        let names: Vec<&str> =
+            names.map(|(factor, &level)| factor.levels[level].as_str()).collect();
         let mut row = vec![plain(format!("{INDENT}{}", names.join(", "))), plain("1")];
         row.extend(fit.terms.iter().map(|term| {
-            let low = term
-                .factors
-                .iter()
-                .filter(|&&f| cell.levels[f] == 0)
-                .count();
+            let low = term.factors.iter().filter(|&&f| cell.levels[f] == 0).count();
             plain(if low % 2 == 1 { "−1" } else { "1" })
         }));
         row.push(plain(numbers.value(cell.mean)));
@@ -191,20 +175,14 @@ pub(super) fn signs(
         row.extend(theirs.map(|(_, value)| plain(numbers.value(*value))));
         table.row(row);
     }
-    let mut row = vec![
-        plain(format!("{INDENT}q")),
-        plain(numbers.mean(fit.mean.value)),
-    ];
+    let mut row = vec![plain(format!("{INDENT}q")), plain(numbers.mean(fit.mean.value))];
     row.extend(fit.terms.iter().map(|term| {
         let q = term.effect.map(|effect| effect.value);
         plain(effect_text(q, numbers))
     }));
     table.row(row);
     if let Some(mean) = published.and_then(|them| them.mean) {
-        let mut row = vec![
-            plain(format!("{INDENT}published q")),
-            plain(numbers.mean(mean)),
-        ];
+        let mut row = vec![plain(format!("{INDENT}published q")), plain(numbers.mean(mean))];
         row.extend(fit.terms.iter().map(|term| {
             let q = published_term(response, term).and_then(|term| term.effect);
             plain(effect_text(q, numbers))
@@ -220,9 +198,8 @@ pub(super) fn bounded(analysis: &Analysis, response: &ResponseAnalysis) -> Table
     let mut table = Table::new(&["combination", "values", "lower bounds", "mean"]);
     for cell in response.cells.iter().take(CELLS_MAX) {
         let names = analysis.factors.iter().zip(&cell.levels);
-        let names: Vec<&str> = names
-            .map(|(factor, &level)| factor.levels[level].as_str())
-            .collect();
+        let names: Vec<&str> =
+            names.map(|(factor, &level)| factor.levels[level].as_str()).collect();
         let at_least = if cell.bounds > 0 { "≥ " } else { "" };
         table.row(vec![
             plain(format!("{INDENT}{}", names.join(", "))),
@@ -256,16 +233,8 @@ pub(super) fn interactions(
         .collect();
     pairs.sort_by(|a, b| b.share.total_cmp(&a.share));
     let tables = pairs.iter().take(INTERACTIONS_MAX).filter_map(|term| {
-        let found = fit
-            .interactions
-            .iter()
-            .find(|table| table.factors[..] == term.factors[..]);
-        Some(interaction(
-            analysis,
-            response,
-            &found?.factors,
-            &found?.means,
-        ))
+        let found = fit.interactions.iter().find(|table| table.factors[..] == term.factors[..]);
+        Some(interaction(analysis, response, &found?.factors, &found?.means))
     });
     tables.collect()
 }
@@ -280,11 +249,8 @@ fn interaction(
     let rows = &analysis.factors[first];
     let columns = &analysis.factors[second];
     let title = format!("means of {}{}", rows.letter, columns.letter);
-    let heads: Vec<String> = columns
-        .levels
-        .iter()
-        .map(|level| format!("{}={level}", columns.name))
-        .collect();
+    let heads: Vec<String> =
+        columns.levels.iter().map(|level| format!("{}={level}", columns.name)).collect();
     let mut header = vec![title.as_str()];
     header.extend(heads.iter().map(String::as_str));
     let mut table = Table::new(&header);

@@ -72,11 +72,7 @@ fn places(analysis: &Analysis, claim: &ClaimFigures) -> Vec<Vec<String>> {
     };
     let of_place = |place: &ClaimPlace| row(&place.levels, place.verdict.text(), &place.why);
     match &claim.places[..] {
-        [] => vec![row(
-            &vec![None; analysis.factors.len()],
-            claim.verdict.text(),
-            "",
-        )],
+        [] => vec![row(&vec![None; analysis.factors.len()], claim.verdict.text(), "")],
         places => places.iter().map(of_place).collect(),
     }
 }
@@ -106,9 +102,7 @@ pub(super) fn levels_of<'a>(
 
 /// `users=250, requests=10`.
 pub(super) fn at(levels: &[(&str, &str)]) -> String {
-    let parts = levels
-        .iter()
-        .map(|(factor, level)| format!("{factor}={level}"));
+    let parts = levels.iter().map(|(factor, level)| format!("{factor}={level}"));
     parts.collect::<Vec<_>>().join(", ")
 }
 

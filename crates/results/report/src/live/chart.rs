@@ -16,11 +16,7 @@ pub(crate) fn sparkline(values: &[f64], columns: usize, style: Style) -> String 
     let level = |value: f64| {
         // What is more than nothing shows.
         let level = (value / top * (levels.len() - 1) as f64).ceil();
-        levels[if value > 0.0 {
-            (level as usize).min(levels.len() - 1)
-        } else {
-            0
-        }]
+        levels[if value > 0.0 { (level as usize).min(levels.len() - 1) } else { 0 }]
     };
     let line: String = values.iter().map(|&value| level(value)).collect();
     format!("{line:>columns$}")
@@ -30,10 +26,7 @@ pub(crate) fn sparkline(values: &[f64], columns: usize, style: Style) -> String 
 mod tests {
     use super::*;
 
-    const UNICODE: Style = Style {
-        colour: false,
-        unicode: true,
-    };
+    const UNICODE: Style = Style { colour: false, unicode: true };
 
     #[test]
     fn bars_fill_from_the_left() {

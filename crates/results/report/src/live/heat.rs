@@ -49,10 +49,8 @@ pub(super) fn rows(columns: &[HeatColumn], width: usize, style: Style) -> Vec<He
         from_ns: (band > lowest || lowest == least)
             .then(|| 10_f64.powf(f64::from(band) / BANDS_PER_DECADE)),
         cells: {
-            let cells: String = columns
-                .iter()
-                .map(|column| cell(column, band, lowest, style))
-                .collect();
+            let cells: String =
+                columns.iter().map(|column| cell(column, band, lowest, style)).collect();
             format!("{cells:>width$}")
         },
     });
@@ -61,10 +59,7 @@ pub(super) fn rows(columns: &[HeatColumn], width: usize, style: Style) -> Vec<He
 
 fn cell(column: &HeatColumn, band: i32, lowest: i32, style: Style) -> char {
     let all: u64 = column.0.values().sum();
-    let own = column
-        .0
-        .iter()
-        .filter(|entry| (*entry.0).max(lowest) == band);
+    let own = column.0.iter().filter(|entry| (*entry.0).max(lowest) == band);
     let held: u64 = own.map(|(_, count)| count).sum();
     if held == 0 {
         return ' ';
@@ -78,10 +73,7 @@ fn cell(column: &HeatColumn, band: i32, lowest: i32, style: Style) -> char {
 mod tests {
     use super::*;
 
-    const UNICODE: Style = Style {
-        colour: false,
-        unicode: true,
-    };
+    const UNICODE: Style = Style { colour: false, unicode: true };
     const MS: u64 = 1_000_000;
 
     fn column(times: &[(u64, u64)]) -> HeatColumn {
@@ -96,8 +88,7 @@ mod tests {
 
     fn drawn(columns: &[HeatColumn], width: usize, style: Style) -> Vec<(Option<u64>, String)> {
         let rows = rows(columns, width, style).into_iter();
-        rows.map(|row| (row.from_ns.map(|ns| ns.round() as u64), row.cells))
-            .collect()
+        rows.map(|row| (row.from_ns.map(|ns| ns.round() as u64), row.cells)).collect()
     }
 
     #[test]

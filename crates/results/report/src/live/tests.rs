@@ -8,10 +8,7 @@ use super::{HeatColumn, Live, LiveMeasure, LiveState, Stage, clock, plain_line};
 use crate::Style;
 use crate::sample::{SECOND, info, row};
 
-const UNICODE: Style = Style {
-    colour: false,
-    unicode: true,
-};
+const UNICODE: Style = Style { colour: false, unicode: true };
 
 fn measures() -> Vec<LiveMeasure> {
     let at = |ns: u64| Some(Quantile::At(ns));
@@ -29,12 +26,7 @@ fn measures() -> Vec<LiveMeasure> {
     };
     vec![
         measure("handshake", 120.0, 0, times(412_000, 900_000, 1_800_000)),
-        measure(
-            "request",
-            1_370.4,
-            3,
-            times(3_100_000, 8_000_000, 12_400_000),
-        ),
+        measure("request", 1_370.4, 3, times(3_100_000, 8_000_000, 12_400_000)),
         measure("broadcast", 0.0, 0, (None, None, None)),
     ]
 }
@@ -47,11 +39,7 @@ fn frame_of((columns, lines): (u16, u16), style: Style, state: &LiveState<'_>) -
     let info = info();
     let frame = Live::new(&info, columns, lines, style).frame(state);
     assert!(frame.len() < usize::from(lines));
-    assert!(
-        frame
-            .iter()
-            .all(|line| line.chars().count() < usize::from(columns))
-    );
+    assert!(frame.iter().all(|line| line.chars().count() < usize::from(columns)));
     frame.join("\n") + "\n"
 }
 
@@ -182,10 +170,7 @@ fn colours_add_nothing_but_colour() {
         stage: Stage::Paused,
     };
     let info = info();
-    let colour = Style {
-        colour: true,
-        unicode: true,
-    };
+    let colour = Style { colour: true, unicode: true };
     let mut stripped = Live::new(&info, 110, 40, colour).frame(&state).join("\n") + "\n";
     assert!(stripped.contains('\x1b'));
     for code in ["0", "1", "2", "31;1", "32", "33"] {
@@ -196,13 +181,7 @@ fn colours_add_nothing_but_colour() {
 
 #[test]
 fn before_the_first_second() {
-    let state = LiveState {
-        now_ns: 0,
-        rows: &[],
-        measures: &[],
-        heat: &[],
-        stage: Stage::Running,
-    };
+    let state = LiveState { now_ns: 0, rows: &[], measures: &[], heat: &[], stage: Stage::Running };
     check(
         40,
         &state,
@@ -293,8 +272,5 @@ fn rates_are_of_the_last_second_also_where_a_phase_cut_it() {
 
 #[test]
 fn clocks_grow_hours() {
-    assert_eq!(
-        [clock(65 * SECOND), clock(3_607 * SECOND)],
-        ["1:05", "1:00:07"]
-    );
+    assert_eq!([clock(65 * SECOND), clock(3_607 * SECOND)], ["1:05", "1:00:07"]);
 }

@@ -23,19 +23,12 @@ pub fn model_markdown(model: &Model) -> String {
     sessions(model, &mut out);
     out += "\n## How users arrive\n";
     let whole = &model.arrivals;
-    let apart = model
-        .segments
-        .iter()
-        .any(|segment| segment.process.is_some());
+    let apart = model.segments.iter().any(|segment| segment.process.is_some());
     let how = match apart {
         true => "each segment by a process of its own".to_owned(),
         false => {
             process_text(whole.process)
-                + if whole.process_requested {
-                    ", as requested"
-                } else {
-                    ""
-                }
+                + if whole.process_requested { ", as requested" } else { "" }
         }
     };
     arrivals("all", whole, &how, &mut out);
@@ -58,18 +51,11 @@ pub fn model_markdown(model: &Model) -> String {
 
 fn findings(model: &Model, out: &mut String) {
     for (severity, heading) in [
-        (
-            Severity::Warning,
-            "Where the model does not fit, or may not",
-        ),
+        (Severity::Warning, "Where the model does not fit, or may not"),
         (Severity::Good, "Where it fits"),
         (Severity::Note, "Good to know"),
     ] {
-        let mut of_it = model
-            .findings
-            .iter()
-            .filter(|f| f.severity == severity)
-            .peekable();
+        let mut of_it = model.findings.iter().filter(|f| f.severity == severity).peekable();
         if of_it.peek().is_none() {
             continue;
         }
@@ -85,10 +71,7 @@ fn log(model: &Model, out: &mut String) {
     let log = &model.log;
     *out += "## The log\n\n| file | format | lines |\n| --- | --- | ---: |\n";
     for file in &log.files {
-        let cut = file
-            .cut_off
-            .as_ref()
-            .map_or(String::new(), |why| format!(" (cut off: {why})"));
+        let cut = file.cut_off.as_ref().map_or(String::new(), |why| format!(" (cut off: {why})"));
         *out += &format!(
             "| {} | {} | {}{} |\n",
             plain(&file.name),
@@ -105,17 +88,9 @@ fn log(model: &Model, out: &mut String) {
     );
     for (kind, count) in &log.problems {
         let what = if kind.is_bad() { "left out" } else { "kept" };
-        *out += &format!(
-            "\n{} {} ({what}):\n\n",
-            counted(count.lines, "line"),
-            kind.text()
-        );
+        *out += &format!("\n{} {} ({what}):\n\n", counted(count.lines, "line"), kind.text());
         for example in &count.examples {
-            *out += &format!(
-                "- {}: `{}`\n",
-                plain(&example.at),
-                example.text.replace('`', "'")
-            );
+            *out += &format!("- {}: `{}`\n", plain(&example.at), example.text.replace('`', "'"));
         }
     }
 }
@@ -222,26 +197,15 @@ fn cycle(arrivals: &Arrivals, out: &mut String) {
     };
     *out += &format!(
         "\nUsers a second by the hour{}:\n\n```\n",
-        if cycle.rates.len() > 24 {
-            " of the week"
-        } else {
-            ""
-        }
+        if cycle.rates.len() > 24 { " of the week" } else { "" }
     );
     let top = cycle.rates.iter().copied().fold(0.0, f64::max);
     for (day, rates) in cycle.rates.chunks(24).enumerate() {
         let bars: String = rates.iter().map(|rate| bar(rate / top)).collect();
         let name = match cycle.rates.len() {
             24 => "every day",
-            _ => [
-                "Monday",
-                "Tuesday",
-                "Wednesday",
-                "Thursday",
-                "Friday",
-                "Saturday",
-                "Sunday",
-            ][day % 7],
+            _ => ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+                [day % 7],
         };
         let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
         let high = rates.iter().copied().fold(0.0, f64::max);
@@ -267,11 +231,7 @@ fn hurst(arrivals: &Arrivals, out: &mut String) {
         *out += &format!(
             "| {} | {} | {} to {} | {:.3} | {interval} | {} |\n",
             estimate.method,
-            if estimate.about_cycle {
-                "counts without the cycle"
-            } else {
-                "counts"
-            },
+            if estimate.about_cycle { "counts without the cycle" } else { "counts" },
             span(estimate.from_s),
             span(estimate.upto_s),
             estimate.h,
@@ -284,9 +244,8 @@ fn classes(model: &Model, out: &mut String) {
     *out += "\n| class | state | requests | most frequent target |\n| --- | --- | ---: | --- |\n";
     for class in &model.classes {
         let target = class.targets.first();
-        let target = target.map_or(String::new(), |target| {
-            format!("{} {}", target.method, target.target)
-        });
+        let target =
+            target.map_or(String::new(), |target| format!("{} {}", target.method, target.target));
         *out += &format!(
             "| {} | {} | {} | {} |\n",
             plain(&class.name),
@@ -306,12 +265,7 @@ fn behaviour(model: &Model, name: &str, behaviour: &Behaviour, out: &mut String)
     let sessions: u64 = behaviour.starts.iter().sum();
     *out += "\n| from | to | times | probability | 95 % | mean think time | distribution | p |\n\
              | --- | --- | ---: | ---: | ---: | ---: | --- | ---: |\n";
-    for (class, &count) in behaviour
-        .starts
-        .iter()
-        .enumerate()
-        .filter(|(_, count)| **count > 0)
-    {
+    for (class, &count) in behaviour.starts.iter().enumerate().filter(|(_, count)| **count > 0) {
         *out += &format!(
             "| *begin* | {} | {count} | {} | | | | |\n",
             model.classes[class].state,
@@ -331,35 +285,24 @@ fn behaviour(model: &Model, name: &str, behaviour: &Behaviour, out: &mut String)
             figure(transition.low),
             figure(transition.high),
             think.map_or(String::new(), |think| format!("{} s", figure(think.mean_s))),
-            think.map_or("that of its class".to_owned(), |think| fit_name(think)
-                .to_owned()),
+            think.map_or("that of its class".to_owned(), |think| fit_name(think).to_owned()),
             think
                 .and_then(|think| think.test.as_ref())
-                .map_or(String::new(), |test| p_value(
-                    test.p_distance.min(test.p_anderson)
-                ))
+                .map_or(String::new(), |test| p_value(test.p_distance.min(test.p_anderson)))
         );
     }
     if transitions.len() > TRANSITIONS_MAX {
-        *out += &format!(
-            "\n{} more are in model.json.\n",
-            transitions.len() - TRANSITIONS_MAX
-        );
+        *out += &format!("\n{} more are in model.json.\n", transitions.len() - TRANSITIONS_MAX);
     }
 }
 
 fn fit_name(durations: &Durations) -> &'static str {
-    durations
-        .chosen_fit()
-        .map_or("values", |fit| fit.family.name())
+    durations.chosen_fit().map_or("values", |fit| fit.family.name())
 }
 
 fn fits(durations: &Durations, out: &mut String) {
     if durations.fits.is_empty() {
-        *out += &format!(
-            "{}, too few or too similar to fit.\n",
-            counted(durations.count, "time")
-        );
+        *out += &format!("{}, too few or too similar to fit.\n", counted(durations.count, "time"));
         return;
     }
     *out += "| distribution | parameters (95 %) | AIC |\n| --- | --- | ---: |\n";
@@ -410,24 +353,16 @@ fn fits(durations: &Durations, out: &mut String) {
 }
 
 fn p_value(p: f64) -> String {
-    if p < 0.0001 {
-        "< 0.0001".to_owned()
-    } else {
-        format!("{p:.4}")
-    }
+    if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
 /// Counts as bars, put together so that they fit on a line.
 fn picture(counts: &[u32]) -> String {
     let each = counts.len().div_ceil(PICTURE_COLUMNS).max(1);
-    let sums: Vec<u64> = counts
-        .chunks(each)
-        .map(|c| c.iter().map(|&count| u64::from(count)).sum())
-        .collect();
+    let sums: Vec<u64> =
+        counts.chunks(each).map(|c| c.iter().map(|&count| u64::from(count)).sum()).collect();
     let top = sums.iter().copied().max().unwrap_or(0).max(1);
-    sums.iter()
-        .map(|&sum| bar(sum as f64 / top as f64))
-        .collect()
+    sums.iter().map(|&sum| bar(sum as f64 / top as f64)).collect()
 }
 
 fn bar(share: f64) -> char {

@@ -73,11 +73,7 @@ fn row(of: &ReferenceFigure) -> Vec<(Option<Tone>, String)> {
 }
 
 fn sentences(check: &ReferenceCheck) -> Vec<String> {
-    let uninformative = check
-        .figures
-        .iter()
-        .filter(|figure| figure.is_uninformative())
-        .count();
+    let uninformative = check.figures.iter().filter(|figure| figure.is_uninformative()).count();
     let mut sentences = vec![format!(
         "{} of {} intervals of {} % miss the reference; if all of it is right, {:.1} do on average, and this many or \
          more with a probability of {:.3}",

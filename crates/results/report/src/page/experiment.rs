@@ -240,11 +240,7 @@ fn ensemble(ensemble: &Ensemble) -> ShownEnsemble<'_> {
 fn measure(measure: &EnsembleMeasure) -> ShownMeasure<'_> {
     let tested = measure.tested.iter().map(|tested| {
         let modes = first(&tested.modes, MODES_MAX);
-        ShownModes {
-            tests: &tested.tests,
-            modes,
-            modes_left_out: tested.modes.len() - modes.len(),
-        }
+        ShownModes { tests: &tested.tests, modes, modes_left_out: tested.modes.len() - modes.len() }
     });
     ShownMeasure {
         name: &measure.name,

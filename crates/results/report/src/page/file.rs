@@ -24,16 +24,12 @@ macro_rules! served {
 }
 
 /// The page of a run in progress.
-pub const LIVE_HTML: &str = served!(
-    "live",
-    "This page needs its script to show the run, and scripts are disabled."
-);
+pub const LIVE_HTML: &str =
+    served!("live", "This page needs its script to show the run, and scripts are disabled.");
 
 /// The page that lists results.
-pub const INDEX_HTML: &str = served!(
-    "index",
-    "This page needs its script to list results, and scripts are disabled."
-);
+pub const INDEX_HTML: &str =
+    served!("index", "This page needs its script to list results, and scripts are disabled.");
 
 /// The page's script, built from `web/`; `build.rs` checks that it exists.
 pub const SCRIPT: &str = include_str!("../../../../../web/dist/page.js");
@@ -45,9 +41,8 @@ impl Page {
     pub fn html(&self) -> String {
         let title = escaped(&self.title);
         let sentences = self.sentences.iter();
-        let sentences = sentences.fold(String::new(), |text, sentence| {
-            text + "<li>" + &escaped(sentence) + "</li>\n"
-        });
+        let sentences = sentences
+            .fold(String::new(), |text, sentence| text + "<li>" + &escaped(sentence) + "</li>\n");
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; img-src data: blob:; \
              base-uri 'none'; form-action 'none'",
@@ -91,7 +86,5 @@ pub(super) fn source(text: &str) -> String {
 
 /// Text between tags.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -49,8 +49,6 @@ fn run(metered: &RunMeters) -> Run<'_> {
     let costs = metered.cost.as_ref();
     Run {
         metered,
-        costs: costs.map_or(Vec::new(), |(cost, usage)| {
-            crate::meters::costs(cost, usage)
-        }),
+        costs: costs.map_or(Vec::new(), |(cost, usage)| crate::meters::costs(cost, usage)),
     }
 }

@@ -177,9 +177,7 @@ impl Page {
             users: model.users,
             gap: model.gap.as_ref(),
             classes: classes(model),
-            arrivals: std::iter::once(arrivals("all", &model.arrivals))
-                .chain(own)
-                .collect(),
+            arrivals: std::iter::once(arrivals("all", &model.arrivals)).chain(own).collect(),
             segments: segments(model),
             behaviours: shown
                 .iter()
@@ -225,11 +223,7 @@ fn log(model: &Model) -> ShownLog<'_> {
         text: kind.text(),
         is_bad: kind.is_bad(),
         lines: count.lines,
-        examples: count
-            .examples
-            .iter()
-            .map(|e| (e.at.as_str(), e.text.as_str()))
-            .collect(),
+        examples: count.examples.iter().map(|e| (e.at.as_str(), e.text.as_str())).collect(),
     });
     ShownLog {
         lines: log.lines,
@@ -270,10 +264,7 @@ fn arrivals<'a>(name: &'a str, arrivals: &'a Arrivals) -> ShownArrivals<'a> {
     ShownArrivals {
         name,
         arrivals,
-        between: arrivals
-            .gaps
-            .as_ref()
-            .map(|gaps| durations("between arrivals".to_owned(), gaps)),
+        between: arrivals.gaps.as_ref().map(|gaps| durations("between arrivals".to_owned(), gaps)),
     }
 }
 
@@ -294,12 +285,7 @@ fn segments(model: &Model) -> Vec<SegmentRow<'_>> {
 }
 
 fn behaviour<'a>(model: &'a Model, name: &'a str, behaviour: &'a Behaviour) -> ShownBehaviour<'a> {
-    let state = |class: usize| {
-        model
-            .classes
-            .get(class)
-            .map_or("?", |class| class.state.as_str())
-    };
+    let state = |class: usize| model.classes.get(class).map_or("?", |class| class.state.as_str());
     let mut transitions: Vec<&model::Transition> = behaviour.transitions.iter().collect();
     transitions.sort_by_key(|transition| std::cmp::Reverse(transition.count));
     // Think times of all users come first, then those of transitions, the most frequent first.
@@ -311,13 +297,10 @@ fn behaviour<'a>(model: &'a Model, name: &'a str, behaviour: &'a Behaviour) -> S
     let of_classes = behaviour.class_thinks.iter().enumerate();
     let of_classes = of_classes
         .filter_map(|(class, thinks)| Some((format!("after {}", state(class)), thinks.as_ref()?)));
-    let mut thinks = std::iter::once(("all".to_owned(), &behaviour.thinks))
-        .chain(own)
-        .chain(of_classes);
+    let mut thinks =
+        std::iter::once(("all".to_owned(), &behaviour.thinks)).chain(own).chain(of_classes);
     let drawn = thinks.by_ref().take(THINKS_MAX);
-    let drawn = drawn
-        .map(|(name, thinks)| durations(name, thinks))
-        .collect();
+    let drawn = drawn.map(|(name, thinks)| durations(name, thinks)).collect();
     ShownBehaviour {
         name,
         starts: &behaviour.starts,
@@ -366,10 +349,7 @@ fn durations(name: String, durations: &Durations) -> ShownDurations<'_> {
 fn lengths(all: &BTreeMap<u64, u64>) -> Vec<(u64, u64)> {
     let mut shown: Vec<(u64, u64)> = all.iter().map(|(&n, &count)| (n, count)).collect();
     if shown.len() > LENGTHS_MAX {
-        let more = shown[LENGTHS_MAX - 1..]
-            .iter()
-            .map(|(_, count)| count)
-            .sum();
+        let more = shown[LENGTHS_MAX - 1..].iter().map(|(_, count)| count).sum();
         shown.truncate(LENGTHS_MAX);
         shown[LENGTHS_MAX - 1].1 = more;
     }

@@ -243,11 +243,7 @@ impl<'a> RunDocument<'a> {
             highlights: highlights(report.events),
             steps,
             steps_left_out,
-            tags: summary
-                .tags
-                .iter()
-                .map(|tag| step(None, &tag.figures))
-                .collect(),
+            tags: summary.tags.iter().map(|tag| step(None, &tag.figures)).collect(),
             course: report.course,
             examples: examples(report.events),
             regions: report.import.map_or(Vec::new(), regions),
@@ -256,20 +252,16 @@ impl<'a> RunDocument<'a> {
 }
 
 fn highlights(events: &[Event]) -> Vec<Highlight> {
-    let pauses = judge::pauses::from_events(events)
-        .into_iter()
-        .map(|pause| Highlight {
-            name: "paused".to_owned(),
-            from_s: seconds(pause.from_ns),
-            to_s: pause.until_ns.map(seconds),
-        });
-    let faults = judge::faults::from_events(events)
-        .into_iter()
-        .map(|fault| Highlight {
-            name: fault.text.to_owned(),
-            from_s: seconds(fault.from_ns),
-            to_s: fault.until_ns.map(seconds),
-        });
+    let pauses = judge::pauses::from_events(events).into_iter().map(|pause| Highlight {
+        name: "paused".to_owned(),
+        from_s: seconds(pause.from_ns),
+        to_s: pause.until_ns.map(seconds),
+    });
+    let faults = judge::faults::from_events(events).into_iter().map(|fault| Highlight {
+        name: fault.text.to_owned(),
+        from_s: seconds(fault.from_ns),
+        to_s: fault.until_ns.map(seconds),
+    });
     let pauses = pauses.take(HIGHLIGHTS_MAX);
     pauses.chain(faults.take(HIGHLIGHTS_MAX)).collect()
 }
@@ -380,12 +372,7 @@ fn times(latency: &Latency) -> Times {
 
 fn examples(events: &[Event]) -> Vec<Example<'_>> {
     let errors = events.iter().filter_map(|event| match &event.what {
-        EventKind::Error {
-            measure,
-            outcome,
-            detail,
-            ..
-        } => Some(Example {
+        EventKind::Error { measure, outcome, detail, .. } => Some(Example {
             at_s: seconds(event.at_ns),
             measure,
             outcome,

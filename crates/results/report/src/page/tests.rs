@@ -68,19 +68,11 @@ fn course() -> Course {
             p999: numbers.clone(),
             max: numbers,
             heat: vec![(0, 60, 1)],
-            bins: vec![Bin {
-                from_ns: Number(1e6),
-                to_ns: Number(2e6),
-                count: 1,
-            }],
+            bins: vec![Bin { from_ns: Number(1e6), to_ns: Number(2e6), count: 1 }],
             response: vec![(Number(1.0), Number(1e6))],
         }],
         measures_left_out: 0,
-        errors: vec![ErrorTrack {
-            kind: "timeout",
-            count: 1,
-            per_s: vec![Number(1.0); 2],
-        }],
+        errors: vec![ErrorTrack { kind: "timeout", count: 1, per_s: vec![Number(1.0); 2] }],
         probes: ProbeLines {
             lines: vec![ProbeLine {
                 info: hostile(&ProbeInfo {
@@ -184,10 +176,7 @@ fn a_run_begins_with_its_totals() {
     let per_s: f64 = summary.measures.iter().map(|m| m.rate_per_s).sum();
     assert_eq!(totals["completed_per_s"], json!(Number(per_s)));
     let step = &totals["step"];
-    assert!(
-        step["name"].is_string() && step["p95_ns"].is_u64(),
-        "{totals}"
-    );
+    assert!(step["name"].is_string() && step["p95_ns"].is_u64(), "{totals}");
 }
 
 #[test]
@@ -195,10 +184,7 @@ fn no_string_gets_out_of_the_document() {
     let page = page();
     let json = page.json();
     for character in ['<', '>', '&', '\u{2028}', '\u{2029}'] {
-        assert!(
-            !json.contains(character),
-            "{character:?} occurs in the document"
-        );
+        assert!(!json.contains(character), "{character:?} occurs in the document");
     }
     let read: Value = serde_json::from_str(json).unwrap();
     for place in [
@@ -239,29 +225,19 @@ fn a_note_is_text_above_the_page() {
 #[test]
 fn a_page_is_one_file_that_runs_nothing_else() {
     let html = page().html();
-    assert_eq!(
-        html.matches("</script").count(),
-        2,
-        "the document's end and the script's"
-    );
+    assert_eq!(html.matches("</script").count(), 2, "the document's end and the script's");
     assert_eq!(html.matches("<script").count(), 2);
     assert!(!html.contains("<img"), "no markup of a string");
     // Nothing is loaded: not a picture, not a font.
     let head = html.split("<style>").next().unwrap();
     assert!(head.contains("default-src 'none'"), "{head}");
     assert!(!head.contains("unsafe"), "{head}");
-    assert!(
-        !head.contains("http:") && !head.contains("https:"),
-        "{head}"
-    );
+    assert!(!head.contains("http:") && !head.contains("https:"), "{head}");
 }
 
 #[cfg(feature = "pages")]
 #[test]
 fn the_policy_names_the_script_by_its_hash() {
     // `printf '' | sha256sum`, in base64: how CSP 3 writes it.
-    assert_eq!(
-        super::file::source(""),
-        "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
-    );
+    assert_eq!(super::file::source(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
 }

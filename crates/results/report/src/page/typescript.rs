@@ -50,11 +50,7 @@ impl Files {
             "{{ \n/**\n * The kind of result, which decides how it is drawn.\n */\nkind: \"{}\", }}",
             T::KIND
         );
-        let fields = [
-            kind,
-            Head::inline_flattened(config),
-            T::inline_flattened(config),
-        ];
+        let fields = [kind, Head::inline_flattened(config), T::inline_flattened(config)];
         let fields = fields.join(" & ").replace(" } & { ", " ");
         let text = format!("type {document} = {fields};");
         self.declare::<T>(document.to_owned(), &text, uses);
@@ -62,10 +58,7 @@ impl Files {
 
     /// The types that `T` names, declared where they are not yet.
     fn used_by<T: TS + 'static + ?Sized>(&mut self) -> Vec<TypeId> {
-        let mut uses = Uses {
-            files: self,
-            found: Vec::new(),
-        };
+        let mut uses = Uses { files: self, found: Vec::new() };
         T::visit_dependencies(&mut uses);
         uses.found
     }
@@ -110,10 +103,7 @@ impl Files {
         for same_file in imported.chunk_by(|one, other| one.0 == other.0) {
             let names: Vec<&str> = same_file.iter().map(|(_, name)| *name).collect();
             let from = same_file[0].0;
-            out += &format!(
-                "\nimport type {{ {} }} from './{from}';\n",
-                names.join(", ")
-            );
+            out += &format!("\nimport type {{ {} }} from './{from}';\n", names.join(", "));
         }
         for declaration in own {
             out.push('\n');
@@ -162,9 +152,7 @@ fn laid_out(text: &str) -> String {
         *out += &"  ".repeat(depth);
     };
     while let Some(next) = rest.chars().next() {
-        if let Some((docs, after)) = rest
-            .strip_prefix("/**")
-            .and_then(|rest| rest.split_once("*/"))
+        if let Some((docs, after)) = rest.strip_prefix("/**").and_then(|rest| rest.split_once("*/"))
         {
             let indent = "  ".repeat(open.len());
             out += &documentation(docs, &indent);
@@ -219,15 +207,11 @@ fn documentation(docs: &str, indent: &str) -> String {
     let lines: Vec<String> = lines
         .map(|line| {
             let line = line.trim().replace("[`", "`").replace("`]", "`");
-            line.replace("`None`", "`null`")
-                .replace("`Some`", "a value")
+            line.replace("`None`", "`null`").replace("`Some`", "a value")
         })
         .skip_while(String::is_empty)
         .collect();
-    let end = lines
-        .iter()
-        .rposition(|line| !line.is_empty())
-        .map_or(0, |n| n + 1);
+    let end = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |n| n + 1);
     match &lines[..end] {
         [] => String::new(),
         [line] => format!("/** {line} */\n"),

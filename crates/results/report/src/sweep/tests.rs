@@ -4,10 +4,7 @@ use record::schema::{Finding, Severity};
 
 use super::*;
 
-const STYLE: Style = Style {
-    colour: false,
-    unicode: true,
-};
+const STYLE: Style = Style { colour: false, unicode: true };
 
 fn value(value: f64, per_s: Option<f64>, holds: usize, breaks: usize) -> ValueFigures {
     ValueFigures {
@@ -29,11 +26,7 @@ fn value(value: f64, per_s: Option<f64>, holds: usize, breaks: usize) -> ValueFi
 
 #[test]
 fn a_sweep_has_headline_findings_and_values() {
-    let setting = LoadSetting {
-        path: "connections".to_owned(),
-        value: 8.0,
-        unit: String::new(),
-    };
+    let setting = LoadSetting { path: "connections".to_owned(), value: 8.0, unit: String::new() };
     let found = SweepConclusion {
         over: setting.path.clone(),
         unit: String::new(),
@@ -44,11 +37,7 @@ fn a_sweep_has_headline_findings_and_values() {
             range: Some((16.0, 24.0)),
             is_highest: false,
             is_lowest: false,
-            neighbours: vec![Neighbour {
-                value: 8.0,
-                loss: 0.237,
-                bounds: None,
-            }],
+            neighbours: vec![Neighbour { value: 8.0, loss: 0.237, bounds: None }],
         }),
         findings: vec![Finding {
             severity: Severity::Good,
@@ -82,14 +71,7 @@ fn a_sweep_has_headline_findings_and_values() {
         record     runs/20261121T101500-capacity-queue-3f2a
     "#]]
     .assert_eq(&text);
-    let without = SweepConclusion {
-        best: None,
-        ending: Ending::NoneHolds,
-        ..found
-    };
+    let without = SweepConclusion { best: None, ending: Ending::NoneHolds, ..found };
     let text = sweep(&without, &setting, directory, STYLE);
-    assert!(
-        text.contains("NO BEST VALUE FOUND  of connections"),
-        "{text}"
-    );
+    assert!(text.contains("NO BEST VALUE FOUND  of connections"), "{text}");
 }

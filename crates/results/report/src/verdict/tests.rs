@@ -5,14 +5,8 @@ use super::{COLUMNS, verdict};
 use crate::Style;
 use crate::sample::{found, info, regional, summary, tagged};
 
-const UNICODE: Style = Style {
-    colour: false,
-    unicode: true,
-};
-const COLOUR: Style = Style {
-    colour: true,
-    unicode: true,
-};
+const UNICODE: Style = Style { colour: false, unicode: true };
+const COLOUR: Style = Style { colour: true, unicode: true };
 
 fn check(text: &str, expect: &Expect) {
     let too_wide = text.lines().find(|line| line.chars().count() > COLUMNS);
@@ -22,12 +16,7 @@ fn check(text: &str, expect: &Expect) {
 
 #[test]
 fn the_end_of_a_run() {
-    let text = verdict(
-        &summary(),
-        &info(),
-        "runs/20261121T101500-football-3f2a",
-        UNICODE,
-    );
+    let text = verdict(&summary(), &info(), "runs/20261121T101500-football-3f2a", UNICODE);
     check(
         &text,
         &expect![[r#"
@@ -78,10 +67,7 @@ fn percentiles_have_their_intervals() {
     threshold.within_interval = true;
     summary.phases.truncate(1);
     let text = verdict(&summary, &info(), "runs/x", UNICODE);
-    let shown: Vec<&str> = text
-        .lines()
-        .skip_while(|line| *line != "thresholds")
-        .collect();
+    let shown: Vec<&str> = text.lines().skip_while(|line| *line != "thresholds").collect();
     let shown = shown.join("\n") + "\n";
     check(
         &shown,
@@ -176,10 +162,7 @@ fn colours_add_nothing_but_colour() {
 #[test]
 fn json_is_the_summary_and_stable() {
     let text = crate::json(&summary());
-    assert_eq!(
-        serde_json::from_str::<record::schema::Summary>(&text).unwrap(),
-        summary()
-    );
+    assert_eq!(serde_json::from_str::<record::schema::Summary>(&text).unwrap(), summary());
     assert_eq!(text, crate::json(&summary()));
     assert!(text.starts_with("{\n  \"format\": 2,\n") && text.ends_with("}\n"));
 }

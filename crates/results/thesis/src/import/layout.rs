@@ -24,17 +24,12 @@ const CLIENTS: &str = "clients";
 pub(crate) fn detect(path: &Path) -> Result<DetectedRuns, ImportError> {
     let is_run = |path: &Path| path.join(CLIENTS).is_dir();
     if is_run(path) {
-        return Ok(DetectedRuns {
-            runs: vec![path.to_owned()],
-            skipped: Vec::new(),
-        });
+        return Ok(DetectedRuns { runs: vec![path.to_owned()], skipped: Vec::new() });
     }
     let (runs, skipped): (Vec<PathBuf>, Vec<PathBuf>) =
         entries(path)?.into_iter().partition(|path| is_run(path));
     match runs.is_empty() {
-        true => Err(ImportError::Unknown {
-            path: path.to_owned(),
-        }),
+        true => Err(ImportError::Unknown { path: path.to_owned() }),
         false => Ok(DetectedRuns { runs, skipped }),
     }
 }
@@ -62,12 +57,7 @@ pub(crate) fn read(path: &Path, settings: &Settings) -> Result<ImportedRun, Impo
             }
         }
     }
-    let Reader {
-        repairs,
-        draft,
-        first_fault,
-        ..
-    } = reader;
+    let Reader { repairs, draft, first_fault, .. } = reader;
     if draft.clients.is_empty() {
         return Err(ImportError::NoReport {
             path: path.to_owned(),
@@ -130,13 +120,8 @@ impl Reader<'_> {
     }
 
     fn unreachable(&mut self, region: &str, host: String, why: String) {
-        self.first_fault
-            .get_or_insert_with(|| format!("{region}/{host}: {why}"));
-        self.draft.unreachable.push(Unreachable {
-            region: region.to_owned(),
-            host,
-            why,
-        });
+        self.first_fault.get_or_insert_with(|| format!("{region}/{host}: {why}"));
+        self.draft.unreachable.push(Unreachable { region: region.to_owned(), host, why });
     }
 
     fn metric(
@@ -167,10 +152,7 @@ impl Reader<'_> {
             unit: metric.unit,
             via: String::new(),
         };
-        self.draft.series.push(Series {
-            probe,
-            rows: metric.rows,
-        });
+        self.draft.series.push(Series { probe, rows: metric.rows });
         Ok(())
     }
 
@@ -188,18 +170,14 @@ impl Reader<'_> {
     fn text(&mut self, path: &Path) -> Result<String, ImportError> {
         self.files_count += 1;
         if self.files_count > FILES_MAX {
-            return Err(ImportError::TooMany {
-                path: self.root.to_owned(),
-            });
+            return Err(ImportError::TooMany { path: self.root.to_owned() });
         }
         let mut bytes = Vec::new();
         fs::File::open(path)
             .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
             .map_err(failed(path))?;
         if bytes.len() as u64 > FILE_BYTES_MAX {
-            return Err(ImportError::TooLarge {
-                path: path.to_owned(),
-            });
+            return Err(ImportError::TooLarge { path: path.to_owned() });
         }
         Ok(String::from_utf8(bytes).unwrap_or_else(|error| {
             let shown = self.shown(path);
@@ -210,10 +188,7 @@ impl Reader<'_> {
 }
 
 fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> ImportError {
-    move |source| ImportError::Read {
-        path: path.to_owned(),
-        source,
-    }
+    move |source| ImportError::Read { path: path.to_owned(), source }
 }
 
 /// The entries of a directory, by name; hidden files aside.
@@ -225,9 +200,7 @@ fn entries(path: &Path) -> Result<Vec<PathBuf>, ImportError> {
             found.push(entry);
         }
         if found.len() > FILES_MAX {
-            return Err(ImportError::TooMany {
-                path: path.to_owned(),
-            });
+            return Err(ImportError::TooMany { path: path.to_owned() });
         }
     }
     found.sort();

@@ -19,20 +19,14 @@ pub(crate) struct Metric {
 
 /// Reads a metric; `name` is its file's for messages. `None` where this is none at all.
 pub(crate) fn parse(text: &str, name: &str, repairs: &mut Repairs) -> Option<Metric> {
-    let mut lines = text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty());
+    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let header: Vec<&str> = lines.next()?.1.split(',').map(str::trim).collect();
     let column = |word: &str| header.iter().position(|&cell| cell == word);
     let time = column("Timestamp")?;
     let value = column("Average")?;
     let unit = column("Unit")?;
     let samples = column("SampleCount");
-    let mut metric = Metric {
-        unit: String::new(),
-        rows: Vec::new(),
-    };
+    let mut metric = Metric { unit: String::new(), rows: Vec::new() };
     for (number, line) in lines {
         let place = || format!("{name}:{}", number + 1);
         let cells: Vec<&str> = line.split(',').map(str::trim).collect();
@@ -51,11 +45,7 @@ pub(crate) fn parse(text: &str, name: &str, repairs: &mut Repairs) -> Option<Met
         }
         metric.unit = unit_of(cells[unit]).to_owned();
         let several = samples.and_then(|at| cells[at].parse::<f64>().ok());
-        repairs.add_many(
-            Kind::SeveralSamples,
-            several.is_some_and(|n| n > 1.0).into(),
-            place,
-        );
+        repairs.add_many(Kind::SeveralSamples, several.is_some_and(|n| n > 1.0).into(), place);
         metric.rows.push((at_ns, value));
     }
     if metric.rows.is_empty() {
@@ -82,9 +72,7 @@ fn sort(rows: &mut Vec<(i64, f64)>, name: &str, repairs: &mut Repairs) {
         }
         again
     });
-    let missing = rows
-        .windows(2)
-        .map(|pair| ((pair[1].0 - pair[0].0) / STEP_NS - 1).max(0));
+    let missing = rows.windows(2).map(|pair| ((pair[1].0 - pair[0].0) / STEP_NS - 1).max(0));
     repairs.add_many(Kind::Gap, missing.sum::<i64>().cast_unsigned(), place);
 }
 

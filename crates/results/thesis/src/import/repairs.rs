@@ -200,10 +200,7 @@ mod tests {
         repairs.add(Kind::AnsiColours, || "a".to_owned());
         repairs.add_many(Kind::Gap, 2, || "c".to_owned());
         repairs.add_many(Kind::Empty, 0, || "d".to_owned());
-        let reported = repairs
-            .finish()
-            .into_iter()
-            .map(|r| (r.code, r.count, r.first, r.lossy));
+        let reported = repairs.finish().into_iter().map(|r| (r.code, r.count, r.first, r.lossy));
         let expected = [("ansi-colours", 1, "a", false), ("gap", 3, "b", true)];
         let expected =
             expected.map(|(code, n, first, lossy)| (code.to_owned(), n, first.to_owned(), lossy));

@@ -219,10 +219,7 @@ impl Draft {
         }
         let mut measures = Vec::new();
         for (&measure, figures) in &self.durations {
-            let percentiles = self
-                .percentiles
-                .remove(&measure)
-                .unwrap_or(Some(Vec::new()));
+            let percentiles = self.percentiles.remove(&measure).unwrap_or(Some(Vec::new()));
             let (Some(figures), Some(percentiles)) = (*figures, percentiles) else {
                 continue;
             };
@@ -230,17 +227,12 @@ impl Draft {
             measures.extend((reported.count > 0).then_some(reported));
         }
         let failed = head("failed").unwrap_or(0);
-        let errors = self
-            .errors
-            .values()
-            .fold(0, |sum: u64, &n| sum.saturating_add(n));
+        let errors = self.errors.values().fold(0, |sum: u64, &n| sum.saturating_add(n));
         if errors != failed {
             repairs.add(Kind::FailedDisagrees, place);
         }
         let connected = head("connected").unwrap_or(0);
-        let handshakes = measures
-            .iter()
-            .find(|reported| reported.measure == HANDSHAKE);
+        let handshakes = measures.iter().find(|reported| reported.measure == HANDSHAKE);
         if handshakes.is_some_and(|reported| reported.count != connected) {
             repairs.add(Kind::ConnectedDisagrees, place);
         }
@@ -266,11 +258,7 @@ fn reported_measure(
     repairs: &mut Repairs,
 ) -> ReportedMeasure {
     let values = percentiles.iter().map(|p| p.value_ns);
-    let row: Vec<u64> = [ns(min)]
-        .into_iter()
-        .chain(values)
-        .chain([ns(max)])
-        .collect();
+    let row: Vec<u64> = [ns(min)].into_iter().chain(values).chain([ns(max)]).collect();
     let ascends = row.is_sorted() && (min..=max).contains(&mean) && (min..=max).contains(&median);
     if count > 0.0 && !ascends {
         repairs.add(Kind::Disorder, place);

@@ -82,12 +82,9 @@ impl Draft {
         utilisations(&self.series, &mut repairs);
         let first = self.first_minute();
         let known = settings.started_unix_ns;
-        let started_unix_ns =
-            known
-                .or(first.map(|first| first.0))
-                .ok_or_else(|| ImportError::NoStart {
-                    path: path.to_owned(),
-                })?;
+        let started_unix_ns = known
+            .or(first.map(|first| first.0))
+            .ok_or_else(|| ImportError::NoStart { path: path.to_owned() })?;
         let mut absent: Vec<String> = [
             "start and end of each operation: there are no rows, and no distribution beyond the \
              reported percentiles",
@@ -121,12 +118,7 @@ impl Draft {
         let probes = probes(self.series, started_unix_ns);
         let info = info(&name, started_unix_ns, &import, &probes, settings);
         let tally = tally(&import.clients);
-        Ok(ImportedRun {
-            info,
-            import,
-            tally,
-            probes,
-        })
+        Ok(ImportedRun { info, import, tally, probes })
     }
 }
 
@@ -152,11 +144,7 @@ fn utilisations(series: &[Series], repairs: &mut Repairs) {
         let other = |suffix: &str| {
             let same = |probe: &ProbeInfo| {
                 (&probe.role, &probe.region, &probe.source)
-                    == (
-                        &reported.probe.role,
-                        &reported.probe.region,
-                        &reported.probe.source,
-                    )
+                    == (&reported.probe.role, &reported.probe.region, &reported.probe.source)
                     && probe.metric.strip_suffix(suffix) == Some(what)
             };
             let found = series.iter().find(|series| same(&series.probe))?;
@@ -175,10 +163,7 @@ fn utilisations(series: &[Series], repairs: &mut Repairs) {
         let minutes = reported.rows.iter().filter(disagrees).count();
         let probe = &series[at].probe;
         repairs.add_many(Kind::UtilisationDisagrees, minutes as u64, || {
-            format!(
-                "{}/{}/{}/{}.csv",
-                probe.role, probe.region, probe.source, probe.metric
-            )
+            format!("{}/{}/{}/{}.csv", probe.role, probe.region, probe.source, probe.metric)
         });
     }
 }
@@ -212,16 +197,10 @@ fn info(
         let last = probes.rows.last().map_or(0, |row| row.at_ns);
         last.saturating_add(STEP_NS).max(0).cast_unsigned()
     });
-    let measures = MEASURES
-        .iter()
-        .map(|(_, name, kind)| MeasureInfo::new(name, kind));
+    let measures = MEASURES.iter().map(|(_, name, kind)| MeasureInfo::new(name, kind));
     RunInfo {
         format: FORMAT_VERSION,
-        id: record::run_id(
-            started_unix_ns / 1_000_000_000,
-            name,
-            entropy(import, probes),
-        ),
+        id: record::run_id(started_unix_ns / 1_000_000_000, name, entropy(import, probes)),
         name: name.to_owned(),
         throng: settings.version.clone(),
         status: RunStatus::Complete,
@@ -245,10 +224,7 @@ fn info(
             kind: "imported".to_owned(),
             start_ns: 0,
             end_ns: ended_ns,
-            users_planned: clients
-                .iter()
-                .map(|client| client.users_planned as f64)
-                .sum(),
+            users_planned: clients.iter().map(|client| client.users_planned as f64).sum(),
         }],
         tls_unverified: false,
     }
@@ -283,19 +259,14 @@ fn tally(clients: &[ClientReport]) -> Tally {
             add(HANDSHAKE, outcome(words), n);
         }
     }
-    let measures = outcomes
-        .into_iter()
-        .map(|(measure, outcomes)| MeasureTally {
-            measure,
-            outcomes,
-            ..MeasureTally::default()
-        });
+    let measures = outcomes.into_iter().map(|(measure, outcomes)| MeasureTally {
+        measure,
+        outcomes,
+        ..MeasureTally::default()
+    });
     Tally {
         until_ns: None,
-        phases: vec![PhaseTally {
-            phase: 0,
-            measures: measures.collect(),
-        }],
+        phases: vec![PhaseTally { phase: 0, measures: measures.collect() }],
         ..Tally::default()
     }
 }

@@ -93,11 +93,7 @@ fn import() -> Import {
 #[test]
 fn unknown_health_and_latencies_stay_empty() {
     let outcomes = BTreeMap::from([("ok".to_owned(), 400), ("reset".to_owned(), 2)]);
-    let measures = vec![MeasureTally {
-        measure: 0,
-        outcomes,
-        ..MeasureTally::default()
-    }];
+    let measures = vec![MeasureTally { measure: 0, outcomes, ..MeasureTally::default() }];
     let tally = Tally {
         until_ns: None,
         phases: vec![PhaseTally { phase: 0, measures }],
@@ -106,15 +102,10 @@ fn unknown_health_and_latencies_stay_empty() {
     let summary = judge(&info(), &import(), &tally);
     assert_eq!(summary.health, HealthSummary::default());
     assert_eq!((summary.users.connected, summary.users.started), (400, 402));
-    assert_eq!(
-        (summary.measures[0].count, summary.measures[0].errors),
-        (402, 2)
-    );
+    assert_eq!((summary.measures[0].count, summary.measures[0].errors), (402, 2));
     assert_eq!(summary.measures[0].response, None);
     let lines = summary.findings.iter();
-    let lines: Vec<_> = lines
-        .flat_map(|finding| finding_lines(finding, Style::PLAIN))
-        .collect();
+    let lines: Vec<_> = lines.flat_map(|finding| finding_lines(finding, Style::PLAIN)).collect();
     // The first line keeps `expect` from dropping the indentation of the others.
     let text = format!("findings\n{}\n", lines.join("\n"));
     expect![[r#"

@@ -19,11 +19,7 @@ pub fn imported(
         .tone(Tone::Strong, "IMPORTED")
         .text("  ")
         .tone(Tone::Strong, summary.name.clone())
-        .text(format!(
-            "  {} in {}",
-            units::counted(clients, "client"),
-            units::span(info.ended_ns)
-        ));
+        .text(format!("  {} in {}", units::counted(clients, "client"), units::span(info.ended_ns)));
     let mut lines = vec![headline.render(COLUMNS, style), String::new()];
     for finding in &summary.findings {
         lines.extend(finding_lines(finding, style));
@@ -46,29 +42,17 @@ pub fn imported(
     );
     lines.push(foot("users", users).render(COLUMNS, style));
     lines.push(foot("record", directory.to_owned()).render(COLUMNS, style));
-    lines
-        .into_iter()
-        .fold(String::new(), |text, line| text + &line + "\n")
+    lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
 }
 
 fn foot(head: &str, text: String) -> Line {
-    Line::default()
-        .tone(Tone::Dim, format!("{head:<11}"))
-        .text(text)
+    Line::default().tone(Tone::Dim, format!("{head:<11}")).text(text)
 }
 
 /// Each measure over all clients; the percentiles as bounds.
 fn figures(summary: &Summary, info: &RunInfo, import: &Import) -> Table {
     let shares = SHARES.map(|share| format!("p{}", units::significant(100.0 * share, 2)));
-    let mut header = vec![
-        "reported",
-        "count",
-        "errors",
-        "mean",
-        "σ within",
-        "σ of all",
-        "min",
-    ];
+    let mut header = vec!["reported", "count", "errors", "mean", "σ within", "σ of all", "min"];
     header.extend(shares.iter().map(String::as_str));
     header.push("max");
     let mut table = Table::new(&header);
@@ -95,12 +79,7 @@ fn row(name: &str, errors: u64, measured: &PooledMeasure) -> Vec<(Option<Tone>, 
         (None, units::duration(pooled.total)),
         (None, units::duration(measured.min_ns as f64)),
     ];
-    cells.extend(
-        measured
-            .bounds_ns
-            .iter()
-            .map(|bounds| (None, between(*bounds))),
-    );
+    cells.extend(measured.bounds_ns.iter().map(|bounds| (None, between(*bounds))));
     cells.push((None, units::duration(measured.max_ns as f64)));
     cells
 }
@@ -127,11 +106,7 @@ fn by_region(info: &RunInfo, import: &Import) -> Table {
     header.extend(info.measures.iter().flat_map(|m| [m.name.as_str(), "mean"]));
     let mut table = Table::new(&header);
     for region in clients::regions(import) {
-        let clients: Vec<_> = import
-            .clients
-            .iter()
-            .filter(|c| c.region == region)
-            .collect();
+        let clients: Vec<_> = import.clients.iter().filter(|c| c.region == region).collect();
         let sum = |of: fn(&record::import::ClientReport) -> u64| {
             let sum = clients.iter().map(|client| of(client)).sum::<u64>();
             (None, units::count(sum))
@@ -146,10 +121,9 @@ fn by_region(info: &RunInfo, import: &Import) -> Table {
             let place = u16::try_from(number).unwrap_or(u16::MAX);
             let measured = clients::pool(import, place, |client| client.region == region);
             let (count, mean) = match measured {
-                Some(measured) => (
-                    units::count(measured.pooled.count),
-                    units::duration(measured.pooled.mean),
-                ),
+                Some(measured) => {
+                    (units::count(measured.pooled.count), units::duration(measured.pooled.mean))
+                }
                 None => ("0".to_owned(), "–".to_owned()),
             };
             cells.extend([(None, count), (None, mean)]);

@@ -10,9 +10,7 @@ const MORE_DIGITS: usize = 2;
 /// The text on all tables. Lines end with `\n`.
 pub fn thesis(reproduction: &Reproduction, style: Style) -> String {
     let mut lines = vec![
-        Line::default()
-            .tone(Tone::Strong, reproduction.source.clone())
-            .render(COLUMNS, style),
+        Line::default().tone(Tone::Strong, reproduction.source.clone()).render(COLUMNS, style),
         String::new(),
     ];
     for (mark, words) in [
@@ -47,15 +45,11 @@ pub fn thesis(reproduction: &Reproduction, style: Style) -> String {
     }
     lines.push(String::new());
     lines.push(counts(reproduction));
-    lines
-        .into_iter()
-        .fold(String::new(), |text, line| text + &line + "\n")
+    lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
 }
 
 fn header(systems: &[String]) -> Vec<&str> {
-    let columns = systems
-        .iter()
-        .flat_map(|system| [system.as_str(), "computed", ""]);
+    let columns = systems.iter().flat_map(|system| [system.as_str(), "computed", ""]);
     ["printed"].into_iter().chain(columns).collect()
 }
 
@@ -85,9 +79,7 @@ fn computed(cell: &ReproducedCell) -> String {
     let (Some(value), Some(printed)) = (cell.computed, &cell.printed) else {
         return String::new();
     };
-    let decimals = printed
-        .split_once('.')
-        .map_or(0, |(_, digits)| digits.len());
+    let decimals = printed.split_once('.').map_or(0, |(_, digits)| digits.len());
     if value.fract() == 0.0 && decimals == 0 {
         return format!("{value:.0}");
     }
@@ -105,11 +97,8 @@ fn note(row: &ReproducedRow, cell: &ReproducedCell, system: &str, style: Style) 
         1 => "1 digit agrees".to_owned(),
         digits => format!("{digits} digits agree"),
     };
-    let mut text = format!(
-        "{system}, {}: printed {printed}, computed {}; {alike}",
-        row.name,
-        computed(cell)
-    );
+    let mut text =
+        format!("{system}, {}: printed {printed}, computed {}; {alike}", row.name, computed(cell));
     if let Some(note) = note {
         text += &format!("; {note}");
     }
@@ -129,8 +118,7 @@ fn note(row: &ReproducedRow, cell: &ReproducedCell, system: &str, style: Style) 
 fn counts(reproduction: &Reproduction) -> String {
     let cells = || {
         let rows = reproduction.tables.iter().flat_map(|table| &table.rows);
-        rows.flat_map(|row| &row.cells)
-            .filter(|cell| cell.printed.is_some())
+        rows.flat_map(|row| &row.cells).filter(|cell| cell.printed.is_some())
     };
     let count = |of: fn(&Agreement) -> bool| {
         units::count(cells().filter(|cell| of(&cell.agreement)).count() as u64)

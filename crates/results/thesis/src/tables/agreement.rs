@@ -37,21 +37,14 @@ pub(super) struct Reading {
 impl Reading {
     /// A figure whose inputs are not rounded.
     pub(super) fn exactly(value: f64) -> Reading {
-        Reading {
-            value,
-            range: (value, value),
-            others: Vec::new(),
-            note: None,
-        }
+        Reading { value, range: (value, value), others: Vec::new(), note: None }
     }
 }
 
 /// A printed figure as a number and the worth of one in its last digit.
 pub(super) fn parse(printed: &str) -> Option<(f64, f64)> {
     let value: f64 = printed.parse().ok()?;
-    let decimals = printed
-        .split_once('.')
-        .map_or(0, |(_, digits)| digits.len());
+    let decimals = printed.split_once('.').map_or(0, |(_, digits)| digits.len());
     Some((value, 10f64.powi(-(decimals as i32))))
 }
 
@@ -68,18 +61,12 @@ pub(super) fn agree(printed: Option<&str>, reading: Option<&Reading>) -> Agreeme
     if within(value, last, reading.range.0, reading.range.1) {
         return Agreement::WithinRounding;
     }
-    let other = reading
-        .others
-        .iter()
-        .find(|(_, (low, high))| within(value, last, *low, *high));
+    let other = reading.others.iter().find(|(_, (low, high))| within(value, last, *low, *high));
     let note = match other {
         Some((words, _)) => Some(format!("it does follow {words}")),
         None => reading.note.clone(),
     };
-    Agreement::Differs {
-        digits: digits_alike(value, reading.value),
-        note,
-    }
+    Agreement::Differs { digits: digits_alike(value, reading.value), note }
 }
 
 /// Binary numbers miss decimal ones by this share of a last digit at most.
@@ -141,14 +128,8 @@ mod tests {
         reading.note = Some("no order gives it".to_owned());
         reading.others = vec![("with twice as much".to_owned(), (10.0, 11.0))];
         let agreement = |printed, reading: &Reading| agree(Some(printed), Some(reading));
-        let note = |text: &str| Agreement::Differs {
-            digits: 0,
-            note: Some(text.to_owned()),
-        };
-        assert_eq!(
-            agreement("10.5", &reading),
-            note("it does follow with twice as much")
-        );
+        let note = |text: &str| Agreement::Differs { digits: 0, note: Some(text.to_owned()) };
+        assert_eq!(agreement("10.5", &reading), note("it does follow with twice as much"));
         assert_eq!(agreement("20.5", &reading), note("no order gives it"));
         reading.range = (2251.5, 2252.3);
         assert_eq!(agreement("2251.85501", &reading), Agreement::WithinRounding);

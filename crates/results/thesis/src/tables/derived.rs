@@ -31,23 +31,13 @@ struct PrintedFigure {
 impl PrintedFigure {
     fn parse(text: &str) -> Option<PrintedFigure> {
         let (value, last) = parse(text)?;
-        Some(PrintedFigure {
-            value,
-            low: value - last / 2.0,
-            high: value + last,
-            last,
-        })
+        Some(PrintedFigure { value, low: value - last / 2.0, high: value + last, last })
     }
 
     /// Exactly this figure with as many decimals as another one is printed with.
     fn to_decimals_of(self, other: PrintedFigure) -> PrintedFigure {
         let value = (self.value / other.last).round() * other.last;
-        PrintedFigure {
-            value,
-            low: value,
-            high: value,
-            last: other.last,
-        }
+        PrintedFigure { value, low: value, high: value, last: other.last }
     }
 
     /// 1/x.
@@ -147,10 +137,7 @@ fn slm(printed: impl Fn(&'static str, &str) -> Option<PrintedFigure>) -> Option<
 
 /// The sum of the items as they are printed, decimal.
 fn total(published: &PublishedTables, system: usize) -> Option<Reading> {
-    let table = published
-        .tables
-        .iter()
-        .find(|table| table.number == "8.6")?;
+    let table = published.tables.iter().find(|table| table.number == "8.6")?;
     let items = table.rows.iter().filter(|row| row.id.starts_with("cost:"));
     let printed = items.map(|row| row.printed.get(system)?.as_ref()?.parse::<Decimal>().ok());
     let sum: Option<Decimal> = printed.sum();
@@ -174,10 +161,7 @@ fn sec(
         polygon_of(&radii, 1.0)
     };
     let mut reading = of(which, which)?;
-    for other in ["min", "avg", "max"]
-        .into_iter()
-        .filter(|&other| other != which)
-    {
+    for other in ["min", "avg", "max"].into_iter().filter(|&other| other != which) {
         let words = format!("with CRUM {other} in place of CRUM {which}");
         reading.others.push((words, of(which, other)?.range));
     }

@@ -179,10 +179,7 @@ impl<'r> System<'r> {
         reading.others = others
             .filter_map(|other| {
                 let value = of(&other.id)?;
-                Some((
-                    format!("from the clients of {}", other.name),
-                    (value, value),
-                ))
+                Some((format!("from the clients of {}", other.name), (value, value)))
             })
             .collect();
         Some(reading)
@@ -194,9 +191,7 @@ impl<'r> System<'r> {
         if (what, which) == ("cpu", "min") {
             let least = self.minutes.least_source("CPUUtilization", "servers");
             let words = "from the servers alone, without the stores";
-            reading
-                .others
-                .extend(least.map(|v| (words.to_owned(), (v, v))));
+            reading.others.extend(least.map(|v| (words.to_owned(), (v, v))));
         }
         if let Some((how, minutes)) = &self.as_printed {
             let words = match what {
@@ -204,9 +199,7 @@ impl<'r> System<'r> {
                 _ => &how.cpu_words,
             };
             let value = figure(minutes, what, which);
-            reading
-                .others
-                .extend(value.map(|v| (words.clone(), (v, v))));
+            reading.others.extend(value.map(|v| (words.clone(), (v, v))));
         }
         Some(reading)
     }

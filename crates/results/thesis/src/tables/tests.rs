@@ -11,10 +11,7 @@ fn the_printed_figures_can_be_read() {
                 assert!(agreement::parse(printed).is_some(), "{at}: {printed}");
             }
             if let Some((table, id)) = row.repeats.as_ref().and_then(|as_| as_.split_once('/')) {
-                assert!(
-                    PUBLISHED.printed(table, id, 0).is_some(),
-                    "{at} repeats nothing"
-                );
+                assert!(PUBLISHED.printed(table, id, 0).is_some(), "{at} repeats nothing");
             }
         }
     }
@@ -32,9 +29,7 @@ fn without_results_nothing_is_invented() {
         for row in &table.rows {
             let computed = row.cells.iter().all(|cell| cell.computed.is_some());
             let derived = ["8.6", "8.7", "8.8"].contains(&table.number.as_str())
-                || ["SPM", "SLM", "CRUM min"]
-                    .iter()
-                    .any(|name| row.name.starts_with(name));
+                || ["SPM", "SLM", "CRUM min"].iter().any(|name| row.name.starts_with(name));
             assert_eq!(computed, derived, "table {}, {}", table.number, row.name);
         }
     }
@@ -57,10 +52,7 @@ fn rounding_excuses_only_figures_whose_inputs_agree() {
         digits,
         note: Some(format!("it does follow {words}")),
     };
-    assert_eq!(
-        agreement(12.0, "9.80"),
-        differs(0, "from the printed inputs")
-    );
+    assert_eq!(agreement(12.0, "9.80"), differs(0, "from the printed inputs"));
     assert_eq!(agreement(12.0, "30.5"), differs(0, "otherwise"));
 }
 

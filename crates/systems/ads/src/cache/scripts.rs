@@ -34,10 +34,7 @@ pub(super) enum Script {
 /// A script with what each begins with.
 macro_rules! where_whole {
     ($script:literal) => {
-        concat!(
-            "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {-1} end\n",
-            $script
-        )
+        concat!("if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {-1} end\n", $script)
     };
 }
 

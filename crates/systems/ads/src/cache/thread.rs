@@ -48,12 +48,7 @@ impl RedisThread {
         shared: Arc<CacheState>,
         queries: Receiver<Query>,
     ) -> Result<RedisThread, Reason> {
-        let mut thread = RedisThread {
-            shared,
-            queries,
-            connection: None,
-            seen: 0,
-        };
+        let mut thread = RedisThread { shared, queries, connection: None, seen: 0 };
         thread.open()?;
         Ok(thread)
     }
@@ -87,9 +82,7 @@ impl RedisThread {
             {
                 batch.push(query);
             }
-            self.shared
-                .waiting
-                .fetch_sub(batch.len(), Ordering::Relaxed);
+            self.shared.waiting.fetch_sub(batch.len(), Ordering::Relaxed);
             if !self.answer(batch) {
                 return true;
             }
@@ -194,33 +187,22 @@ impl RedisThread {
         };
         let client = settings.address.redis_client();
         let client = client.map_err(|error| error.to_string())?;
-        let mut connection = client
-            .get_connection_with_timeout(settings.wait)
-            .map_err(reported)?;
+        let mut connection = client.get_connection_with_timeout(settings.wait).map_err(reported)?;
         connection
             .set_read_timeout(Some(settings.wait))
             .and_then(|()| connection.set_write_timeout(Some(settings.wait)))
             .map_err(reported)?;
-        let keys = Arc::new(Keys::for_run(
-            settings,
-            &run(&mut connection).map_err(reported)?,
-        ));
+        let keys = Arc::new(Keys::for_run(settings, &run(&mut connection).map_err(reported)?));
         self.put_back(&mut connection, &keys)?;
-        *self
-            .shared
-            .keys
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = keys;
+        *self.shared.keys.lock().unwrap_or_else(PoisonError::into_inner) = keys;
         // Another process may have put back less than what was seen.
         self.seen = 0;
         self.shared.inventory.forget();
         self.connection = Some(connection);
-        self.settle()
-            .and_then(|()| self.refresh())
-            .map_err(|error| {
-                self.connection = None;
-                self.shared.settings.address.redact(&error.to_string())
-            })?;
+        self.settle().and_then(|()| self.refresh()).map_err(|error| {
+            self.connection = None;
+            self.shared.settings.address.redact(&error.to_string())
+        })?;
         self.shared.figures.open.store(1, Ordering::Relaxed);
         Ok(())
     }
@@ -258,11 +240,7 @@ impl RedisThread {
     }
 
     fn put_counts(&self, connection: &mut Connection, keys: &Keys) -> Result<(), Reason> {
-        let CacheState {
-            settings,
-            inventory,
-            ..
-        } = &*self.shared;
+        let CacheState { settings, inventory, .. } = &*self.shared;
         let redacted = |error: RedisError| settings.address.redact(&error.to_string());
         let known = database::connect(&settings.store, settings.wait)
             .and_then(|mut sql| database::performance(&mut *sql))
@@ -279,17 +257,9 @@ impl RedisThread {
             for (ad, shown, converted) in some {
                 change += 1;
                 let campaign = inventory.campaign(*ad);
-                message
-                    .cmd("HINCRBY")
-                    .arg(name(CAMPAIGNS))
-                    .arg(campaign)
-                    .arg(*shown);
+                message.cmd("HINCRBY").arg(name(CAMPAIGNS)).arg(campaign).arg(*shown);
                 message.cmd("HSET").arg(name(SHOWN)).arg(*ad).arg(*shown);
-                message
-                    .cmd("HSET")
-                    .arg(name(CONVERTED))
-                    .arg(*ad)
-                    .arg(*converted);
+                message.cmd("HSET").arg(name(CONVERTED)).arg(*ad).arg(*converted);
                 message.cmd("ZADD").arg(name(CHANGED)).arg(change).arg(*ad);
             }
             message.exec(connection).map_err(redacted)?;
@@ -382,10 +352,7 @@ impl RedisThread {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a server that stands alone has its own clock"
-)]
+#[expect(clippy::disallowed_methods, reason = "a server that stands alone has its own clock")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -393,9 +360,7 @@ fn now() -> Instant {
 /// The name of the run that Redis is in, which it draws at each start.
 fn run(connection: &mut Connection) -> Result<String, RedisError> {
     let text: String = cmd("INFO").arg("server").query(connection)?;
-    let run = text
-        .lines()
-        .find_map(|thread| thread.strip_prefix("run_id:"));
+    let run = text.lines().find_map(|thread| thread.strip_prefix("run_id:"));
     // Without it nobody knows whether the counts are as new as the database.
     let why = (redis::ErrorKind::UnexpectedReturnType, "INFO has no run_id");
     run.map(str::to_owned).ok_or_else(|| why.into())
@@ -404,12 +369,7 @@ fn run(connection: &mut Connection) -> Result<String, RedisError> {
 /// Commands as one message.
 fn message<'a>(commands: impl IntoIterator<Item = &'a Command>) -> redis::Pipeline {
     let mut message = pipe();
-    for Command {
-        script,
-        keys,
-        values,
-    } in commands
-    {
+    for Command { script, keys, values } in commands {
         message.cmd("EVAL").arg(script.text()).arg(keys.len());
         message.arg(keys).arg(values);
     }
@@ -459,11 +419,8 @@ mod tests {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
                     let (done, _) = oneshot::channel();
-                    let command = Command {
-                        script: Script::Get,
-                        keys: Vec::new(),
-                        values: Vec::new(),
-                    };
+                    let command =
+                        Command { script: Script::Get, keys: Vec::new(), values: Vec::new() };
                     let query = Query { command, done };
                     waiting.fetch_add(1, Ordering::Relaxed);
                     if sending.try_send(query).is_err() {

@@ -98,10 +98,7 @@ impl Pool {
         let others = connect_all(settings.connections.saturating_sub(1), connect)?;
         let sessions: Vec<_> = std::iter::once(first).chain(others).collect();
         let (tasks, waiting) = sync_channel(WAITING_MAX);
-        reports
-            .figures
-            .open
-            .store(sessions.len(), Ordering::Relaxed);
+        reports.figures.open.store(sessions.len(), Ordering::Relaxed);
         let shared = Arc::new(PoolState {
             settings,
             reports,
@@ -193,11 +190,7 @@ impl PoolState {
         let mut looks = 0;
         let first = loop {
             // At the end nothing comes any more: all threads look at once whether something is left.
-            let pause = if self.is_ending() {
-                Duration::ZERO
-            } else {
-                LOOK
-            };
+            let pause = if self.is_ending() { Duration::ZERO } else { LOOK };
             match tasks.recv_timeout(pause) {
                 Ok(task) => break task,
                 Err(RecvTimeoutError::Timeout) if !self.is_ending() => {
@@ -301,11 +294,7 @@ impl PoolThread {
             return false;
         }
         self.session = Some(session);
-        self.shared
-            .reports
-            .figures
-            .open
-            .fetch_add(1, Ordering::Relaxed);
+        self.shared.reports.figures.open.fetch_add(1, Ordering::Relaxed);
         self.shared.reports.figures.renewed.add(1);
         self.report(true);
         true
@@ -313,11 +302,7 @@ impl PoolThread {
 
     fn lose(&mut self) {
         if self.session.take().is_some() {
-            self.shared
-                .reports
-                .figures
-                .open
-                .fetch_sub(1, Ordering::Relaxed);
+            self.shared.reports.figures.open.fetch_sub(1, Ordering::Relaxed);
             self.shared.reports.figures.lost.add(1);
         }
     }
@@ -379,9 +364,7 @@ impl PoolThread {
                 Err(SqlError::Contended) if !self.shared.is_ending() => {}
                 // One of them is there already, or cannot be stored: the others can.
                 Err(SqlError::Duplicate | SqlError::Refused(_)) if records.len() > 1 => {
-                    return records
-                        .chunks(1)
-                        .for_each(|record| self.write_later(record));
+                    return records.chunks(1).for_each(|record| self.write_later(record));
                 }
                 Err(_) => return (self.shared.reports.lost)(records.len() as u64),
             }

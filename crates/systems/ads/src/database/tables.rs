@@ -98,18 +98,14 @@ pub(crate) struct Tables {
 fn int(row: &[Value], place: usize) -> Result<i64, SqlError> {
     match row.get(place) {
         Some(Value::Int(number)) => Ok(*number),
-        other => Err(SqlError::Refused(format!(
-            "{other:?} where a number was expected"
-        ))),
+        other => Err(SqlError::Refused(format!("{other:?} where a number was expected"))),
     }
 }
 
 fn text(row: &[Value], place: usize) -> Result<&str, SqlError> {
     match row.get(place) {
         Some(Value::Text(text)) => Ok(text),
-        other => Err(SqlError::Refused(format!(
-            "{other:?} where a text was expected"
-        ))),
+        other => Err(SqlError::Refused(format!("{other:?} where a text was expected"))),
     }
 }
 
@@ -276,10 +272,7 @@ fn in_one(
 ) -> Result<(), SqlError> {
     sql.plain("BEGIN")?;
     let written = what(sql).and_then(|()| sql.plain("COMMIT"));
-    if written
-        .as_ref()
-        .is_err_and(|why| !matches!(why, SqlError::Lost(_)))
-    {
+    if written.as_ref().is_err_and(|why| !matches!(why, SqlError::Lost(_))) {
         sql.plain("ROLLBACK")?;
     }
     written
@@ -309,13 +302,7 @@ fn fill(sql: &mut dyn Sql, records: &[Record]) -> Result<(), SqlError> {
         .flat_map(|((ad, step), total)| [i64::from(ad), step, total])
         .map(Value::Int)
         .collect();
-    insert(
-        sql,
-        "ads_offers (id, publisher, visitor, ad)",
-        &offers,
-        4,
-        "",
-    )?;
+    insert(sql, "ads_offers (id, publisher, visitor, ad)", &offers, 4, "")?;
     insert(sql, "ads_events (offer, step, at_ms)", &events, 3, "")?;
     let add = Dialect::for_kind(sql.kind()).add;
     insert(sql, "ads_performance (ad, step, total)", &totals, 3, add)
@@ -332,10 +319,7 @@ fn insert(
     for rows in values.chunks(columns * ROWS_MAX) {
         let row = format!("({})", vec!["?"; columns].join(", "));
         let places = vec![row; rows.len() / columns].join(", ");
-        sql.change(
-            &format!("INSERT INTO {into} VALUES {places} {behind}"),
-            rows,
-        )?;
+        sql.change(&format!("INSERT INTO {into} VALUES {places} {behind}"), rows)?;
     }
     Ok(())
 }

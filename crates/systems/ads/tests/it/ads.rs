@@ -31,16 +31,11 @@ impl Network {
     async fn start(options: AdsOptions) -> Self {
         let (shutdown, stop) = oneshot::channel();
         let (ready, address) = oneshot::channel();
-        let served = tokio::spawn(ads::serve(
-            options,
-            move |address| ready.send(address).unwrap(),
-            async { drop(stop.await) },
-        ));
-        Self {
-            address: soon(address).await.unwrap(),
-            shutdown,
-            served,
-        }
+        let served =
+            tokio::spawn(ads::serve(options, move |address| ready.send(address).unwrap(), async {
+                drop(stop.await)
+            }));
+        Self { address: soon(address).await.unwrap(), shutdown, served }
     }
 
     async fn ad(&self, publisher: &str, user: &str) -> Value {
@@ -67,13 +62,8 @@ impl Network {
 
     async fn metric(&self, name: &str) -> f64 {
         let (_, text) = get(self.address, "/metrics").await;
-        let found = text
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        found
-            .unwrap_or_else(|| panic!("no {name} in {text}"))
-            .parse()
-            .unwrap()
+        let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        found.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
     }
 
     async fn stop(self) -> Report {
@@ -99,21 +89,14 @@ fn location(response: &str) -> &str {
 
 /// The events of an offer, in their order, as a user's browser would ask for them.
 async fn convert(network: &Network, ad: &Value) -> Vec<u16> {
-    let (id, advertiser) = (
-        ad["offer_id"].as_str().unwrap(),
-        ad["advertiser"].as_str().unwrap(),
-    );
-    let impression = network
-        .request("GET", &format!("/offers/{id}/impression.gif"))
-        .await;
+    let (id, advertiser) = (ad["offer_id"].as_str().unwrap(), ad["advertiser"].as_str().unwrap());
+    let impression = network.request("GET", &format!("/offers/{id}/impression.gif")).await;
     let redeem = network.request("POST", ad["url"].as_str().unwrap()).await;
     let claim = network.request("GET", location(&redeem.1)).await;
     assert_eq!(get(network.address, location(&claim.1)).await.0, 200);
     let target = format!("/advertisers/{advertiser}/convert.gif?offer_id={id}");
     let converted = network.request("GET", &target).await;
-    [impression, redeem, claim, converted]
-        .map(|(status, _)| status)
-        .to_vec()
+    [impression, redeem, claim, converted].map(|(status, _)| status).to_vec()
 }
 
 #[tokio::test]
@@ -122,19 +105,10 @@ async fn an_offer_goes_from_the_ad_to_the_conversion() {
     let ad = network.ad("p1", "u1").await;
     let id = ad["offer_id"].as_str().unwrap();
     // What comes too early is refused, and nothing is counted.
-    assert_eq!(
-        network.request("POST", ad["url"].as_str().unwrap()).await.0,
-        409
-    );
+    assert_eq!(network.request("POST", ad["url"].as_str().unwrap()).await.0, 409);
     assert_eq!(convert(&network, &ad).await, [200, 302, 302, 200]);
     // The same once more is answered and not counted again.
-    assert_eq!(
-        network
-            .request("GET", &format!("/offers/{id}/impression.gif"))
-            .await
-            .0,
-        200
-    );
+    assert_eq!(network.request("GET", &format!("/offers/{id}/impression.gif")).await.0, 200);
     for (name, wanted) in [
         ("ads_served_total", 1.0),
         ("ads_impressions_total", 1.0),
@@ -167,10 +141,7 @@ async fn invalid_requests_are_explained() {
         ("/publishers/known/api/?user_id=a%20b", 400),
         ("/offers/1/impression.gif", 404),
         ("/offers/ffffffffffffffff/impression.gif", 404),
-        (
-            "/offers/%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9/impression.gif",
-            404,
-        ),
+        ("/offers/%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9/impression.gif", 404),
         ("/advertisers/a0/convert.gif", 400),
         ("/advertisers/a7/convert.gif?offer_id=0000000000000001", 404),
         ("/nowhere", 404),
@@ -182,11 +153,7 @@ async fn invalid_requests_are_explained() {
     ] {
         let (found, text) = network.request("GET", target).await;
         assert_eq!(found, status, "{target}");
-        assert_eq!(
-            text.contains(r#"{"error":{"code":"#),
-            status >= 400,
-            "{target}"
-        );
+        assert_eq!(text.contains(r#"{"error":{"code":"#), status >= 400, "{target}");
     }
     // A request with effects needs its own method; HEAD has no effects.
     for (method, target, allowed) in [
@@ -206,18 +173,10 @@ async fn invalid_requests_are_explained() {
          Content-Length: 100000\r\n\r\n{}",
         "x".repeat(100_000)
     );
-    assert!(
-        raw(network.address, long.as_bytes())
-            .await
-            .starts_with("HTTP/1.1 413")
-    );
+    assert!(raw(network.address, long.as_bytes()).await.starts_with("HTTP/1.1 413"));
     assert_eq!(network.metric("ads_refused_total").await, 17.0);
     // That is no request.
-    assert!(
-        raw(network.address, b"nonsense\r\n\r\n")
-            .await
-            .starts_with("HTTP/1.1 400")
-    );
+    assert!(raw(network.address, b"nonsense\r\n\r\n").await.starts_with("HTTP/1.1 400"));
     network.stop().await;
 }
 
@@ -236,13 +195,7 @@ async fn records_survive_a_restart_however_they_are_written() {
         let second = network.ad("p1", "u2").await;
         assert_eq!(convert(&network, &first).await, [200, 302, 302, 200]);
         let id = second["offer_id"].as_str().unwrap();
-        assert_eq!(
-            network
-                .request("GET", &format!("/offers/{id}/impression.gif"))
-                .await
-                .0,
-            200
-        );
+        assert_eq!(network.request("GET", &format!("/offers/{id}/impression.gif")).await.0, 200);
         // Nobody else may write there meanwhile.
         assert!(matches!(
             ads::serve(stored(), |_| (), std::future::ready(())).await,
@@ -252,13 +205,7 @@ async fn records_survive_a_restart_however_they_are_written() {
 
         let network = Network::start(stored()).await;
         // Its impression is known, and so the next event is not too early.
-        assert_eq!(
-            network
-                .request("POST", second["url"].as_str().unwrap())
-                .await
-                .0,
-            302
-        );
+        assert_eq!(network.request("POST", second["url"].as_str().unwrap()).await.0, 302);
         let third = network.ad("p1", "u3").await;
         let number =
             |ad: &Value| u64::from_str_radix(ad["offer_id"].as_str().unwrap(), 16).unwrap();
@@ -291,11 +238,7 @@ async fn each_request_has_its_line_and_who_it_was() {
     assert_eq!(lines.len(), 8, "{lines:#?}");
     assert!(lines[0].starts_with("127.0.0.1 - u-1 ["), "{}", lines[0]);
     assert!(lines[0].contains("+0000] \"GET /publishers/p1/api/?user_id=u-1&sub_id=3"));
-    assert!(
-        lines[1].ends_with(" HTTP/1.1\" 200 43 \"-\" \"test\""),
-        "{}",
-        lines[1]
-    );
+    assert!(lines[1].ends_with(" HTTP/1.1\" 200 43 \"-\" \"test\""), "{}", lines[1]);
     assert!(lines[2].contains("\"POST /offers/") && lines[2].contains("\" 302 0 "));
     assert!(lines[6].starts_with("127.0.0.1 - - ["), "{}", lines[6]);
     assert!(lines[7].contains("\"HEAD /offers/1/claim/ HTTP/1.1\" 405 0 "));
@@ -305,25 +248,15 @@ async fn each_request_has_its_line_and_who_it_was() {
     assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 16);
 
     let lines = lines_of(&folder.path().join("json.log"), LogFormat::Json).await;
-    let lines: Vec<Value> = lines
-        .iter()
-        .map(|l| serde_json::from_str(l).unwrap())
-        .collect();
+    let lines: Vec<Value> = lines.iter().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(lines.len(), 8);
     for line in &lines[..5] {
         if line["uri"].as_str().unwrap().contains("landing") {
             continue;
         }
-        assert_eq!(
-            (&line["publisher"], &line["user"]),
-            (&"p1".into(), &"u-1".into()),
-            "{line}"
-        );
+        assert_eq!((&line["publisher"], &line["user"]), (&"p1".into(), &"u-1".into()), "{line}");
     }
-    assert_eq!(
-        (&lines[6]["status"], &lines[6]["publisher"]),
-        (&404.into(), &Value::Null)
-    );
+    assert_eq!((&lines[6]["status"], &lines[6]["publisher"]), (&404.into(), &Value::Null));
     assert!(lines[0]["duration_s"].as_f64().unwrap() > 0.0);
 }
 
@@ -364,20 +297,13 @@ async fn app_servers_share_an_address_and_a_connection_too_many_is_dropped() {
     let mut options = self::options();
     options.connections_max = 1;
     let network = Network::start(options).await;
-    let mut first = tokio::net::TcpStream::connect(network.address)
-        .await
-        .unwrap();
+    let mut first = tokio::net::TcpStream::connect(network.address).await.unwrap();
     // It is served, and stays.
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    first
-        .write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-        .await
-        .unwrap();
+    first.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     let mut answer = [0; 12];
     soon(first.read_exact(&mut answer)).await.unwrap();
-    let mut second = tokio::net::TcpStream::connect(network.address)
-        .await
-        .unwrap();
+    let mut second = tokio::net::TcpStream::connect(network.address).await.unwrap();
     let mut nothing = Vec::new();
     // Closed, or reset where the request was on its way.
     let ended = soon(second.read_to_end(&mut nothing)).await;
@@ -391,18 +317,12 @@ async fn options_and_addresses_that_cannot_be_are_refused() {
     let mut none = options();
     none.server.threads = 0;
     let ended = ads::serve(none, |_| (), std::future::ready(())).await;
-    assert!(matches!(
-        ended,
-        Err(AdsError::Server(ServerError::Options(_)))
-    ));
+    assert!(matches!(ended, Err(AdsError::Server(ServerError::Options(_)))));
     let network = Network::start(options()).await;
     let mut taken = options();
     taken.server.listen = network.address;
     let ended = ads::serve(taken, |_| (), std::future::ready(())).await;
-    assert!(matches!(
-        ended,
-        Err(AdsError::Server(ServerError::Listen { .. }))
-    ));
+    assert!(matches!(ended, Err(AdsError::Server(ServerError::Listen { .. }))));
     let mut nowhere = options();
     nowhere.access_log = Some("/nowhere/access.log".into());
     let ended = ads::serve(nowhere, |_| (), std::future::ready(())).await;

@@ -1,8 +1,5 @@
 //! The ad network on real sockets.
-#![expect(
-    clippy::unwrap_used,
-    reason = "the tests' helpers fail tests by panicking, too"
-)]
+#![expect(clippy::unwrap_used, reason = "the tests' helpers fail tests by panicking, too")]
 
 mod ads;
 #[path = "../../../../../tests/http.rs"]

@@ -85,11 +85,7 @@ pub(super) struct Scopes {
 impl Scopes {
     /// Without a load at which requests spill over, there are no regions.
     pub(super) fn new(spill_at: Option<f64>) -> Self {
-        Self {
-            spill_at,
-            now: Scope::All,
-            each: Default::default(),
-        }
+        Self { spill_at, now: Scope::All, each: Default::default() }
     }
 
     pub(super) fn rebuild(&mut self, slots: &[Slot]) {

@@ -147,10 +147,7 @@ fn read_load(body: &[u8]) -> Option<Probe> {
     let value: Value = serde_json::from_slice(body).ok()?;
     let in_flight = u32::try_from(value.get("in_flight")?.as_u64()?).ok()?;
     let latency_ms = value.get("latency_ms").and_then(Value::as_f64);
-    Some(Probe {
-        in_flight,
-        latency_s: latency_ms.unwrap_or(0.0) / 1e3,
-    })
+    Some(Probe { in_flight, latency_s: latency_ms.unwrap_or(0.0) / 1e3 })
 }
 
 #[cfg(test)]
@@ -160,12 +157,7 @@ mod tests {
     #[test]
     fn reports_of_work_are_complete_or_nothing() {
         let body = r#"{"done":5,"failed":1,"work_s":0.5,"concurrency":4,"in_flight":0}"#;
-        let report = WorkReport {
-            done: 5,
-            failed: 1,
-            work_s: 0.5,
-            concurrency: 4,
-        };
+        let report = WorkReport { done: 5, failed: 1, work_s: 0.5, concurrency: 4 };
         assert_eq!(read_work(body.as_bytes()), Some(report));
         for (field, wrong) in [
             (r#""done":5"#, r#""done":-5"#),
@@ -175,30 +167,15 @@ mod tests {
             (":4", ":0"),
             (":4", ":5000000000"),
         ] {
-            assert_eq!(
-                read_work(body.replace(field, wrong).as_bytes()),
-                None,
-                "{wrong}"
-            );
+            assert_eq!(read_work(body.replace(field, wrong).as_bytes()), None, "{wrong}");
         }
     }
 
     #[test]
     fn loads_are_read_leniently() {
-        let probe = |in_flight, latency_s| {
-            Some(Probe {
-                in_flight,
-                latency_s,
-            })
-        };
-        assert_eq!(
-            read_load(br#"{"in_flight":3,"latency_ms":20,"x":1}"#),
-            probe(3, 0.02)
-        );
-        assert_eq!(
-            read_load(br#"{"in_flight":3,"latency_ms":null}"#),
-            probe(3, 0.0)
-        );
+        let probe = |in_flight, latency_s| Some(Probe { in_flight, latency_s });
+        assert_eq!(read_load(br#"{"in_flight":3,"latency_ms":20,"x":1}"#), probe(3, 0.02));
+        assert_eq!(read_load(br#"{"in_flight":3,"latency_ms":null}"#), probe(3, 0.0));
         assert_eq!(read_load(b"{}"), None);
         assert_eq!(read_load(br#"{"in_flight":-3}"#), None);
         assert_eq!(read_load(b"ready"), None);

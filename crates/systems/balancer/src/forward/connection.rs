@@ -35,9 +35,7 @@ pub(super) struct Local {
 
 /// Serves on one thread until it is to stop, and then until the requests in progress are answered.
 pub(crate) async fn work(context: ThreadContext, router: Arc<Router>) {
-    let ThreadContext {
-        listener, mut stop, ..
-    } = context;
+    let ThreadContext { listener, mut stop, .. } = context;
     let connections_max = router.options.connections_max;
     let stop_within = router.options.server.stop_within;
     let local = Rc::new(Local {
@@ -165,10 +163,7 @@ async fn one_request(
         }
         HeadOutcome::Slow => {
             local.router.metrics.connections.timed_out.add(1);
-            let slow = BadRequest {
-                status: 408,
-                reason: "the head did not come in time",
-            };
+            let slow = BadRequest { status: 408, reason: "the head did not come in time" };
             refuse(local, stream, slow).await;
             Next::Close
         }
@@ -191,10 +186,8 @@ async fn read_head(
     peer: SocketAddr,
 ) -> HeadOutcome {
     let options = &local.router.options;
-    let wanted = HeadSearch {
-        key_field: options.hash_field.as_deref(),
-        cookie: options.sticky.as_deref(),
-    };
+    let wanted =
+        HeadSearch { key_field: options.hash_field.as_deref(), cookie: options.sticky.as_deref() };
     let mut deadline = None;
     loop {
         if !inbox.is_empty() {

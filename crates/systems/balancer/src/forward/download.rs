@@ -125,9 +125,7 @@ impl Download<'_, '_> {
     /// Some bytes of a head.
     async fn head_bytes(&mut self) -> Result<(), Failure> {
         let limit: Duration = self.terms.response_timeout;
-        let room = RESPONSE_HEAD_MAX
-            .saturating_sub(self.inbox.len())
-            .min(BUFFER_BYTES);
+        let room = RESPONSE_HEAD_MAX.saturating_sub(self.inbox.len()).min(BUFFER_BYTES);
         self.inbox.reserve(room.max(1));
         let begun = Instant::now();
         loop {
@@ -218,9 +216,7 @@ impl Download<'_, '_> {
     ) -> Result<u64, Failure> {
         let mut left = length;
         loop {
-            let count = usize::try_from(left)
-                .unwrap_or(usize::MAX)
-                .min(self.inbox.len());
+            let count = usize::try_from(left).unwrap_or(usize::MAX).min(self.inbox.len());
             out.extend_from_slice(&self.inbox[..count]);
             self.inbox.drain(..count);
             left -= count as u64;
@@ -312,8 +308,7 @@ impl Download<'_, '_> {
 
     /// More of the body.
     async fn more(&mut self, pace: &mut Pace) -> Result<(), Failure> {
-        self.inbox
-            .reserve(BUFFER_BYTES.saturating_sub(self.inbox.len()).max(1));
+        self.inbox.reserve(BUFFER_BYTES.saturating_sub(self.inbox.len()).max(1));
         match read(self.from, self.inbox, pace).await {
             Ok(1..) => Ok(()),
             Ok(0) | Err(_) => Err(Failure::Truncated),

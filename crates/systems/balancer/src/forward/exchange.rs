@@ -92,9 +92,7 @@ pub(super) async fn exchange(
         && !client_inbox.is_empty()
     {
         // A short body goes out with its head.
-        let count = usize::try_from(length)
-            .unwrap_or(usize::MAX)
-            .min(client_inbox.len());
+        let count = usize::try_from(length).unwrap_or(usize::MAX).min(client_inbox.len());
         with_body = [&first_bytes[..], &client_inbox[..count]].concat();
         client_inbox.drain(..count);
         framing = match length - count as u64 {
@@ -104,12 +102,7 @@ pub(super) async fn exchange(
         first_bytes = &with_body;
     }
     progress.uploaded.set(framing == Framing::None);
-    let sent = write(
-        &mut upstream_write,
-        first_bytes,
-        &mut Pace::new(terms.stall),
-    )
-    .await;
+    let sent = write(&mut upstream_write, first_bytes, &mut Pace::new(terms.stall)).await;
     if sent.is_err() {
         return Err(match upstream.reused {
             true => Failure::Stale,
@@ -130,14 +123,8 @@ pub(super) async fn exchange(
         progress,
         reused: upstream.reused,
     };
-    let upload = upload(
-        &mut client_read,
-        client_inbox,
-        framing,
-        &mut upstream_write,
-        limits,
-        progress,
-    );
+    let upload =
+        upload(&mut client_read, client_inbox, framing, &mut upstream_write, limits, progress);
     tokio::select! {
         biased;
         response = download.run() => response,

@@ -23,21 +23,13 @@ pub(super) struct Pace {
 impl Pace {
     /// Pace of a peer that may be slow on purpose: a client.
     pub(super) fn new(stall: Duration) -> Self {
-        Self {
-            stall,
-            has_rate: true,
-            spent: Duration::ZERO,
-            bytes: 0,
-        }
+        Self { stall, has_rate: true, spent: Duration::ZERO, bytes: 0 }
     }
 
     /// Pace of a peer that may have nothing to say for a while, but not for longer than this: a backend with
     /// a stream of events.
     pub(super) fn without_rate(stall: Duration) -> Self {
-        Self {
-            has_rate: false,
-            ..Self::new(stall)
-        }
+        Self { has_rate: false, ..Self::new(stall) }
     }
 
     fn allowed(&self) -> Duration {

@@ -33,10 +33,7 @@ pub(super) struct List {
 impl List {
     /// Makes a list. Backends that were in the list before keep their counts.
     pub(super) fn new(backends: Vec<Backend>, before: Option<&List>) -> Self {
-        let ids: Vec<u64> = backends
-            .iter()
-            .map(|one| hash_text(&one.member.name))
-            .collect();
+        let ids: Vec<u64> = backends.iter().map(|one| hash_text(&one.member.name)).collect();
         let counts = ids.iter().map(|id| {
             let known = before.and_then(|list| Some(&list.counts[list.place(*id)?]));
             known.map_or_else(Arc::default, Arc::clone)

@@ -143,11 +143,7 @@ impl Metrics {
         counter("timeouts", help, self.timeouts.get());
         let help = "Responses that ended in the middle";
         counter("truncated", help, self.truncated.get());
-        counter(
-            "retries",
-            "Requests sent to another backend",
-            self.retries.get(),
-        );
+        counter("retries", "Requests sent to another backend", self.retries.get());
         let help = "Retries that the budget denied";
         counter("retries_denied", help, self.retries_denied.get());
         let help = "Queries of backends for their load that were answered";
@@ -160,11 +156,7 @@ impl Metrics {
 
     fn write_times(&self, page: &mut Page) {
         page.counters([
-            (
-                "in_us_total",
-                "Microseconds from a request's head to its sending",
-                self.in_us.get(),
-            ),
+            ("in_us_total", "Microseconds from a request's head to its sending", self.in_us.get()),
             (
                 "upstream_us_total",
                 "Microseconds from there to the first byte of the response",

@@ -16,13 +16,8 @@ pub(super) const BUFFER_BYTES: usize = 16 << 10;
 /// Buffers of one kind that are kept for the next request.
 const BUFFERS_KEPT: usize = 256;
 /// Errors of a connection attempt that say nothing of the peer: this process has no files, ports or memory left.
-const LOCAL: [Errno; 5] = [
-    Errno::MFILE,
-    Errno::NFILE,
-    Errno::ADDRNOTAVAIL,
-    Errno::NOBUFS,
-    Errno::NOMEM,
-];
+const LOCAL: [Errno; 5] =
+    [Errno::MFILE, Errno::NFILE, Errno::ADDRNOTAVAIL, Errno::NOBUFS, Errno::NOMEM];
 
 /// A connection to a backend.
 #[derive(Debug)]
@@ -55,11 +50,7 @@ pub(super) fn is_local(error: &io::Error) -> bool {
 
 impl Pool {
     pub(super) fn new(idle_max: usize) -> Self {
-        Self {
-            idle: RefCell::default(),
-            idle_max,
-            buffers: Buffers::new(2 * BUFFER_BYTES),
-        }
+        Self { idle: RefCell::default(), idle_max, buffers: Buffers::new(2 * BUFFER_BYTES) }
     }
 
     /// An idle connection that is open, as far as the kernel knows now.
@@ -71,10 +62,7 @@ impl Pool {
             // may not have heard of these yet.
             let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
             if matches!(recv(&stream, &mut [0], flags), Err(Errno::AGAIN)) {
-                return Some(Upstream {
-                    stream,
-                    reused: true,
-                });
+                return Some(Upstream { stream, reused: true });
             }
         }
         None
@@ -91,10 +79,7 @@ impl Pool {
     ) -> io::Result<Upstream> {
         let stream = timeout(within, TcpStream::connect(address)).await??;
         stream.set_nodelay(true)?;
-        Ok(Upstream {
-            stream,
-            reused: false,
-        })
+        Ok(Upstream { stream, reused: false })
     }
 
     /// Keeps a connection for the next request.
@@ -138,10 +123,7 @@ pub(super) struct Buffers {
 
 impl Buffers {
     pub(super) fn new(capacity_max: usize) -> Self {
-        Self {
-            kept: RefCell::default(),
-            capacity_max,
-        }
+        Self { kept: RefCell::default(), capacity_max }
     }
 
     /// Takes a buffer with room for [`BUFFER_BYTES`].

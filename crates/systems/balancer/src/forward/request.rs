@@ -121,10 +121,7 @@ impl Job<'_> {
         let mut tried = Vec::new();
         let mut last = None;
         loop {
-            let request = Request {
-                source: self.source(peer),
-                now_ns: router.now_ns(),
-            };
+            let request = Request { source: self.source(peer), now_ns: router.now_ns() };
             let Some((mut flight, queries)) =
                 router.shared.begin(&request, self.head.session, &tried)
             else {
@@ -132,9 +129,7 @@ impl Job<'_> {
                     return self.failed(stream, failure).await;
                 }
                 router.metrics.unplaced.add(1);
-                return self
-                    .own(stream, 503, "no backend can take the request")
-                    .await;
+                return self.own(stream, 503, "no backend can take the request").await;
             };
             self.count_place(&flight, tried.is_empty());
             for query in queries {
@@ -145,10 +140,7 @@ impl Job<'_> {
             let attempt = self.attempt(stream, inbox, &mut flight, may_retry, &progress);
             let result = attempt.await;
             let id = flight.id();
-            let backend = router
-                .log
-                .as_ref()
-                .map(|_| flight.backend().member.name.clone());
+            let backend = router.log.as_ref().map(|_| flight.backend().member.name.clone());
             drop(flight);
             let mut ended = match result {
                 Ok(response) => self.responded(response, &progress, inbox.is_empty()),
@@ -237,14 +229,8 @@ impl Job<'_> {
                 None => self.connect(flight).await?,
             };
             let mut inbox = pool.buffer();
-            let exchanged = exchange(
-                &terms,
-                stream,
-                client_inbox,
-                &mut upstream,
-                &mut inbox,
-                progress,
-            );
+            let exchanged =
+                exchange(&terms, stream, client_inbox, &mut upstream, &mut inbox, progress);
             let result = self.in_time(exchanged).await;
             if result == Err(Failure::Stale) && self.is_repeatable() {
                 // The backend closed the idle connection as the request came (RFC 9112, section 9.3.1): it gets the
@@ -292,9 +278,7 @@ impl Job<'_> {
         what: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         match self.deadline {
-            Some(until) => timeout_at(until, what)
-                .await
-                .unwrap_or(Err(Failure::Deadline)),
+            Some(until) => timeout_at(until, what).await.unwrap_or(Err(Failure::Deadline)),
             None => what.await,
         }
     }
@@ -309,10 +293,7 @@ impl Job<'_> {
         let router = &self.local.router;
         router.metrics.tunnels.add(1);
         let timeouts = &router.options.timeouts;
-        let limits = TunnelLimits {
-            stall: timeouts.stall,
-            rest: timeouts.idle,
-        };
+        let limits = TunnelLimits { stall: timeouts.stall, rest: timeouts.idle };
         let tunnel = tunnel(
             &self.local.pool,
             client,
@@ -361,12 +342,7 @@ impl Job<'_> {
             // A plain close would reset what the client may still be sending, and with it the response.
             (false, false) => Next::Linger,
         };
-        RequestEnd {
-            next,
-            status: response.status,
-            bytes: response.bytes,
-            backend: None,
-        }
+        RequestEnd { next, status: response.status, bytes: response.bytes, backend: None }
     }
 
     /// The client has a part of a response, which must not look complete.
@@ -395,12 +371,7 @@ impl Job<'_> {
             // Closing it then resets it. If that cannot be set, the peer's system has reset it already.
             let _ = stream.set_zero_linger();
         }
-        RequestEnd {
-            next: Next::Close,
-            status,
-            bytes: 0,
-            backend: None,
-        }
+        RequestEnd { next: Next::Close, status, bytes: 0, backend: None }
     }
 
     fn count(&self, failure: Failure) {
@@ -463,11 +434,6 @@ impl Job<'_> {
             (Ok(Ok(())), false) => Next::Linger,
             _ => Next::Close,
         };
-        RequestEnd {
-            next,
-            status,
-            bytes: reason.len() as u64 + 1,
-            backend: None,
-        }
+        RequestEnd { next, status, bytes: reason.len() as u64 + 1, backend: None }
     }
 }

@@ -73,8 +73,7 @@ impl Router {
         let earned = (self.options.retry_budget * RETRY as f64) as i64;
         let saved = self.budget.fetch_add(earned, Ordering::Relaxed) + earned;
         if saved > RETRIES_SAVED {
-            self.budget
-                .fetch_sub(saved - RETRIES_SAVED, Ordering::Relaxed);
+            self.budget.fetch_sub(saved - RETRIES_SAVED, Ordering::Relaxed);
         }
     }
 

@@ -59,12 +59,7 @@ impl Core {
         if let Some(learn) = &options.learn {
             balancer = balancer.learning(learn.clone());
         }
-        Self {
-            list: Arc::new(list),
-            balancer,
-            health,
-            away: HashMap::new(),
-        }
+        Self { list: Arc::new(list), balancer, health, away: HashMap::new() }
     }
 
     /// Takes over what another list knows of the backends that are in both, and all requests in flight.
@@ -111,9 +106,7 @@ impl Core {
 impl SharedBackends {
     pub(super) fn new(backends: Vec<Backend>, options: &BalancerOptions) -> Self {
         let list = List::new(backends, None);
-        Self {
-            core: Mutex::new(Core::new(list, options)),
-        }
+        Self { core: Mutex::new(Core::new(list, options)) }
     }
 
     /// Puts another list in force. Requests in progress end where they began, and count there.
@@ -155,18 +148,10 @@ impl SharedBackends {
         let at = stays.or_else(|| balancer.begin(request, &tried))?;
         drop(core);
         list.counts[at].requests.add(1);
-        let query = |at| Query {
-            list: Arc::clone(&list),
-            at,
-        };
+        let query = |at| Query { list: Arc::clone(&list), at };
         let queries = probes.into_iter().map(query).collect();
-        let flight = Flight {
-            shared: Arc::clone(self),
-            list,
-            at,
-            begun_ns: request.now_ns,
-            ended: None,
-        };
+        let flight =
+            Flight { shared: Arc::clone(self), list, at, begun_ns: request.now_ns, ended: None };
         Some((flight, queries))
     }
 
@@ -205,9 +190,7 @@ impl SharedBackends {
         let mut core = self.core();
         core.tick(now_ns);
         if let Some(at) = core.place(list, at) {
-            let Core {
-                balancer, health, ..
-            } = &mut *core;
+            let Core { balancer, health, .. } = &mut *core;
             health.checked(balancer.fleet_mut(), at, sign, now_ns);
         }
     }
@@ -244,12 +227,7 @@ impl SharedBackends {
     pub(super) fn states(&self, now_ns: u64) -> Vec<BackendState> {
         let mut core = self.core();
         core.tick(now_ns);
-        let Core {
-            list,
-            balancer,
-            health,
-            ..
-        } = &*core;
+        let Core { list, balancer, health, .. } = &*core;
         let fleet = balancer.fleet();
         let state = |at: usize| BackendState {
             name: list.backends[at].member.name.clone(),
@@ -310,9 +288,7 @@ mod tests {
     use crate::policy::Kind;
 
     fn backends(ports: &[u16]) -> (BalancerOptions, Vec<Backend>) {
-        let texts = ports
-            .iter()
-            .map(|port| format!("http://127.0.0.1:{port} limit=2"));
+        let texts = ports.iter().map(|port| format!("http://127.0.0.1:{port} limit=2"));
         let mut options = BalancerOptions::new(Source::Listed(texts.collect()));
         options.policy = Kind::LeastConnections;
         let backends = options.load().unwrap();
@@ -325,10 +301,7 @@ mod tests {
     }
 
     fn begin(shared: &Arc<SharedBackends>) -> Option<Flight> {
-        let request = Request {
-            source: 0,
-            now_ns: 0,
-        };
+        let request = Request { source: 0, now_ns: 0 };
         shared.begin(&request, None, &[]).map(|(flight, _)| flight)
     }
 
@@ -347,9 +320,7 @@ mod tests {
         // One is gone for a while, in which one of its requests ends.
         shared.replace(backends(&[2, 3]).1, &options, 0);
         assert_eq!((in_flight(&shared), shared.away()), (vec![2, 2], 2));
-        let gone = flights
-            .iter()
-            .position(|one| one.backend().address.port() == 1);
+        let gone = flights.iter().position(|one| one.backend().address.port() == 1);
         drop(flights.swap_remove(gone.unwrap()));
         shared.replace(backends(&[1, 2, 3]).1, &options, 0);
         assert_eq!((in_flight(&shared), shared.away()), (vec![1, 2, 2], 0));
@@ -363,9 +334,7 @@ mod tests {
         let shared = Arc::new(SharedBackends::new(first, &options));
         for _ in 0..5 {
             let mut flights = [begin(&shared).unwrap(), begin(&shared).unwrap()];
-            let bad = flights
-                .iter_mut()
-                .find(|one| one.backend().address.port() == 1);
+            let bad = flights.iter_mut().find(|one| one.backend().address.port() == 1);
             bad.unwrap().ended(Sign::Bad, 0);
         }
         assert_eq!(shared.ejections(), 1);

@@ -46,11 +46,7 @@ pub(super) async fn tunnel(
     watch_peer(backend)?;
     let (mut client_read, mut client_write) = client.split();
     let (mut backend_read, mut backend_write) = backend.split();
-    let pump = Pump {
-        pool,
-        stall: limits.stall,
-        moved: Cell::new(Instant::now()),
-    };
+    let pump = Pump { pool, stall: limits.stall, moved: Cell::new(Instant::now()) };
     let mut inward = pin!(pump.run(&mut client_read, &mut backend_write, from_client));
     let mut outward = pin!(pump.run(&mut backend_read, &mut client_write, from_backend));
     // An end that breaks ends both; one that ends in good order lets the other end finish.
@@ -153,10 +149,7 @@ mod tests {
         // Both peers end at once, and so does the tunnel.
         drop(peers);
         let limit = Duration::from_secs(60);
-        let limits = TunnelLimits {
-            stall: limit,
-            rest: limit,
-        };
+        let limits = TunnelLimits { stall: limit, rest: limit };
         let pool = Rc::new(Pool::new(1));
         let [client, backend] = &mut ends[..] else {
             unreachable!("there are two");

@@ -116,9 +116,7 @@ struct Upload<'a, 'r, 'w> {
 impl Upload<'_, '_, '_> {
     async fn length(&mut self, mut left: u64) -> Result<(), Stop> {
         loop {
-            let count = usize::try_from(left)
-                .unwrap_or(usize::MAX)
-                .min(self.inbox.len());
+            let count = usize::try_from(left).unwrap_or(usize::MAX).min(self.inbox.len());
             if count > 0 {
                 let sent = write(self.to, &self.inbox[..count], &mut self.write_pace).await;
                 sent.map_err(|_| Stop::Backend)?;
@@ -177,8 +175,7 @@ impl Upload<'_, '_, '_> {
 
     /// More of the body.
     async fn more(&mut self) -> Result<(), Stop> {
-        self.inbox
-            .reserve(BUFFER_BYTES.saturating_sub(self.inbox.len()).max(1));
+        self.inbox.reserve(BUFFER_BYTES.saturating_sub(self.inbox.len()).max(1));
         loop {
             return match read(self.from, self.inbox, &mut self.pace).await {
                 Ok(0) => Err(Stop::Client(ClientFault::Gone)),

@@ -41,9 +41,7 @@ pub(super) fn outliers(counts: &[Counts], share: f64) -> Vec<usize> {
             && (counts.all() >= COUNTED_MIN && failed >= share
                 || counts.all() >= COMPARED_MIN && above.is_some_and(|above| failed > above))
     };
-    let mut found: Vec<usize> = (0..counts.len())
-        .filter(|at| is_outlier(counts[*at]))
-        .collect();
+    let mut found: Vec<usize> = (0..counts.len()).filter(|at| is_outlier(counts[*at])).collect();
     found.sort_by(|left, right| counts[*right].failed().total_cmp(&counts[*left].failed()));
     found
 }
@@ -66,10 +64,7 @@ mod tests {
     use super::*;
 
     fn counts(failed: &[u64], all: u64) -> Vec<Counts> {
-        let counts = failed.iter().map(|bad| Counts {
-            good: all - bad,
-            bad: *bad,
-        });
+        let counts = failed.iter().map(|bad| Counts { good: all - bad, bad: *bad });
         counts.collect()
     }
 

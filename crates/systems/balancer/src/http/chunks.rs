@@ -64,9 +64,7 @@ impl Chunks {
                 let used = line.len() + 2;
                 if size == 0 {
                     self.state = State::Trailers(TRAILERS_MAX);
-                    return self
-                        .next(&bytes[used..])
-                        .map(|(piece, more)| (piece, used + more));
+                    return self.next(&bytes[used..]).map(|(piece, more)| (piece, used + more));
                 }
                 self.state = State::Data(size);
                 Ok((Piece::Begin(size), used))
@@ -139,10 +137,7 @@ fn line(bytes: &[u8], max: usize) -> Result<Option<&[u8]>, &'static str> {
 
 fn size(line: &[u8]) -> Result<u64, &'static str> {
     let wrong = "the size of a chunk must be a hexadecimal number";
-    let digits = line
-        .iter()
-        .take_while(|byte| byte.is_ascii_hexdigit())
-        .count();
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (digits, rest) = line.split_at(digits);
     if digits.is_empty() || digits.len() > DIGITS_MAX {
         return Err(wrong);
@@ -151,10 +146,7 @@ fn size(line: &[u8]) -> Result<u64, &'static str> {
     if !rest.is_empty() && rest[0] != b';' {
         return Err(wrong);
     }
-    if rest
-        .iter()
-        .any(|byte| byte.is_ascii_control() && *byte != b'\t')
-    {
+    if rest.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
         return Err(wrong);
     }
     let text = std::str::from_utf8(digits).map_err(|_| wrong)?;
@@ -224,11 +216,7 @@ mod tests {
             b"0\r\n folded\r\n\r\n",
             b"0\r\nGET / HTTP/1.1\r\n\r\n",
         ] {
-            assert!(
-                read(wrong, 1000).is_err(),
-                "{:?}",
-                String::from_utf8_lossy(wrong)
-            );
+            assert!(read(wrong, 1000).is_err(), "{:?}", String::from_utf8_lossy(wrong));
         }
         let long = [vec![b'1'; LINE_MAX + 1], b"\r\n".to_vec()].concat();
         assert!(read(&long, 1000).is_err());

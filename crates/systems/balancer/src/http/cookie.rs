@@ -49,14 +49,9 @@ mod tests {
     use super::*;
 
     fn read(fields: &[&str]) -> Option<u64> {
-        let header = |value: &&'static str| Header {
-            name: "Cookie",
-            value: value.as_bytes(),
-        };
-        let fields: Vec<&'static str> = fields
-            .iter()
-            .map(|text| &*text.to_string().leak())
-            .collect();
+        let header = |value: &&'static str| Header { name: "Cookie", value: value.as_bytes() };
+        let fields: Vec<&'static str> =
+            fields.iter().map(|text| &*text.to_string().leak()).collect();
         read_id(&fields.iter().map(header).collect::<Vec<_>>(), "at")
     }
 

@@ -65,10 +65,7 @@ pub(super) struct BodyFields {
 pub(super) fn body_fields(
     headers: &[Header<'_>],
 ) -> Result<ControlFlow<(), BodyFields>, &'static str> {
-    let mut body = BodyFields {
-        length: None,
-        chunked: false,
-    };
+    let mut body = BodyFields { length: None, chunked: false };
     let mut other = false;
     for header in headers {
         if header.name.eq_ignore_ascii_case("content-length") {
@@ -117,9 +114,7 @@ pub(super) struct ConnectionFields {
 
 pub(super) fn connection_fields(headers: &[Header<'_>]) -> ConnectionFields {
     let mut all = ConnectionFields::default();
-    let own = headers
-        .iter()
-        .filter(|header| header.name.eq_ignore_ascii_case("connection"));
+    let own = headers.iter().filter(|header| header.name.eq_ignore_ascii_case("connection"));
     let tokens = own.flat_map(|header| header.value.split(|byte| *byte == b','));
     for token in tokens.map(<[u8]>::trim_ascii) {
         let token = String::from_utf8_lossy(token).to_ascii_lowercase();
@@ -145,9 +140,7 @@ pub(super) fn is_passed_on(name: &str, connection: &ConnectionFields) -> bool {
 
 /// The value of the only field of this name; `Err` if there are several.
 pub(super) fn single<'a>(headers: &[Header<'a>], name: &str) -> Result<Option<&'a [u8]>, ()> {
-    let mut found = headers
-        .iter()
-        .filter(|header| header.name.eq_ignore_ascii_case(name));
+    let mut found = headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
     match (found.next(), found.next()) {
         (Some(header), None) => Ok(Some(header.value)),
         (None, _) => Ok(None),

@@ -89,10 +89,7 @@ impl Method {
     fn of(name: &str) -> Self {
         Self {
             is_head: name == "HEAD",
-            is_idempotent: matches!(
-                name,
-                "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE"
-            ),
+            is_idempotent: matches!(name, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE"),
         }
     }
 }
@@ -150,15 +147,10 @@ pub fn read_request(
         expects_continue: is_1_1 && framing != Framing::None && expects_continue(headers),
         referer: fields::text(headers, "referer"),
         agent: fields::text(headers, "user-agent"),
-        key: wanted
-            .key_field
-            .and_then(|name| fields::text(headers, name)),
+        key: wanted.key_field.and_then(|name| fields::text(headers, name)),
         session: wanted.cookie.and_then(|name| read_id(headers, name)),
         forwarded,
-        line: RequestLine {
-            method: method.to_owned(),
-            target: target.to_owned(),
-        },
+        line: RequestLine { method: method.to_owned(), target: target.to_owned() },
     }))
 }
 
@@ -209,10 +201,7 @@ fn too_large() -> BadRequest {
 fn framing(headers: &[Header<'_>], is_1_1: bool) -> Result<Framing, BadRequest> {
     let body = body_fields(headers).map_err(|reason| BadRequest::new(400, reason))?;
     let ControlFlow::Continue(body) = body else {
-        return Err(BadRequest::new(
-            501,
-            "only the transfer coding chunked is known here",
-        ));
+        return Err(BadRequest::new(501, "only the transfer coding chunked is known here"));
     };
     match (body.chunked, body.length) {
         (true, _) if !is_1_1 => {
@@ -253,10 +242,7 @@ fn origin_form<'a>(
     let same = host.is_none_or(|host| host.eq_ignore_ascii_case(authority.as_bytes()));
     match same {
         true => Ok((authority, path)),
-        false => Err(BadRequest::new(
-            400,
-            "the target and Host must name the same host",
-        )),
+        false => Err(BadRequest::new(400, "the target and Host must name the same host")),
     }
 }
 

@@ -58,9 +58,7 @@ pub fn read_response(bytes: &[u8], to_head: bool) -> Result<Option<ResponseHead>
     };
     let headers = &*response.headers;
     let ControlFlow::Continue(body) = body_fields(headers).map_err(BadResponse)? else {
-        return Err(BadResponse(
-            "only the transfer coding chunked is known here",
-        ));
+        return Err(BadResponse("only the transfer coding chunked is known here"));
     };
     let is_1_1 = version == 1;
     let without_body = to_head || status < 200 || status == 204 || status == 304;
@@ -110,24 +108,12 @@ mod tests {
     #[test]
     fn bodies_end_where_the_head_says() {
         let cases = [
-            (
-                "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
-                Framing::Length(5),
-            ),
-            (
-                "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
-                Framing::None,
-            ),
-            (
-                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
-                Framing::Chunked,
-            ),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", Framing::Length(5)),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", Framing::None),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", Framing::Chunked),
             ("HTTP/1.1 200 OK\r\n\r\n", Framing::UntilClose),
             ("HTTP/1.1 204 No\r\n\r\n", Framing::None),
-            (
-                "HTTP/1.1 304 No\r\nContent-Length: 5\r\n\r\n",
-                Framing::None,
-            ),
+            ("HTTP/1.1 304 No\r\nContent-Length: 5\r\n\r\n", Framing::None),
             ("HTTP/1.1 100 Continue\r\n\r\n", Framing::None),
         ];
         for (text, framing) in cases {
@@ -158,11 +144,7 @@ mod tests {
         assert!(!head.keep_alive);
         // A HEAD's response keeps the length of the body that it does not have.
         let head = read(text, true).unwrap();
-        assert!(
-            String::from_utf8(head.forwarded)
-                .unwrap()
-                .contains("Content-Length: 3")
-        );
+        assert!(String::from_utf8(head.forwarded).unwrap().contains("Content-Length: 3"));
         let switching = "HTTP/1.1 101 S\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
         let head = read(switching, false).unwrap();
         assert!(!head.is_interim() && head.forwarded.ends_with(b"Upgrade: websocket\r\n"));

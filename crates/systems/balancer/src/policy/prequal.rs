@@ -64,9 +64,7 @@ impl Prequal {
         let mut seen = self.seen.clone();
         seen.sort_unstable();
         let rank = (seen.len() as f64 * HOT_QUANTILE).ceil() as usize;
-        seen.get(rank.saturating_sub(1))
-            .copied()
-            .unwrap_or(u32::MAX)
+        seen.get(rank.saturating_sub(1)).copied().unwrap_or(u32::MAX)
     }
 
     /// The best of the pool, or the worst: by whether it is hot, then by what counts there.
@@ -77,10 +75,7 @@ impl Prequal {
         usable: impl Fn(usize) -> bool,
     ) -> Option<usize> {
         let key = |pooled: &PoolEntry| {
-            let Probe {
-                in_flight,
-                latency_s,
-            } = pooled.probe;
+            let Probe { in_flight, latency_s } = pooled.probe;
             match in_flight > hot_above {
                 true => (true, f64::from(in_flight)),
                 false => (false, latency_s),
@@ -132,8 +127,7 @@ fn uses(pool_max: usize, count: usize, rng: &mut Rng) -> u32 {
 impl Policy for Prequal {
     fn pick(&mut self, fleet: &Fleet, request: &Request, rng: &mut Rng) -> Option<usize> {
         let now_ns = request.now_ns;
-        self.pool
-            .retain(|pooled| now_ns.saturating_sub(pooled.came_ns) <= AGE_MAX_NS);
+        self.pool.retain(|pooled| now_ns.saturating_sub(pooled.came_ns) <= AGE_MAX_NS);
         let hot_above = self.hot_above();
         let best = match self.pool.len() >= POOL_MIN {
             true => self.extreme(hot_above, false, |at| fleet.is_usable(at)),
@@ -176,12 +170,7 @@ impl Policy for Prequal {
         if self.pool.len() >= self.pool_max.max(POOL_MIN) {
             self.pool.remove(0);
         }
-        self.pool.push(PoolEntry {
-            at,
-            probe,
-            came_ns: now_ns,
-            uses_left: self.uses.max(1),
-        });
+        self.pool.push(PoolEntry { at, probe, came_ns: now_ns, uses_left: self.uses.max(1) });
     }
 }
 
@@ -192,20 +181,14 @@ mod tests {
     use stats::rng::Purpose;
 
     fn probe(in_flight: u32, latency_s: f64) -> Probe {
-        Probe {
-            in_flight,
-            latency_s,
-        }
+        Probe { in_flight, latency_s }
     }
 
     #[test]
     fn cold_backends_are_chosen_by_latency_and_hot_ones_by_requests() {
         let mut rng = Rng::new(1, 0, Purpose::Balance);
         let fleet = Fleet::new((0..40).map(|n| Member::new(n.to_string())).collect());
-        let request = Request {
-            source: 0,
-            now_ns: 0,
-        };
+        let request = Request { source: 0, now_ns: 0 };
         let mut policy = Prequal::default();
         policy.probes(&fleet, &mut rng);
         (0..100).for_each(|_| policy.probed(39, probe(5, 9.0), 0));
@@ -223,10 +206,7 @@ mod tests {
         policy.pool.clear();
         policy.probed(1, probe(1, 0.2), 0);
         policy.probed(1, probe(1, 0.2), 0);
-        let later = Request {
-            now_ns: 2 * AGE_MAX_NS,
-            ..request
-        };
+        let later = Request { now_ns: 2 * AGE_MAX_NS, ..request };
         policy.pick(&fleet, &later, &mut rng);
         assert!(policy.pool.is_empty());
     }

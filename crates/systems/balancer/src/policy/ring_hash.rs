@@ -75,12 +75,7 @@ struct Walk {
 
 impl Walk {
     fn new(fleet: &Fleet, at: usize) -> Self {
-        Self {
-            at: at as u32,
-            weight: fleet.weight(at),
-            key: mix(fleet.key(at)),
-            steps: 0,
-        }
+        Self { at: at as u32, weight: fleet.weight(at), key: mix(fleet.key(at)), steps: 0 }
     }
 
     /// Goes on until this time.

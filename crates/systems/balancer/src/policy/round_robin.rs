@@ -70,20 +70,14 @@ mod tests {
 
     fn picks(policy: &mut dyn Policy, fleet: &Fleet, count: usize) -> Vec<usize> {
         let mut rng = Rng::new(1, 0, Purpose::Balance);
-        let request = Request {
-            source: 0,
-            now_ns: 0,
-        };
+        let request = Request { source: 0, now_ns: 0 };
         let pick = |_| policy.pick(fleet, &request, &mut rng).unwrap();
         (0..count).map(pick).collect()
     }
 
     #[test]
     fn turns_are_those_of_nginx() {
-        let members = [5.0, 1.0, 1.0].map(|weight| Member {
-            weight,
-            ..Member::new("")
-        });
+        let members = [5.0, 1.0, 1.0].map(|weight| Member { weight, ..Member::new("") });
         let fleet = Fleet::new(members.into());
         let mut policy = WeightedRoundRobin::default();
         // The example of nginx' commit: { a, a, b, a, c, a, a }.

@@ -115,10 +115,7 @@ mod tests {
     #[test]
     fn of_two_the_less_loaded_is_chosen() {
         let mut rng = Rng::new(1, 0, Purpose::Balance);
-        let request = Request {
-            source: 0,
-            now_ns: 0,
-        };
+        let request = Request { source: 0, now_ns: 0 };
         let mut fleet = Fleet::new(vec![Member::new("a"), Member::new("b")]);
         fleet.began(0);
         let mut policy = TwoChoices::new(2, Load::InFlight);

@@ -26,11 +26,7 @@ impl Level {
 
 impl Tails {
     pub(super) fn new(workers: usize) -> Self {
-        Self {
-            workers,
-            levels: Vec::new(),
-            since_ns: 0,
-        }
+        Self { workers, levels: Vec::new(), since_ns: 0 }
     }
 
     /// Forgets everything but the queues as they are.
@@ -45,10 +41,7 @@ impl Tails {
     pub(super) fn rose(&mut self, before: u32, now_ns: u64) {
         let at = before as usize;
         if at >= self.levels.len() {
-            let fresh = Level {
-                changed_ns: now_ns,
-                ..Level::default()
-            };
+            let fresh = Level { changed_ns: now_ns, ..Level::default() };
             self.levels.resize(at + 1, fresh);
         }
         self.levels[at].change(1, now_ns);

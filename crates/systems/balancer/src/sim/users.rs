@@ -31,10 +31,7 @@ impl UserSchedule {
             let mut rng = Rng::new(seed, user, Purpose::Arrivals);
             Reverse(((rng.unit() * users.within_s * 1e9) as u64, user))
         };
-        Self {
-            due: (0..users.count).map(first).collect(),
-            sent: vec![0; users.count as usize],
-        }
+        Self { due: (0..users.count).map(first).collect(), sent: vec![0; users.count as usize] }
     }
 
     /// When the next request is sent.

@@ -21,22 +21,10 @@ async fn nowhere() -> SocketAddr {
 #[tokio::test]
 async fn a_response_that_breaks_off_is_broken_for_the_client() {
     for (sent, claimed) in [
-        (
-            "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello",
-            "hello",
-        ),
-        (
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
-            "5\r\nhello\r\n",
-        ),
-        (
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhello",
-            "9\r\nhello",
-        ),
-        (
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nf",
-            "5\r\nhello\r\n",
-        ),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello", "hello"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "5\r\nhello\r\n"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhello", "9\r\nhello"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nf", "5\r\nhello\r\n"),
     ] {
         let backend = Backend::start(Act::close(sent)).await;
         let balancer = Running::start(&[backend.address], |options| options.retries = 3).await;
@@ -86,33 +74,16 @@ async fn what_is_not_idempotent_is_sent_once() {
         options.retry_budget = 1.0;
     })
     .await;
-    let heads = || {
-        breaking
-            .iter()
-            .map(|backend| backend.heads().len())
-            .sum::<usize>()
-    };
+    let heads = || breaking.iter().map(|backend| backend.heads().len()).sum::<usize>();
     let post = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi";
-    assert!(
-        raw(balancer.address, post)
-            .await
-            .starts_with("HTTP/1.1 502 ")
-    );
+    assert!(raw(balancer.address, post).await.starts_with("HTTP/1.1 502 "));
     assert_eq!(heads(), 1);
     let patch = b"PATCH / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-    assert!(
-        raw(balancer.address, patch)
-            .await
-            .starts_with("HTTP/1.1 502 ")
-    );
+    assert!(raw(balancer.address, patch).await.starts_with("HTTP/1.1 502 "));
     assert_eq!(heads(), 2);
     // A body is used up by the first attempt.
     let put = b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi";
-    assert!(
-        raw(balancer.address, put)
-            .await
-            .starts_with("HTTP/1.1 502 ")
-    );
+    assert!(raw(balancer.address, put).await.starts_with("HTTP/1.1 502 "));
     assert_eq!(heads(), 3);
     assert_eq!(get(balancer.address, "/").await.0, 502);
     assert_eq!(heads(), 6);
@@ -121,20 +92,11 @@ async fn what_is_not_idempotent_is_sent_once() {
 
 #[tokio::test]
 async fn without_retries_a_request_is_sent_once() {
-    let breaking = [
-        Backend::start(Act::close("")).await,
-        Backend::start(Act::close("")).await,
-    ];
+    let breaking = [Backend::start(Act::close("")).await, Backend::start(Act::close("")).await];
     let addresses = breaking.each_ref().map(|backend| backend.address);
     let balancer = Running::start(&addresses, |_| {}).await;
     assert_eq!(get(balancer.address, "/").await.0, 502);
-    assert_eq!(
-        breaking
-            .iter()
-            .map(|backend| backend.heads().len())
-            .sum::<usize>(),
-        1
-    );
+    assert_eq!(breaking.iter().map(|backend| backend.heads().len()).sum::<usize>(), 1);
 }
 
 #[tokio::test]
@@ -243,10 +205,7 @@ async fn idle_connections_to_backends_are_closed() {
     })
     .await;
     let mut client = balancer.connect().await;
-    client
-        .write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        .await
-        .unwrap();
+    client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     let (mut stream, _) = soon(backend.accept()).await.unwrap();
     let mut buffer = [0; 1024];
     assert!(soon(stream.read(&mut buffer)).await.unwrap() > 0);
@@ -260,16 +219,8 @@ async fn idle_connections_to_backends_are_closed() {
 async fn backends_that_fail_are_ejected() {
     let error = "HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n";
     let failing = Backend::start(Act::Answer(error.into())).await;
-    let good = [
-        Backend::start(Act::ok("ok")).await,
-        Backend::start(Act::ok("ok")).await,
-    ];
-    let addresses = [
-        failing.address,
-        good[0].address,
-        nowhere().await,
-        good[1].address,
-    ];
+    let good = [Backend::start(Act::ok("ok")).await, Backend::start(Act::ok("ok")).await];
+    let addresses = [failing.address, good[0].address, nowhere().await, good[1].address];
     let balancer = Running::start(&addresses, |options| {
         options.policy = Kind::RoundRobin;
         options.health.eject_after = 3;
@@ -314,10 +265,7 @@ async fn limits_of_backends_hold() {
     let listed = balancer::Source::Listed(vec![format!("http://{} limit=1", backend.address)]);
     let balancer = Running::start(&[], |options| options.backends = listed).await;
     let mut stream = balancer.connect().await;
-    stream
-        .write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        .await
-        .unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     balancer.until_metric("in_flight", 1.0).await;
     assert_eq!(get(balancer.address, "/").await.0, 503);
     assert_eq!(balancer.metric("requests_unplaced_total").await, 1.0);

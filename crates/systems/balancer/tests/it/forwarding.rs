@@ -55,10 +55,7 @@ async fn requests_may_follow_without_waiting() {
     let two = "GET /one HTTP/1.1\r\nHost: x\r\n\r\nGET /two HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     let answers = raw(balancer.address, two.as_bytes()).await;
     let (one, two) = (answers.find("/one").unwrap(), answers.find("/two").unwrap());
-    assert!(
-        one < two && answers.matches("200 OK").count() == 2,
-        "{answers}"
-    );
+    assert!(one < two && answers.matches("200 OK").count() == 2, "{answers}");
 }
 
 #[tokio::test]
@@ -76,10 +73,7 @@ async fn bodies_stream_in_both_directions() {
                     format!("{:x};ext=1\r\n{text}\r\n", chunk.len())
                 });
                 let all: String = chunks.collect();
-                (
-                    "Transfer-Encoding: chunked".to_owned(),
-                    all + "0\r\nX-Trailer: y\r\n\r\n",
-                )
+                ("Transfer-Encoding: chunked".to_owned(), all + "0\r\nX-Trailer: y\r\n\r\n")
             }
         };
         let (mut reading, mut writing) = stream.split();
@@ -194,10 +188,7 @@ async fn every_policy_forwards() {
         let balancer = Running::start(&workers, |options| options.policy = kind).await;
         let mut stream = balancer.connect().await;
         for _ in 0..20 {
-            stream
-                .write_all(b"GET /work HTTP/1.1\r\nHost: x\r\n\r\n")
-                .await
-                .unwrap();
+            stream.write_all(b"GET /work HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
             let mut bytes = Vec::new();
             while !bytes.ends_with(b"}") {
                 assert!(soon(stream.read_buf(&mut bytes)).await.unwrap() > 0);
@@ -295,10 +286,7 @@ async fn a_client_that_leaves_frees_its_backend() {
     let backend = Backend::start(Act::Wait).await;
     let balancer = Running::start(&[backend.address], |_| {}).await;
     let mut stream = balancer.connect().await;
-    stream
-        .write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        .await
-        .unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     balancer.until_metric("in_flight", 1.0).await;
     drop(stream);
     balancer.until_metric("in_flight", 0.0).await;
@@ -314,12 +302,7 @@ async fn a_client_that_does_not_read_is_bounded() {
     })
     .await;
     let mut stream = balancer.connect().await;
-    stream
-        .write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        .await
-        .unwrap();
-    balancer
-        .until_metric("connections_timed_out_total", 1.0)
-        .await;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    balancer.until_metric("connections_timed_out_total", 1.0).await;
     assert_eq!(balancer.metric("in_flight").await, 0.0);
 }

@@ -18,10 +18,7 @@ fn members(weights: &[f64]) -> Vec<Member> {
 }
 
 fn request(client: u64) -> Request {
-    Request {
-        source: mix(client),
-        now_ns: client,
-    }
+    Request { source: mix(client), now_ns: client }
 }
 
 /// How the requests of a test are answered.
@@ -33,10 +30,7 @@ struct Load {
     latency_s: Option<f64>,
 }
 
-const IDLE: Load = Load {
-    in_flight: 0,
-    latency_s: None,
-};
+const IDLE: Load = Load { in_flight: 0, latency_s: None };
 
 /// Shares of a million requests of as many clients. Any of those in flight ends before the next begins. Probes are
 /// answered at once, with what is in flight and the same latency.
@@ -55,10 +49,7 @@ fn shares(kind: Kind, weights: &[f64], load: Load) -> Vec<f64> {
             };
             balancer.probed(at, probe, now_ns);
         }
-        let request = Request {
-            source: mix(client),
-            now_ns,
-        };
+        let request = Request { source: mix(client), now_ns };
         let at = balancer.begin(&request, &[]).unwrap();
         counts[at] += 1;
         flying.push(at);
@@ -107,10 +98,7 @@ fn noise(weights: &[f64], draws: f64) -> f64 {
 #[test]
 fn weights_are_kept_within_one_per_cent() {
     let mut rng = Rng::new(11, 0, Purpose::Value);
-    let observed = Load {
-        in_flight: 0,
-        latency_s: Some(0.02),
-    };
+    let observed = Load { in_flight: 0, latency_s: Some(0.02) };
     for kind in Kind::all() {
         for load in [IDLE, observed] {
             let weights = match knows_weights(kind) {
@@ -128,10 +116,7 @@ fn weights_are_kept_within_one_per_cent() {
             let bound = f64::max(bound, noise(&weights, PICKS as f64));
             let deviation = worst_deviation(kind, &weights, load);
             let name = kind.name();
-            assert!(
-                deviation < bound,
-                "{name}, {weights:?}, {load:?}: {deviation} > {bound}"
-            );
+            assert!(deviation < bound, "{name}, {weights:?}, {load:?}: {deviation} > {bound}");
         }
     }
 }
@@ -139,10 +124,7 @@ fn weights_are_kept_within_one_per_cent() {
 #[test]
 fn weights_are_kept_under_load() {
     let mut rng = Rng::new(12, 0, Purpose::Value);
-    let load = Load {
-        in_flight: 200,
-        latency_s: Some(0.02),
-    };
+    let load = Load { in_flight: 200, latency_s: Some(0.02) };
     for kind in Kind::all().filter(|kind| *kind != Kind::Prequal) {
         let weights = match knows_weights(kind) {
             true => random_weights(&mut rng),
@@ -161,10 +143,7 @@ fn weights_are_kept_under_load() {
         let bound = f64::max(bound, noise(&weights, PICKS as f64));
         let deviation = worst_deviation(kind, &weights, load);
         let name = kind.name();
-        assert!(
-            deviation < bound,
-            "{name}, {weights:?}: {deviation} > {bound}"
-        );
+        assert!(deviation < bound, "{name}, {weights:?}: {deviation} > {bound}");
     }
 }
 
@@ -172,10 +151,7 @@ fn weights_are_kept_under_load() {
 #[test]
 fn prequal_queries_by_weight() {
     let weights = [1.0, 2.0, 3.0, 4.0];
-    let load = Load {
-        in_flight: 0,
-        latency_s: Some(0.02),
-    };
+    let load = Load { in_flight: 0, latency_s: Some(0.02) };
     let shares = shares(Kind::Prequal, &weights, load);
     assert!(shares.is_sorted(), "{shares:?}");
     assert!(shares[0] > 0.1 && shares[3] > 0.3, "{shares:?}");
@@ -191,10 +167,7 @@ fn latency_outweighs_weights_where_it_is_said_to() {
             let now_ns = client * 1_000_000;
             let latency_s = |at: usize| if at == 2 { 0.05 } else { 0.02 };
             for at in balancer.probes() {
-                let probe = Probe {
-                    in_flight: 0,
-                    latency_s: latency_s(at),
-                };
+                let probe = Probe { in_flight: 0, latency_s: latency_s(at) };
                 balancer.probed(at, probe, now_ns);
             }
             let at = balancer.begin(&request(client), &[]).unwrap();
@@ -208,18 +181,11 @@ fn latency_outweighs_weights_where_it_is_said_to() {
 #[test]
 fn turns_are_exact() {
     for kind in [Kind::RoundRobin, Kind::WeightedRoundRobin] {
-        assert!(
-            worst_deviation(kind, &[1.0; 8], IDLE) < 1e-9,
-            "{}",
-            kind.name()
-        );
+        assert!(worst_deviation(kind, &[1.0; 8], IDLE) < 1e-9, "{}", kind.name());
     }
     assert!(
-        worst_deviation(
-            Kind::WeightedRoundRobin,
-            &[77.16, 68.42, 59.33, 83.81, 90.11],
-            IDLE
-        ) < 1e-4
+        worst_deviation(Kind::WeightedRoundRobin, &[77.16, 68.42, 59.33, 83.81, 90.11], IDLE)
+            < 1e-4
     );
 }
 
@@ -389,10 +355,7 @@ fn every_list_of_policies_is_complete() {
         let (name, source) = (kind.name(), kind.source());
         let begin = format!("| `{name}` | ");
         let mut rows = docs.lines().filter(|line| line.starts_with(&begin));
-        assert!(
-            rows.any(|row| row.ends_with(&format!(" | {source} |"))),
-            "{name}: {source}"
-        );
+        assert!(rows.any(|row| row.ends_with(&format!(" | {source} |"))), "{name}: {source}");
         assert!(s4.contains(&format!("      - {name}\n")), "{name}");
         assert!(bench.contains(&format!("\"{name}\"")), "{name}");
     }

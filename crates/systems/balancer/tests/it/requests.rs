@@ -38,36 +38,16 @@ const REFUSED: &[(&str, u16, &str)] = &[
         400,
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
     ),
-    (
-        "a list of lengths",
-        400,
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5, 5\r\n\r\nhello",
-    ),
-    (
-        "a signed length",
-        400,
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +5\r\n\r\nhello",
-    ),
-    (
-        "a hexadecimal length",
-        400,
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0x5\r\n\r\nhello",
-    ),
-    (
-        "an empty length",
-        400,
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n\r\n",
-    ),
+    ("a list of lengths", 400, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5, 5\r\n\r\nhello"),
+    ("a signed length", 400, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +5\r\n\r\nhello"),
+    ("a hexadecimal length", 400, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0x5\r\n\r\nhello"),
+    ("an empty length", 400, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n\r\n"),
     (
         "a length beyond all numbers",
         400,
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
     ),
-    (
-        "a negative length",
-        400,
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-    ),
+    ("a negative length", 400, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"),
     (
         "two codings",
         400,
@@ -98,78 +78,34 @@ const REFUSED: &[(&str, u16, &str)] = &[
         400,
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n",
     ),
-    (
-        "chunked in HTTP/1.0",
-        400,
-        "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    ),
+    ("chunked in HTTP/1.0", 400, "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
     (
         "a space before the colon",
         400,
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
     ),
-    (
-        "a line that is continued",
-        400,
-        "GET / HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n",
-    ),
+    ("a line that is continued", 400, "GET / HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n"),
     (
         "a coding on a continued line",
         400,
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n",
     ),
-    (
-        "a first line that begins with a space",
-        400,
-        "GET / HTTP/1.1\r\n Host: x\r\n\r\n",
-    ),
-    (
-        "a line feed alone",
-        400,
-        "GET / HTTP/1.1\r\nHost: x\nX: y\r\n\r\n",
-    ),
+    ("a first line that begins with a space", 400, "GET / HTTP/1.1\r\n Host: x\r\n\r\n"),
+    ("a line feed alone", 400, "GET / HTTP/1.1\r\nHost: x\nX: y\r\n\r\n"),
     ("line feeds alone", 400, "GET / HTTP/1.1\nHost: x\n\n"),
     (
         "a carriage return in a value",
         400,
         "GET / HTTP/1.1\r\nHost: x\r\nX: a\rTransfer-Encoding: chunked\r\n\r\n",
     ),
-    (
-        "a null",
-        400,
-        "GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n",
-    ),
-    (
-        "a field without a colon",
-        400,
-        "GET / HTTP/1.1\r\nHost: x\r\nX\r\n\r\n",
-    ),
-    (
-        "a field without a name",
-        400,
-        "GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n",
-    ),
+    ("a null", 400, "GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n"),
+    ("a field without a colon", 400, "GET / HTTP/1.1\r\nHost: x\r\nX\r\n\r\n"),
+    ("a field without a name", 400, "GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n"),
     ("no host", 400, "GET / HTTP/1.1\r\n\r\n"),
-    (
-        "two hosts",
-        400,
-        "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
-    ),
-    (
-        "another host in the target",
-        400,
-        "GET http://y/ HTTP/1.1\r\nHost: x\r\n\r\n",
-    ),
-    (
-        "a target that is no path",
-        400,
-        "GET evil HTTP/1.1\r\nHost: x\r\n\r\n",
-    ),
-    (
-        "a tunnel",
-        405,
-        "CONNECT x:80 HTTP/1.1\r\nHost: x:80\r\n\r\n",
-    ),
+    ("two hosts", 400, "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"),
+    ("another host in the target", 400, "GET http://y/ HTTP/1.1\r\nHost: x\r\n\r\n"),
+    ("a target that is no path", 400, "GET evil HTTP/1.1\r\nHost: x\r\n\r\n"),
+    ("a tunnel", 405, "CONNECT x:80 HTTP/1.1\r\nHost: x:80\r\n\r\n"),
     ("another version", 505, "GET / HTTP/2.0\r\nHost: x\r\n\r\n"),
     ("no version", 400, "GET /\r\n\r\n"),
     ("two spaces", 400, "GET  / HTTP/1.1\r\nHost: x\r\n\r\n"),
@@ -192,14 +128,8 @@ async fn ambiguous_requests_are_refused() {
     let balancer = Running::start(&[backend.address], |_| {}).await;
     for (name, status, text) in REFUSED {
         let answer = raw(balancer.address, text.as_bytes()).await;
-        assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{name}: {answer}"
-        );
-        assert!(
-            answer.contains("\r\nConnection: close\r\n"),
-            "{name}: {answer}"
-        );
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{name}: {answer}");
+        assert!(answer.contains("\r\nConnection: close\r\n"), "{name}: {answer}");
         // What stood behind it was not taken for a request.
         let heads = answer.lines().filter(|line| line.starts_with("HTTP/1.1 "));
         assert_eq!(heads.count(), 1, "{name}: {answer}");
@@ -241,15 +171,9 @@ fn heads_may_come_in_pieces() {
     let text = b"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n5\r\n";
     let length = text.len() - 3;
     for end in 0..length {
-        assert_eq!(
-            read_request(&text[..end], CLIENT, HeadSearch::default()),
-            Ok(None),
-            "{end}"
-        );
+        assert_eq!(read_request(&text[..end], CLIENT, HeadSearch::default()), Ok(None), "{end}");
     }
-    let head = read_request(text, CLIENT, HeadSearch::default())
-        .unwrap()
-        .unwrap();
+    let head = read_request(text, CLIENT, HeadSearch::default()).unwrap().unwrap();
     assert_eq!((head.length, head.framing), (length, Framing::Chunked));
 }
 
@@ -264,10 +188,7 @@ async fn heads_and_bodies_are_bounded() {
         (431, format!("GET /{long} HTTP/1.1\r\nHost: x\r\n\r\n")),
         (431, format!("GET / HTTP/1.1\r\nHost: x\r\nX: {long}")),
         (431, format!("GET / HTTP/1.1\r\nHost: x\r\n{many}\r\n")),
-        (
-            413,
-            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n".to_owned(),
-        ),
+        (413, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n".to_owned()),
         (
             413,
             format!(
@@ -276,10 +197,7 @@ async fn heads_and_bodies_are_bounded() {
         ),
     ] {
         let answer = raw(balancer.address, text.as_bytes()).await;
-        assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{answer}"
-        );
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
     }
 }
 
@@ -291,10 +209,9 @@ async fn slow_heads_and_bodies_are_given_up() {
         options.timeouts.stall = Duration::from_millis(200);
     })
     .await;
-    for text in [
-        "GET / HTTP/1.1\r\nHost:",
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhel",
-    ] {
+    for text in
+        ["GET / HTTP/1.1\r\nHost:", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhel"]
+    {
         let answer = raw(balancer.address, text.as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     }

@@ -28,9 +28,7 @@ async fn send(balancer: &Running, cookie: &str) -> (String, Option<String>) {
     let text = format!("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{field}\r\n");
     let answer = raw(balancer.address, text.as_bytes()).await;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let mut set = head
-        .lines()
-        .filter_map(|line| line.strip_prefix("Set-Cookie: "));
+    let mut set = head.lines().filter_map(|line| line.strip_prefix("Set-Cookie: "));
     let first = set.next().map(str::to_owned);
     assert_eq!(set.next(), None);
     (body.to_owned(), first)
@@ -41,10 +39,7 @@ fn pair(set: &str) -> &str {
     let (pair, attributes) = set.split_once("; ").unwrap();
     assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Lax");
     let id = pair.strip_prefix("at=").unwrap();
-    assert!(
-        id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        "{id}"
-    );
+    assert!(id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
     pair
 }
 
@@ -59,30 +54,20 @@ async fn sticky(backends: &[&Backend]) -> Running {
 
 #[tokio::test]
 async fn a_session_stays_on_its_backend() {
-    let (one, two) = (
-        Backend::start(Act::ok("one")).await,
-        Backend::start(Act::ok("two")).await,
-    );
+    let (one, two) = (Backend::start(Act::ok("one")).await, Backend::start(Act::ok("two")).await);
     let balancer = sticky(&[&one, &two]).await;
     let (first, set) = send(&balancer, "").await;
     let set = set.unwrap();
     let cookie = pair(&set);
     for _ in 0..5 {
-        assert_eq!(
-            send(&balancer, &format!("a=b; {cookie}")).await,
-            (first.clone(), None)
-        );
+        assert_eq!(send(&balancer, &format!("a=b; {cookie}")).await, (first.clone(), None));
     }
     assert_eq!(balancer.metric("sticky_stayed_total").await, 5.0);
     // Others still take turns.
     let (second, set) = send(&balancer, "").await;
     assert_ne!((&second, pair(&set.unwrap())), (&first, cookie));
     // Whatever was not set here is as good as nothing.
-    for wrong in [
-        "at=0000000000000000",
-        "at=../../etc",
-        &format!("{cookie}; {cookie}"),
-    ] {
+    for wrong in ["at=0000000000000000", "at=../../etc", &format!("{cookie}; {cookie}")] {
         let (_, set) = send(&balancer, wrong).await;
         pair(&set.unwrap());
     }
@@ -111,10 +96,7 @@ async fn a_session_moves_when_its_backend_is_down() {
     let moved = moved.unwrap();
     assert_eq!(body, "two");
     assert_ne!(pair(&moved), pair(&set));
-    assert_eq!(
-        send(&balancer, pair(&moved)).await,
-        ("two".to_owned(), None)
-    );
+    assert_eq!(send(&balancer, pair(&moved)).await, ("two".to_owned(), None));
     assert_eq!(balancer.metric("sticky_moved_total").await, 1.0);
 }
 
@@ -127,9 +109,7 @@ async fn websockets_stay_too() {
     for reconnects in 0..4 {
         let mut request = url.as_str().into_client_request().unwrap();
         if let Some(set) = &cookie {
-            request
-                .headers_mut()
-                .insert("cookie", pair(set).parse().unwrap());
+            request.headers_mut().insert("cookie", pair(set).parse().unwrap());
         }
         let stream = balancer.connect().await;
         let (_, response) = soon(client_async(request, stream)).await.unwrap();
@@ -152,10 +132,7 @@ async fn a_region_spills_over_at_its_load() {
         let listed = [format!("http://{} region=us weight=2", own.address)];
         let others = [format!("http://{} region=asia", other.address)];
         options.backends = Source::Listed([listed, others].concat());
-        options.locality = Some(Locality {
-            region: "us".to_owned(),
-            spill_at: 1.0,
-        });
+        options.locality = Some(Locality { region: "us".to_owned(), spill_at: 1.0 });
     })
     .await;
     let mut waiting = Vec::new();
@@ -168,9 +145,7 @@ async fn a_region_spills_over_at_its_load() {
         let address = balancer.address;
         if in_flight < 2 {
             waiting.push(tokio::spawn(async move { get(address, "/wait").await }));
-            balancer
-                .until_metric("in_flight", f64::from(in_flight + 1))
-                .await;
+            balancer.until_metric("in_flight", f64::from(in_flight + 1)).await;
         }
     }
     assert_eq!(balancer.metric("requests_spilled_total").await, 1.0);
@@ -183,10 +158,7 @@ async fn a_region_without_backends_is_refused() {
     let mut options = balancer::BalancerOptions::new(Source::Listed(vec![
         "http://127.0.0.1:1 region=us".to_owned(),
     ]));
-    options.locality = Some(Locality {
-        region: "su".to_owned(),
-        spill_at: f64::INFINITY,
-    });
+    options.locality = Some(Locality { region: "su".to_owned(), spill_at: f64::INFINITY });
     let error = balancer::serve(options, &|_| {}, std::future::pending());
     let error = soon(error).await.unwrap_err().to_string();
     assert!(error.contains("no backend is in the region `su`") && error.ends_with("has us"));
@@ -218,10 +190,7 @@ async fn weights_are_learned_from_reports() {
         }
     };
     let sum = soon(learned).await;
-    assert!(
-        (sum - 2.0).abs() < 1e-9,
-        "the mean stays that of the list: {sum}"
-    );
+    assert!((sum - 2.0).abs() < 1e-9, "the mean stays that of the list: {sum}");
     assert!(balancer.metric("reports_total").await > 0.0);
 }
 
@@ -234,11 +203,10 @@ async fn websockets_find_their_backend_after_its_restart() {
         options.server.listen = listen;
         let (ready, address) = oneshot::channel();
         let (stop, stopped) = oneshot::channel::<()>();
-        let served = tokio::spawn(echo::serve(
-            options,
-            |address| ready.send(address).unwrap(),
-            async { drop(stopped.await) },
-        ));
+        let served =
+            tokio::spawn(echo::serve(options, |address| ready.send(address).unwrap(), async {
+                drop(stopped.await)
+            }));
         (soon(address).await.unwrap(), stop, served)
     };
     let (first, stop, served) = serve(SocketAddr::from(([127, 0, 0, 1], 0))).await;

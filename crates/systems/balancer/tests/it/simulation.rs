@@ -60,10 +60,7 @@ fn holds(what: &str, values: &[f64], expected: f64, slack: f64) {
         "{what}: {expected} is not in {low} to {high}, widened by {slack}"
     );
     // An interval of any width would hold it.
-    assert!(
-        high - low < 0.2 * expected,
-        "{what}: {low} to {high} is too wide"
-    );
+    assert!(high - low < 0.2 * expected, "{what}: {low} to {high} is too wide");
 }
 
 fn random() -> Box<dyn Policy> {
@@ -101,12 +98,7 @@ fn one_worker_of_several_servers_is_m_m_c() {
     let term = |n: u32| offered.powi(n as i32) / (1..=n).map(f64::from).product::<f64>();
     let last = term(servers) / (1.0 - load);
     let waits = last / ((0..servers).map(term).sum::<f64>() + last);
-    holds(
-        "mean",
-        &mean,
-        1.0 + waits / (f64::from(servers) - offered),
-        0.0,
-    );
+    holds("mean", &mean, 1.0 + waits / (f64::from(servers) - offered), 0.0);
 }
 
 #[test]
@@ -127,12 +119,7 @@ fn users_who_wait_hold_the_law_of_response_times() {
     // N users of a worker that is always busy: T = N / X − Z, with X = 1 a second.
     let (count, gap_s) = (20, 3.0);
     let mut run = simulation(1, 0.0, random);
-    run.users = Some(Users {
-        count,
-        within_s: 20.0,
-        requests: 5_000,
-        gap_s,
-    });
+    run.users = Some(Users { count, within_s: 20.0, requests: 5_000, gap_s });
     let outcomes = replicate(run);
     let all = |outcome: &Outcome| outcome.served.iter().sum::<u64>() == count * 5_000;
     assert!(outcomes.iter().all(all));
@@ -146,12 +133,7 @@ fn users_who_are_refused_send_their_next_request() {
     for worker in &mut run.workers {
         worker.queue = 1;
     }
-    run.users = Some(Users {
-        count: 50,
-        within_s: 1.0,
-        requests: 10,
-        gap_s: 0.01,
-    });
+    run.users = Some(Users { count: 50, within_s: 1.0, requests: 10, gap_s: 0.01 });
     let outcome = run.run();
     let served: u64 = outcome.served.iter().sum();
     assert_eq!(served + outcome.rejected, 500);
@@ -163,9 +145,7 @@ fn two_choices_have_mitzenmachers_tails() {
     // s_i = λ^((d^i − 1) / (d − 1)) in the limit of many queues; n queues are within a few multiples of 1/n.
     const WORKERS: usize = 1000;
     for load in [0.7, 0.9] {
-        let mut run = simulation(WORKERS, load, || {
-            Box::new(TwoChoices::new(2, Load::InFlight))
-        });
+        let mut run = simulation(WORKERS, load, || Box::new(TwoChoices::new(2, Load::InFlight)));
         (run.warm_up, run.requests) = (100_000, 400_000);
         let outcomes = replicate(run);
         for length in 1..=4_u32 {
@@ -250,18 +230,8 @@ fn weights_are_learned_and_shorten_the_tail() {
         assert!((0.9..1.1).contains(&ratio), "{:?}", learned.weights);
     }
     // The slow ones cannot do a thirtieth of the load each.
-    assert!(
-        p99(&learned) < p99(&same) / 10.0,
-        "{} {}",
-        p99(&learned),
-        p99(&same)
-    );
-    assert!(
-        p99(&learned) < p99(&right) * 1.1,
-        "{} {}",
-        p99(&learned),
-        p99(&right)
-    );
+    assert!(p99(&learned) < p99(&same) / 10.0, "{} {}", p99(&learned), p99(&same));
+    assert!(p99(&learned) < p99(&right) * 1.1, "{} {}", p99(&learned), p99(&right));
 }
 
 #[test]
@@ -272,11 +242,7 @@ fn a_worker_that_fails_fast_learns_to_be_left_alone() {
     run.learn = Some(LearnOptions::default());
     let learned = run.run();
     let failed = |outcome: &Outcome| 1.0 - outcome.share_served();
-    assert!(
-        (failed(&listed) * 30.0 - 1.0).abs() < 0.01,
-        "{}",
-        failed(&listed)
-    );
+    assert!((failed(&listed) * 30.0 - 1.0).abs() < 0.01, "{}", failed(&listed));
     assert!(failed(&learned) < 0.001, "{}", failed(&learned));
 }
 
@@ -292,10 +258,7 @@ fn regions_share_what_one_of_them_cannot_do() {
         }
         run.balancers = 2;
         run.localities = ["small", "large"]
-            .map(|region| Locality {
-                region: region.to_owned(),
-                spill_at,
-            })
+            .map(|region| Locality { region: region.to_owned(), spill_at })
             .into();
         (run.warm_up, run.requests) = (5_000, 50_000);
         let outcome = run.run();

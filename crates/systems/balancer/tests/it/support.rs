@@ -39,10 +39,8 @@ impl Running {
         let (done, served) = oneshot::channel();
         thread
             .spawn(move || {
-                let runtime = tokio::runtime::Builder::new_current_thread()
-                    .enable_all()
-                    .build()
-                    .unwrap();
+                let runtime =
+                    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
                 let report = |event| drop(events.send(event));
                 let serving = balancer::serve(options, &report, async { drop(stopped.await) });
                 let _ = done.send(runtime.block_on(serving));
@@ -58,12 +56,7 @@ impl Running {
                 None => panic!("{:?}", served.await),
             }
         }
-        Running {
-            address: address.unwrap(),
-            metrics: metrics.unwrap(),
-            stop,
-            served,
-        }
+        Running { address: address.unwrap(), metrics: metrics.unwrap(), stop, served }
     }
 
     pub(crate) async fn connect(&self) -> TcpStream {
@@ -135,11 +128,8 @@ impl Backend {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (heads, connections) = (Arc::new(Mutex::default()), Arc::new(Mutex::new(0)));
-        let backend = Backend {
-            address,
-            heads: Arc::clone(&heads),
-            connections: Arc::clone(&connections),
-        };
+        let backend =
+            Backend { address, heads: Arc::clone(&heads), connections: Arc::clone(&connections) };
         let script = Arc::new(script);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -200,9 +190,8 @@ pub(crate) async fn response(stream: &mut TcpStream) -> (u16, String) {
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head
-                .lines()
-                .find_map(|line| line.strip_prefix("Content-Length: ")?.parse().ok());
+            let length =
+                head.lines().find_map(|line| line.strip_prefix("Content-Length: ")?.parse().ok());
             if body.len() >= length.unwrap_or(0) {
                 let status = head.split(' ').nth(1).unwrap().parse().unwrap();
                 return (status, body.to_owned());
@@ -225,11 +214,8 @@ pub(crate) async fn worker(change: impl FnOnce(&mut WorkerOptions)) -> SocketAdd
     let mut options = WorkerOptions::default();
     change(&mut options);
     let (ready, address) = oneshot::channel();
-    let serving = worker::serve(
-        options,
-        |address| ready.send(address).unwrap(),
-        std::future::pending(),
-    );
+    let serving =
+        worker::serve(options, |address| ready.send(address).unwrap(), std::future::pending());
     tokio::spawn(async { serving.await.unwrap() });
     soon(address).await.unwrap()
 }

@@ -99,10 +99,7 @@ async fn a_request_has_a_deadline_as_a_whole() {
     .await;
     let mut client = balancer.connect().await;
     let (status, body) = request(&mut client, "GET", "/").await;
-    assert_eq!(
-        (status, body.as_str()),
-        (504, "the request took too long\n")
-    );
+    assert_eq!((status, body.as_str()), (504, "the request took too long\n"));
     // Of which nothing is left for another attempt.
     assert_eq!(silent.heads().len(), 1);
     assert_eq!(balancer.metric("ejections_total").await, 1.0);

@@ -10,23 +10,14 @@ fn user(number: u64) -> User {
 }
 
 fn predict(books: &mut Books, who: u64, pool: u64, outcome: Outcome, amount: u64) -> Verdict {
-    let prediction = Prediction {
-        user: user(who),
-        pool: PoolId(pool),
-        outcome,
-        amount,
-    };
+    let prediction = Prediction { user: user(who), pool: PoolId(pool), outcome, amount };
     books.predict(&prediction).unwrap()
 }
 
 /// An event that did not happen before.
 fn event(game: u32, outcome: Outcome) -> Event {
     static NUMBERS: AtomicU64 = AtomicU64::new(1);
-    Event {
-        game: GameId(game),
-        number: NUMBERS.fetch_add(1, Ordering::Relaxed),
-        outcome,
-    }
+    Event { game: GameId(game), number: NUMBERS.fetch_add(1, Ordering::Relaxed), outcome }
 }
 
 #[test]
@@ -51,10 +42,7 @@ fn without_a_winner_everyone_is_refunded() {
     predict(&mut books, 1, 1, Outcome::Home, 10);
     predict(&mut books, 1, 1, Outcome::Away, 5);
     let settlement = books.settle(event(1, Outcome::None)).unwrap();
-    assert_eq!(
-        (settlement.winners, settlement.pool.shares.total()),
-        (0, 15)
-    );
+    assert_eq!((settlement.winners, settlement.pool.shares.total()), (0, 15));
     assert_eq!(books.open_account(&user(1)).unwrap(), 100);
 }
 
@@ -64,40 +52,19 @@ fn predictions_are_judged() {
     let open = PoolId(1);
     assert_eq!(
         predict(&mut books, 1, 1, Outcome::Home, 60),
-        Verdict::Accepted {
-            game: GameId(1),
-            open,
-            balance: 40,
-            returned: 0,
-        }
+        Verdict::Accepted { game: GameId(1), open, balance: 40, returned: 0 }
     );
     assert_eq!(
         predict(&mut books, 1, 1, Outcome::Home, 41),
-        Verdict::Refused {
-            reason: Refusal::Balance,
-            open,
-            balance: 40,
-            returned: 0,
-        }
+        Verdict::Refused { reason: Refusal::Balance, open, balance: 40, returned: 0 }
     );
     books.settle(event(1, Outcome::Away)).unwrap();
     assert_eq!(
         predict(&mut books, 1, 1, Outcome::Home, 1),
-        Verdict::Refused {
-            reason: Refusal::Closed,
-            open: PoolId(3),
-            balance: 100,
-            returned: 0,
-        }
+        Verdict::Refused { reason: Refusal::Closed, open: PoolId(3), balance: 100, returned: 0 }
     );
-    assert_eq!(
-        predict(&mut books, 1, 5, Outcome::Home, 1),
-        Verdict::Unknown
-    );
-    assert_eq!(
-        predict(&mut books, 1, 0, Outcome::Home, 1),
-        Verdict::Unknown
-    );
+    assert_eq!(predict(&mut books, 1, 5, Outcome::Home, 1), Verdict::Unknown);
+    assert_eq!(predict(&mut books, 1, 0, Outcome::Home, 1), Verdict::Unknown);
 }
 
 #[test]
@@ -113,31 +80,15 @@ fn settled_pools_are_remembered_and_then_forgotten() {
     assert_eq!(books.pool(PoolId(2)), None);
     assert_eq!(books.pool(PoolId(4)).unwrap().outcome, Some(Outcome::Home));
     // Forgotten, but still known to be closed.
-    assert!(matches!(
-        predict(&mut books, 1, 2, Outcome::Home, 1),
-        Verdict::Refused { .. }
-    ));
-    assert_eq!(
-        (books.pools(GameId(0)), books.game(GameId(3))),
-        (None, None)
-    );
+    assert!(matches!(predict(&mut books, 1, 2, Outcome::Home, 1), Verdict::Refused { .. }));
+    assert_eq!((books.pools(GameId(0)), books.game(GameId(3))), (None, None));
 }
 
 #[derive(Debug, Clone)]
 enum Act {
-    Predict {
-        who: u64,
-        game: u32,
-        outcome: Outcome,
-        amount: u64,
-    },
-    Settle {
-        game: u32,
-        outcome: Outcome,
-    },
-    Leave {
-        who: u64,
-    },
+    Predict { who: u64, game: u32, outcome: Outcome, amount: u64 },
+    Settle { game: u32, outcome: Outcome },
+    Leave { who: u64 },
 }
 
 fn acts() -> impl Strategy<Value = Vec<Act>> {

@@ -21,9 +21,7 @@ impl Channels {
     /// Channels for games 1 to `games`.
     pub(super) fn new(games: u32) -> Self {
         let senders = (0..games).map(|_| broadcast::Sender::new(CAPACITY));
-        Self {
-            senders: senders.collect(),
-        }
+        Self { senders: senders.collect() }
     }
 
     /// Sends to all subscriptions of `game`, in the order of the calls.

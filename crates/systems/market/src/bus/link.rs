@@ -54,9 +54,7 @@ pub(super) struct Attempts<E> {
 
 impl<E> Default for Attempts<E> {
     fn default() -> Self {
-        Self {
-            problem: Mutex::default(),
-        }
+        Self { problem: Mutex::default() }
     }
 }
 
@@ -95,10 +93,7 @@ pub(super) struct Slot<C> {
 
 impl<C> Default for Slot<C> {
     fn default() -> Self {
-        Self {
-            live: Mutex::default(),
-            lost: Notify::new(),
-        }
+        Self { live: Mutex::default(), lost: Notify::new() }
     }
 }
 
@@ -127,11 +122,7 @@ impl<C: Clone> Slot<C> {
 
     /// Resolves when the connection of this number is given up.
     pub(super) async fn given_up(&self, number: u64) {
-        while self
-            .live()
-            .as_ref()
-            .is_some_and(|(live, _)| *live == number)
-        {
+        while self.live().as_ref().is_some_and(|(live, _)| *live == number) {
             self.lost.notified().await;
         }
     }
@@ -158,9 +149,7 @@ impl Thread {
         name: &str,
         work: impl FnOnce() -> F + Send + 'static,
     ) -> io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new().name(name.to_owned());
@@ -174,11 +163,7 @@ impl Thread {
             // A name that is being resolved is not waited for.
             runtime.shutdown_background();
         })?;
-        Ok(Self {
-            runtime: handle,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        Ok(Self { runtime: handle, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Has something done on the thread, and blocks the caller's until it is; `None` if the thread has ended.
@@ -188,8 +173,7 @@ impl Thread {
     ) -> Option<T> {
         let (done, answer) = mpsc::channel();
         // Whoever waits is still there.
-        self.runtime
-            .spawn(async move { drop(done.send(work.await)) });
+        self.runtime.spawn(async move { drop(done.send(work.await)) });
         answer.recv().ok()
     }
 }

@@ -78,8 +78,7 @@ impl Memory {
     fn send(&self, seq: &mut u64, game: GameId, kind: Kind, update: Update, bytes_min: usize) {
         *seq += 1;
         let frame = StampedUpdate::new(game, update, *seq, wall_ms()).encode(bytes_min);
-        self.channels
-            .send(game, Delivery::Notice(Notice { kind, frame }));
+        self.channels.send(game, Delivery::Notice(Notice { kind, frame }));
     }
 }
 

@@ -68,12 +68,7 @@ pub struct StampedUpdate {
 impl StampedUpdate {
     /// `update` under the number `seq`, given to the channel at `sent_at_ms`.
     pub fn new(game: GameId, update: Update, seq: u64, sent_at_ms: f64) -> Self {
-        Self {
-            update,
-            game,
-            seq,
-            sent_at_ms,
-        }
+        Self { update, game, seq, sent_at_ms }
     }
 
     /// The message as a frame, the same for everyone. A text shorter than `bytes_min` is filled
@@ -114,17 +109,8 @@ mod tests {
 
     #[test]
     fn news_is_flat() {
-        let shares = Shares {
-            home: 1,
-            away: 2,
-            none: 0,
-        };
-        let update = Update::Distribution {
-            pool: PoolId(3),
-            total: 3,
-            shares,
-            predictions: None,
-        };
+        let shares = Shares { home: 1, away: 2, none: 0 };
+        let update = Update::Distribution { pool: PoolId(3), total: 3, shares, predictions: None };
         let text = StampedUpdate::new(GameId(1), update, 9, 1_786_000_000_000.123).encode(0);
         assert_eq!(
             text_of(&text),

@@ -33,40 +33,25 @@ pub struct BusMetrics {
 impl BusMetrics {
     /// Those of a bus on this link.
     pub(super) fn new(link: Arc<LinkMetrics>) -> Self {
-        Self {
-            link,
-            ..Self::default()
-        }
+        Self { link, ..Self::default() }
     }
 
     /// Adds the figures to a metrics page.
     pub fn write(&self, page: &mut Page) {
         page.counters([
-            (
-                "bus_published_total",
-                "Messages published by this process",
-                self.published.get(),
-            ),
+            ("bus_published_total", "Messages published by this process", self.published.get()),
             (
                 "bus_duplicates_total",
                 "Publications not newer than the last one",
                 self.duplicates.get(),
             ),
-            (
-                "bus_claims_won_total",
-                "Batches claimed by this process",
-                self.claims_won.get(),
-            ),
+            ("bus_claims_won_total", "Batches claimed by this process", self.claims_won.get()),
             (
                 "bus_claims_lost_total",
                 "Batches that another process had claimed",
                 self.claims_lost.get(),
             ),
-            (
-                "bus_received_total",
-                "Messages received from the bus",
-                self.received.get(),
-            ),
+            ("bus_received_total", "Messages received from the bus", self.received.get()),
             (
                 "bus_gaps_total",
                 "Messages published and not received, by the gaps in their numbers",
@@ -77,16 +62,8 @@ impl BusMetrics {
                 "Messages dropped because their numbers went back or could not be read",
                 self.dropped.get(),
             ),
-            (
-                "bus_resubscribed_total",
-                "Subscriptions lost and restored",
-                self.resubscribed.get(),
-            ),
-            (
-                "bus_raised_total",
-                "Games whose numbers the bus had lost",
-                self.raised.get(),
-            ),
+            ("bus_resubscribed_total", "Subscriptions lost and restored", self.resubscribed.get()),
+            ("bus_raised_total", "Games whose numbers the bus had lost", self.raised.get()),
         ]);
         self.link.write(page, "bus");
     }

@@ -257,18 +257,7 @@ mod tests {
     fn ids_have_one_spelling() {
         assert_eq!("g12".parse(), Ok(GameId(12)));
         assert_eq!(PoolId(7).to_string(), "p7");
-        for bad in [
-            "",
-            "g",
-            "g0",
-            "g01",
-            "g+1",
-            "g-1",
-            "p1",
-            "g1 ",
-            "G1",
-            "g4294967296",
-        ] {
+        for bad in ["", "g", "g0", "g01", "g+1", "g-1", "p1", "g1 ", "G1", "g4294967296"] {
             assert_eq!(bad.parse::<GameId>(), Err(()), "{bad:?}");
         }
     }

@@ -86,11 +86,7 @@ impl NatsBus {
             .map_err(|error| BusError::Unavailable(format!("no thread for the bus: {error}")))?;
         let started = started.recv_timeout(options.wait * START_WAITS);
         started.unwrap_or_else(|_| Err(shared.link.dialer.last_problem()))?;
-        Ok(Self {
-            shared,
-            tokens: Tokens::new(options.games),
-            _thread: thread,
-        })
+        Ok(Self { shared, tokens: Tokens::new(options.games), _thread: thread })
     }
 
     /// Replaces the record of a game by what `change` makes of it, as often as another is faster. An answer without a
@@ -103,11 +99,7 @@ impl NatsBus {
         let BusState { link, views, .. } = &*self.shared;
         let round_trips = &link.dialer.figures.round_trips;
         let (number, stream) = link.get()?;
-        let view = || {
-            views
-                .get(game, &stream.name)
-                .ok_or_else(|| stream.session.lost())
-        };
+        let view = || views.get(game, &stream.name).ok_or_else(|| stream.session.lost());
         let replacing = async {
             let mut known = view()?;
             let mut is_read = false;
@@ -205,10 +197,7 @@ impl NatsBus {
     }
 
     fn stamp(&self, game: GameId) -> Stamp {
-        Stamp {
-            seen: self.shared.hub.seen(game).0,
-            sent_at_ms: wall_ms(),
-        }
+        Stamp { seen: self.shared.hub.seen(game).0, sent_at_ms: wall_ms() }
     }
 }
 

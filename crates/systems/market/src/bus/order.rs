@@ -20,9 +20,7 @@ pub(super) enum Arrival {
 impl Order {
     /// Nothing was delivered of games 1 to `games`.
     pub(super) fn new(games: usize) -> Self {
-        Self {
-            last: vec![0; games],
-        }
+        Self { last: vec![0; games] }
     }
 
     /// The number of the last message.
@@ -57,17 +55,7 @@ mod tests {
         assert_eq!(order.advance(game, 7), Arrival::Next { missing: 6 });
         let taken = [8, 8, 9, 12, 10, 13].map(|seq| order.advance(game, seq));
         let next = |missing| Arrival::Next { missing };
-        assert_eq!(
-            taken,
-            [
-                next(0),
-                Arrival::Behind,
-                next(0),
-                next(2),
-                Arrival::Behind,
-                next(0)
-            ]
-        );
+        assert_eq!(taken, [next(0), Arrival::Behind, next(0), next(2), Arrival::Behind, next(0)]);
         assert_eq!((order.last(GameId(1)), order.last(game)), (0, 13));
         assert_eq!(order.advance(GameId(3), 1), Arrival::Behind);
     }

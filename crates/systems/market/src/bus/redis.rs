@@ -190,9 +190,7 @@ impl RedisBus {
         update: &Update,
         token: Option<&Token>,
     ) -> Result<bool, BusError> {
-        let BusState {
-            names, link, hub, ..
-        } = &*self.shared;
+        let BusState { names, link, hub, .. } = &*self.shared;
         let mut get = cmd("HGET");
         get.arg(names.game(game)).arg("state");
         let last: Option<String> = link.command(&get).await?;
@@ -280,10 +278,7 @@ impl Remote for RedisBus {
 
 impl BusState {
     fn stamp(&self, game: GameId) -> Stamp {
-        Stamp {
-            seen: self.hub.seen(game).0,
-            sent_at_ms: wall_ms(),
-        }
+        Stamp { seen: self.hub.seen(game).0, sent_at_ms: wall_ms() }
     }
 
     /// A number came that is lower than one before it.
@@ -307,9 +302,8 @@ impl BusState {
             let (seq, event) = self.hub.seen(game);
             (game, seq, event)
         });
-        let games: Vec<(GameId, u64, u64)> = games
-            .filter(|(_, seq, event)| *seq > 0 || *event > 0)
-            .collect();
+        let games: Vec<(GameId, u64, u64)> =
+            games.filter(|(_, seq, event)| *seq > 0 || *event > 0).collect();
         for games in games.chunks(RAISED_EACH) {
             let command = scripts::raise(&self.names, games);
             let call = command.query_async(connection);

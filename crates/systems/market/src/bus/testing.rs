@@ -22,12 +22,7 @@ pub(crate) const LONG: Duration = Duration::from_secs(20);
 
 /// How a bus of a test is used.
 pub(crate) fn options(claims: Claims) -> BusOptions {
-    BusOptions {
-        market: "test".to_owned(),
-        games: 2,
-        wait: Duration::from_secs(5),
-        claims,
-    }
+    BusOptions { market: "test".to_owned(), games: 2, wait: Duration::from_secs(5), claims }
 }
 
 /// A server of `scripts/services` that can carry a bus, and can be restarted.
@@ -50,9 +45,7 @@ fn threads_are(pid: u32, states: &str) -> bool {
             return true;
         };
         // Behind its name, which may hold anything.
-        let state = stat
-            .rsplit_once(") ")
-            .and_then(|(_, rest)| rest.chars().next());
+        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
         state.is_some_and(|state| states.contains(state))
     })
 }
@@ -62,13 +55,7 @@ impl Server {
     pub(crate) fn start(name: &'static str) -> Option<Self> {
         let services = Services::start(&[name])?;
         let url = services.url(name)?.to_owned();
-        Some(Self {
-            name,
-            services,
-            url,
-            restarted: None,
-            files: tempfile::tempdir().unwrap(),
-        })
+        Some(Self { name, services, url, restarted: None, files: tempfile::tempdir().unwrap() })
     }
 
     /// One of each kind; those that are not installed are reported as skipped.
@@ -119,9 +106,7 @@ impl Server {
         } else {
             let options = ["--addr", "127.0.0.1", "--port", port, "--jetstream"];
             let mut command = Command::new("nats-server");
-            command
-                .args(options)
-                .args(["--user", user, "--pass", password]);
+            command.args(options).args(["--user", user, "--pass", password]);
             command.arg("--store_dir").arg(self.files.path());
             command
         };

@@ -37,18 +37,13 @@ fn at_once<T: Send>(
         let threads = (0..).zip(buses).map(|(number, bus)| {
             let process = &process;
             scope.spawn(move || {
-                let runtime = tokio::runtime::Builder::new_current_thread()
-                    .enable_all()
-                    .build()
-                    .unwrap();
+                let runtime =
+                    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
                 runtime.block_on(process(number, &**bus))
             })
         });
         let threads: Vec<_> = threads.collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .collect()
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     })
 }
 
@@ -236,10 +231,7 @@ async fn a_batch_that_was_taken_over_is_not_published_in() {
         assert_eq!(slow.claim(GAME, batch).await, Ok(Claim::Won));
         // Until the slow one's is over.
         while other.claim(GAME, LONG).await != Ok(Claim::Won) {}
-        assert_eq!(
-            slow.publish(GAME, state(1, 5)).await,
-            Err(BusError::Overtaken)
-        );
+        assert_eq!(slow.publish(GAME, state(1, 5)).await, Err(BusError::Overtaken));
         assert_eq!(other.publish(GAME, state(1, 6)).await, Ok(true));
     }
 }
@@ -318,10 +310,7 @@ async fn a_text_has_its_least_length_and_the_publishers_clock() {
         let bus = server.open();
         let mut channel = bus.subscribe(GAME);
         let before = wall_ms();
-        let publication = Publication::State {
-            update: distribution(1, 7),
-            bytes_min: 300,
-        };
+        let publication = Publication::State { update: distribution(1, 7), bytes_min: 300 };
         bus.publish(GAME, publication).await.unwrap();
         let delivery = tokio::time::timeout(LONG, channel.next()).await.unwrap();
         let Some(Delivery::Notice(notice)) = delivery else {
@@ -330,10 +319,7 @@ async fn a_text_has_its_least_length_and_the_publishers_clock() {
         let text = crate::bus::messages::text_of(&notice.frame);
         assert_eq!(text.len(), 300);
         let message: serde_json::Value = serde_json::from_str(text).unwrap();
-        assert_eq!(
-            (&message["seq"], &message["game"]),
-            (&1.into(), &"g1".into())
-        );
+        assert_eq!((&message["seq"], &message["game"]), (&1.into(), &"g1".into()));
         let stamp = message["sent_at_ms"].as_f64().unwrap();
         assert!(stamp >= before && stamp <= wall_ms(), "{before} {stamp}");
     }
@@ -342,10 +328,7 @@ async fn a_text_has_its_least_length_and_the_publishers_clock() {
 #[test]
 fn what_cannot_be_opened_is_refused_with_a_reason() {
     for server in Server::each() {
-        let bad = BusOptions {
-            market: "a*".to_owned(),
-            ..options(Claims::Atomic)
-        };
+        let bad = BusOptions { market: "a*".to_owned(), ..options(Claims::Atomic) };
         assert!(server.open_with(&bad).is_err());
         let url = server.url.replace("open-sesame", "shut");
         let address = super::BusAddress::parse(&url).unwrap();

@@ -69,11 +69,7 @@ pub(super) struct Requests(mpsc::Receiver<PendingRequest>);
 impl Upstream {
     pub(super) fn new() -> (Self, Requests) {
         let (requests, receiver) = mpsc::channel(WAITING_MAX);
-        let upstream = Self {
-            requests,
-            load: AtomicUsize::new(0),
-            is_open: false.into(),
-        };
+        let upstream = Self { requests, load: AtomicUsize::new(0), is_open: false.into() };
         (upstream, Requests(receiver))
     }
 
@@ -95,10 +91,7 @@ impl Upstream {
             return Err(UpstreamError::Away);
         }
         let (answer, answered) = oneshot::channel();
-        let waiting = PendingRequest {
-            text: demand.text(),
-            answer,
-        };
+        let waiting = PendingRequest { text: demand.text(), answer };
         let sent = self.requests.try_send(waiting);
         sent.map_err(|_| UpstreamError::Full)?;
         self.load.fetch_add(1, Ordering::Relaxed);
@@ -143,17 +136,13 @@ async fn connect(
     wait: Duration,
 ) -> Result<WebSocketStream<TcpStream>, ConnectionEnd> {
     let connecting = async {
-        let stream = TcpStream::connect(address)
-            .await
-            .map_err(|_| ConnectionEnd)?;
+        let stream = TcpStream::connect(address).await.map_err(|_| ConnectionEnd)?;
         stream.set_nodelay(true).map_err(|_| ConnectionEnd)?;
         let url = format!("ws://{address}{PATH}");
         let opened = tokio_tungstenite::client_async(url, stream).await;
         opened.map(|(socket, _)| socket).map_err(|_| ConnectionEnd)
     };
-    timeout(wait, connecting)
-        .await
-        .unwrap_or(Err(ConnectionEnd))
+    timeout(wait, connecting).await.unwrap_or(Err(ConnectionEnd))
 }
 
 /// Sends requests and brings answers until the connection ends. Those that wait then are dropped, and fail.
@@ -289,10 +278,7 @@ impl Silence {
     fn new() -> Self {
         let mut ticks = interval(server::stretch(TICK));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self {
-            since: Instant::now(),
-            ticks,
-        }
+        Self { since: Instant::now(), ticks }
     }
 
     fn end(&mut self) {
@@ -344,11 +330,7 @@ mod tests {
     }
 
     fn demand(text: &str) -> Demand<'_> {
-        Demand::Request {
-            user: User::Named("ann".into()),
-            joined: None,
-            text,
-        }
+        Demand::Request { user: User::Named("ann".into()), joined: None, text }
     }
 
     #[tokio::test]
@@ -357,11 +339,7 @@ mod tests {
         let (old, new) = (demand("old"), demand("new"));
         let short = Duration::from_millis(200);
         let answers = join_all((0..UNDER_WAY_MAX + 36).map(|_| upstream.send(&old, short))).await;
-        assert!(
-            answers
-                .iter()
-                .all(|answer| *answer == Err(UpstreamError::Late))
-        );
+        assert!(answers.iter().all(|answer| *answer == Err(UpstreamError::Late)));
         for _ in 0..UNDER_WAY_MAX {
             assert!(next(&mut api).await.ends_with("old"));
             api.send(Message::text("- good\n")).await.unwrap();

@@ -28,20 +28,14 @@ impl Bus for Deaf {
 }
 
 fn event(game: u32, number: u64, outcome: Outcome) -> Event {
-    Event {
-        game: GameId(game),
-        number,
-        outcome,
-    }
+    Event { game: GameId(game), number, outcome }
 }
 
 /// The types of the next `count` messages, whose numbers have no gap.
 async fn types(channel: &mut dyn Subscription, count: u64) -> Vec<String> {
     let mut types = Vec::new();
     for seq in 1..=count {
-        let Some(Delivery::Notice(notice)) = channel.next().await else {
-            panic!("no notice")
-        };
+        let Some(Delivery::Notice(notice)) = channel.next().await else { panic!("no notice") };
         let message: serde_json::Value = serde_json::from_str(text_of(&notice.frame)).unwrap();
         assert_eq!(message["seq"], seq);
         types.push(message["type"].as_str().unwrap().to_owned());
@@ -81,14 +75,8 @@ async fn a_game_that_cannot_be_settled_holds_up_no_other() {
             }
         }
         tokio::spawn(resolve(Arc::clone(&state)));
-        assert_eq!(
-            types(&mut *channel, 10).await,
-            ["goal", "settled"].repeat(5)
-        );
-        assert_eq!(
-            state.store.unsettled().await,
-            Ok(vec![event(1, 1, Outcome::Home)])
-        );
+        assert_eq!(types(&mut *channel, 10).await, ["goal", "settled"].repeat(5));
+        assert_eq!(state.store.unsettled().await, Ok(vec![event(1, 1, Outcome::Home)]));
         assert_eq!(state.metrics.store_errors.get() > 0, !hangs);
     }
 }
@@ -96,10 +84,7 @@ async fn a_game_that_cannot_be_settled_holds_up_no_other() {
 #[tokio::test(start_paused = true)]
 async fn no_settlement_waits_for_the_bus_and_no_game_for_another() {
     let mut state = MarketState::new(&MarketOptions::default());
-    state.bus = Arc::new(Deaf {
-        inner: Arc::clone(&state.bus),
-        game: GameId(1),
-    });
+    state.bus = Arc::new(Deaf { inner: Arc::clone(&state.bus), game: GameId(1) });
     let state = Arc::new(state);
     let mut channel = state.bus.subscribe(GameId(2));
     for number in 1..=300 {

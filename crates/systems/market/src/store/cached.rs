@@ -97,17 +97,11 @@ impl CachedStore {
         let master = Dialer::new(options.address, options.wait)?;
         let replica = options.read_address.map(|it| Dialer::new(it, options.wait));
         let replica = replica.transpose()?;
-        let dialers: Vec<Dialer> = [Some(&master), replica.as_ref()]
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect();
+        let dialers: Vec<Dialer> =
+            [Some(&master), replica.as_ref()].into_iter().flatten().cloned().collect();
         let metrics = CacheMetrics::new(&dialers);
         let opening = dialers.clone();
-        let links = Arc::new(Links {
-            master: Link::new(master),
-            replica: replica.map(Link::new),
-        });
+        let links = Arc::new(Links { master: Link::new(master), replica: replica.map(Link::new) });
         let (ready, started) = mpsc::channel();
         let work = {
             let links = Arc::clone(&links);
@@ -155,10 +149,7 @@ impl CachedStore {
 
     /// Reads records; each that is missing or cannot be had is `None`.
     async fn read<R: Record>(&self, games: &[GameId]) -> Vec<Option<R>> {
-        let keys: Vec<String> = games
-            .iter()
-            .map(|game| R::key(&self.names, *game))
-            .collect();
+        let keys: Vec<String> = games.iter().map(|game| R::key(&self.names, *game)).collect();
         let get = |name, keys: &[String]| {
             let mut get = redis::cmd(name);
             get.arg(keys);
@@ -251,19 +242,14 @@ impl CachedStore {
         let scores: Vec<Option<ScoreRecord>> = self.read(&ids).await;
         let scored = games.iter().zip(scores).map(|(game, score)| {
             let score = self.newest(game.id, score)?.score;
-            Some(Game {
-                score,
-                ..game.clone()
-            })
+            Some(Game { score, ..game.clone() })
         });
         scored.collect()
     }
 
     /// Keeps scores that the store gave, unless there are others: these may be a little behind.
     async fn fill_scores(&self, games: &[Game]) {
-        let fill = games
-            .iter()
-            .map(|game| ScoreRecord::fill(&self.names, game));
+        let fill = games.iter().map(|game| ScoreRecord::fill(&self.names, game));
         let fill: Vec<Cmd> = fill.collect();
         self.write(&fill).await;
     }
@@ -322,15 +308,11 @@ impl CachedStore {
     async fn settle_and_write(&self, event: Event) -> Result<Settlement, StoreError> {
         let settlement = self.inner.settle(event).await?;
         let open = OpenRecord::opened(settlement.next);
-        let score = ScoreRecord {
-            pool: settlement.next,
-            score: settlement.score,
-        };
+        let score = ScoreRecord { pool: settlement.next, score: settlement.score };
         self.know(event.game, open.version());
         let names = &self.names;
         let game = event.game;
-        self.write(&[open.put(names, game), score.put(names, game)])
-            .await;
+        self.write(&[open.put(names, game), score.put(names, game)]).await;
         Ok(settlement)
     }
 }

@@ -19,9 +19,7 @@ impl Memory {
     pub(crate) fn new(games: u32, starting_balance: u64, accounts: usize) -> Self {
         let mut books = Books::new(games, starting_balance);
         books.make_room(accounts);
-        Self {
-            books: Mutex::new(books),
-        }
+        Self { books: Mutex::new(books) }
     }
 
     /// Keeps each prediction while its pool is open, if `keep`.

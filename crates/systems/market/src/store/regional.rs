@@ -30,10 +30,7 @@ const OUTBOX_MAX: u64 = 1_000_000;
 /// Most pools of a game that are copied in one go.
 const COPIED_MAX: usize = 64;
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a server that stands alone has its own clock"
-)]
+#[expect(clippy::disallowed_methods, reason = "a server that stands alone has its own clock")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -133,13 +130,8 @@ impl Regional {
     /// says is no announcement.
     async fn accept_later(&self, prediction: &Prediction) -> Result<Verdict, StoreError> {
         let arrived = now();
-        let is_current = || {
-            *self
-                .copied_until
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                >= arrived
-        };
+        let is_current =
+            || *self.copied_until.lock().unwrap_or_else(PoisonError::into_inner) >= arrived;
         let why = "the pool is unknown here, and its owner does not answer";
         self.wait_until(is_current, why).await?;
         self.ledger.accept(prediction).await
@@ -217,17 +209,11 @@ impl Regional {
     async fn copy_settled(&self) -> Result<(), StoreError> {
         let begun = now();
         let open = self.owner_sql.open_pools().await?;
-        *self
-            .last_news
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = now();
+        *self.last_news.lock().unwrap_or_else(PoisonError::into_inner) = now();
         let caught_up = join_all(open.iter().map(|pool| self.catch_up(*pool))).await;
         let caught_up: Result<Vec<bool>, StoreError> = caught_up.into_iter().collect();
         if caught_up?.into_iter().all(|is_open_known| is_open_known) {
-            *self
-                .copied_until
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = begun;
+            *self.copied_until.lock().unwrap_or_else(PoisonError::into_inner) = begun;
         }
         Ok(())
     }
@@ -269,30 +255,21 @@ impl Regional {
     }
 
     fn known(&self, place: usize) -> Option<Pool> {
-        *self.open[place]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        *self.open[place].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn remember(&self, place: usize, pool: Pool) {
-        *self.open[place]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(pool);
+        *self.open[place].lock().unwrap_or_else(PoisonError::into_inner) = Some(pool);
     }
 
     /// The open pool must be read again.
     fn forget(&self, place: usize) {
-        *self.open[place]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = None;
+        *self.open[place].lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// How long nothing came from the owner.
     fn alone(&self) -> Duration {
-        let last_news = *self
-            .last_news
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let last_news = *self.last_news.lock().unwrap_or_else(PoisonError::into_inner);
         now().saturating_duration_since(last_news)
     }
 
@@ -308,11 +285,7 @@ impl Regional {
     /// Adds what it counts to a page.
     pub(crate) fn write(&self, page: &mut Page) {
         let counters = [
-            (
-                "ledger_taken_total",
-                "Predictions that the owner took",
-                self.metrics.taken.get(),
-            ),
+            ("ledger_taken_total", "Predictions that the owner took", self.metrics.taken.get()),
             (
                 "ledger_returned_total",
                 "Predictions that came too late and were paid back",
@@ -323,11 +296,7 @@ impl Regional {
                 "Cents that were paid back",
                 self.metrics.returned_cents.get(),
             ),
-            (
-                "ledger_copied_total",
-                "Settled pools copied",
-                self.metrics.copied.get(),
-            ),
+            ("ledger_copied_total", "Settled pools copied", self.metrics.copied.get()),
             (
                 "ledger_failures_total",
                 "Rounds of the courier that failed",
@@ -338,17 +307,9 @@ impl Regional {
             page.counter(name, help, value);
         }
         let undecided = self.undecided.load(Ordering::Relaxed);
-        page.gauge(
-            "ledger_undecided",
-            "Predictions that the owner has not decided",
-            undecided,
-        );
+        page.gauge("ledger_undecided", "Predictions that the owner has not decided", undecided);
         let alone = u64::try_from(self.alone().as_millis()).unwrap_or(u64::MAX);
-        page.gauge(
-            "ledger_alone_ms",
-            "Milliseconds since the last message of the owner",
-            alone,
-        );
+        page.gauge("ledger_alone_ms", "Milliseconds since the last message of the owner", alone);
     }
 }
 

@@ -64,10 +64,7 @@ pub(crate) struct SqlOptions {
     pub(crate) purpose: Purpose,
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a server that stands alone has its own clock"
-)]
+#[expect(clippy::disallowed_methods, reason = "a server that stands alone has its own clock")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -245,17 +242,19 @@ impl Store for Sql {
         let accounts = Arc::clone(&self.accounts);
         let pipelined = self.pipelined();
         let name = accounts.name(user);
-        Box::pin(self.write(Call::OpenAccount, move |session| {
-            accounts.open(session, &name, pipelined)
-        }))
+        Box::pin(
+            self.write(Call::OpenAccount, move |session| accounts.open(session, &name, pipelined)),
+        )
     }
 
     fn close_accounts<'a>(&'a self, users: &'a [User]) -> Answer<'a, ()> {
         let dialect = self.accounts.dialect;
         let names: Vec<Value> = users.iter().map(|user| self.accounts.name(user)).collect();
-        Box::pin(self.write(Call::CloseAccount, move |session| {
-            accounts::close(session, dialect, &names)
-        }))
+        Box::pin(
+            self.write(Call::CloseAccount, move |session| {
+                accounts::close(session, dialect, &names)
+            }),
+        )
     }
 
     fn predict<'a>(&'a self, prediction: &'a Prediction) -> Answer<'a, Verdict> {

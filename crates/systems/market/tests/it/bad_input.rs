@@ -22,21 +22,9 @@ async fn bad_requests_are_answered_and_the_connection_stays() {
         (r#"{"op":7}"#, json!(null), "invalid"),
         (r#"{"op":"join"}"#, json!("join"), "invalid"),
         (r#"{"op":"join","game":1}"#, json!("join"), "invalid"),
-        (
-            r#"{"op":"join","game":"g99"}"#,
-            json!("join"),
-            "unknown_game",
-        ),
-        (
-            r#"{"op":"join","game":"g0"}"#,
-            json!("join"),
-            "unknown_game",
-        ),
-        (
-            r#"{"op":"pools","game":"<script>"}"#,
-            json!("pools"),
-            "unknown_game",
-        ),
+        (r#"{"op":"join","game":"g99"}"#, json!("join"), "unknown_game"),
+        (r#"{"op":"join","game":"g0"}"#, json!("join"), "unknown_game"),
+        (r#"{"op":"pools","game":"<script>"}"#, json!("pools"), "unknown_game"),
         (r#"{"op":"predict"}"#, json!("predict"), "invalid"),
         (
             r#"{"op":"predict","pool":"p99","option":"home","amount":1}"#,
@@ -48,11 +36,7 @@ async fn bad_requests_are_answered_and_the_connection_stays() {
             json!("predict"),
             "unknown_option",
         ),
-        (
-            r#"{"op":"predict","pool":"p1","option":"home","amount":0}"#,
-            json!("predict"),
-            "invalid",
-        ),
+        (r#"{"op":"predict","pool":"p1","option":"home","amount":0}"#, json!("predict"), "invalid"),
         (
             r#"{"op":"predict","pool":"p1","option":"home","amount":-1}"#,
             json!("predict"),
@@ -66,19 +50,12 @@ async fn bad_requests_are_answered_and_the_connection_stays() {
     ];
     for (request, re, code) in &cases {
         let reply = fan.request(request).await;
-        assert_eq!(
-            (&reply["re"], &reply["error"]["code"]),
-            (re, &json!(code)),
-            "{request}"
-        );
+        assert_eq!((&reply["re"], &reply["error"]["code"]), (re, &json!(code)), "{request}");
         assert!(!reply["error"]["message"].as_str().unwrap().is_empty());
     }
     let deep = format!(r#"{{"op":"games","id":{}"#, "[".repeat(3_000));
     assert_eq!(fan.request(&deep).await["error"]["code"], "malformed");
-    fan.socket
-        .send(Message::binary(vec![1, 2, 3]))
-        .await
-        .unwrap();
+    fan.socket.send(Message::binary(vec![1, 2, 3])).await.unwrap();
     assert_eq!(fan.json().await["error"]["code"], "binary");
     assert_eq!(fan.request(r#"{"op":"games"}"#).await["re"], "games");
     let bad = market.metric("market_bad_requests_total").await;
@@ -98,13 +75,8 @@ async fn an_overdraft_is_refused_and_moves_nothing() {
         });
         assert_eq!(fan.request(&request).await, refused);
     }
-    let all = fan
-        .request(r#"{"op":"predict","pool":"p1","option":"home","amount":100000}"#)
-        .await;
-    assert_eq!(
-        (&all["accepted"], &all["balance"]),
-        (&json!(true), &json!(0))
-    );
+    let all = fan.request(r#"{"op":"predict","pool":"p1","option":"home","amount":100000}"#).await;
+    assert_eq!((&all["accepted"], &all["balance"]), (&json!(true), &json!(0)));
     assert_eq!(market.metric("market_money_staked").await, 100_000.0);
 }
 

@@ -51,9 +51,7 @@ async fn many_requests_in_one_go_are_answered_in_order() {
     let market = Market::start(calm()).await;
     let mut fan = market.connect().await;
     let request = |id: u32| format!(r#"{{"op":"pools","game":"g1","id":{id}}}"#);
-    let bytes: Vec<u8> = (0..2_000)
-        .flat_map(|id| frame(0x81, request(id).as_bytes()))
-        .collect();
+    let bytes: Vec<u8> = (0..2_000).flat_map(|id| frame(0x81, request(id).as_bytes())).collect();
     let (mut reader, mut writer) = tokio::io::split(fan.socket.get_mut());
     let mut replies = Vec::new();
     let read = async {
@@ -78,24 +76,16 @@ fn ids(text: &str) -> impl DoubleEndedIterator<Item = u32> {
 }
 
 fn last_id(bytes: &[u8]) -> u32 {
-    ids(&String::from_utf8_lossy(bytes))
-        .next_back()
-        .unwrap_or(0)
+    ids(&String::from_utf8_lossy(bytes)).next_back().unwrap_or(0)
 }
 
 #[tokio::test]
 async fn the_closing_handshake() {
     let market = Market::start(calm()).await;
-    let close = |code: CloseCode| CloseFrame {
-        code,
-        reason: "done".into(),
-    };
+    let close = |code: CloseCode| CloseFrame { code, reason: "done".into() };
     for (sent, answered) in [
         (Some(close(CloseCode::Normal)), Some(CloseCode::Normal)),
-        (
-            Some(close(CloseCode::Library(4242))),
-            Some(CloseCode::Library(4242)),
-        ),
+        (Some(close(CloseCode::Library(4242))), Some(CloseCode::Library(4242))),
         (None, None),
     ] {
         let mut fan = market.connect().await;
@@ -107,10 +97,7 @@ async fn the_closing_handshake() {
         assert_eq!(answer.map(|frame| frame.code), answered);
         // It is the server that closes the connection.
         assert!(soon(fan.socket.next()).await.is_none());
-        assert_eq!(
-            soon(fan.socket.get_mut().read(&mut [0; 8])).await.unwrap(),
-            0
-        );
+        assert_eq!(soon(fan.socket.get_mut().read(&mut [0; 8])).await.unwrap(), 0);
     }
     assert_eq!(market.metric("market_connections").await, 0.0);
     assert_eq!(market.metric("market_money_total").await, 0.0);
@@ -133,8 +120,6 @@ async fn peers_that_just_leave_are_noticed() {
         }
     }
     // The one who stays gets what it should.
-    staying
-        .request(r#"{"op":"predict","pool":"p1","option":"home","amount":7}"#)
-        .await;
+    staying.request(r#"{"op":"predict","pool":"p1","option":"home","amount":7}"#).await;
     assert_eq!(staying.news("distribution").await["total"], 7);
 }

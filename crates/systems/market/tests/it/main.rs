@@ -1,8 +1,5 @@
 //! The market on real sockets, spoken to by independent clients.
-#![expect(
-    clippy::unwrap_used,
-    reason = "the tests' helpers fail tests by panicking, too"
-)]
+#![expect(clippy::unwrap_used, reason = "the tests' helpers fail tests by panicking, too")]
 
 mod bad_input;
 #[path = "../../../../../tests/client.rs"]

@@ -15,16 +15,10 @@ async fn a_visit_from_games_to_a_prediction() {
     assert_eq!(games["re"], "games");
     assert_eq!(games["games"].as_array().unwrap().len(), 4);
     let first = &games["games"][0];
-    assert_eq!(
-        (&first["id"], &first["score"]),
-        (&json!("g1"), &json!({"home": 0, "away": 0}))
-    );
+    assert_eq!((&first["id"], &first["score"]), (&json!("g1"), &json!({"home": 0, "away": 0})));
 
     let joined = fan.request(r#"{"op":"join","game":"g1"}"#).await;
-    assert_eq!(
-        joined,
-        json!({"re": "join", "game": "g1", "balance": 100_000})
-    );
+    assert_eq!(joined, json!({"re": "join", "game": "g1", "balance": 100_000}));
 
     let pools = fan.request(r#"{"op":"pools","game":"g1"}"#).await;
     let expected = json!({
@@ -37,16 +31,12 @@ async fn a_visit_from_games_to_a_prediction() {
     });
     assert_eq!(pools, expected);
 
-    let predicted = fan
-        .request(r#"{"op":"predict","pool":"p1","option":"home","amount":30,"id":[7]}"#)
-        .await;
+    let predicted =
+        fan.request(r#"{"op":"predict","pool":"p1","option":"home","amount":30,"id":[7]}"#).await;
     let expected =
         json!({"re": "predict", "id": [7], "accepted": true, "pool": "p1", "balance": 99_970});
     assert_eq!(predicted, expected);
-    assert_eq!(
-        fan.request(r#"{"op":"leave"}"#).await,
-        json!({"re": "leave", "game": "g1"})
-    );
+    assert_eq!(fan.request(r#"{"op":"leave"}"#).await, json!({"re": "leave", "game": "g1"}));
 }
 
 #[tokio::test]
@@ -56,35 +46,25 @@ async fn distributions_reach_subscribers_of_the_game_alone() {
     let mut other = market.connect().await;
     fan.request(r#"{"op":"join","game":"g1"}"#).await;
     other.request(r#"{"op":"join","game":"g2"}"#).await;
-    fan.request(r#"{"op":"predict","pool":"p1","option":"away","amount":5}"#)
-        .await;
+    fan.request(r#"{"op":"predict","pool":"p1","option":"away","amount":5}"#).await;
     let news = fan.news("distribution").await;
     assert_eq!((&news["game"], &news["pool"]), (&json!("g1"), &json!("p1")));
     assert_eq!(news["total"], 5);
     assert_eq!(news["shares"], json!({"home": 0, "away": 5, "none": 0}));
     assert_eq!(news["seq"], 1);
     #[expect(clippy::disallowed_methods, reason = "the stamp is of the wall clock")]
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap()
-        .as_secs_f64()
-        * 1000.0;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64() * 1000.0;
     let age = now - news["sent_at_ms"].as_f64().unwrap();
     assert!((0.0..20_000.0).contains(&age), "{age} ms old");
 
     // The other game's first message is its own.
-    other
-        .request(r#"{"op":"predict","pool":"p2","option":"none","amount":1}"#)
-        .await;
+    other.request(r#"{"op":"predict","pool":"p2","option":"none","amount":1}"#).await;
     assert_eq!(other.news("distribution").await["game"], "g2");
 
     // Who moves to another game, or leaves, gets nothing more of the old one.
     fan.request(r#"{"op":"join","game":"g3"}"#).await;
-    other
-        .request(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#)
-        .await;
-    fan.request(r#"{"op":"predict","pool":"p3","option":"home","amount":1}"#)
-        .await;
+    other.request(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#).await;
+    fan.request(r#"{"op":"predict","pool":"p3","option":"home","amount":1}"#).await;
     assert_eq!(fan.news("distribution").await["game"], "g3");
 }
 
@@ -98,12 +78,9 @@ async fn distributions_are_filled_up_and_answers_held_up() {
     let sent_at = tokio::time::Instant::now();
     fan.request(r#"{"op":"join","game":"g1"}"#).await;
     assert!(sent_at.elapsed() >= Duration::from_millis(20));
-    fan.send(r#"{"op":"predict","pool":"p1","option":"away","amount":5}"#)
-        .await;
+    fan.send(r#"{"op":"predict","pool":"p1","option":"away","amount":5}"#).await;
     let texts = [fan.message().await, fan.message().await].map(|m| m.into_text().unwrap());
-    let news = texts
-        .iter()
-        .find(|text| text.starts_with(r#"{"type":"distribution""#));
+    let news = texts.iter().find(|text| text.starts_with(r#"{"type":"distribution""#));
     assert!(news.is_some_and(|news| news.len() == 4096 && news.ends_with("  ")));
     assert_eq!(market.stop().report().await.balanced, Some(true));
 }
@@ -117,9 +94,7 @@ async fn goals_settle_pools_and_winners_are_paid() {
     // Three users, one on each outcome: whatever happens, exactly one wins.
     let mut fans = Vec::new();
     for option in ["home", "away", "none"] {
-        let mut fan = market
-            .connect_to(&format!("/v1/stream?user={option}"))
-            .await;
+        let mut fan = market.connect_to(&format!("/v1/stream?user={option}")).await;
         fan.request(r#"{"op":"join","game":"g1"}"#).await;
         fans.push((fan, option));
     }
@@ -138,19 +113,11 @@ async fn goals_settle_pools_and_winners_are_paid() {
     for pair in settled.windows(2) {
         assert!(pair[0]["seq"].as_u64() < pair[1]["seq"].as_u64());
     }
-    assert!(
-        settled.iter().any(|news| news["paid"].as_u64() > Some(0)),
-        "{settled:?}"
-    );
+    assert!(settled.iter().any(|news| news["paid"].as_u64() > Some(0)), "{settled:?}");
     // A settled pool is closed, and the reply says which one is open.
-    let late = fans[0]
-        .0
-        .request(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#)
-        .await;
-    assert_eq!(
-        (&late["accepted"], &late["reason"]),
-        (&json!(false), &json!("closed"))
-    );
+    let late =
+        fans[0].0.request(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#).await;
+    assert_eq!((&late["accepted"], &late["reason"]), (&json!(false), &json!("closed")));
     assert_ne!(late["pool"], "p1");
     assert_eq!(market.metric("market_money_total").await, 300_000.0);
     assert_eq!(market.metric("market_money_expected").await, 300_000.0);
@@ -170,10 +137,7 @@ async fn an_account_belongs_to_a_name_or_goes_with_its_connection() {
     assert_eq!(ann.request(predict).await["balance"], 99_800);
 
     let mut nobody = market.connect().await;
-    assert_eq!(
-        nobody.request(r#"{"op":"join","game":"g1"}"#).await["balance"],
-        100_000
-    );
+    assert_eq!(nobody.request(r#"{"op":"join","game":"g1"}"#).await["balance"], 100_000);
     assert_eq!(market.metric("market_money_expected").await, 200_000.0);
     nobody.socket.close(None).await.unwrap();
     while market.metric("market_connections").await > 1.0 {
@@ -195,9 +159,7 @@ async fn several_threads_with_their_own_files_share_one_market() {
         fan.request(r#"{"op":"join","game":"g1"}"#).await;
         fans.push(fan);
     }
-    fans[0]
-        .request(r#"{"op":"predict","pool":"p1","option":"home","amount":9}"#)
-        .await;
+    fans[0].request(r#"{"op":"predict","pool":"p1","option":"home","amount":9}"#).await;
     for fan in &mut fans {
         assert_eq!(fan.news("distribution").await["total"], 9);
     }
@@ -240,10 +202,7 @@ async fn full_lists_have_each_prediction() {
     }
     let placed = |id: u64, amount: u64| json!({"id": id, "user": "ann", "pool": "p1", "option": "away", "amount": amount});
     let pools = ann.request(r#"{"op":"pools","game":"g1"}"#).await;
-    assert_eq!(
-        pools["pools"][0]["predictions"],
-        json!([placed(1, 3), placed(2, 4)])
-    );
+    assert_eq!(pools["pools"][0]["predictions"], json!([placed(1, 3), placed(2, 4)]));
     let mut news = ann.news("distribution").await;
     while news["total"] != 7 {
         news = ann.news("distribution").await;
@@ -260,13 +219,9 @@ async fn each_prediction_is_broadcast_if_distributions_are_not_batched() {
     let mut fan = market.connect().await;
     fan.request(r#"{"op":"join","game":"g1"}"#).await;
     for count in 1..=20 {
-        fan.send(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#)
-            .await;
+        fan.send(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#).await;
         let news = fan.news("distribution").await;
-        assert_eq!(
-            (&news["seq"], &news["total"]),
-            (&json!(count), &json!(count))
-        );
+        assert_eq!((&news["seq"], &news["total"]), (&json!(count), &json!(count)));
     }
 }
 
@@ -282,10 +237,7 @@ async fn a_recorded_match_is_replayed() {
     let market = Market::start(options).await;
     let mut fan = market.connect().await;
     fan.request(r#"{"op":"join","game":"g1"}"#).await;
-    assert_eq!(
-        fan.news("goal").await["score"],
-        json!({"home": 0, "away": 1})
-    );
+    assert_eq!(fan.news("goal").await["score"], json!({"home": 0, "away": 1}));
     assert_eq!(fan.news("settled").await["pool"], "p1");
     assert_eq!(fan.news("full_time").await["game"], "g1");
 }

@@ -34,12 +34,7 @@ async fn requests_right_behind_the_handshake() {
     let request = frame(0x81, GAMES);
     let whole = [HANDSHAKE.as_bytes(), &request, &request].concat();
     // Cut before, within and after the frames.
-    for cut in [
-        whole.len(),
-        HANDSHAKE.len(),
-        HANDSHAKE.len() + 1,
-        whole.len() - 3,
-    ] {
+    for cut in [whole.len(), HANDSHAKE.len(), HANDSHAKE.len() + 1, whole.len() - 3] {
         let mut stream = TcpStream::connect(market.address).await.unwrap();
         stream.write_all(&whole[..cut]).await.unwrap();
         assert_eq!(get(market.address, "/hello").await.0, 200);
@@ -57,10 +52,7 @@ async fn requests_right_behind_the_handshake() {
 async fn a_head_that_is_too_long_is_for_the_http_server() {
     let market = Market::start(calm()).await;
     let mut stream = TcpStream::connect(market.address).await.unwrap();
-    let long = HANDSHAKE.replace(
-        "Host: x",
-        &format!("Host: x\r\nX-Long: {}", "x".repeat(9_000)),
-    );
+    let long = HANDSHAKE.replace("Host: x", &format!("Host: x\r\nX-Long: {}", "x".repeat(9_000)));
     let (first, rest) = long.split_at(8_500);
     stream.write_all(first.as_bytes()).await.unwrap();
     assert_eq!(get(market.address, "/hello").await.0, 200);

@@ -43,10 +43,7 @@ fn an_idle_subscriber_by_tls_costs_at_most_4_kib() {
     };
     market.secure = Some(secure);
     let each = bytes_each(market);
-    assert!(
-        (512.0..=4096.0).contains(&each),
-        "{each} bytes a subscriber"
-    );
+    assert!((512.0..=4096.0).contains(&each), "{each} bytes a subscriber");
 }
 
 /// What a subscriber costs a market.
@@ -123,13 +120,7 @@ impl Process {
             .map_while(Result::ok)
             .find_map(|line| Some(line.split_once("listening on ")?.1.to_owned()))
             .expect("the child says where it listens");
-        Some(Self {
-            leash: child.stdin.take(),
-            child,
-            lines,
-            address,
-            secure: None,
-        })
+        Some(Self { leash: child.stdin.take(), child, lines, address, secure: None })
     }
 
     fn stop(mut self) {
@@ -171,14 +162,10 @@ impl Process {
 
     fn metric(&self, name: &str) -> f64 {
         let mut stream = self.open();
-        stream
-            .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            .unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
-        let value = text
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         value.unwrap().parse().unwrap()
     }
 }
@@ -201,11 +188,6 @@ fn serve() {
     let mut options = calm();
     options.server.tls = std::env::var_os(TLS).map(|folder| Secure::files(folder.as_ref()));
     let ready = |address| println!("\nlistening on {address}");
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime
-        .block_on(market::serve(options, ready, async { drop(stop.await) }))
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(market::serve(options, ready, async { drop(stop.await) })).unwrap();
 }

@@ -129,10 +129,7 @@ async fn a_cut_line_fails_requests_and_nothing_is_done_twice() {
     for id in 0..3 {
         let request = PREDICT.replace('}', &format!(",\"id\":{id}}}"));
         let reply = soon(fan.request(&request)).await;
-        assert_eq!(
-            (&reply["re"], &reply["id"]),
-            (&json!("predict"), &json!(id))
-        );
+        assert_eq!((&reply["re"], &reply["id"]), (&json!("predict"), &json!(id)));
         assert_eq!(reply["error"]["code"], "unavailable", "{reply}");
         unanswered += 1;
     }
@@ -161,10 +158,7 @@ async fn a_cut_line_fails_requests_and_nothing_is_done_twice() {
         total = fan.news("distribution").await["total"].as_u64().unwrap();
     }
     assert!(total >= answered, "{total} of {answered}");
-    assert!(
-        total <= answered + unanswered,
-        "{total} of {answered} and {unanswered}"
-    );
+    assert!(total <= answered + unanswered, "{total} of {answered} and {unanswered}");
 }
 
 /// Predicts until it is answered; how many predictions were accepted in all.

@@ -18,16 +18,10 @@ async fn everyone_gets_the_same_message_once() {
         for fan in &mut fans {
             // Whatever came before was taken: nothing comes twice.
             let news = fan.json().await;
-            assert_eq!(
-                (&news["total"], &news["seq"]),
-                (&total.into(), &total.into())
-            );
+            assert_eq!((&news["total"], &news["seq"]), (&total.into(), &total.into()));
             stamps.push(news["sent_at_ms"].as_f64().unwrap());
         }
-        assert!(
-            stamps.windows(2).all(|pair| pair[0] == pair[1]),
-            "stamped once"
-        );
+        assert!(stamps.windows(2).all(|pair| pair[0] == pair[1]), "stamped once");
         // Some go, from all parts of the list; the others miss nothing.
         let mut number = 0;
         fans.retain(|_| {
@@ -38,10 +32,7 @@ async fn everyone_gets_the_same_message_once() {
     let expected = [150.0, 129.0, 111.0];
     let reached: f64 = expected.iter().sum();
     let replies = 150.0 + 3.0;
-    assert_eq!(
-        market.metric("market_messages_sent_total").await,
-        reached + replies
-    );
+    assert_eq!(market.metric("market_messages_sent_total").await, reached + replies);
 }
 
 /// A reader that pauses gets all replies and, of the distributions, the newest.

@@ -21,9 +21,7 @@ async fn a_stop_closes_everything_with_a_reason() {
     let mut silent = TcpStream::connect(address).await.unwrap();
     let mut web = TcpStream::connect(address).await.unwrap();
     let mut buffer = [0; 512];
-    web.write_all(b"GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")
-        .await
-        .unwrap();
+    web.write_all(b"GET /hello HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     assert!(soon(web.read(&mut buffer)).await.unwrap() > 0);
 
     let stopping = market.stop();
@@ -76,8 +74,7 @@ async fn slow_readers_are_disconnected_and_counted() {
     let mut fan = market.connect().await;
     let work = async {
         while market.metric("market_slow_disconnects_total").await < 1.0 {
-            fan.request(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#)
-                .await;
+            fan.request(r#"{"op":"predict","pool":"p1","option":"home","amount":1}"#).await;
         }
     };
     soon(work).await;
@@ -110,8 +107,5 @@ async fn an_address_in_use_is_an_error() {
     let market = Market::start(options.clone()).await;
     options.server.listen = market.address;
     let result = market::serve(options, |_| panic!("not ready"), std::future::pending()).await;
-    assert!(
-        matches!(result, Err(MarketError::Server(ServerError::Listen { .. }))),
-        "{result:?}"
-    );
+    assert!(matches!(result, Err(MarketError::Server(ServerError::Listen { .. }))), "{result:?}");
 }

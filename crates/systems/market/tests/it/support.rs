@@ -52,11 +52,7 @@ impl Market {
             move |address| ready.send(address).unwrap(),
             async { drop(stop.await) },
         ));
-        Self {
-            address: soon(address).await.unwrap(),
-            shutdown,
-            served,
-        }
+        Self { address: soon(address).await.unwrap(), shutdown, served }
     }
 
     pub(crate) async fn connect(&self) -> Client {
@@ -70,20 +66,14 @@ impl Market {
     /// Requests the market to stop; [`Market::stopped`] waits for it.
     pub(crate) fn stop(self) -> Stopping {
         self.shutdown.send(()).unwrap();
-        Stopping {
-            served: self.served,
-        }
+        Stopping { served: self.served }
     }
 
     /// A value of the metrics.
     pub(crate) async fn metric(&self, name: &str) -> f64 {
         let (_, text) = get(self.address, "/metrics").await;
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        line.unwrap_or_else(|| panic!("no {name} in {text}"))
-            .parse()
-            .unwrap()
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
     }
 }
 

@@ -49,10 +49,7 @@ impl Secure {
     }
 
     pub(crate) fn files(folder: &Path) -> TlsFiles {
-        TlsFiles {
-            certificate: folder.join("server.pem"),
-            key: folder.join("server.key"),
-        }
+        TlsFiles { certificate: folder.join("server.pem"), key: folder.join("server.key") }
     }
 
     async fn start(&self, mut options: MarketOptions) -> Market {
@@ -121,10 +118,7 @@ async fn websockets_and_plain_http_have_tls() {
             assert!(soon(stream.read_buf(&mut answer)).await.unwrap() > 0);
         }
     }
-    assert_eq!(
-        secure.metric(&market, "market_tls_failures_total").await,
-        0.0
-    );
+    assert_eq!(secure.metric(&market, "market_tls_failures_total").await, 0.0);
 }
 
 #[tokio::test]
@@ -143,19 +137,11 @@ async fn handshakes_that_are_late_or_wrong_end() {
         assert_eq!(soon(stream.read(&mut [0; 8])).await.unwrap(), 0);
     }
     assert_eq!(soon(mute.read(&mut [0; 8])).await.unwrap(), 0);
-    assert_eq!(
-        secure
-            .metric(&market, "market_opening_timeouts_total")
-            .await,
-        3.0
-    );
+    assert_eq!(secure.metric(&market, "market_opening_timeouts_total").await, 3.0);
     // Who speaks no TLS learns that it must.
     let plain = raw(market.address, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
     assert!(plain.starts_with("HTTP/1.1 400 "), "{plain}");
-    assert!(
-        plain.ends_with("\r\n\r\nthis port speaks TLS: use https:// and wss://\n"),
-        "{plain}"
-    );
+    assert!(plain.ends_with("\r\n\r\nthis port speaks TLS: use https:// and wss://\n"), "{plain}");
     // Garbage, and a record that is too long, get an alert.
     for garbage in [&[0x99; 4000][..], &[22, 3, 1, 0xff, 0xff]] {
         let mut stream = TcpStream::connect(market.address).await.unwrap();
@@ -164,10 +150,7 @@ async fn handshakes_that_are_late_or_wrong_end() {
         soon(stream.read_to_end(&mut answer)).await.unwrap();
         assert_eq!((answer.first(), answer.len()), (Some(&21), 7), "{answer:?}");
     }
-    assert_eq!(
-        secure.metric(&market, "market_tls_failures_total").await,
-        3.0
-    );
+    assert_eq!(secure.metric(&market, "market_tls_failures_total").await, 3.0);
     assert_eq!(fan.request(r#"{"op":"leave"}"#).await["re"], "leave");
 }
 
@@ -186,10 +169,7 @@ async fn everyone_gets_the_same_message_once_by_tls() {
         fans[0].request(PREDICT).await;
         for fan in &mut fans {
             let news = fan.json().await;
-            assert_eq!(
-                (&news["total"], &news["seq"]),
-                (&total.into(), &total.into())
-            );
+            assert_eq!((&news["total"], &news["seq"]), (&total.into(), &total.into()));
         }
     }
 }
@@ -208,12 +188,7 @@ async fn a_slow_reader_by_tls_catches_up() {
         secure.metric(&market, name).await
     };
     fall_behind_and_catch_up(&mut slow, &mut fan, superseded).await;
-    assert_eq!(
-        secure
-            .metric(&market, "market_slow_disconnects_total")
-            .await,
-        0.0
-    );
+    assert_eq!(secure.metric(&market, "market_slow_disconnects_total").await, 0.0);
 }
 
 #[tokio::test]
@@ -228,11 +203,7 @@ async fn readers_that_read_nothing_are_given_up_by_tls() {
     slow.request(JOIN).await;
     let mut fan = secure.open(&market).await;
     let given_up = async {
-        while secure
-            .metric(&market, "market_slow_disconnects_total")
-            .await
-            < 1.0
-        {
+        while secure.metric(&market, "market_slow_disconnects_total").await < 1.0 {
             fan.request(PREDICT).await;
         }
     };
@@ -263,8 +234,5 @@ async fn a_key_of_another_certificate_is_refused_at_the_start() {
     });
     let refused = market::serve(options, |_| (), std::future::pending()).await;
     let refused = refused.unwrap_err().to_string();
-    assert!(
-        refused.contains("does not belong to the certificate in"),
-        "{refused}"
-    );
+    assert!(refused.contains("does not belong to the certificate in"), "{refused}");
 }

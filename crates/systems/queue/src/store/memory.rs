@@ -66,12 +66,7 @@ impl Memory {
                 .then(|| i32::try_from(1 + round % u64::from(fill.receivers)).unwrap_or(i32::MAX));
             let digits = format!("{number:032x}");
             let text = digits.bytes().cycle().take(fill.length).map(char::from);
-            state.send(
-                turn(fill.queues.into()),
-                turn(FILL_SENDERS),
-                receiver,
-                text.collect(),
-            )?;
+            state.send(turn(fill.queues.into()), turn(FILL_SENDERS), receiver, text.collect())?;
         }
         Ok(())
     }
@@ -100,12 +95,7 @@ impl Memory {
                 answer.u32(count.try_into().unwrap_or(u32::MAX));
                 answer.finish();
             }
-            Request::Send {
-                queue,
-                sender,
-                receiver,
-                text,
-            } => {
+            Request::Send { queue, sender, receiver, text } => {
                 let id = state.send(*queue, *sender, *receiver, text.clone())?;
                 let mut answer = Writer::answer(out, Operation::Send);
                 answer.u64(id.unsigned_abs());
@@ -115,9 +105,7 @@ impl Memory {
                 let oldest = state.oldest(*queue, *receiver)?;
                 return Ok(one(oldest, Operation::Peek, out));
             }
-            Request::Pop {
-                queue, receiver, ..
-            } => {
+            Request::Pop { queue, receiver, .. } => {
                 let oldest = state.oldest(*queue, *receiver)?;
                 let id = oldest.as_ref().map(|message| message.id);
                 let outcome = one(oldest, Operation::Pop, out);
@@ -127,11 +115,9 @@ impl Memory {
                 return Ok(outcome);
             }
             Request::Queues { receiver, limit } => state.waiting(*receiver, *limit, out),
-            Request::Messages {
-                sender,
-                receiver,
-                limit,
-            } => state.sent(*sender, *receiver, *limit, texts_max, out),
+            Request::Messages { sender, receiver, limit } => {
+                state.sent(*sender, *receiver, *limit, texts_max, out)
+            }
         }
         Ok(Outcome::Done)
     }
@@ -201,17 +187,9 @@ impl State {
         self.bytes += bytes;
         self.message += 1;
         self.arrival_us = wall_us().max(self.arrival_us + 1);
-        let kept = StoredMessage {
-            sender,
-            receiver,
-            arrival_us: self.arrival_us,
-            text,
-        };
+        let kept = StoredMessage { sender, receiver, arrival_us: self.arrival_us, text };
         messages.insert(self.message, kept);
-        self.senders
-            .entry(sender)
-            .or_default()
-            .insert(self.message, queue);
+        self.senders.entry(sender).or_default().insert(self.message, queue);
         if let Some(receiver) = receiver {
             *self.receivers.entry((receiver, queue)).or_default() += 1;
         }
@@ -249,10 +227,7 @@ impl State {
 
     fn waiting(&self, receiver: i32, limit: u32, out: &mut Vec<u8>) {
         let own = self.receivers.range((receiver, 0)..=(receiver, i32::MAX));
-        let queues: Vec<i32> = own
-            .map(|(&(_, queue), _)| queue)
-            .take(limit as usize)
-            .collect();
+        let queues: Vec<i32> = own.map(|(&(_, queue), _)| queue).take(limit as usize).collect();
         let mut answer = Writer::answer(out, Operation::Queues);
         answer.u32(queues.len().try_into().unwrap_or(u32::MAX));
         for queue in queues {
@@ -272,11 +247,7 @@ impl State {
         let mut found = Vec::new();
         let mut sum = 0;
         for (&id, &queue) in self.senders.get(&sender).into_iter().flatten() {
-            let Some(kept) = self
-                .queues
-                .get(&queue)
-                .and_then(|messages| messages.get(&id))
-            else {
+            let Some(kept) = self.queues.get(&queue).and_then(|messages| messages.get(&id)) else {
                 continue;
             };
             if !is_for(kept, receiver) {

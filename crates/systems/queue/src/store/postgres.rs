@@ -61,12 +61,7 @@ impl Link {
     /// # Errors
     /// When the server cannot be reached, refuses, or takes too long.
     pub(crate) async fn open(settings: &Arc<Settings>) -> Result<Self, SqlError> {
-        let Settings {
-            address,
-            limit,
-            is_durable,
-            ..
-        } = &**settings;
+        let Settings { address, limit, is_durable, .. } = &**settings;
         let (client, mut connection) = connect_postgres(address, APPLICATION, *limit).await?;
         let commit = if *is_durable { "on" } else { "off" };
         let limit_ms = (*limit + CANCEL_AFTER).as_millis();
@@ -79,12 +74,7 @@ impl Link {
         let prepared = timeout(*limit, drive(preparing, &mut connection)).await;
         let prepared = prepared.map_err(|_| SqlError::Lost("no answer in time".to_owned()))?;
         let statements = prepared.map_err(|error| postgres_error(address, &error))?;
-        Ok(Self {
-            settings: Arc::clone(settings),
-            client,
-            connection,
-            statements,
-        })
+        Ok(Self { settings: Arc::clone(settings), client, connection, statements })
     }
 
     /// Resolves when the connection ends by itself. Nothing is lost if this is dropped.
@@ -133,15 +123,11 @@ async fn prepare(client: &Client, pop: PopLocking) -> Result<Statements, tokio_p
     Ok(Statements {
         create: client.prepare("SELECT queue_create($1)").await?,
         delete: client.prepare("SELECT queue_delete($1)").await?,
-        send: client
-            .prepare("SELECT queue_send($1, $2, $3, $4, $5)")
-            .await?,
+        send: client.prepare("SELECT queue_send($1, $2, $3, $4, $5)").await?,
         peek: client.prepare("SELECT * FROM queue_peek($1, $2)").await?,
         pop: client.prepare(pop).await?,
         queues: client.prepare("SELECT queue_waiting($1, $2)").await?,
-        messages: client
-            .prepare("SELECT * FROM queue_sent($1, $2, $3, $4)")
-            .await?,
+        messages: client.prepare("SELECT * FROM queue_sent($1, $2, $3, $4)").await?,
     })
 }
 
@@ -162,12 +148,7 @@ async fn call(
             let row = client.query_one(&statements.delete, &[queue]).await?;
             number(operation, row.try_get(0)?, out);
         }
-        Request::Send {
-            queue,
-            sender,
-            receiver,
-            text,
-        } => {
+        Request::Send { queue, sender, receiver, text } => {
             let given: [&(dyn ToSql + Sync); 5] =
                 [queue, sender, receiver, text, &settings.notifies];
             let row = client.query_one(&statements.send, &given).await?;
@@ -181,9 +162,7 @@ async fn call(
             let row = client.query_one(&statements.peek, &given).await?;
             return one_message(operation, &row, out);
         }
-        Request::Pop {
-            queue, receiver, ..
-        } => {
+        Request::Pop { queue, receiver, .. } => {
             let given: [&(dyn ToSql + Sync); 2] = [queue, receiver];
             let row = client.query_one(&statements.pop, &given).await?;
             return one_message(operation, &row, out);
@@ -193,11 +172,7 @@ async fn call(
             let rows = client.query(&statements.queues, &given).await?;
             queues(&rows, out)?;
         }
-        Request::Messages {
-            sender,
-            receiver,
-            limit,
-        } => {
+        Request::Messages { sender, receiver, limit } => {
             let given: [&(dyn ToSql + Sync); 4] =
                 [sender, receiver, &count(*limit), &settings.texts_max];
             let rows = client.query(&statements.messages, &given).await?;

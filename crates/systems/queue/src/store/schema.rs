@@ -120,22 +120,14 @@ pub(crate) async fn fill(
     limit: Duration,
     fill: Fill,
 ) -> Result<(), SchemaError> {
-    let Fill {
-        messages,
-        queues,
-        length,
-        receivers,
-        without,
-    } = fill;
+    let Fill { messages, queues, length, receivers, without } = fill;
     let receiver = match receivers {
         0 => "NULL::int".to_owned(),
         count => format!("(1 + n / {queues} % {count})::int"),
     };
     let pieces = length.div_ceil(PIECE_BYTES);
-    let drop_indexes: String = Index::ALL
-        .iter()
-        .map(|index| format!("DROP INDEX IF EXISTS {};", index.name()))
-        .collect();
+    let drop_indexes: String =
+        Index::ALL.iter().map(|index| format!("DROP INDEX IF EXISTS {};", index.name())).collect();
     let create_indexes = create_indexes(without);
     let mut session = Session::open(address, limit).await?;
     // Rows are added faster to a table without indexes.
@@ -189,12 +181,7 @@ fn create_indexes(without: Option<Index>) -> String {
 impl<'a> Session<'a> {
     async fn open(address: &'a ServerAddress, limit: Duration) -> Result<Self, SchemaError> {
         let (client, connection) = connect_postgres(address, APPLICATION, limit).await?;
-        let mut session = Self {
-            address,
-            limit,
-            client,
-            connection,
-        };
+        let mut session = Self { address, limit, client, connection };
         // What exists already is no news.
         let limit_ms = limit.as_millis();
         let set = format!("SET client_min_messages = warning; SET lock_timeout = {limit_ms}");

@@ -16,14 +16,8 @@ pub(crate) struct Message<'a> {
 
 impl Message<'_> {
     /// The answer to a client if there is no message.
-    pub(crate) const NONE: Message<'static> = Message {
-        id: 0,
-        queue: 0,
-        sender: 0,
-        receiver: None,
-        arrival_us: 0,
-        text: "",
-    };
+    pub(crate) const NONE: Message<'static> =
+        Message { id: 0, queue: 0, sender: 0, receiver: None, arrival_us: 0, text: "" };
 }
 
 /// Writes one answer to the end of a buffer; its length is set by [`Writer::finish`].

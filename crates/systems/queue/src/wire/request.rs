@@ -20,36 +20,13 @@ pub(crate) enum Operation {
 /// nobody in particular elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Request {
-    CreateQueue {
-        creator: i32,
-    },
-    DeleteQueue {
-        queue: i32,
-    },
-    Send {
-        queue: i32,
-        sender: i32,
-        receiver: Option<i32>,
-        text: String,
-    },
-    Peek {
-        queue: i32,
-        receiver: Option<i32>,
-    },
-    Pop {
-        queue: i32,
-        receiver: Option<i32>,
-        wait_ms: u32,
-    },
-    Queues {
-        receiver: i32,
-        limit: u32,
-    },
-    Messages {
-        sender: i32,
-        receiver: Option<i32>,
-        limit: u32,
-    },
+    CreateQueue { creator: i32 },
+    DeleteQueue { queue: i32 },
+    Send { queue: i32, sender: i32, receiver: Option<i32>, text: String },
+    Peek { queue: i32, receiver: Option<i32> },
+    Pop { queue: i32, receiver: Option<i32>, wait_ms: u32 },
+    Queues { receiver: i32, limit: u32 },
+    Messages { sender: i32, receiver: Option<i32>, limit: u32 },
 }
 
 impl Operation {
@@ -92,17 +69,10 @@ impl Request {
     /// # Errors
     /// When it has not the length of its operation, a field is out of range, or the text is none.
     pub(crate) fn parse(operation: Operation, payload: &[u8]) -> Result<Option<Self>, Problem> {
-        let mut fields = Fields {
-            operation,
-            rest: payload,
-        };
+        let mut fields = Fields { operation, rest: payload };
         let request = match operation {
-            Operation::CreateQueue => Request::CreateQueue {
-                creator: fields.id("creator")?,
-            },
-            Operation::DeleteQueue => Request::DeleteQueue {
-                queue: fields.id("queue")?,
-            },
+            Operation::CreateQueue => Request::CreateQueue { creator: fields.id("creator")? },
+            Operation::DeleteQueue => Request::DeleteQueue { queue: fields.id("queue")? },
             Operation::Send => Request::Send {
                 queue: fields.id("queue")?,
                 sender: fields.id("sender")?,
@@ -152,10 +122,7 @@ impl Request {
 
     /// Whether it changes nothing, so that repeating it is harmless.
     pub(crate) fn only_reads(&self) -> bool {
-        matches!(
-            self,
-            Request::Peek { .. } | Request::Queues { .. } | Request::Messages { .. }
-        )
+        matches!(self, Request::Peek { .. } | Request::Queues { .. } | Request::Messages { .. })
     }
 }
 
@@ -219,9 +186,9 @@ impl<'a> Fields<'a> {
         })?;
         match text.bytes().position(|byte| byte == 0) {
             None => Ok(text.to_owned()),
-            Some(at) => Err(problem(format!(
-                "has a NUL at byte {at}, which PostgreSQL cannot keep"
-            ))),
+            Some(at) => {
+                Err(problem(format!("has a NUL at byte {at}, which PostgreSQL cannot keep")))
+            }
         }
     }
 }

@@ -22,12 +22,7 @@ fn request() -> impl Strategy<Value = Request> {
         id().prop_map(|creator| Request::CreateQueue { creator }),
         id().prop_map(|queue| Request::DeleteQueue { queue }),
         (id(), id(), receiver(), text()).prop_map(|(queue, sender, receiver, text)| {
-            Request::Send {
-                queue,
-                sender,
-                receiver,
-                text,
-            }
+            Request::Send { queue, sender, receiver, text }
         }),
         (id(), receiver()).prop_map(|(queue, receiver)| Request::Peek { queue, receiver }),
         (id(), receiver(), 0..=WAIT_MAX_MS).prop_map(|(queue, receiver, wait_ms)| Request::Pop {
@@ -37,11 +32,7 @@ fn request() -> impl Strategy<Value = Request> {
         }),
         (id(), 1..=QUEUES_MAX).prop_map(|(receiver, limit)| Request::Queues { receiver, limit }),
         (id(), receiver(), 1..=MESSAGES_MAX).prop_map(|(sender, receiver, limit)| {
-            Request::Messages {
-                sender,
-                receiver,
-                limit,
-            }
+            Request::Messages { sender, receiver, limit }
         }),
     ]
 }
@@ -54,34 +45,23 @@ fn payload(request: &Request) -> Vec<u8> {
     match request {
         Request::CreateQueue { creator } => id(creator),
         Request::DeleteQueue { queue } => id(queue),
-        Request::Send {
-            queue,
-            sender,
-            receiver,
-            text,
-        } => {
+        Request::Send { queue, sender, receiver, text } => {
             let text = text.clone().into_bytes();
             [id(queue), id(sender), or_none(receiver), text].concat()
         }
         Request::Peek { queue, receiver } => [id(queue), or_none(receiver)].concat(),
-        Request::Pop {
-            queue,
-            receiver,
-            wait_ms,
-        } => [id(queue), or_none(receiver), number(wait_ms)].concat(),
+        Request::Pop { queue, receiver, wait_ms } => {
+            [id(queue), or_none(receiver), number(wait_ms)].concat()
+        }
         Request::Queues { receiver, limit } => [id(receiver), number(limit)].concat(),
-        Request::Messages {
-            sender,
-            receiver,
-            limit,
-        } => [id(sender), or_none(receiver), number(limit)].concat(),
+        Request::Messages { sender, receiver, limit } => {
+            [id(sender), or_none(receiver), number(limit)].concat()
+        }
     }
 }
 
 fn code_of(operation: Operation, payload: &[u8]) -> Option<Code> {
-    Request::parse(operation, payload)
-        .err()
-        .map(|problem| problem.code)
+    Request::parse(operation, payload).err().map(|problem| problem.code)
 }
 
 proptest! {
@@ -172,10 +152,7 @@ fn fields_out_of_range_are_malformed() {
         );
     }
     let no_limit = Request::parse(Operation::Queues, &[one, zero].concat());
-    let queues = Request::Queues {
-        receiver: 1,
-        limit: QUEUES_MAX,
-    };
+    let queues = Request::Queues { receiver: 1, limit: QUEUES_MAX };
     assert_eq!(no_limit, Ok(Some(queues)));
 }
 
@@ -194,13 +171,7 @@ fn texts_that_the_database_cannot_keep_are_refused() {
 fn lengths_beyond_the_limit_are_too_large_before_the_payload_is_there() {
     for length in [65, 1 << 31, u32::MAX] {
         let frame = [&length.to_be_bytes()[..], &[3]].concat();
-        assert_eq!(
-            framing(&frame, 64),
-            Framing::TooLarge {
-                kind: 3,
-                payload: length
-            }
-        );
+        assert_eq!(framing(&frame, 64), Framing::TooLarge { kind: 3, payload: length });
     }
 }
 

@@ -134,10 +134,7 @@ fn a_client_that_does_not_read_is_disconnected() {
     assert!(reset.contains(&error.kind()), "{error}");
     assert_eq!(queue.client().echo(b"next").unwrap(), b"next");
     let page = crate::support::page(metrics, "/metrics");
-    assert!(
-        page.contains("\nqueue_slow_disconnects_total 1\n"),
-        "{page}"
-    );
+    assert!(page.contains("\nqueue_slow_disconnects_total 1\n"), "{page}");
 }
 
 #[test]
@@ -154,15 +151,9 @@ fn clients_that_leave_in_the_middle_do_no_harm() {
     let mut client = queue.client();
     let id = client.create(1).unwrap();
     client.write(&frame(ECHO, b"1")).unwrap();
-    client
-        .write(&frame(SEND, &fields(&[id, 1, 0], "text")))
-        .unwrap();
-    client
-        .write(&frame(POP, &fields(&[id, 1, 60_000], "")))
-        .unwrap();
-    client
-        .write(&frame(POP, &fields(&[id, 1, 60_000], "")))
-        .unwrap();
+    client.write(&frame(SEND, &fields(&[id, 1, 0], "text"))).unwrap();
+    client.write(&frame(POP, &fields(&[id, 1, 60_000], ""))).unwrap();
+    client.write(&frame(POP, &fields(&[id, 1, 60_000], ""))).unwrap();
     client.stream.shutdown(Shutdown::Write).unwrap();
     assert_eq!(client.answer(ECHO).unwrap(), b"1");
     client.answer(SEND).unwrap();
@@ -177,9 +168,7 @@ fn a_stop_answers_what_was_begun() {
     let (mut idle, mut waiting) = (queue.client(), queue.client());
     let id = idle.create(1).unwrap();
     waiting.write(&frame(ECHO, b"here")).unwrap();
-    waiting
-        .write(&frame(POP, &fields(&[id, 1, 60_000], "")))
-        .unwrap();
+    waiting.write(&frame(POP, &fields(&[id, 1, 60_000], ""))).unwrap();
     assert_eq!(waiting.answer(ECHO).unwrap(), b"here");
     queue.begin_stop();
     // It may be stopped before it began to wait.

@@ -49,10 +49,7 @@ fn tables_of_others_and_of_newer_programs_are_refused() {
         "DROP TABLE message; CREATE TABLE queue_schema (version int); INSERT INTO queue_schema VALUES (2)",
     );
     let problem = schema_problem(&url);
-    assert!(
-        matches!(problem, SchemaError::Newer { found: 2 }),
-        "{problem}"
-    );
+    assert!(matches!(problem, SchemaError::Newer { found: 2 }), "{problem}");
     assert_eq!(number(&url, OURS), 1);
 }
 
@@ -61,10 +58,7 @@ fn a_password_is_not_shown() {
     let Some(url) = database() else { return };
     let wrong = url.replacen("throng:", "throng:hunter2", 1);
     let problem = schema_problem(&wrong).to_string();
-    assert!(
-        problem.contains("authentication") && !problem.contains("hunter2"),
-        "{problem}"
-    );
+    assert!(problem.contains("authentication") && !problem.contains("hunter2"), "{problem}");
 }
 
 #[test]
@@ -74,11 +68,7 @@ fn an_index_can_be_left_out() {
     options.store = Some(address(&url));
     let indexes = "SELECT count(*) FROM pg_indexes WHERE tablename = 'message'";
     for (without, count) in [(None, 4), (Some(Index::Sender), 3), (None, 4)] {
-        let fill = Fill {
-            messages: 10,
-            without,
-            ..Fill::default()
-        };
+        let fill = Fill { messages: 10, without, ..Fill::default() };
         options.fill = Some(fill);
         let queue = Queue::start(options.clone());
         assert_eq!(number(&url, indexes), count);
@@ -100,10 +90,7 @@ fn requests_are_refused_while_the_database_is_away_and_served_when_it_is_back() 
     let mut client = queue.client();
     let id = client.create(1).unwrap();
     assert_eq!(page(metrics, "/healthz"), "ready\n");
-    sql(
-        &other,
-        &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"),
-    );
+    sql(&other, &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
     sql(&other, &format!("{end} = '{name}'"));
     let failures = std::iter::repeat_with(|| client.send((id, 1, 0), "text"));
@@ -115,27 +102,18 @@ fn requests_are_refused_while_the_database_is_away_and_served_when_it_is_back() 
     let Some(Failure::Code(UNAVAILABLE, text)) = failure else {
         panic!("{failure:?}");
     };
-    assert!(
-        text.contains("not currently accepting connections"),
-        "{text}"
-    );
+    assert!(text.contains("not currently accepting connections"), "{text}");
     assert_eq!(page(metrics, "/healthz"), "database unreachable\n");
     // What needs no database has none to wait for.
     assert_eq!(client.echo(b"text").unwrap(), b"text");
-    sql(
-        &other,
-        &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"),
-    );
+    sql(&other, &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
     let back = (0..200).any(|_| {
         pause(50);
         client.peek(id, 1).is_ok()
     });
     assert!(back, "it did not connect again");
     let text = page(metrics, "/metrics");
-    assert!(
-        !text.contains("queue_store_connections_lost_total 0\n"),
-        "{text}"
-    );
+    assert!(!text.contains("queue_store_connections_lost_total 0\n"), "{text}");
 }
 
 #[test]
@@ -171,10 +149,7 @@ fn fewer_connections_than_wished_are_enough() {
     }
     assert_eq!(number(&url, "SELECT count(*) FROM message"), 400);
     let text = page(metrics, "/metrics");
-    assert!(
-        !text.contains("queue_store_connect_errors_total 0\n"),
-        "{text}"
-    );
+    assert!(!text.contains("queue_store_connect_errors_total 0\n"), "{text}");
     drop(queue);
     sql(&url, &format!("REASSIGN OWNED BY few_{name} TO throng"));
 }
@@ -190,14 +165,9 @@ fn a_database_that_does_not_answer_is_given_up() {
     let mut client = queue.client();
     let id = client.create(1).unwrap();
     with_sql(&url, async |holder: tokio_postgres::Client| {
-        holder
-            .batch_execute("BEGIN; LOCK TABLE message")
-            .await
-            .unwrap();
+        holder.batch_execute("BEGIN; LOCK TABLE message").await.unwrap();
         let mut waiting = queue.client();
-        client
-            .write(&frame(SEND, &fields(&[id, 1, 0], "perhaps")))
-            .unwrap();
+        client.write(&frame(SEND, &fields(&[id, 1, 0], "perhaps"))).unwrap();
         assert_eq!(client.refusal(SEND), UNKNOWN_OUTCOME);
         // Nothing was changed by a peek.
         waiting.write(&frame(PEEK, &fields(&[id, 1], ""))).unwrap();
@@ -213,13 +183,7 @@ fn a_database_that_does_not_answer_is_given_up() {
         sent
     });
     let sent = sent.expect("it connects again");
-    assert!(
-        client
-            .messages(1, 0, 0)
-            .unwrap()
-            .iter()
-            .any(|message| message.id == sent)
-    );
+    assert!(client.messages(1, 0, 0).unwrap().iter().any(|message| message.id == sent));
 }
 
 #[test]
@@ -236,16 +200,11 @@ fn a_full_queue_pushes_back_and_loses_nothing() {
     let id = client.create(1).unwrap();
     let mut clients: Vec<Client> = (0..10).map(|_| queue.client()).collect();
     with_sql(&url, async |holder: tokio_postgres::Client| {
-        holder
-            .batch_execute("BEGIN; LOCK TABLE message")
-            .await
-            .unwrap();
+        holder.batch_execute("BEGIN; LOCK TABLE message").await.unwrap();
         for client in &mut clients {
             client.write(&frame(ECHO, b"")).unwrap();
             for _ in 0..5 {
-                client
-                    .write(&frame(SEND, &fields(&[id, 1, 0], "text")))
-                    .unwrap();
+                client.write(&frame(SEND, &fields(&[id, 1, 0], "text"))).unwrap();
             }
             client.answer(ECHO).unwrap();
         }

@@ -58,10 +58,7 @@ fn queues_and_messages_are_listed() {
         assert_eq!(messages.len(), 9);
         assert!(messages.is_sorted_by_key(|message| message.arrival_us));
         assert_eq!(messages[0].queue, queues[2]);
-        assert_eq!(
-            (messages[1].receiver, messages[1].text.as_str()),
-            (7, "two")
-        );
+        assert_eq!((messages[1].receiver, messages[1].text.as_str()), (7, "two"));
         assert_eq!((messages[2].receiver, messages[2].text.as_str()), (0, ""));
         assert_eq!(client.messages(5, 0, 0).unwrap().len(), 3);
         assert_eq!(client.messages(5, 7, 4).unwrap(), messages[..4]);
@@ -130,11 +127,7 @@ fn pipelined_requests_are_answered_in_order() {
 
 #[test]
 fn no_message_is_popped_twice_by_either_locking() {
-    let fill = Fill {
-        messages: 400,
-        queues: 2,
-        ..Fill::default()
-    };
+    let fill = Fill { messages: 400, queues: 2, ..Fill::default() };
     for pop in [PopLocking::Lock, PopLocking::Skip] {
         let mut options = small();
         (options.pop, options.fill) = (pop, Some(fill));
@@ -170,13 +163,8 @@ fn no_message_is_popped_twice_by_either_locking() {
 #[test]
 fn a_fill_replaces_what_there_was() {
     let mut options = small();
-    options.fill = Some(Fill {
-        messages: 1_000,
-        queues: 3,
-        length: 77,
-        receivers: 10,
-        ..Fill::default()
-    });
+    options.fill =
+        Some(Fill { messages: 1_000, queues: 3, length: 77, receivers: 10, ..Fill::default() });
     for options in on_each_store(&options) {
         for _ in 0..2 {
             let queue = Queue::start(options.clone());

@@ -19,10 +19,7 @@ fn a_process_of_several_leaves_the_database_as_it_is() {
     let Some(url) = database() else { return };
     let mut options = small();
     options.store = Some(address(&url));
-    options.fill = Some(Fill {
-        without: Some(Index::Sender),
-        ..Fill::default()
-    });
+    options.fill = Some(Fill { without: Some(Index::Sender), ..Fill::default() });
     drop(Queue::start(options.clone()));
     options.fill = None;
     options.server.shared_port = true;
@@ -44,10 +41,7 @@ fn a_start_gives_up_tables_that_others_hold() {
     options.store_wait = Duration::from_millis(500);
     options.fill = Some(Fill::default());
     // The start of another middleware, and anybody's transaction.
-    for held in [
-        "SELECT pg_advisory_xact_lock(7814618)",
-        "LOCK TABLE message",
-    ] {
+    for held in ["SELECT pg_advisory_xact_lock(7814618)", "LOCK TABLE message"] {
         with_sql(&url, async |holder: tokio_postgres::Client| {
             let begin = format!("BEGIN; {held}");
             holder.batch_execute(&begin).await.unwrap();
@@ -120,13 +114,8 @@ fn a_stop_does_not_wait_for_what_nobody_waits_for() {
     let mut client = queue.as_ref().unwrap().client();
     let id = client.create(1).unwrap();
     with_sql(&url, async |holder: tokio_postgres::Client| {
-        holder
-            .batch_execute("BEGIN; LOCK TABLE message")
-            .await
-            .unwrap();
-        client
-            .write(&frame(SEND, &fields(&[id, 1, 0], "text")))
-            .unwrap();
+        holder.batch_execute("BEGIN; LOCK TABLE message").await.unwrap();
+        client.write(&frame(SEND, &fields(&[id, 1, 0], "text"))).unwrap();
         let busy = "\nqueue_store_connections_busy 1\n";
         while !page(metrics, "/metrics").contains(busy) {
             pause(10);

@@ -54,11 +54,7 @@ impl Queue {
             runtime.block_on(queue::serve(options, ready, async { drop(stop.await) }))
         });
         match is_ready.recv() {
-            Ok(address) => Ok(Queue {
-                address,
-                shutdown: Some(shutdown),
-                thread: Some(thread),
-            }),
+            Ok(address) => Ok(Queue { address, shutdown: Some(shutdown), thread: Some(thread) }),
             Err(_) => Err(thread.join().unwrap().expect_err("it did not start")),
         }
     }
@@ -140,9 +136,7 @@ pub(crate) fn sql(url: &str, statements: &str) {
 }
 
 pub(crate) fn number(url: &str, query: &str) -> i64 {
-    with_sql(url, async |client: Sql| {
-        client.query_one(query, &[]).await.unwrap().get(0)
-    })
+    with_sql(url, async |client: Sql| client.query_one(query, &[]).await.unwrap().get(0))
 }
 
 /// An address that nobody listens on.
@@ -154,11 +148,7 @@ pub(crate) fn free_address() -> SocketAddr {
 /// The body of an answer over HTTP.
 pub(crate) fn page(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: queue\r\nConnection: close\r\n\r\n"
-    )
-    .unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: queue\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer.split_once("\r\n\r\n").unwrap().1.to_owned()

@@ -63,9 +63,8 @@ fn each_of_many_waiting_pops_gets_one_message() {
         let mut sender = queue.client();
         let id = sender.create(1).unwrap();
         let mut clients: Vec<Client> = (1..=20).map(|number| waiting(&queue, id, number)).collect();
-        let mut sent: Vec<u64> = (0..20)
-            .map(|_| sender.send((id, 1, 0), "text").unwrap())
-            .collect();
+        let mut sent: Vec<u64> =
+            (0..20).map(|_| sender.send((id, 1, 0), "text").unwrap()).collect();
         let mut got: Vec<u64> = clients
             .iter_mut()
             .map(|client| u64::from_be_bytes(client.answer(POP).unwrap()[..8].try_into().unwrap()))
@@ -157,10 +156,7 @@ fn a_client_that_leaves_while_it_waits_takes_no_message() {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long an answer takes is what is tested"
-)]
+#[expect(clippy::disallowed_methods, reason = "how long an answer takes is what is tested")]
 fn now() -> Instant {
     Instant::now()
 }

@@ -96,12 +96,8 @@ impl Entry<'_> {
         let time = Moment::from_unix_ms(self.at_ms).common();
         write!(line, " [{time}] \"{} ", self.method).expect("a string takes any text");
         escape(&mut line, self.uri);
-        write!(
-            line,
-            " {}\" {} {} \"",
-            self.version, self.status, self.bytes
-        )
-        .expect("a string takes any text");
+        write!(line, " {}\" {} {} \"", self.version, self.status, self.bytes)
+            .expect("a string takes any text");
         escape(&mut line, self.referer.unwrap_or("-"));
         line.push_str("\" \"");
         escape(&mut line, self.agent.unwrap_or("-"));
@@ -187,9 +183,8 @@ impl Moment {
 
     /// `21/Nov/2026:21:55:53 +0000`
     fn common(self) -> String {
-        const MONTHS: [&str; 12] = [
-            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-        ];
+        const MONTHS: [&str; 12] =
+            ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
         let ((hour, minute, second), month) = (self.clock(), MONTHS[self.month - 1]);
         let day = self.day;
         let year = self.year;
@@ -240,10 +235,7 @@ mod tests {
         assert_eq!(value["time"], "2026-11-21T21:55:53.012345Z");
         assert_eq!(value["duration_s"], 0.0015);
         assert_eq!(value["uri"], "/a?b=\"c\"");
-        assert_eq!(
-            (&value["publisher"], &value["user"]),
-            (&"p".into(), &"u1".into())
-        );
+        assert_eq!((&value["publisher"], &value["user"]), (&"p".into(), &"u1".into()));
         assert!(value["referer"].is_null());
     }
 
@@ -262,11 +254,7 @@ mod tests {
     #[test]
     fn fields_are_bounded() {
         let long = "é".repeat(FIELD_MAX);
-        let line = Entry {
-            uri: &long,
-            ..entry()
-        }
-        .line(LogFormat::Combined);
+        let line = Entry { uri: &long, ..entry() }.line(LogFormat::Combined);
         assert!(line.len() < 4 * FIELD_MAX + 200, "{}", line.len());
     }
 }

@@ -66,12 +66,7 @@ impl AccessLog {
             let counts = Arc::clone(&counts);
             move || while write_batch(&waiting, &mut file, &counts) {}
         })?;
-        let log = Self {
-            format,
-            label,
-            counts,
-            tasks,
-        };
+        let log = Self { format, label, counts, tasks };
         Ok((log, thread))
     }
 
@@ -146,11 +141,7 @@ struct LogFile {
 impl LogFile {
     fn open(path: PathBuf) -> io::Result<LogFile> {
         let file = OpenOptions::new().append(true).create(true).open(&path)?;
-        Ok(LogFile {
-            path,
-            file,
-            incomplete: false,
-        })
+        Ok(LogFile { path, file, incomplete: false })
     }
 
     fn write(&mut self, text: &str, counts: &LogCounts) -> io::Result<()> {
@@ -192,11 +183,7 @@ mod tests {
         std::fs::rename(&path, &old).unwrap();
         file.write("two\n", &counts).unwrap();
         // Truncated in place (logrotate's copytruncate).
-        File::options()
-            .write(true)
-            .truncate(true)
-            .open(&path)
-            .unwrap();
+        File::options().write(true).truncate(true).open(&path).unwrap();
         file.write("three\n", &counts).unwrap();
         assert_eq!(std::fs::read_to_string(&old).unwrap(), "one\n");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "three\n");

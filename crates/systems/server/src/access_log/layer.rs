@@ -30,10 +30,7 @@ pub fn logged(router: Router, log: Arc<AccessLog>) -> Router {
     router.layer(from_fn_with_state(log, log_request))
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a server that stands alone has its own clock"
-)]
+#[expect(clippy::disallowed_methods, reason = "a server that stands alone has its own clock")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -57,14 +54,7 @@ async fn log_request(
         version,
         headers: &headers,
     };
-    write_line(
-        &log,
-        peer.address,
-        &head,
-        &response,
-        at_ms,
-        shrink(begun.elapsed()),
-    );
+    write_line(&log, peer.address, &head, &response, at_ms, shrink(begun.elapsed()));
     response
 }
 
@@ -97,11 +87,7 @@ fn write_line(
         peer,
         method: head.method,
         uri: head.uri,
-        version: if head.version == Version::HTTP_10 {
-            "HTTP/1.0"
-        } else {
-            "HTTP/1.1"
-        },
+        version: if head.version == Version::HTTP_10 { "HTTP/1.0" } else { "HTTP/1.1" },
         status: response.status().as_u16(),
         bytes: match head.method {
             // The body is not sent.
@@ -110,10 +96,7 @@ fn write_line(
         },
         referer: referer.as_deref(),
         agent: agent.as_deref(),
-        label: Label(
-            log.label
-                .map(|name| (name, subject.map(|subject| &*subject.label))),
-        ),
+        label: Label(log.label.map(|name| (name, subject.map(|subject| &*subject.label)))),
         user: subject.map(|subject| &*subject.user),
     };
     log.write(entry.line(log.format));

@@ -81,11 +81,7 @@ impl fmt::Display for StoreAddress {
 impl ServerAddress {
     /// An address that was not checked.
     pub(super) fn new(kind: DatabaseKind, url: String) -> Self {
-        Self {
-            kind,
-            url,
-            tls: None,
-        }
+        Self { kind, url, tls: None }
     }
 
     pub(super) fn with_tls(self, tls: Option<Arc<ClientConfig>>) -> Self {

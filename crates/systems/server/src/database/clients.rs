@@ -78,9 +78,7 @@ pub fn connect_all<T: Send, E: Send>(
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..count).map(|_| scope.spawn(&connect)).collect();
         let ended = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
-        ended
-            .map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+        ended.map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     })
 }
 
@@ -113,10 +111,7 @@ mod tests {
 
     #[test]
     fn addresses_are_distinguished_by_their_scheme() {
-        assert_eq!(
-            StoreAddress::parse("a/b.sqlite"),
-            Ok(StoreAddress::File("a/b.sqlite".into()))
-        );
+        assert_eq!(StoreAddress::parse("a/b.sqlite"), Ok(StoreAddress::File("a/b.sqlite".into())));
         for (text, kind) in [
             ("mysql://u:p@h:3306/db", DatabaseKind::MySql),
             ("mariadb://u:p@h/db", DatabaseKind::MySql),

@@ -97,9 +97,7 @@ fn value(value: Option<mysql::Value>) -> Result<Value, SqlError> {
 impl Sql for MySql {
     fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Vec<Value>>, SqlError> {
         let rows: Vec<mysql::Row> = self.0.exec(sql, params(values)).map_err(sql_error)?;
-        rows.into_iter()
-            .map(|row| row.unwrap_raw().into_iter().map(value).collect())
-            .collect()
+        rows.into_iter().map(|row| row.unwrap_raw().into_iter().map(value).collect()).collect()
     }
 
     fn change(&mut self, sql: &str, values: &[Value]) -> Result<(), SqlError> {

@@ -60,12 +60,7 @@ pub(super) fn connect(
         .map_err(|error| sql_error(&error))?;
     // The next statement reports how it ended.
     runtime.runtime().spawn(connection);
-    let mut new = Postgres {
-        runtime,
-        client,
-        limit,
-        prepared: HashMap::new(),
-    };
+    let mut new = Postgres { runtime, client, limit, prepared: HashMap::new() };
     // The server cancels statements that timed out here, a little later than the client does.
     let limit_ms = (limit + CANCEL_AFTER).as_millis();
     new.plain(&format!("SET statement_timeout = {limit_ms}"))?;
@@ -187,9 +182,7 @@ fn values(row: &Row) -> Result<Vec<Value>, tokio_postgres::Error> {
             Ok(value.map_or(Value::Null, Value::Text))
         }
     };
-    columns
-        .map(|(place, column)| value((place, column.type_())))
-        .collect()
+    columns.map(|(place, column)| value((place, column.type_()))).collect()
 }
 
 fn number<'a, N>(row: &'a Row, place: usize) -> Result<Value, tokio_postgres::Error>
@@ -203,12 +196,7 @@ where
 impl Postgres {
     fn query(&mut self, sql: &str, given: &[Value]) -> Result<Vec<Row>, SqlError> {
         let given: Vec<&(dyn ToSql + Sync)> = given.iter().map(|value| value as _).collect();
-        let Postgres {
-            runtime,
-            client,
-            limit,
-            prepared,
-        } = self;
+        let Postgres { runtime, client, limit, prepared } = self;
         let querying = async {
             let statement = match prepared.get(sql) {
                 Some(statement) => statement.clone(),
@@ -223,10 +211,7 @@ impl Postgres {
             client.query(&statement, &given).await
         };
         let limited = async { tokio::time::timeout(*limit, querying).await };
-        runtime
-            .block_on(limited)
-            .map_err(|_| timed_out())?
-            .map_err(|error| sql_error(&error))
+        runtime.block_on(limited).map_err(|_| timed_out())?.map_err(|error| sql_error(&error))
     }
 }
 
@@ -245,10 +230,7 @@ impl Sql for Postgres {
         let limit = self.limit;
         let client = &self.client;
         let limited = async { tokio::time::timeout(limit, client.batch_execute(sql)).await };
-        self.runtime
-            .block_on(limited)
-            .map_err(|_| timed_out())?
-            .map_err(|error| sql_error(&error))
+        self.runtime.block_on(limited).map_err(|_| timed_out())?.map_err(|error| sql_error(&error))
     }
 
     fn kind(&self) -> DatabaseKind {

@@ -39,11 +39,7 @@ impl SqliteFile<'_> {
     /// # Errors
     /// When it cannot be used, or is not of this kind and version.
     pub fn open(self, path: &Path) -> Result<Connection, OpenError> {
-        let Self {
-            application: ours,
-            version: known,
-            tables: sql,
-        } = self;
+        let Self { application: ours, version: known, tables: sql } = self;
         // SQLite would interpret `:memory:`, URLs and the empty string as databases that keep nothing.
         let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_URI);
         let connection = Connection::open_with_flags(Path::new(".").join(path), flags)?;

@@ -55,10 +55,8 @@ fn mysql_url(address: &ServerAddress) -> Result<MysqlUrl, AddressError> {
 
 pub(super) fn postgres_config(address: &ServerAddress) -> Result<Config, AddressError> {
     let url = postgres_url(address)?;
-    let mut config: Config = url
-        .url
-        .parse()
-        .map_err(|error| address.invalid(&postgres::message(&error)))?;
+    let mut config: Config =
+        url.url.parse().map_err(|error| address.invalid(&postgres::message(&error)))?;
     config.ssl_mode(match url.mode {
         None | Some(trust::SslMode::Disable) => SslMode::Disable,
         Some(trust::SslMode::Prefer) => SslMode::Prefer,
@@ -121,10 +119,7 @@ pub(super) fn redis_client(address: &ServerAddress) -> Result<redis::Client, Add
         None => redis::Client::open(url),
         Some(ca) => {
             let root_cert = Some(read(address, &ca)?);
-            let certificates = redis::TlsCertificates {
-                client_tls: None,
-                root_cert,
-            };
+            let certificates = redis::TlsCertificates { client_tls: None, root_cert };
             redis::Client::build_with_tls(url, certificates)
         }
     };

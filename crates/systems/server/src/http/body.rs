@@ -163,11 +163,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for GatheredBody<B> {
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.piece.is_empty() {
-            self.inner.size_hint()
-        } else {
-            SizeHint::default()
-        }
+        if self.piece.is_empty() { self.inner.size_hint() } else { SizeHint::default() }
     }
 }
 

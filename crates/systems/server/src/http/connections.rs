@@ -47,9 +47,7 @@ pub async fn serve_connections(
     counts: Arc<HttpConnections>,
     router: Router,
 ) {
-    let ThreadContext {
-        listener, mut stop, ..
-    } = context;
+    let ThreadContext { listener, mut stop, .. } = context;
     let (alive, mut all_gone) = mpsc::channel(1);
     let stopping = stop.clone();
     let permits = Arc::new(Semaphore::new(limits.connections_max));
@@ -59,10 +57,7 @@ pub async fn serve_connections(
             return;
         };
         counts.opened.add(1);
-        let guard = Arc::new(ConnectionGuard {
-            _permit: permit,
-            _alive: alive.clone(),
-        });
+        let guard = Arc::new(ConnectionGuard { _permit: permit, _alive: alive.clone() });
         let counts = Arc::clone(&counts);
         let router = router.clone();
         let stopping = stopping.clone();

@@ -78,10 +78,7 @@ impl Progress {
 
     /// State of a connection that speaks HTTP/2 from its first byte on.
     pub(super) fn http2(deadlines: Deadlines) -> Self {
-        Self {
-            frames: Some(RefCell::default()),
-            ..Self::new(deadlines)
-        }
+        Self { frames: Some(RefCell::default()), ..Self::new(deadlines) }
     }
 
     /// These bytes came.

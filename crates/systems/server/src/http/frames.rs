@@ -117,10 +117,7 @@ mod tests {
         assert_eq!(frames.read(&body[..9]), (false, FrameKind::Body));
         assert_eq!(frames.read(&body[9..]), (true, FrameKind::None));
         // A head of three frames.
-        assert_eq!(
-            frames.read(&frame(HEADERS, 0, b"x")),
-            (false, FrameKind::Head)
-        );
+        assert_eq!(frames.read(&frame(HEADERS, 0, b"x")), (false, FrameKind::Head));
         let middle = frame(CONTINUATION, 0, b"");
         assert_eq!(frames.read(&middle), (false, FrameKind::Head));
         let last = frame(CONTINUATION, END_HEADERS, b"y");

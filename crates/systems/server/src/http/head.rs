@@ -131,9 +131,8 @@ fn opens(
     endpoint: impl Fn(&str) -> Option<Endpoint>,
 ) -> Option<Route> {
     let target = request.path?;
-    let (path, query) = target
-        .split_once('?')
-        .map_or((target, None), |(path, query)| (path, Some(query)));
+    let (path, query) =
+        target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
     let endpoint = endpoint(path).filter(|_| request.method == Some("GET"))?;
     let open_request = || OpenRequest {
         path: path.to_owned(),
@@ -171,10 +170,9 @@ fn handshake(
     // 16 bytes in base64 are 24 characters.
     let key = value(request, "sec-websocket-key").filter(|key| key.len() == 24);
     Some(match key {
-        Some(key) => Route::WebSocket {
-            accept: derive_accept_key(key),
-            open_request: open_request(),
-        },
+        Some(key) => {
+            Route::WebSocket { accept: derive_accept_key(key), open_request: open_request() }
+        }
         None => Route::Refused(NO_KEY),
     })
 }
@@ -182,10 +180,7 @@ fn handshake(
 /// The subprotocols offered, in the client's order (RFC 6455, section 11.3.4).
 fn protocols(request: &httparse::Request<'_, '_>) -> Vec<String> {
     let items = list(request, "sec-websocket-protocol");
-    items
-        .filter_map(|item| std::str::from_utf8(item).ok())
-        .map(str::to_owned)
-        .collect()
+    items.filter_map(|item| std::str::from_utf8(item).ok()).map(str::to_owned).collect()
 }
 
 fn text<'b>(request: &httparse::Request<'_, 'b>, name: &str) -> Option<&'b str> {
@@ -193,10 +188,7 @@ fn text<'b>(request: &httparse::Request<'_, 'b>, name: &str) -> Option<&'b str> 
 }
 
 fn value<'b>(request: &httparse::Request<'_, 'b>, name: &str) -> Option<&'b [u8]> {
-    let field = request
-        .headers
-        .iter()
-        .find(|field| field.name.eq_ignore_ascii_case(name))?;
+    let field = request.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name))?;
     Some(field.value.trim_ascii())
 }
 
@@ -237,13 +229,7 @@ mod tests {
     fn handshake_of_the_rfc() {
         let (found, length) = route(GOOD.as_bytes(), endpoint).unwrap();
         assert_eq!(length, GOOD.len());
-        let Route::WebSocket {
-            accept,
-            open_request,
-        } = found
-        else {
-            panic!("{found:?}")
-        };
+        let Route::WebSocket { accept, open_request } = found else { panic!("{found:?}") };
         assert_eq!(accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
         assert_eq!(open_request.path, "/v1/stream");
         assert_eq!(open_request.query.as_deref(), Some("user=ann"));
@@ -253,11 +239,7 @@ mod tests {
     #[test]
     fn every_prefix_of_a_head_is_incomplete() {
         for end in 1..GOOD.len() {
-            assert_eq!(
-                route(&GOOD.as_bytes()[..end], endpoint),
-                None,
-                "{end} bytes"
-            );
+            assert_eq!(route(&GOOD.as_bytes()[..end], endpoint), None, "{end} bytes");
         }
     }
 
@@ -265,10 +247,7 @@ mod tests {
     fn other_requests_are_for_the_http_server() {
         let http = Some((Route::Http, 0));
         assert_eq!(route(b"GET /hello HTTP/1.1\r\n\r\n", endpoint), http);
-        assert_eq!(
-            route(GOOD.replace("/v1/stream", "/other").as_bytes(), endpoint),
-            http
-        );
+        assert_eq!(route(GOOD.replace("/v1/stream", "/other").as_bytes(), endpoint), http);
         assert_eq!(route(b"\x16\x03\x01\x02\x00\x01", endpoint), http);
         let endless = format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(HEAD_MAX));
         assert_eq!(route(endless.as_bytes(), endpoint), http);
@@ -295,9 +274,7 @@ mod tests {
         let offer = "Host: x\r\nSec-WebSocket-Protocol: a, b\r\nsec-websocket-protocol: c";
         let text = GOOD.replace("Host: x", offer);
         let (found, _) = route(text.as_bytes(), endpoint).unwrap();
-        let Route::WebSocket { open_request, .. } = found else {
-            panic!("{found:?}")
-        };
+        let Route::WebSocket { open_request, .. } = found else { panic!("{found:?}") };
         assert_eq!(open_request.protocols, ["a", "b", "c"]);
         assert!(upgrade_response("k", Some("b")).contains("\r\nSec-WebSocket-Protocol: b\r\n\r\n"));
         assert!(!upgrade_response("k", None).contains("Protocol: "));
@@ -322,11 +299,7 @@ mod tests {
             ("Host: x", "Transfer-Encoding: chunked"),
         ] {
             let other = get.replace(from, to);
-            assert_eq!(
-                route(other.as_bytes(), endpoint),
-                Some((Route::Http, 0)),
-                "{to}"
-            );
+            assert_eq!(route(other.as_bytes(), endpoint), Some((Route::Http, 0)), "{to}");
         }
     }
 }

@@ -71,9 +71,7 @@ pub(super) async fn serve_http2_within(
         }
     });
     let mut builder = http2::Builder::new(LocalTasks);
-    builder
-        .initial_stream_window_size(WINDOW_BYTES)
-        .initial_connection_window_size(WINDOW_BYTES);
+    builder.initial_stream_window_size(WINDOW_BYTES).initial_connection_window_size(WINDOW_BYTES);
     let connection = builder.serve_connection(io, service);
     let shut_down = |connection: Pin<&mut _>| http2::Connection::graceful_shutdown(connection);
     serve_out(connection, shut_down, &mut stop, &progress).await
@@ -95,11 +93,7 @@ struct Answer<B> {
 impl<B> Answer<B> {
     fn new(inner: B, progress: Rc<Progress>) -> Self {
         let unsent = progress.begin_answer();
-        Self {
-            inner,
-            progress,
-            unsent,
-        }
+        Self { inner, progress, unsent }
     }
 }
 

@@ -22,12 +22,7 @@ pub(super) struct Rewind<T> {
 
 impl<T> Rewind<T> {
     pub(super) fn new(head: Bytes, stream: T, progress: Rc<Progress>) -> Self {
-        Self {
-            head,
-            stream,
-            progress,
-            is_flushing: false,
-        }
+        Self { head, stream, progress, is_flushing: false }
     }
 
     fn sent(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {

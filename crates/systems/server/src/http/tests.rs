@@ -89,10 +89,7 @@ async fn an_answer_that_nobody_reads_is_given_up() {
     let (stream, _) = listener.accept().await.unwrap();
     let (_stop, stopping) = watch::channel(false);
     let server = serve_within(SHORT, stream, Vec::new(), router(), stopping);
-    assert_eq!(
-        timeout(SOON, server).await.unwrap(),
-        ConnectionEnd::TimedOut
-    );
+    assert_eq!(timeout(SOON, server).await.unwrap(), ConnectionEnd::TimedOut);
     drop(client);
 }
 

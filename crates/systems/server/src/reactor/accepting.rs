@@ -68,10 +68,7 @@ impl<S: Service> Reactor<S> {
             return 0;
         };
         let (accept, open_request) = match route {
-            Route::WebSocket {
-                accept,
-                open_request,
-            } => (Some(accept), open_request),
+            Route::WebSocket { accept, open_request } => (Some(accept), open_request),
             Route::Stream(open_request) => (None, open_request),
             Route::Refused(answer) => {
                 self.refuse(key, Bytes::from_static(answer.as_bytes()));
@@ -136,10 +133,8 @@ impl<S: Service> Reactor<S> {
             && let Ok(stream) = TcpStream::from_std(StdStream::from(row.socket))
         {
             let flight = row.outbox.map(|outbox| outbox.into_flight());
-            let session = self
-                .encryption
-                .as_mut()
-                .and_then(|encryption| encryption.end(key.place()));
+            let session =
+                self.encryption.as_mut().and_then(|encryption| encryption.end(key.place()));
             match session {
                 Some(session) => {
                     let sealed = flight.unwrap_or_default();
@@ -152,12 +147,7 @@ impl<S: Service> Reactor<S> {
     }
 
     fn serve_http(&self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static, head: &[u8]) {
-        let serve = serve_http(
-            stream,
-            head.to_vec(),
-            self.router.clone(),
-            self.stop.clone(),
-        );
+        let serve = serve_http(stream, head.to_vec(), self.router.clone(), self.stop.clone());
         let alive = self.alive.clone();
         let service = Arc::clone(&self.service);
         tokio::task::spawn_local(async move {

@@ -35,12 +35,7 @@ pub(super) struct Encryption {
 
 impl Encryption {
     pub(super) fn new(config: Arc<ServerConfig>) -> Self {
-        Self {
-            config,
-            sessions: Vec::new(),
-            plain: Vec::new(),
-            sealed: Vec::new(),
-        }
+        Self { config, sessions: Vec::new(), plain: Vec::new(), sealed: Vec::new() }
     }
 
     /// Begins a connection; false if that is impossible.
@@ -96,13 +91,9 @@ impl Encryption {
         place: u32,
         make: impl FnOnce(&mut Session, &mut Vec<u8>) -> Result<(), Failure>,
     ) -> Result<&[u8], Failure> {
-        let Self {
-            sessions, sealed, ..
-        } = self;
+        let Self { sessions, sealed, .. } = self;
         reset(sealed);
-        let session = sessions
-            .get_mut(place as usize)
-            .and_then(Option::as_deref_mut);
+        let session = sessions.get_mut(place as usize).and_then(Option::as_deref_mut);
         match session {
             Some(session) => make(session, sealed)?,
             None => return Err(rustls::Error::HandshakeNotComplete.into()),

@@ -37,9 +37,8 @@ impl Limits {
     pub(super) fn new(options: &ReactorOptions) -> Self {
         let silence = options.ping_after.into_iter().chain(options.idle_timeout);
         let shortest_silence = silence.min();
-        let shortest = shortest_silence.map_or(options.opening_timeout, |silence| {
-            silence.min(options.opening_timeout)
-        });
+        let shortest = shortest_silence
+            .map_or(options.opening_timeout, |silence| silence.min(options.opening_timeout));
         // What takes too long is noticed at most an eighth late, but for farewells.
         let tick = (shortest / 8).min(CLOSE_TIMEOUT / 2).max(TICK_MIN);
         let ticks = |time: Duration| {
@@ -90,9 +89,7 @@ impl<S: Service> Reactor<S> {
     /// Whether anything was done about a connection whose peer was last heard of `passed` ticks
     /// ago.
     fn check_idle(&mut self, key: Key, stage: Stage, keep_alive: KeepAlive, passed: u32) -> bool {
-        let Limits {
-            ping, close, sweep, ..
-        } = self.limits;
+        let Limits { ping, close, sweep, .. } = self.limits;
         let close = close.filter(|_| keep_alive.is_closed());
         let ping = ping.filter(|_| keep_alive.is_pinged());
         match stage {
@@ -130,10 +127,7 @@ mod tests {
             connections_each: 0,
             message_max: 1024,
             errors_max: 1,
-            queue_limits: QueueLimits {
-                events_max: 1,
-                missed_max: 1,
-            },
+            queue_limits: QueueLimits { events_max: 1, missed_max: 1 },
             opening_timeout: Duration::from_secs(10),
             ping_after: Some(Duration::from_secs(60)),
             idle_timeout: None,
@@ -143,26 +137,17 @@ mod tests {
         let limits = Limits::new(&options);
         assert_eq!(limits.tick, Duration::from_secs(1));
         assert_eq!((limits.opening, limits.closing), (10, 2));
-        assert_eq!(
-            (limits.ping, limits.close, limits.sweep),
-            (Some(60), None, 7)
-        );
+        assert_eq!((limits.ping, limits.close, limits.sweep), (Some(60), None, 7));
 
         options.ping_after = Some(Duration::from_millis(40));
         options.idle_timeout = Some(Duration::from_millis(201));
         let limits = Limits::new(&options);
         assert_eq!(limits.tick, Duration::from_millis(5));
-        assert_eq!(
-            (limits.ping, limits.close, limits.sweep),
-            (Some(8), Some(41), 1)
-        );
+        assert_eq!((limits.ping, limits.close, limits.sweep), (Some(8), Some(41), 1));
 
         options.ping_after = None;
         options.idle_timeout = None;
         let limits = Limits::new(&options);
-        assert_eq!(
-            (limits.ping, limits.close, limits.sweep),
-            (None, None, u32::MAX)
-        );
+        assert_eq!((limits.ping, limits.close, limits.sweep), (None, None, u32::MAX));
     }
 }

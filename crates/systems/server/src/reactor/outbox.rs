@@ -46,10 +46,7 @@ pub(crate) struct Outbox {
 impl Outbox {
     /// With the rest of what the kernel did not take whole.
     pub(crate) fn with_rest(flight: Bytes) -> Self {
-        Self {
-            flight,
-            ..Self::default()
-        }
+        Self { flight, ..Self::default() }
     }
 
     /// Leaves a notice.
@@ -73,10 +70,7 @@ impl Outbox {
 
     /// Leaves replies. There must be none already.
     pub(crate) fn reply(&mut self, frames: Bytes) {
-        debug_assert!(
-            self.replies.is_empty(),
-            "a peer that does not read is not answered"
-        );
+        debug_assert!(self.replies.is_empty(), "a peer that does not read is not answered");
         self.replies = frames;
     }
 
@@ -87,11 +81,7 @@ impl Outbox {
 
     /// Drops everything that waits; `last` goes out after the frame that is being sent.
     pub(crate) fn end(&mut self, last: Bytes) {
-        *self = Self {
-            flight: std::mem::take(&mut self.flight),
-            replies: last,
-            ..Self::default()
-        };
+        *self = Self { flight: std::mem::take(&mut self.flight), replies: last, ..Self::default() };
     }
 
     /// The frame to send now, if anything waits. Replies come before events, events before states, and `ping`
@@ -148,16 +138,10 @@ impl Outbox {
 mod tests {
     use super::*;
 
-    const LIMITS: QueueLimits = QueueLimits {
-        events_max: 2,
-        missed_max: 2,
-    };
+    const LIMITS: QueueLimits = QueueLimits { events_max: 2, missed_max: 2 };
 
     fn notice(kind: Kind, frame: &'static str) -> Notice {
-        Notice {
-            kind,
-            frame: Bytes::from_static(frame.as_bytes()),
-        }
+        Notice { kind, frame: Bytes::from_static(frame.as_bytes()) }
     }
 
     fn leave(outbox: &mut Outbox, kind: Kind, frame: &'static str) -> NoticeFate {
@@ -179,17 +163,11 @@ mod tests {
     fn the_newest_state_wins_and_news_comes_first() {
         let mut outbox = Outbox::with_rest("rest".into());
         assert_eq!(leave(&mut outbox, Kind::State, "old"), NoticeFate::Waiting);
-        assert_eq!(
-            leave(&mut outbox, Kind::State, "new"),
-            NoticeFate::Superseded
-        );
+        assert_eq!(leave(&mut outbox, Kind::State, "new"), NoticeFate::Superseded);
         assert_eq!(leave(&mut outbox, Kind::Event, "goal"), NoticeFate::Waiting);
         outbox.ping();
         outbox.reply("reply".into());
-        assert_eq!(
-            send_all(outbox),
-            [&b"rest"[..], b"reply", b"goal", b"new", b"ping"]
-        );
+        assert_eq!(send_all(outbox), [&b"rest"[..], b"reply", b"goal", b"new", b"ping"]);
     }
 
     #[test]

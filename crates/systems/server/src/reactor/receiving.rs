@@ -19,10 +19,7 @@ impl<S: Service> Reactor<S> {
     /// are not needed any more.
     pub(super) fn read_frames(&mut self, key: Key, bytes: &mut [u8]) -> usize {
         let row = self.rows.get_mut(key);
-        if row
-            .as_ref()
-            .is_some_and(|row| row.keep_alive == KeepAlive::Stream)
-        {
+        if row.as_ref().is_some_and(|row| row.keep_alive == KeepAlive::Stream) {
             // Whoever gets a stream has nothing more to say.
             self.reply(key);
             return bytes.len();
@@ -69,10 +66,7 @@ impl<S: Service> Reactor<S> {
             }
             PeerMessage::Binary(bytes) => {
                 self.service.connections().messages_received.add(1);
-                let connection = self
-                    .rows
-                    .get_mut(key)
-                    .and_then(|row| row.connection.as_ref());
+                let connection = self.rows.get_mut(key).and_then(|row| row.connection.as_ref());
                 let Some(connection) = connection else { return };
                 match std::str::from_utf8(&bytes) {
                     Ok(text) if self.service.binary_as_text(connection) => self.request(key, text),
@@ -86,10 +80,7 @@ impl<S: Service> Reactor<S> {
             PeerMessage::Pong => {}
             PeerMessage::Close(code) => {
                 // The status comes back as it went (RFC 6455, section 5.5.1).
-                let frame = code.map(|code| CloseFrame {
-                    code,
-                    reason: "".into(),
-                });
+                let frame = code.map(|code| CloseFrame { code, reason: "".into() });
                 self.send_last(key, frames::close(frame.as_ref()), Stage::Closed);
             }
         }
@@ -101,10 +92,7 @@ impl<S: Service> Reactor<S> {
         let Some(connection) = row.and_then(|row| row.connection.take()) else {
             return;
         };
-        match self
-            .service
-            .on_text(&mut self.thread_state, connection, text)
-        {
+        match self.service.on_text(&mut self.thread_state, connection, text) {
             HandleResult::Now(connection, response) => {
                 if let Some(row) = self.rows.get_mut(key) {
                     row.connection = Some(connection);
@@ -179,13 +167,9 @@ impl<S: Service> Reactor<S> {
     }
 
     fn close_for_stop(&mut self, key: Key) {
-        let connection = self
-            .rows
-            .get_mut(key)
-            .and_then(|row| row.connection.as_ref());
-        let words = connection.map_or_else(Bytes::new, |connection| {
-            self.service.closing_message(connection)
-        });
+        let connection = self.rows.get_mut(key).and_then(|row| row.connection.as_ref());
+        let words = connection
+            .map_or_else(Bytes::new, |connection| self.service.closing_message(connection));
         let end = self.last_bytes(key, CloseCode::Away, self.options.close_reason);
         let last = Bytes::from([&words[..], &end[..]].concat());
         self.send_last(key, last, Stage::Closing);
@@ -194,10 +178,7 @@ impl<S: Service> Reactor<S> {
     fn last_bytes(&mut self, key: Key, code: CloseCode, reason: &str) -> Bytes {
         match self.rows.get_mut(key).map(|row| row.keep_alive) {
             Some(KeepAlive::Stream) => sse::END,
-            _ => frames::close(Some(&CloseFrame {
-                code,
-                reason: reason.into(),
-            })),
+            _ => frames::close(Some(&CloseFrame { code, reason: reason.into() })),
         }
     }
 

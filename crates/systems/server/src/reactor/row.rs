@@ -102,10 +102,7 @@ impl<G> Row<G> {
 
     /// The bytes that [`Row::keep_bytes`] set aside.
     pub(crate) fn kept_bytes(&mut self) -> Vec<u8> {
-        self.inbox
-            .as_mut()
-            .map(|inbox| std::mem::take(&mut inbox.bytes))
-            .unwrap_or_default()
+        self.inbox.as_mut().map(|inbox| std::mem::take(&mut inbox.bytes)).unwrap_or_default()
     }
 
     /// Sets aside the beginning of a message.
@@ -118,15 +115,11 @@ impl<G> Row<G> {
 
     /// The fragments that [`Row::keep_fragments`] set aside.
     pub(crate) fn kept_fragments(&mut self) -> Fragments {
-        self.inbox
-            .as_mut()
-            .map(|inbox| std::mem::take(&mut inbox.fragments))
-            .unwrap_or_default()
+        self.inbox.as_mut().map(|inbox| std::mem::take(&mut inbox.fragments)).unwrap_or_default()
     }
 
     fn forget_empty_inbox(&mut self) {
-        self.inbox
-            .take_if(|inbox| inbox.bytes.is_empty() && !inbox.fragments.under_way());
+        self.inbox.take_if(|inbox| inbox.bytes.is_empty() && !inbox.fragments.under_way());
     }
 }
 

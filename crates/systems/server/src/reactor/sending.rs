@@ -97,11 +97,7 @@ impl<S: Service> Reactor<S> {
             tally.sent += u64::from(!matches!(sent, SendResult::Failed));
             return self.on_sent(key, sent);
         }
-        match row
-            .outbox
-            .as_mut()
-            .map(|outbox| outbox.leave(notice, self.options.queue_limits))
-        {
+        match row.outbox.as_mut().map(|outbox| outbox.leave(notice, self.options.queue_limits)) {
             Some(NoticeFate::Superseded) => tally.superseded += 1,
             Some(NoticeFate::GivenUp) => {
                 tally.given_up += 1;

@@ -104,10 +104,7 @@ mod tests {
     fn leave(subscribers: &mut Subscribers, places: &mut BTreeMap<u32, u32>, subscriber: u32) {
         let place = places.remove(&subscriber).unwrap();
         subscribers.leave(place, |subscriber, place| {
-            assert!(
-                places.insert(subscriber, place).is_some(),
-                "only subscribers move"
-            );
+            assert!(places.insert(subscriber, place).is_some(), "only subscribers move");
         });
     }
 

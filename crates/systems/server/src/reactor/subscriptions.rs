@@ -9,10 +9,7 @@ pub(crate) struct Subscription {
 
 /// All subscriptions of a connection, at most one in each channel.
 #[derive(Debug, Default, PartialEq, Eq)]
-#[expect(
-    clippy::box_collection,
-    reason = "the vector's own 24 bytes would stand in every row"
-)]
+#[expect(clippy::box_collection, reason = "the vector's own 24 bytes would stand in every row")]
 pub(crate) enum Subscriptions {
     #[default]
     None,
@@ -39,17 +36,12 @@ impl Subscriptions {
 
     /// Whether there is one in `channel`.
     pub(crate) fn has(&self, channel: u32) -> bool {
-        self.as_slice()
-            .iter()
-            .any(|subscription| subscription.channel == channel)
+        self.as_slice().iter().any(|subscription| subscription.channel == channel)
     }
 
     /// Adds a subscription in a channel where there is none.
     pub(crate) fn add(&mut self, subscription: Subscription) {
-        debug_assert!(
-            !self.has(subscription.channel),
-            "one subscription a channel"
-        );
+        debug_assert!(!self.has(subscription.channel), "one subscription a channel");
         *self = match std::mem::take(self) {
             Self::None => Self::One(subscription),
             Self::One(first) => Self::Many(Box::new(vec![first, subscription])),
@@ -72,10 +64,7 @@ impl Subscriptions {
 
     /// Takes out the subscription in `channel`.
     pub(crate) fn remove(&mut self, channel: u32) -> Option<Subscription> {
-        let at = self
-            .as_slice()
-            .iter()
-            .position(|subscription| subscription.channel == channel)?;
+        let at = self.as_slice().iter().position(|subscription| subscription.channel == channel)?;
         match self {
             Self::Many(subscriptions) if subscriptions.len() > 1 => {
                 Some(subscriptions.swap_remove(at))

@@ -16,10 +16,7 @@ impl Key {
 
     /// The key that [`Key::to_bits`] made `bits` of.
     pub(crate) fn from_bits(bits: u64) -> Self {
-        Self {
-            place: bits as u32,
-            generation: (bits >> 32) as u32,
-        }
+        Self { place: bits as u32, generation: (bits >> 32) as u32 }
     }
 
     /// Index of the row.
@@ -56,11 +53,7 @@ impl<T> Table<T> {
 
     /// A table that does not have to grow for `rows` rows.
     pub(crate) fn with_capacity(rows: usize) -> Self {
-        Self {
-            entries: Vec::with_capacity(rows),
-            free: None,
-            len: 0,
-        }
+        Self { entries: Vec::with_capacity(rows), free: None, len: 0 }
     }
 
     /// How many rows there are.
@@ -82,32 +75,24 @@ impl<T> Table<T> {
                 self.free = next;
             }
             entry.content = Content::Row(row);
-            return Key {
-                place,
-                generation: entry.generation,
-            };
+            return Key { place, generation: entry.generation };
         }
         let place = u32::try_from(self.entries.len()).expect(
             "a row is an open file, of which \
             a table holds fewer",
         );
-        self.entries.push(Entry {
-            generation: 0,
-            content: Content::Row(row),
-        });
-        Key {
-            place,
-            generation: 0,
-        }
+        self.entries.push(Entry { generation: 0, content: Content::Row(row) });
+        Key { place, generation: 0 }
     }
 
     /// The row named `key`, if it is still there.
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         match self.entries.get_mut(key.place as usize) {
-            Some(Entry {
-                generation,
-                content: Content::Row(row),
-            }) if *generation == key.generation => Some(row),
+            Some(Entry { generation, content: Content::Row(row) })
+                if *generation == key.generation =>
+            {
+                Some(row)
+            }
             _ => None,
         }
     }
@@ -115,14 +100,8 @@ impl<T> Table<T> {
     /// The row at `place`, and its name.
     pub(crate) fn at_mut(&mut self, place: u32) -> Option<(Key, &mut T)> {
         match self.entries.get_mut(place as usize) {
-            Some(Entry {
-                generation,
-                content: Content::Row(row),
-            }) => {
-                let key = Key {
-                    place,
-                    generation: *generation,
-                };
+            Some(Entry { generation, content: Content::Row(row) }) => {
+                let key = Key { place, generation: *generation };
                 Some((key, row))
             }
             _ => None,

@@ -19,11 +19,7 @@ use crate::{ThreadContext, stopped};
 /// Serves on one thread until it is stopped, and then until the last connection has ended or the
 /// time for stopping is over. Ends at once when the kernel has no room to serve at all.
 pub async fn serve<S: Service>(service: Arc<S>, options: ReactorOptions, context: ThreadContext) {
-    let ThreadContext {
-        listener,
-        mut stop,
-        tls,
-    } = context;
+    let ThreadContext { listener, mut stop, tls } = context;
     let stop_within = options.stop_within;
     let (alive, mut last_gone) = mpsc::channel(1);
     let reactor = unregistered(listener)

@@ -41,10 +41,7 @@ pub fn open_files_max() -> Option<u64> {
 ///
 /// # Errors
 /// The kernel refuses, or `/proc` is not mounted.
-#[expect(
-    unsafe_code,
-    reason = "descriptors are only safe within one table, and this leaves it"
-)]
+#[expect(unsafe_code, reason = "descriptors are only safe within one table, and this leaves it")]
 pub(crate) fn own_files() -> io::Result<()> {
     // SAFETY: called first thing on a thread that owns no descriptor but its runtime's, which the
     // copy has too; what it opens later never leaves the thread (see `crew`).

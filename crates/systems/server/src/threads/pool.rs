@@ -58,10 +58,7 @@ where
     let pool = pool.map_err(|source| match source.kind() {
         // It is a thread that cannot be started: another address would not help.
         io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => ServerError::Process(source),
-        _ => ServerError::Listen {
-            address: options.listen,
-            source,
-        },
+        _ => ServerError::Listen { address: options.listen, source },
     })?;
     ready(pool.address);
     let served = pool.serve_until(shutdown, drain).await;
@@ -98,13 +95,8 @@ impl ThreadPool {
         }
         let work = Arc::new(work);
         let (stop, _) = watch::channel(false);
-        let mut pool = Self {
-            address: options.listen,
-            stop,
-            tls,
-            threads: Vec::new(),
-            ended: Vec::new(),
-        };
+        let mut pool =
+            Self { address: options.listen, stop, tls, threads: Vec::new(), ended: Vec::new() };
         for runtime in runtimes(options.threads)? {
             let listening = ListenOptions {
                 address: pool.address,
@@ -138,11 +130,7 @@ impl ThreadPool {
         let (end, ended) = oneshot::channel();
         let stop = self.stop.subscribe();
         let tls = self.tls.clone();
-        let context = move |listener| ThreadContext {
-            listener,
-            stop,
-            tls,
-        };
+        let context = move |listener| ThreadContext { listener, stop, tls };
         let thread = std::thread::Builder::new().name("serve".to_owned());
         self.threads.push(thread.spawn(move || {
             run_thread(listening, runtime.get(), context, up, &*work);
@@ -194,15 +182,9 @@ impl ThreadPool {
             // An error is a crash, which the join below reports.
             let _ = ended.await;
         }
-        let crashed = self
-            .threads
-            .into_iter()
-            .filter_map(|thread| thread.join().err())
-            .count();
+        let crashed = self.threads.into_iter().filter_map(|thread| thread.join().err()).count();
         if crashed > 0 {
-            return Err(io::Error::other(format!(
-                "{crashed} serving threads crashed"
-            )));
+            return Err(io::Error::other(format!("{crashed} serving threads crashed")));
         }
         Ok(())
     }
@@ -231,9 +213,7 @@ struct ThreadRuntime {
 
 impl ThreadRuntime {
     fn get(&self) -> &Runtime {
-        self.runtime
-            .as_ref()
-            .expect("it is only taken when this is dropped")
+        self.runtime.as_ref().expect("it is only taken when this is dropped")
     }
 }
 
@@ -247,19 +227,8 @@ impl Drop for ThreadRuntime {
 
 fn runtimes(count: usize) -> io::Result<Vec<ThreadRuntime>> {
     // Sockets are looked at after every lot of tasks (a local set runs up to 61 in one go).
-    let build = || {
-        Builder::new_current_thread()
-            .enable_all()
-            .event_interval(1)
-            .build()
-    };
-    (0..count.max(1))
-        .map(|_| {
-            Ok(ThreadRuntime {
-                runtime: Some(build()?),
-            })
-        })
-        .collect()
+    let build = || Builder::new_current_thread().enable_all().event_interval(1).build();
+    (0..count.max(1)).map(|_| Ok(ThreadRuntime { runtime: Some(build()?) })).collect()
 }
 
 /// The body of one thread.
@@ -295,11 +264,7 @@ fn run_thread<W: Future<Output = ()>>(
 }
 
 fn socket(address: SocketAddr) -> io::Result<TcpSocket> {
-    let socket = if address.is_ipv4() {
-        TcpSocket::new_v4()
-    } else {
-        TcpSocket::new_v6()
-    }?;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
     Ok(socket)
 }
@@ -341,10 +306,7 @@ impl Port {
         let socket = socket(address)?;
         socket.set_reuseport(true)?;
         socket.bind(address)?;
-        Ok(Port {
-            address: socket.local_addr()?,
-            _socket: socket,
-        })
+        Ok(Port { address: socket.local_addr()?, _socket: socket })
     }
 
     /// The address, with the port that was taken.

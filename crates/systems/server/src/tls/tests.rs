@@ -31,11 +31,7 @@ fn own() -> Own {
     std::fs::write(&files.key, signing_key.serialize_pem()).unwrap();
     let mut roots = RootCertStore::empty();
     roots.add(cert.der().clone()).unwrap();
-    Own {
-        folder,
-        files,
-        roots,
-    }
+    Own { folder, files, roots }
 }
 
 fn client(roots: &RootCertStore, version: &'static SupportedProtocolVersion) -> ClientConnection {
@@ -107,38 +103,20 @@ fn unusable_files_are_named() {
         std::fs::write(&file, content).unwrap();
         file
     };
-    let with_key = |key| TlsFiles {
-        key,
-        ..own.files.clone()
-    };
-    let with_certificate = |certificate| TlsFiles {
-        certificate,
-        ..own.files.clone()
-    };
+    let with_key = |key| TlsFiles { key, ..own.files.clone() };
+    let with_certificate = |certificate| TlsFiles { certificate, ..own.files.clone() };
     let mixed = problem(with_key(other.files.key.clone()));
-    assert!(
-        mixed.contains("server.key does not belong to the certificate in"),
-        "{mixed}"
-    );
+    assert!(mixed.contains("server.key does not belong to the certificate in"), "{mixed}");
     let missing = problem(with_key("/no/such/key".into()));
     assert_eq!(missing, "cannot read /no/such/key");
     let swapped = problem(with_certificate(own.files.key.clone()));
-    assert!(
-        swapped.ends_with("server.key: no certificate in it; expected PEM"),
-        "{swapped}"
-    );
+    assert!(swapped.ends_with("server.key: no certificate in it; expected PEM"), "{swapped}");
     let keyless = problem(with_key(own.files.certificate.clone()));
-    assert!(
-        keyless.contains("server.pem: no private key in it"),
-        "{keyless}"
-    );
+    assert!(keyless.contains("server.pem: no private key in it"), "{keyless}");
     let encrypted =
         "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAA==\n-----END ENCRYPTED PRIVATE KEY-----\n";
     let encrypted = problem(with_key(file("encrypted.key", encrypted)));
-    assert!(
-        encrypted.contains("encrypted.key: the key is encrypted"),
-        "{encrypted}"
-    );
+    assert!(encrypted.contains("encrypted.key: the key is encrypted"), "{encrypted}");
     let garbage = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     let garbage = problem(with_certificate(file("garbage.pem", garbage)));
     assert!(garbage.contains("garbage.pem: "), "{garbage}");
@@ -170,11 +148,7 @@ fn content_goes_both_ways_in_pieces_of_any_size() {
             server.close(&mut sealed);
             server.close(&mut sealed);
             to(&mut client, &sealed).unwrap();
-            assert_eq!(
-                client.reader().read(&mut [0]).unwrap(),
-                0,
-                "it ended properly"
-            );
+            assert_eq!(client.reader().read(&mut [0]).unwrap(), 0, "it ended properly");
             client.send_close_notify();
             let bytes = from(&mut client);
             let (_, received) = receive(&mut server, &bytes, piece, &mut sealed).unwrap();
@@ -269,18 +243,10 @@ fn half_a_message_does_not_disturb_what_is_sent() {
     client.writer().write_all(b"content").unwrap();
     let (bytes, mut sealed) = (from(&mut client), Vec::new());
     for at in 1..bytes.len() {
-        assert_eq!(
-            receive(&mut server, &bytes[at - 1..at], 1, &mut sealed)
-                .unwrap()
-                .0,
-            b""
-        );
+        assert_eq!(receive(&mut server, &bytes[at - 1..at], 1, &mut sealed).unwrap().0, b"");
         server.seal(b"in between", &mut sealed).unwrap();
     }
-    assert_eq!(
-        to(&mut client, &sealed).unwrap().len(),
-        10 * (bytes.len() - 1)
-    );
+    assert_eq!(to(&mut client, &sealed).unwrap().len(), 10 * (bytes.len() - 1));
     let (plain, _) = receive(&mut server, &bytes[bytes.len() - 1..], 1, &mut Vec::new()).unwrap();
     assert_eq!(plain, b"content");
 }

@@ -40,10 +40,7 @@ pub enum DecodeResult<'b> {
     Nothing,
     /// A frame of `length` bytes, and what it completed: `None` for the beginning or the middle
     /// of a message.
-    Frame {
-        length: usize,
-        received: Option<PeerMessage<'b>>,
-    },
+    Frame { length: usize, received: Option<PeerMessage<'b>> },
 }
 
 /// Why a peer cannot be listened to any more.
@@ -120,10 +117,7 @@ pub fn take<'b>(
         return Ok(DecodeResult::Nothing);
     };
     unmask(payload, mask);
-    Ok(DecodeResult::Frame {
-        length: end,
-        received: meaning(&header, payload, fragments)?,
-    })
+    Ok(DecodeResult::Frame { length: end, received: meaning(&header, payload, fragments)? })
 }
 
 /// Checks a header by sections 5.1 to 5.5; the mask.
@@ -140,10 +134,7 @@ fn check(
         OpCode::Data(_) => !under_way,
     };
     // Section 5.1: a server must close when it meets a frame without a mask.
-    header
-        .mask
-        .filter(|_| in_place && !reserved)
-        .ok_or(FrameError::Protocol)
+    header.mask.filter(|_| in_place && !reserved).ok_or(FrameError::Protocol)
 }
 
 /// Unmasks a payload (RFC 6455, section 5.3).
@@ -251,10 +242,7 @@ fn control(kind: Control, payload: &[u8]) -> Bytes {
 
 /// Puts a header in front of the payload, which stands after room for the longest one.
 fn frame(opcode: OpCode, mut bytes: Vec<u8>) -> Bytes {
-    let header = FrameHeader {
-        opcode,
-        ..FrameHeader::default()
-    };
+    let header = FrameHeader { opcode, ..FrameHeader::default() };
     let payload_length = (bytes.len() - HEADER_MAX) as u64;
     let begin = HEADER_MAX - header.len(payload_length);
     header

@@ -63,9 +63,7 @@ impl Socket {
         early: Vec<u8>,
         limits: Limits,
     ) -> io::Result<Self> {
-        stream
-            .write_all(upgrade_response(accept, None).as_bytes())
-            .await?;
+        stream.write_all(upgrade_response(accept, None).as_bytes()).await?;
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)
             .write_buffer_size(WRITE_GATHER)
@@ -176,12 +174,7 @@ impl Socket {
         cx: &'c mut Context<'w>,
     ) -> (Io<'s, 'c, 'w>, &'s mut WebSocketContext) {
         let stream = &mut self.stream;
-        let io = Io {
-            stream,
-            cx,
-            received: 0,
-            sent: 0,
-        };
+        let io = Io { stream, cx, received: 0, sent: 0 };
         (io, &mut self.context)
     }
 }

@@ -94,9 +94,7 @@ impl Cable {
         let identifier: Arc<str> = identifier.into();
         let channel = channels.open(room.id, Form::Cable(Arc::clone(&identifier)));
         self.subscriptions.push((identifier, room));
-        Reply::nothing()
-            .and(&confirm)
-            .subscribing(SubscriptionChange::Subscribe(channel))
+        Reply::nothing().and(&confirm).subscribing(SubscriptionChange::Subscribe(channel))
     }
 
     fn room_to_enter(&self, state: &ChatState, identifier: &str) -> Option<Arc<Room>> {
@@ -146,8 +144,5 @@ impl Cable {
 
 /// The ping that every connection gets every few seconds.
 pub(super) fn ping(now_ms: f64) -> String {
-    format!(
-        r#"{{"type":"ping","message":{}}}"#,
-        (now_ms / 1000.0) as u64
-    )
+    format!(r#"{{"type":"ping","message":{}}}"#, (now_ms / 1000.0) as u64)
 }

@@ -186,10 +186,7 @@ mod tests {
 
     #[test]
     fn a_message_in_every_form() {
-        let message = Message {
-            id: 7,
-            json: r#"{"id":7}"#.into(),
-        };
+        let message = Message { id: 7, json: r#"{"id":7}"#.into() };
         let text = |form: Form| {
             let bytes = form.encode(&message);
             String::from_utf8_lossy(&bytes[2..]).into_owned()

@@ -37,10 +37,7 @@ type Chat = State<Arc<ChatState>>;
 pub(super) fn router(state: &Arc<ChatState>) -> Router {
     let page = |kind: &'static str, text: &'static str| get(move || file(kind, text));
     let html = page("text/html; charset=utf-8", include_str!("page/chat.html"));
-    let script = page(
-        "text/javascript; charset=utf-8",
-        include_str!("page/chat.js"),
-    );
+    let script = page("text/javascript; charset=utf-8", include_str!("page/chat.js"));
     let style = page("text/css; charset=utf-8", include_str!("page/chat.css"));
     Router::new()
         .route("/chat", html)
@@ -139,10 +136,8 @@ async fn speak(State(state): Chat, request: Request) -> Result<Response, HttpErr
 async fn said(state: &ChatState, request: Request) -> Result<Utterance, RequestError> {
     let max = state.options.message_max;
     let kind = request.headers().get(header::CONTENT_TYPE);
-    let is_form = kind.is_some_and(|kind| {
-        kind.as_bytes()
-            .starts_with(b"application/x-www-form-urlencoded")
-    });
+    let is_form =
+        kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
     let too_long = |status| status == StatusCode::PAYLOAD_TOO_LARGE;
     if is_form {
         return match Form::<Utterance>::from_request(request, &()).await {
@@ -217,11 +212,7 @@ async fn wait(state: &ChatState, room: &Room, after: u64, limit: usize, until: I
 }
 
 fn answer(room: &Room, found: &Backlog) -> impl IntoResponse + use<> {
-    let messages: Vec<&str> = found
-        .messages
-        .iter()
-        .map(|message| &*message.json)
-        .collect();
+    let messages: Vec<&str> = found.messages.iter().map(|message| &*message.json).collect();
     let body = format!(
         r#"{{"room":"{}","messages":[{}],"last":{},"forgotten":{}}}"#,
         room.name,
@@ -229,10 +220,7 @@ fn answer(room: &Room, found: &Backlog) -> impl IntoResponse + use<> {
         found.last,
         found.forgotten
     );
-    let head = [
-        (header::CONTENT_TYPE, JSON),
-        (header::CACHE_CONTROL, "no-store"),
-    ];
+    let head = [(header::CONTENT_TYPE, JSON), (header::CACHE_CONTROL, "no-store")];
     (head, body)
 }
 
@@ -257,10 +245,7 @@ async fn stream(State(state): Chat, request: Request) -> Result<Response, HttpEr
         let text = reader.next().await?;
         Some((Ok::<_, std::convert::Infallible>(text), reader))
     }));
-    let head = [
-        (header::CONTENT_TYPE, "text/event-stream"),
-        (header::CACHE_CONTROL, "no-store"),
-    ];
+    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     Ok((head, body).into_response())
 }
 
@@ -268,13 +253,8 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, RequestError> {
     let Some(value) = headers.get("last-event-id") else {
         return Ok(None);
     };
-    let number = value
-        .to_str()
-        .ok()
-        .and_then(|text| text.trim().parse().ok());
-    number
-        .map(Some)
-        .ok_or_else(|| RequestError::Invalid("a cursor is a whole number".to_owned()))
+    let number = value.to_str().ok().and_then(|text| text.trim().parse().ok());
+    number.map(Some).ok_or_else(|| RequestError::Invalid("a cursor is a whole number".to_owned()))
 }
 
 struct Reader {
@@ -300,9 +280,8 @@ impl Reader {
                 self.after = found.last;
                 self.state.metrics.overrun.add(found.forgotten);
                 let messages = found.messages.iter();
-                let text: String = messages
-                    .map(|message| sse::event_text(message.id, &message.json))
-                    .collect();
+                let text: String =
+                    messages.map(|message| sse::event_text(message.id, &message.json)).collect();
                 return Some(text.into());
             }
             let heartbeat = async {
@@ -323,12 +302,7 @@ impl Reader {
 /// Reached by requests that are not a handshake, or not the first of their connection.
 async fn upgrade() -> Response {
     let text = "a WebSocket is opened by the first request of a connection\n";
-    (
-        StatusCode::UPGRADE_REQUIRED,
-        [(header::UPGRADE, "websocket")],
-        text,
-    )
-        .into_response()
+    (StatusCode::UPGRADE_REQUIRED, [(header::UPGRADE, "websocket")], text).into_response()
 }
 
 impl Operations for ChatState {
@@ -341,8 +315,6 @@ impl Operations for ChatState {
     }
 
     async fn metrics(self: Arc<Self>) -> Result<String, Response> {
-        Ok(self
-            .metrics
-            .render(self.rooms_count(), self.store_failing()))
+        Ok(self.metrics.render(self.rooms_count(), self.store_failing()))
     }
 }

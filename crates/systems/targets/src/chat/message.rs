@@ -62,18 +62,9 @@ impl Message {
             message: &'a str,
             sent_at_ms: f64,
         }
-        let view = View {
-            room,
-            id,
-            from: &said.from,
-            message: &said.message,
-            sent_at_ms,
-        };
+        let view = View { room, id, from: &said.from, message: &said.message, sent_at_ms };
         let json = serde_json::to_string(&view).expect("plain data without maps always encodes");
-        Self {
-            id,
-            json: json.into(),
-        }
+        Self { id, json: json.into() }
     }
 }
 
@@ -84,10 +75,7 @@ mod tests {
     #[test]
     fn messages_that_are_refused() {
         let code = |text: &str| Utterance::parse(text, 8).map_err(|fault| fault.code());
-        let said = Utterance {
-            message: "hi".into(),
-            from: String::new(),
-        };
+        let said = Utterance { message: "hi".into(), from: String::new() };
         assert_eq!(code(r#"{"message":"hi"}"#), Ok(said));
         for (text, expected) in [
             ("", "malformed"),
@@ -106,10 +94,7 @@ mod tests {
 
     #[test]
     fn a_message_is_one_line() {
-        let said = Utterance {
-            message: "a\r\nb\u{2028}\"".into(),
-            from: "ann".into(),
-        };
+        let said = Utterance { message: "a\r\nb\u{2028}\"".into(), from: "ann".into() };
         let message = Message::new("lobby", 7, &said, 1.5);
         assert_eq!(
             &*message.json,

@@ -37,10 +37,7 @@ impl Metrics {
         for (name, help, value) in counters {
             page.counter(name, help, value);
         }
-        let held = self
-            .holds_begun
-            .get()
-            .saturating_sub(self.holds_ended.get());
+        let held = self.holds_begun.get().saturating_sub(self.holds_ended.get());
         page.gauge("polls_held", "Long polls waiting", held);
         page.gauge("rooms", "Rooms", rooms);
         let help = "1 while messages cannot be stored, else 0";

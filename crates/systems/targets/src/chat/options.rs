@@ -70,11 +70,7 @@ impl Default for ChatOptions {
 impl ChatOptions {
     /// As long as its times are on the machine's clock; see [`server::stretch`].
     pub(super) fn stretched(mut self) -> Self {
-        let times = [
-            &mut self.opening_timeout,
-            &mut self.cable_ping,
-            &mut self.hold_max,
-        ];
+        let times = [&mut self.opening_timeout, &mut self.cable_ping, &mut self.hold_max];
         let optional = [&mut self.heartbeat, &mut self.phoenix_timeout];
         let all = times.into_iter().chain(optional.into_iter().flatten());
         all.for_each(|time| *time = server::stretch(*time));
@@ -85,10 +81,7 @@ impl ChatOptions {
     pub(super) fn check(&self) -> Result<(), ServerError> {
         self.server.check()?;
         check_rules([
-            (
-                (1..=ROOMS_MAX).contains(&self.rooms_max),
-                "rooms must be 1 to 10,000",
-            ),
+            ((1..=ROOMS_MAX).contains(&self.rooms_max), "rooms must be 1 to 10,000"),
             (
                 (1..=HISTORY_MAX).contains(&self.history),
                 "the history must be 1 to 1,000,000 messages",
@@ -105,14 +98,8 @@ impl ChatOptions {
                 self.heartbeat != Some(Duration::ZERO),
                 "the heartbeat interval must be more than zero",
             ),
-            (
-                !self.cable_ping.is_zero(),
-                "the ping interval must be more than zero",
-            ),
-            (
-                self.phoenix_timeout != Some(Duration::ZERO),
-                "the timeout must be more than zero",
-            ),
+            (!self.cable_ping.is_zero(), "the ping interval must be more than zero"),
+            (self.phoenix_timeout != Some(Duration::ZERO), "the timeout must be more than zero"),
         ])
     }
 
@@ -164,10 +151,7 @@ mod tests {
         for change in changes {
             let mut options = ChatOptions::default();
             change(&mut options);
-            assert!(
-                matches!(options.check(), Err(ServerError::Options(_))),
-                "{options:?}"
-            );
+            assert!(matches!(options.check(), Err(ServerError::Options(_))), "{options:?}");
         }
     }
 }

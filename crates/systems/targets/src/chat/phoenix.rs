@@ -83,13 +83,8 @@ struct ObjectPush<'a> {
     payload: &'a RawValue,
 }
 
-type ArrayPush<'a> = (
-    Option<&'a RawValue>,
-    Option<&'a RawValue>,
-    Cow<'a, str>,
-    Cow<'a, str>,
-    &'a RawValue,
-);
+type ArrayPush<'a> =
+    (Option<&'a RawValue>, Option<&'a RawValue>, Cow<'a, str>, Cow<'a, str>, &'a RawValue);
 
 impl<'a> Push<'a> {
     fn parse(framing: Framing, text: &'a str) -> Option<Self> {
@@ -107,13 +102,7 @@ impl<'a> Push<'a> {
             Framing::Array => {
                 let (join_ref, reference, topic, event, payload): ArrayPush<'a> =
                     serde_json::from_str(text).ok()?;
-                Self {
-                    join_ref,
-                    reference,
-                    topic,
-                    event,
-                    payload,
-                }
+                Self { join_ref, reference, topic, event, payload }
             }
         };
         let references = [push.join_ref, push.reference].into_iter().flatten();
@@ -134,10 +123,7 @@ struct Address {
 impl Address {
     fn message(&self, event: &str, payload: &str) -> String {
         let raw = |value: &Option<Box<RawValue>>| {
-            value
-                .as_ref()
-                .map_or("null", |value| value.get())
-                .to_owned()
+            value.as_ref().map_or("null", |value| value.get()).to_owned()
         };
         let topic = quoted(&self.topic);
         let reference = raw(&self.reference);
@@ -167,10 +153,7 @@ impl Address {
 
     /// A channel's end.
     fn ended(&self, event: &str) -> String {
-        let ended = Self {
-            reference: self.join_ref.clone(),
-            ..self.clone()
-        };
+        let ended = Self { reference: self.join_ref.clone(), ..self.clone() };
         ended.message(event, "{}")
     }
 }
@@ -183,10 +166,7 @@ impl Phoenix {
     }
 
     pub(super) fn new(framing: Framing) -> Self {
-        Self {
-            framing,
-            joined: Vec::new(),
-        }
+        Self { framing, joined: Vec::new() }
     }
 
     /// The action that a message requests.
@@ -206,10 +186,7 @@ impl Phoenix {
             join_ref: push.join_ref.map(ToOwned::to_owned),
             reference: push.reference.map(ToOwned::to_owned),
         };
-        let at = self
-            .joined
-            .iter()
-            .position(|joined| *joined.topic == *push.topic);
+        let at = self.joined.iter().position(|joined| *joined.topic == *push.topic);
         match (&*push.event, at) {
             ("heartbeat", _) if push.topic == "phoenix" => {
                 Action::Reply(Reply::nothing().and(&address.ok()))
@@ -283,10 +260,7 @@ impl Phoenix {
             topic,
             room,
             // V1 names the joining by its message.
-            join_ref: address
-                .join_ref
-                .clone()
-                .or_else(|| address.reference.clone()),
+            join_ref: address.join_ref.clone().or_else(|| address.reference.clone()),
         });
         Ok((channel, missed, count))
     }
@@ -309,10 +283,7 @@ impl Phoenix {
             join_ref: joined.join_ref,
             reference: None,
         };
-        (
-            address,
-            channel.map_or(SubscriptionChange::Keep, SubscriptionChange::Unsubscribe),
-        )
+        (address, channel.map_or(SubscriptionChange::Keep, SubscriptionChange::Unsubscribe))
     }
 
     fn speak(&self, state: &ChatState, at: usize, push: &Push<'_>, address: Address) -> Action {

@@ -113,10 +113,8 @@ impl Room {
         let begin = after.max(first - 1);
         let skip = (begin + 1 - first) as usize;
         let messages = log.messages.iter().skip(skip).take(max);
-        let messages: Vec<_> = messages
-            .take_while(|message| message.id <= up_to)
-            .cloned()
-            .collect();
+        let messages: Vec<_> =
+            messages.take_while(|message| message.id <= up_to).cloned().collect();
         Backlog {
             forgotten: (begin - after).min(up_to.saturating_sub(after)),
             last: messages.last().map_or(after, |message| message.id),
@@ -135,10 +133,7 @@ mod tests {
     use super::*;
 
     fn say(room: &Room, message: &str) -> u64 {
-        let said = Utterance {
-            message: message.into(),
-            from: String::new(),
-        };
+        let said = Utterance { message: message.into(), from: String::new() };
         room.append(&said, || 0.0)
     }
 

@@ -146,10 +146,7 @@ fn field<'a>(open_request: &'a OpenRequest, name: &str) -> Option<&'a str> {
 }
 
 fn accept_cable(open_request: &OpenRequest) -> AcceptedConnection<Connection> {
-    let speaks = open_request
-        .protocols
-        .iter()
-        .any(|name| name == cable::PROTOCOL);
+    let speaks = open_request.protocols.iter().any(|name| name == cable::PROTOCOL);
     AcceptedConnection {
         connection: Connection::Cable(Box::default()),
         keep_alive: KeepAlive::OwnHeartbeats,
@@ -183,10 +180,7 @@ fn accept_to_room(
 ) -> Result<AcceptedConnection<Connection>, RequestError> {
     let room = state.room(field(open_request, "room").unwrap_or(LOBBY))?;
     // A client that comes back says what it had last, and means that.
-    let after = open_request
-        .last_event_id
-        .as_deref()
-        .or(field(open_request, "after"));
+    let after = open_request.last_event_id.as_deref().or(field(open_request, "after"));
     let after = after
         .map(str::parse)
         .transpose()
@@ -240,14 +234,11 @@ fn begin_next(state: &ChatState, reactor: &SharedReactor<ChatState>) -> Option<V
     state.metrics.overrun.add(found.forgotten);
     reactor.thread_state.advance(room.id, found.last);
     let message = found.messages.first()?;
-    let notices = reactor
-        .thread_state
-        .of_room(room.id)
-        .map(|(channel, form)| {
-            let frame = form.encode(message);
-            let kind = Kind::Event;
-            (channel, Notice { kind, frame })
-        });
+    let notices = reactor.thread_state.of_room(room.id).map(|(channel, form)| {
+        let frame = form.encode(message);
+        let kind = Kind::Event;
+        (channel, Notice { kind, frame })
+    });
     let notices: Vec<_> = notices.collect();
     for (channel, _) in &notices {
         reactor.begin_broadcast(*channel);
@@ -259,10 +250,7 @@ fn begin_next(state: &ChatState, reactor: &SharedReactor<ChatState>) -> Option<V
 async fn ping_cables(state: Arc<ChatState>, reactor: SharedReactor<ChatState>) {
     loop {
         sleep(state.options.cable_ping).await;
-        let notice = Notice {
-            kind: Kind::State,
-            frame: frame(&cable::ping(wall_ms())),
-        };
+        let notice = Notice { kind: Kind::State, frame: frame(&cable::ping(wall_ms())) };
         reactor.borrow_mut().begin_broadcast(CABLE);
         reactor::broadcast(&reactor, CABLE, &notice).await;
     }

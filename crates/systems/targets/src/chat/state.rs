@@ -53,8 +53,7 @@ impl Rooms {
             return Err(RequestError::TooManyRooms { max });
         }
         let room = Arc::new(Room::new(self.all.len() as u32, name, options.history));
-        self.by_name
-            .insert(Arc::clone(&room.name), Arc::clone(&room));
+        self.by_name.insert(Arc::clone(&room.name), Arc::clone(&room));
         self.all.push(Arc::clone(&room));
         Ok(room)
     }

@@ -88,10 +88,7 @@ pub(super) fn open(
     failing: Arc<AtomicBool>,
     published: impl Fn() + Send + 'static,
 ) -> Result<(Writer, JoinHandle<()>), ChatError> {
-    let error = |source| ChatError::Store {
-        path: path.to_owned(),
-        source,
-    };
+    let error = |source| ChatError::Store { path: path.to_owned(), source };
     let store = Store::open(path).map_err(error)?;
     restore(&store, room).map_err(|why| match why {
         RestoreError::Store(source) => error(source),
@@ -108,12 +105,7 @@ fn restore(
 ) -> Result<(), RestoreError> {
     store.read(|stored: StoredMessage| {
         let room = room(&stored.room).map_err(|_| RestoreError::TooMany)?;
-        let StoredMessage {
-            id,
-            said,
-            sent_at_ms,
-            ..
-        } = stored;
+        let StoredMessage { id, said, sent_at_ms, .. } = stored;
         room.publish(Message::new(&room.name, id, &said, sent_at_ms));
         Ok(())
     })
@@ -160,12 +152,8 @@ pub(super) struct Store {
 impl Store {
     /// Opens or makes the database at `path`, for this process alone.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        let connection = SqliteFile {
-            application: APPLICATION,
-            version: VERSION,
-            tables: TABLES,
-        }
-        .open(path)?;
+        let connection =
+            SqliteFile { application: APPLICATION, version: VERSION, tables: TABLES }.open(path)?;
         Ok(Self { connection })
     }
 
@@ -181,10 +169,7 @@ impl Store {
             Ok(StoredMessage {
                 room: row.get(0)?,
                 id: row.get::<_, i64>(1)?.unsigned_abs(),
-                said: Utterance {
-                    from: row.get(2)?,
-                    message: row.get(3)?,
-                },
+                said: Utterance { from: row.get(2)?, message: row.get(3)? },
                 sent_at_ms: row.get(4)?,
             })
         });
@@ -269,20 +254,11 @@ impl Store {
         failing.store(!written, Ordering::Relaxed);
         for (stored, (room, done)) in batch.iter().zip(waiting) {
             if written {
-                let StoredMessage {
-                    id,
-                    said,
-                    sent_at_ms,
-                    ..
-                } = stored;
+                let StoredMessage { id, said, sent_at_ms, .. } = stored;
                 room.publish(Message::new(&room.name, *id, said, *sent_at_ms));
             }
             // The speaker may be gone.
-            let _ = done.send(if written {
-                Ok(stored.id)
-            } else {
-                Err(RequestError::Store)
-            });
+            let _ = done.send(if written { Ok(stored.id) } else { Err(RequestError::Store) });
         }
     }
 }

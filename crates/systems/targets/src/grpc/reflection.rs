@@ -13,12 +13,7 @@ const DESCRIPTOR: &[u8] = include_bytes!("echo.binpb");
 const FILE: &str = "echo.proto";
 const SERVICE: &str = "throng.echo.Echo";
 /// Symbols of the file, which can be found by their names.
-const SYMBOLS: [&str; 4] = [
-    SERVICE,
-    "throng.echo.Words",
-    "throng.echo.Mood",
-    "throng.echo",
-];
+const SYMBOLS: [&str; 4] = [SERVICE, "throng.echo.Words", "throng.echo.Mood", "throng.echo"];
 const NOT_FOUND: i32 = 5;
 
 #[derive(Clone, PartialEq, Message)]
@@ -84,13 +79,9 @@ fn answer(question: Question) -> Answer {
     let mut answer = Answer::default();
     if question.list_services.is_some() {
         let name = SERVICE.to_owned();
-        answer.services = Some(Services {
-            services: vec![Service { name }],
-        });
+        answer.services = Some(Services { services: vec![Service { name }] });
     } else if is_file || is_symbol {
-        answer.files = Some(Files {
-            descriptors: vec![DESCRIPTOR.to_vec()],
-        });
+        answer.files = Some(Files { descriptors: vec![DESCRIPTOR.to_vec()] });
     } else {
         answer.error = Some(ErrorResponse {
             code: NOT_FOUND,

@@ -81,10 +81,7 @@ pub(super) async fn collect(request: Request) -> Result<Response, u32> {
             count += 1;
         }
     }
-    let words = Words {
-        numbers: vec![count],
-        ..Words::default()
-    };
+    let words = Words { numbers: vec![count], ..Words::default() };
     Ok(reply(&words.encode_to_vec(), false))
 }
 

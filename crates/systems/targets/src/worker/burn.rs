@@ -66,10 +66,7 @@ impl Burners {
 fn work(waiting: &Mutex<Receiver<Job>>, pace_now: &impl Fn() -> Pace, start: Instant) {
     loop {
         // Receiving leaves no half-made state behind.
-        let job = waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
+        let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Job { work_s, done }) = job else {
             return;
         };
@@ -115,10 +112,7 @@ mod tests {
     #[test]
     fn work_is_cpu_time_at_the_speed() {
         let (start, before) = (now(), cpu_time());
-        let pace = Pace {
-            speed: 2.0,
-            ..Pace::default()
-        };
+        let pace = Pace { speed: 2.0, ..Pace::default() };
         burn(0.02, &|| pace, start, || false);
         let burned = (cpu_time() - before).as_secs_f64();
         assert!((0.01..0.015).contains(&burned), "{burned} s");

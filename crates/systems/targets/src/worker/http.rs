@@ -74,8 +74,7 @@ async fn work(State(worker): State<Arc<Worker>>, _body: Bytes) -> Response {
     // Options are checked: these are visible ASCII.
     let both = [(WORKER, name), (REGION, region)];
     headers.extend(
-        both.into_iter()
-            .filter_map(|(key, value)| Some((key, HeaderValue::from_str(value).ok()?))),
+        both.into_iter().filter_map(|(key, value)| Some((key, HeaderValue::from_str(value).ok()?))),
     );
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let status = match outcome {

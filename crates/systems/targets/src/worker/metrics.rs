@@ -40,11 +40,7 @@ impl Metrics {
     pub(super) fn write(&self, page: &mut Page, load: &Load) {
         page.counters([
             ("requests_done_total", "Requests worked on", self.done.get()),
-            (
-                "requests_failed_total",
-                "Requests that failed by the error rate",
-                self.failed.get(),
-            ),
+            ("requests_failed_total", "Requests that failed by the error rate", self.failed.get()),
             (
                 "requests_refused_total",
                 "Requests refused because the queue was full",
@@ -55,16 +51,8 @@ impl Metrics {
                 "Microseconds that requests waited for their turn",
                 self.queue_us.get(),
             ),
-            (
-                "work_us_total",
-                "Microseconds that requests were worked on",
-                self.work_us.get(),
-            ),
-            (
-                "connections_total",
-                "Connections opened",
-                self.connections.opened.get(),
-            ),
+            ("work_us_total", "Microseconds that requests were worked on", self.work_us.get()),
+            ("connections_total", "Connections opened", self.connections.opened.get()),
             (
                 "connections_refused_total",
                 "Connections dropped because too many were open",

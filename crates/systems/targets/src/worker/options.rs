@@ -104,19 +104,13 @@ impl WorkerOptions {
                 is_name(&self.name) && is_name(&self.region),
                 "name and region must be 1 to 64 letters, digits, '-', '_' or '.'",
             ),
-            (
-                (1..=CONCURRENCY_MAX).contains(&self.concurrency),
-                "concurrency must be 1 to 10,000",
-            ),
+            ((1..=CONCURRENCY_MAX).contains(&self.concurrency), "concurrency must be 1 to 10,000"),
             (
                 self.cpu == Cpu::Wait || self.concurrency <= BURNING_MAX,
                 "concurrency must be at most 256 when CPU is burned",
             ),
             (self.queue <= QUEUE_MAX, "queue must be at most 1,000,000"),
-            (
-                (0.0..=1.0).contains(&self.error_rate),
-                "error-rate must be 0 to 100%",
-            ),
+            ((0.0..=1.0).contains(&self.error_rate), "error-rate must be 0 to 100%"),
             (
                 !self.has_switch(Fault::Errors) || self.error_rate > 0.0,
                 "errors by a signal need an error-rate",
@@ -131,14 +125,8 @@ impl WorkerOptions {
                     || self.has_switch(Fault::Slow),
                 "slow-factor needs slow-from, or a signal: on-usr1 slow",
             ),
-            (
-                self.restart_for <= AWAY_MAX,
-                "restart-for must be at most 1 h",
-            ),
-            (
-                self.connections_max >= 1,
-                "at least one connection must be allowed",
-            ),
+            (self.restart_for <= AWAY_MAX, "restart-for must be at most 1 h"),
+            (self.connections_max >= 1, "at least one connection must be allowed"),
             (
                 self.service_time.validate().is_ok(),
                 "the distribution of service times has an invalid parameter",
@@ -185,10 +173,7 @@ mod tests {
             let mut options = WorkerOptions::default();
             change(&mut options);
             let refused = options.check();
-            assert!(
-                matches!(refused, Err(ServerError::Options(_))),
-                "{options:?}"
-            );
+            assert!(matches!(refused, Err(ServerError::Options(_))), "{options:?}");
         }
     }
 }

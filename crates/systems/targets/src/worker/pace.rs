@@ -52,10 +52,7 @@ impl Pace {
     pub(super) fn check(&self) -> Result<(), &'static str> {
         let rules = [
             (SPEEDS.contains(&self.speed), "speed must be 0.001 to 1,000"),
-            (
-                SPEEDS.contains(&self.slow_factor),
-                "slow-factor must be 0.001 to 1,000",
-            ),
+            (SPEEDS.contains(&self.slow_factor), "slow-factor must be 0.001 to 1,000"),
             (
                 self.cold_speed > 0.0 && self.cold_speed <= 1.0,
                 "cold-speed must be above 0 and at most 100%",
@@ -185,26 +182,15 @@ mod tests {
 
     #[test]
     fn ends_of_work_on_paper() {
-        let plain = Pace {
-            speed: 2.0,
-            ..Pace::default()
-        };
+        let plain = Pace { speed: 2.0, ..Pace::default() };
         near(plain.finish(3.0, 1.0), 3.5);
         near(plain.finish(3.0, -1.0), 3.0);
-        let slow = Pace {
-            slow_from: Some(S(10)),
-            slow_factor: 4.0,
-            ..Pace::default()
-        };
+        let slow = Pace { slow_from: Some(S(10)), slow_factor: 4.0, ..Pace::default() };
         near(slow.finish(8.0, 1.0), 9.0);
         // Two seconds at full speed, and one that takes four.
         near(slow.finish(8.0, 3.0), 14.0);
         near(slow.finish(20.0, 1.0), 24.0);
-        let frozen = Pace {
-            freeze_from: Some(S(10)),
-            freeze_for: S(5),
-            ..Pace::default()
-        };
+        let frozen = Pace { freeze_from: Some(S(10)), freeze_for: S(5), ..Pace::default() };
         near(frozen.finish(9.5, 1.0), 15.5);
         near(frozen.finish(12.0, 1.0), 16.0);
         near(frozen.finish(15.0, 1.0), 16.0);
@@ -214,11 +200,7 @@ mod tests {
 
     #[test]
     fn a_cold_worker_catches_up() {
-        let cold = Pace {
-            warm_up: S(10),
-            cold_speed: 0.5,
-            ..Pace::default()
-        };
+        let cold = Pace { warm_up: S(10), cold_speed: 0.5, ..Pace::default() };
         // 0.5·t + 0.025·t² = 7.5 at the end of the warm-up.
         near(cold.finish(0.0, 7.5), 10.0);
         near(cold.finish(0.0, 8.5), 11.0);
@@ -229,19 +211,10 @@ mod tests {
 
     #[test]
     fn signals_make_it_slow_or_frozen_at_any_time() {
-        let pace = Pace {
-            slow_factor: 4.0,
-            ..Pace::default()
-        };
-        let slow = Switches {
-            slow: true,
-            ..Switches::default()
-        };
+        let pace = Pace { slow_factor: 4.0, ..Pace::default() };
+        let slow = Switches { slow: true, ..Switches::default() };
         near(pace.switched(slow).finish(3.0, 1.0), 7.0);
-        let frozen = Switches {
-            frozen: true,
-            ..Switches::default()
-        };
+        let frozen = Switches { frozen: true, ..Switches::default() };
         assert!(pace.switched(frozen).thaw(1e6).is_some());
         assert_eq!(pace.switched(frozen).done(1.0, 2.0), 0.0);
         assert_eq!(pace.switched(Switches::default()), pace);
@@ -267,9 +240,6 @@ mod tests {
         }
         assert!((pace.finish(0.0, done) - 6.0).abs() < 1e-3);
         assert!((pace.done(0.0, 6.0) - done).abs() < 1e-3);
-        near(
-            pace.done(0.0, 2.5) + pace.done(2.5, 6.0),
-            pace.done(0.0, 6.0),
-        );
+        near(pace.done(0.0, 2.5) + pace.done(2.5, 6.0), pace.done(0.0, 6.0));
     }
 }

@@ -144,9 +144,7 @@ impl Station {
     /// Waits until as much work is done, from this time on.
     async fn wait_for(&self, begin: f64, work_s: f64) {
         if !self.options.is_switchable() {
-            return self
-                .wait_until(self.options.pace.finish(begin, work_s))
-                .await;
+            return self.wait_until(self.options.pace.finish(begin, work_s)).await;
         }
         let mut changes = self.switches.subscribe();
         let mut at = begin;

@@ -51,9 +51,7 @@ impl Signals {
     /// If they cannot be received.
     pub(super) fn listen(usr1: Option<Fault>, usr2: Option<Fault>) -> io::Result<Self> {
         let taken = |fault: Option<Fault>, kind| {
-            fault
-                .map(|fault| signal(kind).map(|signal| (signal, fault)))
-                .transpose()
+            fault.map(|fault| signal(kind).map(|signal| (signal, fault))).transpose()
         };
         Ok(Self {
             each: [

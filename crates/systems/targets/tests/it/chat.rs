@@ -45,11 +45,7 @@ impl Chat {
             move |address| ready.send(address).unwrap(),
             async { drop(stop.await) },
         ));
-        Self {
-            address: soon(address).await.unwrap(),
-            shutdown,
-            served,
-        }
+        Self { address: soon(address).await.unwrap(), shutdown, served }
     }
 
     async fn connect(&self, target: &str) -> Client {
@@ -62,9 +58,7 @@ impl Chat {
         let url = format!("ws://{}{target}", self.address);
         let mut request = url.into_client_request().unwrap();
         let offered = protocols.parse().unwrap();
-        request
-            .headers_mut()
-            .insert("Sec-WebSocket-Protocol", offered);
+        request.headers_mut().insert("Sec-WebSocket-Protocol", offered);
         let (socket, response) = soon(client_async(request, stream)).await.unwrap();
         (Client { socket }, response)
     }
@@ -99,9 +93,7 @@ impl Chat {
 
     async fn metric(&self, name: &str) -> f64 {
         let (_, text) = get(self.address, "/metrics").await;
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         let line = line.unwrap_or_else(|| panic!("no {name} in {text}"));
         line.parse().unwrap()
     }

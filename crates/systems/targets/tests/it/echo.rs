@@ -19,11 +19,10 @@ async fn messages_come_back_as_they_went() {
     let (ready, address) = oneshot::channel();
     let (shutdown, stop) = oneshot::channel::<()>();
     let options = EchoOptions::default();
-    let served = tokio::spawn(echo::serve(
-        options,
-        move |address| ready.send(address).unwrap(),
-        async { drop(stop.await) },
-    ));
+    let served =
+        tokio::spawn(echo::serve(options, move |address| ready.send(address).unwrap(), async {
+            drop(stop.await)
+        }));
     let address = soon(address).await.unwrap();
     assert_eq!(get(address, "/hello").await, (200, "ok\n".to_owned()));
     let mut client = Client::open(address, "/echo").await;
@@ -46,11 +45,10 @@ async fn bytes_come_back_as_they_went() {
     let (shutdown, stop) = oneshot::channel::<()>();
     let mut options = EchoOptions::default();
     options.raw = true;
-    let served = tokio::spawn(echo::serve(
-        options,
-        move |address| ready.send(address).unwrap(),
-        async { drop(stop.await) },
-    ));
+    let served =
+        tokio::spawn(echo::serve(options, move |address| ready.send(address).unwrap(), async {
+            drop(stop.await)
+        }));
     let address = soon(address).await.unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
     for said in [&b"GET /hello HTTP/1.1\r\n\r\n"[..], b"\0\xff"] {
@@ -68,11 +66,7 @@ async fn bytes_come_back_as_they_went() {
 /// Serves until the sender is dropped.
 async fn serving(
     options: EchoOptions,
-) -> (
-    SocketAddr,
-    oneshot::Sender<()>,
-    JoinHandle<Result<(), server::ServerError>>,
-) {
+) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<Result<(), server::ServerError>>) {
     let (ready, address) = oneshot::channel();
     let (shutdown, stop) = oneshot::channel::<()>();
     let ready = move |address| ready.send(address).unwrap();
@@ -95,13 +89,7 @@ async fn opened(address: SocketAddr) -> TcpStream {
 
 /// True once the server has closed, within a time.
 async fn is_closed(stream: &mut TcpStream, within: Duration) -> bool {
-    let read = async {
-        while stream
-            .read(&mut [0; 4096])
-            .await
-            .is_ok_and(|count| count > 0)
-        {}
-    };
+    let read = async { while stream.read(&mut [0; 4096]).await.is_ok_and(|count| count > 0) {} };
     tokio::time::timeout(within, read).await.is_ok()
 }
 
@@ -124,10 +112,8 @@ async fn a_message_that_drips_and_an_answer_that_nobody_takes_end_their_connecti
     let mut unread = opened(address).await;
     let flood = async {
         // More than the kernel's buffers hold.
-        let message = [
-            &[0x82, 0x80 | 127, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0][..],
-            &[0; 8 << 20],
-        ];
+        let message =
+            [&[0x82, 0x80 | 127, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0][..], &[0; 8 << 20]];
         let message = message.concat();
         while unread.write_all(&message).await.is_ok() {}
     };

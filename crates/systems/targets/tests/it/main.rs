@@ -1,8 +1,5 @@
 //! The servers on real sockets, spoken to by independent clients.
-#![expect(
-    clippy::unwrap_used,
-    reason = "the tests' helpers fail tests by panicking, too"
-)]
+#![expect(clippy::unwrap_used, reason = "the tests' helpers fail tests by panicking, too")]
 
 mod chat;
 #[path = "../../../../../tests/client.rs"]

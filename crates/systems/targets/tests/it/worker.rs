@@ -18,18 +18,12 @@ async fn an_answer_has_its_work_and_queueing_time() {
     let mut options = options(30.0, 1, 10);
     (options.name, options.region) = ("US-0".to_owned(), "us".to_owned());
     let worker = Running::start(options).await;
-    let response = raw(
-        worker.address,
-        b"GET /work HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-    )
-    .await;
+    let response =
+        raw(worker.address, b"GET /work HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
     let (head, body) = response.split_once("\r\n\r\n").unwrap();
     let body: Value = serde_json::from_str(body).unwrap();
     assert!(head.contains("x-worker: US-0") && head.contains("x-region: us"));
-    assert!(
-        head.contains(&format!("x-work-ms: {}", body["work_ms"])),
-        "{head}"
-    );
+    assert!(head.contains(&format!("x-work-ms: {}", body["work_ms"])), "{head}");
     let work = body["work_ms"].as_f64().unwrap();
     assert!((30.0..60.0).contains(&work), "{work} ms");
     assert!(body["queue_ms"].as_f64().unwrap() < 10.0);
@@ -63,10 +57,7 @@ async fn a_full_queue_refuses() {
 async fn a_client_that_leaves_gives_up_its_place() {
     let worker = Running::start(options(60_000.0, 1, 0)).await;
     let mut leaving = TcpStream::connect(worker.address).await.unwrap();
-    leaving
-        .write_all(b"GET /work HTTP/1.1\r\nHost: x\r\n\r\n")
-        .await
-        .unwrap();
+    leaving.write_all(b"GET /work HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     let in_flight = || async {
         let (_, load) = get(worker.address, "/load").await;
         let load: Value = serde_json::from_str(&load).unwrap();

@@ -53,10 +53,7 @@ fn times_of(kept: &[Exchange], steps: &[Map]) -> Times {
         times.sort_by(f64::total_cmp);
         times[(times.len() * 95).div_ceil(100) - 1]
     };
-    times
-        .into_iter()
-        .map(|(name, times)| (name, p95(times)))
-        .collect()
+    times.into_iter().map(|(name, times)| (name, p95(times))).collect()
 }
 
 /// The requests with the longest times, still in the order of the recording.
@@ -125,9 +122,7 @@ mod tests {
 
     #[test]
     fn only_the_slowest_requests_have_a_limit() {
-        let times: Times = (0..30)
-            .map(|n| (format!("GET /{n}"), f64::from(n % 15)))
-            .collect();
+        let times: Times = (0..30).map(|n| (format!("GET /{n}"), f64::from(n % 15))).collect();
         let kept = slowest(times);
         assert_eq!(kept.len(), REQUESTS_MAX);
         assert!(kept.iter().all(|(_, ms)| *ms >= 10.0));

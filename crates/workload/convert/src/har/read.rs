@@ -115,10 +115,7 @@ pub(super) fn exchanges(
 
 fn report(left: &LeftOut, nothing: bool, diagnostics: &mut Diagnostics<'_>) {
     for (count, what) in [
-        (
-            left.cached,
-            "requests that the browser answered from its cache (--cached keeps them)",
-        ),
+        (left.cached, "requests that the browser answered from its cache (--cached keeps them)"),
         (left.unanswered, "requests without a response"),
         (left.others, "entries that are not HTTP"),
     ] {
@@ -139,9 +136,7 @@ fn report(left: &LeftOut, nothing: bool, diagnostics: &mut Diagnostics<'_>) {
 /// `_fromCache` and a `_transferSize` of 0, WebKit a `_fetchType`; others leave the connection out of a 304.
 fn is_from_cache(entry: &Value, status: Option<u16>) -> bool {
     let own = |name: &str| {
-        let response = entry
-            .get("response")
-            .and_then(|response| response.get(name));
+        let response = entry.get("response").and_then(|response| response.get(name));
         entry.get(name).or(response)
     };
     let is_set = |value: &Value| match value {
@@ -167,9 +162,9 @@ fn is_from_cache(entry: &Value, status: Option<u16>) -> bool {
 fn document(text: &str, diagnostics: &mut Diagnostics<'_>) -> Option<Value> {
     if text.len() > TEXT_BYTES_MAX {
         let message = format!("the recording has {} bytes", text.len());
-        diagnostics.error("too-large", 0..0, message).hint(format!(
-            "at most {TEXT_BYTES_MAX} are read; record without bodies"
-        ));
+        diagnostics
+            .error("too-large", 0..0, message)
+            .hint(format!("at most {TEXT_BYTES_MAX} are read; record without bodies"));
         return None;
     }
     // Editors and some browsers put a byte order mark before it.
@@ -189,11 +184,7 @@ fn document(text: &str, diagnostics: &mut Diagnostics<'_>) -> Option<Value> {
 fn entries<'d>(document: &'d Value, diagnostics: &mut Diagnostics<'_>) -> Option<&'d [Value]> {
     let Some(entries) = document.pointer("/log/entries").and_then(Value::as_array) else {
         diagnostics
-            .error(
-                "bad-har",
-                0..0,
-                "the recording has no `log.entries`".to_owned(),
-            )
+            .error("bad-har", 0..0, "the recording has no `log.entries`".to_owned())
             .hint("save it in the browser's network tools as HAR");
         return None;
     };
@@ -210,14 +201,9 @@ fn entries<'d>(document: &'d Value, diagnostics: &mut Diagnostics<'_>) -> Option
 fn exchange(entry: &Value, url: &str, status: u16, start_ms: f64, from_cache: bool) -> Exchange {
     let (origin, path) = split(url);
     let request = pairs(entry, "/request/headers");
-    let user_agent = request
-        .iter()
-        .find(|(name, _)| is(name, "user-agent"))
-        .map(|(_, v)| v.clone());
-    let cookie = request
-        .iter()
-        .filter(|(name, _)| is(name, "cookie"))
-        .map(|(_, v)| v.as_str());
+    let user_agent =
+        request.iter().find(|(name, _)| is(name, "user-agent")).map(|(_, v)| v.clone());
+    let cookie = request.iter().filter(|(name, _)| is(name, "cookie")).map(|(_, v)| v.as_str());
     let cookies = cookie.flat_map(cookies_of).collect();
     let headers = request.iter().filter(|(name, value)| {
         let name = name.to_ascii_lowercase();
@@ -239,22 +225,13 @@ fn exchange(entry: &Value, url: &str, status: u16, start_ms: f64, from_cache: bo
     let content_type = word(entry, "/response/content/mimeType").to_ascii_lowercase();
     let encoded = !word(entry, "/response/content/encoding").is_empty();
     let content = word(entry, "/response/content/text");
-    let content = if encoded || content.len() > BODY_BYTES_MAX {
-        ""
-    } else {
-        content
-    };
-    let body = entry
-        .pointer("/request/postData/text")
-        .and_then(Value::as_str);
+    let content = if encoded || content.len() > BODY_BYTES_MAX { "" } else { content };
+    let body = entry.pointer("/request/postData/text").and_then(Value::as_str);
     let body = body.map(str::to_owned).or_else(|| form(entry));
     let length_ms = entry.pointer("/time").and_then(Value::as_f64);
     Exchange {
         start_ms,
-        length_ms: length_ms
-            .filter(|ms| ms.is_finite())
-            .unwrap_or(0.0)
-            .max(0.0),
+        length_ms: length_ms.filter(|ms| ms.is_finite()).unwrap_or(0.0).max(0.0),
         method: method_of(entry),
         from_cache,
         is_static: is_static(&content_type, &path),
@@ -293,41 +270,26 @@ fn form(entry: &Value) -> Option<String> {
         plan::expr::Value::text(text).write_escaped(plan::expr::Escape::Url, &mut out);
         String::from_utf8_lossy(&out).into_owned()
     };
-    let fields = params
-        .iter()
-        .map(|(name, value)| format!("{}={}", encode(name), encode(value)));
+    let fields = params.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value)));
     Some(fields.collect::<Vec<_>>().join("&"))
 }
 
 fn is_static(content_type: &str, path: &str) -> bool {
-    const TYPES: [&str; 7] = [
-        "image/",
-        "font/",
-        "audio/",
-        "video/",
-        "text/css",
-        "application/font",
-        "application/wasm",
-    ];
+    const TYPES: [&str; 7] =
+        ["image/", "font/", "audio/", "video/", "text/css", "application/font", "application/wasm"];
     const ENDINGS: [&str; 14] = [
         "css", "js", "mjs", "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "woff", "woff2",
         "ttf", "map",
     ];
     let file = path.split('?').next().unwrap_or_default();
-    let ending = file
-        .rsplit('/')
-        .next()
-        .and_then(|name| name.rsplit_once('.'));
+    let ending = file.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
     TYPES.iter().any(|kind| content_type.starts_with(kind))
         || content_type.contains("javascript")
         || ending.is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 
 fn word<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// A list of names and values.
@@ -355,32 +317,19 @@ fn cookies_of(header: &str) -> impl Iterator<Item = (String, String)> {
 fn split(url: &str) -> (String, String) {
     let url = url.split('#').next().unwrap_or_default();
     let host = url.find("://").map_or(0, |at| at + 3);
-    let end = url[host..]
-        .find(['/', '?'])
-        .map_or(url.len(), |at| host + at);
+    let end = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);
     let (origin, path) = url.split_at(end);
     let slash = if path.starts_with('/') { "" } else { "/" };
     let mut sound = Vec::new();
     let value = plan::expr::Value::text(path);
     value.write_escaped(plan::expr::Escape::UrlRaw, &mut sound);
-    (
-        origin.to_owned(),
-        format!("{slash}{}", String::from_utf8_lossy(&sound)),
-    )
+    (origin.to_owned(), format!("{slash}{}", String::from_utf8_lossy(&sound)))
 }
 
 /// A time as ISO 8601 writes it (`2026-01-31T09:30:00.123+01:00`), in milliseconds since the Unix
 /// epoch; one without a zone is UTC's.
 fn milliseconds(text: &str) -> Option<f64> {
-    let civil = || {
-        Some(
-            text.parse::<DateTime>()
-                .ok()?
-                .to_zoned(TimeZone::UTC)
-                .ok()?
-                .timestamp(),
-        )
-    };
+    let civil = || Some(text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp());
     let at = text.parse::<Timestamp>().ok().or_else(civil)?;
     Some(at.as_nanosecond() as f64 / 1e6)
 }
@@ -403,10 +352,7 @@ mod tests {
     #[test]
     fn times_count_from_the_epoch() {
         assert_eq!(milliseconds("1970-01-01T00:00:00Z"), Some(0.0));
-        assert_eq!(
-            milliseconds("2000-03-01T00:00:00.5Z"),
-            Some(951_868_800_500.0)
-        );
+        assert_eq!(milliseconds("2000-03-01T00:00:00.5Z"), Some(951_868_800_500.0));
         assert_eq!(milliseconds("1970-01-01T01:00:00.000+01:00"), Some(0.0));
         assert_eq!(milliseconds("1969-12-31T22:30:00-0130"), Some(0.0));
         for bad in ["", "2000", "x000-03-01T00:00:00Z"] {

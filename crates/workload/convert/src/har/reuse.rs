@@ -64,11 +64,7 @@ impl Reuse {
                     continue;
                 }
                 let name = unused(&hint, &mut names);
-                let found = ReusedValue {
-                    name,
-                    value,
-                    source,
-                };
+                let found = ReusedValue { name, value, source };
                 reuse.kept.entry(index).or_default().push(found);
             }
         }
@@ -83,12 +79,8 @@ impl Reuse {
     /// Values that an earlier exchange may have saved, the latest first, and longer values before
     /// shorter.
     fn before(&self, index: usize) -> Vec<&ReusedValue> {
-        let mut all: Vec<&ReusedValue> = self
-            .kept
-            .range(..index)
-            .rev()
-            .flat_map(|(_, f)| f)
-            .collect();
+        let mut all: Vec<&ReusedValue> =
+            self.kept.range(..index).rev().flat_map(|(_, f)| f).collect();
         all.sort_by_key(|found| std::cmp::Reverse(found.value.len()));
         all
     }
@@ -229,9 +221,7 @@ fn leaves(value: &Value, pointer: String, found: &mut Vec<(String, String, Sourc
         }
         Value::Null | Value::Bool(_) => return,
     };
-    let named = pointer
-        .rsplit('/')
-        .find(|part| part.parse::<u64>().is_err());
+    let named = pointer.rsplit('/').find(|part| part.parse::<u64>().is_err());
     let hint = named.unwrap_or("value").to_owned();
     found.push((hint, leaf, Source::Pointer(pointer)));
 }
@@ -271,18 +261,10 @@ fn in_url(value: &str) -> String {
 
 fn unused(hint: &str, names: &mut HashSet<String>) -> String {
     let fits = |c: char| {
-        if c.is_ascii_alphanumeric() {
-            c.to_ascii_lowercase()
-        } else {
-            '_'
-        }
+        if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }
     };
     let name: String = hint.chars().take(40).map(fits).collect();
-    let name = if is_name(&name) {
-        name
-    } else {
-        format!("v_{name}")
-    };
+    let name = if is_name(&name) { name } else { format!("v_{name}") };
     let mut free = name.clone();
     let mut count = 1;
     while !names.insert(free.clone()) {

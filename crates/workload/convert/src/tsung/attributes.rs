@@ -14,60 +14,19 @@ const ELEMENTS: &[(&str, &[&str])] = &[
     ("server", &["host", "port", "weight", "type"]),
     (
         "client",
-        &[
-            "cpu",
-            "type",
-            "host",
-            "batch",
-            "scan_intf",
-            "maxusers",
-            "use_controller_vm",
-            "weight",
-        ],
+        &["cpu", "type", "host", "batch", "scan_intf", "maxusers", "use_controller_vm", "weight"],
     ),
     ("ip", &["value", "scan"]),
     ("iprange", &["value", "version"]),
     ("load", &["duration", "unit", "loop"]),
-    (
-        "arrivalphase",
-        &["duration", "phase", "wait_all_sessions_end", "unit"],
-    ),
-    (
-        "users",
-        &["interarrival", "arrivalrate", "unit", "maxnumber"],
-    ),
+    ("arrivalphase", &["duration", "phase", "wait_all_sessions_end", "unit"]),
+    ("users", &["interarrival", "arrivalrate", "unit", "maxnumber"]),
     ("user", &["start_time", "unit", "session"]),
     ("session_setup", &["name", "probability", "weight"]),
-    (
-        "option",
-        &[
-            "name", "override", "random", "id", "min", "max", "type", "value",
-        ],
-    ),
+    ("option", &["name", "override", "random", "id", "min", "max", "type", "value"]),
     ("user_agent", &["probability"]),
-    (
-        "session",
-        &[
-            "name",
-            "bidi",
-            "persistent",
-            "probability",
-            "weight",
-            "type",
-        ],
-    ),
-    (
-        "change_type",
-        &[
-            "new_type",
-            "host",
-            "port",
-            "server_type",
-            "store",
-            "restore",
-            "bidi",
-        ],
-    ),
+    ("session", &["name", "bidi", "persistent", "probability", "weight", "type"]),
+    ("change_type", &["new_type", "host", "port", "server_type", "store", "restore", "bidi"]),
     ("request", &["subst", "tag"]),
     (
         "match",
@@ -86,16 +45,7 @@ const ELEMENTS: &[(&str, &[&str])] = &[
     ),
     (
         "dyn_variable",
-        &[
-            "name",
-            "xpath",
-            "re",
-            "jsonpath",
-            "pgsql_expr",
-            "regexp",
-            "header",
-            "decode",
-        ],
+        &["name", "xpath", "re", "jsonpath", "pgsql_expr", "regexp", "header", "decode"],
     ),
     ("thinktime", &["random", "value", "min", "max"]),
     ("transaction", &["name"]),
@@ -116,14 +66,9 @@ const ELEMENTS: &[(&str, &[&str])] = &[
     ("soap", &["action"]),
     (
         "www_authenticate",
-        &[
-            "passwd", "userid", "nonce", "opaque", "cnonce", "nc", "realm", "qop", "type",
-        ],
+        &["passwd", "userid", "nonce", "opaque", "cnonce", "nc", "realm", "qop", "type"],
     ),
-    (
-        "websocket",
-        &["type", "ack", "frame", "origin", "subprotocols", "path"],
-    ),
+    ("websocket", &["type", "ack", "frame", "origin", "subprotocols", "path"]),
     ("raw", &["ack", "datasize", "data"]),
     (
         "setdynvars",
@@ -200,15 +145,12 @@ impl Importer<'_> {
         if names.clone().any(|known| known == name) {
             let parent = node.parent_element().map_or("", |p| p.tag_name().name());
             let message = format!("`<{name}>` cannot stand in `<{parent}>`");
-            self.diagnostics
-                .error("misplaced-element", opening(node), message);
+            self.diagnostics.error("misplaced-element", opening(node), message);
             return;
         }
         let hint = suggest::nearest(name, names).map(|near| format!("did you mean `{near}`?"));
         let message = format!("there is no element `<{name}>`");
-        self.diagnostics
-            .error("unknown-element", opening(node), message)
-            .hint_some(hint);
+        self.diagnostics.error("unknown-element", opening(node), message).hint_some(hint);
     }
 
     /// The value of an attribute that must be there.
@@ -243,8 +185,7 @@ impl Importer<'_> {
         let number = self.number(node, name)?;
         if number.fract() != 0.0 {
             let message = format!("{number} is not a whole number");
-            self.diagnostics
-                .error("bad-number", value_at(node, name), message);
+            self.diagnostics.error("bad-number", value_at(node, name), message);
             return None;
         }
         Some(number as u64)
@@ -262,9 +203,7 @@ impl Importer<'_> {
         if found.is_none() {
             let message = format!("`{written}` is not known here");
             let hint = suggest::hint(written, "write one of", words.iter().copied());
-            self.diagnostics
-                .error("bad-word", value_at(node, name), message)
-                .hint_some(hint);
+            self.diagnostics.error("bad-word", value_at(node, name), message).hint_some(hint);
         }
         found.copied()
     }
@@ -290,6 +229,5 @@ impl Importer<'_> {
 
 /// Place of an attribute's value; if the attribute is not written, place of the element's name.
 pub(super) fn value_at(node: Node<'_, '_>, name: &str) -> Range<usize> {
-    node.attribute_node(name)
-        .map_or_else(|| opening(node), |attribute| attribute.range_value())
+    node.attribute_node(name).map_or_else(|| opening(node), |attribute| attribute.range_value())
 }

@@ -7,14 +7,8 @@ use super::text::quoted;
 use super::{Importer, Item, Map, elements, opening};
 
 /// The comparisons of a condition, and the operators they are.
-const COMPARISONS: [(&str, &str); 6] = [
-    ("eq", "=="),
-    ("neq", "!="),
-    ("gt", ">"),
-    ("gte", ">="),
-    ("lt", "<"),
-    ("lte", "<="),
-];
+const COMPARISONS: [(&str, &str); 6] =
+    [("eq", "=="), ("neq", "!="), ("gt", ">"), ("gte", ">="), ("lt", "<"), ("lte", "<=")];
 /// How often a `repeat` goes round where it does not say (DTD).
 const REPEAT_MAX: u64 = 20;
 
@@ -74,16 +68,13 @@ impl Importer<'_> {
     /// Tsung goes round at least once, and ends when the counter has reached `to`.
     pub(super) fn for_loop(&mut self, node: Node<'_, '_>, steps: &mut Vec<Map>) {
         let at = opening(node);
-        let counter = self
-            .required(node, "var")
-            .map(|name| self.set_variable(name));
+        let counter = self.required(node, "var").map(|name| self.set_variable(name));
         let from = self.bound(node, "from");
         let to = self.bound(node, "to");
         let step = self.count(node, "incr").unwrap_or(1);
         if step == 0 {
             let message = "the loop would never end".to_owned();
-            self.diagnostics
-                .error("bad-number", value_at(node, "incr"), message);
+            self.diagnostics.error("bad-number", value_at(node, "incr"), message);
             return;
         }
         let rounds = match (&from, &to) {
@@ -115,10 +106,8 @@ impl Importer<'_> {
                 // Rounded up, and one round at least.
                 let rounds = format!("${{int(({to} - {from} + {step} - 1) / {step})}}");
                 steps.push(set(&at, &again, rounds));
-                let least = Map::single(at.clone(), "if", Item::Text(format!("{again} < 0"))).with(
-                    "then",
-                    Item::List(vec![set(&at, &again, "${0}".to_owned())]),
-                );
+                let least = Map::single(at.clone(), "if", Item::Text(format!("{again} < 0")))
+                    .with("then", Item::List(vec![set(&at, &again, "${0}".to_owned())]));
                 steps.push(least);
                 Item::Text(format!("{again} + 1"))
             }
@@ -151,16 +140,8 @@ impl Importer<'_> {
         let Some(condition) = last.and_then(|last| self.condition(last)) else {
             return;
         };
-        let holds = if word == "while" {
-            condition
-        } else {
-            format!("not ({condition})")
-        };
-        inner.push(set(
-            &at,
-            &again,
-            format!("${{{counter} <= {times_max} and {holds}}}"),
-        ));
+        let holds = if word == "while" { condition } else { format!("not ({condition})") };
+        inner.push(set(&at, &again, format!("${{{counter} <= {times_max} and {holds}}}")));
         inner.push(set(&at, &counter, format!("${{{counter} + 1}}")));
         steps.push(set(&at, &counter, "${1}".to_owned()));
         steps.push(set(&at, &again, "${true}".to_owned()));
@@ -186,9 +167,7 @@ impl Importer<'_> {
         let of_item = self.session.lists.get(&list).cloned();
         if of_item.is_none() {
             let message = format!("`{list}` is not known to be a list");
-            self.diagnostics
-                .lost(list_at, message)
-                .hint("use a jsonpath with [*] for a list");
+            self.diagnostics.lost(list_at, message).hint("use a jsonpath with [*] for a list");
         }
         let item = self.set_variable(name);
         let index = self.helper("index");
@@ -198,16 +177,9 @@ impl Importer<'_> {
         let Some(of_item) = of_item.filter(|_| !rest.is_empty()) else {
             return;
         };
-        let tail = if of_item.is_empty() {
-            String::new()
-        } else {
-            format!(" + {}", quoted(&of_item))
-        };
-        inner.push(set(
-            &at,
-            &item,
-            format!("${{json({list}, '/' + {index}{tail})}}"),
-        ));
+        let tail =
+            if of_item.is_empty() { String::new() } else { format!(" + {}", quoted(&of_item)) };
+        inner.push(set(&at, &item, format!("${{json({list}, '/' + {index}{tail})}}")));
         inner.append(&mut rest);
         inner.push(set(&at, &index, format!("${{{index} + 1}}")));
         steps.push(set(&at, &index, "${0}".to_owned()));

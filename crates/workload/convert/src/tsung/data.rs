@@ -60,8 +60,7 @@ impl Importer<'_> {
         };
         if self.data.named.iter().any(|(known, ..)| *known == id) {
             let message = format!("two files have the id `{id}`");
-            self.diagnostics
-                .error("duplicate-name", value_at(option, "id"), message);
+            self.diagnostics.error("duplicate-name", value_at(option, "id"), message);
             return;
         }
         self.data.named.push((id, path.to_owned(), at));
@@ -81,11 +80,7 @@ impl Importer<'_> {
             return None;
         };
         let separator = node.attribute("delimiter").unwrap_or(";").to_owned();
-        let separator = if separator == "\t" {
-            "tab".to_owned()
-        } else {
-            separator
-        };
+        let separator = if separator == "\t" { "tab".to_owned() } else { separator };
         if separator.chars().count() != 1 && separator != "tab" {
             let message = "cells must be separated by one character".to_owned();
             self.diagnostics.lost(value_at(node, "delimiter"), message);
@@ -94,8 +89,7 @@ impl Importer<'_> {
         let is_random = self.word(node, "order", &["iter", "random"]) == Some("random");
         if !is_random {
             let message = "user n starts with line n; in Tsung each user takes the next line when it gets there";
-            self.diagnostics
-                .differs("lines", value_at(node, "order"), message);
+            self.diagnostics.differs("lines", value_at(node, "order"), message);
         }
         let name = self.lines(file, is_random, separator, names.len());
         let mut columns = Map::new(opening(node));
@@ -121,13 +115,7 @@ impl Importer<'_> {
             number += 1;
             name = format!("{}_{number}", sound(&self.data.named[file].0));
         }
-        self.data.read.push(Lines {
-            name: name.clone(),
-            file,
-            is_random,
-            separator,
-            columns,
-        });
+        self.data.read.push(Lines { name: name.clone(), file, is_random, separator, columns });
         name
     }
 }

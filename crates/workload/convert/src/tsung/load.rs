@@ -50,14 +50,9 @@ impl Importer<'_> {
                     && let Some(length) = map.get_mut("for")
                 {
                     *length = Item::Bare(text::seconds(left_s));
-                    map.comments
-                        .push("Cut off by the load's own duration.".to_owned());
+                    map.comments.push("Cut off by the load's own duration.".to_owned());
                 }
-                let again = if round > 0 {
-                    format!("-again-{round}")
-                } else {
-                    String::new()
-                };
+                let again = if round > 0 { format!("-again-{round}") } else { String::new() };
                 map.put("name", Item::Text(format!("phase-{}{again}", phase.number)));
                 end_s += phase.length_s.min(left_s);
                 out.push(map);
@@ -106,8 +101,7 @@ impl Importer<'_> {
         let length_s = self.number(node, "duration").map(|n| n * self.unit_s(node));
         if self.flag(node, "wait_all_sessions_end", false) {
             let message = "phases follow one another by the clock".to_owned();
-            self.diagnostics
-                .lost(value_at(node, "wait_all_sessions_end"), message);
+            self.diagnostics.lost(value_at(node, "wait_all_sessions_end"), message);
         }
         let mut rate = None;
         let mut users_max = None;
@@ -127,8 +121,7 @@ impl Importer<'_> {
         let length_s = length_s?;
         if length_s == 0.0 {
             let message = "the phase has no duration".to_owned();
-            self.diagnostics
-                .error("bad-number", value_at(node, "duration"), message);
+            self.diagnostics.error("bad-number", value_at(node, "duration"), message);
         }
         let length = Item::Bare(text::seconds(length_s));
         let mut map = match rate {
@@ -149,11 +142,7 @@ impl Importer<'_> {
         if !weights.entries.is_empty() {
             map.put("sessions", Item::Map(weights));
         }
-        Some(Phase {
-            number,
-            map,
-            length_s,
-        })
+        Some(Phase { number, map, length_s })
     }
 
     /// The mean rate, as scenarios write it.
@@ -163,19 +152,17 @@ impl Importer<'_> {
             Some("hour") => "h",
             _ => "s",
         };
-        let (name, rate) = match (
-            self.number(node, "arrivalrate"),
-            self.number(node, "interarrival"),
-        ) {
-            (Some(rate), _) => ("arrivalrate", rate),
-            (None, Some(gap)) => ("interarrival", 1.0 / gap),
-            (None, None) => {
-                if !node.has_attribute("arrivalrate") && !node.has_attribute("interarrival") {
-                    self.required(node, "arrivalrate");
+        let (name, rate) =
+            match (self.number(node, "arrivalrate"), self.number(node, "interarrival")) {
+                (Some(rate), _) => ("arrivalrate", rate),
+                (None, Some(gap)) => ("interarrival", 1.0 / gap),
+                (None, None) => {
+                    if !node.has_attribute("arrivalrate") && !node.has_attribute("interarrival") {
+                        self.required(node, "arrivalrate");
+                    }
+                    return None;
                 }
-                return None;
-            }
-        };
+            };
         if !(rate > 0.0 && rate.is_finite()) {
             let message = "this rate starts no users, or all users at once".to_owned();
             self.diagnostics
@@ -211,11 +198,7 @@ impl Importer<'_> {
             Some(prefix) => program.name.starts_with(prefix),
             None => program.name == name,
         };
-        let found: Vec<String> = programs
-            .iter()
-            .filter(fits)
-            .map(|p| p.name.clone())
-            .collect();
+        let found: Vec<String> = programs.iter().filter(fits).map(|p| p.name.clone()).collect();
         if found.is_empty() {
             let names = programs.iter().map(|program| program.name.as_str());
             let hint = scenario::document::suggest::hint(name, "the sessions are", names);

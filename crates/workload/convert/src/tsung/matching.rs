@@ -72,21 +72,13 @@ impl Importer<'_> {
         save: &mut Map,
     ) -> Option<Match> {
         self.known_attributes(node);
-        const ACTIONS: [&str; 7] = [
-            "continue",
-            "log",
-            "dump",
-            "abort",
-            "abort_test",
-            "restart",
-            "loop",
-        ];
+        const ACTIONS: [&str; 7] =
+            ["continue", "log", "dump", "abort", "abort_test", "restart", "loop"];
         let word = self.word(node, "do", &ACTIONS).unwrap_or("continue");
         let when = self.word(node, "when", &["match", "nomatch"]);
         if node.has_attribute("apply_to_content") {
             let message = "Erlang functions cannot be applied to a response".to_owned();
-            self.diagnostics
-                .lost(value_at(node, "apply_to_content"), message);
+            self.diagnostics.lost(value_at(node, "apply_to_content"), message);
             return None;
         }
         if self.flag(node, "subst", false) && node.text().is_some_and(|t| t.contains("%%")) {
@@ -97,8 +89,7 @@ impl Importer<'_> {
         let action = self.action(node, word);
         if !matches!(action, Action::Go | Action::Loop { .. }) {
             let message = "a match that takes effect is a failed check, which counts as an error; Tsung counts matches separately";
-            self.diagnostics
-                .differs("matches", value_at(node, "do"), message);
+            self.diagnostics.differs("matches", value_at(node, "do"), message);
         }
         let (pattern, at) = pattern_of(node);
         let pattern = self.regex(&pattern, &at)?;
@@ -111,12 +102,7 @@ impl Importer<'_> {
         }
         source.put("default", Item::Bare("null".to_owned()));
         save.put(&found, Item::Map(source));
-        Some(Match {
-            at: opening(node),
-            found,
-            on_match: when != Some("nomatch"),
-            action,
-        })
+        Some(Match { at: opening(node), found, on_match: when != Some("nomatch"), action })
     }
 
     /// The action of a match, by the word in its `do`.
@@ -126,8 +112,7 @@ impl Importer<'_> {
             "log" => Action::Note,
             "dump" => {
                 let message = "responses are not stored in files; this counts like `log`";
-                self.diagnostics
-                    .ignored(value_at(node, "do"), message.to_owned());
+                self.diagnostics.ignored(value_at(node, "do"), message.to_owned());
                 Action::Note
             }
             "abort" => Action::Stop,
@@ -283,15 +268,9 @@ impl Importer<'_> {
                 Action::Go | Action::Note => Vec::new(),
                 Action::Stop => vec![Map::single(at.clone(), "stop", Item::Nothing)],
                 Action::Restart(times) => {
-                    vec![Map::single(
-                        at.clone(),
-                        "restart",
-                        Item::Bare(times.to_string()),
-                    )]
+                    vec![Map::single(at.clone(), "restart", Item::Bare(times.to_string()))]
                 }
-                Action::Loop {
-                    times_max, pause_s, ..
-                } => {
+                Action::Loop { times_max, pause_s, .. } => {
                     let Some((again, tried)) = looping else {
                         continue;
                     };
@@ -335,9 +314,7 @@ impl Importer<'_> {
 /// A match's pattern and where it stands.
 fn pattern_of(node: Node<'_, '_>) -> (String, Range<usize>) {
     let text: String = node.children().filter_map(|child| child.text()).collect();
-    let at = node
-        .first_child()
-        .map_or_else(|| opening(node), |child| child.range());
+    let at = node.first_child().map_or_else(|| opening(node), |child| child.range());
     (text, at)
 }
 
@@ -424,10 +401,7 @@ mod tests {
 
     #[test]
     fn braces_that_repeat_nothing_are_themselves() {
-        assert_eq!(
-            braces_escaped(r#""e":{"a":\{x{2,3}}"#),
-            r#""e":\{"a":\{x{2,3}\}"#
-        );
+        assert_eq!(braces_escaped(r#""e":{"a":\{x{2,3}}"#), r#""e":\{"a":\{x{2,3}\}"#);
         assert_eq!(braces_escaped("{,3}{é\\"), r"\{,3\}\{é\");
     }
 
@@ -444,10 +418,7 @@ mod tests {
         };
         assert_eq!(found(pattern, head).as_deref(), Some("abc"));
         let html = "<hidden name=\"random_num\" value=\"42\">";
-        assert_eq!(
-            found(&form_field("random_num"), html).as_deref(),
-            Some("42")
-        );
+        assert_eq!(found(&form_field("random_num"), html).as_deref(), Some("42"));
         assert_eq!(found(&form_field("num"), html), None);
     }
 }

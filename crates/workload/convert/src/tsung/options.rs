@@ -35,10 +35,7 @@ pub(super) struct Retries {
 impl Default for Retries {
     /// Tsung's own (manual, "Retry Attempts and Timeouts").
     fn default() -> Retries {
-        Retries {
-            times: 3,
-            pause_ms: 10.0,
-        }
+        Retries { times: 3, pause_ms: 10.0 }
     }
 }
 
@@ -58,10 +55,7 @@ impl Retries {
 /// Options that change nothing of the load here, and why.
 const IGNORED: &[(&str, &str)] = &[
     ("hibernate", "an idle user needs almost no memory"),
-    (
-        "ports_range",
-        "use several source addresses instead: options.source_addresses",
-    ),
+    ("ports_range", "use several source addresses instead: options.source_addresses"),
     ("tcp_snd_buffer", "sockets use the system's buffer sizes"),
     ("tcp_rcv_buffer", "sockets use the system's buffer sizes"),
     ("udp_snd_buffer", "UDP is not supported"),
@@ -69,10 +63,7 @@ const IGNORED: &[(&str, &str)] = &[
     ("tcp_reuseaddr", "source addresses are chosen differently"),
     ("ssl_ciphers", "rustls chooses the ciphers"),
     ("ssl_versions", "TLS 1.2 or 1.3 is used"),
-    (
-        "ssl_reuse_sessions",
-        "TLS sessions are resumed if the server offers it",
-    ),
+    ("ssl_reuse_sessions", "TLS sessions are resumed if the server offers it"),
     ("max_ssh_startup_per_core", "no other machine is used"),
     ("bosh_path", "BOSH is not supported"),
     ("global_ack_timeout", "no request waits for all other users"),
@@ -122,8 +113,7 @@ impl Importer<'_> {
                 "retry_timeout" => {
                     let message =
                         "all pauses between attempts are equal; Tsung's grow with each attempt";
-                    self.diagnostics
-                        .differs("retries", value_at(option, "value"), message);
+                    self.diagnostics.differs("retries", value_at(option, "value"), message);
                     retries.pause_ms = self.number(option, "value").unwrap_or(10.0);
                 }
                 "connect_timeout" => self.timeout(option, settings, "connect_timeout"),
@@ -169,9 +159,7 @@ impl Importer<'_> {
             let hint = scenario::document::suggest::nearest(name, names);
             let hint = hint.map(|near| format!("did you mean `{near}`?"));
             let message = format!("there is no option `{name}`");
-            self.diagnostics
-                .error("unknown-option", at, message)
-                .hint_some(hint);
+            self.diagnostics.error("unknown-option", at, message).hint_some(hint);
         }
     }
 
@@ -225,8 +213,7 @@ impl Importer<'_> {
         let total: f64 = self.agents.iter().map(|(weight, _)| weight).sum();
         if !self.agents.is_empty() && total == 0.0 {
             let message = "all user agents have the probability 0".to_owned();
-            self.diagnostics
-                .error("bad-number", opening(option), message);
+            self.diagnostics.error("bad-number", opening(option), message);
         }
     }
 

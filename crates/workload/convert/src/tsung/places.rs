@@ -167,10 +167,7 @@ impl Importer<'_> {
                         .with("weight", Item::Bare(text::number(server.weight)))
                 });
                 let servers = Item::List(servers.collect());
-                top.put(
-                    "target",
-                    Item::Map(Map::single(top.at.clone(), "servers", servers)),
-                );
+                top.put("target", Item::Map(Map::single(top.at.clone(), "servers", servers)));
             }
         }
     }
@@ -178,9 +175,5 @@ impl Importer<'_> {
 
 /// A host as a URL holds it.
 pub(super) fn bracketed(host: &str) -> String {
-    if host.contains(':') && !host.starts_with('[') {
-        format!("[{host}]")
-    } else {
-        host.to_owned()
-    }
+    if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() }
 }

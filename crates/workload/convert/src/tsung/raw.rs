@@ -51,8 +51,7 @@ impl Importer<'_> {
         let ack = self.word(node, "ack", &["local", "no_ack", "global"]);
         if ack == Some("global") {
             let message = "users do not wait for others: this one continues after its own response";
-            self.diagnostics
-                .lost(value_at(node, "ack"), message.to_owned());
+            self.diagnostics.lost(value_at(node, "ack"), message.to_owned());
         }
         let Some(step) = self.raw_step(node, &around) else {
             // The variables are set all the same, so that reading them is not reported as well.

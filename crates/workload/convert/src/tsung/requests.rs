@@ -47,10 +47,7 @@ impl Importer<'_> {
         };
         let protocol = elements(node)
             .find(|part| !["match", "dyn_variable"].contains(&part.tag_name().name()));
-        let seen = match protocol
-            .map(|part| part.tag_name().name().to_owned())
-            .as_deref()
-        {
+        let seen = match protocol.map(|part| part.tag_name().name().to_owned()).as_deref() {
             Some("websocket" | "raw") => MatchSource::Message,
             _ => MatchSource::Response,
         };
@@ -101,10 +98,7 @@ impl Importer<'_> {
     ) {
         self.known_attributes(node);
         let at = opening(node);
-        let method = node
-            .attribute("method")
-            .unwrap_or("GET")
-            .to_ascii_uppercase();
+        let method = node.attribute("method").unwrap_or("GET").to_ascii_uppercase();
         let Some(written) = self.required(node, "url") else {
             return;
         };
@@ -138,21 +132,13 @@ impl Importer<'_> {
         if !around.save.entries.is_empty() {
             step.put("save", Item::Map(std::mem::take(&mut around.save)));
         }
-        self.with_matches(
-            step,
-            |step, check| step.put("check", check),
-            &around.matches,
-            steps,
-        );
+        self.with_matches(step, |step, check| step.put("check", check), &around.matches, steps);
     }
 
     /// The measure's name, written down where the step's own would not do.
     fn named(&mut self, name: &str, around: &Around, step: &mut Map) -> String {
-        let tagged = if around.tag.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{name} #{}", around.tag)
-        };
+        let tagged =
+            if around.tag.is_empty() { name.to_owned() } else { format!("{name} #{}", around.tag) };
         if tagged == name && name.len() <= NAME_BYTES_MAX {
             return tagged;
         }
@@ -172,17 +158,8 @@ impl Importer<'_> {
         self.requests.push(Request {
             measure,
             tag: around.tag.clone(),
-            transaction: self
-                .session
-                .transactions
-                .last()
-                .cloned()
-                .unwrap_or_default(),
-            acts_on_match: around
-                .matches
-                .iter()
-                .find(|m| m.is_noted())
-                .map(|m| m.on_match),
+            transaction: self.session.transactions.last().cloned().unwrap_or_default(),
+            acts_on_match: around.matches.iter().find(|m| m.is_noted()).map(|m| m.on_match),
         });
     }
 
@@ -261,8 +238,7 @@ impl Importer<'_> {
                     let value = self.template(value, around.subst, Form::Plain, &at);
                     if name.is_some_and(|name| name.eq_ignore_ascii_case("cookie")) {
                         let message = "a `Cookie` header replaces the cookies that the server set; Tsung sends both";
-                        self.diagnostics
-                            .differs("cookie-header", value_at(part, "name"), message);
+                        self.diagnostics.differs("cookie-header", value_at(part, "name"), message);
                     }
                     if let Some(name) = name {
                         headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
@@ -374,26 +350,20 @@ impl Importer<'_> {
         self.required(node, "type");
         let kind = self.word(node, "type", &["connect", "message", "close"]);
         let text: String = node.children().filter_map(|child| child.text()).collect();
-        let text_at = node
-            .first_child()
-            .map_or_else(|| at.clone(), |child| child.range());
+        let text_at = node.first_child().map_or_else(|| at.clone(), |child| child.range());
         match kind {
             Some("connect") => {
                 if self.session.has_http {
                     let message = "the handshake sends the user's cookies; Tsung's sends none";
                     self.diagnostics.differs("handshakes", at.clone(), message);
                 }
-                let path = node
-                    .attribute("path")
-                    .unwrap_or(&self.websocket_path)
-                    .to_owned();
+                let path = node.attribute("path").unwrap_or(&self.websocket_path).to_owned();
                 let url = self.url(&path, around.subst, &value_at(node, "path"));
                 let mut step = Map::single(at.clone(), "ws", Item::Text(url));
                 let mut headers = Vec::new();
-                for (name, header) in [
-                    ("origin", "origin"),
-                    ("subprotocols", "sec-websocket-protocol"),
-                ] {
+                for (name, header) in
+                    [("origin", "origin"), ("subprotocols", "sec-websocket-protocol")]
+                {
                     if let Some(value) = node.attribute(name).filter(|value| !value.is_empty()) {
                         headers.push((header.to_owned(), literal(value)));
                     }
@@ -433,11 +403,7 @@ impl Importer<'_> {
     ) {
         if !waits {
             // It takes no time, so it must not be among those that wait.
-            let tag = if around.tag.is_empty() {
-                "send"
-            } else {
-                &around.tag
-            };
+            let tag = if around.tag.is_empty() { "send" } else { &around.tag };
             step.put("as", Item::Text(literal(&format!("{tag} (no_ack)"))));
             steps.push(step);
             return;
@@ -455,9 +421,7 @@ impl Importer<'_> {
 }
 
 fn has(headers: &[(String, String)], name: &str) -> bool {
-    headers
-        .iter()
-        .any(|(known, _)| known.eq_ignore_ascii_case(name))
+    headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
 }
 
 fn put_headers(step: &mut Map, at: &Range<usize>, headers: Vec<(String, String)>) {

@@ -71,10 +71,8 @@ impl Importer<'_> {
                 let numbered = (2..).map(|n| format!("{}-{n}", program.name));
                 let name = numbered.into_iter().find(|name| !is_taken(name));
                 let name = name.expect("there are more numbers than sessions");
-                let message = format!(
-                    "another session is called `{}`: this one is `{name}`",
-                    program.name
-                );
+                let message =
+                    format!("another session is called `{}`: this one is `{name}`", program.name);
                 self.diagnostics.renamed(value_at(session, "name"), message);
                 program.name = name;
             }
@@ -83,8 +81,7 @@ impl Importer<'_> {
         self.check_probabilities(node, &programs);
         if programs.is_empty() {
             let message = "there is no session".to_owned();
-            self.diagnostics
-                .error("missing-element", opening(node), message);
+            self.diagnostics.error("missing-element", opening(node), message);
         }
         programs
     }
@@ -101,8 +98,7 @@ impl Importer<'_> {
                 "the probabilities of all sessions sum to {}, not 100: they are taken as weights",
                 text::number(sum)
             );
-            self.diagnostics
-                .differs("probabilities", value_at(first, "probability"), &message);
+            self.diagnostics.differs("probabilities", value_at(first, "probability"), &message);
         }
     }
 
@@ -113,10 +109,7 @@ impl Importer<'_> {
             None => self.number(node, "weight"),
             found => found,
         };
-        self.session = Session {
-            rounds: 1.0,
-            ..Session::default()
-        };
+        self.session = Session { rounds: 1.0, ..Session::default() };
         self.required(node, "type");
         self.known_protocol(node, "type");
         if !self.flag(node, "persistent", true) {
@@ -276,10 +269,7 @@ impl Importer<'_> {
     /// A pause that a variable says, in seconds.
     fn think_variable(&mut self, node: Node<'_, '_>, value: &str, steps: &mut Vec<Map>) {
         let at = value_at(node, "value");
-        let inner = value
-            .trim()
-            .strip_prefix("%%_")
-            .and_then(|v| v.strip_suffix("%%"));
+        let inner = value.trim().strip_prefix("%%_").and_then(|v| v.strip_suffix("%%"));
         let Some(name) = inner else {
             let message = "a think time is one variable or a number".to_owned();
             self.diagnostics.error("bad-number", at, message);
@@ -318,12 +308,7 @@ impl Importer<'_> {
                 self.diagnostics.lost(value_at(node, "host"), message);
                 return;
             }
-            let server = Server {
-                scheme,
-                host,
-                port,
-                weight: 1.0,
-            };
+            let server = Server { scheme, host, port, weight: 1.0 };
             match node.attribute("new_type") {
                 Some("ts_raw") => self.go_to_plain(node, &server),
                 _ => self.go_to(server.url()),

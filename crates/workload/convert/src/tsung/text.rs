@@ -110,10 +110,7 @@ mod tests {
     #[test]
     fn seconds_are_written_as_durations() {
         let written = [0.0, 25.0, 1.5, 0.01, 0.000_25, 2560.0, 0.1].map(seconds);
-        assert_eq!(
-            written,
-            ["0s", "25s", "1.5s", "10ms", "250us", "2560s", "100ms"]
-        );
+        assert_eq!(written, ["0s", "25s", "1.5s", "10ms", "250us", "2560s", "100ms"]);
         assert_eq!(quoted("it's \\ \n"), r"'it\'s \\ \n'");
     }
 }

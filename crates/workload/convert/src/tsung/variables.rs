@@ -113,8 +113,7 @@ impl Importer<'_> {
                 let end = self.count(node, "end")?;
                 if start > end {
                     let message = format!("{start} is more than {end}");
-                    self.diagnostics
-                        .error("bad-number", value_at(node, "start"), message);
+                    self.diagnostics.error("bad-number", value_at(node, "start"), message);
                     return None;
                 }
                 same(format!("${{random({start}, {end})}}"))
@@ -149,14 +148,10 @@ impl Importer<'_> {
                 let [server] = &self.servers[..] else {
                     let message =
                         "a user does not know to which of several servers it was assigned";
-                    self.diagnostics
-                        .lost(value_at(node, "sourcetype"), message.to_owned());
+                    self.diagnostics.lost(value_at(node, "sourcetype"), message.to_owned());
                     return None;
                 };
-                Some(vec![
-                    Item::Text(server.host.clone()),
-                    Item::Bare(server.port.to_string()),
-                ])
+                Some(vec![Item::Text(server.host.clone()), Item::Bare(server.port.to_string())])
             }
             _ => {
                 if node.attribute("callback") == Some("ts_user_server:get_unique_id") {
@@ -205,11 +200,7 @@ impl Importer<'_> {
 /// A name that can stand in an expression.
 pub(super) fn sound(name: &str) -> String {
     let fits = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '_' {
-            c
-        } else {
-            '_'
-        }
+        if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }
     };
     let name: String = name.chars().take(90).map(fits).collect();
     if is_name(&name) {

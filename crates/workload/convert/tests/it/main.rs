@@ -32,10 +32,7 @@ fn from_tsung(name: &str, text: &str, leniency: Leniency) -> (Option<Conversion>
     let files = |name: &str| {
         std::fs::read_to_string(testdata().join("tsung").join(name)).map_err(|e| e.to_string())
     };
-    let settings = tsung::Settings {
-        leniency,
-        files: &files,
-    };
+    let settings = tsung::Settings { leniency, files: &files };
     tsung::convert(Source { name, text }, &settings)
 }
 
@@ -49,10 +46,7 @@ fn compile(text: &str) -> (Option<Plan>, Vec<Diagnostic>) {
             std::fs::read_to_string(path).map_err(|e| e.to_string())
         },
     };
-    let source = Source {
-        name: "test.yaml",
-        text,
-    };
+    let source = Source { name: "test.yaml", text };
     scenario::compile(source, &settings)
 }
 
@@ -64,9 +58,7 @@ fn golden(path: &Path, found: &str, different: &mut Vec<String>) {
     let expected = std::fs::read_to_string(path).unwrap_or_default();
     if found != expected {
         let name = path.display();
-        different.push(format!(
-            "{name}\n--- expected\n{expected}\n--- found\n{found}"
-        ));
+        different.push(format!("{name}\n--- expected\n{expected}\n--- found\n{found}"));
     }
 }
 
@@ -94,11 +86,7 @@ fn tsung_files_become_scenarios() {
         let said = render(&diagnostics, Source { name, text: &text });
         let converted = converted.unwrap_or_else(|| panic!("{said}"));
         assert_compiles(name, &converted);
-        golden(
-            &path.with_extension("yaml"),
-            &converted.text,
-            &mut different,
-        );
+        golden(&path.with_extension("yaml"), &converted.text, &mut different);
         golden(&path.with_extension("warnings"), &said, &mut different);
     }
     assert!(different.is_empty(), "{}", different.join("\n\n"));
@@ -135,14 +123,8 @@ fn what_is_lost_is_left_out_on_demand() {
     let path = testdata().join("tsung/bad/lost.xml");
     let text = std::fs::read_to_string(path).unwrap();
     let (converted, diagnostics) = from_tsung("lost.xml", &text, Leniency::Lenient);
-    assert!(
-        diagnostics.iter().all(|d| d.severity == Severity::Warning),
-        "{diagnostics:?}"
-    );
-    assert!(
-        diagnostics.iter().filter(|d| d.code == "left-out").count() >= 7,
-        "{diagnostics:?}"
-    );
+    assert!(diagnostics.iter().all(|d| d.severity == Severity::Warning), "{diagnostics:?}");
+    assert!(diagnostics.iter().filter(|d| d.code == "left-out").count() >= 7, "{diagnostics:?}");
     let converted = converted.expect("warnings do not hinder");
     let (plan, said) = compile(&converted.text);
     assert!(plan.is_some(), "{said:?}\n{}", converted.text);
@@ -154,16 +136,11 @@ fn xml_comes_in_several_encodings() {
     let latin: Vec<u8> = text.chars().map(|c| c as u8).collect();
     assert!(convert::is_xml(&latin));
     assert_eq!(decode(&latin).unwrap(), text);
-    let utf16: Vec<u8> = "\u{feff}<tsung>\u{1f600}</tsung>"
-        .encode_utf16()
-        .flat_map(u16::to_le_bytes)
-        .collect();
+    let utf16: Vec<u8> =
+        "\u{feff}<tsung>\u{1f600}</tsung>".encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert!(convert::is_xml(&utf16));
     assert_eq!(decode(&utf16).unwrap(), "<tsung>\u{1f600}</tsung>");
-    let big: Vec<u8> = "\u{feff}<tsung/>"
-        .encode_utf16()
-        .flat_map(u16::to_be_bytes)
-        .collect();
+    let big: Vec<u8> = "\u{feff}<tsung/>".encode_utf16().flat_map(u16::to_be_bytes).collect();
     assert_eq!(decode(&big).unwrap(), "<tsung/>");
     assert_eq!(decode(b"\xef\xbb\xbf<tsung/>").unwrap(), "<tsung/>");
     let said = |bytes: &[u8]| decode(bytes).unwrap_err().to_string();
@@ -185,19 +162,11 @@ fn recordings_become_scenarios() {
             ("all.yaml", har::Statics::Keep, true),
             ("bare.yaml", har::Statics::Skip, false),
         ] {
-            let settings = har::Settings {
-                statics,
-                third_parties,
-                cached: third_parties,
-            };
+            let settings = har::Settings { statics, third_parties, cached: third_parties };
             let (converted, diagnostics) = har::convert(Source { name, text: &text }, &settings);
             let converted = converted.unwrap_or_else(|| panic!("{diagnostics:?}"));
             assert_compiles(name, &converted);
-            golden(
-                &path.with_extension(ending),
-                &converted.text,
-                &mut different,
-            );
+            golden(&path.with_extension(ending), &converted.text, &mut different);
         }
     }
     assert!(different.is_empty(), "{}", different.join("\n\n"));
@@ -227,23 +196,12 @@ fn requests_that_the_cache_answered_are_left_out_and_counted() {
         (r#","_fetchType":"Disk Cache""#, 200, ""),
         // These went to the server.
         (r#","connection":"443""#, 304, r#","_transferSize":120"#),
-        (
-            r#","_fromCache":null,"_fetchType":"Network Load""#,
-            200,
-            r#","_transferSize":300"#,
-        ),
+        (r#","_fromCache":null,"_fetchType":"Network Load""#, 200, r#","_transferSize":300"#),
         (r#","connection":"443""#, 304, ""),
     ]);
     let converted = |cached: bool| {
-        let settings = har::Settings {
-            statics: har::Statics::Group,
-            third_parties: false,
-            cached,
-        };
-        let source = Source {
-            name: "x.har",
-            text: &text,
-        };
+        let settings = har::Settings { statics: har::Statics::Group, third_parties: false, cached };
+        let source = Source { name: "x.har", text: &text };
         let (converted, diagnostics) = har::convert(source, &settings);
         let converted = converted.unwrap();
         assert_compiles("x.har", &converted);
@@ -263,15 +221,9 @@ fn requests_that_the_cache_answered_are_left_out_and_counted() {
 #[test]
 fn a_recording_from_the_cache_alone_says_what_to_do() {
     let text = recording(&[(r#","_fromCache":"disk""#, 200, "")]);
-    let settings = har::Settings {
-        statics: har::Statics::Group,
-        third_parties: false,
-        cached: false,
-    };
-    let source = Source {
-        name: "x.har",
-        text: &text,
-    };
+    let settings =
+        har::Settings { statics: har::Statics::Group, third_parties: false, cached: false };
+    let source = Source { name: "x.har", text: &text };
     let (converted, diagnostics) = har::convert(source, &settings);
     assert!(converted.is_none());
     let said = render(&diagnostics, source);
@@ -284,20 +236,10 @@ fn a_recording_from_the_cache_alone_says_what_to_do() {
 /// The limit of a request is twice its p95 in the recording; a cached one's time is not the server's.
 #[test]
 fn recorded_times_become_thresholds() {
-    let text = recording(&[
-        ("", 200, ""),
-        (r#","_fromCache":"memory""#, 200, ""),
-        ("", 500, ""),
-    ]);
-    let settings = har::Settings {
-        statics: har::Statics::Group,
-        third_parties: false,
-        cached: true,
-    };
-    let source = Source {
-        name: "x.har",
-        text: &text,
-    };
+    let text = recording(&[("", 200, ""), (r#","_fromCache":"memory""#, 200, ""), ("", 500, "")]);
+    let settings =
+        har::Settings { statics: har::Statics::Group, third_parties: false, cached: true };
+    let source = Source { name: "x.har", text: &text };
     let (converted, _) = har::convert(source, &settings);
     let text = converted.unwrap().text;
     let thresholds = text.split("thresholds:\n").nth(1).unwrap();
@@ -310,16 +252,10 @@ fn recorded_times_become_thresholds() {
 
 #[test]
 fn what_is_not_a_recording_is_reported() {
-    let settings = har::Settings {
-        statics: har::Statics::Keep,
-        third_parties: false,
-        cached: false,
-    };
+    let settings =
+        har::Settings { statics: har::Statics::Keep, third_parties: false, cached: false };
     let said = |text: &str| {
-        let source = Source {
-            name: "x.har",
-            text,
-        };
+        let source = Source { name: "x.har", text };
         let (converted, diagnostics) = har::convert(source, &settings);
         assert!(converted.is_none());
         render(&diagnostics, source)
@@ -336,15 +272,7 @@ fn what_is_not_a_recording_is_reported() {
 fn what_is_nested_too_deeply_is_reported() {
     const LEVELS: usize = 200_000;
     let look = || {
-        for front in [
-            "<a>",
-            "<tsung><a>",
-            "<!DOCTYPE a [",
-            "<!--",
-            "<a b='",
-            "&lt;",
-            "<![CDATA[",
-        ] {
+        for front in ["<a>", "<tsung><a>", "<!DOCTYPE a [", "<!--", "<a b='", "&lt;", "<![CDATA["] {
             let text = format!("<?xml version=\"1.0\"?>{}", front.repeat(LEVELS));
             let (converted, diagnostics) = from_tsung("x.xml", &text, Leniency::Lenient);
             assert!(converted.is_none() && !diagnostics.is_empty(), "{front}");
@@ -353,17 +281,11 @@ fn what_is_nested_too_deeply_is_reported() {
         let closed = format!("{}{}", "<a>".repeat(levels), "</a>".repeat(levels));
         let (_, diagnostics) = from_tsung("x.xml", &closed, Leniency::Strict);
         assert_eq!(diagnostics[0].code, "too-deep");
-        let settings = har::Settings {
-            statics: har::Statics::Keep,
-            third_parties: false,
-            cached: false,
-        };
+        let settings =
+            har::Settings { statics: har::Statics::Keep, third_parties: false, cached: false };
         for front in ["[", "{\"log\":", "{\"log\":{\"entries\":["] {
             let text = front.repeat(LEVELS);
-            let source = Source {
-                name: "x.har",
-                text: &text,
-            };
+            let source = Source { name: "x.har", text: &text };
             let (converted, diagnostics) = har::convert(source, &settings);
             assert!(converted.is_none() && !diagnostics.is_empty(), "{front}");
         }

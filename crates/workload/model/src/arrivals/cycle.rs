@@ -65,11 +65,7 @@ pub struct Break {
 
 impl From<Groups> for DaysTest {
     fn from(groups: Groups) -> DaysTest {
-        DaysTest {
-            f: groups.f,
-            p: groups.p,
-            explained: groups.explained,
-        }
+        DaysTest { f: groups.f, p: groups.p, explained: groups.explained }
     }
 }
 
@@ -178,9 +174,7 @@ pub(super) fn find(counts: &Counts, silences: &[Silence], seed: u64) -> Result<C
     hours.retain(|hour| {
         let from = hour.from_s as u64;
         let upto = (hour.from_s + HOUR_S) as u64;
-        !silences
-            .iter()
-            .any(|s| s.from_s < upto && from < s.from_s + s.length_s)
+        !silences.iter().any(|s| s.from_s < upto && from < s.from_s + s.length_s)
     });
     let broken = find_break(&hours, seed);
     if let Some(broken) = &broken {
@@ -206,11 +200,7 @@ pub(super) fn find(counts: &Counts, silences: &[Silence], seed: u64) -> Result<C
         .then(|| weekdays(&hours))
         .flatten()
         .map(DaysTest::from);
-    let slots = if week.is_some_and(|week| week.p < ALPHA) {
-        7 * 24
-    } else {
-        24
-    };
+    let slots = if week.is_some_and(|week| week.p < ALPHA) { 7 * 24 } else { 24 };
     Ok(Cycle {
         rates: rates(&hours, slots),
         day,
@@ -230,11 +220,7 @@ fn hours(counts: &Counts) -> Vec<Hour> {
     let bin_s = counts.bin_s as i64;
     // The first bin that begins with an hour of the clock.
     let skipped = counts.local_s.rem_euclid(HOUR_S);
-    let first = if skipped == 0 {
-        0
-    } else {
-        (HOUR_S - skipped + bin_s - 1) / bin_s
-    } as usize;
+    let first = if skipped == 0 { 0 } else { (HOUR_S - skipped + bin_s - 1) / bin_s } as usize;
     let bins = counts.bins.get(first..).unwrap_or_default();
     bins.chunks_exact((HOUR_S / bin_s) as usize)
         .enumerate()
@@ -306,10 +292,7 @@ fn find_break(hours: &[Hour], seed: u64) -> Option<Break> {
         }
         let length = x.hypot(y);
         if day.len() == 24 && length > 0.0 {
-            directions.push((
-                ((day[0].from_s - first) / DAY_S) as usize,
-                (x / length, y / length),
-            ));
+            directions.push((((day[0].from_s - first) / DAY_S) as usize, (x / length, y / length)));
         }
     }
     if directions.len() < 2 * BREAK_DAYS_MIN {
@@ -332,11 +315,7 @@ fn find_break(hours: &[Hour], seed: u64) -> Option<Break> {
         as_great += u32::from(best_cut(&shuffled).1 >= gain);
     }
     let p = f64::from(1 + as_great) / f64::from(1 + BREAK_ROUNDS);
-    (p < ALPHA).then(|| Break {
-        day: directions[place].0,
-        hours,
-        p,
-    })
+    (p < ALPHA).then(|| Break { day: directions[place].0, hours, p })
 }
 
 /// The cut where the resultants of both sides together are longest, and by how much they are longer than

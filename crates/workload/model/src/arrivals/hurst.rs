@@ -89,9 +89,7 @@ pub(super) fn hurst(counts: &Counts, cycle: Option<&Cycle>) -> Option<Hurst> {
         return None;
     }
     let factor = counts.bins.len().div_ceil(SERIES_MAX).max(1);
-    let series: Vec<f64> = merged_bins(&counts.bins, factor)
-        .map(|count| count as f64)
-        .collect();
+    let series: Vec<f64> = merged_bins(&counts.bins, factor).map(|count| count as f64).collect();
     let number_s = counts.bin_s * factor as u64;
     let mut found = Hurst {
         numbers: series.len(),
@@ -179,17 +177,9 @@ impl Series<'_> {
             scales_s: (least * self.number_s, length_s / 10.0),
             p_straight: None,
         };
-        self.add(
-            "aggregated-variance",
-            aggregated.map(|estimate| in_blocks(estimate, 8.0)),
-            found,
-        );
+        self.add("aggregated-variance", aggregated.map(|estimate| in_blocks(estimate, 8.0)), found);
         let rescaled = hurst::rescaled_range(series).ok_or(NoEstimate::None);
-        self.add(
-            "rescaled-range",
-            rescaled.map(|estimate| in_blocks(estimate, 16.0)),
-            found,
-        );
+        self.add("rescaled-range", rescaled.map(|estimate| in_blocks(estimate, 16.0)), found);
         let frequencies = (series.len() as f64).powf(WHITTLE_POWER) as usize;
         let whittle = hurst::local_whittle(series, frequencies, noise, CONFIDENCE);
         let whittle = whittle.map(|whittle| {
@@ -209,9 +199,7 @@ impl Series<'_> {
         if !self.about_cycle && series.len() >= hurst::LENGTH_MIN {
             let octaves = hurst::octaves(series);
             let octaves = octaves.iter();
-            found.octaves = octaves
-                .map(|o| (span(o.octave), o.log_energy, o.error))
-                .collect();
+            found.octaves = octaves.map(|o| (span(o.octave), o.log_energy, o.error)).collect();
         }
         let wavelet = wavelet.map(|wavelet| ScaledEstimate {
             estimate: wavelet.estimate,
@@ -224,17 +212,10 @@ impl Series<'_> {
     fn add(&self, method: &str, estimate: Result<ScaledEstimate, NoEstimate>, found: &mut Hurst) {
         let method = method.to_owned();
         let about_cycle = self.about_cycle;
-        let ScaledEstimate {
-            estimate,
-            scales_s,
-            p_straight,
-        } = match estimate {
+        let ScaledEstimate { estimate, scales_s, p_straight } = match estimate {
             Ok(estimate) => estimate,
             Err(NoEstimate::Noise) => {
-                found.hidden.push(HurstHidden {
-                    method,
-                    about_cycle,
-                });
+                found.hidden.push(HurstHidden { method, about_cycle });
                 return;
             }
             Err(NoEstimate::Short | NoEstimate::None) => return,

@@ -75,9 +75,7 @@ pub(super) fn pictures(
             slots.map(|slot| mean * slot.len() as f64).collect()
         }
     };
-    let scales = FACTORS
-        .into_iter()
-        .filter(|factor| counts.bins.len() / factor >= WINDOWS_MIN);
+    let scales = FACTORS.into_iter().filter(|factor| counts.bins.len() / factor >= WINDOWS_MIN);
     Pictures {
         slot_s: of_slot as u64 * counts.bin_s,
         users,
@@ -111,10 +109,7 @@ fn of_counts(counts: &Counts, factor: usize) -> CountsPicture {
             poisson: windows * (upto(next) - upto(from)),
         }
     });
-    CountsPicture {
-        window_s: counts.bin_s * factor as u64,
-        bars: bars.collect(),
-    }
+    CountsPicture { window_s: counts.bin_s * factor as u64, bars: bars.collect() }
 }
 
 #[cfg(test)]
@@ -122,11 +117,7 @@ mod tests {
     use super::*;
 
     fn counts(bins: Vec<u32>) -> Counts {
-        Counts {
-            bins,
-            bin_s: 1,
-            local_s: 0,
-        }
+        Counts { bins, bin_s: 1, local_s: 0 }
     }
 
     #[test]

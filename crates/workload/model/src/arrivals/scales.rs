@@ -67,8 +67,7 @@ impl Scale {
 
 /// Counts in windows of `factor` bins, without an incomplete window at the end.
 pub(super) fn merged_bins(bins: &[u32], factor: usize) -> impl Iterator<Item = u64> + Clone {
-    bins.chunks_exact(factor)
-        .map(|window| window.iter().map(|&count| u64::from(count)).sum())
+    bins.chunks_exact(factor).map(|window| window.iter().map(|&count| u64::from(count)).sum())
 }
 
 /// `seed`: of permutations.
@@ -101,9 +100,7 @@ pub(super) fn scales(counts: &Counts, seed: u64) -> Vec<Scale> {
             band: depend.band,
             outside: depend.outside,
             p_dependence: independent.map_or(1.0, |found| found.p),
-            picture: picture
-                .map(|count| u32::try_from(count).unwrap_or(u32::MAX))
-                .collect(),
+            picture: picture.map(|count| u32::try_from(count).unwrap_or(u32::MAX)).collect(),
         })
     };
     FACTORS.into_iter().filter_map(scale).collect()

@@ -30,9 +30,8 @@ impl Silence {
 fn low_rate(counts: &Counts, users: u64) -> f64 {
     let mean = users as f64 / counts.bins.len() as f64 / counts.bin_s as f64;
     let bins_of_hour = (3_600 / counts.bin_s).max(1) as usize;
-    let mut hours: Vec<u64> = merged_bins(&counts.bins, bins_of_hour)
-        .filter(|&users| users > 0)
-        .collect();
+    let mut hours: Vec<u64> =
+        merged_bins(&counts.bins, bins_of_hour).filter(|&users| users > 0).collect();
     if hours.len() < 24 {
         return mean;
     }

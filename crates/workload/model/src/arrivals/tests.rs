@@ -19,11 +19,7 @@ fn drawn_by(seed: u64, seconds: usize, rate: impl Fn(usize) -> f64) -> Counts {
             product *= rng.unit();
         }
     }
-    Counts {
-        bins,
-        bin_s: 1,
-        local_s: 0,
-    }
+    Counts { bins, bin_s: 1, local_s: 0 }
 }
 
 fn day(second: usize) -> f64 {
@@ -33,25 +29,16 @@ fn day(second: usize) -> f64 {
 #[test]
 fn constant_rate_is_poisson_and_daily_rate_a_cycle() {
     let flat = analyse(&drawn(40_000, |_| 0.4), None, None, 1);
-    assert_eq!(
-        (flat.process, flat.process_fits),
-        (ArrivalProcess::Poisson, true)
-    );
+    assert_eq!((flat.process, flat.process_fits), (ArrivalProcess::Poisson, true));
     assert!(flat.rate_low < 0.4 && 0.4 < flat.rate_high);
     assert!(flat.silences.is_empty() && flat.cycle.is_none());
     let daily = analyse(&drawn(8 * 86_400, day), None, None, 1);
-    assert_eq!(
-        (daily.process, daily.process_fits),
-        (ArrivalProcess::Cycle, true)
-    );
+    assert_eq!((daily.process, daily.process_fits), (ArrivalProcess::Cycle, true));
     let cycle = daily.cycle.unwrap();
     assert!(cycle.broken.is_none() && cycle.day.explained > 0.9);
     for (hour, rate) in cycle.rates.iter().enumerate() {
         let expected = day(hour * 3600 + 1800);
-        assert!(
-            (rate / expected - 1.0).abs() < 0.15,
-            "hour {hour}: {rate} for {expected}"
-        );
+        assert!((rate / expected - 1.0).abs() < 0.15, "hour {hour}: {rate} for {expected}");
     }
     let rescaled = daily.rescaled.unwrap();
     assert!((0.9..1.1).contains(&rescaled.index), "{rescaled:?}");
@@ -62,10 +49,7 @@ fn bursts_repeat_the_recording_unless_requested_otherwise() {
     // Ten users at once now and then.
     let counts = drawn(40_000, |second| if second % 50 == 0 { 10.0 } else { 0.0 });
     let found = analyse(&counts, None, None, 1);
-    assert_eq!(
-        (found.process, found.process_fits),
-        (ArrivalProcess::Trace, true)
-    );
+    assert_eq!((found.process, found.process_fits), (ArrivalProcess::Trace, true));
     let given = analyse(&counts, None, Some(ArrivalProcess::Poisson), 1);
     assert_eq!(
         (given.process, given.process_requested, given.process_fits),
@@ -76,13 +60,8 @@ fn bursts_repeat_the_recording_unless_requested_otherwise() {
 #[test]
 fn joined_recordings_are_detected() {
     let cut = 9 * 86_400;
-    let joined = drawn(20 * 86_400, |second| {
-        day(if second < cut {
-            second
-        } else {
-            second + 10 * 3600
-        })
-    });
+    let joined =
+        drawn(20 * 86_400, |second| day(if second < cut { second } else { second + 10 * 3600 }));
     let found = analyse(&joined, None, None, 1).cycle.unwrap();
     let broken = found.broken.unwrap();
     assert_eq!(broken.day, 9);
@@ -93,13 +72,8 @@ fn joined_recordings_are_detected() {
 #[test]
 fn silences_are_findings_and_do_not_change_the_cycle() {
     let quiet = 3 * 86_400..3 * 86_400 + 40_000;
-    let counts = drawn(8 * 86_400, |second| {
-        if quiet.contains(&second) {
-            0.0
-        } else {
-            day(second)
-        }
-    });
+    let counts =
+        drawn(8 * 86_400, |second| if quiet.contains(&second) { 0.0 } else { day(second) });
     let found = analyse(&counts, None, None, 1);
     let longest = &found.silences[0];
     assert!(longest.from_s.abs_diff(quiet.start as u64) < 60 && longest.length_s >= 40_000);
@@ -137,13 +111,7 @@ fn rejected(rounds: u64, seconds: usize, rate: f64) -> usize {
 #[test]
 fn poisson_test_keeps_its_level() {
     // Of 2,400 recordings 24 ± 5 at 1 %. With a lag for each four windows 40 and more were rejected.
-    let recordings = [
-        (200, 0.5),
-        (600, 0.5),
-        (1_430, 0.5),
-        (3_600, 0.1),
-        (14_300, 0.3),
-    ];
+    let recordings = [(200, 0.5), (600, 0.5), (1_430, 0.5), (3_600, 0.1), (14_300, 0.3)];
     let found = recordings.map(|(seconds, rate)| rejected(480, seconds, rate));
     let all: usize = found.iter().sum();
     assert!(all <= 39, "{all}: {found:?}");
@@ -195,10 +163,7 @@ fn reason_for_no_cycle_is_kept() {
     let in_bins = |bin_s: u64, rate: &dyn Fn(usize) -> f64| {
         let bins = 4 * 86_400 / bin_s as usize;
         let of_bin = |bin: usize| rate(bin * bin_s as usize) * bin_s as f64;
-        Counts {
-            bin_s,
-            ..drawn(bins, of_bin)
-        }
+        Counts { bin_s, ..drawn(bins, of_bin) }
     };
     assert_eq!(of(&in_bins(60, &|_| 0.3)), Some(NoCycle::Flat));
     assert_eq!(of(&in_bins(70, &day)), Some(NoCycle::Bins));
@@ -207,11 +172,7 @@ fn reason_for_no_cycle_is_kept() {
 
 #[test]
 fn bins_of_several_hours_are_spread_over_them() {
-    let counts = Counts {
-        bins: vec![10, 3],
-        bin_s: 7_200,
-        local_s: 1_800,
-    };
+    let counts = Counts { bins: vec![10, 3], bin_s: 7_200, local_s: 1_800 };
     let hours = by_hour(&counts);
     assert_eq!(hours[..6], [2, 5, 3, 2, 1, 0]);
     assert_eq!(hours.iter().sum::<u64>(), 13);
@@ -220,11 +181,7 @@ fn bins_of_several_hours_are_spread_over_them() {
 #[test]
 fn identical_days_survive_serialisation() {
     let bins = (0..4 * 24).map(|hour| 5 + hour % 24 * 7 % 11).collect();
-    let counts = Counts {
-        bins,
-        bin_s: 3_600,
-        local_s: 0,
-    };
+    let counts = Counts { bins, bin_s: 3_600, local_s: 0 };
     let found = analyse(&counts, None, None, 1);
     assert!(found.cycle.as_ref().unwrap().day.f.is_finite());
     let text = serde_json::to_string(&found).unwrap();
@@ -237,10 +194,7 @@ fn few_users_give_no_hurst_estimate() {
     assert!(few.users < 50 && few.hurst.is_none());
     // A rate that doubles for every other quarter of an hour.
     let many = analyse(
-        &drawn(
-            20_000,
-            |second| if second / 900 % 2 == 0 { 0.1 } else { 0.2 },
-        ),
+        &drawn(20_000, |second| if second / 900 % 2 == 0 { 0.1 } else { 0.2 }),
         None,
         None,
         1,
@@ -257,18 +211,11 @@ fn poisson_counts_hide_an_h_and_even_ones_do_not() {
     let poisson = of(&drawn(20_000, |_| 2.0));
     let hidden: Vec<&str> = poisson.hidden.iter().map(|h| h.method.as_str()).collect();
     assert!(hidden.contains(&"local-whittle"), "{hidden:?}");
-    assert!(
-        poisson
-            .estimates
-            .iter()
-            .all(|e| e.method != "local-whittle")
-    );
+    assert!(poisson.estimates.iter().all(|e| e.method != "local-whittle"));
     // Two or three users in each second: no Poisson scatter to subtract.
     let mut rng = Rng::new(3, 0, Purpose::Arrivals);
     let even = Counts {
-        bins: (0..20_000)
-            .map(|_| 2 + u32::from(rng.unit() < 0.5))
-            .collect(),
+        bins: (0..20_000).map(|_| 2 + u32::from(rng.unit() < 0.5)).collect(),
         bin_s: 1,
         local_s: 0,
     };

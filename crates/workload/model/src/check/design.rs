@@ -26,21 +26,13 @@ pub(super) struct Units {
 impl Units {
     /// All of both logs.
     pub(super) fn all(log: u64, simulated: u64) -> Units {
-        Units {
-            log: log as f64,
-            log_all: log as f64,
-            simulated: simulated as f64,
-        }
+        Units { log: log as f64, log_all: log as f64, simulated: simulated as f64 }
     }
 
     /// Think times, of which a model has a sample.
     pub(super) fn thinks(log: &Durations, simulated: &Durations) -> Units {
         let sampled = |of: &Durations| of.values.iter().map(|value| value.1).sum::<u64>() as f64;
-        Units {
-            log: sampled(log),
-            log_all: log.count as f64,
-            simulated: sampled(simulated),
-        }
+        Units { log: sampled(log), log_all: log.count as f64, simulated: sampled(simulated) }
     }
 }
 
@@ -101,9 +93,8 @@ impl<'m> Design<'m> {
             let own: f64 = counts.iter().sum();
             draws += own;
             let cells = counts.iter().zip(&shares).filter(|cell| *cell.1 > 0.0);
-            squares += cells
-                .map(|(count, share)| (count - share * own).powi(2) / share)
-                .sum::<f64>();
+            squares +=
+                cells.map(|(count, share)| (count - share * own).powi(2) / share).sum::<f64>();
         }
         let effect = squares / (draws.max(1.0) * (possible - 1) as f64);
         self.inflation(draws, effect, units)
@@ -147,10 +138,6 @@ impl<'m> Design<'m> {
         let of_sample = (1.0 - units.log / units.log_all).max(0.0) / units.log;
         let taken_for = 1.0 / units.log + 1.0 / units.simulated;
         let inflation = (of_choice + of_simulation + of_sample) / taken_for;
-        if inflation.is_finite() {
-            inflation.max(1.0)
-        } else {
-            1.0
-        }
+        if inflation.is_finite() { inflation.max(1.0) } else { 1.0 }
     }
 }

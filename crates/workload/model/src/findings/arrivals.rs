@@ -52,10 +52,8 @@ fn poisson(arrivals: &Arrivals, found: &mut Findings) {
         format!("{:.2} at {} s ({p})", scale.index, scale.window_s)
     });
     let scales: Vec<String> = scales.collect();
-    let mut tests = format!(
-        "the counts' variance over mean, 1 for Poisson, is {}",
-        scales.join(", ")
-    );
+    let mut tests =
+        format!("the counts' variance over mean, 1 for Poisson, is {}", scales.join(", "));
     if let Some(trend) = arrivals.trend {
         let direction = if trend.z > 0.0 { "rising" } else { "falling" };
         tests += &format!("; {direction} rate: {}", p_value(trend.p));
@@ -110,11 +108,7 @@ fn rescaled(arrivals: &Arrivals, found: &mut Findings) {
     let fits = rescaled.p >= ALPHA;
     let text = format!(
         "after the cycle is removed, the counts {} (variance over mean {:.2}, {}; dependence {})",
-        if fits {
-            "agree with Poisson"
-        } else {
-            "are still not Poisson"
-        },
+        if fits { "agree with Poisson" } else { "are still not Poisson" },
         rescaled.index,
         p_value(rescaled.p),
         p_value(rescaled.p_dependence)
@@ -139,9 +133,8 @@ fn hurst(arrivals: &Arrivals, found: &mut Findings) {
         );
         found.add(Severity::Note, "hurst-not-stationary", text);
     }
-    let with_interval: Vec<&HurstEstimate> = estimates
-        .filter(|estimate| estimate.low.is_some())
-        .collect();
+    let with_interval: Vec<&HurstEstimate> =
+        estimates.filter(|estimate| estimate.low.is_some()).collect();
     if with_interval.is_empty() {
         return;
     }
@@ -153,17 +146,11 @@ fn hurst(arrivals: &Arrivals, found: &mut Findings) {
             e.low.unwrap_or(f64::NAN),
             e.high.unwrap_or(f64::NAN),
             method(e),
-            if straight {
-                ""
-            } else {
-                ", but H differs between these scales"
-            }
+            if straight { "" } else { ", but H differs between these scales" }
         )
     });
     let shown: Vec<String> = shown.collect();
-    let long = with_interval
-        .iter()
-        .any(|e| e.low.is_some_and(|low| low > H_LONG));
+    let long = with_interval.iter().any(|e| e.low.is_some_and(|low| low > H_LONG));
     let text = format!("Hurst's H is {}", shown.join("; "));
     let code = if long { "self-similar" } else { "hurst" };
     found.add(Severity::Note, code, text);
@@ -218,11 +205,8 @@ mod tests {
     /// Every finding is one sentence on one line, whatever its source's line breaks.
     #[test]
     fn findings_have_no_runs_of_blanks() {
-        let counts = Counts {
-            bins: (0..2_000).map(|bin| bin * 7 % 5).collect(),
-            bin_s: 7_200,
-            local_s: 0,
-        };
+        let counts =
+            Counts { bins: (0..2_000).map(|bin| bin * 7 % 5).collect(), bin_s: 7_200, local_s: 0 };
         let mut found = Findings::default();
         arrivals(&analyse(&counts, None, None, 1), &mut found);
         let codes: Vec<&str> = found.0.iter().map(|f| f.code.as_str()).collect();
@@ -236,11 +220,7 @@ mod tests {
     fn hidden_estimates_are_reported_with_the_reason() {
         let mut rng = stats::rng::Rng::new(4, 0, stats::rng::Purpose::Arrivals);
         let of_second = |_| (0..40).map(|_| u32::from(rng.unit() < 0.05)).sum();
-        let counts = Counts {
-            bins: (0..4_000).map(of_second).collect(),
-            bin_s: 1,
-            local_s: 0,
-        };
+        let counts = Counts { bins: (0..4_000).map(of_second).collect(), bin_s: 1, local_s: 0 };
         let mut found = Findings::default();
         arrivals(&analyse(&counts, None, None, 1), &mut found);
         let text = found.0.iter().find(|f| f.code == "hurst-hidden");

@@ -35,18 +35,12 @@ pub(super) fn sequences(model: &Model, found: &mut Findings) {
         );
         found.add(Severity::Warning, "sequences-long", text);
     }
-    let chains = model
-        .segments
-        .iter()
-        .filter(|segment| model.gap.is_some() && is_chain(model, segment));
-    let chains: Vec<String> = chains
-        .map(|segment| format!("{:?}", segment.name))
-        .collect();
+    let chains =
+        model.segments.iter().filter(|segment| model.gap.is_some() && is_chain(model, segment));
+    let chains: Vec<String> = chains.map(|segment| format!("{:?}", segment.name)).collect();
     if !chains.is_empty() {
-        let text = format!(
-            "no session of {} could be kept: its users follow a chain",
-            chains.join(", ")
-        );
+        let text =
+            format!("no session of {} could be kept: its users follow a chain", chains.join(", "));
         found.add(Severity::Warning, "sequences-none", text);
     }
     let segments = model.segments.iter();
@@ -130,10 +124,7 @@ pub(super) fn detail(model: &Model, found: &mut Findings) {
     let sequences = match model.behaviour {
         BehaviourKind::Chain => String::new(),
         BehaviourKind::Sequences => {
-            format!(
-                " and {} recorded sessions of each segment",
-                detail.sequences
-            )
+            format!(" and {} recorded sessions of each segment", detail.sequences)
         }
     };
     let text = format!(

@@ -42,10 +42,7 @@ pub(super) fn one_process(model: &Model, found: &mut Findings) {
 fn why_recorded(arrivals: &Arrivals) -> (Severity, &'static str) {
     match (arrivals.process_requested, arrivals.scales.is_empty()) {
         (true, _) => (Severity::Note, "users arrive as recorded, as requested"),
-        (_, true) => (
-            Severity::Warning,
-            "the log is too short to choose an arrival process",
-        ),
+        (_, true) => (Severity::Warning, "the log is too short to choose an arrival process"),
         (_, false) => (Severity::Warning, "no simple arrival process fits"),
     }
 }
@@ -97,9 +94,7 @@ pub(super) fn own_processes(model: &Model, found: &mut Findings) {
     let with = |reason: ProcessReason, kind: ArrivalProcess| -> Vec<&Segment> {
         let segments = model.segments.iter();
         let like = |segment: &&Segment| {
-            segment
-                .process
-                .is_some_and(|process| process.reason == reason && process.kind == kind)
+            segment.process.is_some_and(|process| process.reason == reason && process.kind == kind)
         };
         segments.filter(like).collect()
     };
@@ -109,20 +104,14 @@ pub(super) fn own_processes(model: &Model, found: &mut Findings) {
     };
     let processes: Vec<String> = [
         (ArrivalProcess::Poisson, "as a Poisson process of one rate"),
-        (
-            ArrivalProcess::Cycle,
-            "as a Poisson process that follows the clock",
-        ),
+        (ArrivalProcess::Cycle, "as a Poisson process that follows the clock"),
         (ArrivalProcess::Trace, "as recorded"),
     ]
     .into_iter()
     .filter_map(|(kind, words)| count(kind, words))
     .collect();
     if !processes.is_empty() {
-        let text = format!(
-            "each segment arrives by its own process: {}",
-            processes.join(", ")
-        );
+        let text = format!("each segment arrives by its own process: {}", processes.join(", "));
         found.add(Severity::Note, "segments-apart", text);
     }
     for (kind, how) in [
@@ -182,10 +171,7 @@ fn few(segments: &[&Segment], how: &str, found: &mut Findings) {
     let text = format!(
         "too few sessions for an own process, which takes {SESSIONS_FEW}, and 10 for each rate of a cycle: {}; their \
          users come {how}, each segment at its own rate",
-        listed(segments, |segment| format!(
-            "{:?} with {}",
-            segment.name, segment.sessions
-        ))
+        listed(segments, |segment| format!("{:?} with {}", segment.name, segment.sessions))
     );
     found.add(Severity::Warning, "segments-few", text);
 }
@@ -196,11 +182,7 @@ fn named(segments: &[&Segment]) -> String {
 
 /// The first of them in these words, and how many more there are.
 fn listed(segments: &[&Segment], words: impl Fn(&Segment) -> String) -> String {
-    let mut all: Vec<String> = segments
-        .iter()
-        .take(NAMED_MAX)
-        .map(|one| words(one))
-        .collect();
+    let mut all: Vec<String> = segments.iter().take(NAMED_MAX).map(|one| words(one)).collect();
     if segments.len() > NAMED_MAX {
         all.push(format!("{} more", segments.len() - NAMED_MAX));
     }

@@ -76,10 +76,7 @@ mod tests {
             ("[2001:db8::1] - -", "|2001:db8::1|-"),
             ("192.0.2.1, 10.0.0.7 - -", "|192.0.2.1, 10.0.0.7|-"),
             ("www.a.test:80 192.0.2.1 - -", "www.a.test|192.0.2.1|-"),
-            (
-                "www.a.test:80 client.test - John Smith",
-                "www.a.test|client.test|John Smith",
-            ),
+            ("www.a.test:80 client.test - John Smith", "www.a.test|client.test|John Smith"),
             ("www.a.test 2001:db8::1 - -", "www.a.test|2001:db8::1|-"),
             ("192.0.2.1 -  ", "|192.0.2.1| "),
             ("192.0.2.1 -", ""),

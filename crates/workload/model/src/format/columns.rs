@@ -32,8 +32,7 @@ pub(crate) struct Columns {
 
 impl Columns {
     pub(super) fn is_remark(&self, line: &[u8]) -> bool {
-        self.remark
-            .is_some_and(|remark| line.first() == Some(&remark))
+        self.remark.is_some_and(|remark| line.first() == Some(&remark))
             || self.header.as_deref() == Some(line)
     }
 
@@ -170,10 +169,8 @@ pub(super) fn csv(header: &[u8], map: &FieldMap) -> Result<Columns, String> {
     if names.len() > COLUMNS_MAX {
         return Err(format!("the first row has more than {COLUMNS_MAX} columns"));
     }
-    let names: Vec<String> = names
-        .iter()
-        .map(|name| String::from_utf8_lossy(name).trim().to_owned())
-        .collect();
+    let names: Vec<String> =
+        names.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned()).collect();
     for (means, name) in map {
         if !names.contains(name) {
             return Err(format!(

@@ -67,10 +67,7 @@ const GUESSES: &[(Meaning, &[&str])] = &[
             "request.headers.User-Agent",
         ],
     ),
-    (
-        Meaning::User,
-        &["remote_user", "user", "auth", "username", "ClientUsername"],
-    ),
+    (Meaning::User, &["remote_user", "user", "auth", "username", "ClientUsername"]),
     (
         Meaning::Method,
         &[
@@ -98,10 +95,7 @@ const GUESSES: &[(Meaning, &[&str])] = &[
             "request.uri",
         ],
     ),
-    (
-        Meaning::Query,
-        &["query_string", "args", "query", "url.query"],
-    ),
+    (Meaning::Query, &["query_string", "args", "query", "url.query"]),
     (Meaning::Request, &["request", "request_line"]),
     (
         Meaning::Status,
@@ -117,15 +111,7 @@ const GUESSES: &[(Meaning, &[&str])] = &[
     ),
     (
         Meaning::Host,
-        &[
-            "http_host",
-            "host",
-            "vhost",
-            "server_name",
-            "RequestHost",
-            "url.domain",
-            "request.host",
-        ],
+        &["http_host", "host", "vhost", "server_name", "RequestHost", "url.domain", "request.host"],
     ),
     (
         Meaning::Referer,
@@ -159,13 +145,8 @@ impl Names {
             let meaning = meaning(means).ok_or_else(|| format!("there is no meaning {means:?}"))?;
             Ok((name.clone(), meaning))
         });
-        let names = Names {
-            named: named.collect::<Result<_, String>>()?,
-        };
-        match (
-            names.named_by_user(&Meaning::Date),
-            names.named_by_user(&Meaning::Clock),
-        ) {
+        let names = Names { named: named.collect::<Result<_, String>>()? };
+        match (names.named_by_user(&Meaning::Date), names.named_by_user(&Meaning::Clock)) {
             (Some(_), None) => Err("a date needs a clock: --field clock=NAME".to_owned()),
             (None, Some(_)) => Err("a clock needs a date: --field date=NAME".to_owned()),
             _ => Ok(names),
@@ -185,14 +166,8 @@ impl Names {
         // Objects inside are named by dots, as in `request.method`.
         let mut flat = Vec::new();
         flatten("", object, &mut flat);
-        let value = |name: &str| {
-            flat.iter()
-                .find(|(own, _)| own == name)
-                .map(|found| &found.1)
-        };
-        let parted = self
-            .named_by_user(&Meaning::Date)
-            .zip(self.named_by_user(&Meaning::Clock));
+        let value = |name: &str| flat.iter().find(|(own, _)| own == name).map(|found| &found.1);
+        let parted = self.named_by_user(&Meaning::Date).zip(self.named_by_user(&Meaning::Clock));
         if let Some((date, clock)) = parted
             && let Some((date, clock)) = value(date).zip(value(clock))
         {
@@ -203,9 +178,9 @@ impl Names {
                 Some(name) => flat.iter().position(|(own, _)| own == name),
                 // No name is guessed for what was named in two parts.
                 None if parted.is_some() && *wanted == Meaning::Time => None,
-                None => guesses
-                    .iter()
-                    .find_map(|guess| flat.iter().position(|(own, _)| own == guess)),
+                None => {
+                    guesses.iter().find_map(|guess| flat.iter().position(|(own, _)| own == guess))
+                }
             };
             let Some(place) = place else { continue };
             // What is used twice, as a key of sessions too, stays among the others.

@@ -67,9 +67,8 @@ impl Template {
         while let Some(named) = rest.strip_prefix('$') {
             let braced = named.strip_prefix('{');
             let inner = braced.unwrap_or(named);
-            let end = inner
-                .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-                .unwrap_or(inner.len());
+            let end =
+                inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inner.len());
             let (name, mut after) = inner.split_at(end);
             if braced.is_some() {
                 after = after.strip_prefix('}').ok_or("a `${` has no `}`")?;
@@ -135,9 +134,7 @@ impl Template {
             entry.host = text(client.host.unwrap_or_default());
             rest = &line[open..];
         }
-        rest = rest
-            .strip_prefix(&self.before[..])
-            .ok_or(ProblemKind::Format)?;
+        rest = rest.strip_prefix(&self.before[..]).ok_or(ProblemKind::Format)?;
         for (number, part) in self.parts.iter().enumerate() {
             let literal = part.until.needle();
             let end = if literal.is_empty() {
@@ -161,11 +158,7 @@ impl Template {
                 None => return Err(ProblemKind::Format),
             }
         }
-        if rest.is_empty() || self.open {
-            Ok(entry)
-        } else {
-            Err(ProblemKind::Format)
-        }
+        if rest.is_empty() || self.open { Ok(entry) } else { Err(ProblemKind::Format) }
     }
 }
 

@@ -34,30 +34,16 @@ fn combined_and_common_lines() {
     assert_eq!(format.name(), "combined or common log");
     assert_eq!(
         shown(&format, combined),
-        Ok(format!(
-            r#"2001:db8::7 GET /a?b=\"c\" 200 Mozilla \"5\" (X) {MAY}"#
-        ))
+        Ok(format!(r#"2001:db8::7 GET /a?b=\"c\" 200 Mozilla \"5\" (X) {MAY}"#))
     );
-    assert_eq!(
-        shown(&format, common),
-        Ok(format!("192.0.2.1 POST /b 302  {MAY}"))
-    );
-    assert_eq!(
-        shown(&format, vhost),
-        Ok(format!("192.0.2.1 GET / 200 a {MAY}"))
-    );
+    assert_eq!(shown(&format, common), Ok(format!("192.0.2.1 POST /b 302  {MAY}")));
+    assert_eq!(shown(&format, vhost), Ok(format!("192.0.2.1 GET / 200 a {MAY}")));
     for (line, kind) in [
         ("", ProblemKind::Format),
         ("nonsense", ProblemKind::Format),
         (&combined[..60], ProblemKind::Format),
-        (
-            r#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "-" 408 -"#,
-            ProblemKind::Request,
-        ),
-        (
-            r#"1.2.3.4 - - [17/May:10:05:03 +0000] "GET / HTTP/1.1" 200 1"#,
-            ProblemKind::NoYear,
-        ),
+        (r#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "-" 408 -"#, ProblemKind::Request),
+        (r#"1.2.3.4 - - [17/May:10:05:03 +0000] "GET / HTTP/1.1" 200 1"#, ProblemKind::NoYear),
         (
             r#"1.2.3.4 - - [31/Feb/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1"#,
             ProblemKind::NotATime,
@@ -74,12 +60,7 @@ fn clients_of_common_logs_are_found() {
     for (client, address, user, host) in [
         ("192.0.2.1 ident frank", "192.0.2.1", "frank", ""),
         ("[2001:db8::1] - -", "2001:db8::1", "", ""),
-        (
-            "www.a.test:443 [2001:db8::1]:99 - -",
-            "2001:db8::1",
-            "",
-            "www.a.test",
-        ),
+        ("www.a.test:443 [2001:db8::1]:99 - -", "2001:db8::1", "", "www.a.test"),
     ] {
         let line = format!("{client} {rest}");
         let format = detected(&line);
@@ -98,19 +79,12 @@ fn nginx_formats_of_ones_own() {
     let text = r#"[$time_iso8601] $host ${remote_addr} "$request_method $uri" $status $cookie_sid"#;
     let format = choose(&FormatSpec::Template(text.to_owned()), b"", &[]).unwrap();
     let line = r#"[2015-05-17T10:05:03+00:00] h.test 192.0.2.1 "GET /a b" 200 abc"#;
-    assert_eq!(
-        shown(&format, line),
-        Ok(format!("192.0.2.1 GET /a b 200  {MAY}"))
-    );
+    assert_eq!(shown(&format, line), Ok(format!("192.0.2.1 GET /a b 200  {MAY}")));
     let entry = format.parse(line.as_bytes()).unwrap();
     assert_eq!(entry.other("cookie_sid"), Some(&b"abc"[..]));
-    for bad in [
-        "no variable",
-        "$status",
-        "$time_local",
-        "$time_local$request",
-        "${time_local $request",
-    ] {
+    for bad in
+        ["no variable", "$status", "$time_local", "$time_local$request", "${time_local $request"]
+    {
         assert!(Template::new(bad).is_err(), "{bad}");
     }
 }
@@ -120,49 +94,24 @@ fn json_lines() {
     let nginx = r#"{"time_iso8601":"2015-05-17T10:05:03Z","remote_addr":"192.0.2.1","request":"GET /a HTTP/1.1","status":"200","http_user_agent":"x"}"#;
     let nested = r#"{"@timestamp":1431857103.25,"client":"192.0.2.1","request":{"method":"GET"},"method":"PUT","url":"/b","status":201,"list":[1]}"#;
     let format = detected(&format!("{nginx}\n{nested}\n"));
-    assert_eq!(
-        shown(&format, nginx),
-        Ok(format!("192.0.2.1 GET /a 200 x {MAY}"))
-    );
-    assert_eq!(
-        shown(&format, nested),
-        Ok(format!("192.0.2.1 PUT /b 201  {MAY}"))
-    );
-    assert_eq!(
-        format
-            .parse(nested.as_bytes())
-            .unwrap()
-            .other("request.method"),
-        Some(&b"GET"[..])
-    );
-    let map = [
-        ("time".to_owned(), "wann".to_owned()),
-        ("target".to_owned(), "wo".to_owned()),
-    ];
+    assert_eq!(shown(&format, nginx), Ok(format!("192.0.2.1 GET /a 200 x {MAY}")));
+    assert_eq!(shown(&format, nested), Ok(format!("192.0.2.1 PUT /b 201  {MAY}")));
+    assert_eq!(format.parse(nested.as_bytes()).unwrap().other("request.method"), Some(&b"GET"[..]));
+    let map = [("time".to_owned(), "wann".to_owned()), ("target".to_owned(), "wo".to_owned())];
     let own = choose(&FormatSpec::Json, b"", &map).unwrap();
-    assert_eq!(
-        shown(&own, r#"{"wann":"1431857103","wo":"/x"}"#),
-        Ok(format!("  /x 0  {MAY}"))
-    );
+    assert_eq!(shown(&own, r#"{"wann":"1431857103","wo":"/x"}"#), Ok(format!("  /x 0  {MAY}")));
     let field = |means: &str, name: &str| (means.to_owned(), name.to_owned());
     let parted = [field("date", "tag"), field("clock", "uhr")];
     let own = choose(&FormatSpec::Json, b"", &parted).unwrap();
     assert_eq!(
-        shown(
-            &own,
-            r#"{"tag":"2015-05-17","uhr":"10:05:03Z","date":"never","uri":"/x"}"#
-        ),
+        shown(&own, r#"{"tag":"2015-05-17","uhr":"10:05:03Z","date":"never","uri":"/x"}"#),
         Ok(format!("  /x 0  {MAY}"))
     );
     let error = choose(&FormatSpec::Json, b"", &parted[..1]).unwrap_err();
     assert!(error.contains("--field clock=NAME"), "{error}");
     assert_eq!(shown(&format, "{").unwrap_err(), ProblemKind::Format);
     assert_eq!(
-        shown(
-            &format,
-            "1.2.3.4 - - [1/May/2015:1:1:1 +0000] \"GET / x\" 200 1"
-        )
-        .unwrap_err(),
+        shown(&format, "1.2.3.4 - - [1/May/2015:1:1:1 +0000] \"GET / x\" 200 1").unwrap_err(),
         ProblemKind::OtherFormat
     );
 }
@@ -174,9 +123,7 @@ fn balancers_of_aws() {
     assert_eq!(format.name(), "AWS ALB access log");
     assert_eq!(
         shown(&format, line),
-        Ok(format!(
-            "192.0.2.1 GET https://h.test:443/a?b=c 200 curl/7 {MAY}"
-        ))
+        Ok(format!("192.0.2.1 GET https://h.test:443/a?b=c 200 curl/7 {MAY}"))
     );
 }
 
@@ -185,14 +132,10 @@ fn extended_logs_whose_columns_change() {
     let head = "#Version: 1.0\n#Fields: date time c-ip cs-method cs-uri-stem sc-status\n";
     let format = detected(head);
     assert!(format.is_remark(b"#Software: x") && format.has_directives());
-    let known = format
-        .redirected(b"#Fields: date time c-ip cs-method cs-uri-stem sc-status")
-        .unwrap();
+    let known =
+        format.redirected(b"#Fields: date time c-ip cs-method cs-uri-stem sc-status").unwrap();
     let line = "2015-05-17 10:05:03 192.0.2.1 GET /a 200";
-    assert_eq!(
-        shown(&known, line),
-        Ok(format!("192.0.2.1 GET /a 200  {MAY}"))
-    );
+    assert_eq!(shown(&known, line), Ok(format!("192.0.2.1 GET /a 200  {MAY}")));
     assert_eq!(
         shown(&known, "2015-05-17 10:05:03 192.0.2.1 GET").unwrap_err(),
         ProblemKind::Format
@@ -201,31 +144,19 @@ fn extended_logs_whose_columns_change() {
         .redirected(b"#Fields: date time x-edge-location c-ip cs-method cs-uri-stem sc-status cs(User-Agent) cs-uri-query")
         .unwrap();
     let line = "2015-05-17\t10:05:03\tFRA2\t2001:db8::1\tGET\t/a\t200\tMozilla%2F5\tk=v";
-    assert_eq!(
-        shown(&cloudfront, line),
-        Ok(format!("2001:db8::1 GET /a 200 Mozilla%2F5 {MAY}"))
-    );
+    assert_eq!(shown(&cloudfront, line), Ok(format!("2001:db8::1 GET /a 200 Mozilla%2F5 {MAY}")));
     assert_eq!(cloudfront.parse(line.as_bytes()).unwrap().query(), b"k=v");
 }
 
 #[test]
 fn csv_and_tsung() {
     let head = "ts,who,\"the, path\",code\n";
-    let map = [
-        ("time".to_owned(), "ts".to_owned()),
-        ("target".to_owned(), "the, path".to_owned()),
-    ];
+    let map = [("time".to_owned(), "ts".to_owned()), ("target".to_owned(), "the, path".to_owned())];
     let format = choose(&FormatSpec::Csv, head.as_bytes(), &map).unwrap();
     assert!(format.is_remark(head.trim_end().as_bytes()));
     let entry = format.parse(b"1431857103,\"a \"\"b\"\"\",/x,200").unwrap();
-    assert_eq!(
-        (entry.other("who"), &*entry.target),
-        (Some(&b"a \"b\""[..]), &b"/x"[..])
-    );
-    assert_eq!(
-        format.parse(b"1431857103,\"a").unwrap_err(),
-        ProblemKind::Format
-    );
+    assert_eq!((entry.other("who"), &*entry.target), (Some(&b"a \"b\""[..]), &b"/x"[..]));
+    assert_eq!(format.parse(b"1431857103,\"a").unwrap_err(), ProblemKind::Format);
     let error = choose(&FormatSpec::Csv, b"a,b\n1,2\n", &[]).unwrap_err();
     assert!(error.contains("--field time=NAME"), "{error}");
     let head =
@@ -233,10 +164,7 @@ fn csv_and_tsung() {
     let format = detected(head);
     let line = "1431857103.125;<0.122.0>;7;get;h.test;/a;200;12;3.4;-;-;-;-";
     assert_eq!(shown(&format, line), Ok(format!(" GET /a 200  {MAY}")));
-    assert_eq!(
-        format.parse(line.as_bytes()).unwrap().other("pid"),
-        Some(&b"<0.122.0>"[..])
-    );
+    assert_eq!(format.parse(line.as_bytes()).unwrap().other("pid"), Some(&b"<0.122.0>"[..]));
 }
 
 /// An empty text behind the last separator is a value, whatever the separator is.

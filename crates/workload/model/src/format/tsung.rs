@@ -16,17 +16,14 @@ pub(super) fn columns(first: &[u8]) -> Columns {
         b"#date;pid;id;http method;host;URL;HTTP status;size;duration;transaction;match;error;tag";
     let header = if is_header(first) { first } else { USUAL };
     let names = String::from_utf8_lossy(header).into_owned();
-    let meanings = names
-        .trim_start_matches('#')
-        .split(';')
-        .map(|name| match name {
-            "date" => Meaning::Time,
-            "http method" => Meaning::SmallMethod,
-            "host" => Meaning::Host,
-            "URL" => Meaning::Target,
-            "HTTP status" => Meaning::Status,
-            name => Meaning::Other(name.to_owned()),
-        });
+    let meanings = names.trim_start_matches('#').split(';').map(|name| match name {
+        "date" => Meaning::Time,
+        "http method" => Meaning::SmallMethod,
+        "host" => Meaning::Host,
+        "URL" => Meaning::Target,
+        "HTTP status" => Meaning::Status,
+        name => Meaning::Other(name.to_owned()),
+    });
     Columns {
         name: NAME,
         meanings: meanings.collect(),

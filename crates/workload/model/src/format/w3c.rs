@@ -7,15 +7,9 @@ use crate::entry::Meaning;
 pub(super) const NAME: &str = "W3C extended log";
 
 pub(super) fn is_directive(line: &[u8]) -> bool {
-    [
-        &b"#Version"[..],
-        b"#Fields",
-        b"#Software",
-        b"#Date",
-        b"#Start-Date",
-    ]
-    .iter()
-    .any(|directive| line.starts_with(directive))
+    [&b"#Version"[..], b"#Fields", b"#Software", b"#Date", b"#Start-Date"]
+        .iter()
+        .any(|directive| line.starts_with(directive))
 }
 
 /// The columns before a `#Fields` line: every line is a remark or none.

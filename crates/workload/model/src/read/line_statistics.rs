@@ -64,8 +64,7 @@ impl LineStatistics {
         };
         add(&mut self.fields, other.fields);
         add(&mut self.rules, other.rules);
-        self.without
-            .resize(other.without.len().max(self.without.len()), false);
+        self.without.resize(other.without.len().max(self.without.len()), false);
         for (own, other) in self.without.iter_mut().zip(other.without) {
             *own |= other;
         }

@@ -121,10 +121,7 @@ impl<'a> Lines<'a> {
             let whole = work.bytes[at..next].ends_with(b"\n");
             let length = next - at - usize::from(whole);
             at = next;
-            let place = LinePlace {
-                file: work.file,
-                line: work.first_line + number,
-            };
+            let place = LinePlace { file: work.file, line: work.first_line + number };
             let order = work.number << LINE_BITS | number;
             number += 1;
             if line.trim_ascii_start().is_empty() || work.format.is_remark(line) {
@@ -138,9 +135,7 @@ impl<'a> Lines<'a> {
                 continue;
             }
             if work.cut_off && !whole {
-                self.outcome
-                    .problems
-                    .add(ProblemKind::CutOff, place, line, &work.name);
+                self.outcome.problems.add(ProblemKind::CutOff, place, line, &work.name);
                 continue;
             }
             let parsed = work.format.parse(line);
@@ -310,12 +305,7 @@ impl<'a> Lines<'a> {
     }
 
     fn segment(&mut self, entry: &Entry<'_>) -> u16 {
-        let Some(text) = self
-            .settings
-            .segment
-            .as_ref()
-            .and_then(|part| part.text_of(entry))
-        else {
+        let Some(text) = self.settings.segment.as_ref().and_then(|part| part.text_of(entry)) else {
             return NO_SEGMENT;
         };
         if let Some(&number) = self.known_segments.get(&*text) {

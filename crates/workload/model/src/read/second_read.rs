@@ -76,8 +76,7 @@ pub(crate) fn targets_of_lines(
         }
         // The feeding thread ends when the receiver is gone.
         drop(receiver);
-        fed.join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        fed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
     Ok(found)
 }

@@ -61,23 +61,11 @@ mod tests {
     fn few_fine_times_do_not_set_the_step() {
         assert_eq!(steps([]), (1_000_000_000, 0));
         assert_eq!(steps([0; 50]), (1_000_000_000, 0));
-        assert_eq!(
-            steps((0..50).map(|n| u32::from(n == 7) * 123_000_000)),
-            (1_000_000_000, 1)
-        );
+        assert_eq!(steps((0..50).map(|n| u32::from(n == 7) * 123_000_000)), (1_000_000_000, 1));
         assert_eq!(steps((0..1_000).map(|n| n * 1_000_000)), (1_000_000, 0));
-        assert_eq!(
-            steps((0..1_000).map(|n| n % 10 * 100_000_000)),
-            (1_000_000, 0)
-        );
-        assert_eq!(
-            steps((0..1_000).map(|n| n * 1_000_007 % 1_000_000_000)),
-            (1, 0)
-        );
+        assert_eq!(steps((0..1_000).map(|n| n % 10 * 100_000_000)), (1_000_000, 0));
+        assert_eq!(steps((0..1_000).map(|n| n * 1_000_007 % 1_000_000_000)), (1, 0));
         // A server of whole seconds beside one of milliseconds.
-        assert_eq!(
-            steps((0..1_000).map(|n| n % 3 * 333_000_000)),
-            (1_000_000_000, 666)
-        );
+        assert_eq!(steps((0..1_000).map(|n| n % 3 * 333_000_000)), (1_000_000_000, 666));
     }
 }

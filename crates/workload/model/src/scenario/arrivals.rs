@@ -22,10 +22,7 @@ struct Item<'m> {
 
 /// Whether segments arrive apart.
 pub(super) fn apart(model: &Model) -> bool {
-    model
-        .segments
-        .iter()
-        .any(|segment| segment.process.is_some())
+    model.segments.iter().any(|segment| segment.process.is_some())
 }
 
 /// Whether users arrive by the numbers of a file.
@@ -52,22 +49,18 @@ pub(super) fn arrivals(model: &Model, names: &[String], out: &mut String) {
 
 fn items<'m>(model: &'m Model, names: &'m [String]) -> Vec<Item<'m>> {
     let whole = &model.arrivals;
-    let of_segments = model
-        .segments
-        .iter()
-        .zip(names)
-        .filter_map(|(segment, name)| {
-            let process = segment.process?;
-            let own = segment.arrivals.as_ref().unwrap_or(whole);
-            Some(Item {
-                process: process.kind,
-                hours: process.hours(own, whole),
-                arrivals: own,
-                rate: rate_name(name),
-                file: trace_file(name),
-                session: Some(name),
-            })
-        });
+    let of_segments = model.segments.iter().zip(names).filter_map(|(segment, name)| {
+        let process = segment.process?;
+        let own = segment.arrivals.as_ref().unwrap_or(whole);
+        Some(Item {
+            process: process.kind,
+            hours: process.hours(own, whole),
+            arrivals: own,
+            rate: rate_name(name),
+            file: trace_file(name),
+            session: Some(name),
+        })
+    });
     let of_segments: Vec<Item> = of_segments.collect();
     if !of_segments.is_empty() {
         return of_segments;

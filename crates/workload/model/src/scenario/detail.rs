@@ -32,10 +32,7 @@ impl Detail {
 
 impl Default for Detail {
     fn default() -> Detail {
-        Detail {
-            points: POINTS_MAX >> HALVED_MAX,
-            sequences: 1,
-        }
+        Detail { points: POINTS_MAX >> HALVED_MAX, sequences: 1 }
     }
 }
 
@@ -87,10 +84,7 @@ mod tests {
         for (text, count) in [
             ("a: 1\n", 3),
             ("# a: 1\na: { b: \"x: [ \\\" ]\", c: [1, 2] } # d: 1\n", 9),
-            (
-                "a:\n  - b: 1\n    c: 2\n  - { d: http://x, \"e\": 1 }\n",
-                13,
-            ),
+            ("a:\n  - b: 1\n    c: 2\n  - { d: http://x, \"e\": 1 }\n", 13),
         ] {
             assert_eq!(values(text), count, "{text}");
         }

@@ -17,11 +17,7 @@ const TARGET: &str = "requested";
 
 /// How many of a class's targets may stand in the scenario itself.
 pub(crate) fn inline_max(model: &Model) -> usize {
-    if model.segments.len() > 4 {
-        INLINE_MANY
-    } else {
-        INLINE_FEW
-    }
+    if model.segments.len() > 4 { INLINE_MANY } else { INLINE_FEW }
 }
 
 /// The targets that a class draws: not those of recorded sequences alone.
@@ -78,9 +74,7 @@ fn all_tables(model: &Model) -> impl Iterator<Item = Table<'_>> {
         })
     };
     let classes = model.classes.iter().enumerate();
-    classes
-        .filter(move |(place, _)| seen(*place))
-        .flat_map(|(_, class)| tables(model, class))
+    classes.filter(move |(place, _)| seen(*place)).flat_map(|(_, class)| tables(model, class))
 }
 
 /// The files of targets that the scenario names, each with its text: a line for each request of the sample.
@@ -107,12 +101,7 @@ pub(super) fn data(model: &Model, out: &mut String) {
         if number == 0 {
             out.push_str("# Targets of classes that have many, as often as in the log.\ndata:\n");
         }
-        let _ = writeln!(
-            out,
-            "  {}: {{ file: {}, order: random }}",
-            table.name,
-            table.file()
-        );
+        let _ = writeln!(out, "  {}: {{ file: {}, order: random }}", table.name, table.file());
     }
 }
 
@@ -149,10 +138,7 @@ fn fed_request(class: &Class, table: &Table<'_>) -> [String; 2] {
         Some(verb) => format!("{verb}: {path}"),
         None => format!("http: \"{} ${{raw({TARGET})}}\"", table.method),
     };
-    [
-        format!("{{ feed: {} }}", table.name),
-        format!("{{ {request}, {} }}", measured_as(class)),
-    ]
+    [format!("{{ feed: {} }}", table.name), format!("{{ {request}, {} }}", measured_as(class))]
 }
 
 /// A request for one target.
@@ -168,9 +154,7 @@ pub(super) fn step(class: &Class, target: &Target) -> String {
 /// The step that is called as the method is.
 fn verb(method: &str) -> Option<String> {
     let verb = method.to_ascii_lowercase();
-    ["get", "head", "post", "put", "patch", "delete"]
-        .contains(&verb.as_str())
-        .then_some(verb)
+    ["get", "head", "post", "put", "patch", "delete"].contains(&verb.as_str()).then_some(verb)
 }
 
 /// The measure of a class, and the statuses that are not errors: those from 400 to 499 that the log

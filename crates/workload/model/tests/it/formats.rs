@@ -18,11 +18,7 @@ fn crowd() -> Vec<LoggedRequest> {
         let second = 15 * number;
         [
             (second, number, "/".to_owned()),
-            (
-                second + 3 + number % 4,
-                number,
-                format!("/items/{}", number % 9),
-            ),
+            (second + 3 + number % 4, number, format!("/items/{}", number % 9)),
             (second + 12, number, "/cart".to_owned()),
         ]
     });
@@ -44,10 +40,7 @@ fn clock(second: u64) -> String {
 }
 
 fn text(head: &str, line: impl Fn(&LoggedRequest) -> String) -> String {
-    let lines = crowd()
-        .iter()
-        .map(|request| line(request) + "\n")
-        .collect::<String>();
+    let lines = crowd().iter().map(|request| line(request) + "\n").collect::<String>();
     format!("{head}{lines}")
 }
 
@@ -65,11 +58,7 @@ fn tsungs_dump(method: &str) -> String {
 
 fn made(text: impl AsRef<[u8]>, settings: Settings) -> Model {
     let space = Space::new();
-    let settings = Settings {
-        gap_s: Some(600.0),
-        scratch: space.settings().scratch,
-        ..settings
-    };
+    let settings = Settings { gap_s: Some(600.0), scratch: space.settings().scratch, ..settings };
     space.model(text, &settings).unwrap().model
 }
 
@@ -80,19 +69,9 @@ fn common((second, user, path): &LoggedRequest) -> String {
 
 #[track_caller]
 fn same(found: &Model, format: &str) {
-    let files: Vec<&str> = found
-        .log
-        .files
-        .iter()
-        .map(|file| file.format.as_str())
-        .collect();
+    let files: Vec<&str> = found.log.files.iter().map(|file| file.format.as_str()).collect();
     assert_eq!(files, [format]);
-    assert_eq!(
-        (found.log.lines, found.log.requests),
-        (900, 900),
-        "{:?}",
-        found.log.problems
-    );
+    assert_eq!((found.log.lines, found.log.requests), (900, 900), "{:?}", found.log.problems);
     assert!(found.log.problems.is_empty(), "{:?}", found.log.problems);
     assert_eq!((found.users, found.segments[0].sessions), (300, 300));
     assert_eq!(found.arrivals.users, 300);
@@ -108,31 +87,18 @@ fn same(found: &Model, format: &str) {
 
 #[test]
 fn common_and_combined_logs() {
-    same(
-        &made(text("", common), Settings::default()),
-        "combined or common log",
-    );
+    same(&made(text("", common), Settings::default()), "combined or common log");
     let combined = |request: &LoggedRequest| common(request) + " \"-\" \"agent \\\"of\\\" one\"";
-    same(
-        &made(text("", combined), Settings::default()),
-        "combined or common log",
-    );
+    same(&made(text("", combined), Settings::default()), "combined or common log");
 }
 
 #[test]
 fn log_format_is_read() {
     let format = FormatSpec::Template("$msec|$remote_addr|$request_method $uri|$status".to_owned());
     let text = text("", |(second, user, path)| {
-        format!(
-            "{}.000|{}|GET {path}|200",
-            BEGIN_UNIX_S + second,
-            address(*user)
-        )
+        format!("{}.000|{}|GET {path}|200", BEGIN_UNIX_S + second, address(*user))
     });
-    let settings = Settings {
-        format,
-        ..Settings::default()
-    };
+    let settings = Settings { format, ..Settings::default() };
     let found = made(text, settings);
     let name = found.log.files[0].format.clone();
     same(&found, &name);
@@ -147,16 +113,9 @@ fn json_names_are_mapped_by_field_options() {
             address(*user)
         )
     });
-    let fields = [
-        ("time", "wann"),
-        ("address", "wer"),
-        ("target", "wo"),
-        ("method", "wie"),
-    ];
+    let fields = [("time", "wann"), ("address", "wer"), ("target", "wo"), ("method", "wie")];
     let settings = Settings {
-        fields: fields
-            .map(|(means, name)| (means.to_owned(), name.to_owned()))
-            .to_vec(),
+        fields: fields.map(|(means, name)| (means.to_owned(), name.to_owned())).to_vec(),
         ..Settings::default()
     };
     same(&made(text, settings), "JSON lines");
@@ -189,26 +148,16 @@ fn balancers_and_cloudfront() {
 fn columns_by_w3c_and_csv() {
     let head = "#Software: IIS\n#Fields: date time c-ip cs-method cs-uri-stem sc-status\n";
     let w3c = text(head, |(second, user, path)| {
-        format!(
-            "2015-05-17 {} {} GET {path} 200",
-            clock(*second),
-            address(*user)
-        )
+        format!("2015-05-17 {} {} GET {path} 200", clock(*second), address(*user))
     });
     same(&made(w3c, Settings::default()), "W3C extended log");
     let csv = text("ts;\"the user\";method;path\n", |(second, user, path)| {
-        format!(
-            "{};\"{}\";GET;{path}",
-            BEGIN_UNIX_S + second,
-            address(*user)
-        )
+        format!("{};\"{}\";GET;{path}", BEGIN_UNIX_S + second, address(*user))
     });
     let fields = [("time", "ts"), ("address", "the user"), ("target", "path")];
     let settings = Settings {
         format: FormatSpec::Csv,
-        fields: fields
-            .map(|(means, name)| (means.to_owned(), name.to_owned()))
-            .to_vec(),
+        fields: fields.map(|(means, name)| (means.to_owned(), name.to_owned())).to_vec(),
         ..Settings::default()
     };
     same(&made(csv, settings), "CSV");
@@ -224,18 +173,13 @@ fn byte_order_mark_is_not_part_of_the_first_name() {
 
 #[test]
 fn host_is_not_part_of_the_key() {
-    let hosts = text("", |request| {
-        format!("host{}.test:80 {}", request.0 % 2, common(request))
-    });
+    let hosts = text("", |request| format!("host{}.test:80 {}", request.0 % 2, common(request)));
     same(&made(hosts, Settings::default()), "combined or common log");
 }
 
 #[test]
 fn tsungs_dump_is_read() {
-    same(
-        &made(tsungs_dump("get"), Settings::default()),
-        "Tsung's dump",
-    );
+    same(&made(tsungs_dump("get"), Settings::default()), "Tsung's dump");
 }
 
 /// Many programs log their process and a request's number under Tsung's names.
@@ -250,16 +194,10 @@ fn only_tsungs_dump_identifies_users_by_number() {
     });
     let json = made(json, Settings::default());
     let usual = made(text("", common), Settings::default());
-    assert_eq!(
-        (json.users, json.key.as_str()),
-        (usual.users, "address+agent")
-    );
+    assert_eq!((json.users, json.key.as_str()), (usual.users, "address+agent"));
     let dump = tsungs_dump("get");
     let space = Space::new();
-    let files = [
-        space.file("a.log", text("", common)),
-        space.file("b.log", dump),
-    ];
+    let files = [space.file("a.log", text("", common)), space.file("b.log", dump)];
     let both = model::from_logs(&files, &space.settings()).unwrap().model;
     assert_eq!(
         (both.users, both.key.as_str()),
@@ -277,12 +215,7 @@ fn methods_of_tsungs_dump_are_upper_case() {
     assert!(made.model.findings.iter().any(|f| f.code == "no-bodies"));
     let tsung = made.tsung();
     assert!(tsung.text.contains("method=\"POST\"") && !tsung.text.contains("method=\"GET\""));
-    assert!(
-        !tsung
-            .notes
-            .iter()
-            .any(|note| note.contains("does not know"))
-    );
+    assert!(!tsung.notes.iter().any(|note| note.contains("does not know")));
 }
 
 #[test]
@@ -292,24 +225,17 @@ fn packed_files_are_read_as_they_are_and_as_far_as_they_go() {
         plain.as_bytes(),
         ruzstd::encoding::CompressionLevel::Fastest,
     );
-    same(
-        &made(&packed, Settings::default()),
-        "combined or common log",
-    );
+    same(&made(&packed, Settings::default()), "combined or common log");
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packer.write_all(plain.as_bytes()).unwrap();
-    same(
-        &made(packer.finish().unwrap(), Settings::default()),
-        "combined or common log",
-    );
+    same(&made(packer.finish().unwrap(), Settings::default()), "combined or common log");
     // In the middle of its only frame: what comes out until then counts, or nothing does.
     let space = Space::new();
     match space.model(&packed[..packed.len() - 5], &space.settings()) {
         Ok(cut) => assert!(cut.model.log.files[0].cut_off.is_some()),
-        Err(error) => assert!(matches!(
-            error,
-            ModelError::Nothing { .. } | ModelError::Format { .. }
-        )),
+        Err(error) => {
+            assert!(matches!(error, ModelError::Nothing { .. } | ModelError::Format { .. }))
+        }
     }
 }
 
@@ -318,21 +244,9 @@ fn packed_files_are_read_as_they_are_and_as_far_as_they_go() {
 fn table_without_times_is_rejected_with_its_columns() {
     let space = Space::new();
     let table = "publisher,session_probability,click\nfirst,0.34,1.02\nsecond,0.1,0.5\n";
-    let settings = Settings {
-        format: FormatSpec::Csv,
-        ..space.settings()
-    };
+    let settings = Settings { format: FormatSpec::Csv, ..space.settings() };
     let error = space.model(table, &settings).unwrap_err().to_string();
-    assert!(
-        error.contains("access.log") && error.contains("--field time=NAME"),
-        "{error}"
-    );
-    assert!(
-        error.contains("publisher, session_probability, click"),
-        "{error}"
-    );
-    assert!(matches!(
-        space.model(table, &space.settings()),
-        Err(ModelError::Format { .. })
-    ));
+    assert!(error.contains("access.log") && error.contains("--field time=NAME"), "{error}");
+    assert!(error.contains("publisher, session_probability, click"), "{error}");
+    assert!(matches!(space.model(table, &space.settings()), Err(ModelError::Format { .. })));
 }

@@ -57,10 +57,7 @@ fn partial_days_do_not_change_the_number_of_users() {
     // All hours together bring as many as there were.
     let users = model::users_expected(model, model.arrivals.span_s).unwrap();
     assert!((users / model.users as f64 - 1.0).abs() < 0.001, "{users}");
-    let of = |users: f64| model::SimulatedSpan {
-        seconds: model.arrivals.span_s,
-        users,
-    };
+    let of = |users: f64| model::SimulatedSpan { seconds: model.arrivals.span_s, users };
     assert!(model::check(model, model, of(1.0)).holds);
     let many = model::check(model, model, of(0.9));
     assert!(!many.holds && many.tests[0].what == "users in all");

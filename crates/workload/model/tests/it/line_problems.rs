@@ -18,11 +18,7 @@ fn sound(sessions: u64) -> String {
 }
 
 fn lines_of(made: &model::BuiltModel, kind: ProblemKind) -> u64 {
-    made.model
-        .log
-        .problems
-        .get(&kind)
-        .map_or(0, |count| count.lines)
+    made.model.log.problems.get(&kind).map_or(0, |count| count.lines)
 }
 
 #[test]
@@ -51,17 +47,9 @@ fn bad_lines_are_counted_by_kind_with_examples() {
     }
     assert_eq!(count(ProblemKind::Format), 2);
     let first = &made.model.log.problems[&ProblemKind::Format].examples[0];
-    assert!(
-        first.at.ends_with("access.log:1201") && first.text == "rubbish",
-        "{first:?}"
-    );
+    assert!(first.at.ends_with("access.log:1201") && first.text == "rubbish", "{first:?}");
     assert!(made.model.log.offsets.len() == 2);
-    assert!(
-        made.model
-            .findings
-            .iter()
-            .any(|finding| finding.code == "lines-no-year")
-    );
+    assert!(made.model.findings.iter().any(|finding| finding.code == "lines-no-year"));
     assert!(made.model.classes.iter().all(|class| class.name.is_ascii()));
     compiled(&made);
 }
@@ -72,22 +60,9 @@ fn too_many_bad_lines_make_no_model() {
     let log = sound(100) + &"rubbish\n".repeat(10);
     let error = space.model(&log, &space.settings()).unwrap_err();
     let message = error.to_string();
-    assert!(
-        matches!(
-            error,
-            ModelError::TooManyBad {
-                bad: 10,
-                lines: 310,
-                ..
-            }
-        ),
-        "{message}"
-    );
+    assert!(matches!(error, ModelError::TooManyBad { bad: 10, lines: 310, .. }), "{message}");
     assert!(message.contains("access.log:301: rubbish"), "{message}");
-    let settings = Settings {
-        bad_max: 0.05,
-        ..space.settings()
-    };
+    let settings = Settings { bad_max: 0.05, ..space.settings() };
     assert!(space.model(&log, &settings).is_ok());
 }
 
@@ -95,28 +70,17 @@ fn too_many_bad_lines_make_no_model() {
 fn logs_without_requests_are_errors() {
     let space = Space::new();
     let settings = space.settings();
-    assert!(matches!(
-        space.model("", &settings),
-        Err(ModelError::Nothing { lines: 0, .. })
-    ));
+    assert!(matches!(space.model("", &settings), Err(ModelError::Nothing { lines: 0, .. })));
     assert!(matches!(
         space.model("once upon\na time\n", &settings),
         Err(ModelError::Format { .. })
     ));
     let missing = model::from_logs(&["/nowhere/access.log".into()], &settings);
     assert!(matches!(missing, Err(ModelError::Read { .. })));
-    let zone = Settings {
-        zone: Some("Mars/Olympus".to_owned()),
-        ..space.settings()
-    };
-    assert!(matches!(
-        space.model(sound(9), &zone),
-        Err(ModelError::Zone { .. })
-    ));
+    let zone = Settings { zone: Some("Mars/Olympus".to_owned()), ..space.settings() };
+    assert!(matches!(space.model(sound(9), &zone), Err(ModelError::Zone { .. })));
     let counts = space.file("counts.txt", "1 2 x");
-    let error = model::from_counts(&counts, 1, 0, &settings)
-        .unwrap_err()
-        .to_string();
+    let error = model::from_counts(&counts, 1, 0, &settings).unwrap_err().to_string();
     assert!(error.contains("number 3 in line 1"), "{error}");
 }
 
@@ -132,14 +96,8 @@ fn finer_times_are_truncated_to_the_coarser_clock() {
     let request = |n: u64| (begin + (n * 9 + n % 4 * n % 5) as f64, n / 4 % 200);
     let seconds: String = (0..400).map(|n| json(request(n).0, request(n).1)).collect();
     let clocks = |made: &model::BuiltModel| {
-        let found = made
-            .model
-            .findings
-            .iter()
-            .find(|f| f.code == "clocks-differ");
-        found
-            .map(|finding| finding.text.clone())
-            .unwrap_or_default()
+        let found = made.model.findings.iter().find(|f| f.code == "clocks-differ");
+        found.map(|finding| finding.text.clone()).unwrap_or_default()
     };
     let sound = space.model(&seconds, &space.settings()).unwrap();
     assert_eq!((sound.model.log.step_s, &*clocks(&sound)), (1.0, ""));
@@ -147,26 +105,15 @@ fn finer_times_are_truncated_to_the_coarser_clock() {
     let one = seconds.clone() + &json(begin + 4_000.123, 250);
     let one = space.model(&one, &space.settings()).unwrap();
     assert_eq!((one.model.log.step_s, one.model.log.finer), (1.0, 1));
-    assert!(
-        clocks(&one).contains("1 line had finer times"),
-        "{}",
-        clocks(&one)
-    );
+    assert!(clocks(&one).contains("1 line had finer times"), "{}", clocks(&one));
     assert_eq!(one.model.segments[0].behaviour.thinks.step_s, 1.0);
     // A server of seconds and one of milliseconds.
-    let fine: String = (0..400)
-        .map(|n| json(request(n).0 + (n % 999 + 1) as f64 / 1e3, request(n).1))
-        .collect();
-    let files = [
-        space.file("coarse.log", &seconds),
-        space.file("fine.log", &fine),
-    ];
+    let fine: String =
+        (0..400).map(|n| json(request(n).0 + (n % 999 + 1) as f64 / 1e3, request(n).1)).collect();
+    let files = [space.file("coarse.log", &seconds), space.file("fine.log", &fine)];
     let both = model::from_logs(&files, &space.settings()).unwrap();
     let message = clocks(&both);
-    assert!(
-        message.contains("1 s in ") && message.contains("0.001 s in "),
-        "{message}"
-    );
+    assert!(message.contains("1 s in ") && message.contains("0.001 s in "), "{message}");
     assert_eq!(both.model.log.step_s, 1.0);
     let mut values = both.model.segments[0].behaviour.thinks.values.iter();
     assert!(values.all(|value| value.0.fract() == 0.0));
@@ -185,17 +132,11 @@ fn impossible_times_are_bad_lines() {
     // A date and a clock in one number, which are no milliseconds; and two that are five centuries apart.
     for times in [
         vec!["20250517100500".to_owned(), "20250517100501".to_owned()],
-        vec![
-            "\"1700-01-01T00:00:00Z\"".to_owned(),
-            "\"2200-01-01T00:00:00Z\"".to_owned(),
-        ],
+        vec!["\"1700-01-01T00:00:00Z\"".to_owned(), "\"2200-01-01T00:00:00Z\"".to_owned()],
     ] {
         let log: String = times.iter().map(|time| json(time)).collect();
         let error = space.model(&log, &space.settings()).unwrap_err();
-        assert!(
-            matches!(error, ModelError::TooManyBad { bad: 2, .. }),
-            "{error}"
-        );
+        assert!(matches!(error, ModelError::TooManyBad { bad: 2, .. }), "{error}");
         assert!(error.to_string().contains("impossible time"), "{error}");
     }
     assert_eq!(model::clock_time("20250101000000"), None);
@@ -207,21 +148,10 @@ fn truncated_archive_is_read_up_to_the_cut() {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packer.write_all(sound(3_000).as_bytes()).unwrap();
     let packed = packer.finish().unwrap();
-    let made = space
-        .model(&packed[..packed.len() / 2], &space.settings())
-        .unwrap();
+    let made = space.model(&packed[..packed.len() / 2], &space.settings()).unwrap();
     assert!(made.model.log.files[0].cut_off.is_some());
-    assert!(
-        (2_000..7_000).contains(&made.model.log.requests),
-        "{}",
-        made.model.log.requests
-    );
-    assert!(
-        made.model
-            .findings
-            .iter()
-            .any(|finding| finding.code == "file-cut-off")
-    );
+    assert!((2_000..7_000).contains(&made.model.log.requests), "{}", made.model.log.requests);
+    assert!(made.model.findings.iter().any(|finding| finding.code == "file-cut-off"));
 }
 
 #[test]
@@ -266,34 +196,20 @@ fn archive_truncated_in_the_first_line_is_an_error() {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packer.write_all(sound(300).as_bytes()).unwrap();
     let packed = packer.finish().unwrap();
-    let files = [
-        space.file("cut.gz", &packed[..12]),
-        space.file("access.log", sound(300)),
-    ];
+    let files = [space.file("cut.gz", &packed[..12]), space.file("access.log", sound(300))];
     let made = model::from_logs(&files, &space.settings()).unwrap();
     assert_eq!(made.model.log.requests, 900);
     assert!(made.model.log.files[0].cut_off.is_some());
-    let codes: Vec<&str> = made
-        .model
-        .findings
-        .iter()
-        .map(|f| f.code.as_str())
-        .collect();
+    let codes: Vec<&str> = made.model.findings.iter().map(|f| f.code.as_str()).collect();
     assert!(codes.contains(&"file-cut-off"), "{codes:?}");
     let alone = model::from_logs(&files[..1], &space.settings()).unwrap_err();
-    assert!(
-        alone.to_string().contains("cut.gz ends too early"),
-        "{alone}"
-    );
+    assert!(alone.to_string().contains("cut.gz ends too early"), "{alone}");
 }
 
 #[test]
 fn too_long_lines_are_counted_anywhere_in_a_file() {
     let space = Space::new();
-    let settings = Settings {
-        bad_max: 0.05,
-        ..space.settings()
-    };
+    let settings = Settings { bad_max: 0.05, ..space.settings() };
     let long = line(1, "192.0.2.1", &format!("GET /{}", "x".repeat(100_000)));
     let longer = "x".repeat(2_000_000) + "\n";
     for (log, at) in [
@@ -304,10 +220,7 @@ fn too_long_lines_are_counted_anywhere_in_a_file() {
         let made = space.model(&log, &settings).unwrap();
         let found = &made.model.log.problems[&ProblemKind::TooLong];
         assert_eq!(found.lines, 1);
-        assert_eq!(
-            found.examples[0].at.rsplit(':').next(),
-            Some(&*at.to_string())
-        );
+        assert_eq!(found.examples[0].at.rsplit(':').next(), Some(&*at.to_string()));
         if let Some(other) = made.model.log.problems.get(&ProblemKind::Format) {
             assert!(other.examples[0].at.ends_with(":302"), "{other:?}");
         }
@@ -346,48 +259,27 @@ fn clock_steps_back_are_counted_and_requests_sorted() {
     let other = space.model(&back, &space.settings()).unwrap().model;
     assert!(one.log.problems.is_empty());
     assert!(other.log.problems[&ProblemKind::ClockBack].lines > 500 && other.log.back_max_s >= 5.0);
-    assert_eq!(
-        one.segments[0].behaviour.transitions,
-        other.segments[0].behaviour.transitions
-    );
+    assert_eq!(one.segments[0].behaviour.transitions, other.segments[0].behaviour.transitions);
     assert_eq!(one.arrivals.scales, other.arrivals.scales);
 }
 
 #[test]
 fn missing_sessions_and_small_segments_are_warnings() {
     let space = Space::new();
-    let log: String = (0..300)
-        .map(|n| line(n * 3, &format!("10.0.{}.{}", n / 200, n % 200), "GET /x"))
-        .collect();
+    let log: String =
+        (0..300).map(|n| line(n * 3, &format!("10.0.{}.{}", n / 200, n % 200), "GET /x")).collect();
     let made = space.model(&log, &space.settings()).unwrap();
-    assert!(
-        made.model
-            .findings
-            .iter()
-            .any(|finding| finding.code == "no-sessions")
-    );
+    assert!(made.model.findings.iter().any(|finding| finding.code == "no-sessions"));
     compiled(&made);
     let log = sound(200)
-        + &["GET /s/few/", "GET /s/few/", "GET /s/few/"]
-            .map(|r| line(30, "::1", r))
-            .concat();
-    let settings = Settings {
-        segment: Some("path=^/(?:s/)?([a-z]+)/".parse().unwrap()),
-        ..space.settings()
-    };
+        + &["GET /s/few/", "GET /s/few/", "GET /s/few/"].map(|r| line(30, "::1", r)).concat();
+    let settings =
+        Settings { segment: Some("path=^/(?:s/)?([a-z]+)/".parse().unwrap()), ..space.settings() };
     let made = space.model(&log, &settings).unwrap();
-    let few = made
-        .model
-        .segments
-        .iter()
-        .find(|segment| segment.name == "few")
-        .unwrap();
+    let few = made.model.segments.iter().find(|segment| segment.name == "few").unwrap();
     assert_eq!((few.sessions, few.requests), (1, 3));
     assert!(
-        made.model
-            .findings
-            .iter()
-            .any(|f| f.code == "segment-small" && f.text.contains("few"))
+        made.model.findings.iter().any(|f| f.code == "segment-small" && f.text.contains("few"))
     );
     compiled(&made);
 }
@@ -400,10 +292,7 @@ fn result_does_not_depend_on_threads_or_file_order() {
     let (first, second) = log.split_at(middle);
     let files = [space.file("a.log", first), space.file("b.log", second)];
     let make = |files: &[std::path::PathBuf], threads| {
-        let settings = Settings {
-            threads,
-            ..space.settings()
-        };
+        let settings = Settings { threads, ..space.settings() };
         model::from_logs(files, &settings).unwrap().model
     };
     let one = make(&files, 1);

@@ -33,24 +33,12 @@ fn impossible_values_are_rejected() {
         Model::read(&model.to_string())
     };
     for (place, value, part) in [
-        (
-            "/segments/0/behaviour/transitions/0/to",
-            json!(9),
-            "class 9",
-        ),
-        (
-            "/segments/0/behaviour/transitions/0/from",
-            json!(2),
-            "class 2",
-        ),
+        ("/segments/0/behaviour/transitions/0/to", json!(9), "class 9"),
+        ("/segments/0/behaviour/transitions/0/from", json!(2), "class 2"),
         ("/segments/0/behaviour/sequences/0/0/0", json!(7), "class 7"),
         ("/segments/0/behaviour/exits", json!([1]), "exits has 1"),
         ("/segments/0/behaviour/starts/0", json!(u64::MAX), "a start"),
-        (
-            "/segments/0/behaviour/lengths/2",
-            json!(u64::MAX),
-            "a length",
-        ),
+        ("/segments/0/behaviour/lengths/2", json!(u64::MAX), "a length"),
         ("/segments/0/sessions", json!(u64::MAX), "a segment"),
         ("/segments", json!([]), "no segment"),
         ("/classes/0/targets", json!([]), "no target"),
@@ -62,14 +50,8 @@ fn impossible_values_are_rejected() {
         };
         assert!(why.contains(part), "{place}: {why}");
     }
-    assert!(matches!(
-        changed("/format", json!(1)),
-        Err(ModelFileError::Version(1))
-    ));
-    assert!(matches!(
-        changed("/classes", json!("none")),
-        Err(ModelFileError::Json(_))
-    ));
+    assert!(matches!(changed("/format", json!(1)), Err(ModelFileError::Version(1))));
+    assert!(matches!(changed("/classes", json!("none")), Err(ModelFileError::Json(_))));
 }
 
 /// Older files lack keys: the error names the version, not a key.
@@ -94,10 +76,8 @@ fn classes_of_long_targets_keep_their_names() {
     }
     let first = space.model(&log, &space.settings()).unwrap().model;
     assert!(first.classes.iter().any(|class| class.targets.len() == 12));
-    let own = Settings {
-        rules: model::settings_for_simulated_log(&first).rules,
-        ..space.settings()
-    };
+    let own =
+        Settings { rules: model::settings_for_simulated_log(&first).rules, ..space.settings() };
     let second = space.model(&log, &own).unwrap().model;
     let names = |model: &Model| -> Vec<String> {
         let classes = model.classes.iter();
@@ -111,21 +91,15 @@ fn classes_of_long_targets_keep_their_names() {
 fn what_is_nested_too_deeply_is_rejected() {
     const LEVELS: usize = 200_000;
     let look = || {
-        for front in [
-            "[",
-            "{\"format\":",
-            "{\"format\":2,\"segments\":[",
-            "{\"x\":{\"format\":2,\"x\":",
-        ] {
+        for front in
+            ["[", "{\"format\":", "{\"format\":2,\"segments\":[", "{\"x\":{\"format\":2,\"x\":"]
+        {
             assert!(Model::read(&front.repeat(LEVELS)).is_err(), "{front}");
         }
         let space = Space::new();
         for front in ["{\"time\":", "[", "{\"a\":["] {
             let log = format!("{}\n", front.repeat(LEVELS));
-            let settings = Settings {
-                format: FormatSpec::Json,
-                ..space.settings()
-            };
+            let settings = Settings { format: FormatSpec::Json, ..space.settings() };
             assert!(space.model(log, &settings).is_err(), "{front}");
         }
     };

@@ -32,11 +32,7 @@ impl Space {
     }
 
     pub(crate) fn settings(&self) -> Settings {
-        Settings {
-            scratch: self.0.path().join("sorting"),
-            threads: 2,
-            ..Settings::default()
-        }
+        Settings { scratch: self.0.path().join("sorting"), threads: 2, ..Settings::default() }
     }
 
     pub(crate) fn model(
@@ -66,28 +62,14 @@ pub(crate) fn compiled(made: &BuiltModel) -> plan::Plan {
         let found = made.files().find(|(file, _)| file == name);
         found.map(|(_, text)| text).ok_or(format!("no file {name}"))
     };
-    let source = scenario::Source {
-        name: "scenario.yaml",
-        text: &text,
-    };
-    let settings = scenario::Settings {
-        overrides: &[],
-        env: &|_| None,
-        files: &files,
-    };
+    let source = scenario::Source { name: "scenario.yaml", text: &text };
+    let settings = scenario::Settings { overrides: &[], env: &|_| None, files: &files };
     let (plan, diagnostics) = scenario::compile(source, &settings);
-    assert!(
-        diagnostics.is_empty(),
-        "{}\n{text}",
-        scenario::render(&diagnostics, source)
-    );
+    assert!(diagnostics.is_empty(), "{}\n{text}", scenario::render(&diagnostics, source));
     plan.unwrap()
 }
 
 /// All of a model's time, with as many users.
 pub(crate) fn whole(model: &model::Model) -> model::SimulatedSpan {
-    model::SimulatedSpan {
-        seconds: model.arrivals.span_s,
-        users: 1.0,
-    }
+    model::SimulatedSpan { seconds: model.arrivals.span_s, users: 1.0 }
 }

@@ -10,16 +10,10 @@ const BEGIN_UNIX_S: u64 = 1_431_856_800;
 /// A line of each of three requests of 60 users, by what writes one of a second, a user, a method and a path.
 fn lines(line: impl Fn(u64, u64, &str, &str) -> String) -> String {
     let requests = (0..60).flat_map(|user| {
-        [
-            (0, "GET", "/"),
-            (5, "POST", "/login"),
-            (9, "GET", "/pay?x=1"),
-        ]
-        .map(|(after, method, path)| (BEGIN_UNIX_S + 20 * user + after, user, method, path))
+        [(0, "GET", "/"), (5, "POST", "/login"), (9, "GET", "/pay?x=1")]
+            .map(|(after, method, path)| (BEGIN_UNIX_S + 20 * user + after, user, method, path))
     });
-    requests
-        .map(|(second, user, method, path)| line(second, user, method, path) + "\n")
-        .collect()
+    requests.map(|(second, user, method, path)| line(second, user, method, path) + "\n").collect()
 }
 
 /// As in the Elastic Common Schema: three levels.
@@ -44,9 +38,7 @@ fn combined(more: &str) -> String {
 
 fn fields(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     let pairs = pairs.iter();
-    pairs
-        .map(|(means, name)| ((*means).to_owned(), (*name).to_owned()))
-        .collect()
+    pairs.map(|(means, name)| ((*means).to_owned(), (*name).to_owned())).collect()
 }
 
 fn finding_text<'a>(made: &'a BuiltModel, code: &str) -> &'a str {
@@ -90,29 +82,17 @@ fn names_are_found_at_any_depth() {
 #[test]
 fn names_that_no_line_has_are_rejected() {
     let space = Space::new();
-    let with = |name: &str| Settings {
-        fields: fields(&[("method", name)]),
-        ..space.settings()
-    };
+    let with = |name: &str| Settings { fields: fields(&[("method", name)]), ..space.settings() };
     let error = space.model(nested(), &with("nope")).unwrap_err();
     assert!(matches!(error, ModelError::Field { .. }), "{error}");
     let text = error.to_string();
-    assert!(
-        text.contains("\"nope\" for the method") && text.contains("url.path"),
-        "{text}"
-    );
+    assert!(text.contains("\"nope\" for the method") && text.contains("url.path"), "{text}");
     // A time that is not found makes every line bad, which is not what the finding reports.
-    let time = Settings {
-        fields: fields(&[("time", "when")]),
-        ..space.settings()
-    };
+    let time = Settings { fields: fields(&[("time", "when")]), ..space.settings() };
     let error = space.model(nested(), &time).unwrap_err();
     assert!(matches!(error, ModelError::Field { .. }), "{error}");
     let error = space.model(combined(""), &with("verb")).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "--field has no effect for combined or common log"
-    );
+    assert_eq!(error.to_string(), "--field has no effect for combined or common log");
     let twice = Settings {
         fields: fields(&[("method", "verb"), ("method", "http.request.method")]),
         ..space.settings()
@@ -137,17 +117,10 @@ fn names_that_no_line_has_are_rejected() {
 fn missing_methods_and_statuses_are_findings() {
     let space = Space::new();
     let table = lines(|second, user, _, path| format!("{second},10.0.0.{user},{path}"));
-    let made = space
-        .model(format!("time,address,target\n{table}"), &space.settings())
-        .unwrap();
-    assert_eq!(
-        finding_text(&made, "no-method"),
-        "no request has a method; the model uses GET"
-    );
+    let made = space.model(format!("time,address,target\n{table}"), &space.settings()).unwrap();
+    assert_eq!(finding_text(&made, "no-method"), "no request has a method; the model uses GET");
     assert!(finding_text(&made, "no-status").starts_with("no request has a status"));
-    let made = space
-        .model(combined(" \"-\" \"agent\""), &space.settings())
-        .unwrap();
+    let made = space.model(combined(" \"-\" \"agent\""), &space.settings()).unwrap();
     for code in ["no-method", "no-status", "no-agent"] {
         assert_eq!(finding_text(&made, code), "");
     }
@@ -170,10 +143,8 @@ fn json_names_of_common_servers_are_known() {
             r#"{{"ClientHost":"10.0.0.1","RequestMethod":"{method}","RequestPath":"{path}","DownstreamStatus":200,"time":{second},"request_User-Agent":"UA{user}"}}"#
         )
     });
-    let by_header = Settings {
-        key: Some("header:User-Agent".parse().unwrap()),
-        ..space.settings()
-    };
+    let by_header =
+        Settings { key: Some("header:User-Agent".parse().unwrap()), ..space.settings() };
     for settings in [space.settings(), by_header] {
         assert_eq!(space.model(&traefik, &settings).unwrap().model.users, 60);
     }
@@ -184,10 +155,7 @@ fn json_names_of_common_servers_are_known() {
     });
     let made = space.model(&caddy, &space.settings()).unwrap();
     assert_eq!(classes(&made), ["GET /", "GET /pay?", "POST /login"]);
-    assert_eq!(
-        (made.model.users, finding_text(&made, "no-method")),
-        (60, "")
-    );
+    assert_eq!((made.model.users, finding_text(&made, "no-method")), (60, ""));
 }
 
 /// Wherever the log writes the query, rules and parts see it.
@@ -229,10 +197,7 @@ fn rules_and_parts_match_a_separate_query() {
         assert!(of("segment-unmatched").is_empty());
         assert!(finding_text(&made, "zone-idle").contains("Europe/Berlin"));
     }
-    let settings = Settings {
-        segment: Some("path=^/shop".parse().unwrap()),
-        ..space.settings()
-    };
+    let settings = Settings { segment: Some("path=^/shop".parse().unwrap()), ..space.settings() };
     let made = space.model(combined(""), &settings).unwrap();
     assert!(finding_text(&made, "segment-unmatched").starts_with("--segment path=^/shop:"));
 }
@@ -241,10 +206,7 @@ fn rules_and_parts_match_a_separate_query() {
 fn joined_parts_have_a_blank_between_them() {
     let space = Space::new();
     let segments = |part: &str| {
-        let settings = Settings {
-            segment: Some(part.parse().unwrap()),
-            ..space.settings()
-        };
+        let settings = Settings { segment: Some(part.parse().unwrap()), ..space.settings() };
         let made = space.model(combined(""), &settings).unwrap();
         compiled(&made);
         let names = made.model.segments.iter().map(|s| s.name.clone());
@@ -258,10 +220,8 @@ fn joined_parts_have_a_blank_between_them() {
 #[test]
 fn class_names_of_rules_and_paths_stay_unique() {
     let space = Space::new();
-    let settings = Settings {
-        rules: vec!["GET /=pay".parse::<Rule>().unwrap()],
-        ..space.settings()
-    };
+    let settings =
+        Settings { rules: vec!["GET /=pay".parse::<Rule>().unwrap()], ..space.settings() };
     let made = space.model(combined(""), &settings).unwrap();
     assert_eq!(classes(&made), ["GET /", "GET / (others)", "POST /login"]);
     let rule = made.model.classes.iter().find(|c| c.name == "GET /");
@@ -273,15 +233,9 @@ fn class_names_of_rules_and_paths_stay_unique() {
 #[test]
 fn unreadable_requests_are_bad_lines() {
     let space = Space::new();
-    let settings = Settings {
-        bad_max: 0.05,
-        ..space.settings()
-    };
+    let settings = Settings { bad_max: 0.05, ..space.settings() };
     let bad = "192.0.2.1 - - [17/May/2015:10:05:03 +0000]";
-    let log = format!(
-        "{}{bad} \"-\" 408 1\n{bad} \"- /x HTTP/1.1\" 400 1\n",
-        combined("")
-    );
+    let log = format!("{}{bad} \"-\" 408 1\n{bad} \"- /x HTTP/1.1\" 400 1\n", combined(""));
     let alb = |second: u64, user: u64, request: &str| {
         let (minute, second) = ((second - BEGIN_UNIX_S) / 60, second % 60);
         format!(
@@ -290,11 +244,7 @@ fn unreadable_requests_are_bad_lines() {
         )
     };
     let balancer = lines(|second, user, method, path| {
-        alb(
-            second,
-            user,
-            &format!("{method} http://h.test:80{path} HTTP/1.1"),
-        )
+        alb(second, user, &format!("{method} http://h.test:80{path} HTTP/1.1"))
     });
     let bad = alb(BEGIN_UNIX_S, 1, "- http://lb.test:80- -");
     for (log, lines) in [(log, 2), (format!("{balancer}{bad}\n"), 1)] {

@@ -17,10 +17,7 @@ fn nasa_log_shows_day_week_join_and_silence() {
     let arrivals = &made.model.arrivals;
     assert_eq!((arrivals.users, arrivals.span_s), (3_461_610, 5_059_950.0));
     let second = &arrivals.scales[0];
-    assert!(
-        second.p_dispersion < 1e-9 && second.index > 1.5,
-        "{second:?}"
-    );
+    assert!(second.p_dispersion < 1e-9 && second.index > 1.5, "{second:?}");
     let cycle = arrivals.cycle.as_ref().unwrap();
     assert!(cycle.day.p < 1e-9 && cycle.week.unwrap().p < 0.01);
     assert_eq!(cycle.rates.len(), 7 * 24);
@@ -34,13 +31,7 @@ fn nasa_log_shows_day_week_join_and_silence() {
     let longest = &arrivals.silences[0];
     assert_eq!((longest.from_s, longest.length_s), (2_435_065, 135_851));
     let estimates = &arrivals.hurst.as_ref().unwrap().estimates;
-    let wavelet = estimates
-        .iter()
-        .find(|e| e.method == "wavelet" && e.about_cycle)
-        .unwrap();
+    let wavelet = estimates.iter().find(|e| e.method == "wavelet" && e.about_cycle).unwrap();
     let (low, high) = (wavelet.low.unwrap(), wavelet.high.unwrap());
-    assert!(
-        0.5 < low && low < wavelet.h && wavelet.h < high && high < 1.0,
-        "{wavelet:?}"
-    );
+    assert!(0.5 < low && low < wavelet.h && wavelet.h < high && high < 1.0, "{wavelet:?}");
 }

@@ -78,16 +78,9 @@ fn finding<'m>(made: &'m BuiltModel, code: &str) -> &'m str {
 fn mixed() -> [Crowd; 4] {
     let night = |at: f64| 1.0 - by_day(at);
     let burst = |at: f64| {
-        if (at / 600.0) as u64 % 7 == 3 {
-            1.0
-        } else {
-            0.0
-        }
+        if (at / 600.0) as u64 % 7 == 3 { 1.0 } else { 0.0 }
     };
-    let few = Crowd {
-        name: "three",
-        begins: vec![40_000.0, 120_000.0, 200_000.0],
-    };
+    let few = Crowd { name: "three", begins: vec![40_000.0, 120_000.0, 200_000.0] };
     [
         poisson("days", 0.04, by_day),
         poisson("nights", 0.04, night),
@@ -119,22 +112,12 @@ fn segments_get_processes_of_their_own() {
     let planned = |name: &str| -> f64 {
         let place = sessions.iter().position(|s| *s == name);
         let of = |phase: &&plan::Phase| phase.session.map(plan::SessionId::index) == place;
-        streams
-            .iter()
-            .flatten()
-            .filter(of)
-            .map(plan::Phase::users_planned)
-            .sum()
+        streams.iter().flatten().filter(of).map(plan::Phase::users_planned).sum()
     };
     // The run lasts an hour, which begins at 10:00 of the clock.
     let recorded = |name: &str| {
         let crowd = crowds.iter().find(|crowd| crowd.name == name).unwrap();
-        crowd
-            .begins
-            .iter()
-            .filter(|at| (**at % DAY_S) < 3600.0)
-            .count() as f64
-            / 4.0
+        crowd.begins.iter().filter(|at| (**at % DAY_S) < 3600.0).count() as f64 / 4.0
     };
     for name in ["days", "nights"] {
         let (plan, log) = (planned(name), recorded(name));
@@ -209,25 +192,16 @@ fn sequences_are_shared_evenly_among_segments() {
     let each = chosen[0] as u64;
     assert_eq!(chosen, vec![each as usize; segments as usize]);
     assert!(each < visits && finding(&made, "sequences-few").contains(&each.to_string()));
-    let (mean, of_log) = (
-        found as f64 / (each * segments) as f64,
-        requests as f64 / (visits * segments) as f64,
-    );
-    assert!(
-        (mean / of_log - 1.0).abs() < 0.1,
-        "{mean} of {of_log}, {each} each"
-    );
+    let (mean, of_log) =
+        (found as f64 / (each * segments) as f64, requests as f64 / (visits * segments) as f64);
+    assert!((mean / of_log - 1.0).abs() < 0.1, "{mean} of {of_log}, {each} each");
 }
 
 #[test]
 fn segment_of_too_long_sessions_follows_a_chain() {
     let mut lines = Vec::new();
     for user in 0..30 {
-        let (path, length) = if user % 2 == 0 {
-            ("long", 401)
-        } else {
-            ("short", 3)
-        };
+        let (path, length) = if user % 2 == 0 { ("long", 401) } else { ("short", 3) };
         for request in 0..length {
             let second = 40 * user + 2 * request;
             let path = format!("GET /{path}/{}", request % 3);
@@ -268,43 +242,23 @@ fn parameters_change_single_segments() {
             env: &|_| None,
             files: &files,
         };
-        let source = scenario::Source {
-            name: "scenario.yaml",
-            text: &text,
-        };
+        let source = scenario::Source { name: "scenario.yaml", text: &text };
         let (plan, diagnostics) = scenario::compile(source, &settings);
-        assert!(
-            diagnostics.is_empty(),
-            "{}",
-            scenario::render(&diagnostics, source)
-        );
+        assert!(diagnostics.is_empty(), "{}", scenario::render(&diagnostics, source));
         let plan = plan.unwrap();
         (plan.users_planned(), plan.end_ns() as f64 / 1e9)
     };
     let near = |found: (f64, f64), users: f64, seconds: f64| {
-        let off = (found.0 / users - 1.0)
-            .abs()
-            .max((found.1 / seconds - 1.0).abs());
+        let off = (found.0 / users - 1.0).abs().max((found.1 / seconds - 1.0).abs());
         assert!(off < 0.02, "{found:?} instead of {users} in {seconds} s");
     };
     let day = "86400";
     let (users, _) = planned(&[("seconds", day)]);
-    near(
-        planned(&[("seconds", day), ("users", "2")]),
-        2.0 * users,
-        DAY_S,
-    );
-    near(
-        planned(&[("seconds", day), ("speed", "20")]),
-        users,
-        DAY_S / 20.0,
-    );
+    near(planned(&[("seconds", day), ("users", "2")]), 2.0 * users, DAY_S);
+    near(planned(&[("seconds", day), ("speed", "20")]), users, DAY_S / 20.0);
     let (more, seconds) = planned(&[("seconds", "172800")]);
     let as_much = (more / users / 2.0 - 1.0).abs();
-    assert!(
-        as_much < 0.05 && seconds == 2.0 * DAY_S,
-        "{more} in {seconds} s"
-    );
+    assert!(as_much < 0.05 && seconds == 2.0 * DAY_S, "{more} in {seconds} s");
     // Each alone, over all of the log: the day's, and the traced one's.
     let all = SECONDS.to_string();
     let (users, _) = planned(&[("seconds", &all)]);
@@ -317,25 +271,14 @@ fn parameters_change_single_segments() {
         assert!(off.abs() < 0.01, "{name}: {more} from {users}");
     }
     // The traced one's bursts begin elsewhere.
-    assert_ne!(
-        planned(&[("seconds", "600")]),
-        planned(&[("seconds", "600"), ("begin", "1800")])
-    );
+    assert_ne!(planned(&[("seconds", "600")]), planned(&[("seconds", "600"), ("begin", "1800")]));
 }
 
 #[test]
 fn identical_poisson_segments_share_one_process() {
-    let steady = [
-        poisson("one", 0.03, |_| 1.0),
-        poisson("other", 0.01, |_| 1.0),
-    ];
+    let steady = [poisson("one", 0.03, |_| 1.0), poisson("other", 0.01, |_| 1.0)];
     let made = made(&steady, Settings::default());
-    assert!(
-        made.model
-            .segments
-            .iter()
-            .all(|segment| segment.process.is_none())
-    );
+    assert!(made.model.segments.iter().all(|segment| segment.process.is_none()));
     assert!(made.traces.is_empty());
     let plan = compiled(&made);
     assert!(matches!(plan.phases[0].kind, PhaseKind::Rate { .. }));
@@ -344,10 +287,7 @@ fn identical_poisson_segments_share_one_process() {
 /// A requested process applies to each segment; findings name the segments that reject it.
 #[test]
 fn requested_process_applies_to_each_segment() {
-    let settings = Settings {
-        arrivals: Some(ArrivalProcess::Trace),
-        ..Settings::default()
-    };
+    let settings = Settings { arrivals: Some(ArrivalProcess::Trace), ..Settings::default() };
     let made = made(&mixed()[..2], settings);
     let given = (ArrivalProcess::Trace, ProcessReason::Given);
     assert_eq!(process(&made, "days"), given);
@@ -364,15 +304,9 @@ fn requested_process_applies_to_each_segment() {
 fn requested_cycle_without_a_cycle_is_a_finding() {
     let flat = poisson("flat", 0.02, |_| 1.0);
     let crowds = [poisson("days", 0.04, by_day), flat];
-    let settings = Settings {
-        arrivals: Some(ArrivalProcess::Cycle),
-        ..Settings::default()
-    };
+    let settings = Settings { arrivals: Some(ArrivalProcess::Cycle), ..Settings::default() };
     let made = made(&crowds, settings);
-    assert_eq!(
-        process(&made, "days"),
-        (ArrivalProcess::Cycle, ProcessReason::Given)
-    );
+    assert_eq!(process(&made, "days"), (ArrivalProcess::Cycle, ProcessReason::Given));
     let message = finding(&made, "no-cycle");
     assert!(
         message.contains("\"flat\", though one was requested: the hours of the day do not differ")
@@ -390,10 +324,7 @@ fn counted(
     let space = Space::new();
     let text: Vec<String> = counts.map(|count| count.to_string()).collect();
     let path = space.file("counts.txt", text.join(" "));
-    let settings = Settings {
-        arrivals: process,
-        ..space.settings()
-    };
+    let settings = Settings { arrivals: process, ..space.settings() };
     model::from_counts(&path, bin_s, 0, &settings).unwrap()
 }
 
@@ -418,9 +349,6 @@ fn counts_that_do_not_add_up_to_hours_are_a_finding() {
     let bins = || (0..100).map(|bin| 20 + bin % 7);
     let odd = counted(bins(), 7_200, None);
     let message = finding(&odd, "bins-no-hours");
-    assert!(
-        message.contains("counts of 7200 s") && message.contains("--bin"),
-        "{message}"
-    );
+    assert!(message.contains("counts of 7200 s") && message.contains("--bin"), "{message}");
     assert!(finding(&counted(bins(), 3_600, None), "bins-no-hours").is_empty());
 }

@@ -34,20 +34,14 @@ fn files(space: &Space, settings: &Settings) -> BuiltModel {
             log += &line(second, &format!("10.0.0.{visit}"), &format!("GET {path}"));
         }
     }
-    let settings = Settings {
-        rules: vec!["files=/files/".parse().unwrap()],
-        ..settings.clone()
-    };
+    let settings = Settings { rules: vec!["files=/files/".parse().unwrap()], ..settings.clone() };
     space.model(log, &settings).unwrap()
 }
 
 #[test]
 fn sequences_keep_the_targets_of_their_sessions() {
     let space = Space::new();
-    let settings = Settings {
-        behaviour: BehaviourKind::Sequences,
-        ..space.settings()
-    };
+    let settings = Settings { behaviour: BehaviourKind::Sequences, ..space.settings() };
     let made = files(&space, &settings);
     assert_eq!(finding(&made, "sequences-targets"), "");
     let paths = paths(&compiled(&made));
@@ -56,34 +50,21 @@ fn sequences_keep_the_targets_of_their_sessions() {
     assert!(paths.len() == 600 && huge == 4, "{huge}: {paths:?}");
     // It is their own: the second of three requests.
     for trio in paths.chunks(3) {
-        assert!(
-            trio[0].ends_with("small.txt") && trio[2].ends_with("small.txt"),
-            "{trio:?}"
-        );
+        assert!(trio[0].ends_with("small.txt") && trio[2].ends_with("small.txt"), "{trio:?}");
     }
     // The requests of a sequence belong to its class, so that a check finds them again.
     let model = &made.model;
-    let requested = model.segments[0]
-        .behaviour
-        .sequence_targets
-        .iter()
-        .flatten();
+    let requested = model.segments[0].behaviour.sequence_targets.iter().flatten();
     assert_eq!(requested.count(), 600);
     let text = serde_json::to_string(model).unwrap();
-    assert_eq!(
-        model::Model::read(&text).unwrap().scenario(),
-        made.scenario()
-    );
+    assert_eq!(model::Model::read(&text).unwrap().scenario(), made.scenario());
 }
 
 /// Without the log, targets are drawn as often as they were requested.
 #[test]
 fn sequences_of_a_pipe_draw_targets_by_weight() {
     let space = Space::new();
-    let settings = Settings {
-        behaviour: BehaviourKind::Sequences,
-        ..space.settings()
-    };
+    let settings = Settings { behaviour: BehaviourKind::Sequences, ..space.settings() };
     let mut made = files(&space, &settings);
     for segment in &mut made.model.segments {
         segment.behaviour.sequence_targets.clear();
@@ -106,23 +87,14 @@ fn targets_keep_their_number_and_frequency() {
                 _ => format!("/items/{}", 100 + 2 * visit + request),
             };
             let method = if visit % 10 == 9 { "PUT" } else { "GET" };
-            log += &line(
-                20 * visit + 3 * request,
-                "10.0.0.1",
-                &format!("{method} {item}"),
-            );
+            log += &line(20 * visit + 3 * request, "10.0.0.1", &format!("{method} {item}"));
             *items.entry(format!("{method} {item}")).or_default() += 1;
         }
     }
-    let settings = Settings {
-        rules: vec!["items=/items/".parse().unwrap()],
-        ..space.settings()
-    };
+    let settings = Settings { rules: vec!["items=/items/".parse().unwrap()], ..space.settings() };
     let made = space.model(&log, &settings).unwrap();
     let targets = &made.model.classes[0].targets;
-    let found = targets
-        .iter()
-        .map(|t| (format!("{} {}", t.method, t.target), t.weight));
+    let found = targets.iter().map(|t| (format!("{} {}", t.method, t.target), t.weight));
     assert_eq!(found.collect::<std::collections::BTreeMap<_, _>>(), items);
     // Every line was looked at.
     assert_eq!(finding(&made, "targets-sampled"), "");
@@ -132,13 +104,7 @@ fn targets_keep_their_number_and_frequency() {
     assert!(paths(&plan).is_empty(), "all are drawn from the tables");
     // Of many lines only a part is used, which a finding reports.
     let more: String = (0..40_000_u64)
-        .map(|n| {
-            line(
-                2 * n,
-                "10.0.0.1",
-                &format!("GET /items/{}", n * 7_919 % 39_989),
-            )
-        })
+        .map(|n| line(2 * n, "10.0.0.1", &format!("GET /items/{}", n * 7_919 % 39_989)))
         .collect();
     let made = space.model(&more, &settings).unwrap();
     assert!(finding(&made, "targets-sampled").contains("different targets"));
@@ -160,19 +126,10 @@ fn class_thinks_pool_transitions_without_an_own_fit() {
         log += &line(40 * visit, &address, "GET /a");
         log += &line(40 * visit + think, &address, &format!("GET {path}"));
     }
-    let settings = Settings {
-        gap_s: Some(1800.0),
-        ..space.settings()
-    };
+    let settings = Settings { gap_s: Some(1800.0), ..space.settings() };
     let made = space.model(log, &settings).unwrap();
     let behaviour = &made.model.segments[0].behaviour;
-    let class = |name: &str| {
-        made.model
-            .classes
-            .iter()
-            .position(|c| c.name == name)
-            .unwrap()
-    };
+    let class = |name: &str| made.model.classes.iter().position(|c| c.name == name).unwrap();
     let pool = behaviour.class_thinks[class("GET /a")].as_ref().unwrap();
     assert_eq!((pool.count, pool.outcome), (20, Outcome::TooFew));
     assert!(pool.mean_s > 180.0, "{}", pool.mean_s);
@@ -202,19 +159,11 @@ fn check_rejects_a_wrong_mean() {
         }
         log
     };
-    let settings = Settings {
-        gap_s: Some(1800.0),
-        ..space.settings()
-    };
+    let settings = Settings { gap_s: Some(1800.0), ..space.settings() };
     let one = space.model(visits(true), &settings).unwrap().model;
     let other = space.model(visits(false), &settings).unwrap().model;
     let found = model::check(&one, &other, whole(&one));
-    let refused = |of: &str| {
-        found
-            .tests
-            .iter()
-            .any(|test| test.quantity == of && test.rejected)
-    };
+    let refused = |of: &str| found.tests.iter().any(|test| test.quantity == of && test.rejected);
     assert!(refused("mean thinks") && !refused("thinks"), "{found:?}");
     assert!(model::check(&one, &one, whole(&one)).holds);
 }
@@ -223,10 +172,7 @@ fn check_rejects_a_wrong_mean() {
 #[test]
 fn large_models_are_reduced_to_fit_a_scenario() {
     let space = Space::new();
-    let settings = Settings {
-        classes_max: 30,
-        ..space.settings()
-    };
+    let settings = Settings { classes_max: 30, ..space.settings() };
     let mut log = String::new();
     let mut second = 0;
     for visit in 0..1_200_u64 {
@@ -241,10 +187,7 @@ fn large_models_are_reduced_to_fit_a_scenario() {
     let whole = made.scenario();
     let segment = made.model.segments[0].clone();
     made.model.segments = (0..120)
-        .map(|number| model::Segment {
-            name: format!("s{number}"),
-            ..segment.clone()
-        })
+        .map(|number| model::Segment { name: format!("s{number}"), ..segment.clone() })
         .collect();
     let text = made.scenario();
     assert!(
@@ -273,11 +216,8 @@ fn recorded_sessions_have_the_lengths_of_the_log() {
     }
     lines.sort_by_key(|(second, _)| *second);
     let log: String = lines.into_iter().map(|(_, line)| line).collect();
-    let settings = Settings {
-        behaviour: BehaviourKind::Sequences,
-        gap_s: Some(1800.0),
-        ..space.settings()
-    };
+    let settings =
+        Settings { behaviour: BehaviourKind::Sequences, gap_s: Some(1800.0), ..space.settings() };
     let made = space.model(log, &settings).unwrap();
     let behaviour = &made.model.segments[0].behaviour;
     let plan = compiled(&made);
@@ -328,11 +268,8 @@ fn visits(seed: u64, sessions: u64, end: f64, next: [u64; 2]) -> String {
 #[test]
 fn check_of_recorded_sessions_rejects_another_behaviour() {
     let space = Space::new();
-    let settings = Settings {
-        behaviour: BehaviourKind::Sequences,
-        gap_s: Some(1800.0),
-        ..space.settings()
-    };
+    let settings =
+        Settings { behaviour: BehaviourKind::Sequences, gap_s: Some(1800.0), ..space.settings() };
     let one = space.model(visits(1, 8_000, 0.25, [1, 2]), &settings);
     let one = one.unwrap().model;
     let names = model::session_names(&one);

@@ -43,11 +43,7 @@ impl NumberForm {
         };
         let bits = name[1..].trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let width = bits.parse::<usize>().ok()? / 8;
-        Some(NumberForm {
-            kind,
-            width,
-            little_endian: name.ends_with("le"),
-        })
+        Some(NumberForm { kind, width, little_endian: name.ends_with("le") })
     }
 
     /// The operator's name.
@@ -193,14 +189,8 @@ mod tests {
         assert_eq!(written("u16be", &Value::Int(0x0102)).unwrap(), [1, 2]);
         assert_eq!(written("u16le", &Value::Int(0x0102)).unwrap(), [2, 1]);
         assert_eq!(written("i8", &Value::Int(-1)).unwrap(), [0xff]);
-        assert_eq!(
-            written("i32be", &Value::Int(-2)).unwrap(),
-            [255, 255, 255, 254]
-        );
-        assert_eq!(
-            written("f32be", &Value::Int(1)).unwrap(),
-            [0x3f, 0x80, 0, 0]
-        );
+        assert_eq!(written("i32be", &Value::Int(-2)).unwrap(), [255, 255, 255, 254]);
+        assert_eq!(written("f32be", &Value::Int(1)).unwrap(), [0x3f, 0x80, 0, 0]);
         assert_eq!(written("u8", &Value::text("7")).unwrap(), [7]);
         let whole = NumberForm::parse("u64be").unwrap().read(&[0xff; 8]);
         assert_eq!(whole, Some(Value::Float(18_446_744_073_709_551_615.0)));

@@ -176,10 +176,7 @@ mod tests {
             explained(both, "len(items) >= 1 and not total"),
             "`len(items) >= 1 and not total` is false: items = \"ab\", total = 2"
         );
-        assert_eq!(
-            explained(*var(2), "token"),
-            "`token` is false: token = nothing"
-        );
+        assert_eq!(explained(*var(2), "token"), "`token` is false: token = nothing");
     }
 
     #[test]

@@ -77,9 +77,7 @@ impl Expr {
 }
 
 fn int(n: u64) -> Result<Value, EvalError> {
-    i64::try_from(n)
-        .map(Value::Int)
-        .map_err(|_| EvalError::Overflow)
+    i64::try_from(n).map(Value::Int).map_err(|_| EvalError::Overflow)
 }
 
 /// Calls a function whose arguments are constant and that needs nothing of a user.
@@ -310,15 +308,12 @@ fn token<C: Context>(signer: &Signer, args: &[Expr], context: &mut C) -> Result<
 
 /// The n-th argument; the parser checked that it is there.
 fn argument<C: Context>(args: &[Expr], n: usize, context: &mut C) -> Result<Value, EvalError> {
-    args.get(n)
-        .map_or(Ok(Value::Nothing), |arg| arg.eval(context))
+    args.get(n).map_or(Ok(Value::Nothing), |arg| arg.eval(context))
 }
 
 fn random(low: i64, high: i64, rng: &mut Rng) -> Result<Value, EvalError> {
     if low > high {
-        return Err(EvalError::Argument(format!(
-            "random({low}, {high}): the range is empty"
-        )));
+        return Err(EvalError::Argument(format!("random({low}, {high}): the range is empty")));
     }
     let width = high.wrapping_sub(low) as u64;
     let draw = match width.checked_add(1) {
@@ -343,9 +338,7 @@ fn random_string(length: i64, rng: &mut Rng) -> Result<Value, EvalError> {
         let text = format!("random_string({length}): the length is not in 0..={RANDOM_STRING_MAX}");
         return Err(EvalError::Argument(text));
     }
-    let text: String = (0..length)
-        .map(|_| char::from(ALPHABET[rng.below(36) as usize]))
-        .collect();
+    let text: String = (0..length).map(|_| char::from(ALPHABET[rng.below(36) as usize])).collect();
     Ok(Value::Text(Arc::from(text)))
 }
 

@@ -150,9 +150,7 @@ fn wrong(text: impl Into<String>) -> EvalError {
 /// Refuses texts that grow without end.
 fn bounded(text: &str) -> Result<Value, EvalError> {
     match text.len() > TEXT_BYTES_MAX {
-        true => Err(wrong(format!(
-            "the text has more than {TEXT_BYTES_MAX} bytes"
-        ))),
+        true => Err(wrong(format!("the text has more than {TEXT_BYTES_MAX} bytes"))),
         false => Ok(Value::text(text)),
     }
 }

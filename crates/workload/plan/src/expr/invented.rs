@@ -190,10 +190,7 @@ pub(super) fn invented(
         let text = format!("fake: {count} is not in 1..={COUNT_MAX}");
         return Err(EvalError::Argument(text));
     }
-    let mut maker = Maker {
-        lists: language.lists(),
-        rng,
-    };
+    let mut maker = Maker { lists: language.lists(), rng };
     let degrees = |half: f64, rng: &mut Rng| {
         let degrees = (rng.unit() * 2.0 - 1.0) * half;
         Ok(Value::Float((degrees * 1e6).round() / 1e6))
@@ -301,8 +298,7 @@ impl Maker<'_> {
         let field = self.pick(self.lists.fields);
         let position = self.pick(self.lists.positions);
         let job = self.lists.job.replace("{Seniority}", seniority);
-        job.replace("{Field}", field)
-            .replace("{Position}", position)
+        job.replace("{Field}", field).replace("{Position}", position)
     }
 
     fn street(&mut self) -> String {

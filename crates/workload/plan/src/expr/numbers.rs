@@ -27,9 +27,7 @@ pub enum EvalError {
 }
 
 pub(super) fn number(value: &Value) -> Result<Number, EvalError> {
-    value
-        .number()
-        .ok_or_else(|| EvalError::NotANumber(described(value)))
+    value.number().ok_or_else(|| EvalError::NotANumber(described(value)))
 }
 
 /// Truncated towards zero; booleans are 0 and 1.

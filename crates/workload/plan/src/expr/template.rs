@@ -45,8 +45,7 @@ impl Builder {
 
     fn end_text(&mut self) {
         if !self.text.is_empty() {
-            self.parts
-                .push(TemplatePart::Text(Arc::from(self.text.as_str())));
+            self.parts.push(TemplatePart::Text(Arc::from(self.text.as_str())));
             self.text.clear();
         }
     }
@@ -63,9 +62,7 @@ impl Template {
         if text.is_empty() {
             return Template::default();
         }
-        Template {
-            parts: vec![TemplatePart::Text(Arc::from(text))],
-        }
+        Template { parts: vec![TemplatePart::Text(Arc::from(text))] }
     }
 
     /// Appends the template's text for this user to `out`, which holds a part of it on an error.

@@ -33,10 +33,7 @@ impl Number {
         if let Ok(i) = text.parse::<i64>() {
             return Some(Number::Int(i));
         }
-        text.parse::<f64>()
-            .ok()
-            .filter(|f| f.is_finite())
-            .map(Number::Float)
+        text.parse::<f64>().ok().filter(|f| f.is_finite()).map(Number::Float)
     }
 }
 
@@ -129,9 +126,9 @@ impl Value {
                 out.push(b'"');
             }
             (Escape::JsonText, Value::Text(t)) => write_json_text(t, out),
-            (Escape::Url, Value::Text(t)) => write_url(t, out, |b| {
-                b.is_ascii_alphanumeric() || b"-._~".contains(&b)
-            }),
+            (Escape::Url, Value::Text(t)) => {
+                write_url(t, out, |b| b.is_ascii_alphanumeric() || b"-._~".contains(&b))
+            }
             (Escape::UrlRaw, Value::Text(t)) => {
                 write_url(t, out, |b| b.is_ascii_graphic() && b != b'#');
             }
@@ -225,10 +222,7 @@ mod tests {
             ("true", Value::Bool(true)),
             (" 12 ", Value::Int(12)),
             ("-0.5", Value::Float(-0.5)),
-            (
-                "12345678901234567890",
-                Value::Float(12_345_678_901_234_567_890.0),
-            ),
+            ("12345678901234567890", Value::Float(12_345_678_901_234_567_890.0)),
             ("\"g1\"", Value::text("g1")),
             (r#""a\"b\u00e4""#, Value::text("a\"bä")),
             (r#"{"a":1}"#, Value::text(r#"{"a":1}"#)),

@@ -37,20 +37,14 @@ fn is_too_deep(json: &[u8]) -> bool {
 
 /// Note to append to the error about a text that could not be read.
 pub fn depth_note(json: &[u8]) -> &'static str {
-    if is_too_deep(json) {
-        "; it is nested deeper than 127 levels, which is not read"
-    } else {
-        ""
-    }
+    if is_too_deep(json) { "; it is nested deeper than 127 levels, which is not read" } else { "" }
 }
 
 /// How many brackets and braces open, those inside of strings included.
 fn openings(json: &[u8]) -> usize {
     // `[` is 0x5b and `{` is 0x7b.
     let count = |piece: &[u8]| -> u8 { piece.iter().map(|b| u8::from(b | 0x20 == b'{')).sum() };
-    json.chunks(PIECE_BYTES)
-        .map(|piece| usize::from(count(piece)))
-        .sum()
+    json.chunks(PIECE_BYTES).map(|piece| usize::from(count(piece))).sum()
 }
 
 /// Follows the nesting. In a text that is no JSON the parser stops where the two could disagree.

@@ -69,10 +69,8 @@ mod tests {
             }
             Value::Object(pairs) if pairs.is_empty() => 0,
             Value::Object(pairs) => {
-                let inside: usize = pairs
-                    .iter()
-                    .map(|(key, value)| key.capacity() + 16 + held(value))
-                    .sum();
+                let inside: usize =
+                    pairs.iter().map(|(key, value)| key.capacity() + 16 + held(value)).sum();
                 // Pairs with their hashes, and an index of numbers with a byte for each.
                 let room = (pairs.len() * 8 / 7 + 1).next_power_of_two().max(4);
                 room * (size_of::<(String, Value)>() + 8) + room * 9 + 16 + 16 + inside
@@ -91,10 +89,7 @@ mod tests {
             format!("{}1{}", "[".repeat(120), "]".repeat(120)),
             format!("{}1{}", "{\"\":".repeat(120), "}".repeat(120)),
             format!("[{}\"\"]", "\"\",\"a,b:[{\\\"\",".repeat(1_000)),
-            format!(
-                "[{}null]",
-                "{\"a\":1,\"b\":{\"c\":[1,2,{}]}},".repeat(1_000)
-            ),
+            format!("[{}null]", "{\"a\":1,\"b\":{\"c\":[1,2,{}]}},".repeat(1_000)),
             {
                 let pairs: Vec<String> = (0..5_000).map(|n| format!("\"{n}\":{n}")).collect();
                 format!("{{{}}}", pairs.join(","))

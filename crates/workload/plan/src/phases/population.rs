@@ -19,11 +19,7 @@ pub struct Population {
 impl Population {
     /// A fixed number of users, none of whom is of the phase before.
     pub fn fixed(users_count: u64) -> Population {
-        Population {
-            kept_count: 0,
-            from_count: users_count,
-            to_count: users_count,
-        }
+        Population { kept_count: 0, from_count: users_count, to_count: users_count }
     }
 
     /// True if their number changes within the phase.
@@ -87,10 +83,7 @@ pub fn closed_until_ns(phases: &[Phase], place: u64) -> Option<u64> {
         return None;
     };
     // Who starts with a phase that falls leaves in it, as those do that it kept.
-    let own = Population {
-        kept_count: population.most(),
-        ..population
-    };
+    let own = Population { kept_count: population.most(), ..population };
     if let Some(share) = own.leaves(place) {
         return Some(first.at(share));
     }
@@ -112,11 +105,7 @@ mod tests {
     use super::*;
 
     fn closed(start_s: u64, kept_count: u64, from_count: u64, to_count: u64) -> Phase {
-        let population = Population {
-            kept_count,
-            from_count,
-            to_count,
-        };
+        let population = Population { kept_count, from_count, to_count };
         Phase {
             name: String::new(),
             kind: PhaseKind::Closed(population),
@@ -132,12 +121,8 @@ mod tests {
     #[test]
     fn places_of_a_ramp_are_taken_and_left_as_its_line_says() {
         // 0 to 5, 5, 5 to 1, 3.
-        let phases = [
-            closed(0, 0, 0, 5),
-            closed(10, 5, 5, 5),
-            closed(20, 5, 5, 1),
-            closed(30, 1, 3, 3),
-        ];
+        let phases =
+            [closed(0, 0, 0, 5), closed(10, 5, 5, 5), closed(20, 5, 5, 1), closed(30, 1, 3, 3)];
         let starts: Vec<f64> = phases.iter().map(Phase::users_planned).collect();
         assert_eq!(starts, [5.0, 0.0, 0.0, 2.0]);
         assert_eq!(phases[0].users_by(5_000_000_000), 2.5);
@@ -145,11 +130,7 @@ mod tests {
         let left: Vec<f64> = (0..5).map(|place| until(0, place)).collect();
         assert_eq!(left, [40.0, 30.0, 27.5, 25.0, 22.5]);
         assert_eq!([until(3, 1), until(3, 2)], [40.0, 40.0]);
-        let ramp = Population {
-            kept_count: 2,
-            from_count: 4,
-            to_count: 8,
-        };
+        let ramp = Population { kept_count: 2, from_count: 4, to_count: 8 };
         let starts: Vec<_> = (0..6).map(|n| (ramp.place(n), ramp.start(n))).collect();
         let expected = [(2, 0.0), (3, 0.0), (4, 0.0), (5, 0.25), (6, 0.5), (7, 0.75)];
         assert_eq!(starts, expected);

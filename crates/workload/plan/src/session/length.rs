@@ -31,12 +31,8 @@ impl Session {
     /// loops as often as they count, choices by their shares, other conditions true half of the time. A loop without
     /// an end of its own counts once.
     pub fn length_mean_ns(&self) -> f64 {
-        let by_chance = |op: &Op| {
-            matches!(
-                op,
-                Op::Choose(_) | Op::JumpUnless { .. } | Op::LoopStart { .. }
-            )
-        };
+        let by_chance =
+            |op: &Op| matches!(op, Op::Choose(_) | Op::JumpUnless { .. } | Op::LoopStart { .. });
         let walks = match self.ops.iter().any(by_chance) {
             true => WALKS,
             false => 1,
@@ -112,11 +108,7 @@ impl<'s> Walk<'s> {
                 self.slots[slot.index()] = value.unwrap_or_default();
                 next
             }
-            Op::LoopStart {
-                register,
-                times,
-                end,
-            } => {
+            Op::LoopStart { register, times, end } => {
                 let times = times.eval_count(self).unwrap_or(1);
                 self.registers[register.index()] = times;
                 if times == 0 { *end } else { next }
@@ -172,10 +164,7 @@ impl<'s> Walk<'s> {
 impl Session {
     /// True of the jump at `pc` back to `top` if nothing but the run's end leaves the loop; chains end by chance.
     fn repeats_forever(&self, pc: Pc, top: Pc) -> bool {
-        let in_chain = self
-            .visits
-            .iter()
-            .any(|part| part.instructions.contains(&pc));
+        let in_chain = self.visits.iter().any(|part| part.instructions.contains(&pc));
         !in_chain && self.never_leaves(top, pc)
     }
 }

@@ -120,10 +120,7 @@ mod tests {
 
     #[test]
     fn a_status_is_meant_only_where_it_is_the_failure() {
-        let failures = Failures {
-            kinds: vec!["timeout".to_owned()],
-            statuses: vec![(500, 599)],
-        };
+        let failures = Failures { kinds: vec!["timeout".to_owned()], statuses: vec![(500, 599)] };
         assert!(failures.contain("timeout", 0));
         assert!(failures.contain("status", 503));
         assert!(!failures.contain("status", 404));

@@ -99,12 +99,7 @@ impl Names<'_> {
             hint: Some(error.hint),
             unknown: None,
         })?;
-        Ok(Threshold {
-            text: text.to_owned(),
-            figure,
-            comparison,
-            limit,
-        })
+        Ok(Threshold { text: text.to_owned(), figure, comparison, limit })
     }
 
     /// Compiles a figure, `p98(request)` or `rate in hold`.
@@ -221,18 +216,10 @@ impl Names<'_> {
         let (measure, basis) = self.measure(text, measure_span.clone())?;
         check_basis(basis, stat, unit, measure_span)?;
         let figure = match measure {
-            Measures::One(measure) => Figure::Measure {
-                stat,
-                measure: Some(measure),
-                basis,
-                phase,
-            },
-            Measures::Several(measures) => Figure::Measures {
-                stat,
-                measures,
-                basis,
-                phase,
-            },
+            Measures::One(measure) => {
+                Figure::Measure { stat, measure: Some(measure), basis, phase }
+            }
+            Measures::Several(measures) => Figure::Measures { stat, measures, basis, phase },
         };
         Ok((figure, unit))
     }
@@ -254,14 +241,7 @@ impl Names<'_> {
         let name = tags::unquoted(name);
         let message = format!("nothing is measured as `{name}`");
         let known = self.measures.iter().copied();
-        Err(FigureError::unknown(
-            UNKNOWN_MEASURE,
-            span,
-            message,
-            name,
-            "the measures are",
-            known,
-        ))
+        Err(FigureError::unknown(UNKNOWN_MEASURE, span, message, name, "the measures are", known))
     }
 
     /// The measures called this: one, several that share their name, or those with tags.
@@ -270,10 +250,8 @@ impl Names<'_> {
         if let Some(found) = self.measures.iter().position(|&measure| measure == name) {
             return Some(Measures::One(index(found)));
         }
-        let several = self
-            .sharing(name)
-            .or_else(|| tags::find(self.tags, written))
-            .or_else(|| {
+        let several =
+            self.sharing(name).or_else(|| tags::find(self.tags, written)).or_else(|| {
                 let (named, tags) = self.named(written)?;
                 tags::with_all(self.tags, named, tags)
             })?;
@@ -293,9 +271,7 @@ impl Names<'_> {
         commas.find_map(|at| {
             let name = tags::unquoted(written[..at].trim());
             let found = self.measures.iter().position(|&measure| measure == name);
-            let found = found
-                .map(|found| vec![found])
-                .or_else(|| self.sharing(name))?;
+            let found = found.map(|found| vec![found]).or_else(|| self.sharing(name))?;
             let tags = &written[at + 1..];
             tags::are(tags).then_some((found, tags))
         })
@@ -306,11 +282,7 @@ impl Names<'_> {
         let name = names
             .find(|name| ![builtin::FAULTS_NAME, builtin::REDIRECTS_NAME].contains(name))
             .unwrap_or("request");
-        if name.contains([' ', ')']) {
-            format!("\"{name}\"")
-        } else {
-            name.to_owned()
-        }
+        if name.contains([' ', ')']) { format!("\"{name}\"") } else { name.to_owned() }
     }
 }
 
@@ -329,12 +301,7 @@ fn of_all_requests(
     }
     let (stat, unit) = stat(name, name_span)?;
     check_basis(basis, stat, unit, span.clone())?;
-    let figure = Figure::Measure {
-        stat,
-        measure: None,
-        basis,
-        phase,
-    };
+    let figure = Figure::Measure { stat, measure: None, basis, phase };
     Ok((figure, unit))
 }
 
@@ -356,10 +323,7 @@ fn index(measure: usize) -> MeasureId {
 
 /// The first comparison outside quotes: where, and which.
 fn find_comparison(text: &str) -> Option<(usize, &'static str, Comparison)> {
-    let places = text
-        .char_indices()
-        .map(|(at, _)| at)
-        .filter(|&at| !inside_quotes(text, at));
+    let places = text.char_indices().map(|(at, _)| at).filter(|&at| !inside_quotes(text, at));
     for at in places {
         let rest = &text[at..];
         if let Some((sign, comparison)) = COMPARISONS.iter().find(|(s, _)| rest.starts_with(s)) {

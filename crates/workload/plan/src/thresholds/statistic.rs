@@ -20,11 +20,8 @@ pub(super) enum Unit {
 }
 
 /// Suffixes of a measure, or of a statistic of all requests, for other durations.
-const BASES: &[(&str, Basis)] = &[
-    (".succeeded", Basis::Succeeded),
-    (".service", Basis::Service),
-    (".lag", Basis::Lag),
-];
+const BASES: &[(&str, Basis)] =
+    &[(".succeeded", Basis::Succeeded), (".service", Basis::Service), (".lag", Basis::Lag)];
 
 const STATS: &[&str] = &[
     "p50",
@@ -104,9 +101,7 @@ pub(super) fn stat(name: &str, span: Range<usize>) -> Result<(Stat, Unit), Figur
         "min" => (Stat::Min, Unit::Duration),
         "max" => (Stat::Max, Unit::Duration),
         _ => {
-            let percent = name
-                .strip_prefix('p')
-                .and_then(|text| parse::number(text).ok());
+            let percent = name.strip_prefix('p').and_then(|text| parse::number(text).ok());
             match percent {
                 Some(percent) if percent > 0.0 && percent <= 100.0 => {
                     (Stat::Quantile(percent / 100.0), Unit::Duration)

@@ -9,9 +9,7 @@ use crate::measures::{all_tags, has_tag};
 
 /// The text without quotes around it.
 pub(super) fn unquoted(text: &str) -> &str {
-    let inner = text
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'));
+    let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     inner.unwrap_or(text)
 }
 
@@ -48,9 +46,7 @@ pub(super) fn are(written: &str) -> bool {
 }
 
 fn has_all(tagged: &MeasureTags<'_>, pairs: &[(&str, &str)]) -> bool {
-    pairs
-        .iter()
-        .all(|(key, value)| has_tag(tagged.tags, key, value))
+    pairs.iter().all(|(key, value)| has_tag(tagged.tags, key, value))
 }
 
 /// Keys and values; `None`: something else is written.
@@ -84,10 +80,7 @@ pub(super) fn unknown(
             _ => format!("no request has all of the tags `{written}`"),
         };
         let error = FigureError::new(span.clone(), message);
-        return Some(FigureError {
-            code: UNKNOWN_TAG,
-            ..error
-        });
+        return Some(FigureError { code: UNKNOWN_TAG, ..error });
     };
     let of_key: Vec<String> = known
         .iter()
@@ -96,27 +89,15 @@ pub(super) fn unknown(
         .collect();
     let names = match of_key.is_empty() {
         false => of_key,
-        true => known
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect(),
+        true => known.iter().map(|(key, value)| format!("{key}={value}")).collect(),
     };
     let name = format!("{key}={value}");
     let message = format!("no step has the tag `{name}`");
     let names = names.iter().map(String::as_str);
-    Some(FigureError::unknown(
-        UNKNOWN_TAG,
-        span.clone(),
-        message,
-        &name,
-        "the tags are",
-        names,
-    ))
+    Some(FigureError::unknown(UNKNOWN_TAG, span.clone(), message, &name, "the tags are", names))
 }
 
 /// The tags of all, each once.
 fn known<'t>(all: &[MeasureTags<'t>]) -> BTreeSet<(&'t str, &'t str)> {
-    all.iter()
-        .flat_map(|tagged| all_tags(tagged.tags))
-        .collect()
+    all.iter().flat_map(|tagged| all_tags(tagged.tags)).collect()
 }

@@ -36,11 +36,7 @@ struct Piece {
 
 impl Piece {
     fn new(kind: PhaseKind, duration_ns: u64) -> Piece {
-        Piece {
-            kind,
-            duration_ns,
-            label: None,
-        }
+        Piece { kind, duration_ns, label: None }
     }
 }
 
@@ -79,9 +75,7 @@ impl Checker<'_> {
             return (Vec::new(), Vec::new());
         };
         if items.is_empty() {
-            self.diagnostics
-                .error("empty", &node.place, "there is no phase")
-                .hint(EXAMPLE);
+            self.diagnostics.error("empty", &node.place, "there is no phase").hint(EXAMPLE);
         }
         let mut timeline = Timeline::new(sessions, 0, 0);
         for item in items {
@@ -91,11 +85,7 @@ impl Checker<'_> {
             }
             if timeline.phases.last().is_some_and(|last| last.until_done) {
                 self.diagnostics
-                    .error(
-                        "misplaced-key",
-                        &item.place,
-                        "a phase follows one with `until: done`",
-                    )
+                    .error("misplaced-key", &item.place, "a phase follows one with `until: done`")
                     .hint("only the last phase can have `until: done`");
             }
             self.phase(item, &mut timeline);
@@ -113,9 +103,8 @@ impl Checker<'_> {
             return;
         };
         let due_ns = fields.get("at").and_then(|node| self.duration_ns(node));
-        let session = fields
-            .get("session")
-            .and_then(|node| self.phase_session(node, timeline.sessions));
+        let session =
+            fields.get("session").and_then(|node| self.phase_session(node, timeline.sessions));
         if let (Some(due_ns), Some(session)) = (due_ns, session) {
             timeline.singles.push(Single { due_ns, session });
         }
@@ -123,17 +112,9 @@ impl Checker<'_> {
 
     /// Limits over all phases.
     fn plausible(&mut self, place: &Place, timeline: &Timeline<'_>) {
-        let users = timeline
-            .phases
-            .iter()
-            .map(Phase::users_planned)
-            .sum::<f64>()
+        let users = timeline.phases.iter().map(Phase::users_planned).sum::<f64>()
             + timeline.singles.len() as f64;
-        if let Some(late) = timeline
-            .singles
-            .iter()
-            .find(|s| s.due_ns >= timeline.end_ns)
-        {
+        if let Some(late) = timeline.singles.iter().find(|s| s.due_ns >= timeline.end_ns) {
             let message = format!(
                 "a single user starts at {} s, after the last phase has ended",
                 late.due_ns as f64 / 1e9
@@ -149,8 +130,7 @@ impl Checker<'_> {
                 .hint("a run can have 50 million at most: lower a rate or a duration");
         }
         if timeline.end_ns as f64 > DURATION_MAX_S * 1e9 {
-            self.diagnostics
-                .error("too-long", place, "these phases last longer than 366 days");
+            self.diagnostics.error("too-long", place, "these phases last longer than 366 days");
         }
         if let Some(session) = timeline.spinning() {
             let message = format!(
@@ -165,10 +145,7 @@ impl Checker<'_> {
             let own = phase.session.is_some() || phase.weights.is_some();
             !own && !matches!(phase.kind, PhaseKind::Hold)
         });
-        let weightless = timeline
-            .sessions
-            .iter()
-            .all(|session| session.weight == 0.0);
+        let weightless = timeline.sessions.iter().all(|session| session.weight == 0.0);
         if drawn && weightless && !timeline.sessions.is_empty() {
             self.diagnostics
                 .error("bad-number", place, "all sessions have weight 0")
@@ -223,11 +200,7 @@ impl Checker<'_> {
             "hold" => Some(PhaseKind::Hold),
             _ => self.closed(value),
         };
-        let duration = if verb == "hold" {
-            Some(value)
-        } else {
-            fields.get("for")
-        };
+        let duration = if verb == "hold" { Some(value) } else { fields.get("for") };
         let duration_ns = duration.and_then(|node| self.duration_ns(node));
         Some(vec![Piece::new(kind?, duration_ns?)])
     }
@@ -237,12 +210,9 @@ impl Checker<'_> {
         let written = |key: &str| table.key(key).and_then(|_| fields.get(key));
         let session = written("session").and_then(|node| self.phase_session(node, sessions));
         let weights = written("sessions").and_then(|node| self.phase_weights(node, sessions));
-        if let (Some(_), Some(place)) = (
-            &session,
-            table
-                .key("sessions")
-                .and_then(|_| fields.key_place("sessions")),
-        ) {
+        if let (Some(_), Some(place)) =
+            (&session, table.key("sessions").and_then(|_| fields.key_place("sessions")))
+        {
             self.diagnostics.error(
                 "misplaced-key",
                 place,
@@ -273,8 +243,7 @@ impl Checker<'_> {
             }
         }
         if !sessions.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
-            self.diagnostics
-                .error("bad-number", &node.place, "all sessions have weight 0");
+            self.diagnostics.error("bad-number", &node.place, "all sessions have weight 0");
             return None;
         }
         Some(weights)
@@ -302,11 +271,7 @@ impl Checker<'_> {
         if timeline.phases.iter().any(|phase| phase.name == name) {
             let place = node.map_or(fields.place(), |node| &node.place);
             self.diagnostics
-                .error(
-                    "duplicate-name",
-                    place,
-                    format!("two phases are named `{name}`"),
-                )
+                .error("duplicate-name", place, format!("two phases are named `{name}`"))
                 .hint("give each its own `name`");
         }
         name
@@ -322,19 +287,13 @@ impl Checker<'_> {
         let found = entries.iter().find_map(|entry| verb(&entry.key));
         if found.is_none() {
             let written = entries.first().map_or("", |entry| entry.key.as_str());
-            let place = entries
-                .first()
-                .map_or(&node.place, |entry| &entry.key_place);
+            let place = entries.first().map_or(&node.place, |entry| &entry.key_place);
             let names = PHASES.iter().map(Table::verb);
             let hint = other_tools::hint_for_phase(written)
                 .map(str::to_owned)
                 .or_else(|| suggest::hint(written, "the phases are", names));
             self.diagnostics
-                .error(
-                    "unknown-phase",
-                    place,
-                    format!("`{written}` is not a phase"),
-                )
+                .error("unknown-phase", place, format!("`{written}` is not a phase"))
                 .hint_some(hint);
         }
         found
@@ -348,11 +307,7 @@ impl Checker<'_> {
                 .hint("write `hold` for a phase without arrivals");
             return None;
         }
-        Some(PhaseKind::Rate {
-            from_per_s: rate,
-            to_per_s: rate,
-            spacing,
-        })
+        Some(PhaseKind::Rate { from_per_s: rate, to_per_s: rate, spacing })
     }
 
     fn ramp(&mut self, node: &Node, fields: &Fields<'_>) -> Option<PhaseKind> {
@@ -369,11 +324,7 @@ impl Checker<'_> {
             let rate = |text: &str| rate_in_range(text.trim()).map_err(users);
             Ok((rate(from)?, rate(to)?))
         })?;
-        Some(PhaseKind::Rate {
-            from_per_s,
-            to_per_s,
-            spacing,
-        })
+        Some(PhaseKind::Rate { from_per_s, to_per_s, spacing })
     }
 
     fn spacing(&mut self, fields: &Fields<'_>) -> Spacing {
@@ -398,22 +349,13 @@ impl Checker<'_> {
         }
         if rates.len() > FLIGHT_MAX {
             let message = format!("these are more than {FLIGHT_MAX} steps");
-            self.diagnostics
-                .error("too-many-steps", &node.place, message)
-                .hint("widen `by`");
+            self.diagnostics.error("too-many-steps", &node.place, message).hint("widen `by`");
             return None;
         }
         let each_ns = each_ns?;
         let pieces = rates.into_iter().enumerate().map(|(index, rate)| Piece {
             label: Some((index + 1).to_string()),
-            ..Piece::new(
-                PhaseKind::Rate {
-                    from_per_s: rate,
-                    to_per_s: rate,
-                    spacing,
-                },
-                each_ns,
-            )
+            ..Piece::new(PhaseKind::Rate { from_per_s: rate, to_per_s: rate, spacing }, each_ns)
         });
         Some(pieces.collect())
     }
@@ -429,19 +371,14 @@ impl Checker<'_> {
         let to = to?;
         let by = by?;
         if by <= 0.0 {
-            self.diagnostics
-                .error("bad-rate", &node.place, "`by` must be above 0");
+            self.diagnostics.error("bad-rate", &node.place, "`by` must be above 0");
             return None;
         }
         // A little more than the exact quotient, so that rounding does not lose the last step.
         let count = ((to - from).abs() / by + 1e-9).floor();
         let count = (count as usize).min(FLIGHT_MAX) + 1;
         let by = if to < from { -by } else { by };
-        Some(
-            (0..count)
-                .map(|step| (from + by * step as f64).max(0.0))
-                .collect(),
-        )
+        Some((0..count).map(|step| (from + by * step as f64).max(0.0)).collect())
     }
 
     fn phase_session(&mut self, node: &Node, sessions: &[Session]) -> Option<SessionId> {
@@ -461,14 +398,7 @@ impl Checker<'_> {
             let names = sessions.iter().map(|session| session.name.as_str());
             let written = name;
             let introduction = "the sessions are";
-            self.unknown(
-                "unknown-session",
-                place,
-                message,
-                written,
-                introduction,
-                names,
-            );
+            self.unknown("unknown-session", place, message, written, introduction, names);
         }
         found.map(super::index)
     }
@@ -479,10 +409,7 @@ fn ramp_of_users(text: &str, error: UnitError) -> UnitError {
     let mut ends = text.split("..").map(str::trim);
     match ends.all(|end| units::parse::count(end).is_ok()) {
         true => UnitError {
-            hint: format!(
-                "{}; for a number of users write `users: {text}`",
-                error.hint
-            ),
+            hint: format!("{}; for a number of users write `users: {text}`", error.hint),
             ..error
         },
         false => error,
@@ -530,10 +457,6 @@ impl<'s> Timeline<'s> {
     fn made_name(&mut self, name: &str, bare_count: u32) -> String {
         let count = self.made_names.entry(name.to_owned()).or_insert(0);
         *count += 1;
-        if *count <= bare_count {
-            name.to_owned()
-        } else {
-            format!("{name}-{count}")
-        }
+        if *count <= bare_count { name.to_owned() } else { format!("{name}-{count}") }
     }
 }

@@ -40,11 +40,7 @@ impl Checker<'_> {
             (Some(Auth::Header(value)), _) => add_absent(headers, "authorization", &value),
             (Some(Auth::Challenge(_)), Some(place)) => {
                 self.diagnostics
-                    .error(
-                        "bad-auth",
-                        place,
-                        "only requests can answer digest challenges",
-                    )
+                    .error("bad-auth", place, "only requests can answer digest challenges")
                     .hint("sign in with a request first, and use its cookies");
             }
             // The run's own is meant for its requests.
@@ -58,17 +54,10 @@ impl Checker<'_> {
             return None;
         }
         let fields = self.fields(node, &AUTH, "`auth`")?;
-        let written: Vec<_> = AUTH
-            .names()
-            .filter_map(|n| Some((n, fields.get(n)?)))
-            .collect();
+        let written: Vec<_> = AUTH.names().filter_map(|n| Some((n, fields.get(n)?))).collect();
         let [(kind, value)] = written[..] else {
             self.diagnostics
-                .error(
-                    "bad-auth",
-                    &node.place,
-                    "`auth` needs exactly one kind of credentials",
-                )
+                .error("bad-auth", &node.place, "`auth` needs exactly one kind of credentials")
                 .hint("write it like { basic: { user: ann, password: \"${env('PASSWORD')}\" } }");
             return None;
         };
@@ -80,12 +69,8 @@ impl Checker<'_> {
             return Some(Auth::Header(header.finish()));
         }
         let fields = self.fields(value, &CREDENTIALS, &format!("`{kind}`"))?;
-        let user = fields
-            .get("user")
-            .and_then(|node| self.template(node, Escape::None, program));
-        let password = fields
-            .get("password")
-            .and_then(|node| self.secret(node, program));
+        let user = fields.get("user").and_then(|node| self.template(node, Escape::None, program));
+        let password = fields.get("password").and_then(|node| self.secret(node, program));
         let user = user?;
         let password = password?;
         if kind == "digest" {

@@ -33,10 +33,7 @@ impl Checker<'_> {
                 let vsn = vsn.and_then(|node| self.choice(&node, VSNS))?;
                 let heartbeat = fields.get_or_default("heartbeat");
                 let heartbeat_ns = heartbeat.and_then(|node| self.duration_ns(&node))?;
-                Some(Protocol::Phoenix {
-                    arrays: vsn == 0,
-                    heartbeat_ns,
-                })
+                Some(Protocol::Phoenix { arrays: vsn == 0, heartbeat_ns })
             }
             1 => Some(Protocol::ActionCable),
             2 => Some(Protocol::SocketIo),
@@ -45,12 +42,9 @@ impl Checker<'_> {
     }
 
     fn only_phoenix(&mut self, fields: &Fields<'_>, chosen: Option<usize>) {
-        let place = ["vsn", "heartbeat"]
-            .iter()
-            .find_map(|key| fields.key_place(key));
+        let place = ["vsn", "heartbeat"].iter().find_map(|key| fields.key_place(key));
         if let Some(place) = place.filter(|_| chosen != Some(0)) {
-            self.diagnostics
-                .error("misplaced-key", place, "this needs `protocol: phoenix`");
+            self.diagnostics.error("misplaced-key", place, "this needs `protocol: phoenix`");
         }
     }
 
@@ -62,9 +56,7 @@ impl Checker<'_> {
         headers: &mut Vec<(String, Template)>,
     ) {
         let mut offered = Vec::new();
-        let nodes = fields
-            .get("subprotocols")
-            .map(|node| self.one_or_more(node));
+        let nodes = fields.get("subprotocols").map(|node| self.one_or_more(node));
         for node in nodes.unwrap_or_default() {
             let Some(word) = self.word(node, "a subprotocol") else {
                 continue;
@@ -111,8 +103,7 @@ impl Checker<'_> {
             return;
         }
         let joint = if holds("?") { '&' } else { '?' };
-        path.parts
-            .push(TemplatePart::Text(format!("{joint}{query}").into()));
+        path.parts.push(TemplatePart::Text(format!("{joint}{query}").into()));
     }
 
     pub(super) fn join(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
@@ -166,9 +157,7 @@ impl Checker<'_> {
         let protocol = self.spoken("leave", &node.place, program);
         let topic = match node.is_null() {
             true => Some(None),
-            false => self
-                .topic(node, fields.get("params"), protocol, program)
-                .map(Some),
+            false => self.topic(node, fields.get("params"), protocol, program).map(Some),
         };
         let measure = self.measure_from(fields, "as", "leave", MeasureKind::Request);
         let timeout_ns = self.timeout(fields.get("timeout"));
@@ -211,16 +200,10 @@ impl Checker<'_> {
         let payload = self.json(&mapping(data, &node.place), program);
         let topic = match (performed.get("channel"), performed.key_place("params")) {
             (Some(channel), _) => self
-                .topic(
-                    channel,
-                    performed.get("params"),
-                    Some(Protocol::ActionCable),
-                    program,
-                )
+                .topic(channel, performed.get("params"), Some(Protocol::ActionCable), program)
                 .map(Some),
             (None, Some(place)) => {
-                self.diagnostics
-                    .error("misplaced-key", place, "only a `channel` has `params`");
+                self.diagnostics.error("misplaced-key", place, "only a `channel` has `params`");
                 None
             }
             (None, None) => Some(None),
@@ -256,10 +239,7 @@ impl Checker<'_> {
     ) {
         let Some(event) = event else { return };
         let named = self.template(event, Escape::None, program);
-        let otherwise = named
-            .as_ref()
-            .and_then(Template::as_static)
-            .unwrap_or("push");
+        let otherwise = named.as_ref().and_then(Template::as_static).unwrap_or("push");
         let (reply, measure) = self.reply_of(fields, otherwise, program);
         let timeout_ns = self.timeout_ns;
         if let (Some(event), Some(payload), Some(topic)) = (named, payload, topic) {
@@ -355,9 +335,7 @@ impl Checker<'_> {
                 Protocol::GraphQl => "write `subscribe` here",
                 Protocol::Mqtt { .. } => "write `publish` here",
             };
-            self.diagnostics
-                .error("no-channels", place, message)
-                .hint(hint);
+            self.diagnostics.error("no-channels", place, message).hint(hint);
         }
     }
 }
@@ -380,18 +358,11 @@ pub(super) fn leaving(topic: Option<Template>, measure: MeasureId, timeout_ns: u
 
 /// A list with this as its only item.
 pub(super) fn list_of(node: &Node) -> Node {
-    Node {
-        place: node.place.clone(),
-        kind: NodeKind::Sequence(vec![node.clone()]),
-    }
+    Node { place: node.place.clone(), kind: NodeKind::Sequence(vec![node.clone()]) }
 }
 
 pub(super) fn pair(key: &str, value: &Node) -> Entry {
-    Entry {
-        key: key.to_owned(),
-        key_place: value.place.clone(),
-        value: as_text(value),
-    }
+    Entry { key: key.to_owned(), key_place: value.place.clone(), value: as_text(value) }
 }
 
 /// The name of a channel or action is text, whatever it looks like.
@@ -404,8 +375,5 @@ fn as_text(node: &Node) -> Node {
 }
 
 pub(super) fn mapping(entries: Vec<Entry>, place: &Place) -> Node {
-    Node {
-        place: place.clone(),
-        kind: NodeKind::Mapping(entries),
-    }
+    Node { place: place.clone(), kind: NodeKind::Mapping(entries) }
 }

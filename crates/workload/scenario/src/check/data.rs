@@ -67,11 +67,7 @@ impl Checker<'_> {
             None => {
                 let name = file.name.strip_suffix(".gz").unwrap_or(&file.name);
                 let is_json = name.ends_with(".jsonl") || name.ends_with(".ndjson");
-                if is_json {
-                    Format::JsonLines
-                } else {
-                    Format::Csv
-                }
+                if is_json { Format::JsonLines } else { Format::Csv }
             }
         };
         let columns = match fields.get("columns") {
@@ -80,12 +76,7 @@ impl Checker<'_> {
         };
         let read = self.table(&file, separator, format, columns)?;
         Some(DataTable {
-            data: Data {
-                name: entry.key.clone(),
-                table: read.table,
-                order,
-                end,
-            },
+            data: Data { name: entry.key.clone(), table: read.table, order, end },
             columns: read.columns,
             place: entry.key_place.clone(),
             used: false,
@@ -114,8 +105,7 @@ impl Checker<'_> {
     fn column_names(&mut self, node: &Node, format: Format) -> Option<Vec<String>> {
         if format == Format::JsonLines {
             let message = "the keys of the objects are the column names";
-            self.diagnostics
-                .error("misplaced-key", &node.place, message);
+            self.diagnostics.error("misplaced-key", &node.place, message);
             return None;
         }
         let Some(items) = node.sequence() else {
@@ -123,8 +113,7 @@ impl Checker<'_> {
             return None;
         };
         if items.is_empty() {
-            self.diagnostics
-                .error("empty", &node.place, "there is no name");
+            self.diagnostics.error("empty", &node.place, "there is no name");
             return None;
         }
         let names = items.iter().map(|item| self.word(item, "a column's name"));
@@ -149,10 +138,9 @@ impl Checker<'_> {
                 read_csv(text, separator, columns),
                 "the first row has the column names unless `columns` is set; quote cells that contain separators or quotes, and double the quotes",
             ),
-            Format::Plain => (
-                read_plain(text, separator, columns),
-                "each line has a cell for each column",
-            ),
+            Format::Plain => {
+                (read_plain(text, separator, columns), "each line has a cell for each column")
+            }
         };
         match read {
             Ok(read) => Some(read),
@@ -175,14 +163,7 @@ impl Checker<'_> {
             let names = names.iter().map(String::as_str);
             let written = word.text.as_str();
             let introduction = "the entries of `data` are";
-            self.unknown(
-                "unknown-data",
-                &word.place,
-                message,
-                written,
-                introduction,
-                names,
-            );
+            self.unknown("unknown-data", &word.place, message, written, introduction, names);
             return;
         };
         self.data[at].used = true;
@@ -192,11 +173,7 @@ impl Checker<'_> {
         };
         let data: DataId = super::index(at);
         let register = program.feed_register(data);
-        program.push(Op::Feed(Box::new(Feed {
-            data,
-            register,
-            columns,
-        })));
+        program.push(Op::Feed(Box::new(Feed { data, register, columns })));
     }
 
     /// Each column under its own name.
@@ -213,10 +190,7 @@ impl Checker<'_> {
             let message = format!("the column `{}` cannot be a variable{why}", shortened(name));
             self.diagnostics
                 .error("bad-name", place, message)
-                .hint(format!(
-                    "name the variables in this step: {}",
-                    renamed(&names)
-                ));
+                .hint(format!("name the variables in this step: {}", renamed(&names)));
         }
         let sound = names.iter().enumerate().filter(|(_, name)| is_name(name));
         let slots = sound.map(|(index, name)| Some((self.variable(name, place, program)?, index)));
@@ -246,14 +220,7 @@ impl Checker<'_> {
                 let written = word.text.as_str();
                 let introduction = "the columns are";
                 let names = names.iter().map(String::as_str);
-                self.unknown(
-                    "unknown-column",
-                    &word.place,
-                    message,
-                    written,
-                    introduction,
-                    names,
-                );
+                self.unknown("unknown-column", &word.place, message, written, introduction, names);
                 continue;
             };
             columns.extend(slot.map(|slot| (slot, index)));
@@ -265,10 +232,7 @@ impl Checker<'_> {
     /// that will come. Returns what the plan needs.
     pub(super) fn finish_data(&mut self, users_planned: f64) -> Vec<Data> {
         let declared = std::mem::take(&mut self.data);
-        for DataTable {
-            data, place, used, ..
-        } in &declared
-        {
+        for DataTable { data, place, used, .. } in &declared {
             let rows = data.table.rows_count();
             if !used {
                 let message = format!("the data `{}` are never used", data.name);
@@ -302,9 +266,8 @@ fn renamed(columns: &[String]) -> String {
         false => format!("{:?}", shortened(name)),
     };
     let pairs = columns.iter().take(HINTED_MAX);
-    let mut pairs: Vec<String> = pairs
-        .map(|column| format!("{}: {}", variable_for(column), quoted(column)))
-        .collect();
+    let mut pairs: Vec<String> =
+        pairs.map(|column| format!("{}: {}", variable_for(column), quoted(column))).collect();
     if columns.len() > HINTED_MAX {
         pairs.push("…".to_owned());
     }
@@ -319,14 +282,7 @@ fn variable_for(column: &str) -> String {
     if let Some((_, instead)) = reserved_as(column) {
         return instead;
     }
-    let name: String = column
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-        .take(40)
-        .collect();
-    if is_name(&name) {
-        name
-    } else {
-        format!("column_{name}")
-    }
+    let name: String =
+        column.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(40).collect();
+    if is_name(&name) { name } else { format!("column_{name}") }
 }

@@ -34,11 +34,7 @@ impl Checker<'_> {
                 return None;
             }
             self.diagnostics
-                .error(
-                    "bad-distribution",
-                    &node.place,
-                    "exactly one distribution is needed here",
-                )
+                .error("bad-distribution", &node.place, "exactly one distribution is needed here")
                 .hint("write it like { exponential: 5s } or { uniform: { min: 1s, max: 15s } }");
             return None;
         };
@@ -78,17 +74,12 @@ impl Checker<'_> {
                 self.require(min < max, node, "`max` must be above `min`")?;
                 Some(Dist::Uniform { min, max })
             }
-            "exponential" => Some(Dist::Exponential {
-                mean: self.positive_seconds(node)?,
-            }),
+            "exponential" => Some(Dist::Exponential { mean: self.positive_seconds(node)? }),
             "normal" => {
                 let fields = self.parameters(node, &NORMAL)?;
                 let mean = self.parameter(&fields, "mean");
                 let sd = self.parameter(&fields, "sd");
-                Some(Dist::Normal {
-                    mean: mean?,
-                    sd: sd?,
-                })
+                Some(Dist::Normal { mean: mean?, sd: sd? })
             }
             "lognormal" => self.lognormal(node),
             "weibull" => {
@@ -101,16 +92,10 @@ impl Checker<'_> {
             }
             "gamma" => {
                 let fields = self.parameters(node, &GAMMA)?;
-                let shape = fields
-                    .get("shape")
-                    .and_then(|node| self.positive_number(node));
+                let shape = fields.get("shape").and_then(|node| self.positive_number(node));
                 let (which, value) = self.either(&fields, node, "scale", "mean")?;
                 let shape = shape?;
-                let scale = if which == "mean" {
-                    value / shape
-                } else {
-                    value
-                };
+                let scale = if which == "mean" { value / shape } else { value };
                 Some(Dist::Gamma { shape, scale })
             }
             "empirical" => self.empirical(node),
@@ -124,33 +109,24 @@ impl Checker<'_> {
 
     fn parameter(&mut self, fields: &Fields<'_>, key: &str) -> Option<f64> {
         let node = fields.get(key)?;
-        self.unit(node, "bad-duration", "a duration", |t| {
-            in_range(parse::duration(t)?, t)
-        })
+        self.unit(node, "bad-duration", "a duration", |t| in_range(parse::duration(t)?, t))
     }
 
     fn positive_seconds(&mut self, node: &Node) -> Option<f64> {
-        let seconds = self.unit(node, "bad-duration", "a duration", |t| {
-            in_range(parse::duration(t)?, t)
-        })?;
-        self.require(seconds > 0.0, node, "this must be above 0")
-            .map(|()| seconds)
+        let seconds =
+            self.unit(node, "bad-duration", "a duration", |t| in_range(parse::duration(t)?, t))?;
+        self.require(seconds > 0.0, node, "this must be above 0").map(|()| seconds)
     }
 
     fn positive_number(&mut self, node: &Node) -> Option<f64> {
         let number = self.number(node)?;
-        self.require(
-            (1e-6..=1e6).contains(&number),
-            node,
-            "this must be in 0.000001..=1000000",
-        )
-        .map(|()| number)
+        self.require((1e-6..=1e6).contains(&number), node, "this must be in 0.000001..=1000000")
+            .map(|()| number)
     }
 
     fn require(&mut self, holds: bool, node: &Node, message: &str) -> Option<()> {
         if !holds {
-            self.diagnostics
-                .error("bad-distribution", &node.place, message);
+            self.diagnostics.error("bad-distribution", &node.place, message);
         }
         holds.then_some(())
     }
@@ -161,12 +137,8 @@ impl Checker<'_> {
         table: &'static Table,
     ) -> Option<(f64, f64)> {
         let fields = self.parameters(node, table)?;
-        let scale = fields
-            .get("scale")
-            .and_then(|node| self.positive_seconds(node));
-        let shape = fields
-            .get("shape")
-            .and_then(|node| self.positive_number(node));
+        let scale = fields.get("scale").and_then(|node| self.positive_seconds(node));
+        let shape = fields.get("shape").and_then(|node| self.positive_number(node));
         scale.zip(shape)
     }
 
@@ -195,20 +167,12 @@ impl Checker<'_> {
         let fields = self.parameters(node, &LOGNORMAL)?;
         let sigma = fields.get("sigma").and_then(|node| {
             let sigma = self.number(node)?;
-            self.require(
-                (0.0..=20.0).contains(&sigma),
-                node,
-                "`sigma` must be in 0..=20",
-            )
-            .map(|()| sigma)
+            self.require((0.0..=20.0).contains(&sigma), node, "`sigma` must be in 0..=20")
+                .map(|()| sigma)
         });
         let (which, value) = self.either(&fields, node, "median", "mean")?;
         let sigma = sigma?;
-        let mu = if which == "mean" {
-            value.ln() - sigma * sigma / 2.0
-        } else {
-            value.ln()
-        };
+        let mu = if which == "mean" { value.ln() - sigma * sigma / 2.0 } else { value.ln() };
         Some(Dist::LogNormal { mu, sigma })
     }
 
@@ -219,10 +183,8 @@ impl Checker<'_> {
                 let code = "bad-duration";
                 let what = "a duration";
                 let read = |t: &str| in_range(parse::duration(t)?, t);
-                let values: Vec<f64> = items
-                    .iter()
-                    .filter_map(|item| self.unit(item, code, what, read))
-                    .collect();
+                let values: Vec<f64> =
+                    items.iter().filter_map(|item| self.unit(item, code, what, read)).collect();
                 if values.len() < items.len() {
                     return None;
                 }
@@ -249,8 +211,7 @@ impl Checker<'_> {
         let values = self.values_of(file, None, &[], hint, read)?;
         if values.len() > VALUES_MAX {
             let message = format!("`{}` has more than {VALUES_MAX} values", file.name);
-            self.diagnostics
-                .error("bad-distribution", &file.place, message);
+            self.diagnostics.error("bad-distribution", &file.place, message);
             return None;
         }
         Some(values)
@@ -266,9 +227,7 @@ impl Checker<'_> {
             let Some(fields) = self.fields(item, &MIXTURE_PART, "a part of the mixture") else {
                 continue;
             };
-            let weight = fields
-                .get("weight")
-                .map_or(Some(1.0), |node| self.weight(node));
+            let weight = fields.get("weight").map_or(Some(1.0), |node| self.weight(node));
             let of = fields.get("of").and_then(|node| self.dist(node));
             parts.extend(weight.zip(of));
         }
@@ -287,26 +246,14 @@ impl Checker<'_> {
         if low.is_none() && high.is_none() {
             return Some(inner);
         }
-        let min = if low.is_some() {
-            self.parameter(fields, "min")?
-        } else {
-            0.0
-        };
-        let max = if high.is_some() {
-            self.parameter(fields, "max")?
-        } else {
-            DURATION_MAX_S
-        };
+        let min = if low.is_some() { self.parameter(fields, "min")? } else { 0.0 };
+        let max = if high.is_some() { self.parameter(fields, "max")? } else { DURATION_MAX_S };
         if min > max
             && let Some(node) = high
         {
             self.require(false, node, "`max` must not be below `min`")?;
         }
-        Some(Dist::Clamped {
-            inner: Arc::new(inner),
-            min,
-            max,
-        })
+        Some(Dist::Clamped { inner: Arc::new(inner), min, max })
     }
 }
 

@@ -104,9 +104,7 @@ impl Checker<'_> {
             self.require_http2(of("options").or_else(|| of("target")), &mut options);
             self.grpc_files(node);
         }
-        let written = fields
-            .get("options")
-            .and_then(|node| node.get("websockets"));
+        let written = fields.get("options").and_then(|node| node.get("websockets"));
         self.check_websockets(written, &options);
         if let Some(node) = fields.get("script").filter(|node| !node.is_null()) {
             self.script_file(node);
@@ -170,9 +168,7 @@ impl Checker<'_> {
         if root.get(own).is_some() {
             return false;
         }
-        self.diagnostics
-            .error("other-file", &entry.key_place, problem)
-            .hint(hint);
+        self.diagnostics.error("other-file", &entry.key_place, problem).hint(hint);
         true
     }
 
@@ -196,12 +192,7 @@ impl Checker<'_> {
         while self.measures.iter().any(|measure| measure.name == name) {
             name.push('_');
         }
-        self.measures.push(Measure {
-            name,
-            kind,
-            tags: Tags::new(),
-            shared_name: None,
-        });
+        self.measures.push(Measure { name, kind, tags: Tags::new(), shared_name: None });
         super::index(self.measures.len() - 1)
     }
 
@@ -263,19 +254,12 @@ impl Checker<'_> {
             };
         }
         let [entry] = entries else {
-            self.expected(
-                node,
-                "a URL, the name of a built-in system, or `{ url: … }`",
-            );
+            self.expected(node, "a URL, the name of a built-in system, or `{ url: … }`");
             return None;
         };
         let mut args = Vec::new();
         let mut places = Vec::new();
-        let settings = if entry.value.is_null() {
-            Some(&[][..])
-        } else {
-            entry.value.mapping()
-        };
+        let settings = if entry.value.is_null() { Some(&[][..]) } else { entry.value.mapping() };
         match settings {
             Some(entries) => {
                 for entry in entries {
@@ -329,11 +313,7 @@ impl Checker<'_> {
                 }
             };
             self.diagnostics
-                .error(
-                    "unknown-target",
-                    place,
-                    format!("there is no built-in system `{name}`"),
-                )
+                .error("unknown-target", place, format!("there is no built-in system `{name}`"))
                 .hint(hint);
             return None;
         }
@@ -345,19 +325,13 @@ impl Checker<'_> {
             base_path: String::new(),
             via: Via::Tcp,
         });
-        Some(Target::Builtin {
-            name: name.to_owned(),
-            args,
-        })
+        Some(Target::Builtin { name: name.to_owned(), args })
     }
 }
 
 /// A file's name without its directory and ending.
 pub(crate) fn stem(name: &str) -> &str {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    let stem = file
-        .strip_suffix(".yaml")
-        .or_else(|| file.strip_suffix(".yml"))
-        .unwrap_or(file);
+    let stem = file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml")).unwrap_or(file);
     if stem.is_empty() { "scenario" } else { stem }
 }

@@ -34,9 +34,7 @@ impl Checker<'_> {
                     false => word.place,
                 };
                 let message = format!("this is not a CSS selector: {}", bad.message);
-                self.diagnostics
-                    .error("bad-selector", &place, message)
-                    .hint(bad.hint);
+                self.diagnostics.error("bad-selector", &place, message).hint(bad.hint);
                 None
             }
         }

@@ -16,32 +16,18 @@ pub(crate) struct Fields<'n> {
 impl<'n> Fields<'n> {
     /// The value of a key, if it is written.
     pub(crate) fn get(&self, name: &str) -> Option<&'n Node> {
-        debug_assert!(
-            self.table.key(name).is_some(),
-            "{name} is no key of {}",
-            self.table.name
-        );
-        self.entries
-            .iter()
-            .find(|e| e.key == name)
-            .map(|e| &e.value)
+        debug_assert!(self.table.key(name).is_some(), "{name} is no key of {}", self.table.name);
+        self.entries.iter().find(|e| e.key == name).map(|e| &e.value)
     }
 
     /// A mapping in which nothing is written.
     pub(crate) fn empty(table: &'static Table) -> Fields<'n> {
-        Fields {
-            table,
-            entries: Vec::new(),
-            place: Place::at(0..0),
-        }
+        Fields { table, entries: Vec::new(), place: Place::at(0..0) }
     }
 
     /// The place of the first key besides the given one.
     pub(crate) fn other_than(&self, name: &str) -> Option<&'n Place> {
-        self.entries
-            .iter()
-            .find(|e| e.key != name)
-            .map(|e| &e.key_place)
+        self.entries.iter().find(|e| e.key != name).map(|e| &e.key_place)
     }
 
     /// The place of the mapping.
@@ -51,10 +37,7 @@ impl<'n> Fields<'n> {
 
     /// The place of a key, if it is written.
     pub(crate) fn key_place(&self, name: &str) -> Option<&'n Place> {
-        self.entries
-            .iter()
-            .find(|e| e.key == name)
-            .map(|e| &e.key_place)
+        self.entries.iter().find(|e| e.key == name).map(|e| &e.key_place)
     }
 
     /// The value of a key, or of the default that its table says.
@@ -107,11 +90,7 @@ impl Checker<'_> {
             return None;
         };
         let known = self.known_entries(entries, table, called);
-        let fields = Fields {
-            table,
-            entries: known,
-            place: node.place.clone(),
-        };
+        let fields = Fields { table, entries: known, place: node.place.clone() };
         // Who misspelt a key has not left it out.
         let meant = |name: &str| {
             entries.iter().any(|entry| {
@@ -142,9 +121,7 @@ impl Checker<'_> {
             let message = format!("unknown key `{}` in {called}", entry.key);
             let hint = other_tools::hint_for_key(table, &entry.key)
                 .or_else(|| suggest::hint(&entry.key, "the keys here are", table.names()));
-            self.diagnostics
-                .error("unknown-key", &entry.key_place, message)
-                .hint_some(hint);
+            self.diagnostics.error("unknown-key", &entry.key_place, message).hint_some(hint);
         }
         known
     }
@@ -157,9 +134,7 @@ impl Checker<'_> {
             }
             let message = format!("`{}` is missing in {called}", key.name);
             let hint = format!("write it like `{}: {}`", key.name, key.kind.example());
-            self.diagnostics
-                .error("missing-key", &fields.place, message)
-                .hint(hint);
+            self.diagnostics.error("missing-key", &fields.place, message).hint(hint);
         }
     }
 }

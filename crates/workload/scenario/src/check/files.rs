@@ -18,11 +18,7 @@ impl Checker<'_> {
     pub(super) fn file(&mut self, node: &Node) -> Option<File> {
         let word = self.word(node, "a file's name")?;
         match (self.settings.files)(&word.text) {
-            Ok(text) => Some(File {
-                name: word.text,
-                text,
-                place: word.place,
-            }),
+            Ok(text) => Some(File { name: word.text, text, place: word.place }),
             Err(reason) => {
                 let message = format!("`{}` cannot be read: {reason}", word.text);
                 self.diagnostics.error("no-file", &word.place, message);
@@ -33,15 +29,9 @@ impl Checker<'_> {
 
     /// reports what is wrong in a file.
     pub(super) fn file_fault(&mut self, file: &File, fault: &Fault, hint: &str) {
-        let Fault {
-            line,
-            column,
-            message,
-        } = fault;
+        let Fault { line, column, message } = fault;
         let message = format!("`{}`, line {line}, column {column}: {message}", file.name);
-        self.diagnostics
-            .error("bad-data", &file.place, message)
-            .hint(hint);
+        self.diagnostics.error("bad-data", &file.place, message).hint(hint);
     }
 
     /// The values of a file, each read by `read`, whose error is what is wrong. `column`: the file
@@ -65,9 +55,7 @@ impl Checker<'_> {
         match found {
             Ok(values) if values.is_empty() => {
                 let message = format!("`{}` has no value", file.name);
-                self.diagnostics
-                    .error("bad-data", &file.place, message)
-                    .hint(hint);
+                self.diagnostics.error("bad-data", &file.place, message).hint(hint);
                 None
             }
             Ok(values) => Some(values),
@@ -110,11 +98,7 @@ fn separate_values<T>(
             }
             values.push(read(item).map_err(|message| {
                 let before = item.as_ptr() as usize - line.as_ptr() as usize;
-                Fault {
-                    line: index + 1,
-                    column: line[..before].chars().count() + 1,
-                    message,
-                }
+                Fault { line: index + 1, column: line[..before].chars().count() + 1, message }
             })?);
         }
     }

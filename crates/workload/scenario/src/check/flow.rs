@@ -13,12 +13,7 @@ use crate::expression::Scope;
 
 /// Gives a variable the value of an expression.
 pub(super) fn set(slot: Slot, expr: Expr) -> Op {
-    Op::Set {
-        slot,
-        value: Template {
-            parts: vec![TemplatePart::Expr(expr, Escape::None)],
-        },
-    }
+    Op::Set { slot, value: Template { parts: vec![TemplatePart::Expr(expr, Escape::None)] } }
 }
 
 /// A loop of up to this number of constant rounds needs no wait.
@@ -57,18 +52,12 @@ impl Checker<'_> {
         let name = name.unwrap_or(written);
         let measure = self.measure_from(fields, "as", name, MeasureKind::Value);
         if let Some(value) = value {
-            program.push(Op::Measure {
-                value,
-                unit_ns,
-                measure,
-            });
+            program.push(Op::Measure { value, unit_ns, measure });
         }
     }
 
     pub(super) fn loop_step(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
-        let is_variable = Names::new(self, Some(&program.slot_names))
-            .names()
-            .contains(&"forever");
+        let is_variable = Names::new(self, Some(&program.slot_names)).names().contains(&"forever");
         let times = match node.text() {
             Some("forever") if !is_variable => {
                 let message = "`forever` is not a number of iterations";
@@ -85,11 +74,7 @@ impl Checker<'_> {
         };
         let register = program.register();
         let times = times.unwrap_or(Expr::Const(Value::Int(0)));
-        let start = program.push(Op::LoopStart {
-            register,
-            times,
-            end: 0,
-        });
+        let start = program.push(Op::LoopStart { register, times, end: 0 });
         let body = program.pc();
         if let Some(steps) = fields.get("steps") {
             self.steps(steps, program);
@@ -138,9 +123,7 @@ impl Checker<'_> {
         program.push(set(index, Expr::Const(Value::Int(-1))));
         let register = program.register();
         let at_most = at_most.map(|count| Value::Int(i64::try_from(count).unwrap_or(i64::MAX)));
-        let args = [Expr::Var(list)]
-            .into_iter()
-            .chain(at_most.map(Expr::Const));
+        let args = [Expr::Var(list)].into_iter().chain(at_most.map(Expr::Const));
         let start = program.push(Op::LoopStart {
             register,
             times: Expr::Call(Func::Pure(Pure::Rounds), args.collect()),
@@ -198,8 +181,7 @@ impl Checker<'_> {
 
     /// A condition; where it is wrong, one that stands in for it.
     fn condition(&mut self, node: &Node, program: &Program) -> Expr {
-        self.expression(node, program)
-            .unwrap_or(Expr::Const(Value::Nothing))
+        self.expression(node, program).unwrap_or(Expr::Const(Value::Nothing))
     }
 
     pub(super) fn if_step(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
@@ -238,8 +220,7 @@ impl Checker<'_> {
             ends.push(program.push(Op::Jump(0)));
         }
         if !branches.is_empty() && branches.iter().all(|(weight, _)| *weight == 0.0) {
-            self.diagnostics
-                .error("bad-number", &node.place, "all branches have weight 0");
+            self.diagnostics.error("bad-number", &node.place, "all branches have weight 0");
         }
         for end in ends {
             program.land(end);
@@ -276,11 +257,7 @@ impl Checker<'_> {
         let failure = program.register();
         let place = program.transactions.len();
         if let Some(measure) = measure {
-            program.push(Op::TransactionStart {
-                register,
-                failure,
-                measure,
-            });
+            program.push(Op::TransactionStart { register, failure, measure });
             let here = program.pc();
             program.transactions.push(Transaction {
                 instructions: here..here,
@@ -293,11 +270,7 @@ impl Checker<'_> {
             self.steps(steps, program);
         }
         if let Some(measure) = measure {
-            program.push(Op::TransactionEnd {
-                register,
-                failure,
-                measure,
-            });
+            program.push(Op::TransactionEnd { register, failure, measure });
             program.transactions[place].instructions.end = program.pc();
         }
     }
@@ -305,10 +278,7 @@ impl Checker<'_> {
     pub(super) fn restart(&mut self, node: &Node, program: &mut Program) {
         if let Some(times_max) = self.count(node) {
             let register = program.register();
-            program.push(Op::Restart {
-                register,
-                times_max,
-            });
+            program.push(Op::Restart { register, times_max });
         }
     }
 

@@ -35,11 +35,7 @@ impl Checker<'_> {
             && let Some(query) = request.get("query")
         {
             self.diagnostics
-                .error(
-                    "bad-graphql",
-                    &query.place,
-                    "a subscription needs a WebSocket",
-                )
+                .error("bad-graphql", &query.place, "a subscription needs a WebSocket")
                 .hint("open one with `protocol: graphql-ws`, and `subscribe` there");
         }
         let partial = request.get("partial").and_then(|node| self.bool(node));
@@ -112,8 +108,7 @@ impl Checker<'_> {
 
     fn only_of_mqtt(&mut self, fields: &Fields<'_>, keys: &[&str]) {
         for place in keys.iter().filter_map(|key| fields.key_place(key)) {
-            self.diagnostics
-                .error("misplaced-key", place, "this needs a connection of MQTT");
+            self.diagnostics.error("misplaced-key", place, "this needs a connection of MQTT");
         }
     }
 
@@ -134,10 +129,7 @@ impl Checker<'_> {
             return;
         };
         if let Some(reply) = &mut reply {
-            reply.when.push(Match {
-                from: Source::Topic,
-                test: MatchTest::Equals(topic.clone()),
-            });
+            reply.when.push(Match { from: Source::Topic, test: MatchTest::Equals(topic.clone()) });
         }
         program.push(Op::Channel(Box::new(ChannelOp {
             verb: ChannelVerb::Join,
@@ -259,14 +251,8 @@ mod tests {
             ("{ a }", (Some("query"), None)),
             ("query { a }", (Some("query"), None)),
             ("query($a: ID) { a }", (Some("query"), None)),
-            (
-                "# note\n mutation Buy_1($a: ID) { a }",
-                (Some("mutation"), Some("Buy_1")),
-            ),
-            (
-                "subscription  Said{ a }",
-                (Some("subscription"), Some("Said")),
-            ),
+            ("# note\n mutation Buy_1($a: ID) { a }", (Some("mutation"), Some("Buy_1"))),
+            ("subscription  Said{ a }", (Some("subscription"), Some("Said"))),
             ("fragment F on T { a } query Q { ...F }", (None, None)),
             ("${query}", (None, None)),
             ("# only", (None, None)),

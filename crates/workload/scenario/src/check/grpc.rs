@@ -60,9 +60,7 @@ impl Checker<'_> {
             Ok(schema) => self.schema = Some(Arc::new(schema)),
             Err(problem) => {
                 let place = place.unwrap_or_else(|| protos.place.clone());
-                self.diagnostics
-                    .error("bad-proto", &place, problem.message)
-                    .hint(problem.hint);
+                self.diagnostics.error("bad-proto", &place, problem.message).hint(problem.hint);
                 // Calls are not blamed for a file that does not compile.
                 self.schema = None;
                 self.has_bad_protos = true;
@@ -77,11 +75,7 @@ impl Checker<'_> {
         }
         if let Some(node) = written {
             self.diagnostics
-                .error(
-                    "needs-http2",
-                    &node.place,
-                    "gRPC is spoken over HTTP/2 alone",
-                )
+                .error("needs-http2", &node.place, "gRPC is spoken over HTTP/2 alone")
                 .hint("write `http: 2`, or leave it out: a scenario with `grpc` has it by default");
         }
         options.http = HttpVersion::Http2;
@@ -104,9 +98,7 @@ impl Checker<'_> {
             }
             return self.open_call(&schema, &found, fields, &word.place, program);
         }
-        let deadline_ns = fields
-            .get("deadline")
-            .and_then(|node| self.duration_ns(node));
+        let deadline_ns = fields.get("deadline").and_then(|node| self.duration_ns(node));
         let (headers, call) = self.call(&schema, &found.method, deadline_ns, fields, program);
         self.check_places(&schema, found.method.reply, fields);
         let save = self.saves(fields.get("save"), SaveScope::Response, program);
@@ -198,14 +190,7 @@ impl Checker<'_> {
             let names = schema.services.iter().map(|own| own.name.as_str());
             let written = service;
             let introduction = "the services are";
-            self.unknown(
-                "unknown-service",
-                place,
-                message,
-                written,
-                introduction,
-                names,
-            );
+            self.unknown("unknown-service", place, message, written, introduction, names);
             return None;
         };
         let Some(found) = known.methods.iter().find(|own| own.name == method) else {
@@ -216,14 +201,7 @@ impl Checker<'_> {
             let names = known.methods.iter().map(|own| own.name.as_str());
             let written = method;
             let introduction = "its methods are";
-            self.unknown(
-                "unknown-method",
-                place,
-                message,
-                written,
-                introduction,
-                names,
-            );
+            self.unknown("unknown-method", place, message, written, introduction, names);
             return None;
         };
         Some(CalledMethod {
@@ -255,10 +233,7 @@ impl Checker<'_> {
         program: &Program,
     ) -> Vec<(String, Template)> {
         let own = |name: &str, value: &str| (name.to_owned(), Template::fixed(value));
-        let mut headers = vec![
-            own("te", "trailers"),
-            own("content-type", "application/grpc"),
-        ];
+        let mut headers = vec![own("te", "trailers"), own("content-type", "application/grpc")];
         if let Some(deadline_ns) = deadline_ns {
             headers.push(own("grpc-timeout", &grpc::timeout_text(deadline_ns)));
         }
@@ -274,9 +249,7 @@ impl Checker<'_> {
                     true => "write `deadline`",
                     false => "choose another name",
                 };
-                self.diagnostics
-                    .error("bad-header", &entry.key_place, message)
-                    .hint(hint);
+                self.diagnostics.error("bad-header", &entry.key_place, message).hint(hint);
             }
         }
         headers.extend(self.headers(fields.get("metadata"), program));
@@ -307,14 +280,7 @@ impl Checker<'_> {
                     let written = word.text.as_str();
                     let introduction = "the statuses are";
                     let names = grpc::STATUSES.iter().copied();
-                    self.unknown(
-                        "bad-status",
-                        &word.place,
-                        message,
-                        written,
-                        introduction,
-                        names,
-                    );
+                    self.unknown("bad-status", &word.place, message, written, introduction, names);
                 }
             }
         }
@@ -324,10 +290,7 @@ impl Checker<'_> {
 
 /// A directory as it stands before a name.
 fn folder(text: &str) -> String {
-    let text = text
-        .strip_prefix("./")
-        .unwrap_or(text)
-        .trim_end_matches('/');
+    let text = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
     match text {
         "" | "." => String::new(),
         folder => format!("{folder}/"),

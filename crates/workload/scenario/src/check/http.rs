@@ -72,11 +72,7 @@ impl Checker<'_> {
     fn http_mapping(&mut self, value: &Node, outer: &Fields<'_>, program: &mut Program) {
         if let Some(place) = outer.other_than("http") {
             self.diagnostics
-                .error(
-                    "misplaced-key",
-                    place,
-                    "this belongs inside the `http` mapping",
-                )
+                .error("misplaced-key", place, "this belongs inside the `http` mapping")
                 .hint("write every key of the request inside, or use `get: /path` and the like");
         }
         let Some(fields) = self.fields(value, &HTTP_REQUEST, "`http`") else {
@@ -127,12 +123,7 @@ impl Checker<'_> {
             }
         }
         let location = self.split_location(path.finish(), &value.place);
-        Some(Line {
-            method,
-            url: value,
-            name,
-            location,
-        })
+        Some(Line { method, url: value, name, location })
     }
 
     fn line<'n>(&mut self, method: String, url: &'n Node, program: &Program) -> Option<Line<'n>> {
@@ -142,12 +133,7 @@ impl Checker<'_> {
         };
         let name = format!("{method} {text}");
         let location = self.location(url, program);
-        Some(Line {
-            method,
-            url,
-            name,
-            location,
-        })
+        Some(Line { method, url, name, location })
     }
 
     fn method(&mut self, node: &Node) -> Option<String> {
@@ -161,11 +147,7 @@ impl Checker<'_> {
 
     fn bad_method(&mut self, method: &str, place: &Place) {
         self.diagnostics
-            .error(
-                "bad-method",
-                place,
-                format!("`{method}` is not an HTTP method"),
-            )
+            .error("bad-method", place, format!("`{method}` is not an HTTP method"))
             .hint("write it like `GET /path`");
     }
 
@@ -188,25 +170,15 @@ impl Checker<'_> {
         fields: &Fields<'_>,
         program: &mut Program,
     ) {
-        let Content {
-            body,
-            content_type,
-            continue_ns,
-            graphql,
-        } = content;
-        let Head {
-            mut headers,
-            own_cookies,
-            digest,
-            sign,
-        } = self.request_head(fields, content_type, program);
+        let Content { body, content_type, continue_ns, graphql } = content;
+        let Head { mut headers, own_cookies, digest, sign } =
+            self.request_head(fields, content_type, program);
         if graphql.is_some() {
             add_absent(&mut headers, "accept", &Template::fixed(GRAPHQL_TYPES));
         }
         self.only_signed(sign.is_some(), &headers, &line.url.place);
-        let encoding = headers
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"));
+        let encoding =
+            headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"));
         let decodes = encoding.is_some_and(|(_, value)| value.as_static() != Some("identity"));
         let status = self.status_rule(fields.get("status"));
         let save = self.saves(fields.get("save"), SaveScope::Response, program);
@@ -218,12 +190,7 @@ impl Checker<'_> {
             None => self.measure(&name, MeasureKind::Request, &line.url.place),
         };
         let timeout_ns = self.timeout(fields.get("timeout"));
-        let Some(Location {
-            endpoint,
-            path,
-            located_by,
-        }) = line.location.clone()
-        else {
+        let Some(Location { endpoint, path, located_by }) = line.location.clone() else {
             return;
         };
         program.push(Op::Http(Box::new(HttpOp {
@@ -264,11 +231,7 @@ impl Checker<'_> {
         }
         if self.choice(node, crate::keys::EXPECTATIONS).is_some() && !has_body {
             self.diagnostics
-                .error(
-                    "bad-expect",
-                    &node.place,
-                    "this request has no body to wait with",
-                )
+                .error("bad-expect", &node.place, "this request has no body to wait with")
                 .hint("give it `body`, `json`, `form` or `multipart`, or remove `expect`");
         }
         self.continue_ns
@@ -304,18 +267,12 @@ impl Checker<'_> {
         if let Some(codings) = &self.accept_encoding {
             add_absent(&mut headers, "accept-encoding", codings);
         }
-        Head {
-            headers,
-            own_cookies,
-            digest,
-            sign,
-        }
+        Head { headers, own_cookies, digest, sign }
     }
 
     /// A step's own timeout, or the run's.
     pub(super) fn timeout(&mut self, node: Option<&Node>) -> u64 {
-        node.and_then(|node| self.duration_ns(node))
-            .unwrap_or(self.timeout_ns)
+        node.and_then(|node| self.duration_ns(node)).unwrap_or(self.timeout_ns)
     }
 
     /// The body and the content type that goes with it.
@@ -335,10 +292,7 @@ impl Checker<'_> {
             self.diagnostics.error("two-bodies", place, message);
         }
         if let Some(node) = fields.get("json") {
-            return (
-                self.json(node, program),
-                Some("application/json".to_owned()),
-            );
+            return (self.json(node, program), Some("application/json".to_owned()));
         }
         if let Some(node) = fields.get("form") {
             return (
@@ -349,12 +303,7 @@ impl Checker<'_> {
         if let Some(node) = fields.get("multipart") {
             return self.multipart(node, program).unzip();
         }
-        (
-            fields
-                .get("body")
-                .and_then(|node| self.template(node, Escape::None, program)),
-            None,
-        )
+        (fields.get("body").and_then(|node| self.template(node, Escape::None, program)), None)
     }
 
     /// `application/x-www-form-urlencoded`, with `%20` for blanks.
@@ -403,10 +352,7 @@ impl Checker<'_> {
         let mut values = Vec::new();
         for entry in entries {
             self.token(&entry.key, what, &entry.key_place);
-            self.note_header(
-                if what == "cookie" { what } else { &entry.key },
-                &entry.value,
-            );
+            self.note_header(if what == "cookie" { what } else { &entry.key }, &entry.value);
             let Some(value) = self.template(&entry.value, Escape::None, program) else {
                 continue;
             };
@@ -417,8 +363,7 @@ impl Checker<'_> {
             if value.parts.iter().any(control) {
                 let message =
                     format!("a {what}'s value cannot hold line breaks or control characters");
-                self.diagnostics
-                    .error("bad-header", &entry.value.place, message);
+                self.diagnostics.error("bad-header", &entry.value.place, message);
             }
             values.push((entry.key.clone(), value));
         }
@@ -436,9 +381,7 @@ impl Checker<'_> {
         if written.is_empty() {
             return Vec::new();
         }
-        let has_header = headers
-            .iter()
-            .any(|(n, _)| n.eq_ignore_ascii_case("cookie"));
+        let has_header = headers.iter().any(|(n, _)| n.eq_ignore_ascii_case("cookie"));
         if let (true, Some(place)) = (has_header, fields.key_place("cookies")) {
             self.diagnostics.error(
                 "misplaced-key",
@@ -475,10 +418,8 @@ impl Checker<'_> {
         let items = self.one_or_more(node);
         let code = "bad-status";
         let what = "a status like 200, 2xx or 200..204";
-        let ranges = items
-            .iter()
-            .filter_map(|item| self.unit(item, code, what, status_range))
-            .collect();
+        let ranges =
+            items.iter().filter_map(|item| self.unit(item, code, what, status_range)).collect();
         StatusRule::Ranges(ranges)
     }
 }

@@ -19,9 +19,7 @@ impl Checker<'_> {
         let Some(fields) = self.fields(node, &ITEMS, "`parallel`") else {
             return;
         };
-        let list_value = fields
-            .get("foreach")
-            .and_then(|node| self.expression(node, program));
+        let list_value = fields.get("foreach").and_then(|node| self.expression(node, program));
         let Some(at_once) = self.at_once(&fields) else {
             return;
         };
@@ -31,11 +29,8 @@ impl Checker<'_> {
             program.push(set(list, value));
         }
         let draws = program.branch_draws();
-        let at = program.push(Op::Parallel(Box::new(Parallel {
-            branches: Vec::new(),
-            end: 0,
-            draws,
-        })));
+        let at =
+            program.push(Op::Parallel(Box::new(Parallel { branches: Vec::new(), end: 0, draws })));
         let start = program.pc();
         let around = program.retry_draws.take();
         program.in_branch = Some(InBranch::default());

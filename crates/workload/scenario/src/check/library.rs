@@ -98,10 +98,7 @@ impl Scripts {
 #[cfg(feature = "full")]
 impl Scripts {
     fn limits(&self) -> Limits {
-        Limits {
-            time_max_ns: self.time_max_ns,
-            memory_bytes_max: self.memory_bytes_max,
-        }
+        Limits { time_max_ns: self.time_max_ns, memory_bytes_max: self.memory_bytes_max }
     }
 
     /// Reads the file's text; returns the names of its functions.

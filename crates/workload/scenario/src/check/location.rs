@@ -31,11 +31,7 @@ impl Checker<'_> {
         let Authority { mut endpoint, rest } = self.authority(text, place)?;
         if rest.contains(['?', '#']) {
             self.diagnostics
-                .error(
-                    "bad-url",
-                    place,
-                    "a target's URL has no query and no fragment",
-                )
+                .error("bad-url", place, "a target's URL has no query and no fragment")
                 .hint("write them in the steps' paths");
             return None;
         }
@@ -99,11 +95,7 @@ impl Checker<'_> {
         }
         if let Some(TemplatePart::Expr(Expr::Var(slot), Escape::UrlRaw)) = template.parts.first() {
             let located_by = Some(*slot);
-            return Some(Location {
-                endpoint: EndpointId(0),
-                path: template,
-                located_by,
-            });
+            return Some(Location { endpoint: EndpointId(0), path: template, located_by });
         }
         let (endpoint, path) = if first.starts_with('/') {
             // With no target there is an error already; the step is checked all the same.
@@ -113,11 +105,7 @@ impl Checker<'_> {
             let host = first.split_once("://").map_or("", |(_, host)| host);
             if template.parts.len() > 1 && !host.contains(['/', '?']) {
                 self.diagnostics
-                    .error(
-                        "bad-url",
-                        place,
-                        "a URL's host must be the same for every user",
-                    )
+                    .error("bad-url", place, "a URL's host must be the same for every user")
                     .hint("put a / after the host");
                 return None;
             }
@@ -131,17 +119,11 @@ impl Checker<'_> {
             } else {
                 format!("write /{first}")
             };
-            self.diagnostics
-                .error("bad-url", place, "a path starts with a slash")
-                .hint(hint);
+            self.diagnostics.error("bad-url", place, "a path starts with a slash").hint(hint);
             return None;
         };
         template.parts[0] = TemplatePart::Text(path.into());
-        Some(Location {
-            endpoint,
-            path: template,
-            located_by: None,
-        })
+        Some(Location { endpoint, path: template, located_by: None })
     }
 
     /// Paths go into requests as they are written.
@@ -177,10 +159,7 @@ impl Checker<'_> {
 
 fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
     let Some((scheme, after)) = text.split_once("://") else {
-        return Err((
-            format!("`{text}` is not a URL"),
-            format!("write http://{text}"),
-        ));
+        return Err((format!("`{text}` is not a URL"), format!("write http://{text}")));
     };
     let tls = match scheme {
         "http" | "ws" | "tcp" | "mqtt" => false,
@@ -197,10 +176,7 @@ fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
     let (authority, rest) = after.split_at(end);
     if authority.contains('@') {
         let hint = "send credentials in a header: authorization".to_owned();
-        return Err((
-            "a URL may not hold a user name or password".to_owned(),
-            hint,
-        ));
+        return Err(("a URL may not hold a user name or password".to_owned(), hint));
     }
     let Some((host, port)) = split_host(authority) else {
         let form = "write it like https://example.org:8443/path".to_owned();
@@ -225,13 +201,8 @@ fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
             }
         },
     };
-    let endpoint = Endpoint {
-        tls,
-        host: host.to_owned(),
-        port,
-        base_path: String::new(),
-        via: Via::Tcp,
-    };
+    let endpoint =
+        Endpoint { tls, host: host.to_owned(), port, base_path: String::new(), via: Via::Tcp };
     Ok(Authority { endpoint, rest })
 }
 
@@ -241,11 +212,7 @@ pub(super) fn split_host(authority: &str) -> Option<(&str, Option<&str>)> {
         Some(inner) => {
             let (host, after) = inner.split_once(']')?;
             host.parse::<std::net::Ipv6Addr>().ok()?;
-            let port = if after.is_empty() {
-                None
-            } else {
-                Some(after.strip_prefix(':')?)
-            };
+            let port = if after.is_empty() { None } else { Some(after.strip_prefix(':')?) };
             return Some((host, port));
         }
         None => match authority.split_once(':') {

@@ -60,11 +60,7 @@ impl Checker<'_> {
         let diagnostics = self.diagnostics.count();
         for entry in entries.iter().filter(|entry| entry.key == EXIT) {
             self.diagnostics
-                .error(
-                    "bad-name",
-                    &entry.key_place,
-                    "a state cannot be named `exit`",
-                )
+                .error("bad-name", &entry.key_place, "a state cannot be named `exit`")
                 .hint("`exit` is the chain's end");
         }
         let starts = match fields.get("start") {
@@ -85,9 +81,7 @@ impl Checker<'_> {
             let to = to.map_or(end, |state: usize| states[state].begins);
             program.ops[at] = Op::Jump(to);
         }
-        let branches = starts
-            .iter()
-            .map(|(share, state)| (*share, states[*state].begins));
+        let branches = starts.iter().map(|(share, state)| (*share, states[*state].begins));
         program.ops[entrance] = Op::Choose(branches.collect());
         program.visits.extend(visits(&states, &starts));
         if self.diagnostics.count() == diagnostics {
@@ -111,8 +105,7 @@ impl Checker<'_> {
             match (share, state) {
                 (Some(_), Some(None)) => {
                     let message = "a chain cannot start with `exit`";
-                    self.diagnostics
-                        .error("bad-name", &entry.key_place, message);
+                    self.diagnostics.error("bad-name", &entry.key_place, message);
                 }
                 (Some(share), Some(Some(state))) => starts.push((share, state)),
                 _ => {}
@@ -200,13 +193,7 @@ impl Checker<'_> {
             transition.instructions = begins..program.pc();
         }
         program.ops[choice] = Op::Choose(branches);
-        State {
-            entry,
-            begins,
-            leaves,
-            waits,
-            transitions,
-        }
+        State { entry, begins, leaves, waits, transitions }
     }
 
     fn transitions(
@@ -261,8 +248,7 @@ impl Checker<'_> {
         for (number, state) in states.iter().enumerate() {
             if !reached.contains(&number) {
                 let message = format!("no user ever reaches the state `{}`", state.entry.key);
-                self.diagnostics
-                    .warning("unreachable-state", &state.entry.key_place, message);
+                self.diagnostics.warning("unreachable-state", &state.entry.key_place, message);
             }
         }
     }
@@ -313,10 +299,7 @@ impl Checker<'_> {
         }
         if let Some(number) = harmless.iter().position(|harmless| !harmless) {
             let entry = states[number].entry;
-            let message = format!(
-                "from the state `{}` users can loop without waiting",
-                entry.key
-            );
+            let message = format!("from the state `{}` users can loop without waiting", entry.key);
             self.diagnostics
                 .error("spin", &entry.key_place, message)
                 .hint("give the state a `think`, or a step that waits");
@@ -354,10 +337,7 @@ fn visits(states: &[State<'_>], starts: &[(f64, usize)]) -> Vec<Visits> {
     }
     let mut visits = Vec::new();
     for (state, expected) in states.iter().zip(expected) {
-        visits.push(Visits {
-            instructions: state.begins..state.leaves,
-            expected,
-        });
+        visits.push(Visits { instructions: state.begins..state.leaves, expected });
         visits.extend(state.transitions.iter().map(|transition| Visits {
             instructions: transition.instructions.clone(),
             expected: expected * transition.probability,

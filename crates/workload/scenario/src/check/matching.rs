@@ -35,9 +35,7 @@ impl Checker<'_> {
         }
         if self.params.iter().any(|p| p.name == name) {
             let message = format!("`{name}` is a parameter and cannot be set");
-            self.diagnostics
-                .error("bad-name", place, message)
-                .hint("choose another name");
+            self.diagnostics.error("bad-name", place, message).hint("choose another name");
             return None;
         }
         if self.is_shared(name, place) {
@@ -81,10 +79,7 @@ impl Checker<'_> {
     ) -> Vec<Save> {
         let Some(node) = node else { return Vec::new() };
         let Some(entries) = node.mapping() else {
-            self.expected(
-                node,
-                "a mapping of variables and sources (`game: /games/0/id`)",
-            );
+            self.expected(node, "a mapping of variables and sources (`game: /games/0/id`)");
             return Vec::new();
         };
         let mut saves = Vec::new();
@@ -92,11 +87,7 @@ impl Checker<'_> {
             let source = self.save_source(&entry.value, scope, program);
             let slot = self.variable(&entry.key, &entry.key_place, program);
             if let (Some(slot), Some((from, default))) = (slot, source) {
-                saves.push(Save {
-                    slot,
-                    from,
-                    default,
-                });
+                saves.push(Save { slot, from, default });
             }
         }
         saves
@@ -116,8 +107,7 @@ impl Checker<'_> {
             Some(default) => Some(self.typed_template(default, program)?),
             None => None,
         };
-        self.long_source(node, &fields, scope)
-            .map(|source| (source, default))
+        self.long_source(node, &fields, scope).map(|source| (source, default))
     }
 
     /// A pointer or one of the words.
@@ -142,9 +132,7 @@ impl Checker<'_> {
                      {{ regex: … }}, {{ css: … }}, {{ header: … }}",
                     pointer_meant(text)
                 );
-                self.diagnostics
-                    .error("bad-save", &word.place, message)
-                    .hint(hint);
+                self.diagnostics.error("bad-save", &word.place, message).hint(hint);
                 None
             }
         }
@@ -157,16 +145,10 @@ impl Checker<'_> {
         scope: SaveScope,
     ) -> Option<Source> {
         const SOURCES: [&str; 6] = ["pointer", "regex", "css", "header", "property", "from"];
-        const PARTS: [(&str, &str); 4] = [
-            ("group", "regex"),
-            ("in", "regex"),
-            ("attr", "css"),
-            ("all", "css"),
-        ];
-        let written: Vec<_> = SOURCES
-            .into_iter()
-            .filter_map(|key| Some((key, fields.get(key)?)))
-            .collect();
+        const PARTS: [(&str, &str); 4] =
+            [("group", "regex"), ("in", "regex"), ("attr", "css"), ("all", "css")];
+        let written: Vec<_> =
+            SOURCES.into_iter().filter_map(|key| Some((key, fields.get(key)?))).collect();
         let [(key, value)] = written[..] else {
             self.diagnostics
                 .error("bad-save", &node.place, "`save` needs exactly one source")
@@ -223,20 +205,14 @@ impl Checker<'_> {
                 "save a JSON pointer, or a `header` of the call's beginning; the status is that of `close`",
             ),
         };
-        self.diagnostics
-            .error("bad-save", &node.place, message)
-            .hint(hint);
+        self.diagnostics.error("bad-save", &node.place, message).hint(hint);
         None
     }
 
     fn only_message(&mut self, node: &Node, scope: SaveScope, source: Source) -> Option<Source> {
         if scope == SaveScope::Response {
             self.diagnostics
-                .error(
-                    "bad-save",
-                    &node.place,
-                    "this is part of a message, not of a response",
-                )
+                .error("bad-save", &node.place, "this is part of a message, not of a response")
                 .hint("save it in `expect` or `reply`");
             return None;
         }
@@ -264,19 +240,13 @@ impl Checker<'_> {
             Some((node, group)) if group >= groups as u64 => {
                 let message = format!("the regex has no group {group}");
                 let hint = format!("it has {} of them; 0 is the whole match", groups - 1);
-                self.diagnostics
-                    .error("bad-regex", &node.place, message)
-                    .hint(hint);
+                self.diagnostics.error("bad-regex", &node.place, message).hint(hint);
                 return None;
             }
             Some((_, group)) => group as usize,
             None => usize::from(groups > 1),
         };
-        let source = Source::Regex {
-            regex,
-            group,
-            whole,
-        };
+        let source = Source::Regex { regex, group, whole };
         if whole {
             return self.only_response(node, scope, source);
         }
@@ -285,9 +255,7 @@ impl Checker<'_> {
 
     fn regex(&mut self, node: &Node) -> Option<regex::bytes::Regex> {
         let word = self.word(node, "a regular expression")?;
-        let built = regex::bytes::RegexBuilder::new(&word.text)
-            .size_limit(REGEX_BYTES_MAX)
-            .build();
+        let built = regex::bytes::RegexBuilder::new(&word.text).size_limit(REGEX_BYTES_MAX).build();
         match built {
             Ok(regex) => Some(regex),
             Err(error) => {
@@ -311,25 +279,15 @@ impl Checker<'_> {
             self.expected(node, "a mapping of conditions (`/type: update`)");
             return Vec::new();
         };
-        entries
-            .iter()
-            .filter_map(|entry| self.condition_on(entry, program))
-            .collect()
+        entries.iter().filter_map(|entry| self.condition_on(entry, program)).collect()
     }
 
     fn condition_on(&mut self, entry: &Entry, program: &Program) -> Option<Match> {
         match entry.key.as_str() {
             "regex" => {
                 let regex = self.regex(&entry.value)?;
-                let from = Source::Regex {
-                    regex,
-                    group: 0,
-                    whole: false,
-                };
-                Some(Match {
-                    from,
-                    test: MatchTest::Exists,
-                })
+                let from = Source::Regex { regex, group: 0, whole: false };
+                Some(Match { from, test: MatchTest::Exists })
             }
             word @ ("body" | "event" | "id" | "topic") => {
                 let expected = self.template(&entry.value, Escape::None, program)?;
@@ -339,10 +297,7 @@ impl Checker<'_> {
                     "topic" => Source::Topic,
                     _ => Source::EventId,
                 };
-                Some(Match {
-                    from,
-                    test: MatchTest::Equals(expected),
-                })
+                Some(Match { from, test: MatchTest::Equals(expected) })
             }
             key if key.contains('@') && !is_place(key) => {
                 let from = self.number_at(key, &entry.key_place)?;
@@ -352,10 +307,7 @@ impl Checker<'_> {
             key if is_place(key) => {
                 let tokens = self.pointer_tokens(key, &entry.key_place)?;
                 let test = self.match_test(&entry.value, program)?;
-                Some(Match {
-                    from: Source::Pointer(tokens),
-                    test,
-                })
+                Some(Match { from: Source::Pointer(tokens), test })
             }
             key => {
                 let message = format!("`{key}` is not a condition on a message");
@@ -364,9 +316,7 @@ impl Checker<'_> {
                      id, topic, u8@0",
                     pointer_meant(key)
                 );
-                self.diagnostics
-                    .error("unknown-key", &entry.key_place, message)
-                    .hint(hint);
+                self.diagnostics.error("unknown-key", &entry.key_place, message).hint(hint);
                 None
             }
         }
@@ -377,13 +327,9 @@ impl Checker<'_> {
             return Some(MatchTest::Equals(Template::fixed("null")));
         }
         if node.scalar().is_some() {
-            return self
-                .template(node, Escape::None, program)
-                .map(MatchTest::Equals);
+            return self.template(node, Escape::None, program).map(MatchTest::Equals);
         }
-        let exists = node
-            .get("exists")
-            .filter(|_| node.mapping().is_some_and(|m| m.len() == 1));
+        let exists = node.get("exists").filter(|_| node.mapping().is_some_and(|m| m.len() == 1));
         if exists.and_then(Node::text) == Some("true") {
             return Some(MatchTest::Exists);
         }

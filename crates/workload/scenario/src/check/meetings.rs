@@ -90,8 +90,7 @@ impl Checker<'_> {
             };
             if let Some(further) = entries.get(EACH_MAX) {
                 let message = format!("there are more than {EACH_MAX} {}", kind.key());
-                self.diagnostics
-                    .error("too-many", &further.key_place, message);
+                self.diagnostics.error("too-many", &further.key_place, message);
             }
             for entry in entries {
                 self.declare(kind, entry);
@@ -126,9 +125,7 @@ impl Checker<'_> {
         let number = number.unwrap_or(USERS_MIN);
         if hint.is_some() {
             let message = format!("{number} is out of range for a {}", kind.noun());
-            self.diagnostics
-                .error("bad-count", &entry.value.place, message)
-                .hint_some(hint);
+            self.diagnostics.error("bad-count", &entry.value.place, message).hint_some(hint);
         }
         self.between.all.push(Declaration {
             kind,
@@ -149,11 +146,7 @@ impl Checker<'_> {
                 .hint("its steps run once, when no user is there");
             return None;
         }
-        let names: Vec<String> = self
-            .between
-            .declared(kind)
-            .map(|one| one.name.clone())
-            .collect();
+        let names: Vec<String> = self.between.declared(kind).map(|one| one.name.clone()).collect();
         let Some(at) = names.iter().position(|name| *name == word.text) else {
             let message = format!("there is no {} `{}`", kind.noun(), word.text);
             let known = format!("the entries of `shared.{}` are", kind.key());
@@ -165,20 +158,11 @@ impl Checker<'_> {
                     kind.key(),
                     word.text
                 );
-                self.diagnostics
-                    .error("unknown-shared", &word.place, message)
-                    .hint(hint);
+                self.diagnostics.error("unknown-shared", &word.place, message).hint(hint);
             } else {
                 let written = word.text.as_str();
                 let introduction = known.as_str();
-                self.unknown(
-                    "unknown-shared",
-                    &word.place,
-                    message,
-                    written,
-                    introduction,
-                    names,
-                );
+                self.unknown("unknown-shared", &word.place, message, written, introduction, names);
             }
             return None;
         };
@@ -253,11 +237,7 @@ impl Checker<'_> {
         };
         let name = format!("enqueue {name}");
         let measure = self.measure_from(fields, "as", &name, MeasureKind::Meeting);
-        program.push(Op::Meet(Box::new(MeetOp::Enqueue {
-            queue,
-            value,
-            measure,
-        })));
+        program.push(Op::Meet(Box::new(MeetOp::Enqueue { queue, value, measure })));
     }
 
     fn dequeue(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
@@ -272,12 +252,7 @@ impl Checker<'_> {
         };
         let name = format!("dequeue {name}");
         let measure = self.measure_from(fields, "as", &name, MeasureKind::Meeting);
-        program.push(Op::Meet(Box::new(MeetOp::Dequeue {
-            queue,
-            slot,
-            timeout_ns,
-            measure,
-        })));
+        program.push(Op::Meet(Box::new(MeetOp::Dequeue { queue, slot, timeout_ns, measure })));
     }
 
     /// Warns of what nothing uses, and reports rendezvous that can never be complete. Returns what the plan needs.
@@ -291,8 +266,7 @@ impl Checker<'_> {
             let name = &one.name;
             if !one.used {
                 let message = format!("the {noun} `{name}` is never used");
-                self.diagnostics
-                    .warning("unused-shared", &one.place, message);
+                self.diagnostics.warning("unused-shared", &one.place, message);
             } else if one.kind == Kind::Rendezvous && one_each && one.number as f64 > most {
                 let message = format!(
                     "`{name}` waits for {} users, but about {planned:.0} come in the whole run",
@@ -304,23 +278,11 @@ impl Checker<'_> {
             }
         }
         let mut meetings = Meetings::default();
-        for Declaration {
-            kind, name, number, ..
-        } in all
-        {
+        for Declaration { kind, name, number, .. } in all {
             match kind {
-                Kind::Rendezvous => meetings.rendezvous.push(Rendezvous {
-                    name,
-                    users: number,
-                }),
-                Kind::Counter => meetings.counters.push(Counter {
-                    name,
-                    first: number,
-                }),
-                Kind::Queue => meetings.queues.push(Queue {
-                    name,
-                    values_max: number,
-                }),
+                Kind::Rendezvous => meetings.rendezvous.push(Rendezvous { name, users: number }),
+                Kind::Counter => meetings.counters.push(Counter { name, first: number }),
+                Kind::Queue => meetings.queues.push(Queue { name, values_max: number }),
             }
         }
         meetings

@@ -17,10 +17,7 @@ impl Checker<'_> {
             self.expected(node, "a mapping of message names");
             return Vec::new();
         };
-        entries
-            .iter()
-            .filter_map(|entry| self.message(entry))
-            .collect()
+        entries.iter().filter_map(|entry| self.message(entry)).collect()
     }
 
     fn message(&mut self, entry: &Entry) -> Option<PushedMessage> {
@@ -28,22 +25,14 @@ impl Checker<'_> {
         let fields = self.fields(&entry.value, &MESSAGE, &called)?;
         // Messages come to no step of a session, so that no variables stand in their conditions.
         let when = self.matches(fields.get("when"), &Program::default());
-        if let Some(node) = fields
-            .get("when")
-            .filter(|n| n.mapping().is_some_and(<[_]>::is_empty))
+        if let Some(node) = fields.get("when").filter(|n| n.mapping().is_some_and(<[_]>::is_empty))
         {
             self.diagnostics
-                .error(
-                    "empty",
-                    &node.place,
-                    "without a condition, every message matches",
-                )
+                .error("empty", &node.place, "without a condition, every message matches")
                 .hint("add a condition: { /type: update }");
         }
         let unit_ns = self.time_unit_ns(&fields);
-        let from = fields
-            .get("sent_at")
-            .and_then(|node| self.place_of_number(node));
+        let from = fields.get("sent_at").and_then(|node| self.place_of_number(node));
         let correct = self.corrects(&fields, from.is_some());
         let measure = self.measure_from(&fields, "as", &entry.key, MeasureKind::Message);
         let sent_at = from.map(|from| SentAt {
@@ -54,14 +43,7 @@ impl Checker<'_> {
         });
         let numbered = self.numbered(&fields, measure, sent_at.is_some());
         let ack = self.acknowledgement(&fields)?;
-        Some(PushedMessage {
-            name: entry.key.clone(),
-            when,
-            sent_at,
-            ack,
-            numbered,
-            measure,
-        })
+        Some(PushedMessage { name: entry.key.clone(), when, sent_at, ack, numbered, measure })
     }
 
     /// The answer to the message, if its sender wants one.
@@ -126,8 +108,7 @@ impl Checker<'_> {
         };
         if !stamped {
             let problem = "`stamps` needs a `sent_at`";
-            self.diagnostics
-                .error("misplaced-key", &node.place, problem);
+            self.diagnostics.error("misplaced-key", &node.place, problem);
         }
         let stamps = self.fields(node, &STAMPS, "`stamps`");
         let correct = stamps.and_then(|stamps| stamps.get("correct").cloned());

@@ -22,9 +22,8 @@ const SUBPROTOCOL: &str = "mqtt";
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
 /// Codes that a client may give for its end (MQTT 5 §3.14.2.1).
-const CLOSE_REASONS: &[u64] = &[
-    0x00, 0x04, 0x80, 0x81, 0x82, 0x83, 0x90, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99,
-];
+const CLOSE_REASONS: &[u64] =
+    &[0x00, 0x04, 0x80, 0x81, 0x82, 0x83, 0x90, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99];
 
 impl Checker<'_> {
     /// A step of MQTT.
@@ -54,21 +53,14 @@ impl Checker<'_> {
         let five = self.is_five(fields);
         let keep_alive = fields.get_or_default("keep_alive");
         let keep_alive_s = keep_alive.and_then(|node| self.seconds(&node, u64::from(u16::MAX)));
-        let protocol = Protocol::Mqtt {
-            five,
-            keep_alive_s: keep_alive_s.unwrap_or(0) as u16,
-        };
+        let protocol = Protocol::Mqtt { five, keep_alive_s: keep_alive_s.unwrap_or(0) as u16 };
         program.protocol = Some(protocol);
         let mqtt = self.introduction(fields, five, program);
         let mut headers = self.headers(fields.get("headers"), program);
         for (name, value) in &self.headers {
             add_absent(&mut headers, name, value);
         }
-        add_absent(
-            &mut headers,
-            "sec-websocket-protocol",
-            &Template::fixed(SUBPROTOCOL),
-        );
+        add_absent(&mut headers, "sec-websocket-protocol", &Template::fixed(SUBPROTOCOL));
         let measure = self.measure_from(fields, "as", "mqtt", MeasureKind::Handshake);
         let timeout_ns = self.timeout(fields.get("timeout"));
         let reconnect = self.reconnect_websocket(fields, Some(protocol), program);
@@ -97,10 +89,7 @@ impl Checker<'_> {
         program: &Program,
     ) -> Option<(EndpointId, Option<Template>)> {
         let text = node.text().unwrap_or_default();
-        if ["/", "ws://", "wss://"]
-            .iter()
-            .any(|start| text.starts_with(start))
-        {
+        if ["/", "ws://", "wss://"].iter().any(|start| text.starts_with(start)) {
             let (endpoint, path) = self.fixed_location(node, program)?;
             return Some((endpoint, Some(path)));
         }
@@ -124,8 +113,7 @@ impl Checker<'_> {
                 .hint("write HOST:PORT, mqtt://HOST, mqtts://HOST, or a path or ws:// URL for a WebSocket");
             return None;
         }
-        self.bare_endpoint(&url, &word.place)
-            .map(|endpoint| (endpoint, None))
+        self.bare_endpoint(&url, &word.place).map(|endpoint| (endpoint, None))
     }
 
     fn is_five(&mut self, fields: &Fields<'_>) -> bool {
@@ -273,10 +261,7 @@ impl Checker<'_> {
         }
         let mut filters = filters.into_iter().flatten();
         let topic = filters.next();
-        let delivery = Delivery {
-            more: filters.collect(),
-            ..Delivery::default()
-        };
+        let delivery = Delivery { more: filters.collect(), ..Delivery::default() };
         program.push(Op::Channel(Box::new(ChannelOp {
             delivery: Some(Box::new(delivery)),
             ..leaving(topic, measure, timeout_ns)
@@ -361,11 +346,7 @@ impl Checker<'_> {
         match (message.get("payload"), message.get("bytes")) {
             (Some(_), Some(bytes)) => {
                 self.diagnostics
-                    .error(
-                        "two-payloads",
-                        &bytes.place,
-                        "this message already has a payload",
-                    )
+                    .error("two-payloads", &bytes.place, "this message already has a payload")
                     .hint("write `payload` or `bytes`");
                 None
             }
@@ -407,8 +388,7 @@ impl Checker<'_> {
         if let Some(text) = topic.as_static()
             && let Err(error) = check(text.as_bytes())
         {
-            self.diagnostics
-                .error("bad-topic", &node.place, error.to_string());
+            self.diagnostics.error("bad-topic", &node.place, error.to_string());
         }
         Some(topic)
     }
@@ -431,11 +411,7 @@ impl Checker<'_> {
             return Some(seconds);
         }
         self.diagnostics
-            .error(
-                "bad-duration",
-                &node.place,
-                "MQTT counts this time in whole seconds",
-            )
+            .error("bad-duration", &node.place, "MQTT counts this time in whole seconds")
             .hint(format!("write 1s to {max}s"));
         None
     }
@@ -455,14 +431,12 @@ impl Checker<'_> {
             return five;
         }
         let message = format!("`{verb}` needs a connection of MQTT, but no earlier step opens one");
-        self.diagnostics
-            .error("no-channels", place, message)
-            .hint(match program.protocol {
-                Some(_) => {
-                    "channels over WebSockets have `join`, `leave`, `push`, `perform` and `emit`"
-                }
-                None => "open it first: `- mqtt: HOST:PORT`",
-            });
+        self.diagnostics.error("no-channels", place, message).hint(match program.protocol {
+            Some(_) => {
+                "channels over WebSockets have `join`, `leave`, `push`, `perform` and `emit`"
+            }
+            None => "open it first: `- mqtt: HOST:PORT`",
+        });
         true
     }
 

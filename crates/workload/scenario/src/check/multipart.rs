@@ -91,22 +91,14 @@ impl Checker<'_> {
             (Some(file), None) => {
                 let (path, bytes) = self.upload(file)?;
                 let base = path.rsplit(['/', '\\']).next().unwrap_or_default();
-                (
-                    Content::File(bytes),
-                    Some(own_name.unwrap_or_else(|| base.to_owned())),
-                )
+                (Content::File(bytes), Some(own_name.unwrap_or_else(|| base.to_owned())))
             }
-            (None, Some(value)) => (
-                Content::Value(self.template(value, Escape::None, program)?),
-                own_name,
-            ),
+            (None, Some(value)) => {
+                (Content::Value(self.template(value, Escape::None, program)?), own_name)
+            }
             _ => {
                 self.diagnostics
-                    .error(
-                        "missing-key",
-                        fields.place(),
-                        "a part needs either `file` or `value`",
-                    )
+                    .error("missing-key", fields.place(), "a part needs either `file` or `value`")
                     .hint("write `{ file: photo.jpg, type: image/jpeg }`");
                 return None;
             }
@@ -115,12 +107,7 @@ impl Checker<'_> {
             let is_file = matches!(content, Content::File(_));
             is_file.then(|| "application/octet-stream".to_owned())
         });
-        Some(Field {
-            name,
-            file_name: file_name.map(|name| quoted(&name)),
-            content_type,
-            content,
-        })
+        Some(Field { name, file_name: file_name.map(|name| quoted(&name)), content_type, content })
     }
 
     /// A file's name and bytes, which all steps that name it share.
@@ -153,9 +140,7 @@ impl Checker<'_> {
 
 /// A name between quotes, as the HTML standard escapes it.
 fn quoted(name: &str) -> String {
-    name.replace('"', "%22")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
+    name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// A boundary that no file and no fixed text contains.
@@ -164,9 +149,7 @@ fn boundary(fields: &[Field]) -> String {
     loop {
         let boundary = format!("----throng-part-{number:016x}");
         let holds = |bytes: &[u8]| {
-            bytes
-                .windows(boundary.len())
-                .any(|window| window == boundary.as_bytes())
+            bytes.windows(boundary.len()).any(|window| window == boundary.as_bytes())
         };
         let clashes = fields.iter().any(|field| match &field.content {
             Content::File(bytes) => holds(bytes),

@@ -87,9 +87,9 @@ impl Scope for Names<'_> {
     fn script(&self, name: &str) -> Result<Option<u16>, String> {
         let found = self.scripts.borrow_mut().function(name);
         match (found, self.slots) {
-            (Some(_), None) => Err(format!(
-                "`{name}` is a function of the script, which runs for users alone"
-            )),
+            (Some(_), None) => {
+                Err(format!("`{name}` is a function of the script, which runs for users alone"))
+            }
             (found, _) => Ok(found),
         }
     }
@@ -125,12 +125,7 @@ impl Checker<'_> {
                 None => (Value::Nothing, entry.value.place.clone()),
             };
             let used = Cell::new(false);
-            self.params.push(Param {
-                name: entry.key.clone(),
-                value,
-                place,
-                used,
-            });
+            self.params.push(Param { name: entry.key.clone(), value, place, used });
         }
     }
 
@@ -139,9 +134,7 @@ impl Checker<'_> {
             let message = format!("a parameter cannot be named `{name}`");
             self.diagnostics
                 .error("bad-name", place, message)
-                .hint(format!(
-                    "`--set {name}=…` would mean the scenario's own key"
-                ));
+                .hint(format!("`--set {name}=…` would mean the scenario's own key"));
         } else {
             self.variable_name(name, place);
         }
@@ -166,8 +159,7 @@ impl Checker<'_> {
     pub(super) fn unused_params(&mut self) {
         for param in self.params.iter().filter(|p| !p.used.get()) {
             let message = format!("the parameter `{}` is never used", param.name);
-            self.diagnostics
-                .warning("unused-param", &param.place, message);
+            self.diagnostics.warning("unused-param", &param.place, message);
         }
     }
 }

@@ -103,11 +103,7 @@ impl Checker<'_> {
         let limit_ns = limit.and_then(|node| self.duration_ns(&node));
         let cookies = fields.get("cookies").and_then(|node| self.bool(node));
         let cookies = cookies.unwrap_or(self.cookies);
-        (
-            fields.get("steps"),
-            limit_ns.unwrap_or(TIME_LIMIT_NS),
-            cookies,
-        )
+        (fields.get("steps"), limit_ns.unwrap_or(TIME_LIMIT_NS), cookies)
     }
 
     /// Whether all users share a variable of this name, so that none can set it; reports it.
@@ -116,9 +112,7 @@ impl Checker<'_> {
         if is_shared {
             let message =
                 format!("`{name}` is set by `setup` for all users and cannot be set here");
-            self.diagnostics
-                .error("bad-name", place, message)
-                .hint("choose another name");
+            self.diagnostics.error("bad-name", place, message).hint("choose another name");
         }
         is_shared
     }

@@ -28,10 +28,7 @@ const RETRIES_MAX: u64 = 100;
 impl Checker<'_> {
     /// `options`, or all defaults where nothing is written. `target` may have some of them, too.
     pub(super) fn options(&mut self, node: Option<&Node>, target: Option<&Node>) -> Options {
-        let empty = Node {
-            place: Place::at(0..0),
-            kind: NodeKind::Mapping(Vec::new()),
-        };
+        let empty = Node { place: Place::at(0..0), kind: NodeKind::Mapping(Vec::new()) };
         let node = node.filter(|node| !node.is_null()).unwrap_or(&empty);
         let fields = match self.fields(node, &OPTIONS, "`options`") {
             Some(fields) => fields,
@@ -40,12 +37,8 @@ impl Checker<'_> {
         self.timeout_ns = self.option_ns(&fields, "timeout");
         self.continue_ns = self.option_ns(&fields, "continue_timeout");
         self.headers = self.headers(fields.get("headers"), &Program::default());
-        self.auth = fields
-            .get("auth")
-            .and_then(|node| self.auth(node, &Program::default()));
-        self.sign = fields
-            .get("sign")
-            .and_then(|node| self.sign(node, &Program::default()));
+        self.auth = fields.get("auth").and_then(|node| self.auth(node, &Program::default()));
+        self.sign = fields.get("sign").and_then(|node| self.sign(node, &Program::default()));
         if let Some(node) = fields.get_or_default("cookies") {
             self.cookies = self.bool(&node).unwrap_or(false);
         }
@@ -145,10 +138,7 @@ impl Checker<'_> {
     }
 
     pub(crate) fn option_ns(&mut self, fields: &Fields<'_>, key: &str) -> u64 {
-        fields
-            .get_or_default(key)
-            .and_then(|node| self.duration_ns(&node))
-            .unwrap_or(0)
+        fields.get_or_default(key).and_then(|node| self.duration_ns(&node)).unwrap_or(0)
     }
 
     fn option_bytes(&mut self, fields: &Fields<'_>, key: &str) -> usize {
@@ -172,10 +162,7 @@ impl Checker<'_> {
             Some(crate::keys::Kind::Word(words)) => *words,
             _ => &[],
         };
-        fields
-            .get_or_default(key)
-            .and_then(|node| self.choice(&node, words))
-            .unwrap_or(0)
+        fields.get_or_default(key).and_then(|node| self.choice(&node, words)).unwrap_or(0)
     }
 
     fn loops(&mut self, node: &Node) -> Option<u32> {
@@ -183,10 +170,7 @@ impl Checker<'_> {
     }
 
     fn connect_retries(&mut self, node: Option<&Node>) -> ConnectRetries {
-        let mut retries = ConnectRetries {
-            times: 0,
-            pause_ns: 0,
-        };
+        let mut retries = ConnectRetries { times: 0, pause_ns: 0 };
         let Some(node) = node else { return retries };
         let Some(fields) = self.fields(node, &CONNECT_RETRIES, "`connect_retries`") else {
             return retries;
@@ -199,37 +183,27 @@ impl Checker<'_> {
     }
 
     fn dns(&mut self, node: Option<&Node>) -> Dns {
-        let mut dns = Dns {
-            resolvers_count: 1,
-            ignore_ttl: 0.0,
-        };
+        let mut dns = Dns { resolvers_count: 1, ignore_ttl: 0.0 };
         let Some(fields) = node.and_then(|node| self.fields(node, &DNS, "`dns`")) else {
             return dns;
         };
         let resolvers = fields.get("resolvers");
         let resolvers = resolvers.and_then(|node| self.count_within(node, 1..=RESOLVERS_MAX));
         dns.resolvers_count = resolvers.unwrap_or(1) as u32;
-        let ignoring = fields
-            .get("ignore_ttl")
-            .and_then(|node| self.share_within(node));
+        let ignoring = fields.get("ignore_ttl").and_then(|node| self.share_within(node));
         dns.ignore_ttl = ignoring.unwrap_or(0.0);
         dns
     }
 
     /// A percentage of at most 100.
     fn share_within(&mut self, node: &Node) -> Option<f64> {
-        self.unit(
-            node,
-            "bad-share",
-            "a percentage",
-            |text| match parse::share(text)? {
-                share @ 0.0..=1.0 => Ok(share),
-                _ => Err(UnitError {
-                    message: format!("`{text}` is out of range"),
-                    hint: "write 0% to 100%".to_owned(),
-                }),
-            },
-        )
+        self.unit(node, "bad-share", "a percentage", |text| match parse::share(text)? {
+            share @ 0.0..=1.0 => Ok(share),
+            _ => Err(UnitError {
+                message: format!("`{text}` is out of range"),
+                hint: "write 0% to 100%".to_owned(),
+            }),
+        })
     }
 
     pub(crate) fn count_within(&mut self, node: &Node, range: RangeInclusive<u64>) -> Option<u64> {
@@ -245,30 +219,17 @@ impl Checker<'_> {
     }
 
     fn tls(&mut self, node: Option<&Node>) -> Tls {
-        let mut tls = Tls {
-            verify: true,
-            ca_files: Vec::new(),
-            identity_files: None,
-            server_name: None,
-        };
+        let mut tls =
+            Tls { verify: true, ca_files: Vec::new(), identity_files: None, server_name: None };
         let Some(fields) = node.and_then(|node| self.fields(node, &TLS, "`tls`")) else {
             return tls;
         };
-        tls.verify = fields
-            .get("verify")
-            .and_then(|node| self.bool(node))
-            .unwrap_or(true);
-        let files = fields
-            .get("ca")
-            .map_or(&[][..], |node| self.one_or_more(node));
-        let files = files
-            .iter()
-            .filter_map(|node| self.word(node, "a file's name"));
+        tls.verify = fields.get("verify").and_then(|node| self.bool(node)).unwrap_or(true);
+        let files = fields.get("ca").map_or(&[][..], |node| self.one_or_more(node));
+        let files = files.iter().filter_map(|node| self.word(node, "a file's name"));
         tls.ca_files = files.map(|word| word.text).collect();
         tls.identity_files = self.identity(&fields);
-        let name = fields
-            .get("server_name")
-            .and_then(|node| self.word(node, "a host's name"));
+        let name = fields.get("server_name").and_then(|node| self.word(node, "a host's name"));
         tls.server_name = name.map(|word| word.text);
         tls
     }
@@ -353,25 +314,15 @@ fn address_range(text: &str) -> Option<AddressRange> {
         return (is_v4 == same && low <= high).then_some(AddressRange { low, high, is_v4 });
     }
     let Some((base, prefix)) = text.split_once('/') else {
-        return number(text).map(|(low, is_v4)| AddressRange {
-            low,
-            high: low,
-            is_v4,
-        });
+        return number(text).map(|(low, is_v4)| AddressRange { low, high: low, is_v4 });
     };
     let (base, is_v4) = number(base)?;
     let width = if is_v4 { 32 } else { 128 };
     let prefix: u32 = prefix.parse().ok().filter(|&prefix| prefix <= width)?;
-    let hosts = 1u128
-        .checked_shl(width - prefix)
-        .map_or(u128::MAX, |count| count - 1);
+    let hosts = 1u128.checked_shl(width - prefix).map_or(u128::MAX, |count| count - 1);
     let low = base & !hosts;
     let high = base | hosts;
     // A network's first and last IPv4 address are its own and the broadcast's.
     let edge = u128::from(is_v4 && prefix < 31);
-    Some(AddressRange {
-        low: low + edge,
-        high: high - edge,
-        is_v4,
-    })
+    Some(AddressRange { low: low + edge, high: high - edge, is_v4 })
 }

@@ -50,11 +50,8 @@ impl Checker<'_> {
             return;
         }
         let draws = program.branch_draws();
-        let at = program.push(Op::Parallel(Box::new(Parallel {
-            branches: Vec::new(),
-            end: 0,
-            draws,
-        })));
+        let at =
+            program.push(Op::Parallel(Box::new(Parallel { branches: Vec::new(), end: 0, draws })));
         let around = program.retry_draws;
         let known_count = program.slot_names.len();
         let mut branches = Vec::new();
@@ -62,26 +59,16 @@ impl Checker<'_> {
         for item in items {
             let first_new = program.slot_names.len();
             program.retry_draws = None;
-            program.in_branch = Some(InBranch {
-                others,
-                own: Vec::new(),
-            });
+            program.in_branch = Some(InBranch { others, own: Vec::new() });
             branches.push(self.branch(item, program));
-            let InBranch {
-                others: before,
-                own,
-            } = program.in_branch.take().unwrap_or_default();
+            let InBranch { others: before, own } = program.in_branch.take().unwrap_or_default();
             others = before;
             others.extend(own);
             hide(&mut program.slot_names[first_new..]);
         }
         show(&mut program.slot_names[known_count..]);
         program.retry_draws = around;
-        program.ops[at] = Op::Parallel(Box::new(Parallel {
-            branches,
-            end: program.pc(),
-            draws,
-        }));
+        program.ops[at] = Op::Parallel(Box::new(Parallel { branches, end: program.pc(), draws }));
     }
 
     fn branch(&mut self, item: &Node, program: &mut Program) -> Branch {
@@ -150,9 +137,7 @@ impl Checker<'_> {
             _ => return true,
         };
         let message = format!("`{verb}` cannot stand in a branch of `parallel`");
-        self.diagnostics
-            .error("in-branch", &place, message)
-            .hint(hint);
+        self.diagnostics.error("in-branch", &place, message).hint(hint);
         false
     }
 
@@ -170,9 +155,7 @@ impl Checker<'_> {
     /// Reports a step of something that stays open.
     pub(super) fn stays_open(&mut self, place: &Place) {
         let message = "a branch of `parallel` can only send requests that are answered once";
-        self.diagnostics
-            .error("in-branch", place, message)
-            .hint(OPENED_OUTSIDE);
+        self.diagnostics.error("in-branch", place, message).hint(OPENED_OUTSIDE);
     }
 }
 

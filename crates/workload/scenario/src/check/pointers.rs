@@ -72,9 +72,7 @@ impl Checker<'_> {
 
     fn not_a_pointer(&mut self, text: &str, place: &Place, hint: String) {
         let message = format!("`{text}` is not a JSON pointer");
-        self.diagnostics
-            .error("bad-pointer", place, message)
-            .hint(hint);
+        self.diagnostics.error("bad-pointer", place, message).hint(hint);
     }
 
     /// Warns of `items[0]`, which is JSONPath's; in a pointer it is a name with brackets.
@@ -101,12 +99,7 @@ pub(super) fn pointer_meant(text: &str) -> String {
     let path = format!("$.{}", text.replace("[*]", "[0]").replace("[]", "[0]"));
     match json_path::tokens(&path) {
         Ok(tokens) if text.contains('[') && !text.contains('/') => pointer_text(&tokens),
-        _ => meant_by(
-            &text
-                .split(['.', '/'])
-                .map(str::to_owned)
-                .collect::<Vec<_>>(),
-        ),
+        _ => meant_by(&text.split(['.', '/']).map(str::to_owned).collect::<Vec<_>>()),
     }
 }
 
@@ -114,11 +107,7 @@ pub(super) fn pointer_meant(text: &str) -> String {
 fn meant_by(tokens: &[String]) -> String {
     let parts = tokens.iter().flat_map(|token| {
         let path = format!("$.{token}");
-        let parts = if has_index(token) {
-            json_path::tokens(&path).ok()
-        } else {
-            None
-        };
+        let parts = if has_index(token) { json_path::tokens(&path).ok() } else { None };
         parts.unwrap_or_else(|| vec![token.clone()])
     });
     let parts: Vec<String> = parts.collect();
@@ -131,9 +120,7 @@ fn meant_by(tokens: &[String]) -> String {
 
 /// Does a token end with an index in brackets?
 fn has_index(token: &str) -> bool {
-    let index = token
-        .strip_suffix(']')
-        .and_then(|token| token.rsplit_once('['));
+    let index = token.strip_suffix(']').and_then(|token| token.rsplit_once('['));
     index.is_some_and(|(_, index)| !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit()))
 }
 

@@ -70,13 +70,9 @@ impl Checker<'_> {
             "host" => self.choice(value, &["this"]).map(|_| ProbeKind::Host),
             "process" => self.process(value).map(ProbeKind::Process),
             "cgroup" => self.cgroup(value).map(ProbeKind::Cgroup),
-            "redis" => self
-                .server(value, &["redis", "rediss"])
-                .map(ProbeKind::Redis),
+            "redis" => self.server(value, &["redis", "rediss"]).map(ProbeKind::Redis),
             "mysql" => self.server(value, &["mysql"]).map(ProbeKind::Mysql),
-            "postgres" => self
-                .server(value, &["postgres", "postgresql"])
-                .map(ProbeKind::Postgres),
+            "postgres" => self.server(value, &["postgres", "postgresql"]).map(ProbeKind::Postgres),
             "nginx" => self.page(value, &fields).map(ProbeKind::Nginx),
             _ => self.prometheus(value, &fields),
         };
@@ -108,11 +104,7 @@ impl Checker<'_> {
         let hint = suggest::hint(written, "the probes are", PROBES.iter().map(Table::verb));
         let place = entries.first().map_or(&node.place, |e| &e.key_place);
         self.diagnostics
-            .error(
-                "unknown-probe",
-                place,
-                format!("there is no probe `{written}`"),
-            )
+            .error("unknown-probe", place, format!("there is no probe `{written}`"))
             .hint_some(hint);
         None
     }
@@ -124,10 +116,7 @@ impl Checker<'_> {
         }
         let fields = self.fields(node, &PROCESS, "`process`")?;
         let given = |key| fields.get(key).is_some();
-        let count = ["pid", "name", "port"]
-            .into_iter()
-            .filter(|key| given(key))
-            .count();
+        let count = ["pid", "name", "port"].into_iter().filter(|key| given(key)).count();
         if count != 1 {
             self.diagnostics
                 .error(
@@ -155,11 +144,7 @@ impl Checker<'_> {
         let leaves = word.text.split('/').any(|part| part == "..");
         if leaves || word.text.is_empty() || word.text.contains('\0') {
             self.diagnostics
-                .error(
-                    "bad-cgroup",
-                    &word.place,
-                    "this is not the path of a control group",
-                )
+                .error("bad-cgroup", &word.place, "this is not the path of a control group")
                 .hint("write it as in /proc/PID/cgroup: /system.slice/nginx.service");
             return None;
         }
@@ -185,9 +170,7 @@ impl Checker<'_> {
     fn page(&mut self, node: &Node, fields: &Fields<'_>) -> Option<Page> {
         let url = self.probe_secret(node, "a URL or a path")?;
         let text = url.reveal();
-        let rest = text
-            .strip_prefix("http://")
-            .or_else(|| text.strip_prefix("https://"));
+        let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
         let is_url = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
         let is_plain = text.chars().all(|c| c.is_ascii_graphic());
         if !is_plain || !(is_url || text.starts_with('/')) {
@@ -231,8 +214,7 @@ impl Checker<'_> {
             && name.chars().all(is_token)
             && !value.text.chars().any(|c| c.is_control() || !c.is_ascii());
         if !fits {
-            self.diagnostics
-                .error("bad-header", &node.place, "this cannot be sent as a header");
+            self.diagnostics.error("bad-header", &node.place, "this cannot be sent as a header");
             return None;
         }
         Some(Secret::new(value.text))
@@ -240,9 +222,7 @@ impl Checker<'_> {
 
     fn prometheus(&mut self, node: &Node, fields: &Fields<'_>) -> Option<ProbeKind> {
         let page = self.page(node, fields);
-        let nodes = fields
-            .get("metrics")
-            .map_or(&[][..], |node| self.one_or_more(node));
+        let nodes = fields.get("metrics").map_or(&[][..], |node| self.one_or_more(node));
         if nodes.len() > METRICS_MAX {
             let message = format!("there are more than {METRICS_MAX} of them");
             self.diagnostics
@@ -256,21 +236,13 @@ impl Checker<'_> {
             };
             if let Err(error) = regex::Regex::new(&word.text) {
                 let diagnostics = error.to_string();
-                let reason = diagnostics
-                    .lines()
-                    .last()
-                    .unwrap_or_default()
-                    .trim()
-                    .to_owned();
+                let reason = diagnostics.lines().last().unwrap_or_default().trim().to_owned();
                 let message = format!("this regular expression cannot be read: {reason}");
                 self.diagnostics.error("bad-regex", &word.place, message);
             }
             metrics.push(word.text);
         }
-        Some(ProbeKind::Prometheus {
-            page: page?,
-            metrics,
-        })
+        Some(ProbeKind::Prometheus { page: page?, metrics })
     }
 
     fn every(&mut self, fields: &Fields<'_>) -> u64 {
@@ -279,11 +251,10 @@ impl Checker<'_> {
         let every = fields.get_or_default("every").and_then(|node| {
             self.unit(&node, code, what, |text| {
                 let ns = parse::seconds_to_ns(parse::duration(text)?);
-                ns.filter(|ns| EVERY_NS.contains(ns))
-                    .ok_or_else(|| UnitError {
-                        message: format!("`{text}` is out of range"),
-                        hint: "write 100ms to 1h".to_owned(),
-                    })
+                ns.filter(|ns| EVERY_NS.contains(ns)).ok_or_else(|| UnitError {
+                    message: format!("`{text}` is out of range"),
+                    hint: "write 100ms to 1h".to_owned(),
+                })
             })
         });
         every.unwrap_or(1_000_000_000)
@@ -299,9 +270,7 @@ impl Checker<'_> {
         if !fits {
             self.diagnostics
                 .error("bad-name", &word.place, "this cannot be a name")
-                .hint(format!(
-                    "write 1 to {NAME_BYTES_MAX} bytes without line breaks"
-                ));
+                .hint(format!("write 1 to {NAME_BYTES_MAX} bytes without line breaks"));
             return None;
         }
         Some(word.text)

@@ -73,14 +73,10 @@ impl Program {
     }
 
     pub(super) fn slot(&mut self, name: &str) -> Slot {
-        let at = self
-            .slot_names
-            .iter()
-            .position(|n| n == name)
-            .unwrap_or_else(|| {
-                self.slot_names.push(name.to_owned());
-                self.slot_names.len() - 1
-            });
+        let at = self.slot_names.iter().position(|n| n == name).unwrap_or_else(|| {
+            self.slot_names.push(name.to_owned());
+            self.slot_names.len() - 1
+        });
         index(at)
     }
 
@@ -128,13 +124,7 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
     ops.iter().any(|op| match op {
         Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::Expect(_) => true,
         // Values may be there.
-        Op::Meet(op) => matches!(
-            **op,
-            MeetOp::Rendezvous {
-                timeout_ns: 1..,
-                ..
-            }
-        ),
+        Op::Meet(op) => matches!(**op, MeetOp::Rendezvous { timeout_ns: 1.., .. }),
         Op::CallEnd(end) => !end.cancels,
         Op::Send(send) => send.reply.is_some(),
         Op::Channel(op) => {
@@ -178,9 +168,7 @@ pub(super) fn may_fail_in(ops: &[Op]) -> bool {
         }),
         // These instructions need a number or a truth value, which a variable need not hold.
         Op::LoopStart { times: expr, .. }
-        | Op::JumpUnless {
-            condition: expr, ..
-        }
+        | Op::JumpUnless { condition: expr, .. }
         | Op::ThinkFor(expr) => !matches!(expr, Expr::Const(_)),
         Op::Script(_) | Op::Feed(_) | Op::RetryEnd { until: Some(_) } => true,
         _ => false,
@@ -189,12 +177,8 @@ pub(super) fn may_fail_in(ops: &[Op]) -> bool {
 
 /// True if there is an operation that opens what stays open between steps.
 pub(super) fn may_lose_in(ops: &[Op]) -> bool {
-    let opens = |op: &Op| {
-        matches!(
-            op,
-            Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::CallOpen(_)
-        )
-    };
+    let opens =
+        |op: &Op| matches!(op, Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::CallOpen(_));
     ops.iter().any(opens)
 }
 

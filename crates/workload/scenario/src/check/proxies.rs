@@ -82,9 +82,7 @@ impl Checker<'_> {
                         self.proxies.tls = Some(proxy);
                     }
                     Err((message, hint)) => {
-                        self.diagnostics
-                            .error("bad-proxy", &word.place, message)
-                            .hint(hint);
+                        self.diagnostics.error("bad-proxy", &word.place, message).hint(hint);
                     }
                 }
             }
@@ -115,9 +113,7 @@ impl Checker<'_> {
                 Ok(proxy) => Some(proxy),
                 Err((message, hint)) => {
                     let message = format!("the environment variable {name}: {message}");
-                    self.diagnostics
-                        .error("bad-proxy", place, message)
-                        .hint(hint);
+                    self.diagnostics.error("bad-proxy", place, message).hint(hint);
                     None
                 }
             }
@@ -182,11 +178,7 @@ impl Checker<'_> {
             base_path: String::new(),
             via: Via::Tcp,
         });
-        Proxy {
-            kind: proxy.kind,
-            endpoint: id,
-            credentials: proxy.credentials.clone(),
-        }
+        Proxy { kind: proxy.kind, endpoint: id, credentials: proxy.credentials.clone() }
     }
 }
 
@@ -268,24 +260,16 @@ fn parse(text: &str) -> Result<ProxyUrl, Problem> {
     };
     let Some((host, port)) = split_host(place).filter(|(host, _)| host.len() <= HOST_BYTES_MAX)
     else {
-        return Err(problem(
-            "a proxy's URL is a scheme, a host and a port",
-            FORM,
-        ));
+        return Err(problem("a proxy's URL is a scheme, a host and a port", FORM));
     };
     let Some(port) = port.and_then(|port| port.parse().ok()).filter(|&p| p > 0) else {
-        return Err(problem(
-            "the proxy has no port, or not one in 1..=65535",
-            FORM,
-        ));
+        return Err(problem("the proxy has no port, or not one in 1..=65535", FORM));
     };
     Ok(ProxyUrl {
         kind,
         host: host.to_owned(),
         port,
-        credentials: user_info
-            .map(|user_info| credentials(user_info, kind))
-            .transpose()?,
+        credentials: user_info.map(|user_info| credentials(user_info, kind)).transpose()?,
     })
 }
 
@@ -310,11 +294,7 @@ fn credentials(user_info: &str, kind: ProxyKind) -> Result<ProxyCredentials, Pro
         let hint = format!("SOCKS5 takes 1 to {CREDENTIAL_BYTES_MAX} bytes of each");
         return Err((message.to_owned(), hint));
     }
-    Ok(ProxyCredentials {
-        user,
-        password,
-        written: written.to_owned(),
-    })
+    Ok(ProxyCredentials { user, password, written: written.to_owned() })
 }
 
 /// RFC 3986 section 2.1; `None`: a percent sign without two digits, control characters, or no UTF-8.
@@ -379,10 +359,8 @@ mod tests {
     #[test]
     fn exceptions_are_names_with_those_below_and_networks() {
         let is_exception = |entry: &str, host: &str, port| {
-            let proxies = Proxies {
-                exceptions: vec![exception(entry).expect(entry)],
-                ..Proxies::default()
-            };
+            let proxies =
+                Proxies { exceptions: vec![exception(entry).expect(entry)], ..Proxies::default() };
             proxies.is_exception(&Endpoint {
                 tls: false,
                 host: host.to_owned(),

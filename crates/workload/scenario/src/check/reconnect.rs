@@ -23,25 +23,14 @@ impl Checker<'_> {
         let place = fields.key_place("reconnect")?;
         let settings = node.mapping().is_some();
         if settings && let Some(protocol) = protocol {
-            let message = format!(
-                "`{}` reconnects at the times of its own client",
-                protocol.name()
-            );
-            self.diagnostics
-                .error("misplaced-key", place, message)
-                .hint("write `reconnect: true`");
+            let message =
+                format!("`{}` reconnects at the times of its own client", protocol.name());
+            self.diagnostics.error("misplaced-key", place, message).hint("write `reconnect: true`");
             return None;
         }
-        if node
-            .text()
-            .is_some_and(|text| units::parse::duration(text).is_ok())
-        {
+        if node.text().is_some_and(|text| units::parse::duration(text).is_ok()) {
             self.diagnostics
-                .error(
-                    "bad-word",
-                    &node.place,
-                    "a WebSocket has more than one pause",
-                )
+                .error("bad-word", &node.place, "a WebSocket has more than one pause")
                 .hint(format!(
                     "write `reconnect: {{ pause: {} }}`, the first of pauses that double",
                     node.text().unwrap_or_default()
@@ -53,9 +42,9 @@ impl Checker<'_> {
         }
         let measure = self.measure("reconnect", MeasureKind::Handshake, place);
         let pauses = match protocol {
-            Some(_) => Pauses::OfClient {
-                rejoin: self.measure("rejoin", MeasureKind::Handshake, place),
-            },
+            Some(_) => {
+                Pauses::OfClient { rejoin: self.measure("rejoin", MeasureKind::Handshake, place) }
+            }
             None => Pauses::Backoff(self.backoff(node, program)?),
         };
         Some(WsReconnect { measure, pauses })
@@ -63,29 +52,19 @@ impl Checker<'_> {
 
     /// The pauses of a plain WebSocket; with `true` all defaults.
     fn backoff(&mut self, node: &Node, program: &mut Program) -> Option<Backoff> {
-        let defaults = Node {
-            place: node.place.clone(),
-            kind: NodeKind::Mapping(Vec::new()),
-        };
+        let defaults = Node { place: node.place.clone(), kind: NodeKind::Mapping(Vec::new()) };
         let node = node.mapping().map_or(&defaults, |_| node);
         let fields = self.fields(node, &RECONNECT, "`reconnect`")?;
-        let pause_ns = fields
-            .get_or_default("pause")
-            .and_then(|node| self.duration_ns(&node));
+        let pause_ns = fields.get_or_default("pause").and_then(|node| self.duration_ns(&node));
         let longest = fields.get_or_default("pause_max");
         let pause_max_ns = longest.and_then(|node| self.duration_ns(&node));
-        let jitter = fields
-            .get_or_default("jitter")
-            .and_then(|node| self.choice(&node, JITTERS));
+        let jitter = fields.get_or_default("jitter").and_then(|node| self.choice(&node, JITTERS));
         let attempts_max = match fields.get("attempts") {
             Some(node) => Some(self.attempts(node)?),
             None => None,
         };
         let mut send = Vec::new();
-        for message in fields
-            .get("send")
-            .map_or(&[][..], |node| self.one_or_more(node))
-        {
+        for message in fields.get("send").map_or(&[][..], |node| self.one_or_more(node)) {
             send.push(self.payload(message, program)?);
         }
         let pause_ns = pause_ns?;
@@ -113,11 +92,7 @@ impl Checker<'_> {
         let count = self.count(node)?;
         if !(1..=ATTEMPTS_MAX).contains(&count) {
             self.diagnostics
-                .error(
-                    "bad-count",
-                    &node.place,
-                    "`attempts` is from 1 to 1,000,000",
-                )
+                .error("bad-count", &node.place, "`attempts` is from 1 to 1,000,000")
                 .hint("write `reconnect: false` for none, and no `attempts` for any number");
         }
         Some(count as u32)

@@ -49,10 +49,7 @@ impl Checker<'_> {
     /// The measure of redirects that are followed, if any may be.
     pub(super) fn redirects_measure(&mut self, sessions: &[Session]) -> MeasureId {
         let follows = |op: &Op| matches!(op, Op::Http(http) if http.redirects > 0);
-        if !sessions
-            .iter()
-            .any(|session| session.ops.iter().any(follows))
-        {
+        if !sessions.iter().any(|session| session.ops.iter().any(follows)) {
             return builtin::CONNECT;
         }
         self.own_measure(builtin::REDIRECTS_NAME, MeasureKind::Redirect)

@@ -36,11 +36,7 @@ impl Checker<'_> {
     }
 
     fn region(&mut self, entry: &Entry) {
-        let Entry {
-            key,
-            key_place,
-            value,
-        } = entry;
+        let Entry { key, key_place, value } = entry;
         let sound = self.is_tag_value(key, "the name of a region", key_place);
         let Some(share) = self.weight(value) else {
             return;
@@ -51,10 +47,7 @@ impl Checker<'_> {
                 .hint("leave the region out if nobody connects from it");
         } else if sound {
             self.totals.insert((REGION.to_owned(), key.clone()));
-            self.regions.push(Region {
-                name: key.clone(),
-                share,
-            });
+            self.regions.push(Region { name: key.clone(), share });
         }
     }
 

@@ -62,11 +62,7 @@ impl Checker<'_> {
         let failure = program.register();
         let attempts = program.register();
         let draws = program.retry_draws();
-        program.push(Op::TransactionStart {
-            register,
-            failure,
-            measure,
-        });
+        program.push(Op::TransactionStart { register, failure, measure });
         let transaction = program.transactions.len();
         program.transactions.push(Transaction {
             instructions: program.pc()..program.pc(),
@@ -110,11 +106,7 @@ impl Checker<'_> {
         retry.when = when;
         retry.opens_stream = opens_stream;
         retry.instructions.end = ends;
-        program.push(Op::TransactionEnd {
-            register,
-            failure,
-            measure,
-        });
+        program.push(Op::TransactionEnd { register, failure, measure });
         program.transactions[transaction].instructions.end = program.pc();
         place
     }
@@ -186,11 +178,9 @@ impl Checker<'_> {
     fn growth(&mut self, node: &Node) -> Option<f64> {
         let factor = self.number(node)?;
         if !(1.0..=FACTOR_MAX).contains(&factor) {
-            self.diagnostics
-                .error("bad-number", &node.place, "`factor` is from 1 to 100")
-                .hint(
-                    "with 1 all pauses have the same length, with 2 each is twice the one before",
-                );
+            self.diagnostics.error("bad-number", &node.place, "`factor` is from 1 to 100").hint(
+                "with 1 all pauses have the same length, with 2 each is twice the one before",
+            );
         }
         Some(factor)
     }

@@ -30,11 +30,7 @@ impl Checker<'_> {
             && time_ns > TIME_NS_MAX
         {
             self.diagnostics
-                .error(
-                    "bad-duration",
-                    place,
-                    "a loop would serve nobody else for all of this time",
-                )
+                .error("bad-duration", place, "a loop would serve nobody else for all of this time")
                 .hint("write at most 10s; what takes longer is no part of a load test");
         }
         let code = "bad-size";
@@ -62,18 +58,10 @@ impl Checker<'_> {
         let names = match self.scripts.get_mut().load(&file.name, &file.text) {
             Ok(names) => names.to_vec(),
             Err(problem) => {
-                let at = problem
-                    .place
-                    .map(|(line, column)| format!(":{line}:{column}"));
-                let message = format!(
-                    "{}{}: {}",
-                    file.name,
-                    at.unwrap_or_default(),
-                    problem.message
-                );
-                self.diagnostics
-                    .error("bad-script", &file.place, message)
-                    .hint(problem.hint);
+                let at = problem.place.map(|(line, column)| format!(":{line}:{column}"));
+                let message =
+                    format!("{}{}: {}", file.name, at.unwrap_or_default(), problem.message);
+                self.diagnostics.error("bad-script", &file.place, message).hint(problem.hint);
                 return;
             }
         };
@@ -81,18 +69,12 @@ impl Checker<'_> {
             let message = format!(
                 "the script's function `{name}` has the name of a function that expressions have"
             );
-            self.diagnostics
-                .error("bad-script", &file.place, message)
-                .hint("give it another name");
+            self.diagnostics.error("bad-script", &file.place, message).hint("give it another name");
         }
-        for (name, (meaning, _)) in names
-            .iter()
-            .filter_map(|name| Some((name, reserved_as(name)?)))
+        for (name, (meaning, _)) in names.iter().filter_map(|name| Some((name, reserved_as(name)?)))
         {
             let message = format!("the script's function `{name}` cannot be called: {meaning}");
-            self.diagnostics
-                .error("bad-script", &file.place, message)
-                .hint("give it another name");
+            self.diagnostics.error("bad-script", &file.place, message).hint("give it another name");
         }
     }
 
@@ -103,21 +85,14 @@ impl Checker<'_> {
         };
         if text.len() > STEP_BYTES_MAX {
             self.diagnostics
-                .error(
-                    "bad-script",
-                    &node.place,
-                    "the text of this step is too long",
-                )
+                .error("bad-script", &node.place, "the text of this step is too long")
                 .hint("a step has at most 64 KiB; write functions in the file of `script`");
             return;
         }
         let read = self.variables_in(text, program);
         let mut outputs = Vec::new();
         let mut slots = Vec::new();
-        for item in fields
-            .get("sets")
-            .map_or(&[][..], |node| self.one_or_more(node))
-        {
+        for item in fields.get("sets").map_or(&[][..], |node| self.one_or_more(node)) {
             let Some(word) = self.word(item, "a variable's name") else {
                 continue;
             };
@@ -145,15 +120,11 @@ impl Checker<'_> {
                 })));
             }
             Err(problem) => {
-                let there = start
-                    .zip(problem.place)
-                    .and_then(|(start, (line, column))| {
-                        start.place(self.diagnostics.text(), line, column)
-                    });
+                let there = start.zip(problem.place).and_then(|(start, (line, column))| {
+                    start.place(self.diagnostics.text(), line, column)
+                });
                 let place = there.unwrap_or_else(|| node.place.clone());
-                self.diagnostics
-                    .error("bad-script", &place, problem.message)
-                    .hint(problem.hint);
+                self.diagnostics.error("bad-script", &place, problem.message).hint(problem.hint);
             }
         }
     }
@@ -210,10 +181,7 @@ fn start_of(text: &str, source: &str, place: &Place) -> Option<Start> {
     let at = place.span.start + source.get(place.span.start..)?.find(first)?;
     let line_start = source[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = source[..at].matches('\n').count() + 1;
-    Some(Start {
-        line: u32::try_from(line).ok()?,
-        indent: at - line_start,
-    })
+    Some(Start { line: u32::try_from(line).ok()?, indent: at - line_start })
 }
 
 impl Start {

@@ -11,16 +11,8 @@ use plan::secret::password_of;
 use plan::{Session, is_secret_header};
 
 /// Names of parameters whose values are secret wherever they are used.
-const NAMES: &[&str] = &[
-    "password",
-    "passwd",
-    "secret",
-    "token",
-    "api_key",
-    "apikey",
-    "access_token",
-    "auth_token",
-];
+const NAMES: &[&str] =
+    &["password", "passwd", "secret", "token", "api_key", "apikey", "access_token", "auth_token"];
 
 /// Values that reach secret places, collected while a scenario is checked.
 #[derive(Debug, Default)]
@@ -75,16 +67,12 @@ impl Checker<'_> {
     /// A variable that a session sets, or a parameter, to this text.
     pub(super) fn note_variable(&mut self, name: &str, node: &Node) {
         let text = node.text().unwrap_or_default();
-        self.secrets
-            .variables
-            .push((name.to_owned(), text.to_owned()));
+        self.secrets.variables.push((name.to_owned(), text.to_owned()));
     }
 
     /// A variable that code of this text computes.
     pub(super) fn note_computed(&mut self, name: &str, code: &str) {
-        self.secrets
-            .variables
-            .push((name.to_owned(), format!("${{{code}}}")));
+        self.secrets.variables.push((name.to_owned(), format!("${{{code}}}")));
     }
 
     /// The overrides that hold secrets, by their place in the list; and those of them that reach cookies only. Sessions
@@ -93,11 +81,7 @@ impl Checker<'_> {
         &mut self,
         sessions: impl Iterator<Item = &'s mut Session>,
     ) -> (Vec<usize>, Vec<usize>) {
-        let Secrets {
-            mut sets,
-            texts,
-            variables,
-        } = std::mem::take(&mut self.secrets);
+        let Secrets { mut sets, texts, variables } = std::mem::take(&mut self.secrets);
         let closure = |wanted: bool| {
             let texts = texts.iter().filter(|(_, is_cookie)| *is_cookie == wanted);
             with_variables(texts.map(|(text, _)| text.clone()).collect(), &variables)

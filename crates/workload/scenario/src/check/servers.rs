@@ -11,18 +11,13 @@ impl Checker<'_> {
     /// others differ from it in host and port alone, so that a step's path is right for all.
     pub(super) fn servers(&mut self, node: &Node) -> Option<Target> {
         let Some(items) = node.sequence().filter(|items| !items.is_empty()) else {
-            self.expected(
-                node,
-                "a list of servers (`- { url: http://a.test/, weight: 2 }`)",
-            );
+            self.expected(node, "a list of servers (`- { url: http://a.test/, weight: 2 }`)");
             return None;
         };
         let mut urls = Vec::new();
         for item in items {
             let fields = self.fields(item, &SERVER, "a server")?;
-            let url = fields
-                .get("url")
-                .and_then(|node| self.word(node, "a URL"))?;
+            let url = fields.get("url").and_then(|node| self.word(node, "a URL"))?;
             let weight = match fields.get_or_default("weight") {
                 Some(node) => self.weight(&node)?,
                 None => 1.0,
@@ -45,8 +40,7 @@ impl Checker<'_> {
             urls.push(url.text);
         }
         if self.servers.iter().all(|(_, weight)| *weight == 0.0) {
-            self.diagnostics
-                .error("bad-number", &node.place, "all servers have weight 0");
+            self.diagnostics.error("bad-number", &node.place, "all servers have weight 0");
         }
         Some(Target::Url(urls.join(", ")))
     }

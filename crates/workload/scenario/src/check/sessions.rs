@@ -18,8 +18,7 @@ impl Checker<'_> {
             return Vec::new();
         };
         if entries.is_empty() {
-            self.diagnostics
-                .error("empty", &node.place, "there is no session");
+            self.diagnostics.error("empty", &node.place, "there is no session");
         }
         entries.iter().map(|entry| self.session(entry)).collect()
     }
@@ -31,10 +30,7 @@ impl Checker<'_> {
         if entry.value.mapping().is_some() {
             let called = format!("session `{}`", entry.key);
             if let Some(fields) = self.fields(&entry.value, &SESSION, &called) {
-                weight = fields
-                    .get("weight")
-                    .and_then(|n| self.weight(n))
-                    .unwrap_or(weight);
+                weight = fields.get("weight").and_then(|n| self.weight(n)).unwrap_or(weight);
                 if let Some(node) = fields.get("cookies") {
                     cookies = self.bool(node).unwrap_or(cookies);
                 }
@@ -55,9 +51,7 @@ impl Checker<'_> {
         let start = program.ops.len();
         match node.sequence() {
             Some([]) => {
-                self.diagnostics
-                    .error("empty", &node.place, "there is no step")
-                    .hint("add a step");
+                self.diagnostics.error("empty", &node.place, "there is no step").hint("add a step");
             }
             Some(steps) => steps.iter().for_each(|step| self.step(step, program)),
             None => self.expected(node, "a list of steps (`- think: 1s`)"),

@@ -79,9 +79,7 @@ impl Checker<'_> {
         let access_key = template("access_key", true);
         let secret_key = template("secret_key", true);
         let session_token = template("session_token", true);
-        let service = fields
-            .get("service")
-            .and_then(|node| self.word(node, "a service's name"));
+        let service = fields.get("service").and_then(|node| self.word(node, "a service's name"));
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if let Some(word) = &service
             && (word.text.is_empty() || !word.text.chars().all(is_name))

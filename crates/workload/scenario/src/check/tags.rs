@@ -47,11 +47,7 @@ impl Checker<'_> {
     }
 
     fn tag(&mut self, entry: &Entry) {
-        let Entry {
-            key,
-            key_place,
-            value,
-        } = entry;
+        let Entry { key, key_place, value } = entry;
         let sound = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if key == GROUP {
             self.diagnostics
@@ -67,9 +63,7 @@ impl Checker<'_> {
         }
         if RESERVED.contains(&key.as_str()) {
             let message = format!("exports have a label `{key}` of their own");
-            self.diagnostics
-                .error("bad-tag", key_place, message)
-                .hint("choose another key");
+            self.diagnostics.error("bad-tag", key_place, message).hint("choose another key");
             return;
         }
         if !key.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -80,9 +74,7 @@ impl Checker<'_> {
             let hint = format!(
                 "a key starts with a letter and has up to {KEY_BYTES_MAX} letters, digits and _"
             );
-            self.diagnostics
-                .error("bad-tag", key_place, message)
-                .hint(hint);
+            self.diagnostics.error("bad-tag", key_place, message).hint(hint);
             return;
         }
         let Some(word) = self.word(value, "a word or text") else {
@@ -105,9 +97,7 @@ impl Checker<'_> {
                 "it has 1 to {VALUE_BYTES_MAX} characters and none of {}",
                 NOT_IN_VALUES.replace('`', "")
             );
-            self.diagnostics
-                .error("bad-tag", place, format!("this cannot be {what}"))
-                .hint(hint);
+            self.diagnostics.error("bad-tag", place, format!("this cannot be {what}")).hint(hint);
         }
         sound
     }

@@ -24,31 +24,19 @@ impl Checker<'_> {
         program.has_stream = true;
         program.protocol = None;
         program.call = None;
-        let endpoint = if node.is_null() {
-            Some(EndpointId(0))
-        } else {
-            self.tcp_endpoint(node)
-        };
+        let endpoint = if node.is_null() { Some(EndpointId(0)) } else { self.tcp_endpoint(node) };
         let framing = fields.get("framing").and_then(|node| self.framing(node));
         let measure = self.measure_from(fields, "as", "tcp", MeasureKind::Handshake);
         let timeout_ns = self.timeout(fields.get("timeout"));
         if let (Some(endpoint), Some(framing)) = (endpoint, framing) {
-            program.push(Op::TcpOpen(Box::new(TcpOpen {
-                endpoint,
-                framing,
-                measure,
-                timeout_ns,
-            })));
+            program.push(Op::TcpOpen(Box::new(TcpOpen { endpoint, framing, measure, timeout_ns })));
         }
     }
 
     fn tcp_endpoint(&mut self, node: &Node) -> Option<EndpointId> {
         let word = self.word(node, "`HOST:PORT`")?;
-        let url = if word.text.contains("://") {
-            word.text
-        } else {
-            format!("tcp://{}", word.text)
-        };
+        let url =
+            if word.text.contains("://") { word.text } else { format!("tcp://{}", word.text) };
         if !url.starts_with("tcp://") && !url.starts_with("tls://") {
             self.diagnostics
                 .error("bad-url", &word.place, format!("`{url}` is not plain TCP"))
@@ -83,8 +71,7 @@ impl Checker<'_> {
         if let Some(place) = of_length.iter().find_map(|key| fields.key_place(key))
             && mark != "length"
         {
-            self.diagnostics
-                .error("bad-framing", place, "this needs a `length`");
+            self.diagnostics.error("bad-framing", place, "this needs a `length`");
         }
         let value = fields.get(mark)?;
         let marks = match mark {
@@ -175,9 +162,7 @@ impl Checker<'_> {
                     None => bytes.parts.push(BytesPart::Text(text)),
                 }
             }
-            "json" => bytes
-                .parts
-                .push(BytesPart::Text(self.json(value, program)?)),
+            "json" => bytes.parts.push(BytesPart::Text(self.json(value, program)?)),
             "hex" => {
                 let digits = self.unit(value, "bad-hex", "hexadecimal digits", hex)?;
                 bytes.push_fixed(&digits);
@@ -213,8 +198,7 @@ impl Checker<'_> {
         match form.write(value, &mut out) {
             Ok(()) => bytes.push_fixed(&out),
             Err(error) => {
-                self.diagnostics
-                    .error("bad-number", &node.place, error.to_string());
+                self.diagnostics.error("bad-number", &node.place, error.to_string());
                 return None;
             }
         }
@@ -226,11 +210,7 @@ impl Checker<'_> {
         let known = ["text", "json", "hex"].into_iter().chain(known);
         let hint = suggest::hint(name, "the parts are", known);
         self.diagnostics
-            .error(
-                "unknown-key",
-                place,
-                format!("there is no kind of bytes `{name}`"),
-            )
+            .error("unknown-key", place, format!("there is no kind of bytes `{name}`"))
             .hint_some(hint);
     }
 
@@ -240,11 +220,7 @@ impl Checker<'_> {
         let Some(form) = NumberForm::parse(name) else {
             let hint = suggest::hint(name, "the numbers are", NumberForm::NAMES.iter().copied());
             self.diagnostics
-                .error(
-                    "bad-number",
-                    place,
-                    format!("`{text}` is not a number in a message"),
-                )
+                .error("bad-number", place, format!("`{text}` is not a number in a message"))
                 .hint_some(hint);
             return None;
         };

@@ -25,9 +25,7 @@ impl Checker<'_> {
             return None;
         };
         let parsed = expression(&scalar.text, &Names::new(self, Some(&program.slot_names)));
-        parsed
-            .map_err(|error| self.expression_error(node, &error))
-            .ok()
+        parsed.map_err(|error| self.expression_error(node, &error)).ok()
     }
 
     /// One condition or a list of them.
@@ -56,9 +54,7 @@ impl Checker<'_> {
             return None;
         };
         let parsed = template(text, escape, &Names::new(self, Some(&program.slot_names)));
-        parsed
-            .map_err(|error| self.expression_error(node, &error))
-            .ok()
+        parsed.map_err(|error| self.expression_error(node, &error)).ok()
     }
 
     /// A variable's new value: a bare number or word and a lone `${…}` keep their type, mappings
@@ -74,9 +70,7 @@ impl Checker<'_> {
             });
         }
         match self.lone(node, scalar, program)? {
-            Some(expr) => Some(Template {
-                parts: vec![TemplatePart::Expr(expr, Escape::None)],
-            }),
+            Some(expr) => Some(Template { parts: vec![TemplatePart::Expr(expr, Escape::None)] }),
             None => self.template(node, Escape::None, program),
         }
     }
@@ -84,16 +78,13 @@ impl Checker<'_> {
     fn lone(&mut self, node: &Node, scalar: &Scalar, program: &Program) -> Option<Option<Expr>> {
         let names = Names::new(self, Some(&program.slot_names));
         let found = lone_expression(&scalar.text, &names);
-        found
-            .map_err(|error| self.expression_error(node, &error))
-            .ok()
+        found.map_err(|error| self.expression_error(node, &error)).ok()
     }
 
     /// A value as JSON text. Mappings keep the order of their keys.
     pub(super) fn json(&mut self, node: &Node, program: &Program) -> Option<Template> {
         let mut out = Builder::default();
-        self.json_value(node, program, &mut out)
-            .map(|()| out.finish())
+        self.json_value(node, program, &mut out).map(|()| out.finish())
     }
 
     fn json_value(&mut self, node: &Node, program: &Program, out: &mut Builder) -> Option<()> {

@@ -21,10 +21,7 @@ impl Checker<'_> {
             None if node.is_null() => &[],
             None => std::slice::from_ref(node),
         };
-        items
-            .iter()
-            .filter_map(|item| self.threshold(item, phases, recorded))
-            .collect()
+        items.iter().filter_map(|item| self.threshold(item, phases, recorded)).collect()
     }
 
     fn threshold(
@@ -46,15 +43,9 @@ impl Checker<'_> {
             Err(error) => {
                 // The parts of a text that was filled in stand nowhere.
                 let as_written = node.text() == Some(word.text.as_str());
-                let place = if as_written {
-                    node.part(&error.span)
-                } else {
-                    word.place
-                };
+                let place = if as_written { node.part(&error.span) } else { word.place };
                 let hint = hint(&error);
-                self.diagnostics
-                    .error(error.code, &place, error.message)
-                    .hint_some(hint);
+                self.diagnostics.error(error.code, &place, error.message).hint_some(hint);
                 None
             }
         }

@@ -36,11 +36,7 @@ impl Checker<'_> {
         }
         if base_path.contains(['?', '#']) {
             self.diagnostics
-                .error(
-                    "bad-url",
-                    place,
-                    "a target's URL has no query and no fragment",
-                )
+                .error("bad-url", place, "a target's URL has no query and no fragment")
                 .hint("write them in the steps' paths");
             return None;
         }

@@ -24,9 +24,7 @@ impl Checker<'_> {
         let holds_others = what.starts_with("a mapping") || what.starts_with("a list");
         let hint = (node.is_null() && holds_others)
             .then(|| "indent what belongs to the key deeper than the key".to_owned());
-        self.diagnostics
-            .error("wrong-kind", &node.place, message)
-            .hint_some(hint);
+        self.diagnostics.error("wrong-kind", &node.place, message).hint_some(hint);
     }
 
     /// A scalar's text with parameters and the environment filled in. `what`: what is expected,
@@ -38,11 +36,7 @@ impl Checker<'_> {
         };
         let place = node.place.clone();
         if !scalar.text.contains("${") {
-            return Some(Word {
-                text: scalar.text.clone(),
-                place,
-                quoted: scalar.quoted,
-            });
+            return Some(Word { text: scalar.text.clone(), place, quoted: scalar.quoted });
         }
         let names = Names::new(self, None);
         let filled = template(&scalar.text, Escape::None, &names);
@@ -56,11 +50,7 @@ impl Checker<'_> {
         };
         match fixed_text(&filled) {
             // Only what is wholly an expression keeps its type.
-            Some(text) => Some(Word {
-                text,
-                place,
-                quoted: false,
-            }),
+            Some(text) => Some(Word { text, place, quoted: false }),
             None => {
                 let message = "this is not the same for every user";
                 self.diagnostics
@@ -83,9 +73,7 @@ impl Checker<'_> {
         match parse(&word.text) {
             Ok(value) => Some(value),
             Err(error) => {
-                self.diagnostics
-                    .error(code, &word.place, error.message)
-                    .hint(error.hint);
+                self.diagnostics.error(code, &word.place, error.message).hint(error.hint);
                 None
             }
         }
@@ -107,11 +95,10 @@ impl Checker<'_> {
         self.unit(node, "bad-duration", "a duration", |text| {
             let seconds = parse::duration(text)?;
             let none = (seconds == 0.0).then_some(0);
-            none.or_else(|| positive_ns(seconds))
-                .ok_or_else(|| UnitError {
-                    message: format!("`{text}` is out of range"),
-                    hint: "write 0s to 366d".to_owned(),
-                })
+            none.or_else(|| positive_ns(seconds)).ok_or_else(|| UnitError {
+                message: format!("`{text}` is out of range"),
+                hint: "write 0s to 366d".to_owned(),
+            })
         })
     }
 

@@ -21,11 +21,7 @@ impl Checker<'_> {
             return self.websocket(node, fields, program);
         }
         if let Some(place) = fields.other_than("ws") {
-            self.diagnostics.error(
-                "misplaced-key",
-                place,
-                "this belongs inside the `ws` mapping",
-            );
+            self.diagnostics.error("misplaced-key", place, "this belongs inside the `ws` mapping");
         }
         if let Some(fields) = self.fields(node, &WEBSOCKET, "`ws`")
             && let Some(path) = fields.get("path")
@@ -94,11 +90,7 @@ impl Checker<'_> {
             Some(bytes) if node.is_null() => self.bytes(bytes, program).map(Payload::Bytes),
             Some(bytes) => {
                 self.diagnostics
-                    .error(
-                        "two-payloads",
-                        &bytes.place,
-                        "this message already has a payload",
-                    )
+                    .error("two-payloads", &bytes.place, "this message already has a payload")
                     .hint("leave `send:` empty if there are `bytes`");
                 None
             }
@@ -113,12 +105,7 @@ impl Checker<'_> {
             .unwrap_or(matches!(payload, Some(Payload::Bytes(_))));
         let (reply, measure) = self.reply_of(fields, &send_name(node), program);
         if let Some(payload) = payload {
-            program.push(Op::Send(Box::new(SendOp {
-                payload,
-                binary,
-                reply,
-                measure,
-            })));
+            program.push(Op::Send(Box::new(SendOp { payload, binary, reply, measure })));
         }
     }
 
@@ -215,14 +202,7 @@ impl Checker<'_> {
         let save = self.saves(fields.get("save"), of, program);
         let check = self.conditions(fields.get("check"), program);
         let timeout_ns = self.timeout(fields.get("within"));
-        Expect {
-            graphql: answer_of(program),
-            when,
-            save,
-            check,
-            measure,
-            timeout_ns,
-        }
+        Expect { graphql: answer_of(program), when, save, check, measure, timeout_ns }
     }
 
     pub(super) fn close(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
@@ -237,20 +217,12 @@ impl Checker<'_> {
             }
             return;
         }
-        let code = if node.is_null() {
-            Some(1000)
-        } else {
-            self.count(node)
-        };
+        let code = if node.is_null() { Some(1000) } else { self.count(node) };
         let Some(code) = code else { return };
         // RFC 6455 section 7.4: these may stand in a close frame.
         if !matches!(code, 1000..=1003 | 1007..=1011 | 3000..=4999) {
             self.diagnostics
-                .error(
-                    "bad-close",
-                    &node.place,
-                    format!("{code} cannot be sent as a close status"),
-                )
+                .error("bad-close", &node.place, format!("{code} cannot be sent as a close status"))
                 .hint("use 1000, or your own from 3000 to 4999");
         }
         program.push(Op::Close { code: code as u16 });
@@ -303,15 +275,11 @@ pub(super) fn send_name(node: &Node) -> String {
 
 /// Name of an expect's measure if none is written: its first condition, if that is fixed.
 fn expect_name(when: &[Match]) -> String {
-    let fixed = when
-        .first()
-        .and_then(|first| match (&first.from, &first.test) {
-            (Source::Pointer(tokens), MatchTest::Equals(value)) => {
-                Some(format!("{}={}", tokens.join("/"), value.as_static()?))
-            }
-            _ => None,
-        });
-    fixed
-        .filter(|name| name.len() <= 60)
-        .unwrap_or_else(|| "expect".to_owned())
+    let fixed = when.first().and_then(|first| match (&first.from, &first.test) {
+        (Source::Pointer(tokens), MatchTest::Equals(value)) => {
+            Some(format!("{}={}", tokens.join("/"), value.as_static()?))
+        }
+        _ => None,
+    });
+    fixed.filter(|name| name.len() <= 60).unwrap_or_else(|| "expect".to_owned())
 }

@@ -50,18 +50,11 @@ impl<'t> Rows<'t> {
 
     /// Lines that begin with `#` are skipped.
     pub fn commented(self) -> Rows<'t> {
-        Rows {
-            has_comments: true,
-            ..self
-        }
+        Rows { has_comments: true, ..self }
     }
 
     fn fault<T>(&self, message: &str) -> Result<T, Fault> {
-        Err(Fault {
-            line: self.line,
-            column: self.column,
-            message: message.to_owned(),
-        })
+        Err(Fault { line: self.line, column: self.column, message: message.to_owned() })
     }
 
     /// Takes this number of bytes, in which no line ends.
@@ -107,10 +100,7 @@ impl<'t> Rows<'t> {
     }
 
     fn bare(&mut self) -> Result<&'t str, Fault> {
-        let end = self
-            .rest
-            .find([self.separator, '\n', '"'])
-            .unwrap_or(self.rest.len());
+        let end = self.rest.find([self.separator, '\n', '"']).unwrap_or(self.rest.len());
         let cell = self.take(end);
         if self.rest.starts_with('"') {
             return self.fault("a quote inside a cell that is not quoted");
@@ -185,13 +175,7 @@ mod tests {
 
     fn cells(text: &str) -> Vec<Vec<String>> {
         let rows = Rows::new(text, ',').map(|row| row.expect("the text is sound"));
-        rows.map(|row| {
-            row.cells
-                .into_iter()
-                .map(|cell| cell.1.into_owned())
-                .collect()
-        })
-        .collect()
+        rows.map(|row| row.cells.into_iter().map(|cell| cell.1.into_owned()).collect()).collect()
     }
 
     fn fault(text: &str) -> (usize, usize, String) {
@@ -214,21 +198,11 @@ mod tests {
     #[test]
     fn faults_have_places() {
         let diagnostics = |line, column, message: &str| (line, column, message.to_owned());
-        assert_eq!(
-            fault("a\n1,\"2\n3\n"),
-            diagnostics(2, 3, "this quote is never closed")
-        );
-        assert_eq!(
-            fault("ä,b\"c"),
-            diagnostics(1, 4, "a quote inside a cell that is not quoted")
-        );
+        assert_eq!(fault("a\n1,\"2\n3\n"), diagnostics(2, 3, "this quote is never closed"));
+        assert_eq!(fault("ä,b\"c"), diagnostics(1, 4, "a quote inside a cell that is not quoted"));
         assert_eq!(
             fault("\"a\"b"),
-            diagnostics(
-                1,
-                4,
-                "the quotes must be followed by a separator or the end of the line"
-            )
+            diagnostics(1, 4, "the quotes must be followed by a separator or the end of the line")
         );
     }
 }

@@ -98,18 +98,11 @@ impl<'a> Collector<'a> {
     }
 
     pub fn new(text: &'a str, overrides: &[(String, String)]) -> Collector<'a> {
-        let starts = text
-            .bytes()
-            .enumerate()
-            .filter(|&(_, b)| b == b'\n')
-            .map(|(at, _)| at + 1);
+        let starts = text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(at, _)| at + 1);
         Collector {
             text,
             line_starts: std::iter::once(0).chain(starts).collect(),
-            overrides: overrides
-                .iter()
-                .map(|(key, value)| format!("{key}={value}"))
-                .collect(),
+            overrides: overrides.iter().map(|(key, value)| format!("{key}={value}")).collect(),
             diagnostics: Vec::new(),
             dropped_count: 0,
         }
@@ -164,9 +157,7 @@ impl<'a> Collector<'a> {
             hint: None,
             origin,
         });
-        self.diagnostics
-            .last_mut()
-            .expect("one was pushed just now")
+        self.diagnostics.last_mut().expect("one was pushed just now")
     }
 
     /// Adds a hint to the last diagnostic.
@@ -188,17 +179,12 @@ impl<'a> Collector<'a> {
 
     fn position(&self, at: usize) -> (usize, usize) {
         let line = self.line(at);
-        let before = self
-            .text
-            .get(self.line_starts[line - 1]..at)
-            .unwrap_or_default();
+        let before = self.text.get(self.line_starts[line - 1]..at).unwrap_or_default();
         (line, before.chars().count() + 1)
     }
 
     pub fn has_errors(&self) -> bool {
-        self.diagnostics
-            .iter()
-            .any(|d| d.severity == Severity::Error)
+        self.diagnostics.iter().any(|d| d.severity == Severity::Error)
     }
 
     /// All of them, the file's in the order of its text, then the overrides'.
@@ -210,11 +196,7 @@ impl<'a> Collector<'a> {
             self.error("too-many", &place, format!("and {count} more problems"));
         }
         self.diagnostics.sort_by_key(|d| {
-            (
-                d.code == "too-many",
-                d.origin.clone(),
-                d.span.as_ref().map_or(0, |s| s.start),
-            )
+            (d.code == "too-many", d.origin.clone(), d.span.as_ref().map_or(0, |s| s.start))
         });
         self.diagnostics.dedup();
         self.diagnostics
@@ -235,22 +217,12 @@ pub fn render(diagnostics: &[Diagnostic], source: crate::document::Source<'_>) -
 }
 
 fn render_one(diagnostic: &Diagnostic, source: crate::document::Source<'_>, out: &mut String) {
-    let Diagnostic {
-        severity,
-        message,
-        line,
-        column,
-        label,
-        ..
-    } = diagnostic;
+    let Diagnostic { severity, message, line, column, label, .. } = diagnostic;
     let (text, place) = match &diagnostic.origin {
         Origin::File => (source.text, format!("{}:{line}:{column}", source.name)),
         Origin::Set(set) => (set.as_str(), format!("--set {set}")),
     };
-    put(
-        out,
-        format_args!("{place}: {}: {message}\n", severity.name()),
-    );
+    put(out, format_args!("{place}: {}: {message}\n", severity.name()));
     if let Some(span) = &diagnostic.span {
         render_source(text, span, *line, label, out);
     }
@@ -270,29 +242,16 @@ fn render_source(text: &str, span: &Range<usize>, line: usize, label: &str, out:
     }
     let number = line.to_string();
     let end = span.end.clamp(span.start, start + shown.len());
-    let marked = text
-        .get(span.start..end)
-        .map_or(0, |t| t.chars().count())
-        .max(1);
+    let marked = text.get(span.start..end).map_or(0, |t| t.chars().count()).max(1);
     // Tabs stay tabs, so that the caret stands where the eye expects it.
-    let indent: String = text[start..span.start]
-        .chars()
-        .map(|c| if c == '\t' { '\t' } else { ' ' })
-        .collect();
+    let indent: String =
+        text[start..span.start].chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
     let carets = "^".repeat(marked);
     let space = if label.is_empty() { "" } else { " " };
     put(out, format_args!("  {number} | {shown}\n"));
-    put(
-        out,
-        format_args!(
-            "  {:1$} | {indent}{carets}{space}{label}\n",
-            "",
-            number.len()
-        ),
-    );
+    put(out, format_args!("  {:1$} | {indent}{carets}{space}{label}\n", "", number.len()));
 }
 
 fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
-    out.write_fmt(text)
-        .expect("writing to a String cannot fail");
+    out.write_fmt(text).expect("writing to a String cannot fail");
 }

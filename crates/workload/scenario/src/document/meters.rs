@@ -18,15 +18,8 @@ pub fn meters(source: Source<'_>) -> (Option<Meters>, Vec<Diagnostic>) {
 
 impl DocumentReader<'_> {
     fn meters(&mut self, root: &Node) -> Option<Meters> {
-        let map = self.map(
-            root,
-            "the meters file",
-            &["meters", "reference", "window"],
-            1,
-        )?;
-        let reference = map
-            .get("reference")
-            .and_then(|node| self.text(node, "the name of a run"));
+        let map = self.map(root, "the meters file", &["meters", "reference", "window"], 1)?;
+        let reference = map.get("reference").and_then(|node| self.text(node, "the name of a run"));
         let window_s = map.get("window").and_then(|node| self.seconds(node));
         let mut meters = Vec::new();
         for entry in self.entries(map.get("meters")?, "meters by name")? {
@@ -35,9 +28,7 @@ impl DocumentReader<'_> {
             let Some(map) = self.map(&entry.value, &called, &keys, 1) else {
                 continue;
             };
-            let scale = map
-                .get("scale")
-                .and_then(|node| self.number(node, "a factor"));
+            let scale = map.get("scale").and_then(|node| self.number(node, "a factor"));
             let states = [("extremes", false), ("moments", true)];
             let each_moment = map.get("states").and_then(|node| self.word(node, &states));
             let Some(list) = map.get("inputs") else {
@@ -51,10 +42,8 @@ impl DocumentReader<'_> {
                     .hint("a polygon needs at least three");
             }
             let each_moment = each_moment.unwrap_or(false);
-            let inputs: Vec<Input> = items
-                .iter()
-                .filter_map(|item| self.input(item, &meters, each_moment))
-                .collect();
+            let inputs: Vec<Input> =
+                items.iter().filter_map(|item| self.input(item, &meters, each_moment)).collect();
             meters.push(Meter {
                 name: entry.key.clone(),
                 scale: scale.unwrap_or(1.0),
@@ -62,11 +51,7 @@ impl DocumentReader<'_> {
                 inputs,
             });
         }
-        Some(Meters {
-            reference: reference.map(str::to_owned),
-            window_s,
-            meters,
-        })
+        Some(Meters { reference: reference.map(str::to_owned), window_s, meters })
     }
 
     fn input(&mut self, node: &Node, before: &[Meter], each_moment: bool) -> Option<Input> {
@@ -79,11 +64,7 @@ impl DocumentReader<'_> {
         let at = map.get(source)?;
         if each_moment && source != "probe" {
             self.diagnostics
-                .error(
-                    "bad-input",
-                    &at.place,
-                    "`states: moments` allows only probes",
-                )
+                .error("bad-input", &at.place, "`states: moments` allows only probes")
                 .hint("remove `states: moments`, or give a `probe`");
         }
         let from = self.from(source, &map, before)?;
@@ -92,22 +73,15 @@ impl DocumentReader<'_> {
         let shown = own_name.unwrap_or_else(|| at.text().unwrap_or(source).to_owned());
         let flags = [("true", true), ("false", false)];
         let better = [("higher", false), ("lower", true)];
-        let weight = map
-            .get("weight")
-            .map(|node| (node, self.number(node, "a weight")));
+        let weight = map.get("weight").map(|node| (node, self.number(node, "a weight")));
         if let Some((node, Some(_))) = weight.filter(|(_, weight)| weight.is_some_and(|w| w < 0.0))
         {
             let message = "a weight is 0 or more";
             self.diagnostics.error("bad-number", &node.place, message);
         }
-        let invert = map
-            .get("invert")
-            .and_then(|node| self.word(node, &flags))
-            .unwrap_or(false);
+        let invert = map.get("invert").and_then(|node| self.word(node, &flags)).unwrap_or(false);
         let lower = map.get("better").and_then(|node| self.word(node, &better));
-        let scale = map
-            .get("scale")
-            .and_then(|node| self.number(node, "a factor"));
+        let scale = map.get("scale").and_then(|node| self.number(node, "a factor"));
         Some(Input {
             name: shown,
             from,
@@ -160,9 +134,7 @@ impl DocumentReader<'_> {
                 None => vec![(String::new(), self.number(at, "a number")?)],
             }),
             "meter" => From::Meter(self.meter_before(at, before)?),
-            _ => self
-                .word(at, &[("hours-per-dollar", ())])
-                .map(|()| From::HoursPerMoney)?,
+            _ => self.word(at, &[("hours-per-dollar", ())]).map(|()| From::HoursPerMoney)?,
         })
     }
 
@@ -188,9 +160,7 @@ impl DocumentReader<'_> {
         if !known.clone().any(|known| known == name) {
             let hint = suggest::hint(name, "the meters before it are", known.collect::<Vec<_>>());
             let message = format!("there is no meter `{name}` before this one");
-            self.diagnostics
-                .error("unknown-meter", &node.place, message)
-                .hint_some(hint);
+            self.diagnostics.error("unknown-meter", &node.place, message).hint_some(hint);
             return None;
         }
         Some(name.to_owned())

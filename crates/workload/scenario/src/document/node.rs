@@ -92,16 +92,12 @@ impl Node {
 
     /// The value of a key, if it is a mapping that has it.
     pub fn get(&self, key: &str) -> Option<&Node> {
-        self.mapping()?
-            .iter()
-            .find(|e| e.key == key)
-            .map(|e| &e.value)
+        self.mapping()?.iter().find(|e| e.key == key).map(|e| &e.value)
     }
 
     /// Nothing was written: `key:`, `~` or `null`.
     pub fn is_null(&self) -> bool {
-        self.scalar()
-            .is_some_and(|s| !s.quoted && matches!(&*s.text, "" | "~" | "null"))
+        self.scalar().is_some_and(|s| !s.quoted && matches!(&*s.text, "" | "~" | "null"))
     }
 
     /// The kind of value, for messages.
@@ -117,10 +113,9 @@ impl Node {
     /// The place of some bytes of its text; the whole scalar where the source does not show them.
     pub fn part(&self, range: &Range<usize>) -> Place {
         match self.scalar().and_then(|s| s.verbatim) {
-            Some(first) => Place {
-                span: first + range.start..first + range.end,
-                set: self.place.set,
-            },
+            Some(first) => {
+                Place { span: first + range.start..first + range.end, set: self.place.set }
+            }
             None => self.place.clone(),
         }
     }

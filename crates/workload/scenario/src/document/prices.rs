@@ -104,15 +104,9 @@ impl DocumentReader<'_> {
             for item in self.entries(&entry.value, "items by name")? {
                 let uses = self.items(&item.value, "uses of prices").iter();
                 let uses = uses.filter_map(|node| self.price_use(node, &prices, &listed));
-                items.push(Item {
-                    name: item.key.clone(),
-                    uses: uses.collect(),
-                });
+                items.push(Item { name: item.key.clone(), uses: uses.collect() });
             }
-            systems.push(System {
-                name: entry.key.clone(),
-                items,
-            });
+            systems.push(System { name: entry.key.clone(), items });
         }
         Some(Prices { currency, systems })
     }
@@ -147,13 +141,7 @@ impl DocumentReader<'_> {
                 )
                 .hint("write hour, month, GB, GB-month, IOPS-hour or `million requests`");
         }
-        Some(Price {
-            name,
-            price: price?,
-            lot: lot?,
-            unit,
-            hours,
-        })
+        Some(Price { name, price: price?, lot: lot?, unit, hours })
     }
 
     fn price_use(&mut self, node: &Node, prices: &[Price<'_>], listed: &[&str]) -> Option<Use> {

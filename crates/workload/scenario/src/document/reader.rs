@@ -26,9 +26,7 @@ impl<'n> Map<'n> {
     /// The value of a key, if one was written.
     pub fn get(&self, key: &str) -> Option<&'n Node> {
         let found = self.entries.iter().find(|entry| entry.key == key);
-        found
-            .map(|entry| &entry.value)
-            .filter(|node| !node.is_null())
+        found.map(|entry| &entry.value).filter(|node| !node.is_null())
     }
 }
 
@@ -59,15 +57,10 @@ impl<'t> DocumentReader<'t> {
             if !keys.contains(&entry.key.as_str()) {
                 let message = format!("unknown key `{}` in {called}", entry.key);
                 let hint = suggest::hint(&entry.key, "the keys here are", keys.iter().copied());
-                self.diagnostics
-                    .error("unknown-key", &entry.key_place, message)
-                    .hint_some(hint);
+                self.diagnostics.error("unknown-key", &entry.key_place, message).hint_some(hint);
             }
         }
-        let map = Map {
-            entries,
-            place: &node.place,
-        };
+        let map = Map { entries, place: &node.place };
         for key in &keys[..required] {
             if map.get(key).is_none() {
                 let message = format!("`{key}` is missing in {called}");
@@ -114,11 +107,7 @@ impl<'t> DocumentReader<'t> {
         }
         let hint = suggest::hint(text, "write one of", words.iter().map(|(word, _)| *word));
         self.diagnostics
-            .error(
-                "bad-word",
-                &node.place,
-                format!("`{text}` is not known here"),
-            )
+            .error("bad-word", &node.place, format!("`{text}` is not known here"))
             .hint_some(hint);
         None
     }
@@ -172,9 +161,7 @@ impl<'t> DocumentReader<'t> {
         match parse(text) {
             Ok(value) => Some(value),
             Err(UnitError { message, hint }) => {
-                self.diagnostics
-                    .error(code, &node.place, message)
-                    .hint(hint);
+                self.diagnostics.error(code, &node.place, message).hint(hint);
                 None
             }
         }

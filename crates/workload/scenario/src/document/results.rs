@@ -70,24 +70,15 @@ impl Table {
         let is_response = which_respond(&header, responses)?;
         let named = |wanted: bool| {
             let columns = header.iter().zip(&is_response);
-            columns
-                .filter(move |(_, is)| **is == wanted)
-                .map(|(name, _)| (*name).to_owned())
+            columns.filter(move |(_, is)| **is == wanted).map(|(name, _)| (*name).to_owned())
         };
         let mut table = Table {
-            factors: named(false)
-                .map(|name| TableFactor {
-                    name,
-                    levels: Vec::new(),
-                })
-                .collect(),
+            factors: named(false).map(|name| TableFactor { name, levels: Vec::new() }).collect(),
             responses: named(true).collect(),
             rows: Vec::new(),
         };
         if !(1..=FACTORS_MAX).contains(&table.factors.len()) {
-            return Err(TableError::Factors {
-                count: table.factors.len(),
-            });
+            return Err(TableError::Factors { count: table.factors.len() });
         }
         for row in rows {
             let row = row.map_err(broken)?;
@@ -108,10 +99,7 @@ impl Table {
             let problem = format!("{found} fields, but the header has {wanted}");
             return Err(TableError::Line { line, problem });
         }
-        let mut row = TableRow {
-            levels: Vec::new(),
-            values: Vec::new(),
-        };
+        let mut row = TableRow { levels: Vec::new(), values: Vec::new() };
         for (field, is_response) in fields.into_iter().zip(is_response) {
             if *is_response {
                 row.values
@@ -154,28 +142,17 @@ fn cells<'r>(row: &'r Row<'_>) -> Vec<&'r str> {
 fn which_respond(columns: &[&str], responses: &[String]) -> Result<Vec<bool>, TableError> {
     for (number, name) in columns.iter().enumerate() {
         if columns[..number].contains(name) {
-            return Err(TableError::TwoColumns {
-                name: (*name).to_owned(),
-            });
+            return Err(TableError::TwoColumns { name: (*name).to_owned() });
         }
     }
-    if let Some(name) = responses
-        .iter()
-        .find(|name| !columns.contains(&name.as_str()))
-    {
-        return Err(TableError::NoColumn {
-            name: name.clone(),
-            columns: columns.join(", "),
-        });
+    if let Some(name) = responses.iter().find(|name| !columns.contains(&name.as_str())) {
+        return Err(TableError::NoColumn { name: name.clone(), columns: columns.join(", ") });
     }
     let last = columns.len().saturating_sub(1);
-    let is_response = columns
-        .iter()
-        .enumerate()
-        .map(|(number, name)| match responses {
-            [] => number == last,
-            _ => responses.iter().any(|response| response == name),
-        });
+    let is_response = columns.iter().enumerate().map(|(number, name)| match responses {
+        [] => number == last,
+        _ => responses.iter().any(|response| response == name),
+    });
     Ok(is_response.collect())
 }
 
@@ -185,20 +162,15 @@ fn value(field: &str) -> Result<Option<f64>, String> {
     }
     match field.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(Some(value)),
-        Ok(_) => Err(format!(
-            "{field} is not a measurement; leave the field empty if there is none"
-        )),
-        Err(_) => Err(format!(
-            "{field:?} is not a number; write it like 12.5, without a unit"
-        )),
+        Ok(_) => {
+            Err(format!("{field} is not a measurement; leave the field empty if there is none"))
+        }
+        Err(_) => Err(format!("{field:?} is not a number; write it like 12.5, without a unit")),
     }
 }
 
 fn broken(fault: Fault) -> TableError {
-    TableError::Line {
-        line: fault.line,
-        problem: fault.message,
-    }
+    TableError::Line { line: fault.line, problem: fault.message }
 }
 
 #[cfg(test)]
@@ -211,20 +183,8 @@ mod tests {
         let table = Table::read(text, &[]).unwrap();
         assert_eq!(table.responses, ["rate"]);
         assert_eq!(table.factors[0].levels, ["1200", "200"]);
-        assert_eq!(
-            table.rows[1],
-            TableRow {
-                levels: vec![1, 0],
-                values: vec![None]
-            }
-        );
-        assert_eq!(
-            table.rows[2],
-            TableRow {
-                levels: vec![0, 1],
-                values: vec![Some(9.0)]
-            }
-        );
+        assert_eq!(table.rows[1], TableRow { levels: vec![1, 0], values: vec![None] });
+        assert_eq!(table.rows[2], TableRow { levels: vec![0, 1], values: vec![Some(9.0)] });
         let two = Table::read(text, &["rate".to_owned(), "nodes".to_owned()]).unwrap();
         assert_eq!((two.factors.len(), two.responses.len()), (1, 2));
     }
@@ -240,18 +200,12 @@ mod tests {
             "0 columns remain for factors; allowed are 1 to 12; name the responses with --response"
         );
         assert_eq!(diagnostics("a,b\n", &[]), "the table has only a header");
-        assert_eq!(
-            diagnostics("a,a\n1,2\n", &[]),
-            "the column \"a\" is in the table twice"
-        );
+        assert_eq!(diagnostics("a,a\n1,2\n", &[]), "the column \"a\" is in the table twice");
         assert_eq!(
             diagnostics("a,b\n1,2\n", &["c"]),
             "there is no column \"c\"; the columns are a, b"
         );
-        assert_eq!(
-            diagnostics("a,b\n1,2,3\n", &[]),
-            "line 2: 3 fields, but the header has 2"
-        );
+        assert_eq!(diagnostics("a,b\n1,2,3\n", &[]), "line 2: 3 fields, but the header has 2");
         assert_eq!(
             diagnostics("a,b\n1,x\n", &[]),
             "line 2: \"x\" is not a number; write it like 12.5, without a unit"
@@ -259,14 +213,8 @@ mod tests {
         assert!(
             diagnostics("a,b\n1,2\n2,NaN\n", &[]).starts_with("line 3: NaN is not a measurement")
         );
-        assert_eq!(
-            diagnostics("a,b\n1,2\n,3\n", &[]),
-            "line 3: the level of \"a\" is missing"
-        );
-        assert_eq!(
-            diagnostics("a,b\n1,\"2\n", &[]),
-            "line 2: this quote is never closed"
-        );
+        assert_eq!(diagnostics("a,b\n1,2\n,3\n", &[]), "line 3: the level of \"a\" is missing");
+        assert_eq!(diagnostics("a,b\n1,\"2\n", &[]), "line 2: this quote is never closed");
         assert!(diagnostics("a,b\n1,2\n1,3\n", &[]).contains("same level \"1\" in all lines"));
     }
 }

@@ -34,14 +34,8 @@ pub fn parse(text: &str, diagnostics: &mut Collector<'_>) -> Option<Node> {
             }
             Some(node)
         }
-        Err(SyntaxError {
-            span,
-            message,
-            hint,
-        }) => {
-            diagnostics
-                .error("yaml", &Place::at(span), message)
-                .hint_some(hint);
+        Err(SyntaxError { span, message, hint }) => {
+            diagnostics.error("yaml", &Place::at(span), message).hint_some(hint);
             None
         }
     }
@@ -114,10 +108,7 @@ fn build(text: &str) -> Result<(Node, Vec<Duplicate>), SyntaxError> {
     let offsets = if text.is_ascii() {
         Vec::new()
     } else {
-        text.char_indices()
-            .map(|(at, _)| at)
-            .chain([text.len()])
-            .collect()
+        text.char_indices().map(|(at, _)| at).chain([text.len()]).collect()
     };
     let mut builder = Builder {
         text,
@@ -135,11 +126,7 @@ fn build(text: &str) -> Result<(Node, Vec<Duplicate>), SyntaxError> {
     }
     let empty = || Node {
         place: Place::at(0..0),
-        kind: NodeKind::Scalar(Scalar {
-            text: String::new(),
-            quoted: false,
-            verbatim: None,
-        }),
+        kind: NodeKind::Scalar(Scalar { text: String::new(), quoted: false, verbatim: None }),
     };
     Ok((builder.root.unwrap_or_else(empty), builder.duplicates))
 }
@@ -147,11 +134,7 @@ fn build(text: &str) -> Result<(Node, Vec<Duplicate>), SyntaxError> {
 const TOO_DEEP: &str = "nested too deeply (64 levels at most)";
 
 fn too_large(message: &str, span: Range<usize>) -> SyntaxError {
-    SyntaxError {
-        span,
-        message: message.to_owned(),
-        hint: None,
-    }
+    SyntaxError { span, message: message.to_owned(), hint: None }
 }
 
 impl Builder<'_> {
@@ -200,10 +183,7 @@ impl Builder<'_> {
     /// Text that begins with `!` and is not quoted, such as the condition `!x == 1`.
     fn tagged(&self, tag: &Tag, span: &Range<usize>) -> SyntaxError {
         let written = format!("{}{}", tag.handle, tag.suffix);
-        let before = self
-            .text
-            .get(..span.end.max(span.start))
-            .unwrap_or_default();
+        let before = self.text.get(..span.end.max(span.start)).unwrap_or_default();
         let start = before.rfind(&written).unwrap_or(span.start);
         let value = before.get(start..).unwrap_or_default().trim();
         let quote = if value.contains('\'') { '"' } else { '\'' };
@@ -223,15 +203,8 @@ impl Builder<'_> {
             ScalarStyle::Literal | ScalarStyle::Folded => None,
         };
         let shows = |at: &usize| self.text.get(*at..).is_some_and(|t| t.starts_with(text));
-        let scalar = Scalar {
-            text: text.to_owned(),
-            quoted,
-            verbatim: first.filter(shows),
-        };
-        Node {
-            place: Place::at(span),
-            kind: NodeKind::Scalar(scalar),
-        }
+        let scalar = Scalar { text: text.to_owned(), quoted, verbatim: first.filter(shows) };
+        Node { place: Place::at(span), kind: NodeKind::Scalar(scalar) }
     }
 
     fn start(
@@ -243,16 +216,8 @@ impl Builder<'_> {
         if self.open.len() == DEPTH_MAX {
             return Err(too_large(TOO_DEEP, span));
         }
-        let node = Node {
-            place: Place::at(span),
-            kind,
-        };
-        self.open.push(Open {
-            node,
-            anchor,
-            key: None,
-            keys: HashMap::new(),
-        });
+        let node = Node { place: Place::at(span), kind };
+        self.open.push(Open { node, anchor, key: None, keys: HashMap::new() });
         Ok(())
     }
 
@@ -261,10 +226,7 @@ impl Builder<'_> {
             return Ok(());
         };
         let end = span.end.max(open.node.place.span.start);
-        let shown = self
-            .text
-            .get(open.node.place.span.start..end)
-            .unwrap_or_default();
+        let shown = self.text.get(open.node.place.span.start..end).unwrap_or_default();
         open.node.place.span.end = open.node.place.span.start + shown.trim_end().len();
         self.add(open.node, open.anchor, 1)
     }
@@ -277,11 +239,8 @@ impl Builder<'_> {
             return Err(too_large(message, node.place.span));
         }
         if anchor > 0 {
-            let anchored = AnchoredValue {
-                node: node.clone(),
-                count: size(&node),
-                depth: depth(&node),
-            };
+            let anchored =
+                AnchoredValue { node: node.clone(), count: size(&node), depth: depth(&node) };
             self.anchors.insert(anchor, anchored);
         }
         let Some(open) = self.open.last_mut() else {
@@ -291,11 +250,7 @@ impl Builder<'_> {
         match &mut open.node.kind {
             NodeKind::Sequence(items) => items.push(node),
             NodeKind::Mapping(entries) => match open.key.take() {
-                Some((key, key_place)) => entries.push(Entry {
-                    key,
-                    key_place,
-                    value: node,
-                }),
+                Some((key, key_place)) => entries.push(Entry { key, key_place, value: node }),
                 None => return self.key(node),
             },
             NodeKind::Scalar(_) => {}
@@ -317,11 +272,7 @@ impl Builder<'_> {
         };
         if let Some(&first) = open.keys.get(&scalar.text) {
             let key = scalar.text.clone();
-            self.duplicates.push(Duplicate {
-                key,
-                span: span.clone(),
-                first,
-            });
+            self.duplicates.push(Duplicate { key, span: span.clone(), first });
         } else {
             open.keys.insert(scalar.text.clone(), span.start);
         }

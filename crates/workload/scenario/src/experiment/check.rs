@@ -30,17 +30,13 @@ impl Checker<'_> {
             return None;
         }
         let fields = self.fields(root, &EXPERIMENT, "the experiment")?;
-        let name = fields
-            .get("name")
-            .and_then(|node| self.word(node, "a name"));
+        let name = fields.get("name").and_then(|node| self.word(node, "a name"));
         let scenario = fields.get("scenario");
         let scenario = scenario.and_then(|node| self.word(node, "a scenario's file"));
         let sets = self.sets(fields.get("set"));
         // Looked at whether it is run in full or not.
         self.sets(fields.get("full"));
-        let factors = fields
-            .get("factors")
-            .map_or_else(Vec::new, |node| self.factors(node, &sets));
+        let factors = fields.get("factors").map_or_else(Vec::new, |node| self.factors(node, &sets));
         let design = self.design(&fields, &factors);
         let responses = fields.get("responses").map_or_else(Vec::new, |node| {
             self.responses(node, &factors, combinations(&design, &factors))
@@ -48,10 +44,7 @@ impl Checker<'_> {
         let found = Experiment {
             name: name.map_or_else(|| stem(source_name).to_owned(), |word| word.text),
             scenario: scenario?.text,
-            sets: sets
-                .into_iter()
-                .map(|(key, value, _)| (key, value))
-                .collect(),
+            sets: sets.into_iter().map(|(key, value, _)| (key, value)).collect(),
             design,
             factors,
             responses,
@@ -97,19 +90,15 @@ impl Checker<'_> {
                 .hint("say what changes between runs, like `factors: { rate: [20/s, 40/s] }`");
         }
         if entries.len() > FACTORS_MAX {
-            let message = format!(
-                "{} factors; an experiment has at most {FACTORS_MAX}",
-                entries.len()
-            );
+            let message =
+                format!("{} factors; an experiment has at most {FACTORS_MAX}", entries.len());
             self.diagnostics
                 .error("too-many-factors", &node.place, message)
                 .hint("leave out those that matter least, or try them in another experiment");
             return Vec::new();
         }
-        let mut taken: HashMap<String, &str> = sets
-            .iter()
-            .map(|(key, _, _)| (key.clone(), "`set`"))
-            .collect();
+        let mut taken: HashMap<String, &str> =
+            sets.iter().map(|(key, _, _)| (key.clone(), "`set`")).collect();
         let mut factors = Vec::new();
         for entry in entries {
             let Some(factor) = self.factor(entry) else {
@@ -138,11 +127,7 @@ impl Checker<'_> {
             || entry.key.chars().any(char::is_control)
         {
             self.diagnostics
-                .error(
-                    "bad-name",
-                    &entry.key_place,
-                    "this cannot be the name of a factor",
-                )
+                .error("bad-name", &entry.key_place, "this cannot be the name of a factor")
                 .hint("a name has 1 to 100 characters and no line breaks");
         }
         let (set, levels) = if entry.value.mapping().is_some() {
@@ -150,11 +135,7 @@ impl Checker<'_> {
             let levels = fields.get("levels")?;
             if let (Some(_), Some(set)) = (levels.mapping(), fields.get("set")) {
                 self.diagnostics
-                    .error(
-                        "bad-levels",
-                        &set.place,
-                        "the variants define what they set",
-                    )
+                    .error("bad-levels", &set.place, "the variants define what they set")
                     .hint("leave out `set`, or write the levels as a list");
             }
             let set = fields.get("set");
@@ -195,11 +176,9 @@ impl Checker<'_> {
                 1 => format!("`{factor}` has only one level"),
                 _ => format!("`{factor}` has more than {LEVELS_MAX} levels"),
             };
-            self.diagnostics
-                .error("bad-levels", &node.place, message)
-                .hint(
-                    "a factor needs levels to compare; put what is the same in all runs into `set`",
-                );
+            self.diagnostics.error("bad-levels", &node.place, message).hint(
+                "a factor needs levels to compare; put what is the same in all runs into `set`",
+            );
         }
         let mut levels: Vec<Level> = Vec::new();
         for (place, level) in found {
@@ -230,10 +209,7 @@ impl Checker<'_> {
         let sets = self.sets(Some(&entry.value));
         Level {
             text: entry.key.clone(),
-            sets: sets
-                .into_iter()
-                .map(|(key, value, _)| (key, value))
-                .collect(),
+            sets: sets.into_iter().map(|(key, value, _)| (key, value)).collect(),
             place: entry.key_place.span.clone(),
         }
     }
@@ -270,11 +246,7 @@ impl Checker<'_> {
             ("2^(k-r)", Some(node)) => Design::Fraction(self.generators(node, factors)),
             ("2^(k-r)", None) => {
                 self.diagnostics
-                    .error(
-                        "bad-design",
-                        &place,
-                        "the fraction of the design is not defined",
-                    )
+                    .error("bad-design", &place, "the fraction of the design is not defined")
                     .hint("write it like `generators: [D=ABC]`");
                 Design::TwoLevel
             }
@@ -295,10 +267,7 @@ impl Checker<'_> {
     fn two_levels(&mut self, design: &str, factors: &[Factor]) {
         for factor in factors.iter().filter(|factor| factor.levels.len() > 2) {
             let count = factor.levels.len();
-            let message = format!(
-                "`{}` has {count} levels, but `{design}` needs two",
-                factor.name
-            );
+            let message = format!("`{}` has {count} levels, but `{design}` needs two", factor.name);
             self.diagnostics
                 .error("bad-levels", &Place::at(factor.place.clone()), message)
                 .hint("keep the lowest and the highest, or write `design: full`");
@@ -319,8 +288,7 @@ impl Checker<'_> {
             };
             if found.iter().any(|other| other.figure == response.figure) {
                 let message = format!("`{}` is given twice", response.figure);
-                self.diagnostics
-                    .error("duplicate-response", &item.place, message);
+                self.diagnostics.error("duplicate-response", &item.place, message);
             }
             found.push(response);
         }
@@ -381,8 +349,7 @@ impl Checker<'_> {
     ) -> u64 {
         let least = *range.start();
         let node = fields.get_or_default(key);
-        node.and_then(|node| self.count_within(&node, range))
-            .unwrap_or(least)
+        node.and_then(|node| self.count_within(&node, range)).unwrap_or(least)
     }
 
     fn text(&mut self, fields: &Fields<'_>, key: &str) -> Option<String> {

@@ -17,9 +17,7 @@ pub(super) fn replace(root: &mut Node, diagnostics: &mut Collector<'_>) {
     // What is no mapping is reported by the check of the whole.
     for entry in full.mapping().unwrap_or_default() {
         if let Err((message, hint)) = put(root, entry) {
-            diagnostics
-                .error("unknown-place", &entry.key_place, message)
-                .hint_some(hint);
+            diagnostics.error("unknown-place", &entry.key_place, message).hint_some(hint);
         }
     }
 }

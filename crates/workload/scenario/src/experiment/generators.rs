@@ -25,9 +25,7 @@ impl Checker<'_> {
         }
         for (number, (generator, place)) in found.iter().enumerate() {
             if let Some(problem) = clash(generator, &found[..number], &found) {
-                self.diagnostics
-                    .error("bad-generator", place, problem.0)
-                    .hint(problem.1);
+                self.diagnostics.error("bad-generator", place, problem.0).hint(problem.1);
             }
         }
         found.into_iter().map(|(generator, _)| generator).collect()
@@ -41,10 +39,7 @@ fn clash(
     all: &[(Generator, Place)],
 ) -> Option<(String, String)> {
     let own = factor_letter(generator.factor);
-    if before
-        .iter()
-        .any(|(other, _)| other.factor == generator.factor)
-    {
+    if before.iter().any(|(other, _)| other.factor == generator.factor) {
         return Some((
             format!("{own} is set twice"),
             "each factor has at most one generator".to_owned(),
@@ -95,11 +90,7 @@ fn generator(text: &str, factors_count: usize) -> Result<Generator, String> {
     if of.contains(&factor) || of.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(format!("a factor occurs twice in `{text}`"));
     }
-    Ok(Generator {
-        factor,
-        of,
-        negative,
-    })
+    Ok(Generator { factor, of, negative })
 }
 
 fn numbers(text: &str, factors_count: usize) -> Result<Vec<usize>, String> {
@@ -124,18 +115,12 @@ mod tests {
     fn generators_are_read() {
         let read = |text: &str| generator(text, 4);
         let found = read("D = -CA").unwrap();
-        assert_eq!(
-            (found.factor, &found.of[..], found.negative),
-            (3, &[0, 2][..], true)
-        );
+        assert_eq!((found.factor, &found.of[..], found.negative), (3, &[0, 2][..], true));
         for (text, problem) in [
             ("D", "`D` is not a generator"),
             ("D=", "`D=` is not a generator"),
             ("AD=B", "`AD=B` is not a generator"),
-            (
-                "D=AE",
-                "there is no factor E: the letters are A to D, without I",
-            ),
+            ("D=AE", "there is no factor E: the letters are A to D, without I"),
             ("D=AA", "a factor occurs twice in `D=AA`"),
             ("D=AD", "a factor occurs twice in `D=AD`"),
         ] {

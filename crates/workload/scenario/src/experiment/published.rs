@@ -73,10 +73,7 @@ impl Checker<'_> {
     fn published_values(&mut self, node: &Node, cells: usize) -> Vec<f64> {
         let items = self.one_or_more(node);
         if items.len() != cells {
-            let message = format!(
-                "{} values were published for {cells} combinations",
-                items.len()
-            );
+            let message = format!("{} values were published for {cells} combinations", items.len());
             self.diagnostics
                 .error("published-values", &node.place, message)
                 .hint(
@@ -90,20 +87,15 @@ impl Checker<'_> {
     }
 
     fn published_value(&mut self, node: &Node) -> Option<f64> {
-        self.unit(
-            node,
-            "bad-value",
-            "a number, a duration, a rate or a percentage",
-            |text| {
-                if text.contains('%') {
-                    return parse::share(text);
-                }
-                if text.contains('/') {
-                    return parse::rate(text);
-                }
-                parse::number(text).or_else(|_| parse::duration(text).map(|seconds| 1e9 * seconds))
-            },
-        )
+        self.unit(node, "bad-value", "a number, a duration, a rate or a percentage", |text| {
+            if text.contains('%') {
+                return parse::share(text);
+            }
+            if text.contains('/') {
+                return parse::rate(text);
+            }
+            parse::number(text).or_else(|_| parse::duration(text).map(|seconds| 1e9 * seconds))
+        })
     }
 
     /// Values of some combinations.
@@ -118,9 +110,7 @@ impl Checker<'_> {
                 continue;
             };
             let at = self.places(fields.get("at"), factors);
-            let value = fields
-                .get("value")
-                .and_then(|node| self.published_value(node));
+            let value = fields.get("value").and_then(|node| self.published_value(node));
             let (Some(at), Some(value)) = (at, value) else {
                 continue;
             };
@@ -185,14 +175,7 @@ impl Checker<'_> {
             let message = format!("`{}` has no level `{}`", factor.name, word.text);
             let written = word.text.as_str();
             let introduction = "its levels are";
-            self.unknown(
-                "unknown-level",
-                &word.place,
-                message,
-                written,
-                introduction,
-                levels,
-            );
+            self.unknown("unknown-level", &word.place, message, written, introduction, levels);
         }
         found
     }
@@ -205,11 +188,7 @@ impl Checker<'_> {
         let mut groups: Vec<Vec<Word>> = Vec::new();
         for item in self.one_or_more(order) {
             let words = self.one_or_more(item).iter();
-            groups.push(
-                words
-                    .filter_map(|level| self.word(level, "a level"))
-                    .collect(),
-            );
+            groups.push(words.filter_map(|level| self.word(level, "a level")).collect());
         }
         if groups.len() < 2 || groups.iter().any(Vec::is_empty) {
             self.diagnostics
@@ -233,8 +212,7 @@ impl Checker<'_> {
                 let level = self.level_of(word, &factors[number])?;
                 if seen.contains(&level) {
                     let message = format!("the level `{}` is in the order twice", word.text);
-                    self.diagnostics
-                        .error("published-order", &word.place, message);
+                    self.diagnostics.error("published-order", &word.place, message);
                 }
                 seen.push(level);
                 found.push(level);
@@ -243,10 +221,7 @@ impl Checker<'_> {
         }
         let at = at?;
         if let (Some(_), Some(node)) = (at[number], fields.get("at")) {
-            let message = format!(
-                "the levels of `{}` are ordered already",
-                factors[number].name
-            );
+            let message = format!("the levels of `{}` are ordered already", factors[number].name);
             self.diagnostics
                 .error("published-order", &node.place, message)
                 .hint("name the levels of other factors in `at`");
@@ -267,14 +242,7 @@ impl Checker<'_> {
             let message = format!("there is no factor `{}`", word.text);
             let written = word.text.as_str();
             let introduction = "the factors are";
-            self.unknown(
-                "unknown-factor",
-                &word.place,
-                message,
-                written,
-                introduction,
-                names,
-            );
+            self.unknown("unknown-factor", &word.place, message, written, introduction, names);
         }
         found
     }
@@ -297,21 +265,13 @@ impl Checker<'_> {
             (Some((_, number)), None) => Some(*number),
             (Some(_), Some(_)) => {
                 self.diagnostics
-                    .error(
-                        "published-order",
-                        &order.place,
-                        "several factors have these levels",
-                    )
+                    .error("published-order", &order.place, "several factors have these levels")
                     .hint("name the factor, like `of: users`");
                 None
             }
             _ => {
                 self.diagnostics
-                    .error(
-                        "published-order",
-                        &order.place,
-                        "no factor has these levels",
-                    )
+                    .error("published-order", &order.place, "no factor has these levels")
                     .hint("write levels as they stand in `factors`");
                 None
             }

@@ -20,12 +20,7 @@ const fn function(
     arguments: Range<usize>,
     form: &'static str,
 ) -> Function {
-    Function {
-        name,
-        func,
-        arguments,
-        form,
-    }
+    Function { name, func, arguments, form }
 }
 
 const fn pure(
@@ -39,18 +34,8 @@ const fn pure(
 
 pub(crate) const FUNCTIONS: &[Function] = &[
     function("random", Func::Random, 2..3, "random(1, 6)"),
-    function(
-        "random_float",
-        Func::RandomFloat,
-        2..3,
-        "random_float(0, 1)",
-    ),
-    function(
-        "random_string",
-        Func::RandomString,
-        1..2,
-        "random_string(8)",
-    ),
+    function("random_float", Func::RandomFloat, 2..3, "random_float(0, 1)"),
+    function("random_string", Func::RandomString, 1..2, "random_string(8)"),
     function("pick", Func::Pick, 1..256, "pick('a', 'b')"),
     function("uuid", Func::Uuid, 0..1, "uuid()"),
     function("now", Func::Now, 0..1, "now()"),
@@ -62,12 +47,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     function("items", Func::Items, 1..2, "items(list)"),
     function("raw", Func::Raw, 1..2, "raw(x)"),
     pure("contains", Pure::Contains, 2..3, "contains(text, 'part')"),
-    pure(
-        "starts_with",
-        Pure::StartsWith,
-        2..3,
-        "starts_with(text, 'part')",
-    ),
+    pure("starts_with", Pure::StartsWith, 2..3, "starts_with(text, 'part')"),
     pure("ends_with", Pure::EndsWith, 2..3, "ends_with(text, 'part')"),
     pure("replace", Pure::Replace, 3..4, "replace(text, 'a', 'b')"),
     pure("trim", Pure::Trim, 1..2, "trim(text)"),
@@ -85,12 +65,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     pure("min", Pure::Min, 1..256, "min(x, y)"),
     pure("max", Pure::Max, 1..256, "max(x, y)"),
     pure("base64url", Pure::Base64Url, 1..256, "base64url(x)"),
-    pure(
-        "base64_decode",
-        Pure::Base64Decode,
-        1..2,
-        "base64_decode(x)",
-    ),
+    pure("base64_decode", Pure::Base64Decode, 1..2, "base64_decode(x)"),
     pure("hex", Pure::Hex, 1..2, "hex(x)"),
     pure("hex_decode", Pure::HexDecode, 1..2, "hex_decode(x)"),
     pure("url", Pure::Url, 1..2, "url(x)"),
@@ -101,26 +76,11 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     pure("sha384", Pure::Sha384, 1..3, "sha384(x)"),
     pure("sha512", Pure::Sha512, 1..3, "sha512(x)"),
     pure("hmac_sha1", Pure::HmacSha1, 2..5, "hmac_sha1(key, x)"),
-    pure(
-        "hmac_sha256",
-        Pure::HmacSha256,
-        2..5,
-        "hmac_sha256(key, x, 'base64')",
-    ),
+    pure("hmac_sha256", Pure::HmacSha256, 2..5, "hmac_sha256(key, x, 'base64')"),
     pure("hmac_sha384", Pure::HmacSha384, 2..5, "hmac_sha384(key, x)"),
     pure("hmac_sha512", Pure::HmacSha512, 2..5, "hmac_sha512(key, x)"),
-    pure(
-        "jwt",
-        Pure::Jwt,
-        2..5,
-        "jwt(claims, file('key.pem'), 'RS256')",
-    ),
+    pure("jwt", Pure::Jwt, 2..5, "jwt(claims, file('key.pem'), 'RS256')"),
     pure("date", Pure::Date, 2..4, "date(now(), '%Y-%m-%d')"),
     pure("date_ms", Pure::DateMs, 2..4, "date_ms(text, '%Y-%m-%d')"),
-    pure(
-        "date_add",
-        Pure::DateAdd,
-        2..4,
-        "date_add(now(), '1 month')",
-    ),
+    pure("date_add", Pure::DateAdd, 2..4, "date_add(now(), '1 month')"),
 ];

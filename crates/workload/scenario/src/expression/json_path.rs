@@ -21,8 +21,7 @@ pub struct PathError {
 
 /// True if the text is meant as JSONPath: `$` alone, or followed by a segment.
 pub fn is_path(text: &str) -> bool {
-    text.strip_prefix('$')
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    text.strip_prefix('$').is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// The limit that a path exceeds, in words; `None`: it may be parsed. Whether it is a JSONPath at
@@ -111,9 +110,7 @@ fn segment(text: &str) -> Result<(String, &str), &'static str> {
             name => Ok((name.to_owned(), after)),
         };
     }
-    let inner = text
-        .strip_prefix('[')
-        .ok_or("has a dot or a bracket missing")?;
+    let inner = text.strip_prefix('[').ok_or("has a dot or a bracket missing")?;
     let inner = inner.trim_start();
     if let Some(quote) = inner.chars().next().filter(|c| matches!(c, '\'' | '"')) {
         return quoted(&inner[1..], quote);
@@ -234,10 +231,7 @@ mod tests {
             (deep("@[?", 10), Some("is nested deeper than 10 levels")),
             ("$[?@.a]".repeat(5), Some("has more than 4 filters (`?`)")),
             (format!("$.{}", "a".repeat(998)), None),
-            (
-                format!("$.{}", "a".repeat(999)),
-                Some("is longer than 1000 bytes"),
-            ),
+            (format!("$.{}", "a".repeat(999)), Some("is longer than 1000 bytes")),
         ] {
             assert_eq!(excess(&path).as_deref(), expected, "{path}");
         }

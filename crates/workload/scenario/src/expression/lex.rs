@@ -41,12 +41,7 @@ pub struct ExprError {
 
 impl ExprError {
     pub(crate) fn new(span: Range<usize>, message: impl Into<String>) -> ExprError {
-        ExprError {
-            code: "bad-expression",
-            span,
-            message: message.into(),
-            hint: None,
-        }
+        ExprError { code: "bad-expression", span, message: message.into(), hint: None }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> ExprError {
@@ -64,9 +59,8 @@ impl ExprError {
 pub(crate) const TOKENS_MAX: usize = 500;
 
 /// Longer signs first, so that `<=` is not read as `<`.
-const SIGNS: &[&str] = &[
-    "==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "(", ")", ",",
-];
+const SIGNS: &[&str] =
+    &["==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "(", ")", ","];
 
 /// The tokens from `start` up to an unquoted `}` or the text's end; the last one is
 /// [`Token::End`] and stands where the expression ends.
@@ -77,19 +71,13 @@ pub(crate) fn tokens(text: &str, start: usize) -> Result<Vec<SpannedToken>, Expr
         at += text[at..].len() - text[at..].trim_start().len();
         let (token, length) = token(text, at)?;
         let end = token == Token::End;
-        found.push(SpannedToken {
-            token,
-            span: at..at + length,
-        });
+        found.push(SpannedToken { token, span: at..at + length });
         if end {
             return Ok(found);
         }
         if found.len() == TOKENS_MAX {
-            return Err(
-                ExprError::new(start..at, "this expression is too long").hint(format!(
-                    "an expression has at most {TOKENS_MAX} words and operators"
-                )),
-            );
+            return Err(ExprError::new(start..at, "this expression is too long")
+                .hint(format!("an expression has at most {TOKENS_MAX} words and operators")));
         }
         at += length;
     }
@@ -113,11 +101,7 @@ fn token(text: &str, at: usize) -> Result<(Token, usize), ExprError> {
             None => {
                 let span = at..at + first.len_utf8();
                 let error = ExprError::new(span, format!("`{first}` is no part of an expression"));
-                Err(if first == '=' {
-                    error.hint("write == to compare")
-                } else {
-                    error
-                })
+                Err(if first == '=' { error.hint("write == to compare") } else { error })
             }
         },
     }
@@ -129,9 +113,7 @@ pub(crate) fn is_name_char(c: char) -> bool {
 }
 
 fn number(rest: &str, at: usize) -> Result<(Token, usize), ExprError> {
-    let end = rest
-        .find(|c: char| !is_name_char(c) && c != '.')
-        .unwrap_or(rest.len());
+    let end = rest.find(|c: char| !is_name_char(c) && c != '.').unwrap_or(rest.len());
     let literal = match Number::parse(&rest[..end]) {
         Some(Number::Int(i)) => Value::Int(i),
         Some(Number::Float(f)) => Value::Float(f),
@@ -168,19 +150,14 @@ fn quoted(rest: &str, quote: char, at: usize) -> Result<(Token, usize), ExprErro
             }
         }
     }
-    Err(ExprError::new(
-        at..at + rest.len(),
-        format!("the closing {quote} is missing"),
-    ))
+    Err(ExprError::new(at..at + rest.len(), format!("the closing {quote} is missing")))
 }
 
 /// Fails for a text that seems to be a template, since it would be compared as it stands.
 fn check_text(text: &str, span: Range<usize>) -> Result<(), ExprError> {
     match text.contains("${") {
-        true => Err(
-            ExprError::new(span, "${…} is not replaced within an expression")
-                .hint("join texts with +: 'user ' + name; the characters themselves are '$' + '{'"),
-        ),
+        true => Err(ExprError::new(span, "${…} is not replaced within an expression")
+            .hint("join texts with +: 'user ' + name; the characters themselves are '$' + '{'")),
         false => Ok(()),
     }
 }

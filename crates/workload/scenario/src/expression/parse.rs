@@ -45,16 +45,7 @@ const DEPTH_MAX: usize = 64;
 const SHOWN_CHARS_MAX: usize = 60;
 
 /// Words that cannot be variables.
-const RESERVED: &[&str] = &[
-    "user",
-    "iteration",
-    "true",
-    "false",
-    "null",
-    "and",
-    "or",
-    "not",
-];
+const RESERVED: &[&str] = &["user", "iteration", "true", "false", "null", "and", "or", "not"];
 
 /// The meaning that a word already has in expressions, so that it cannot be a variable, and a name
 /// for a variable instead.
@@ -68,9 +59,7 @@ pub fn reserved_as(word: &str) -> Option<(String, String)> {
         "user" => "user_name".to_owned(),
         _ => format!("{word}_value"),
     };
-    RESERVED
-        .contains(&word)
-        .then(|| (meaning.to_owned(), instead))
+    RESERVED.contains(&word).then(|| (meaning.to_owned(), instead))
 }
 
 /// Whether the language itself has a function of this name.
@@ -90,26 +79,16 @@ pub fn is_name(text: &str) -> bool {
 pub fn expression(text: &str, scope: &dyn Scope) -> Result<Expr, ExprError> {
     let trimmed = text.trim_end();
     let inner = text.trim_start().strip_prefix("${");
-    let start = if inner.is_some() {
-        text.find("${").map_or(0, |at| at + 2)
-    } else {
-        0
-    };
+    let start = if inner.is_some() { text.find("${").map_or(0, |at| at + 2) } else { 0 };
     let (expr, end) = expression_at(text, start, scope)?;
     let close = usize::from(inner.is_some());
     if end + close == trimmed.len() && trimmed[end..].len() == close {
         return Ok(expr);
     }
     if end >= trimmed.len() {
-        return Err(ExprError::new(
-            start.saturating_sub(2)..end,
-            "the closing } is missing",
-        ));
+        return Err(ExprError::new(start.saturating_sub(2)..end, "the closing } is missing"));
     }
-    Err(ExprError::new(
-        end..end + 1,
-        "the expression should end here",
-    ))
+    Err(ExprError::new(end..end + 1, "the expression should end here"))
 }
 
 /// Text with `${…}` in it; `\${` stands for `${`.
@@ -185,20 +164,12 @@ fn pieces(text: &str, scope: &dyn Scope) -> Result<Vec<Piece>, ExprError> {
 
 /// The expression that begins at a byte, and the byte where it ends.
 fn expression_at(text: &str, at: usize, scope: &dyn Scope) -> Result<(Expr, usize), ExprError> {
-    let mut parser = Parser {
-        tokens: tokens(text, at)?,
-        next: 0,
-        depth: 0,
-        scope,
-        texts: Texts::default(),
-    };
+    let mut parser =
+        Parser { tokens: tokens(text, at)?, next: 0, depth: 0, scope, texts: Texts::default() };
     let expr = parser.binary(0)?;
     let end = parser.peek();
     if end.token != Token::End {
-        return Err(ExprError::new(
-            end.span.clone(),
-            "an operator is missing before this",
-        ));
+        return Err(ExprError::new(end.span.clone(), "an operator is missing before this"));
     }
     Ok((expr, end.span.start))
 }
@@ -285,16 +256,12 @@ impl Parser<'_> {
                 if self.take_sign(")") {
                     Ok(inner)
                 } else {
-                    Err(ExprError::new(
-                        self.peek().span.clone(),
-                        "a closing ) is missing here",
-                    ))
+                    Err(ExprError::new(self.peek().span.clone(), "a closing ) is missing here"))
                 }
             }
-            Token::Sign(sign) => Err(ExprError::new(
-                span,
-                format!("`{sign}` needs a value before it"),
-            )),
+            Token::Sign(sign) => {
+                Err(ExprError::new(span, format!("`{sign}` needs a value before it")))
+            }
             Token::End => Err(ExprError::new(span, "a value is missing here")),
         }
     }
@@ -373,9 +340,7 @@ impl Parser<'_> {
             let names = names.chain(own.iter().map(String::as_str));
             let error = ExprError::new(span.clone(), format!("there is no function `{name}`"));
             let hint = suggest::hint(name, "the functions are", names);
-            return Err(error
-                .code("unknown-function")
-                .hint(hint.unwrap_or_default()));
+            return Err(error.code("unknown-function").hint(hint.unwrap_or_default()));
         };
         if !function.arguments.contains(&arguments.len()) {
             let message = match arguments.len() {
@@ -398,13 +363,7 @@ impl Parser<'_> {
         }
         let constants: Option<Vec<Value>> = arguments
             .iter()
-            .map(|a| {
-                if let Expr::Const(value) = a {
-                    Some(value.clone())
-                } else {
-                    None
-                }
-            })
+            .map(|a| if let Expr::Const(value) = a { Some(value.clone()) } else { None })
             .collect();
         match constants.and_then(|values| eval::fold_call(function.func, &values)) {
             Some(Ok(value)) => Ok(Expr::Const(value)),

@@ -30,10 +30,7 @@ impl Texts {
 
     fn name(&self, value: &Value) -> &str {
         let is_it = |(text, _): &&(Arc<str>, String)| matches!(value, Value::Text(found) if Arc::ptr_eq(found, text));
-        self.0
-            .iter()
-            .find(is_it)
-            .map_or("the key", |(_, name)| name)
+        self.0.iter().find(is_it).map_or("the key", |(_, name)| name)
     }
 }
 
@@ -129,21 +126,14 @@ pub(crate) fn token(
     whole: &Range<usize>,
     texts: &Texts,
 ) -> Result<Option<Expr>, ExprError> {
-    let [
-        claims,
-        Expr::Const(key),
-        Expr::Const(algorithm),
-        header @ ..,
-    ] = arguments
-    else {
+    let [claims, Expr::Const(key), Expr::Const(algorithm), header @ ..] = arguments else {
         return Ok(None);
     };
     let refused = |error: TokenError| {
         let (message, hint) = match error {
-            TokenError::Key(error) => (
-                format!("jwt: {} {error}", texts.name(key)),
-                Some(error.hint()),
-            ),
+            TokenError::Key(error) => {
+                (format!("jwt: {} {error}", texts.name(key)), Some(error.hint()))
+            }
             other => (format!("jwt: {other}"), None),
         };
         let refused = ExprError::new(whole.clone(), message).code("bad-key");

@@ -145,12 +145,7 @@ pub static PHASES: &[Table] = &[
 pub static STEP_RANGE: Table = Table {
     name: "range of rates",
     groups: &[&[
-        Key {
-            name: "from",
-            kind: Kind::Rate,
-            default: Required,
-            doc: "The first rate",
-        },
+        Key { name: "from", kind: Kind::Rate, default: Required, doc: "The first rate" },
         Key {
             name: "to",
             kind: Kind::Rate,

@@ -33,18 +33,8 @@ pub static AUTH: Table = Table {
 pub static CREDENTIALS: Table = Table {
     name: "credentials",
     groups: &[&[
-        Key {
-            name: "user",
-            kind: Kind::Template,
-            default: Required,
-            doc: "The user name",
-        },
-        Key {
-            name: "password",
-            kind: Kind::Template,
-            default: Required,
-            doc: "The password",
-        },
+        Key { name: "user", kind: Kind::Template, default: Required, doc: "The user name" },
+        Key { name: "password", kind: Kind::Template, default: Required, doc: "The password" },
     ]],
 };
 
@@ -73,12 +63,7 @@ pub static AWS: Table = Table {
         ),
         key("region", Kind::Template, Required, "Such as `eu-west-1`"),
         key("access_key", Kind::Template, Required, "The access key ID"),
-        key(
-            "secret_key",
-            Kind::Template,
-            Required,
-            "The secret access key",
-        ),
+        key("secret_key", Kind::Template, Required, "The secret access key"),
         key(
             "session_token",
             Kind::Template,

@@ -6,12 +6,7 @@ use super::tags::TAGS;
 use super::{Default, Key, Kind, Table};
 
 const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
-    Key {
-        name,
-        kind,
-        default,
-        doc,
-    }
+    Key { name, kind, default, doc }
 }
 
 /// The protocols.
@@ -33,24 +28,9 @@ pub(super) const OPENING: &[Key] = &[
         "The [channel protocol](#channels) on the WebSocket. The step also waits for \
          the protocol's greeting",
     ),
-    key(
-        "vsn",
-        Kind::Word(VSNS),
-        Text("2.0.0"),
-        "For `phoenix`: the version of its message format",
-    ),
-    key(
-        "heartbeat",
-        Kind::Duration,
-        Text("30s"),
-        "For `phoenix`: interval between heartbeats",
-    ),
-    key(
-        "init",
-        Kind::Json,
-        Absent,
-        "For `graphql-ws`: payload of `connection_init`, a mapping",
-    ),
+    key("vsn", Kind::Word(VSNS), Text("2.0.0"), "For `phoenix`: the version of its message format"),
+    key("heartbeat", Kind::Duration, Text("30s"), "For `phoenix`: interval between heartbeats"),
+    key("init", Kind::Json, Absent, "For `graphql-ws`: payload of `connection_init`, a mapping"),
     key(
         "reconnect",
         RECONNECTS,
@@ -78,12 +58,8 @@ pub(super) const OPENING: &[Key] = &[
 /// How pauses are drawn.
 pub const JITTERS: &[&str] = &["full", "equal", "none"];
 
-pub(super) const PAUSE_MAX: Key = key(
-    "pause_max",
-    Kind::Duration,
-    Text("30s"),
-    "The longest pause",
-);
+pub(super) const PAUSE_MAX: Key =
+    key("pause_max", Kind::Duration, Text("30s"), "The longest pause");
 pub(super) const JITTER: Key = key(
     "jitter",
     Kind::Word(JITTERS),
@@ -126,18 +102,9 @@ const PARAMS: Key = key(
     Absent,
     "For `actioncable`: further fields of the identifier, besides the channel's name",
 );
-const REPLY: Key = key(
-    "reply",
-    Kind::Mapping(&EXPECT),
-    Absent,
-    "The reply to wait for",
-);
-const TIMEOUT: Key = key(
-    "timeout",
-    Kind::Duration,
-    Said("`options.timeout`"),
-    "Limit for the server's reply",
-);
+const REPLY: Key = key("reply", Kind::Mapping(&EXPECT), Absent, "The reply to wait for");
+const TIMEOUT: Key =
+    key("timeout", Kind::Duration, Said("`options.timeout`"), "Limit for the server's reply");
 
 pub(crate) const JOIN: Table = Table {
     name: "join",
@@ -175,12 +142,7 @@ pub(crate) const JOIN: Table = Table {
 pub(crate) const PUSH: Table = Table {
     name: "push",
     groups: &[&[
-        key(
-            "push",
-            Kind::Mapping(&PUSHED),
-            Required,
-            "For `phoenix`: sends an event to a topic",
-        ),
+        key("push", Kind::Mapping(&PUSHED), Required, "For `phoenix`: sends an event to a topic"),
         REPLY,
         AS,
         TAGS,
@@ -193,12 +155,7 @@ pub static PUSHED: Table = Table {
     groups: &[&[
         key("event", Kind::Template, Required, "The event's name"),
         key("payload", Kind::Json, Text("{}"), "Its payload"),
-        key(
-            "topic",
-            Kind::Template,
-            Said("the one that was joined last"),
-            "A joined topic",
-        ),
+        key("topic", Kind::Template, Said("the one that was joined last"), "A joined topic"),
     ]],
 };
 
@@ -222,18 +179,8 @@ pub static PERFORMED: Table = Table {
     name: "performed",
     groups: &[&[
         key("action", Kind::Template, Required, "The action's name"),
-        key(
-            "data",
-            Kind::Json,
-            Absent,
-            "Arguments of the action, as a mapping",
-        ),
-        key(
-            "channel",
-            Kind::Template,
-            Said("the one that was joined last"),
-            "A joined channel",
-        ),
+        key("data", Kind::Json, Absent, "Arguments of the action, as a mapping"),
+        key("channel", Kind::Template, Said("the one that was joined last"), "A joined channel"),
         PARAMS,
     ]],
 };
@@ -258,12 +205,7 @@ pub static EMITTED: Table = Table {
     name: "emitted",
     groups: &[&[
         key("event", Kind::Template, Required, "The event's name"),
-        key(
-            "args",
-            Kind::Json,
-            Absent,
-            "Arguments of the event: a list, or a single argument",
-        ),
+        key("args", Kind::Json, Absent, "Arguments of the event: a list, or a single argument"),
         key(
             "namespace",
             Kind::Template,

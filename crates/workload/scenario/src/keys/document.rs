@@ -235,12 +235,7 @@ const ONCE: Kind = Kind::Any(&[Kind::Steps, Kind::Mapping(&SETUP)]);
 pub static SETUP: Table = Table {
     name: "setup",
     groups: &[&[
-        Key {
-            name: "steps",
-            kind: Kind::Steps,
-            default: Required,
-            doc: "The steps",
-        },
+        Key { name: "steps", kind: Kind::Steps, default: Required, doc: "The steps" },
         Key {
             name: "time_limit",
             kind: Kind::Duration,
@@ -273,11 +268,6 @@ pub static SESSION: Table = Table {
             doc: "Whether its users store cookies",
         },
         super::tags::SESSION_TAGS,
-        Key {
-            name: "steps",
-            kind: Kind::Steps,
-            default: Required,
-            doc: "The user's steps",
-        },
+        Key { name: "steps", kind: Kind::Steps, default: Required, doc: "The user's steps" },
     ]],
 };

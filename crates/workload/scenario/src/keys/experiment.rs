@@ -43,10 +43,7 @@ pub static EXPERIMENT: Table = Table {
         },
         Key {
             name: "factors",
-            kind: Kind::Map(&Kind::Any(&[
-                Kind::List(&Kind::Scalar),
-                Kind::Mapping(&FACTOR),
-            ])),
+            kind: Kind::Map(&Kind::Any(&[Kind::List(&Kind::Scalar), Kind::Mapping(&FACTOR)])),
             default: Required,
             doc: "What changes between runs: a name with its settings, or in short a \
                   path with a list of levels",
@@ -167,10 +164,7 @@ pub static FACTOR: Table = Table {
         },
         Key {
             name: "levels",
-            kind: Kind::Any(&[
-                Kind::List(&Kind::Scalar),
-                Kind::Map(&Kind::Map(&Kind::Scalar)),
-            ]),
+            kind: Kind::Any(&[Kind::List(&Kind::Scalar), Kind::Map(&Kind::Map(&Kind::Scalar))]),
             default: Required,
             doc: "Its values; the first of two is the low level, −1. Or variants: \
                   names, each with overrides as in `set`, possibly none",
@@ -210,12 +204,7 @@ pub static RESPONSE: Table = Table {
 pub static PUBLISHED: Table = Table {
     name: "published",
     groups: &[&[
-        Key {
-            name: "source",
-            kind: Kind::Text,
-            default: Absent,
-            doc: "Where it was published",
-        },
+        Key { name: "source", kind: Kind::Text, default: Absent, doc: "Where it was published" },
         Key {
             name: "values",
             kind: Kind::List(&Kind::Any(&[

@@ -6,24 +6,12 @@ use super::requests::{AUTH, SIGN};
 use super::tags::TAGS;
 use super::{Key, Kind, Table};
 
-const QUERY: Key = key(
-    "query",
-    Kind::Template,
-    Required,
-    "The document: one operation or several, and fragments",
-);
-const VARIABLES: Key = key(
-    "variables",
-    Kind::Json,
-    Absent,
-    "The operation's variables, as a mapping",
-);
-const OPERATION: Key = key(
-    "operation",
-    Kind::Template,
-    Absent,
-    "The name of the operation, if `query` has several",
-);
+const QUERY: Key =
+    key("query", Kind::Template, Required, "The document: one operation or several, and fragments");
+const VARIABLES: Key =
+    key("variables", Kind::Json, Absent, "The operation's variables, as a mapping");
+const OPERATION: Key =
+    key("operation", Kind::Template, Absent, "The name of the operation, if `query` has several");
 const AS: Key = key(
     "as",
     Kind::Text,
@@ -64,12 +52,7 @@ pub(super) const GRAPHQL: Table = Table {
              `graphql`",
         ),
         key("headers", TEMPLATES, Absent, "Request headers"),
-        key(
-            "cookies",
-            TEMPLATES,
-            Absent,
-            "Additional cookies of this request",
-        ),
+        key("cookies", TEMPLATES, Absent, "Additional cookies of this request"),
         AUTH,
         SIGN,
         key(

@@ -86,12 +86,7 @@ pub(super) const CALL: Table = Table {
             Absent,
             "Conditions, evaluated after `save`; a false one is an error of kind `check`",
         ),
-        key(
-            "as",
-            Kind::Text,
-            Said("the method, as written"),
-            "Name of the measure",
-        ),
+        key("as", Kind::Text, Said("the method, as written"), "Name of the measure"),
         key(
             "timeout",
             Kind::Duration,

@@ -26,12 +26,7 @@ pub static MARKOV: Table = Table {
 pub static STATE: Table = Table {
     name: "state",
     groups: &[&[
-        Key {
-            name: "steps",
-            kind: Kind::Steps,
-            default: Absent,
-            doc: "The steps of the state",
-        },
+        Key { name: "steps", kind: Kind::Steps, default: Absent, doc: "The steps of the state" },
         Key {
             name: "think",
             kind: Kind::Dist,
@@ -52,12 +47,7 @@ pub static STATE: Table = Table {
 pub static TRANSITION: Table = Table {
     name: "transition",
     groups: &[&[
-        Key {
-            name: "p",
-            kind: Kind::Number,
-            default: Required,
-            doc: "Its probability",
-        },
+        Key { name: "p", kind: Kind::Number, default: Required, doc: "Its probability" },
         Key {
             name: "think",
             kind: Kind::Dist,

@@ -9,12 +9,7 @@ pub(super) const fn key(
     default: Default,
     doc: &'static str,
 ) -> Key {
-    Key {
-        name,
-        kind,
-        default,
-        doc,
-    }
+    Key { name, kind, default, doc }
 }
 
 pub(super) const TEMPLATES: Kind = Kind::Map(&Kind::Template);
@@ -38,12 +33,7 @@ pub static EXPECT: Table = Table {
             Said("the next message that is not one of `messages`"),
             "Which message to wait for: all conditions must hold",
         ),
-        key(
-            "save",
-            SAVES,
-            Absent,
-            "Parts of the message to save in variables",
-        ),
+        key("save", SAVES, Absent, "Parts of the message to save in variables"),
         key(
             "check",
             CHECKS,
@@ -59,12 +49,7 @@ pub static EXPECT: Table = Table {
             ),
             "Name of the measure",
         ),
-        key(
-            "within",
-            Kind::Duration,
-            Said("`options.timeout`"),
-            "Limit for the wait",
-        ),
+        key("within", Kind::Duration, Said("`options.timeout`"), "Limit for the wait"),
     ]],
 };
 
@@ -87,12 +72,7 @@ pub static WHEN: Table = Table {
              `u16be@1`, `f64le@8`, `u32be@-4` from the end",
         ),
         key("regex", Kind::Text, Absent, "The message's text must match"),
-        key(
-            "body",
-            Kind::Template,
-            Absent,
-            "The complete text of the message",
-        ),
+        key("body", Kind::Template, Absent, "The complete text of the message"),
         key(
             "event",
             Kind::Template,
@@ -107,12 +87,7 @@ pub static WHEN: Table = Table {
             "The channel's topic (`phoenix`), identifier (`actioncable`), namespace \
              (`socket.io`) or operation's id (`graphql-ws`); of a message of MQTT its topic, or a filter that matches it",
         ),
-        key(
-            "id",
-            Kind::Template,
-            Absent,
-            "The last event id of the stream",
-        ),
+        key("id", Kind::Template, Absent, "The last event id of the stream"),
     ]],
 };
 
@@ -133,12 +108,7 @@ pub static SAVE: Table = Table {
             "JSON pointer. Short form: the pointer itself, `/games/0/id`; for a binary \
              field of a message: `u32be@4`",
         ),
-        key(
-            "regex",
-            Kind::Text,
-            Absent,
-            "The first match in the body or message",
-        ),
+        key("regex", Kind::Text, Absent, "The first match in the body or message"),
         key(
             "css",
             Kind::Text,
@@ -171,12 +141,7 @@ pub static SAVE: Table = Table {
              and headers",
         ),
         key("header", Kind::Text, Absent, "A response header"),
-        key(
-            "property",
-            Kind::Text,
-            Absent,
-            "A user property of a message of MQTT 5",
-        ),
+        key("property", Kind::Text, Absent, "A user property of a message of MQTT 5"),
         key(
             "from",
             Kind::Word(SAVE_WORDS),

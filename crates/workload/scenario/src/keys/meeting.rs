@@ -54,12 +54,7 @@ pub(super) const RENDEZVOUS: Table = Table {
             Text("continue"),
             "Whether such a user continues, or ends its session",
         ),
-        key(
-            "as",
-            Kind::Text,
-            Said("`rendezvous` and the name"),
-            "Name of the measure",
-        ),
+        key("as", Kind::Text, Said("`rendezvous` and the name"), "Name of the measure"),
         TAGS,
     ]],
 };
@@ -85,12 +80,7 @@ pub(super) const ENQUEUE: Table = Table {
              continues",
         ),
         key("value", Kind::Json, Required, "The value"),
-        key(
-            "as",
-            Kind::Text,
-            Said("`enqueue` and the name"),
-            "Name of the measure",
-        ),
+        key("as", Kind::Text, Said("`enqueue` and the name"), "Name of the measure"),
         TAGS,
     ]],
 };
@@ -112,12 +102,7 @@ pub(super) const DEQUEUE: Table = Table {
             "Limit for the wait; `0s`: none. A user whose time is over has an error of kind `timeout`, and continues if \
              it has a value from before",
         ),
-        key(
-            "as",
-            Kind::Text,
-            Said("`dequeue` and the name"),
-            "Name of the measure",
-        ),
+        key("as", Kind::Text, Said("`dequeue` and the name"), "Name of the measure"),
         TAGS,
     ]],
 };

@@ -30,12 +30,8 @@ const PAYLOAD: Key = key(
     Absent,
     "Its payload: a mapping or list as JSON, text literally; empty if left out",
 );
-const RETAIN: Key = key(
-    "retain",
-    Kind::Bool,
-    Text("false"),
-    "The server keeps it for later subscribers",
-);
+const RETAIN: Key =
+    key("retain", Kind::Bool, Text("false"), "The server keeps it for later subscribers");
 const TIMEOUT: Key = key(
     "timeout",
     Kind::Duration,
@@ -54,12 +50,7 @@ pub(crate) const MQTT: Table = Table {
              `HOST:PORT`, `mqtt://HOST` (port 1883), `mqtts://HOST` (TLS, port 8883); over a WebSocket with a \
              path relative to the target, `ws://` or `wss://`",
         ),
-        key(
-            "version",
-            Kind::Word(MQTT_VERSIONS),
-            Text("3.1.1"),
-            "Version of the protocol",
-        ),
+        key("version", Kind::Word(MQTT_VERSIONS), Text("3.1.1"), "Version of the protocol"),
         key(
             "client_id",
             Kind::Template,
@@ -100,12 +91,7 @@ pub(crate) const MQTT: Table = Table {
             "A lost connection [reconnects](mqtt.md#lost-connections) and subscribes again. Each attempt is \
              an operation of the measure `reconnect`, each subscription of `rejoin`",
         ),
-        key(
-            "headers",
-            TEMPLATES,
-            Absent,
-            "Over a WebSocket: headers of the upgrade request",
-        ),
+        key("headers", TEMPLATES, Absent, "Over a WebSocket: headers of the upgrade request"),
         named(Text("mqtt")),
         key(
             "timeout",
@@ -134,11 +120,8 @@ pub static WILL: Table = Table {
     ]],
 };
 
-const SUBSCRIPTION: Kind = Kind::Any(&[
-    Kind::Template,
-    Kind::List(&Kind::Template),
-    Kind::Mapping(&SUBSCRIBED),
-]);
+const SUBSCRIPTION: Kind =
+    Kind::Any(&[Kind::Template, Kind::List(&Kind::Template), Kind::Mapping(&SUBSCRIBED)]);
 
 pub(crate) const SUBSCRIBE: Table = Table {
     name: "subscribe",
@@ -151,12 +134,7 @@ pub(crate) const SUBSCRIBE: Table = Table {
              one packet, and waits for the server's acknowledgement; a refusal ends the session. `graphql-ws`: a mapping; begins an operation, \
              and does not wait for what it brings",
         ),
-        key(
-            "qos",
-            Kind::Word(QOS),
-            Text("0"),
-            "MQTT: the highest QoS of the messages",
-        ),
+        key("qos", Kind::Word(QOS), Text("0"), "MQTT: the highest QoS of the messages"),
         key(
             "no_local",
             Kind::Bool,
@@ -175,9 +153,7 @@ pub(crate) const SUBSCRIBE: Table = Table {
             Absent,
             "`graphql-ws`: the result of this operation to wait for",
         ),
-        named(Said(
-            "`subscribe`; of an operation of GraphQL its name as written",
-        )),
+        named(Said("`subscribe`; of an operation of GraphQL its name as written")),
         TIMEOUT,
         TAGS,
     ]],
@@ -208,12 +184,7 @@ pub(crate) const PUBLISH: Table = Table {
             "Publishes a message. With QoS 1 and 2 the step waits for the server's acknowledgement \
              (PUBACK, PUBCOMP)",
         ),
-        key(
-            "reply",
-            Kind::Mapping(&EXPECT),
-            Absent,
-            "With QoS 0: the message to wait for",
-        ),
+        key("reply", Kind::Mapping(&EXPECT), Absent, "With QoS 0: the message to wait for"),
         named(Text("publish")),
         TIMEOUT,
         TAGS,
@@ -224,12 +195,7 @@ pub(crate) const PUBLISH: Table = Table {
 pub static MQTT_MESSAGE: Table = Table {
     name: "mqtt_message",
     groups: &[&[
-        key(
-            "topic",
-            Kind::Template,
-            Required,
-            "The topic; the user need not be subscribed to it",
-        ),
+        key("topic", Kind::Template, Required, "The topic; the user need not be subscribed to it"),
         PAYLOAD,
         key(
             "bytes",
@@ -239,11 +205,6 @@ pub static MQTT_MESSAGE: Table = Table {
         ),
         QOS_OF_MESSAGE,
         RETAIN,
-        key(
-            "properties",
-            TEMPLATES,
-            Absent,
-            "Version 5: user properties",
-        ),
+        key("properties", TEMPLATES, Absent, "Version 5: user properties"),
     ]],
 };

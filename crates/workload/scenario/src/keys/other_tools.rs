@@ -18,20 +18,12 @@ struct Words {
 
 /// A key of the same mapping.
 const fn key(key: &'static str, written: &'static str, hint: &'static str) -> Words {
-    Words {
-        written,
-        key: Some(key),
-        hint,
-    }
+    Words { written, key: Some(key), hint }
 }
 
 /// Something that stands elsewhere, or has another form.
 const fn form(written: &'static str, hint: &'static str) -> Words {
-    Words {
-        written,
-        key: None,
-        hint,
-    }
+    Words { written, key: None, hint }
 }
 
 fn find(lists: &[&'static [Words]], written: &str) -> Option<&'static Words> {
@@ -79,9 +71,7 @@ pub fn hint_for_key(table: &'static Table, written: &str) -> Option<String> {
         return Some(format!("write a blank after the dash: `- {step}:`"));
     }
     if std::ptr::eq(table, &DOCUMENT) && OPTIONS.key(written).is_some() {
-        return Some(format!(
-            "write it under `options`: `options: {{ {written}: … }}`"
-        ));
+        return Some(format!("write it under `options`: `options: {{ {written}: … }}`"));
     }
     if std::ptr::eq(table, &OPTIONS) && DOCUMENT.key(written).is_some() {
         return Some(format!("`{written}` stands at the top level of the file"));
@@ -91,9 +81,7 @@ pub fn hint_for_key(table: &'static Table, written: &str) -> Option<String> {
         return None;
     }
     if STEPS.iter().any(|step| step.verb() == written) {
-        return Some(format!(
-            "`{written}` is a step of its own: begin a line with `- {written}:`"
-        ));
+        return Some(format!("`{written}` is a step of its own: begin a line with `- {written}:`"));
     }
     let words = find(&[words::WAITS], written)?;
     Some(format!("as a step of its own, {}", words.hint))
@@ -141,10 +129,7 @@ mod tests {
         for word in steps.flat_map(|words| words.written.split(' ')) {
             assert!(STEPS.iter().all(|step| step.verb() != word), "{word}");
         }
-        for word in words::PHASE
-            .iter()
-            .flat_map(|words| words.written.split(' '))
-        {
+        for word in words::PHASE.iter().flat_map(|words| words.written.split(' ')) {
             assert!(PHASES.iter().all(|phase| phase.verb() != word), "{word}");
         }
     }
@@ -165,14 +150,9 @@ mod tests {
             words::REPLY,
             words::BODY,
         ] {
-            let mut all: Vec<&str> = list
-                .iter()
-                .flat_map(|words| words.written.split(' '))
-                .collect();
-            assert!(
-                all.iter()
-                    .all(|word| !word.is_empty() && !word.contains(['_', '-']))
-            );
+            let mut all: Vec<&str> =
+                list.iter().flat_map(|words| words.written.split(' ')).collect();
+            assert!(all.iter().all(|word| !word.is_empty() && !word.contains(['_', '-'])));
             let count = all.len();
             all.sort_unstable();
             all.dedup();

@@ -25,12 +25,8 @@ pub(super) const COMMON: &[Key] = &[
     },
 ];
 
-pub(super) const FOR: &[Key] = &[Key {
-    name: "for",
-    kind: Kind::Duration,
-    default: Required,
-    doc: "Duration of the phase",
-}];
+pub(super) const FOR: &[Key] =
+    &[Key { name: "for", kind: Kind::Duration, default: Required, doc: "Duration of the phase" }];
 
 pub(super) const SPACING: &[Key] = &[Key {
     name: "spacing",

@@ -4,12 +4,7 @@ use super::Default::{Absent, Required, Said, Text};
 use super::{Default, Key, Kind, Table};
 
 const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
-    Key {
-        name,
-        kind,
-        default,
-        doc,
-    }
+    Key { name, kind, default, doc }
 }
 
 const COMMON: &[Key] = &[
@@ -19,19 +14,9 @@ const COMMON: &[Key] = &[
         Said("the probe's kind: `host`, `redis`, …"),
         "Role of the source in the system, such as `servers`",
     ),
-    key(
-        "name",
-        Kind::Text,
-        Said("the address without a password"),
-        "The source's own name",
-    ),
+    key("name", Kind::Text, Said("the address without a password"), "The source's own name"),
     key("region", Kind::Text, Absent, "Region or site of the source"),
-    key(
-        "every",
-        Kind::Duration,
-        Text("1s"),
-        "Interval between readings, `100ms` to `1h`",
-    ),
+    key("every", Kind::Duration, Text("1s"), "Interval between readings, `100ms` to `1h`"),
 ];
 
 const PAGE: &[Key] = &[key(
@@ -46,18 +31,8 @@ pub static PROCESS: Table = Table {
     name: "process",
     groups: &[&[
         key("pid", Kind::Count, Absent, "The process with this id"),
-        key(
-            "name",
-            Kind::Text,
-            Absent,
-            "The sum over all processes with this name",
-        ),
-        key(
-            "port",
-            Kind::Count,
-            Absent,
-            "The sum over all processes that listen on this TCP port",
-        ),
+        key("name", Kind::Text, Absent, "The sum over all processes with this name"),
+        key("port", Kind::Count, Absent, "The sum over all processes that listen on this TCP port"),
     ]],
 };
 
@@ -116,24 +91,14 @@ pub static PROBES: &[Table] = &[
     Table {
         name: "mysql probe",
         groups: &[
-            &[key(
-                "mysql",
-                Kind::Text,
-                Required,
-                "`mysql://user@host:port/` of MySQL or MariaDB",
-            )],
+            &[key("mysql", Kind::Text, Required, "`mysql://user@host:port/` of MySQL or MariaDB")],
             COMMON,
         ],
     },
     Table {
         name: "postgres probe",
         groups: &[
-            &[key(
-                "postgres",
-                Kind::Text,
-                Required,
-                "`postgres://user@host:port/database`",
-            )],
+            &[key("postgres", Kind::Text, Required, "`postgres://user@host:port/database`")],
             COMMON,
         ],
     },

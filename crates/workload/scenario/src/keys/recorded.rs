@@ -5,12 +5,7 @@ use super::phase::{COMMON, FOR, SPACING};
 use super::{Default, Key, Kind, Table};
 
 const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
-    Key {
-        name,
-        kind,
-        default,
-        doc,
-    }
+    Key { name, kind, default, doc }
 }
 
 const SPEED: Key = key(
@@ -104,12 +99,7 @@ pub(super) const TRACE: Table = Table {
                 "A file with the number of users that start in each `bin`, separated by \
                  blanks, commas or newlines; `#` starts a comment",
             ),
-            key(
-                "bin",
-                Kind::Duration,
-                Text("1s"),
-                "Width of one bin, in the recording's time",
-            ),
+            key("bin", Kind::Duration, Text("1s"), "Width of one bin, in the recording's time"),
             SPEED,
             key("scale", Kind::Number, Text("1"), "Factor for every number"),
             COLUMN,
@@ -165,12 +155,7 @@ pub(super) const ON_OFF: Table = Table {
 pub static SOURCES: Table = Table {
     name: "sources",
     groups: &[&[
-        key(
-            "sources",
-            Kind::Count,
-            Required,
-            "Number of sources, 1 to 100,000",
-        ),
+        key("sources", Kind::Count, Required, "Number of sources, 1 to 100,000"),
         key(
             "rate",
             Kind::Rate,

@@ -12,12 +12,8 @@ pub(super) const STREAM_AUTH: Key = key(
     "The user's credentials: `basic` or `bearer`; `none` sends none",
 );
 
-pub(super) const AUTH: Key = key(
-    "auth",
-    STEP_AUTH,
-    Said("`options.auth`"),
-    "The user's credentials; `none` sends none",
-);
+pub(super) const AUTH: Key =
+    key("auth", STEP_AUTH, Said("`options.auth`"), "The user's credentials; `none` sends none");
 
 pub(super) const SIGN: Key = key(
     "sign",
@@ -38,18 +34,8 @@ pub(super) const HTTP: &[Key] = &[
         Absent,
         "Additional cookies of this request. They override stored cookies of the same name",
     ),
-    key(
-        "json",
-        Kind::Json,
-        Absent,
-        "Request body as JSON, with its `content-type`",
-    ),
-    key(
-        "form",
-        TEMPLATES,
-        Absent,
-        "Request body as a form, with its `content-type`",
-    ),
+    key("json", Kind::Json, Absent, "Request body as JSON, with its `content-type`"),
+    key("form", TEMPLATES, Absent, "Request body as a form, with its `content-type`"),
     key(
         "multipart",
         PARTS,
@@ -70,12 +56,7 @@ pub(super) const HTTP: &[Key] = &[
         Said("100 to 399"),
         "Statuses that are not an error: `200`, `[200, 302]`, `2xx`, `200..204`",
     ),
-    key(
-        "save",
-        SAVES,
-        Absent,
-        "Parts of the response to save in variables",
-    ),
+    key("save", SAVES, Absent, "Parts of the response to save in variables"),
     key(
         "check",
         CHECKS,
@@ -90,12 +71,7 @@ pub(super) const HTTP: &[Key] = &[
         ),
         "Redirects to follow, 0 to 50; 0: a redirect is the response",
     ),
-    key(
-        "as",
-        Kind::Text,
-        Said("method and path, as written"),
-        "Name of the measure",
-    ),
+    key("as", Kind::Text, Said("method and path, as written"), "Name of the measure"),
     key(
         "timeout",
         Kind::Duration,
@@ -104,10 +80,8 @@ pub(super) const HTTP: &[Key] = &[
     ),
 ];
 
-const PARTS: Kind = Kind::Map(&Kind::OneOrMore(&Kind::Any(&[
-    Kind::Template,
-    Kind::Mapping(&PART),
-])));
+const PARTS: Kind =
+    Kind::Map(&Kind::OneOrMore(&Kind::Any(&[Kind::Template, Kind::Mapping(&PART)])));
 
 /// The keys of `part`.
 pub static PART: Table = Table {
@@ -120,12 +94,7 @@ pub static PART: Table = Table {
             "A file, relative to the scenario; at most 16 MiB. All users share its bytes",
         ),
         key("value", Kind::Template, Absent, "A text, instead of `file`"),
-        key(
-            "name",
-            Kind::Text,
-            Said("that of `file`"),
-            "The file name that is sent",
-        ),
+        key("name", Kind::Text, Said("that of `file`"), "The file name that is sent"),
         key(
             "type",
             Kind::Text,
@@ -154,34 +123,15 @@ pub static HTTP_REQUEST: Table = Table {
 
 pub(super) const WS: &[Key] = &[
     STREAM_AUTH,
-    key(
-        "headers",
-        TEMPLATES,
-        Absent,
-        "Headers of the upgrade request",
-    ),
-    key(
-        "as",
-        Kind::Text,
-        Text("handshake"),
-        "Name of the measure for connecting and upgrading",
-    ),
-    key(
-        "timeout",
-        Kind::Duration,
-        Said("`options.timeout`"),
-        "Limit for connecting and upgrading",
-    ),
+    key("headers", TEMPLATES, Absent, "Headers of the upgrade request"),
+    key("as", Kind::Text, Text("handshake"), "Name of the measure for connecting and upgrading"),
+    key("timeout", Kind::Duration, Said("`options.timeout`"), "Limit for connecting and upgrading"),
 ];
 
 /// The keys of `websocket`.
 pub static WEBSOCKET: Table = Table {
     name: "websocket",
-    groups: &[
-        &[key("path", Kind::Template, Required, URL)],
-        WS,
-        super::channels::OPENING,
-    ],
+    groups: &[&[key("path", Kind::Template, Required, URL)], WS, super::channels::OPENING],
 };
 
 /// The URL of a step with a name of its own.

@@ -97,12 +97,7 @@ pub(super) const STEP: Table = Table {
             Absent,
             "Evaluated after such a failure: only if it is true there is another attempt",
         ),
-        key(
-            "pause",
-            Kind::Duration,
-            Text("1s"),
-            "Pause before the second attempt; `0s`: none",
-        ),
+        key("pause", Kind::Duration, Text("1s"), "Pause before the second attempt; `0s`: none"),
         key(
             "factor",
             Kind::Number,

@@ -52,10 +52,7 @@ fn root(table: &Table, title: &str, mut defs: Map<String, Value>) -> Value {
 
 /// Adds what single values look like.
 fn add_values(defs: &mut Map<String, Value>) {
-    defs.insert(
-        "scalar".to_owned(),
-        json!({ "type": ["string", "number", "boolean", "null"] }),
-    );
+    defs.insert("scalar".to_owned(), json!({ "type": ["string", "number", "boolean", "null"] }));
     for (name, pattern) in [
         ("duration", r"^(0|([0-9.]+(ns|us|µs|ms|s|m|h|d))+)$|\$\{"),
         ("rate", r"^[0-9.]+ ?/ ?(s|min|m|h)$|\$\{"),

@@ -21,12 +21,8 @@ const ITEM: Key = key(
     "The variable that has the item. An object or a list is JSON text: `${json(item, '/id')}`",
 );
 
-const ITEM_NUMBER: Key = key(
-    "index",
-    Kind::Text,
-    Absent,
-    "The variable that has the item's number, from 0",
-);
+const ITEM_NUMBER: Key =
+    key("index", Kind::Text, Absent, "The variable that has the item's number, from 0");
 
 const ITEM_STEPS: Key = key("steps", Kind::Steps, Required, "The steps for each item");
 
@@ -45,37 +41,17 @@ pub static STEPS: &[Table] = &[
             &[TAGS],
         ],
     },
-    Table {
-        name: "get",
-        groups: &[&[key("get", Kind::Template, Required, URL)], HTTP, &[TAGS]],
-    },
-    Table {
-        name: "head",
-        groups: &[&[key("head", Kind::Template, Required, URL)], HTTP, &[TAGS]],
-    },
-    Table {
-        name: "post",
-        groups: &[&[key("post", Kind::Template, Required, URL)], HTTP, &[TAGS]],
-    },
-    Table {
-        name: "put",
-        groups: &[&[key("put", Kind::Template, Required, URL)], HTTP, &[TAGS]],
-    },
+    Table { name: "get", groups: &[&[key("get", Kind::Template, Required, URL)], HTTP, &[TAGS]] },
+    Table { name: "head", groups: &[&[key("head", Kind::Template, Required, URL)], HTTP, &[TAGS]] },
+    Table { name: "post", groups: &[&[key("post", Kind::Template, Required, URL)], HTTP, &[TAGS]] },
+    Table { name: "put", groups: &[&[key("put", Kind::Template, Required, URL)], HTTP, &[TAGS]] },
     Table {
         name: "patch",
-        groups: &[
-            &[key("patch", Kind::Template, Required, URL)],
-            HTTP,
-            &[TAGS],
-        ],
+        groups: &[&[key("patch", Kind::Template, Required, URL)], HTTP, &[TAGS]],
     },
     Table {
         name: "delete",
-        groups: &[
-            &[key("delete", Kind::Template, Required, URL)],
-            HTTP,
-            &[TAGS],
-        ],
+        groups: &[&[key("delete", Kind::Template, Required, URL)], HTTP, &[TAGS]],
     },
     super::graphql::GRAPHQL,
     super::grpc::CALL,
@@ -215,12 +191,7 @@ pub static STEPS: &[Table] = &[
                  `u16be`, `u16le`, … `u64le`, `i64le`, `f32be`, … `f64le`), `text`, \
                  `json`, `hex`",
             ),
-            key(
-                "reply",
-                Kind::Mapping(&EXPECT),
-                Absent,
-                "The reply to wait for",
-            ),
+            key("reply", Kind::Mapping(&EXPECT), Absent, "The reply to wait for"),
             key(
                 "binary",
                 Kind::Bool,
@@ -296,18 +267,10 @@ pub static STEPS: &[Table] = &[
                 Said("`options.timeout`"),
                 "Of a call: limit for the wait",
             ),
-            key(
-                "as",
-                Kind::Text,
-                Said("the method and `end`"),
-                "Of a call: name of the measure",
-            ),
+            key("as", Kind::Text, Said("the method and `end`"), "Of a call: name of the measure"),
         ]],
     },
-    Table {
-        name: "think",
-        groups: &[&[key("think", Kind::Dist, Required, "Waits this long")]],
-    },
+    Table { name: "think", groups: &[&[key("think", Kind::Dist, Required, "Waits this long")]] },
     Table {
         name: "think_seconds",
         groups: &[&[key(
@@ -328,12 +291,7 @@ pub static STEPS: &[Table] = &[
     },
     Table {
         name: "set",
-        groups: &[&[key(
-            "set",
-            TEMPLATES,
-            Required,
-            "Variables and their new values",
-        )]],
+        groups: &[&[key("set", TEMPLATES, Required, "Variables and their new values")]],
     },
     Table {
         name: "js",
@@ -345,29 +303,14 @@ pub static STEPS: &[Table] = &[
                 "Runs JavaScript: the body of a function that reads `vars`, and returns an object \
                  or assigns to `vars`. See [scripts](scripts.md#steps)",
             ),
-            key(
-                "sets",
-                Kind::OneOrMore(&Kind::Text),
-                Absent,
-                "The variables that it sets",
-            ),
+            key("sets", Kind::OneOrMore(&Kind::Text), Absent, "The variables that it sets"),
         ]],
     },
     Table {
         name: "check",
         groups: &[&[
-            key(
-                "check",
-                CHECKS,
-                Required,
-                "Conditions; the user continues in either case",
-            ),
-            key(
-                "as",
-                Kind::Text,
-                Text("check"),
-                "Name of the measure that counts failures",
-            ),
+            key("check", CHECKS, Required, "Conditions; the user continues in either case"),
+            key("as", Kind::Text, Text("check"), "Name of the measure that counts failures"),
             TAGS,
         ]],
     },
@@ -380,18 +323,8 @@ pub static STEPS: &[Table] = &[
                 Required,
                 "A time to record. Below 0 or not a number it is an error; if it is not a number the session ends",
             ),
-            key(
-                "unit",
-                Kind::Word(TIME_UNITS),
-                Text("ms"),
-                "Unit of the time",
-            ),
-            key(
-                "as",
-                Kind::Text,
-                Said("the expression, as written"),
-                "Name of the measure",
-            ),
+            key("unit", Kind::Word(TIME_UNITS), Text("ms"), "Unit of the time"),
+            key("as", Kind::Text, Said("the expression, as written"), "Name of the measure"),
             TAGS,
         ]],
     },
@@ -399,12 +332,7 @@ pub static STEPS: &[Table] = &[
         name: "loop",
         groups: &[&[
             key("loop", Kind::Expression, Required, "Number of iterations"),
-            key(
-                "steps",
-                Kind::Steps,
-                Required,
-                "The steps of each iteration",
-            ),
+            key("steps", Kind::Steps, Required, "The steps of each iteration"),
         ]],
     },
     Table {
@@ -413,12 +341,7 @@ pub static STEPS: &[Table] = &[
             LIST,
             ITEM,
             ITEM_NUMBER,
-            key(
-                "max",
-                Kind::Count,
-                Said("all items"),
-                "Items after this number are left out",
-            ),
+            key("max", Kind::Count, Said("all items"), "Items after this number are left out"),
             ITEM_STEPS,
         ]],
     },
@@ -434,36 +357,16 @@ pub static STEPS: &[Table] = &[
     Table {
         name: "while",
         groups: &[&[
-            key(
-                "while",
-                Kind::Expression,
-                Required,
-                "Condition, evaluated before each iteration",
-            ),
-            key(
-                "steps",
-                Kind::Steps,
-                Required,
-                "The steps of each iteration",
-            ),
+            key("while", Kind::Expression, Required, "Condition, evaluated before each iteration"),
+            key("steps", Kind::Steps, Required, "The steps of each iteration"),
         ]],
     },
     Table {
         name: "if",
         groups: &[&[
             key("if", Kind::Expression, Required, "The condition"),
-            key(
-                "then",
-                Kind::Steps,
-                Required,
-                "Steps if the condition is true",
-            ),
-            key(
-                "else",
-                Kind::Steps,
-                Absent,
-                "Steps if the condition is false",
-            ),
+            key("then", Kind::Steps, Required, "Steps if the condition is true"),
+            key("else", Kind::Steps, Absent, "Steps if the condition is false"),
         ]],
     },
     Table {
@@ -479,10 +382,7 @@ pub static STEPS: &[Table] = &[
         name: "parallel",
         groups: &[&[key(
             "parallel",
-            Kind::Any(&[
-                Kind::List(&Kind::Any(&[Kind::Steps, Kind::Step])),
-                Kind::Mapping(&ITEMS),
-            ]),
+            Kind::Any(&[Kind::List(&Kind::Any(&[Kind::Steps, Kind::Step])), Kind::Mapping(&ITEMS)]),
             Required,
             "Branches that the user runs at the same time, at most 64. Each is a list of steps, or one step; or a mapping, \
              with steps for each item of a list. The user continues when the last one has ended",
@@ -518,19 +418,11 @@ pub static STEPS: &[Table] = &[
                 Required,
                 "Name of the measure for the steps as a whole",
             ),
-            key(
-                "steps",
-                Kind::Steps,
-                Required,
-                "The steps of the transaction",
-            ),
+            key("steps", Kind::Steps, Required, "The steps of the transaction"),
             TAGS,
         ]],
     },
-    Table {
-        name: "stop",
-        groups: &[&[key("stop", Kind::Nothing, Absent, "Ends the user")]],
-    },
+    Table { name: "stop", groups: &[&[key("stop", Kind::Nothing, Absent, "Ends the user")]] },
     Table {
         name: "restart",
         groups: &[&[key(

@@ -11,10 +11,5 @@ pub(super) const TAGS: Key =
 pub(super) const SESSION_TAGS: Key = key("[Tags](scenario.md#tags-and-groups) of all its steps");
 
 const fn key(doc: &'static str) -> Key {
-    Key {
-        name: "tags",
-        kind: Kind::Map(&Kind::Scalar),
-        default: Absent,
-        doc,
-    }
+    Key { name: "tags", kind: Kind::Map(&Kind::Scalar), default: Absent, doc }
 }

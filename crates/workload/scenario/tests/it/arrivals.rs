@@ -5,11 +5,7 @@ use plan::{PhaseKind, Population, SessionId, Spacing};
 use crate::{compile_with, plan, rendered, with_arrivals};
 
 fn rate(from_per_s: f64, to_per_s: f64, spacing: Spacing) -> PhaseKind {
-    PhaseKind::Rate {
-        from_per_s,
-        to_per_s,
-        spacing,
-    }
+    PhaseKind::Rate { from_per_s, to_per_s, spacing }
 }
 
 #[test]
@@ -26,11 +22,7 @@ fn every_kind_of_phase() {
 - { steps: { from: 1/s, to: 0.7/s, by: 0.1/s }, each: 1s, name: down }
 ",
     ));
-    let names: Vec<&str> = plan
-        .phases
-        .iter()
-        .map(|phase| phase.name.as_str())
-        .collect();
+    let names: Vec<&str> = plan.phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(
         names,
         [
@@ -43,28 +35,20 @@ fn every_kind_of_phase() {
     assert_eq!(plan.phases[1].kind, rate(120.0, 120.0, Spacing::Even));
     assert_eq!(plan.phases[1].session, Some(SessionId(1)));
     assert_eq!(plan.phases[3].kind, rate(0.5, 0.5, Spacing::Poisson));
-    assert_eq!(
-        plan.phases[5].kind,
-        PhaseKind::Closed(Population::fixed(64))
-    );
+    assert_eq!(plan.phases[5].kind, PhaseKind::Closed(Population::fixed(64)));
     for pair in plan.phases.windows(2) {
         assert_eq!(pair[0].end_ns(), pair[1].start_ns);
     }
-    assert_eq!(
-        plan.end_ns(),
-        (60 + 200 + 10 + 1800 + 10 + 30 + 60 + 4) * 1_000_000_000
-    );
+    assert_eq!(plan.end_ns(), (60 + 200 + 10 + 1800 + 10 + 30 + 60 + 4) * 1_000_000_000);
 }
 
 /// The closed phases' users: kept from the phase before, at the beginning and at the end; and those that start.
 fn populations(phases: &str) -> Vec<(u64, u64, u64, f64)> {
     let plan = plan(&with_arrivals(phases));
     let found = plan.phases.iter().filter_map(|phase| match phase.kind {
-        PhaseKind::Closed(Population {
-            kept_count,
-            from_count,
-            to_count,
-        }) => Some((kept_count, from_count, to_count, phase.users_planned())),
+        PhaseKind::Closed(Population { kept_count, from_count, to_count }) => {
+            Some((kept_count, from_count, to_count, phase.users_planned()))
+        }
         _ => None,
     });
     found.collect()
@@ -114,10 +98,7 @@ fn users_who_never_leave_are_warned_of_in_a_falling_ramp() {
     let forever = "{ forever: [ { get: / } ] }";
     let found = said(forever, "{ users: 5..0, for: 1s, name: down }");
     let expected = "the number of users falls in phase `down`, but users of session `s` leave only when it ends";
-    assert!(
-        found.len() == 1 && found[0].starts_with(expected),
-        "{found:?}"
-    );
+    assert!(found.len() == 1 && found[0].starts_with(expected), "{found:?}");
     let once = "{ loop: 3, steps: [ { get: / } ] }";
     assert_eq!(said(forever, "{ users: 0..5, for: 1s }"), [""; 0]);
     assert_eq!(said(once, "{ users: 5..0, for: 1s }"), [""; 0]);
@@ -131,58 +112,25 @@ fn what_cannot_be_planned_is_refused() {
             "write 0/s..120/s to start from zero, or `constant: 120/s`",
         ),
         ("- { constant: 0/s, for: 60s }", "write `hold`"),
-        (
-            "- { constant: 10000/s, for: 10d }",
-            "these phases start 8640000000 users",
-        ),
-        (
-            "- { users: 60000000, for: 1s }",
-            "these phases start 60000000 users",
-        ),
-        (
-            "- { users: 0, for: 1s }",
-            "a population needs at least one user",
-        ),
-        (
-            "- { users: 0..0, for: 1s }",
-            "a population needs at least one user",
-        ),
-        (
-            "- { users: 0..9.5, for: 1s }",
-            "`9.5` is not a whole number",
-        ),
+        ("- { constant: 10000/s, for: 10d }", "these phases start 8640000000 users"),
+        ("- { users: 60000000, for: 1s }", "these phases start 60000000 users"),
+        ("- { users: 0, for: 1s }", "a population needs at least one user"),
+        ("- { users: 0..0, for: 1s }", "a population needs at least one user"),
+        ("- { users: 0..9.5, for: 1s }", "`9.5` is not a whole number"),
         ("- { users: 9.., for: 1s }", "`9..` lacks a number"),
         (
             "- { users: 0/s..9/s, for: 1s }",
             "for a rate write `constant: 10/s` or `ramp: 0/s..10/s`",
         ),
-        (
-            "- { ramp: 0..9, for: 1s }",
-            "for a number of users write `users: 0..9`",
-        ),
+        ("- { ramp: 0..9, for: 1s }", "for a number of users write `users: 0..9`"),
         ("- { hold: 300d }\n- { hold: 300d }", "longer than 366 days"),
         ("- { hold: 0s }", "`0s` is out of range"),
-        (
-            "- { hold: 1s, session: s }",
-            "unknown key `session` in a `hold` phase",
-        ),
-        (
-            "- { constant: 1/s, for: 1s, session: q }",
-            "there is no session `q`",
-        ),
-        (
-            "- { hold: 1s, name: a }\n- { hold: 1s, name: a }",
-            "two phases are named `a`",
-        ),
+        ("- { hold: 1s, session: s }", "unknown key `session` in a `hold` phase"),
+        ("- { constant: 1/s, for: 1s, session: q }", "there is no session `q`"),
+        ("- { hold: 1s, name: a }\n- { hold: 1s, name: a }", "two phases are named `a`"),
         ("- { ram: 1/s, for: 1s }", "did you mean `ramp`?"),
-        (
-            "- { steps: { from: 1/s, to: 9/s, by: 0/s }, each: 1s }",
-            "`by` must be above 0",
-        ),
-        (
-            "- { steps: { from: 1/s, to: 9999/s, by: 1/s }, each: 1s }",
-            "more than 1000 steps",
-        ),
+        ("- { steps: { from: 1/s, to: 9/s, by: 0/s }, each: 1s }", "`by` must be above 0"),
+        ("- { steps: { from: 1/s, to: 9999/s, by: 1/s }, each: 1s }", "more than 1000 steps"),
         ("- hold", "expected a phase"),
         ("- { together: [] }", "expected a list of phases"),
         (
@@ -193,10 +141,7 @@ fn what_cannot_be_planned_is_refused() {
             "- { together: [ { constant: 1/s, for: 1s, name: a } ] }",
             "write `name` next to `together`",
         ),
-        (
-            "- { together: [ { constant: 1/s, for: 1s, session: q } ] }",
-            "there is no session `q`",
-        ),
+        ("- { together: [ { constant: 1/s, for: 1s, session: q } ] }", "there is no session `q`"),
         (
             "- together: [ { constant: 90000/s, for: 400s }, { constant: 90000/s, for: 400s } ]",
             "these phases start 72000000 users",
@@ -220,10 +165,7 @@ fn phases_side_by_side_are_one_phase() {
 ",
     ));
     let crowds = &plan.phases[1];
-    assert_eq!(
-        (crowds.name.as_str(), crowds.start_ns),
-        ("crowds", 10_000_000_000)
-    );
+    assert_eq!((crowds.name.as_str(), crowds.start_ns), ("crowds", 10_000_000_000));
     assert_eq!(crowds.end_ns(), plan.phases[2].start_ns);
     assert_eq!(crowds.duration_ns, 40_000_000_000);
     assert_eq!(crowds.users_planned(), 60.0 + 20.0 + 60.0);

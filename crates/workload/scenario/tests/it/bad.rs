@@ -20,12 +20,7 @@ fn wrong_scenarios_are_reported_as_expected() {
         .filter(|path| path.extension().is_some_and(|ending| ending == "yaml"))
         .collect();
     files.sort();
-    assert!(
-        files.len() >= 20,
-        "only {} files in {}",
-        files.len(),
-        folder().display()
-    );
+    assert!(files.len() >= 20, "only {} files in {}", files.len(), folder().display());
     let mut different = Vec::new();
     for path in files {
         let text = std::fs::read_to_string(&path).unwrap();
@@ -37,9 +32,7 @@ fn wrong_scenarios_are_reported_as_expected() {
         }
         let expected = std::fs::read_to_string(&golden).unwrap_or_default();
         if found != expected {
-            different.push(format!(
-                "{name}\n--- expected\n{expected}\n--- found\n{found}"
-            ));
+            different.push(format!("{name}\n--- expected\n{expected}\n--- found\n{found}"));
         }
     }
     assert!(different.is_empty(), "{}", different.join("\n\n"));

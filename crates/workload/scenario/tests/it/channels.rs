@@ -29,31 +29,16 @@ fn a_websocket_says_what_it_speaks() {
     assert_eq!(path, "/base/socket/websocket?vsn=2.0.0");
     let heartbeat_ns = 30_000_000_000;
     let arrays = true;
-    assert_eq!(
-        open.protocol,
-        Some(Protocol::Phoenix {
-            arrays,
-            heartbeat_ns
-        })
-    );
+    assert_eq!(open.protocol, Some(Protocol::Phoenix { arrays, heartbeat_ns }));
     let (open, path) =
         opened("- ws: /s?token=${user}\n  protocol: phoenix\n  vsn: 1.0.0\n  heartbeat: 5s\n");
     assert_eq!(path, "/base/s?token=$&vsn=1.0.0");
     let heartbeat_ns = 5_000_000_000;
     let arrays = false;
-    assert_eq!(
-        open.protocol,
-        Some(Protocol::Phoenix {
-            arrays,
-            heartbeat_ns
-        })
-    );
+    assert_eq!(open.protocol, Some(Protocol::Phoenix { arrays, heartbeat_ns }));
     let (open, path) = opened("- ws: { path: /cable, protocol: actioncable }\n");
     assert_eq!(path, "/base/cable");
-    assert_eq!(
-        subprotocols(&open),
-        Some("actioncable-v1-json, actioncable-unsupported")
-    );
+    assert_eq!(subprotocols(&open), Some("actioncable-v1-json, actioncable-unsupported"));
     let (open, path) = opened("- ws: { path: /socket.io/, protocol: socket.io }\n");
     assert_eq!(path, "/base/socket.io/?EIO=4&transport=websocket");
     assert_eq!(subprotocols(&open), None);
@@ -83,16 +68,10 @@ fn steps_of_channels() {
         })
         .collect();
     let verbs: Vec<_> = ops.iter().map(|op| op.verb).collect();
-    assert_eq!(
-        verbs,
-        [ChannelVerb::Join, ChannelVerb::Push, ChannelVerb::Leave]
-    );
+    assert_eq!(verbs, [ChannelVerb::Join, ChannelVerb::Push, ChannelVerb::Leave]);
     let identifier = Some(r#"{"channel":"ChatChannel","room":1}"#);
     for op in [ops[0], ops[2]] {
-        assert_eq!(
-            op.topic.as_ref().and_then(|topic| topic.as_static()),
-            identifier
-        );
+        assert_eq!(op.topic.as_ref().and_then(|topic| topic.as_static()), identifier);
     }
     let Payload::Text(payload) = &ops[1].payload else {
         panic!("{:?}", ops[1].payload);
@@ -155,10 +134,7 @@ fn websockets_reconnect_at_times_of_their_own() {
     for protocol in ["phoenix", "actioncable", "socket.io"] {
         let plan = plan(&steps(&format!(", protocol: {protocol}")));
         let names: Vec<_> = plan.measures.iter().map(|m| m.name.as_str()).collect();
-        assert_eq!(
-            names,
-            ["connect", "handshake", "reconnect", "rejoin", "steps"]
-        );
+        assert_eq!(names, ["connect", "handshake", "reconnect", "rejoin", "steps"]);
     }
     let plain = plan(&steps(""));
     let names: Vec<_> = plain.measures.iter().map(|m| m.name.as_str()).collect();

@@ -15,10 +15,7 @@ fn with_env(text: &str, env: &[(&str, &str)]) -> Result<Plan, String> {
         },
         files: &|_| Err("no files".to_owned()),
     };
-    let source = Source {
-        name: "load/test.yaml",
-        text,
-    };
+    let source = Source { name: "load/test.yaml", text };
     let (plan, diagnostics) = compile(source, &settings);
     plan.ok_or_else(|| render(&diagnostics, source))
 }
@@ -34,9 +31,7 @@ fn scenario(target: &str, options: &str) -> String {
 /// By host, the proxy through which it is reached; empty: none.
 fn ways(plan: &Plan) -> Vec<String> {
     let endpoints = plan.endpoints.iter();
-    endpoints
-        .map(|endpoint| format!("{}{}", endpoint.host, plan.detour(endpoint)))
-        .collect()
+    endpoints.map(|endpoint| format!("{}{}", endpoint.host, plan.detour(endpoint))).collect()
 }
 
 #[test]
@@ -63,32 +58,16 @@ fn all_hosts_but_the_exceptions_are_behind_the_proxy() {
                 "proxy.test".to_owned()
             ]
         );
-        let [proxy] = &plan.proxies[..] else {
-            panic!("{:?}", plan.proxies)
-        };
-        assert_eq!(
-            (proxy.kind, proxy.endpoint),
-            (ProxyKind::Socks5h, EndpointId(3))
-        );
+        let [proxy] = &plan.proxies[..] else { panic!("{:?}", plan.proxies) };
+        assert_eq!((proxy.kind, proxy.endpoint), (ProxyKind::Socks5h, EndpointId(3)));
         let own = proxy.credentials.as_ref().unwrap();
-        assert_eq!(
-            (&*own.user, &*own.password, &*own.written),
-            ("ann", "p@w", "p%40w")
-        );
+        assert_eq!((&*own.user, &*own.password, &*own.written), ("ann", "p@w", "p%40w"));
         let needed: Vec<bool> = plan.endpoints.iter().map(|e| plan.has_address(e)).collect();
         assert_eq!(needed, [false, false, true, true]);
         assert!(!format!("{plan:?}").contains("p@w"));
     }
-    let local = plan(&scenario(
-        "http://shop.test/",
-        "proxy: 'socks5://proxy.test:1080'",
-    ));
-    assert!(
-        local
-            .endpoints
-            .iter()
-            .all(|endpoint| local.has_address(endpoint))
-    );
+    let local = plan(&scenario("http://shop.test/", "proxy: 'socks5://proxy.test:1080'"));
+    assert!(local.endpoints.iter().all(|endpoint| local.has_address(endpoint)));
     let none = plan(&scenario("http://shop.test/", "proxy: none"));
     assert!(none.proxies.is_empty() && none.endpoints.len() == 3);
 }
@@ -128,10 +107,7 @@ fn the_environment_counts_only_where_the_scenario_says_so() {
     assert!(with_env(&text, &[]).unwrap().proxies.is_empty());
     let broken = [("HTTPS_PROXY", "http://ann:sesame@")];
     let error = with_env(&text, &broken).unwrap_err();
-    assert!(
-        error.contains("variable HTTPS_PROXY: a proxy's URL is"),
-        "{error}"
-    );
+    assert!(error.contains("variable HTTPS_PROXY: a proxy's URL is"), "{error}");
     assert!(!error.contains("sesame"), "{error}");
     assert!(PROXY_VARIABLES.contains(&"NO_PROXY"));
 }
@@ -141,22 +117,14 @@ fn a_target_may_be_a_unix_socket() {
     let unix = |target: &str| {
         let plan = with_env(&scenario(target, "proxy: 'http://proxy.test:1'"), &[]).unwrap();
         let endpoint = plan.endpoints[0].clone();
-        assert_eq!(
-            (&*endpoint.host, endpoint.port, endpoint.tls),
-            ("localhost", 80, false)
-        );
+        assert_eq!((&*endpoint.host, endpoint.port, endpoint.tls), ("localhost", 80, false));
         assert!(!plan.has_address(&endpoint));
-        let Op::Http(http) = &plan.sessions[0].ops[0] else {
-            panic!("{:?}", plan.sessions[0].ops)
-        };
+        let Op::Http(http) = &plan.sessions[0].ops[0] else { panic!("{:?}", plan.sessions[0].ops) };
         let path = http.path.as_static().unwrap().to_owned();
         (endpoint.via, path)
     };
     let at = |path: &str| Via::Unix(path.to_owned());
-    assert_eq!(
-        unix("unix:/run/app.sock"),
-        (at("/run/app.sock"), "/".to_owned())
-    );
+    assert_eq!(unix("unix:/run/app.sock"), (at("/run/app.sock"), "/".to_owned()));
     assert_eq!(
         unix("{ url: 'unix:/run/app.sock:/api/' }"),
         (at("/run/app.sock"), "/api/".to_owned())
@@ -173,10 +141,7 @@ fn paths_of_sockets_that_cannot_be_are_named() {
     let long = format!("unix:/{}/app.sock", "x".repeat(100));
     for (target, message) in [
         ("unix:", "the path of the Unix socket is missing"),
-        (
-            "unix:///run/app.sock",
-            "the path of the Unix socket is missing",
-        ),
+        ("unix:///run/app.sock", "the path of the Unix socket is missing"),
         ("unix:/a.sock:/x?y", "no query"),
         (&*long, "has 110 bytes, of at most 107"),
     ] {

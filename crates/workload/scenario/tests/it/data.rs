@@ -48,25 +48,17 @@ fn rows_follow_the_users_number() {
     let rows = |settings: &str, users: &[(u64, u64)]| -> Vec<DrawnRow> {
         let data = data(&format!("file: accounts.csv, {settings}"));
         let mut rng = Rng::new(1, 1, Purpose::Value);
-        let found = users
-            .iter()
-            .map(|(user, draw)| data.row(*user, *draw, &mut rng));
+        let found = users.iter().map(|(user, draw)| data.row(*user, *draw, &mut rng));
         found.collect()
     };
     let row = DrawnRow::Row;
     let users = [(0, 0), (0, 1), (2, 0), (2, 1), (7, 0)];
-    assert_eq!(
-        rows("order: sequential", &users),
-        [row(0), row(1), row(2), row(0), row(1)]
-    );
+    assert_eq!(rows("order: sequential", &users), [row(0), row(1), row(2), row(0), row(1)]);
     assert_eq!(
         rows("order: sequential, end: stop", &users),
         [row(0), row(1), row(2), DrawnRow::Stop, DrawnRow::Stop]
     );
-    assert_eq!(
-        rows("order: unique", &users),
-        [row(0), row(0), row(2), row(2), DrawnRow::Error]
-    );
+    assert_eq!(rows("order: unique", &users), [row(0), row(0), row(2), row(2), DrawnRow::Error]);
     assert_eq!(rows("order: unique, end: wrap", &[(7, 3)]), [row(1)]);
     let draws: Vec<_> = (0..3000).map(|n| (n, 0)).collect();
     let random = rows("order: random", &draws);
@@ -121,13 +113,8 @@ fn a_column_named_user_can_be_renamed_as_the_hint_says() {
     );
     let hint = said.split("name the variables in this step: `").nth(1);
     let renamed = hint.and_then(|hint| hint.split('`').next()).unwrap();
-    assert_eq!(
-        renamed,
-        "as: { user_name: user, password: password, e_mail: \"e-mail\" }"
-    );
-    let session = plan(&text(&format!("      {renamed}\n")))
-        .sessions
-        .remove(0);
+    assert_eq!(renamed, "as: { user_name: user, password: password, e_mail: \"e-mail\" }");
+    let session = plan(&text(&format!("      {renamed}\n"))).sessions.remove(0);
     assert_eq!(session.slot_names, ["user_name", "password", "e_mail"]);
 }
 

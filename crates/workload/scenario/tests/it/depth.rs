@@ -17,15 +17,8 @@ fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
 
 /// What is reported of a scenario, with `rows.jsonl` as its only file.
 fn reported(text: &str, rows: &str) -> String {
-    let source = Source {
-        name: "test.yaml",
-        text,
-    };
-    let settings = Settings {
-        overrides: &[],
-        env: &|_| None,
-        files: &|_| Ok(rows.to_owned()),
-    };
+    let source = Source { name: "test.yaml", text };
+    let settings = Settings { overrides: &[], env: &|_| None, files: &|_| Ok(rows.to_owned()) };
     let (_, diagnostics) = compile(source, &settings);
     render(&diagnostics, source)
 }
@@ -47,18 +40,9 @@ fn deep_documents_are_reported() {
                 files: &|name| Err(name.to_owned()),
             };
             let name = "test.yaml";
-            compile(
-                Source {
-                    name,
-                    text: "target: x",
-                },
-                &settings,
-            );
+            compile(Source { name, text: "target: x" }, &settings);
             let source = Source { name, text: &text };
-            assert!(
-                meters(source).0.is_none() && prices(source).0.is_none(),
-                "{front}"
-            );
+            assert!(meters(source).0.is_none() && prices(source).0.is_none(), "{front}");
         }
         let mut indented = String::new();
         for level in 0..1_000 {
@@ -79,10 +63,7 @@ fn aliases_do_not_nest_deeper_than_lists() {
         }
         let reported = reported(&text, "");
         assert!(reported.contains("nested too deeply"), "{reported}");
-        assert!(
-            reported.contains("line 3") || reported.contains(":3:"),
-            "{reported}"
-        );
+        assert!(reported.contains("line 3") || reported.contains(":3:"), "{reported}");
     });
 }
 
@@ -93,15 +74,10 @@ fn deep_expressions_are_reported() {
             let value = format!("${{{}1", front.repeat(levels));
             reported(&with_steps(&format!("- set: {{ x: \"{value}\" }}")), "")
         };
-        for front in [
-            "(", "-", "!", "not ", "str(", "1 + (", "1 < (", "- (", "pick(1, ",
-        ] {
+        for front in ["(", "-", "!", "not ", "str(", "1 + (", "1 < (", "- (", "pick(1, "] {
             assert!(!levels(front, LEVELS).is_empty(), "{front}");
             let reported = levels(front, 70);
-            assert!(
-                reported.contains("nested too deeply"),
-                "{front}: {reported}"
-            );
+            assert!(reported.contains("nested too deeply"), "{front}: {reported}");
         }
         // As long as an expression may be, and nested to the left only.
         for operator in [" + ", " and ", " * ", " == x or "] {
@@ -122,10 +98,7 @@ fn deep_rows_and_thresholds_are_reported() {
         }
         for front in ["(", "count(", "p99(", "-", "["] {
             let threshold = front.repeat(LEVELS);
-            let text = format!(
-                "{}thresholds: [ '{threshold}' ]\n",
-                with_steps("- think: 1s")
-            );
+            let text = format!("{}thresholds: [ '{threshold}' ]\n", with_steps("- think: 1s"));
             assert!(!reported(&text, "").is_empty(), "{front}");
         }
     });
@@ -135,18 +108,12 @@ fn deep_rows_and_thresholds_are_reported() {
 #[test]
 fn deep_paths_are_reported() {
     on_a_small_stack(|| {
-        for (front, levels) in [
-            ("(", LEVELS),
-            ("@[?", LEVELS),
-            ("(", 40),
-            ("@[?", 40),
-            ("value(@[?", 40),
-        ] {
+        for (front, levels) in
+            [("(", LEVELS), ("@[?", LEVELS), ("(", 40), ("@[?", 40), ("value(@[?", 40)]
+        {
             let path = format!("$[?{}", front.repeat(levels));
-            let reported = reported(
-                &with_steps(&format!("- get: /\n  save: {{ x: '{path}' }}")),
-                "",
-            );
+            let reported =
+                reported(&with_steps(&format!("- get: /\n  save: {{ x: '{path}' }}")), "");
             let expected = if levels == LEVELS {
                 "is longer than 1000 bytes"
             } else {

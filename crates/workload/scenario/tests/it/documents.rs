@@ -46,20 +46,14 @@ fn the_reference_has_every_key() {
             .find(&begin)
             .unwrap_or_else(|| panic!("{REFERENCE} lacks the marker {begin:?} (in this order)"));
         let start = place + start + begin.len();
-        let end = start
-            + text[start..]
-                .find("<!-- end -->")
-                .expect("each marker has its end");
+        let end = start + text[start..].find("<!-- end -->").expect("each marker has its end");
         text.replace_range(start..end, &rows);
         place = start;
     }
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(root().join(REFERENCE), &text).unwrap();
     } else {
-        assert!(
-            text == before,
-            "{REFERENCE} is behind the tables of keys: run with UPDATE=1"
-        );
+        assert!(text == before, "{REFERENCE} is behind the tables of keys: run with UPDATE=1");
     }
 }
 
@@ -110,10 +104,7 @@ fn the_scenarios_of_the_cookbook_compile() {
     let scenarios = blocks.iter().filter(|(kind, _)| *kind == "yaml scenario");
     let mut scenarios_count = 0;
     for (_, code) in scenarios {
-        let source = Source {
-            name: COOKBOOK,
-            text: code,
-        };
+        let source = Source { name: COOKBOOK, text: code };
         let (plan, diagnostics) = compile(source, &settings);
         let shown = render(&diagnostics, source);
         assert!(plan.is_some() && diagnostics.is_empty(), "{shown}\n{code}");
@@ -127,14 +118,8 @@ fn with_top(code: &str) -> String {
     let mut text = code.to_owned();
     for (key, value) in [
         ("target:", "target: http://127.0.0.1/\n"),
-        (
-            "sessions:",
-            "sessions:\n  s:\n    - ws: /\n    - send: { op: go }\n      reply: {}\n",
-        ),
-        (
-            "arrivals:",
-            "arrivals: [ { constant: 1/s, for: 1s, name: peak } ]\n",
-        ),
+        ("sessions:", "sessions:\n  s:\n    - ws: /\n    - send: { op: go }\n      reply: {}\n"),
+        ("arrivals:", "arrivals: [ { constant: 1/s, for: 1s, name: peak } ]\n"),
     ] {
         if !text.lines().any(|line| line.starts_with(key)) {
             text.push_str(value);
@@ -164,17 +149,11 @@ fn the_schema_is_closed() {
     let mut references_count = 0;
     for rest in text.split("\"#/$defs/").skip(1) {
         let name = rest.split('"').next().unwrap();
-        assert!(
-            schema["$defs"].get(name).is_some(),
-            "no definition of {name}"
-        );
+        assert!(schema["$defs"].get(name).is_some(), "no definition of {name}");
         references_count += 1;
     }
     assert!(references_count > 50);
-    assert_eq!(
-        schema["required"],
-        serde_json::json!(["target", "sessions", "arrivals"])
-    );
+    assert_eq!(schema["required"], serde_json::json!(["target", "sessions", "arrivals"]));
 }
 
 #[test]
@@ -189,25 +168,14 @@ fn a_bare_url_is_an_ordinary_scenario() {
         body: Some("{\"a\": 1}"),
     };
     let open = plan(&url_scenario(&run).text);
-    let plan::Op::Http(request) = &open.sessions[0].ops[0] else {
-        panic!("no request")
-    };
+    let plan::Op::Http(request) = &open.sessions[0].ops[0] else { panic!("no request") };
     assert_eq!(request.method, "POST");
     assert_eq!(request.path.as_static(), Some("/a/b?c=d"));
-    assert_eq!(
-        request.body.as_ref().unwrap().as_static(),
-        Some("{\"a\": 1}")
-    );
+    assert_eq!(request.body.as_ref().unwrap().as_static(), Some("{\"a\": 1}"));
     assert_eq!(request.headers[0].1.as_static(), Some("\"quoted\" ${not}"));
     assert_eq!(open.endpoints[0].port, 8443);
 
-    let run = UrlRun {
-        url: "http://h",
-        load: Load::Users(64),
-        headers: &[],
-        body: None,
-        ..run
-    };
+    let run = UrlRun { url: "http://h", load: Load::Users(64), headers: &[], body: None, ..run };
     let closed = plan(&url_scenario(&run).text);
     assert_eq!(closed.users_planned(), 64.0);
     assert_eq!(closed.sessions[0].ops.len(), 2);

@@ -9,20 +9,14 @@ use scenario::{
 };
 
 fn read(name: &str, text: &str) -> (Option<Experiment>, Vec<Diagnostic>) {
-    let settings = Settings {
-        overrides: &[],
-        env: &|_| None,
-        files: &|_| Err("no such file".to_owned()),
-    };
+    let settings =
+        Settings { overrides: &[], env: &|_| None, files: &|_| Err("no such file".to_owned()) };
     experiment(Source { name, text }, &settings, false)
 }
 
 fn in_full(text: &str) -> (Option<Experiment>, Vec<Diagnostic>) {
-    let settings = Settings {
-        overrides: &[],
-        env: &|_| None,
-        files: &|_| Err("no such file".to_owned()),
-    };
+    let settings =
+        Settings { overrides: &[], env: &|_| None, files: &|_| Err("no such file".to_owned()) };
     let name = "it.yaml";
     experiment(Source { name, text }, &settings, true)
 }
@@ -30,10 +24,7 @@ fn in_full(text: &str) -> (Option<Experiment>, Vec<Diagnostic>) {
 #[track_caller]
 fn right(text: &str) -> Experiment {
     let (found, diagnostics) = read("it.yaml", text);
-    let source = Source {
-        name: "it.yaml",
-        text,
-    };
+    let source = Source { name: "it.yaml", text };
     assert!(diagnostics.is_empty(), "{}", render(&diagnostics, source));
     found.expect("what has no problem is an experiment")
 }
@@ -50,15 +41,9 @@ fn an_experiment_is_read() {
          hosts: ['1', '${host}']\nresponses:\n  - p99(request)\n  \
          - { figure: errors, model: multiplicative }\npause: 0\nconfidence: 90%\n",
     );
-    assert_eq!(
-        (found.name.as_str(), found.scenario.as_str()),
-        ("it", "s.yaml")
-    );
+    assert_eq!((found.name.as_str(), found.scenario.as_str()), ("it", "s.yaml"));
     assert_eq!(found.design, Design::Full);
-    assert_eq!(
-        (found.repetitions, found.pause_ns, found.confidence),
-        (3, 0, 0.9)
-    );
+    assert_eq!((found.repetitions, found.pause_ns, found.confidence), (3, 0, 0.9));
     assert_eq!(found.cells().len(), 6);
     assert_eq!(found.cells()[1], [1, 0]);
     // Quoted values stay text, and what stands in ${} is the scenario's.
@@ -69,10 +54,7 @@ fn an_experiment_is_read() {
         ("arrivals.0.constant", "40/s"),
         ("hosts", "\"${host}\""),
     ];
-    assert_eq!(
-        found.overrides(&[2, 1]),
-        expected.iter().map(written).collect::<Vec<_>>()
-    );
+    assert_eq!(found.overrides(&[2, 1]), expected.iter().map(written).collect::<Vec<_>>());
     let multiplicative: Vec<bool> = found.responses.iter().map(|r| r.multiplicative).collect();
     assert_eq!(multiplicative, [false, true]);
 }
@@ -95,10 +77,7 @@ fn variants_set_any_number_of_places() {
     let compare = found.compare.expect("it stands there");
     let measures: Vec<&str> = compare.measures.iter().map(|(name, _)| &**name).collect();
     assert_eq!(measures, ["ad", "impression"]);
-    assert_eq!(
-        (compare.bin_ns, compare.skip_ns, found.repetitions),
-        (100_000, 0, 3)
-    );
+    assert_eq!((compare.bin_ns, compare.skip_ns, found.repetitions), (100_000, 0, 3));
 }
 
 #[test]
@@ -107,10 +86,7 @@ fn in_full_it_is_otherwise() {
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     let found = found.unwrap();
     assert_eq!(found.repetitions, 9);
-    assert_eq!(
-        found.overrides(&[0]),
-        [("rate".to_owned(), "1/s".to_owned())]
-    );
+    assert_eq!(found.overrides(&[0]), [("rate".to_owned(), "1/s".to_owned())]);
     for (full, part) in [
         ("", "no key `full`"),
         ("full: { nothing.at.all: 1 }\n", "there is no `nothing`"),
@@ -136,14 +112,8 @@ fn wrong_variants_are_reported() {
         ("it: { levels: { one: {} } }", "only one level"),
         ("it: { levels: { a: {}, b: } }", "is given twice"),
         ("it: { levels: { a: { x: 1 }, b: [2] } }", "mapping"),
-        (
-            "it: { set: x, levels: { a: {}, b: { x: 1 } } }",
-            "define what they set",
-        ),
-        (
-            "{ it: { levels: { a: {}, b: { x: 1 } } }, x: [1, 2] }",
-            "changed by another factor",
-        ),
+        ("it: { set: x, levels: { a: {}, b: { x: 1 } } }", "define what they set"),
+        ("{ it: { levels: { a: {}, b: { x: 1 } } }, x: [1, 2] }", "changed by another factor"),
     ] {
         let text = format!("scenario: s\nresponses: [errors]\nfactors:\n  {factors}\n");
         let (found, diagnostics) = read("it.yaml", &text);
@@ -166,11 +136,7 @@ fn generators_choose_a_part_of_the_design() {
     assert_eq!(cells.len(), 8);
     let sign = |level: usize| if level == 1 { 1 } else { -1 };
     for cell in &cells {
-        assert_eq!(
-            sign(cell[3]),
-            sign(cell[0]) * sign(cell[1]) * sign(cell[2]),
-            "{cell:?}"
-        );
+        assert_eq!(sign(cell[3]), sign(cell[0]) * sign(cell[1]) * sign(cell[2]), "{cell:?}");
     }
     let other = right(
         "scenario: s\nfactors: { a: [0, 1], b: [0, 1], c: [0, 1] }\nresponses: [errors]\n\
@@ -197,22 +163,14 @@ fn what_was_published_has_levels_of_factors() {
     let published = &second.published;
     assert_eq!(published.source, "Olaru (2015)");
     let low = Some(8e6);
-    assert_eq!(
-        published.of_cells(&cells),
-        [low, low, low, None, Some(7e6), None]
-    );
+    assert_eq!(published.of_cells(&cells), [low, low, low, None, Some(7e6), None]);
     let claims = published.claims.iter().map(|claim| {
         let (order, at) = (claim.order.clone(), claim.at.clone());
         (claim.text.as_str(), claim.factor, order, at)
     });
     let claims: Vec<_> = claims.collect();
     let expected = [
-        (
-            "it is slow",
-            0,
-            vec![vec![1], vec![2, 0]],
-            vec![None, Some(1)],
-        ),
+        ("it is slow", 0, vec![vec![1], vec![2, 0]], vec![None, Some(1)]),
         ("", 1, vec![vec![1], vec![0]], vec![None, None]),
     ];
     assert_eq!(claims, expected);
@@ -238,10 +196,7 @@ fn wrong_experiments_are_reported_as_expected() {
             std::fs::write(&golden, &said).unwrap();
         }
         let expected = std::fs::read_to_string(&golden).unwrap_or_default();
-        assert!(
-            said == expected,
-            "{name}\n--- expected\n{expected}\n--- found\n{said}"
-        );
+        assert!(said == expected, "{name}\n--- expected\n{expected}\n--- found\n{said}");
     }
 }
 
@@ -258,13 +213,8 @@ fn names_of_variables() {
 #[test]
 fn too_many_runs_are_counted_not_listed() {
     let levels: Vec<String> = (0..1000).map(|n| n.to_string()).collect();
-    let factors: Vec<String> = (0..12)
-        .map(|f| format!("f{f}: [{}]", levels.join(", ")))
-        .collect();
-    let text = format!(
-        "scenario: s\nresponses: [errors]\nfactors:\n  {}\n",
-        factors.join("\n  ")
-    );
+    let factors: Vec<String> = (0..12).map(|f| format!("f{f}: [{}]", levels.join(", "))).collect();
+    let text = format!("scenario: s\nresponses: [errors]\nfactors:\n  {}\n", factors.join("\n  "));
     let (found, diagnostics) = read("it.yaml", &text);
     assert!(found.is_none());
     assert!(
@@ -289,10 +239,7 @@ fn the_document_has_every_key_and_its_example_is_right() {
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&path, &text).unwrap();
     } else {
-        assert!(
-            text == before,
-            "docs/experiments.md is behind the tables: run with UPDATE=1"
-        );
+        assert!(text == before, "docs/experiments.md is behind the tables: run with UPDATE=1");
     }
     let mut blocks = text.split("```yaml experiment\n").skip(1);
     let block = blocks.next().and_then(|rest| rest.split("```").next());
@@ -308,15 +255,9 @@ fn the_examples_are_right_and_the_schema_is_closed() {
     let text = schema.to_string();
     for rest in text.split("\"#/$defs/").skip(1) {
         let name = rest.split('"').next().unwrap();
-        assert!(
-            schema["$defs"].get(name).is_some(),
-            "no definition of {name}"
-        );
+        assert!(schema["$defs"].get(name).is_some(), "no definition of {name}");
     }
-    assert_eq!(
-        schema["required"],
-        serde_json::json!(["scenario", "factors", "responses"])
-    );
+    assert_eq!(schema["required"], serde_json::json!(["scenario", "factors", "responses"]));
 }
 
 /// No input panics: pieces of a valid file, cut and recombined.

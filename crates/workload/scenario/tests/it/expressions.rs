@@ -35,16 +35,8 @@ impl Context for User {
 
 /// Variables `n` = 5, `t` = "12", `w` = "word", `nothing`.
 fn user() -> User {
-    let vars = vec![
-        Value::Int(5),
-        Value::text("12"),
-        Value::text("word"),
-        Value::Nothing,
-    ];
-    User {
-        vars,
-        rng: Rng::new(1, 7, Purpose::Value),
-    }
+    let vars = vec![Value::Int(5), Value::text("12"), Value::text("word"), Value::Nothing];
+    User { vars, rng: Rng::new(1, 7, Purpose::Value) }
 }
 
 fn text_of(expression: &str) -> String {
@@ -65,17 +57,12 @@ pub(crate) fn template(expression: &str) -> Template {
 
 #[track_caller]
 pub(crate) fn value(expression: &str) -> Value {
-    template(expression)
-        .eval(&mut user())
-        .expect("the expression has a value")
+    template(expression).eval(&mut user()).expect("the expression has a value")
 }
 
 #[track_caller]
 pub(crate) fn failure(expression: &str) -> String {
-    template(expression)
-        .eval(&mut user())
-        .expect_err("the expression has no value")
-        .to_string()
+    template(expression).eval(&mut user()).expect_err("the expression has no value").to_string()
 }
 
 #[test]
@@ -108,10 +95,7 @@ fn operators_bind_and_compare_as_documented() {
         ("env('THRONG_HOST')", Value::text("example.org")),
         ("pick(w)", Value::text("word")),
         ("random(4, 4)", Value::Int(4)),
-        (
-            "9223372036854775807 + 0.0",
-            Value::Float(9_223_372_036_854_775_807.0),
-        ),
+        ("9223372036854775807 + 0.0", Value::Float(9_223_372_036_854_775_807.0)),
     ] {
         assert_eq!(value(expression), expected, "{expression}");
     }
@@ -119,34 +103,20 @@ fn operators_bind_and_compare_as_documented() {
 
 #[test]
 fn draws_have_their_form() {
-    let Value::Text(uuid) = value("uuid()") else {
-        panic!("no text")
-    };
+    let Value::Text(uuid) = value("uuid()") else { panic!("no text") };
     assert_eq!(uuid.len(), 36);
     assert_eq!(&uuid[14..15], "4");
     assert!("89ab".contains(&uuid[19..20]), "{uuid}");
-    let Value::Text(text) = value("random_string(12)") else {
-        panic!("no text")
-    };
-    assert!(
-        text.len() == 12
-            && text
-                .chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
-    );
+    let Value::Text(text) = value("random_string(12)") else { panic!("no text") };
+    assert!(text.len() == 12 && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()));
     let dice = template("random(1, 6)");
     let mut user = user();
     let mut seen = [0; 7];
     for _ in 0..600 {
-        let Value::Int(draw) = dice.eval(&mut user).unwrap() else {
-            panic!("no integer")
-        };
+        let Value::Int(draw) = dice.eval(&mut user).unwrap() else { panic!("no integer") };
         seen[usize::try_from(draw).unwrap()] += 1;
     }
-    assert!(
-        seen[0] == 0 && seen[1..].iter().all(|&count| count > 50),
-        "{seen:?}"
-    );
+    assert!(seen[0] == 0 && seen[1..].iter().all(|&count| count > 50), "{seen:?}");
     let wide = template("random(-9223372036854775807 - 1, 9223372036854775807)");
     assert!(wide.eval(&mut user).is_ok());
 }
@@ -180,10 +150,7 @@ fn mistakes_are_found_before_the_run() {
         ("'a' - 1", "`a` is not a number"),
         ("'open", "the closing ' is missing"),
         ("5ms", "`5ms` is not a number"),
-        (
-            "env('NOT_SET')",
-            "the environment variable `NOT_SET` is not set",
-        ),
+        ("env('NOT_SET')", "the environment variable `NOT_SET` is not set"),
         ("env(w)", "`env` takes one name in quotes"),
         ("n ? 1", "`?` is no part of an expression"),
     ] {
@@ -208,21 +175,10 @@ fn templates_are_rendered_for_their_place() {
     for op in &plan.sessions[0].ops {
         let Op::Http(http) = op else { continue };
         let mut out = Vec::new();
-        http.body
-            .as_ref()
-            .unwrap_or(&http.path)
-            .render(&mut user, &mut out)
-            .unwrap();
+        http.body.as_ref().unwrap_or(&http.path).render(&mut user, &mut out).unwrap();
         rendered.push(String::from_utf8(out).unwrap());
     }
-    assert_eq!(
-        rendered,
-        [
-            "/base/a/a%2F%22b%22",
-            "${n} -3a/\"b\"",
-            r#"{"a":-3,"b":"<a/\"b\">"}"#
-        ]
-    );
+    assert_eq!(rendered, ["/base/a/a%2F%22b%22", "${n} -3a/\"b\"", r#"{"a":-3,"b":"<a/\"b\">"}"#]);
 }
 
 #[test]

@@ -22,10 +22,7 @@ fn requests(text: &str) -> Vec<HttpOp> {
 }
 
 fn authorization(request: &HttpOp) -> Option<&str> {
-    let found = request
-        .headers
-        .iter()
-        .find(|(name, _)| name == "authorization");
+    let found = request.headers.iter().find(|(name, _)| name == "authorization");
     found.and_then(|(_, value)| value.as_static())
 }
 
@@ -132,19 +129,12 @@ fn secret_headers_of_a_bare_url_are_overrides() {
         body: None,
     });
     assert!(!url.text.contains("Bearer"), "{}", url.text);
-    let sets: Vec<_> = url
-        .sets
-        .iter()
-        .map(|(k, v)| (k.as_str(), v.as_str()))
-        .collect();
+    let sets: Vec<_> = url.sets.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
     let plan = plan_with(&url.text, &sets);
     assert_eq!(plan.secret_sets, [0]);
     let requests = plan.sessions[0].ops.iter();
     let sent = requests.filter_map(|op| match op {
-        Op::Http(request) => request
-            .headers
-            .iter()
-            .find(|(name, _)| name == "Authorization"),
+        Op::Http(request) => request.headers.iter().find(|(name, _)| name == "Authorization"),
         _ => None,
     });
     let sent: Vec<_> = sent.map(|(_, value)| value.as_static()).collect();

@@ -10,8 +10,7 @@ fn hint(sessions: &str) -> String {
     );
     let said = rendered(&text, &[]);
     let hint = said.lines().find_map(|line| line.strip_prefix("  hint: "));
-    hint.unwrap_or_else(|| panic!("no hint in {said}\n{text}"))
-        .to_owned()
+    hint.unwrap_or_else(|| panic!("no hint in {said}\n{text}")).to_owned()
 }
 
 #[test]
@@ -45,14 +44,8 @@ fn lines_in_a_wrong_column_are_explained() {
             "  s:\n - get: /",
             "begin the list in column 5, deeper than `s` above it; it begins in column 2",
         ),
-        (
-            "\ts:\n    - get: /",
-            "indent with spaces: YAML forbids tabs there",
-        ),
-        (
-            "  s:\n    - get: /\n    \tas: x",
-            "indent with spaces: YAML forbids tabs there (line 5)",
-        ),
+        ("\ts:\n    - get: /", "indent with spaces: YAML forbids tabs there"),
+        ("  s:\n    - get: /\n    \tas: x", "indent with spaces: YAML forbids tabs there (line 5)"),
         (
             "  s:\n    - get: /\n      save:\n      id: /id",
             "indent what belongs to the key deeper than the key",
@@ -61,37 +54,19 @@ fn lines_in_a_wrong_column_are_explained() {
         assert_eq!(hint(sessions), expected, "{sessions}");
     }
     let said = rendered("  target: http://127.0.0.1/\nsessions:\n  s: []\n", &[]);
-    assert!(
-        said.contains("hint: begin line 1 in column 1, as this one"),
-        "{said}"
-    );
+    assert!(said.contains("hint: begin line 1 in column 1, as this one"), "{said}");
     let said = rendered("target: http://127.0.0.1/\n sessions:\n  s: []\n", &[]);
-    assert!(
-        said.contains("hint: begin this line in column 1, as `target` in line 1"),
-        "{said}"
-    );
+    assert!(said.contains("hint: begin this line in column 1, as `target` in line 1"), "{said}");
 }
 
 #[test]
 fn colons_and_blanks_that_are_missing_are_explained() {
     for (sessions, expected) in [
-        (
-            "  s:\n    - get /\n      as: x",
-            "line 4: a colon is missing after `get`",
-        ),
-        (
-            "  s:\n    - get:/\n      as: x",
-            "line 4: write a blank after `get:`",
-        ),
+        ("  s:\n    - get /\n      as: x", "line 4: a colon is missing after `get`"),
+        ("  s:\n    - get:/\n      as: x", "line 4: write a blank after `get:`"),
         ("  s\n    - get: /", "line 3: a colon is missing after `s`"),
-        (
-            "  s:\n    -get: /",
-            "write a blank after the dash: `- get:`",
-        ),
-        (
-            "  s: t:\n    - get: /",
-            "write `t:` in a line of its own below `s:`, indented deeper",
-        ),
+        ("  s:\n    -get: /", "write a blank after the dash: `- get:`"),
+        ("  s: t:\n    - get: /", "write `t:` in a line of its own below `s:`, indented deeper"),
     ] {
         assert_eq!(hint(sessions), expected, "{sessions}");
     }
@@ -101,18 +76,9 @@ fn colons_and_blanks_that_are_missing_are_explained() {
 fn text_that_needs_quotes_is_shown_with_them() {
     for (step, expected) in [
         ("as: a: b", "quote the value: `as: \"a: b\"`"),
-        (
-            "check: x == 'a: b'",
-            "quote the value: `check: \"x == 'a: b'\"`",
-        ),
-        (
-            "check: x == \"a: b\"",
-            "quote the value: `check: 'x == \"a: b\"'`",
-        ),
-        (
-            "save: { id: $.items[0].id }",
-            "quote a value that contains [ ] { } or a comma",
-        ),
+        ("check: x == 'a: b'", "quote the value: `check: \"x == 'a: b'\"`"),
+        ("check: x == \"a: b\"", "quote the value: `check: 'x == \"a: b\"'`"),
+        ("save: { id: $.items[0].id }", "quote a value that contains [ ] { } or a comma"),
         ("save: { id: /id", "the { in line 5 is not closed"),
         ("body: {\"a\": 1}x", "quote the complete value"),
         ("as: \"a\" b", "quote the complete value"),

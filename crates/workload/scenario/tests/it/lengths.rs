@@ -10,10 +10,7 @@ fn seconds(steps: &str) -> f64 {
 
 #[test]
 fn pauses_add_up() {
-    assert_eq!(
-        seconds("\n- get: /\n- think: 8s\n- get: /b\n- think: 1s..3s\n"),
-        10.0
-    );
+    assert_eq!(seconds("\n- get: /\n- think: 8s\n- get: /b\n- think: 1s..3s\n"), 10.0);
 }
 
 #[test]
@@ -26,19 +23,13 @@ fn loops_count_as_often_as_they_are_done() {
     let drawn = seconds("\n- loop: random(1, 5)\n  steps:\n    - think: 1s\n");
     assert!((drawn - 3.0).abs() < 0.3, "{drawn}");
     // Nobody knows how long somebody stays who never leaves.
-    assert_eq!(
-        seconds("\n- think: 2s\n- forever:\n    - get: /\n    - think: 5s\n"),
-        7.0
-    );
+    assert_eq!(seconds("\n- think: 2s\n- forever:\n    - get: /\n    - think: 5s\n"), 7.0);
 }
 
 #[test]
 fn paces_last_as_long_as_their_rounds() {
     // The first step is due at once, the last one after 59 intervals.
-    assert_eq!(
-        seconds("\n- loop: 60\n  steps:\n    - pace: 500ms\n    - get: /\n"),
-        29.5
-    );
+    assert_eq!(seconds("\n- loop: 60\n  steps:\n    - pace: 500ms\n    - get: /\n"), 29.5);
     // A pause within the interval takes no time of its own.
     assert_eq!(
         seconds("\n- loop: 11\n  steps:\n    - pace: 2s\n    - get: /\n    - think: 1s\n"),

@@ -35,41 +35,17 @@ use scenario::{Diagnostic, Settings, Source, compile, render};
 
 /// Overrides from pairs of texts.
 fn overrides(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-    pairs
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-        .collect()
+    pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
 const FILES: &[(&str, &str)] = &[
-    (
-        "key.pem",
-        include_str!("../../../../../testdata/keys/rsa.pem"),
-    ),
-    (
-        "curve.pem",
-        include_str!("../../../../../testdata/keys/p256.pem"),
-    ),
-    (
-        "public.pem",
-        include_str!("../../../../../testdata/keys/rsa-public.pem"),
-    ),
-    (
-        "encrypted.pem",
-        include_str!("../../../../../testdata/keys/encrypted.pem"),
-    ),
-    (
-        "echo.proto",
-        include_str!("../../../../../examples/grpc/echo.proto"),
-    ),
-    (
-        "cycle.proto",
-        "syntax = \"proto3\";\nimport \"back.proto\";\n",
-    ),
-    (
-        "back.proto",
-        "syntax = \"proto3\";\n\n  import \"cycle.proto\";\n",
-    ),
+    ("key.pem", include_str!("../../../../../testdata/keys/rsa.pem")),
+    ("curve.pem", include_str!("../../../../../testdata/keys/p256.pem")),
+    ("public.pem", include_str!("../../../../../testdata/keys/rsa-public.pem")),
+    ("encrypted.pem", include_str!("../../../../../testdata/keys/encrypted.pem")),
+    ("echo.proto", include_str!("../../../../../examples/grpc/echo.proto")),
+    ("cycle.proto", "syntax = \"proto3\";\nimport \"back.proto\";\n"),
+    ("back.proto", "syntax = \"proto3\";\n\n  import \"cycle.proto\";\n"),
     ("base64:photo.jpg", "/9j/AA=="),
     ("base64:broken.jpg", "?"),
     ("gaps.txt", "# seconds\n0.5\n250ms\n\n1\n"),
@@ -77,21 +53,12 @@ const FILES: &[(&str, &str)] = &[
     ("counts.txt", "3 0 5\n0,4 # the end\n"),
     ("hits.csv", "minute,hits\n08:00,12\n08:01,30\n08:02,0\n"),
     ("starts.txt", "0.5\n0.25 # first\n\n12\n"),
-    (
-        "dates.txt",
-        "2026-03-29T00:59:59.5Z\n2026-03-29T03:00:00+02:00\n",
-    ),
+    ("dates.txt", "2026-03-29T00:59:59.5Z\n2026-03-29T03:00:00+02:00\n"),
     ("mixed.txt", "2026-03-29T00:59:59.5Z\n1\n"),
     ("epoch.txt", "1774000000\n1774000001.5\n"),
     ("negative.txt", "1 2\n3 -4\n"),
-    (
-        "accounts.csv",
-        "user name,password\nann,a\nbob,\"b, \"\"2\"\"\"\ncy,c\n",
-    ),
-    (
-        "products.jsonl",
-        "{\"product\": 7, \"tags\": [1]}\n\n{\"tags\": null, \"product\": \"x\"}\n",
-    ),
+    ("accounts.csv", "user name,password\nann,a\nbob,\"b, \"\"2\"\"\"\ncy,c\n"),
+    ("products.jsonl", "{\"product\": 7, \"tags\": [1]}\n\n{\"tags\": null, \"product\": \"x\"}\n"),
     ("plain.txt", "ann;\"a;7\r\n\nbob;;8\n"),
     ("users.csv", "ann;\"o;x\nbob;\"h\n"),
     ("short.csv", "a,b\n1,2\n3\n"),
@@ -106,14 +73,8 @@ const FILES: &[(&str, &str)] = &[
     ),
     ("syntax.js", "function f() {\n  return 1 +;\n}\n"),
     ("throws.js", "const a = null;\nconst b = a.c;\n"),
-    (
-        "state.js",
-        "let calls = 0;\nfunction f() { return calls++; }\n",
-    ),
-    (
-        "names.js",
-        "function len(x) { return x.length; }\nfunction user() {}\nfunction fine() {}\n",
-    ),
+    ("state.js", "let calls = 0;\nfunction f() { return calls++; }\n"),
+    ("names.js", "function len(x) { return x.length; }\nfunction user() {}\nfunction fine() {}\n"),
     ("bad.jsonl", "{\"a\": 1}\n{\"a\": }\n"),
     ("missing.jsonl", "{\"a\": 1, \"b\": 2}\n{\"a\": 1}\n"),
 ];
@@ -142,26 +103,14 @@ fn compile_with(text: &str, sets: &[(&str, &str)]) -> (Option<Plan>, Vec<Diagnos
             text.ok_or_else(|| "no such file".to_owned())
         },
     };
-    compile(
-        Source {
-            name: "test.yaml",
-            text,
-        },
-        &settings,
-    )
+    compile(Source { name: "test.yaml", text }, &settings)
 }
 
 /// The plan of a scenario in which nothing is wrong.
 #[track_caller]
 fn plan_with(text: &str, sets: &[(&str, &str)]) -> Plan {
     let (plan, diagnostics) = compile_with(text, sets);
-    let diagnostics = render(
-        &diagnostics,
-        Source {
-            name: "test.yaml",
-            text,
-        },
-    );
+    let diagnostics = render(&diagnostics, Source { name: "test.yaml", text });
     assert!(diagnostics.is_empty(), "{diagnostics}\n{text}");
     plan.expect("a scenario without diagnostics has a plan")
 }
@@ -194,11 +143,5 @@ fn with_arrivals(phases: &str) -> String {
 fn rendered(text: &str, sets: &[(&str, &str)]) -> String {
     let (plan, diagnostics) = compile_with(text, sets);
     assert!(plan.is_none(), "this should not compile:\n{text}");
-    render(
-        &diagnostics,
-        Source {
-            name: "test.yaml",
-            text,
-        },
-    )
+    render(&diagnostics, Source { name: "test.yaml", text })
 }

@@ -63,21 +63,13 @@ fn what_cannot_be_reached_or_left_is_warned_of() {
 ";
     let (plan, diagnostics) = compile_with(&with_steps(steps), &[]);
     assert!(plan.is_some());
-    let diagnostics: Vec<_> = diagnostics
-        .iter()
-        .map(|one| (one.code, one.message.as_str()))
-        .collect();
+    let diagnostics: Vec<_> =
+        diagnostics.iter().map(|one| (one.code, one.message.as_str())).collect();
     assert_eq!(
         diagnostics,
         [
-            (
-                "absorbing-state",
-                "`exit` cannot be reached from the state `a`"
-            ),
-            (
-                "absorbing-state",
-                "`exit` cannot be reached from the state `b`"
-            ),
+            ("absorbing-state", "`exit` cannot be reached from the state `a`"),
+            ("absorbing-state", "`exit` cannot be reached from the state `b`"),
             ("unreachable-state", "no user ever reaches the state `c`"),
         ]
     );

@@ -13,10 +13,7 @@ fn opened(step: &str) -> (WsOpen, plan::Endpoint) {
     let Op::WsOpen(open) = &plan.sessions[0].ops[0] else {
         panic!("{:?}", plan.sessions[0].ops);
     };
-    (
-        (**open).clone(),
-        plan.endpoints[open.endpoint.index()].clone(),
-    )
+    ((**open).clone(), plan.endpoints[open.endpoint.index()].clone())
 }
 
 #[test]
@@ -36,14 +33,8 @@ fn servers_are_reached_over_tcp_tls_and_websockets() {
         let mqtt = open.mqtt.expect("it is MQTT");
         assert_eq!(mqtt.bare, bare, "{server}");
         assert_eq!(open.path.as_static(), Some(if bare { "" } else { "/mqtt" }));
-        let offered = open
-            .headers
-            .iter()
-            .find(|(name, _)| name == "sec-websocket-protocol");
-        assert_eq!(
-            offered.and_then(|(_, value)| value.as_static()),
-            Some("mqtt")
-        );
+        let offered = open.headers.iter().find(|(name, _)| name == "sec-websocket-protocol");
+        assert_eq!(offered.and_then(|(_, value)| value.as_static()), Some("mqtt"));
     }
 }
 
@@ -61,10 +52,7 @@ fn a_client_says_what_its_step_says() {
   will: { topic: w, payload: gone, qos: 1, retain: true, delay: 5s }
   reconnect: true"#,
     );
-    let expected = Protocol::Mqtt {
-        five: true,
-        keep_alive_s: 120,
-    };
+    let expected = Protocol::Mqtt { five: true, keep_alive_s: 120 };
     assert_eq!(open.protocol, Some(expected));
     assert!(open.reconnect.is_some());
     let mqtt = open.mqtt.expect("it is MQTT");
@@ -85,32 +73,17 @@ fn topics_are_channels() {
 - publish: { topic: b, bytes: [ u8: 1 ], qos: 1, retain: true, properties: { k: v } }
 - unsubscribe:
 - close: 4");
-    let [
-        _,
-        Op::Channel(join),
-        Op::Channel(push),
-        Op::Channel(leave),
-        Op::Close { code: 4 },
-        ..,
-    ] = &ops[..]
+    let [_, Op::Channel(join), Op::Channel(push), Op::Channel(leave), Op::Close { code: 4 }, ..] =
+        &ops[..]
     else {
         panic!("{ops:?}");
     };
     let verbs = [join.verb, push.verb, leave.verb];
-    assert_eq!(
-        verbs,
-        [ChannelVerb::Join, ChannelVerb::Push, ChannelVerb::Leave]
-    );
+    assert_eq!(verbs, [ChannelVerb::Join, ChannelVerb::Push, ChannelVerb::Leave]);
     let delivery = join.delivery.as_ref().expect("it is MQTT");
-    assert_eq!(
-        (delivery.qos, delivery.no_local, delivery.retain_handling),
-        (2, true, 2)
-    );
+    assert_eq!((delivery.qos, delivery.no_local, delivery.retain_handling), (2, true, 2));
     let delivery = push.delivery.as_ref().expect("it is MQTT");
-    assert_eq!(
-        (delivery.qos, delivery.retain, delivery.properties.len()),
-        (1, true, 1)
-    );
+    assert_eq!((delivery.qos, delivery.retain, delivery.properties.len()), (1, true, 1));
     assert!(matches!(push.payload, Payload::Bytes(_)));
     assert_eq!(leave.topic, None);
 }
@@ -150,11 +123,8 @@ fn filters_of_a_list_stand_in_one_step() {
     let [_, Op::Channel(subscribe), Op::Channel(unsubscribe), ..] = &ops[..] else {
         panic!("{ops:?}");
     };
-    let first = |op: &plan::ChannelOp| {
-        op.topic
-            .as_ref()
-            .and_then(|own| own.as_static().map(str::to_owned))
-    };
+    let first =
+        |op: &plan::ChannelOp| op.topic.as_ref().and_then(|own| own.as_static().map(str::to_owned));
     assert_eq!(subscribe.verb, ChannelVerb::Join);
     assert_eq!(first(subscribe).as_deref(), Some("a/+"));
     let delivery = subscribe.delivery.as_ref().unwrap();

@@ -25,10 +25,7 @@ fn encoded(http: &HttpOp) -> (Vec<u8>, String) {
             TemplatePart::Expr(..) => bytes.push(b'$'),
         }
     }
-    let mut types = http
-        .headers
-        .iter()
-        .filter(|(name, _)| name == "content-type");
+    let mut types = http.headers.iter().filter(|(name, _)| name == "content-type");
     let value = types.next().and_then(|(_, value)| value.as_static());
     (bytes, value.unwrap_or_default().to_owned())
 }
@@ -46,9 +43,7 @@ fn fields_and_files_are_parts() {
 ",
     );
     let (body, content_type) = encoded(&http);
-    let boundary = content_type
-        .strip_prefix("multipart/form-data; boundary=")
-        .expect("a boundary");
+    let boundary = content_type.strip_prefix("multipart/form-data; boundary=").expect("a boundary");
     let part = |head: &str, content: &[u8]| {
         let head = format!("--{boundary}\r\ncontent-disposition: form-data; {head}\r\n\r\n");
         [head.as_bytes(), content, b"\r\n"].concat()
@@ -56,14 +51,8 @@ fn fields_and_files_are_parts() {
     let photo = b"\xff\xd8\xff\x00";
     let expected = [
         part("name=\"title\"", b"About $"),
-        part(
-            "name=\"a %22b%22\"\r\ncontent-type: application/json",
-            b"{}",
-        ),
-        part(
-            "name=\"photo\"; filename=\"photo.jpg\"\r\ncontent-type: image/jpeg",
-            photo,
-        ),
+        part("name=\"a %22b%22\"\r\ncontent-type: application/json", b"{}"),
+        part("name=\"photo\"; filename=\"photo.jpg\"\r\ncontent-type: image/jpeg", photo),
         part(
             "name=\"photo\"; filename=\"x%22y.bin\"\r\ncontent-type: application/octet-stream",
             photo,
@@ -71,10 +60,7 @@ fn fields_and_files_are_parts() {
         format!("--{boundary}--\r\n").into_bytes(),
     ]
     .concat();
-    assert_eq!(
-        String::from_utf8_lossy(&body),
-        String::from_utf8_lossy(&expected)
-    );
+    assert_eq!(String::from_utf8_lossy(&body), String::from_utf8_lossy(&expected));
 }
 
 #[test]
@@ -87,23 +73,11 @@ fn a_boundary_occurs_in_no_part() {
 #[test]
 fn wrong_parts_are_named() {
     for (parts, expected) in [
-        (
-            "{ a: { file: no.jpg } }",
-            "`no.jpg` cannot be read: no such file",
-        ),
+        ("{ a: { file: no.jpg } }", "`no.jpg` cannot be read: no such file"),
         ("{ a: { file: broken.jpg } }", "`broken.jpg` cannot be read"),
-        (
-            "{ a: { type: text/plain } }",
-            "a part needs either `file` or `value`",
-        ),
-        (
-            "{ a: { file: photo.jpg, value: x } }",
-            "a part needs either `file` or `value`",
-        ),
-        (
-            "{ a: { file: photo.jpg, type: \"a\\r\\nb: c\" } }",
-            "line breaks",
-        ),
+        ("{ a: { type: text/plain } }", "a part needs either `file` or `value`"),
+        ("{ a: { file: photo.jpg, value: x } }", "a part needs either `file` or `value`"),
+        ("{ a: { file: photo.jpg, type: \"a\\r\\nb: c\" } }", "line breaks"),
         ("[ a ]", "expected a mapping of names and values"),
         ("{ a: b }\n  json: { a: 1 }", "both `json` and `multipart`"),
     ] {

@@ -7,8 +7,7 @@ use crate::{rendered, with_arrivals, with_steps};
 fn hint(text: &str) -> String {
     let said = rendered(text, &[]);
     let hint = said.lines().find_map(|line| line.strip_prefix("  hint: "));
-    hint.unwrap_or_else(|| panic!("no hint in {said}"))
-        .to_owned()
+    hint.unwrap_or_else(|| panic!("no hint in {said}")).to_owned()
 }
 
 #[test]
@@ -41,15 +40,9 @@ fn steps_of_other_tools_are_explained() {
 #[test]
 fn keys_of_other_tools_are_explained() {
     for (written, expected) in [
-        (
-            "expect: { statusCode: 200 }",
-            "write `status: 200` for the status",
-        ),
+        ("expect: { statusCode: 200 }", "write `status: 200` for the status"),
         ("assert: x", "write `status: 200` for the status"),
-        (
-            "capture: { json: $.id }",
-            "write `save: { name: /pointer }`",
-        ),
+        ("capture: { json: $.id }", "write `save: { name: /pointer }`"),
         ("name: x", "write `as: NAME`"),
         ("params: { q: 1 }", "write the query into the path"),
         ("statusCode: 200", "write `status: 200`"),
@@ -106,14 +99,8 @@ fn top_level_words_of_other_tools_are_explained() {
         ("duration: 1m", "each phase of `arrivals` has its own"),
         ("timeout: 1s", "write it under `options`"),
         ("checks: []", "write `thresholds:"),
-        (
-            "options: { stages: [] }",
-            "how users arrive stands in `arrivals`",
-        ),
-        (
-            "options: { thresholds: [] }",
-            "`thresholds` stands at the top level",
-        ),
+        ("options: { stages: [] }", "how users arrive stands in `arrivals`"),
+        ("options: { thresholds: [] }", "`thresholds` stands at the top level"),
     ] {
         let found = hint(&format!("{written}\n{rest}"));
         assert!(found.starts_with(expected), "{written}: {found}");

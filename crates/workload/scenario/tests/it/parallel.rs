@@ -27,10 +27,7 @@ fn branches_stand_one_behind_the_other_and_set_their_own_variables() {
     assert_eq!(instructions.collect::<Vec<_>>(), [2..4, 4..10, 10..12]);
     assert_eq!(parallel.end, 12);
     for branch in &parallel.branches {
-        assert_eq!(
-            session.ops[branch.instructions.end as usize - 1],
-            Op::BranchEnd
-        );
+        assert_eq!(session.ops[branch.instructions.end as usize - 1], Op::BranchEnd);
     }
     let sets = parallel.branches.iter().map(|own| own.sets.clone());
     let expected = [vec![Slot(1)], vec![Slot(0), Slot(2)], vec![]];
@@ -74,9 +71,7 @@ fn a_loop_whose_branches_never_wait_would_spin() {
         &[],
     );
     assert!(spins.contains("so it would be a busy loop"), "{spins}");
-    plan(&with_steps(
-        "- forever: [ { parallel: [ { set: { a: 1 } }, { get: / } ] } ]",
-    ));
+    plan(&with_steps("- forever: [ { parallel: [ { set: { a: 1 } }, { get: / } ] } ]"));
 }
 
 #[test]
@@ -96,11 +91,7 @@ fn items_share_the_instructions_of_branches() {
     let branches = &parallel.unwrap().branches;
     let firsts: Vec<i64> = branches.iter().map(|own| own.first.unwrap().1).collect();
     assert_eq!(firsts, [-3, -2, -1]);
-    assert!(
-        branches
-            .iter()
-            .all(|own| own.instructions == branches[0].instructions)
-    );
+    assert!(branches.iter().all(|own| own.instructions == branches[0].instructions));
     assert!(branches.iter().all(|own| own.sets.is_empty()));
     for (step, expected) in [
         (
@@ -115,16 +106,10 @@ fn items_share_the_instructions_of_branches() {
             "parallel: { foreach: l, as: i, steps: [ { set: { a: 1 } } ] }",
             "so it would be a busy loop",
         ),
-        (
-            "parallel: { foreach: l, as: i, steps: [ { stop: } ] }",
-            "cannot stand in a branch",
-        ),
+        ("parallel: { foreach: l, as: i, steps: [ { stop: } ] }", "cannot stand in a branch"),
         ("parallel: { foreach: l, steps: [ { get: / } ] }", "`as`"),
     ] {
-        let error = rendered(
-            &with_steps(&format!("- set: {{ l: '[]' }}\n- {step}\n")),
-            &[],
-        );
+        let error = rendered(&with_steps(&format!("- set: {{ l: '[]' }}\n- {step}\n")), &[]);
         assert!(error.contains(expected), "{step}: {error}");
     }
     let behind = "- set: { l: '[]' }\n- parallel: { foreach: l, as: i, steps: [ { get: /, save: { x: /x } } ] }\n- get: /${x}\n";

@@ -61,10 +61,7 @@ fn the_version_of_http_stands_with_the_target_or_the_options() {
     let twice = "target: { url: \"http://a.test/\", http: 2 }\noptions: { http: auto }";
     let errors = rendered(&with_top(twice), &[]);
     assert!(errors.contains("`http` is given twice"), "{errors}");
-    let errors = rendered(
-        &with_top("target: http://a.test/\noptions: { http: 3 }"),
-        &[],
-    );
+    let errors = rendered(&with_top("target: http://a.test/\noptions: { http: 3 }"), &[]);
     assert!(errors.contains("write one of"), "{errors}");
 }
 
@@ -73,35 +70,17 @@ fn targets_become_endpoints() {
     for (text, tls, host, port, base) in [
         ("http://example.org", false, "example.org", 80, ""),
         ("wss://example.org/app/", true, "example.org", 443, "/app"),
-        (
-            "{ url: \"https://[::1]:8443/x\", tls: { verify: false } }",
-            true,
-            "::1",
-            8443,
-            "/x",
-        ),
-        (
-            "\"http://${env('THRONG_HOST')}/\"",
-            false,
-            "example.org",
-            80,
-            "",
-        ),
+        ("{ url: \"https://[::1]:8443/x\", tls: { verify: false } }", true, "::1", 8443, "/x"),
+        ("\"http://${env('THRONG_HOST')}/\"", false, "example.org", 80, ""),
     ] {
         let plan = plan(&with_top(&format!("target: {text}")));
         let endpoint = &plan.endpoints[0];
         assert_eq!((endpoint.tls, endpoint.port), (tls, port), "{text}");
-        assert_eq!(
-            (endpoint.host.as_str(), endpoint.base_path.as_str()),
-            (host, base),
-            "{text}"
-        );
+        assert_eq!((endpoint.host.as_str(), endpoint.base_path.as_str()), (host, base), "{text}");
         assert_eq!(plan.options.tls.verify, !text.contains("verify"), "{text}");
     }
     let market = plan(&with_top("target: { market: { batch: 3s, games: 2 } }"));
-    let Target::Builtin { name, args } = market.target else {
-        panic!("not built in")
-    };
+    let Target::Builtin { name, args } = market.target else { panic!("not built in") };
     assert_eq!(name, "market");
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     assert_eq!(args, [pair("batch", "3s"), pair("games", "2")]);
@@ -157,21 +136,11 @@ fn source_addresses_are_listed() {
     let list = |text: &str| -> Vec<String> {
         let text = format!("target: market\noptions: {{ source_addresses: {text} }}");
         let plan = plan(&with_top(&text));
-        plan.options
-            .source_addresses
-            .iter()
-            .map(IpAddr::to_string)
-            .collect()
+        plan.options.source_addresses.iter().map(IpAddr::to_string).collect()
     };
     assert_eq!(list("10.0.0.5"), ["10.0.0.5"]);
-    assert_eq!(
-        list("10.0.0.9..10.0.0.11"),
-        ["10.0.0.9", "10.0.0.10", "10.0.0.11"]
-    );
-    assert_eq!(
-        list("[10.0.0.0/30, \"::1\"]"),
-        ["10.0.0.1", "10.0.0.2", "::1"]
-    );
+    assert_eq!(list("10.0.0.9..10.0.0.11"), ["10.0.0.9", "10.0.0.10", "10.0.0.11"]);
+    assert_eq!(list("[10.0.0.0/30, \"::1\"]"), ["10.0.0.1", "10.0.0.2", "::1"]);
     assert_eq!(list("127.0.0.0/24").len(), 254);
     let text = with_top("target: market\noptions: { source_addresses: 10.0.0.0/8 }");
     assert!(rendered(&text, &[]).contains("more than 65536 source addresses"));
@@ -218,27 +187,16 @@ fn wrong_overrides_name_themselves() {
     let text = with_top("target: market\nparams: { hold: 1s }\nname: \"${hold}\"");
     for (key, value, expected) in [
         ("hodl", "5m", "did you mean `hold`?"),
-        (
-            "options.conect_timeout",
-            "3s",
-            "did you mean `connect_timeout`?",
-        ),
+        ("options.conect_timeout", "3s", "did you mean `connect_timeout`?"),
         ("arrivals.4.hold", "3s", "numbered from 0, and there are 1"),
         ("sessions.t.0", "3s", "there is no `t` in `sessions`"),
         ("seed.x", "3", "`seed`"),
-        (
-            "arrivals.0.hold",
-            "5x",
-            "--set arrivals.0.hold=5x: error: `5x` is not a duration",
-        ),
+        ("arrivals.0.hold", "5x", "--set arrivals.0.hold=5x: error: `5x` is not a duration"),
         ("", "", "there is no parameter and no key ``"),
     ] {
         let said = rendered(&text, &[(key, value)]);
         assert!(said.contains(expected), "{key}={value}: {said}");
-        assert!(
-            said.starts_with(&format!("--set {key}={value}: error: ")),
-            "{said}"
-        );
+        assert!(said.starts_with(&format!("--set {key}={value}: error: ")), "{said}");
     }
 }
 
@@ -248,16 +206,11 @@ fn messages_are_read() {
         "target: market\nmessages:\n  update: { when: { /type: distribution, /x: { exists: true } }, \
          sent_at: /a~1b/sent, unit: us, as: broadcast }\n  other: { when: { regex: \"^x\" } }",
     ));
-    let [update, other] = plan.messages.as_slice() else {
-        panic!("two messages")
-    };
+    let [update, other] = plan.messages.as_slice() else { panic!("two messages") };
     assert_eq!(update.when.len(), 2);
     let sent_at = update.sent_at.as_ref().unwrap();
     let pointer = ["a/b", "sent"].map(str::to_owned).to_vec();
-    assert_eq!(
-        (&sent_at.from, sent_at.unit_ns),
-        (&Source::Pointer(pointer), 1e3)
-    );
+    assert_eq!((&sent_at.from, sent_at.unit_ns), (&Source::Pointer(pointer), 1e3));
     assert_eq!(plan.measures[update.measure.index()].name, "broadcast");
     assert_eq!(plan.measures[other.measure.index()].name, "other");
     assert_eq!(other.sent_at, None);
@@ -281,12 +234,9 @@ fn steps_that_may_turn_out_impossible_have_a_measure() {
         ));
         plan.measures[plan.faults.index()].name.clone()
     };
-    for steps in [
-        "set: { a: 1 }",
-        "set: { a: x }",
-        "loop: 2, steps: [ { think: 1s } ]",
-        "check: user > 1",
-    ] {
+    for steps in
+        ["set: { a: 1 }", "set: { a: x }", "loop: 2, steps: [ { think: 1s } ]", "check: user > 1"]
+    {
         assert_eq!(named(&format!("{{ {steps} }}")), "connect", "{steps}");
     }
     for steps in [
@@ -311,10 +261,7 @@ fn which_sessions_may_have_users_follows_from_the_phases() {
         let all = (0..3).map(|session| plan.has_users_of(session));
         all.collect::<Vec<_>>()
     };
-    assert_eq!(
-        used("[ { users: 1, for: 1s, session: a } ]"),
-        [true, false, false]
-    );
+    assert_eq!(used("[ { users: 1, for: 1s, session: a } ]"), [true, false, false]);
     assert_eq!(used("[ { constant: 1/s, for: 1s } ]"), [false, true, true]);
     assert_eq!(
         used("[ { constant: 1/s, for: 1s, sessions: { c: 2 } }, { hold: 1s } ]"),

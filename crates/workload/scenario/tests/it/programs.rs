@@ -18,9 +18,7 @@ fn compiled(steps: &str) -> (Plan, Session) {
 
 #[track_caller]
 fn template(payload: &Payload) -> &Template {
-    let Payload::Text(template) = payload else {
-        panic!("{payload:?} is no text")
-    };
+    let Payload::Text(template) = payload else { panic!("{payload:?} is no text") };
     template
 }
 
@@ -44,20 +42,10 @@ fn a_get_with_everything() {
         .replace("${'a b'}", "b")
         .as_str(),
     );
-    let [
-        Op::Set {
-            slot: Slot(0),
-            value,
-        },
-        Op::Http(http),
-    ] = session.ops.as_slice()
-    else {
+    let [Op::Set { slot: Slot(0), value }, Op::Http(http)] = session.ops.as_slice() else {
         panic!("{:?}", session.ops)
     };
-    assert_eq!(
-        value.parts,
-        [TemplatePart::Expr(Expr::Const(Value::Int(5)), Escape::None)]
-    );
+    assert_eq!(value.parts, [TemplatePart::Expr(Expr::Const(Value::Int(5)), Escape::None)]);
     assert_eq!(http.method, "GET");
     assert_eq!(
         http.path.parts,
@@ -67,15 +55,9 @@ fn a_get_with_everything() {
             TemplatePart::Text("?q=bx".into())
         ]
     );
-    assert_eq!(
-        http.status,
-        StatusRule::Ranges(vec![(200, 200), (300, 399), (404, 405)])
-    );
+    assert_eq!(http.status, StatusRule::Ranges(vec![(200, 200), (300, 399), (404, 405)]));
     assert_eq!(session.slot_names, ["id", "name", "code", "token", "kind"]);
-    assert_eq!(
-        http.save[0].from,
-        Source::Pointer(vec!["a/b".to_owned(), "0".to_owned()])
-    );
+    assert_eq!(http.save[0].from, Source::Pointer(vec!["a/b".to_owned(), "0".to_owned()]));
     assert_eq!(http.save[1].from, Source::Status);
     assert!(matches!(http.save[2].from, Source::Regex { group: 1, .. }));
     assert_eq!(http.save[2].default.as_ref().unwrap().parts.len(), 1);
@@ -93,57 +75,27 @@ fn requests_have_bodies_and_headers() {
          - http: DELETE https://other:99/x\n\
          - http: { url: /y, method: purge, body: hi }\n",
     );
-    let plan = plan(&format!(
-        "options: {{ headers: {{ a: run, b: run }} }}\n{text}"
-    ));
+    let plan = plan(&format!("options: {{ headers: {{ a: run, b: run }} }}\n{text}"));
     let requests: Vec<_> = plan.sessions[0]
         .ops
         .iter()
-        .map(|op| {
-            if let Op::Http(http) = op {
-                http
-            } else {
-                panic!("{op:?}")
-            }
-        })
+        .map(|op| if let Op::Http(http) = op { http } else { panic!("{op:?}") })
         .collect();
-    let body = |index: usize| {
-        requests[index]
-            .body
-            .as_ref()
-            .and_then(|body| body.as_static())
-    };
+    let body = |index: usize| requests[index].body.as_ref().and_then(|body| body.as_static());
     let names = |index: usize| -> Vec<&str> {
-        requests[index]
-            .headers
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect()
+        requests[index].headers.iter().map(|(name, _)| name.as_str()).collect()
     };
     assert_eq!(body(0), Some(r#"{"b":[1,true,null,"2",0.50],"a":"x"}"#));
     assert_eq!(names(0), ["content-type", "a", "b"]);
     assert_eq!(body(1), Some("a%20b=c%26d"));
     assert_eq!(names(1), ["Content-Type", "B", "a"]);
-    assert_eq!(
-        (requests[2].endpoint, requests[2].method.as_str()),
-        (EndpointId(1), "DELETE")
-    );
+    assert_eq!((requests[2].endpoint, requests[2].method.as_str()), (EndpointId(1), "DELETE"));
     assert!(plan.endpoints[1].tls && plan.endpoints[1].port == 99);
-    assert_eq!(
-        (requests[3].method.as_str(), body(3)),
-        ("PURGE", Some("hi"))
-    );
+    assert_eq!((requests[3].method.as_str(), body(3)), ("PURGE", Some("hi")));
     let measures: Vec<&str> = plan.measures.iter().map(|m| m.name.as_str()).collect();
     assert_eq!(
         measures,
-        [
-            "connect",
-            "POST /a",
-            "PUT /b",
-            "DELETE https://other:99/x",
-            "PURGE /y",
-            "redirects"
-        ]
+        ["connect", "POST /a", "PUT /b", "DELETE https://other:99/x", "PURGE /y", "redirects"]
     );
 }
 
@@ -164,10 +116,8 @@ fn a_websocket_conversation() {
 - close: 4000
 ",
     );
-    let names: Vec<(&str, MeasureKind)> = plan.measures[1..]
-        .iter()
-        .map(|m| (m.name.as_str(), m.kind))
-        .collect();
+    let names: Vec<(&str, MeasureKind)> =
+        plan.measures[1..].iter().map(|m| (m.name.as_str(), m.kind)).collect();
     assert_eq!(
         names,
         [
@@ -181,23 +131,14 @@ fn a_websocket_conversation() {
             ("steps", MeasureKind::Check),
         ]
     );
-    let Op::Send(first) = &session.ops[1] else {
-        panic!("no send")
-    };
-    assert_eq!(
-        template(&first.payload).as_static(),
-        Some(r#"{"op":"games"}"#)
-    );
+    let Op::Send(first) = &session.ops[1] else { panic!("no send") };
+    assert_eq!(template(&first.payload).as_static(), Some(r#"{"op":"games"}"#));
     let reply = first.reply.as_ref().unwrap();
     assert_eq!(reply.measure, first.measure);
     assert_eq!(reply.timeout_ns, 30_000_000_000);
-    let MatchTest::Equals(expected) = &reply.when[1].test else {
-        panic!("not equal")
-    };
+    let MatchTest::Equals(expected) = &reply.when[1].test else { panic!("not equal") };
     assert_eq!(expected.as_static(), Some("true"));
-    let Op::Send(second) = &session.ops[2] else {
-        panic!("no send")
-    };
+    let Op::Send(second) = &session.ops[2] else { panic!("no send") };
     assert_eq!(
         template(&second.payload).parts,
         [
@@ -241,21 +182,14 @@ fn event_streams() {
     assert_eq!(header(0, "accept"), Some("text/event-stream, text/html"));
     assert_eq!(header(0, "cache-control"), Some("no-store"));
     assert_eq!(header(3, "accept"), Some("text/event-stream"));
-    let reconnects: Vec<_> = [0, 3, 4]
-        .map(|at| opened(at).reconnect.map(|r| r.pause_ns / 1_000_000_000))
-        .into();
+    let reconnects: Vec<_> =
+        [0, 3, 4].map(|at| opened(at).reconnect.map(|r| r.pause_ns / 1_000_000_000)).into();
     assert_eq!(reconnects, [Some(3), None, Some(60)]);
     assert_eq!(opened(3).timeout_ns, 2_000_000_000);
-    let names: Vec<_> = plan
-        .measures
-        .iter()
-        .map(|m| (m.name.as_str(), m.kind))
-        .collect();
+    let names: Vec<_> = plan.measures.iter().map(|m| (m.name.as_str(), m.kind)).collect();
     assert_eq!(names[1], ("stream", MeasureKind::Handshake));
     assert_eq!(names[2], ("reconnect", MeasureKind::Handshake));
-    let Op::Expect(expect) = &ops[1] else {
-        panic!("no expect")
-    };
+    let Op::Expect(expect) = &ops[1] else { panic!("no expect") };
     let looks_at: Vec<_> = expect.when.iter().map(|m| &m.from).collect();
     assert_eq!(looks_at, [&Source::Event, &Source::EventId]);
     let kept: Vec<_> = expect.save.iter().map(|s| &s.from).collect();
@@ -275,18 +209,14 @@ fn polls() {
 - { poll: /slowly, every: 2s, pause: 300ms, timeout: 9s, status: 200 }
 "#,
     );
-    let Op::Poll(long) = &session.ops[1] else {
-        panic!("no poll")
-    };
+    let Op::Poll(long) = &session.ops[1] else { panic!("no poll") };
     assert_eq!(long.each.as_deref(), Some(&["messages".to_owned()][..]));
     assert_eq!((long.every_ns, long.pause_ns), (None, 1_000_000_000));
     assert_eq!(long.save[0].slot, Slot(0));
     let measure = &plan.measures[long.measure.index()];
     assert_eq!(measure.name, "poll /poll?after=${last}");
     assert_eq!(measure.kind, MeasureKind::Request);
-    let Op::Poll(slow) = &session.ops[4] else {
-        panic!("no poll")
-    };
+    let Op::Poll(slow) = &session.ops[4] else { panic!("no poll") };
     assert_eq!(slow.each, None);
     assert_eq!(slow.every_ns, Some(2_000_000_000));
     assert_eq!(slow.pause_ns, 300_000_000);
@@ -314,12 +244,8 @@ fn outline(session: &Session) -> Vec<String> {
         Op::LoopStart { register, end, .. } => format!("loop r{register} end {end}"),
         Op::LoopEnd { register, body } => format!("round r{register} body {body}"),
         Op::Choose(branches) => format!("choose {branches:?}"),
-        Op::TransactionStart {
-            register, measure, ..
-        } => format!("begin r{register} m{measure}"),
-        Op::TransactionEnd {
-            register, measure, ..
-        } => format!("end r{register} m{measure}"),
+        Op::TransactionStart { register, measure, .. } => format!("begin r{register} m{measure}"),
+        Op::TransactionEnd { register, measure, .. } => format!("end r{register} m{measure}"),
         other => format!("{other:?}"),
     };
     session.ops.iter().map(word).collect()
@@ -388,88 +314,33 @@ fn every_distribution() {
     let ln2 = 2f64.ln();
     for (text, expected) in [
         ("3s", Dist::Constant(3.0)),
-        (
-            "1s..15s",
-            Dist::Uniform {
-                min: 1.0,
-                max: 15.0,
-            },
-        ),
-        (
-            "{ uniform: { min: 1s, max: 2s } }",
-            Dist::Uniform { min: 1.0, max: 2.0 },
-        ),
+        ("1s..15s", Dist::Uniform { min: 1.0, max: 15.0 }),
+        ("{ uniform: { min: 1s, max: 2s } }", Dist::Uniform { min: 1.0, max: 2.0 }),
         ("{ exponential: 5s }", Dist::Exponential { mean: 5.0 }),
-        (
-            "{ normal: { mean: 5s, sd: 1s } }",
-            Dist::Normal { mean: 5.0, sd: 1.0 },
-        ),
-        (
-            "{ lognormal: { median: 2s, sigma: 0.5 } }",
-            Dist::LogNormal {
-                mu: ln2,
-                sigma: 0.5,
-            },
-        ),
+        ("{ normal: { mean: 5s, sd: 1s } }", Dist::Normal { mean: 5.0, sd: 1.0 }),
+        ("{ lognormal: { median: 2s, sigma: 0.5 } }", Dist::LogNormal { mu: ln2, sigma: 0.5 }),
         (
             "{ lognormal: { mean: 2s, sigma: 0.5 } }",
-            Dist::LogNormal {
-                mu: ln2 - 0.125,
-                sigma: 0.5,
-            },
+            Dist::LogNormal { mu: ln2 - 0.125, sigma: 0.5 },
         ),
-        (
-            "{ weibull: { scale: 2s, shape: 0.7 } }",
-            Dist::Weibull {
-                scale: 2.0,
-                shape: 0.7,
-            },
-        ),
-        (
-            "{ pareto: { scale: 1s, shape: 1.5 } }",
-            Dist::Pareto {
-                scale: 1.0,
-                shape: 1.5,
-            },
-        ),
-        (
-            "{ gamma: { shape: 4, mean: 2s } }",
-            Dist::Gamma {
-                shape: 4.0,
-                scale: 0.5,
-            },
-        ),
-        (
-            "{ empirical: [1s, 250ms] }",
-            Dist::Empirical([1.0, 0.25].into()),
-        ),
-        (
-            "{ empirical: gaps.txt }",
-            Dist::Empirical([0.5, 0.25, 1.0].into()),
-        ),
+        ("{ weibull: { scale: 2s, shape: 0.7 } }", Dist::Weibull { scale: 2.0, shape: 0.7 }),
+        ("{ pareto: { scale: 1s, shape: 1.5 } }", Dist::Pareto { scale: 1.0, shape: 1.5 }),
+        ("{ gamma: { shape: 4, mean: 2s } }", Dist::Gamma { shape: 4.0, scale: 0.5 }),
+        ("{ empirical: [1s, 250ms] }", Dist::Empirical([1.0, 0.25].into())),
+        ("{ empirical: gaps.txt }", Dist::Empirical([0.5, 0.25, 1.0].into())),
         (
             "{ mixture: [ { weight: 3, of: 1s }, { of: { exponential: 2s } } ] }",
             Dist::Mixture(
-                [
-                    (3.0, Dist::Constant(1.0)),
-                    (1.0, Dist::Exponential { mean: 2.0 }),
-                ]
-                .into(),
+                [(3.0, Dist::Constant(1.0)), (1.0, Dist::Exponential { mean: 2.0 })].into(),
             ),
         ),
         (
             "{ exponential: 5s, min: 1s, max: 9s }",
-            Dist::Clamped {
-                inner: Dist::Exponential { mean: 5.0 }.into(),
-                min: 1.0,
-                max: 9.0,
-            },
+            Dist::Clamped { inner: Dist::Exponential { mean: 5.0 }.into(), min: 1.0, max: 9.0 },
         ),
     ] {
         let (_, session) = compiled(&format!("- think: {text}"));
-        let Op::Think(found) = &session.ops[0] else {
-            panic!("no think")
-        };
+        let Op::Think(found) = &session.ops[0] else { panic!("no think") };
         assert_eq!(*found, expected, "{text}");
     }
 }
@@ -485,10 +356,7 @@ fn loops_must_wait_somewhere() {
         "- ws: /\n- forever: [ { send: x } ]",
     ] {
         let said = rendered(&with_steps(steps), &[]);
-        assert!(
-            said.contains("never waits, so it would be a busy loop"),
-            "{steps}: {said}"
-        );
+        assert!(said.contains("never waits, so it would be a busy loop"), "{steps}: {said}");
     }
     compiled("- loop: 1000\n  steps: [ { set: { a: 1 } } ]");
     compiled("- ws: /\n- forever: [ { send: x, reply: { as: y } } ]");
@@ -527,10 +395,7 @@ fn plain_json_path_is_a_pointer() {
 
 #[test]
 fn brackets_in_a_pointer_are_warned_of() {
-    for (pointer, expected) in [
-        ("/$/items[0]/id", "/items/0/id"),
-        ("/items[12]", "/items/12"),
-    ] {
+    for (pointer, expected) in [("/$/items[0]/id", "/items/0/id"), ("/items[12]", "/items/12")] {
         let text = with_steps(&format!("- get: /\n  save:\n    a: {pointer}\n"));
         let (plan, diagnostics) = compile_with(&text, &[]);
         assert!(plan.is_some());
@@ -570,17 +435,7 @@ arrivals: [ { hold: 1s } ]
     assert_eq!(decodes, [true, true, true, true, true, false]);
     let hosts = plan.endpoints.iter().map(|e| (e.tls, &*e.host, e.port));
     let hosts: Vec<_> = hosts.collect();
-    assert_eq!(
-        hosts,
-        [
-            (false, "h", 80),
-            (true, "login.test", 443),
-            (false, "b.test", 81)
-        ]
-    );
+    assert_eq!(hosts, [(false, "h", 80), (true, "login.test", 443), (false, "b.test", 81)]);
     let measure = &plan.measures[plan.redirects.index()];
-    assert_eq!(
-        (&*measure.name, measure.kind),
-        ("redirects", MeasureKind::Redirect)
-    );
+    assert_eq!((&*measure.name, measure.kind), ("redirects", MeasureKind::Redirect));
 }

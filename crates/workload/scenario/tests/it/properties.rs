@@ -94,10 +94,7 @@ fn piece() -> impl Strategy<Value = String> {
 }
 
 fn duration() -> impl Strategy<Value = String> {
-    (
-        1u32..5000,
-        prop::sample::select(["ms", "s", "m"].as_slice()),
-    )
+    (1u32..5000, prop::sample::select(["ms", "s", "m"].as_slice()))
         .prop_map(|(number, unit)| format!("{number}{unit}"))
 }
 
@@ -121,15 +118,9 @@ fn step() -> impl Strategy<Value = String> {
     simple_step().prop_recursive(4, 24, 4, |inner| {
         let steps = prop::collection::vec(inner, 1..4).prop_map(|steps| steps.join(", "));
         prop_oneof![
-            steps
-                .clone()
-                .prop_map(|s| format!("{{ forever: [ {{ think: 1s }}, {s} ] }}")),
-            steps
-                .clone()
-                .prop_map(|s| format!("{{ loop: 10, steps: [ {s} ] }}")),
-            steps
-                .clone()
-                .prop_map(|s| format!("{{ if: user > 1, then: [ {s} ], else: [ {s} ] }}")),
+            steps.clone().prop_map(|s| format!("{{ forever: [ {{ think: 1s }}, {s} ] }}")),
+            steps.clone().prop_map(|s| format!("{{ loop: 10, steps: [ {s} ] }}")),
+            steps.clone().prop_map(|s| format!("{{ if: user > 1, then: [ {s} ], else: [ {s} ] }}")),
             steps
                 .clone()
                 .prop_map(|s| format!("{{ choose: [ {{ weight: 2, steps: [ {s} ] }} ] }}")),
@@ -198,11 +189,7 @@ fn exceeded_limits_are_reported() {
         laughs.push_str(&format!("a{level}: &a{level} [{below}]\n"));
     }
     let long = "# filler\n".repeat((4 << 20) / 9 + 1);
-    let copies = format!(
-        "a: &a {}\nb: [{}]\n",
-        "x".repeat(1 << 20),
-        "*a, ".repeat(1000)
-    );
+    let copies = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), "*a, ".repeat(1000));
     let wide = "x: 1\n".repeat(100);
     for (text, expected) in [
         (deep, "nested too deeply"),
@@ -222,8 +209,5 @@ fn many_problems_are_counted() {
     let text: String = (0..5000).map(|index| format!("key{index}: 1\n")).collect();
     let (_, diagnostics) = compile_with(&text, &[]);
     assert_eq!(diagnostics.len(), scenario::document::DIAGNOSTICS_MAX + 1);
-    assert_eq!(
-        diagnostics.last().unwrap().message,
-        "and 4903 more problems"
-    );
+    assert_eq!(diagnostics.last().unwrap().message, "and 4903 more problems");
 }

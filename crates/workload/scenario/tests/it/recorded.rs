@@ -13,11 +13,7 @@ fn phases(text: &str) -> Vec<Phase> {
 /// Name, beginning and end in seconds, rates at both.
 fn rates(phases: &[Phase]) -> Vec<(&str, f64, f64, f64, f64)> {
     let rate = |phase: &Phase| match phase.kind {
-        PhaseKind::Rate {
-            from_per_s,
-            to_per_s,
-            ..
-        } => (from_per_s, to_per_s),
+        PhaseKind::Rate { from_per_s, to_per_s, .. } => (from_per_s, to_per_s),
         _ => (0.0, 0.0),
     };
     let seconds = |ns: u64| ns as f64 / 1e9;
@@ -88,10 +84,7 @@ fn a_trace_counts_its_users() {
     );
     assert_eq!(found[0].users_planned(), 12.0);
     assert_eq!(found[0].duration_ns, 5_000_000_000);
-    assert_eq!(
-        phases("- { trace: counts.txt, from: 0s }")[0].kind,
-        found[0].kind
-    );
+    assert_eq!(phases("- { trace: counts.txt, from: 0s }")[0].kind, found[0].kind);
     // Bins of 2 s: 6 and 0 and half of 10.
     assert_eq!(found[1].users_planned(), 11.0);
     assert_eq!(found[1].rate_max_per_s(), 5.0);
@@ -115,14 +108,8 @@ fn starts(text: &str) -> Vec<f64> {
 #[test]
 fn a_replay_keeps_its_times() {
     assert_eq!(starts("- { replay: starts.txt }"), [0.25, 0.5, 12.0]);
-    assert_eq!(
-        starts("- { replay: starts.txt, begin: first, speed: 0.5 }"),
-        [0.0, 0.5, 23.5]
-    );
-    assert_eq!(
-        starts("- { replay: starts.txt, from: 300ms, for: 1s }"),
-        [0.2]
-    );
+    assert_eq!(starts("- { replay: starts.txt, begin: first, speed: 0.5 }"), [0.0, 0.5, 23.5]);
+    assert_eq!(starts("- { replay: starts.txt, from: 300ms, for: 1s }"), [0.2]);
     assert_eq!(starts("- { replay: dates.txt }"), [0.0, 0.5]);
     assert_eq!(starts("- { replay: epoch.txt, begin: first }"), [0.0, 1.5]);
     let found = phases("- { replay: starts.txt }");

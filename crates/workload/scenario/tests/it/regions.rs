@@ -24,19 +24,9 @@ fn shop(thresholds: &str) -> String {
 #[test]
 fn shares_are_kept_as_written() {
     let plan = plan(&shop("[]"));
-    let regions = plan
-        .regions
-        .iter()
-        .map(|region| (region.name.as_str(), region.share));
-    assert_eq!(
-        regions.collect::<Vec<_>>(),
-        [("ireland", 65.0), ("sydney", 0.5)]
-    );
-    assert_eq!(
-        plan.measures.len(),
-        6,
-        "users measure what the scenario says, and redirects"
-    );
+    let regions = plan.regions.iter().map(|region| (region.name.as_str(), region.share));
+    assert_eq!(regions.collect::<Vec<_>>(), [("ireland", 65.0), ("sydney", 0.5)]);
+    assert_eq!(plan.measures.len(), 6, "users measure what the scenario says, and redirects");
     let recorded = plan.recorded().measures;
     let names: Vec<&str> = recorded.iter().map(|m| m.name.as_str()).collect();
     let expected = [
@@ -59,22 +49,14 @@ fn shares_are_kept_as_written() {
 /// The places among the names above.
 fn places(threshold: &str) -> Vec<u16> {
     let plan = plan(&shop(&format!("[ '{threshold}' ]")));
-    let Figure::Measures {
-        stat: Stat::Quantile(0.98),
-        ref measures,
-        basis,
-        phase: None,
-    } = plan.thresholds[0].figure
+    let Figure::Measures { stat: Stat::Quantile(0.98), ref measures, basis, phase: None } =
+        plan.thresholds[0].figure
     else {
         panic!("{:?}", plan.thresholds[0]);
     };
     assert_eq!(
         basis,
-        if threshold.contains(".service") {
-            Basis::Service
-        } else {
-            Basis::Response
-        }
+        if threshold.contains(".service") { Basis::Service } else { Basis::Response }
     );
     measures.iter().map(|&MeasureId(place)| place).collect()
 }

@@ -44,15 +44,8 @@ fn a_token_has_the_header_and_the_claims_that_are_written() {
         value(r#"jwt(replace('{"sub":"1"}', '1', n), file('key.pem'), 'RS512', '{"kid":"k"}')"#);
     let token = token.to_text();
     let parts: Vec<&str> = token.split('.').collect();
-    let decoded = |part: &str| {
-        value(&format!("base64_decode('{part}')"))
-            .to_text()
-            .to_string()
-    };
-    assert_eq!(
-        decoded(parts[0]),
-        r#"{"alg":"RS512","typ":"JWT","kid":"k"}"#
-    );
+    let decoded = |part: &str| value(&format!("base64_decode('{part}')")).to_text().to_string();
+    assert_eq!(decoded(parts[0]), r#"{"alg":"RS512","typ":"JWT","kid":"k"}"#);
     assert_eq!(decoded(parts[1]), r#"{"sub":"5"}"#);
     // 2,048 bits.
     assert_eq!(parts[2].len(), 342);
@@ -75,10 +68,7 @@ fn scenario(options: &str, steps: &str) -> String {
 }
 
 fn requests(text: &str) -> Vec<HttpOp> {
-    let ops = plan_with(text, &[("token", "temporary")])
-        .sessions
-        .remove(0)
-        .ops;
+    let ops = plan_with(text, &[("token", "temporary")]).sessions.remove(0).ops;
     let requests = ops.into_iter().filter_map(|op| match op {
         Op::Http(http) => Some(*http),
         _ => None,
@@ -95,10 +85,8 @@ fn a_request_is_signed_by_its_own_keys_or_the_runs() {
     let aws = |service: &str, more: &str| {
         format!("{{ aws: {{ service: {service}, region: eu-west-1, {KEYS}{more} }} }}")
     };
-    let (own, run) = (
-        aws("s3", ", session_token: \"${token}\", payload: unsigned"),
-        aws("sqs", ""),
-    );
+    let (own, run) =
+        (aws("s3", ", session_token: \"${token}\", payload: unsigned"), aws("sqs", ""));
     let text = scenario(
         &format!("sign: {run}"),
         &format!(
@@ -109,27 +97,15 @@ fn a_request_is_signed_by_its_own_keys_or_the_runs() {
     let requests = requests(&text);
     let found: Vec<_> = requests.iter().map(service).collect();
     assert_eq!(found, [Some("sqs"), Some("s3"), None, None, None]);
-    let has_header = |request: &HttpOp| {
-        request
-            .headers
-            .iter()
-            .any(|(name, _)| name == "authorization")
-    };
+    let has_header =
+        |request: &HttpOp| request.headers.iter().any(|(name, _)| name == "authorization");
     let found: Vec<_> = requests.iter().map(has_header).collect();
     assert_eq!(found, [false, false, false, false, true]);
-    let Some(Aws {
-        session_token,
-        signs_body,
-        secret_key,
-        ..
-    }) = requests[1].sign.as_deref()
+    let Some(Aws { session_token, signs_body, secret_key, .. }) = requests[1].sign.as_deref()
     else {
         panic!("it is signed");
     };
-    assert_eq!(
-        session_token.as_ref().unwrap().as_static(),
-        Some("temporary")
-    );
+    assert_eq!(session_token.as_ref().unwrap().as_static(), Some("temporary"));
     assert_eq!(secret_key.as_static(), Some("sesame"));
     assert!(!signs_body && requests[0].sign.as_ref().unwrap().signs_body);
 }
@@ -149,10 +125,8 @@ fn keys_of_signatures_are_secret() {
 
 #[test]
 fn a_run_that_signs_leaves_other_streams_alone() {
-    let text = scenario(
-        &format!("sign: {{ aws: {{ service: s3, region: r, {KEYS} }} }}"),
-        "{ ws: /w }",
-    );
+    let text =
+        scenario(&format!("sign: {{ aws: {{ service: s3, region: r, {KEYS} }} }}"), "{ ws: /w }");
     let text = text.replace("params: { token: none }\n", "");
     assert!(matches!(&plan(&text).sessions[0].ops[0], Op::WsOpen(open) if open.headers.is_empty()));
 }

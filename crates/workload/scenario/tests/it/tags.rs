@@ -79,13 +79,8 @@ sessions:
 arrivals: [ { hold: 1s } ]
 ";
     let names: Vec<String> = measures(&plan(text)).into_iter().map(|m| m.0).collect();
-    let expected = [
-        "connect",
-        "GET / (other)",
-        "GET / (a=x, b=z)",
-        "GET / (a=y, b=z)",
-        "redirects",
-    ];
+    let expected =
+        ["connect", "GET / (other)", "GET / (a=x, b=z)", "GET / (a=y, b=z)", "redirects"];
     assert_eq!(names, expected);
 }
 
@@ -108,11 +103,7 @@ fn thresholds_speak_of_all_requests_with_a_tag() {
                 basis,
                 phase: None,
             };
-            assert_eq!(
-                plan(&text).thresholds[0].figure,
-                expected,
-                "{figure}{suffix}"
-            );
+            assert_eq!(plan(&text).thresholds[0].figure, expected, "{figure}{suffix}");
         }
     }
     let rate = plan(&shop("[ 'error_rate(group=buy) == 1% in hold' ]"));
@@ -132,14 +123,10 @@ fn thresholds_speak_of_all_requests_with_a_tag() {
 
 #[test]
 fn the_number_of_tags_is_bounded() {
-    let steps: String = (0..201)
-        .map(|n| format!("    - {{ get: /, tags: {{ n: v{n} }} }}\n"))
-        .collect();
+    let steps: String =
+        (0..201).map(|n| format!("    - {{ get: /, tags: {{ n: v{n} }} }}\n")).collect();
     let text = format!("target: http://h/\nsessions:\n  s:\n{steps}arrivals: [ {{ hold: 1s }} ]\n");
     let said = rendered(&text, &[]);
-    assert!(
-        said.contains("a scenario has at most 200 different tags"),
-        "{said}"
-    );
+    assert!(said.contains("a scenario has at most 200 different tags"), "{said}");
     assert_eq!(said.matches("error:").count(), 1, "{said}");
 }

@@ -32,36 +32,18 @@ arrivals: [ { constant: 1/s, for: 1s } ]
         base_path: String::new(),
         via: plan::Via::Tcp,
     };
-    assert_eq!(
-        plan.endpoints,
-        [endpoint(false, 5672), endpoint(true, 5673)]
-    );
+    assert_eq!(plan.endpoints, [endpoint(false, 5672), endpoint(true, 5673)]);
     let ops = &plan.sessions[0].ops;
-    let Op::TcpOpen(open) = &ops[0] else {
-        panic!("{:?}", ops[0])
-    };
-    let field = LengthField {
-        width: Width::Four,
-        little_endian: false,
-        at: 0,
-        counts: Counts::Payload,
-    };
+    let Op::TcpOpen(open) = &ops[0] else { panic!("{:?}", ops[0]) };
+    let field =
+        LengthField { width: Width::Four, little_endian: false, at: 0, counts: Counts::Payload };
     assert_eq!(open.framing.marks, Marks::Length(field));
     assert_eq!((open.endpoint, open.framing.header), (EndpointId(0), 1));
-    assert_eq!(
-        plan.measures[open.measure.index()].kind,
-        MeasureKind::Handshake
-    );
-    let Op::Send(send) = &ops[1] else {
-        panic!("{:?}", ops[1])
-    };
-    let Payload::Bytes(bytes) = &send.payload else {
-        panic!("{:?}", send.payload)
-    };
+    assert_eq!(plan.measures[open.measure.index()].kind, MeasureKind::Handshake);
+    let Op::Send(send) = &ops[1] else { panic!("{:?}", ops[1]) };
+    let Payload::Bytes(bytes) = &send.payload else { panic!("{:?}", send.payload) };
     // What is the same for every user is one part.
-    let BytesPart::Fixed(fixed) = &bytes.parts[0] else {
-        panic!("{:?}", bytes.parts[0])
-    };
+    let BytesPart::Fixed(fixed) = &bytes.parts[0] else { panic!("{:?}", bytes.parts[0]) };
     assert_eq!(**fixed, *b"\x01\x01\x02ab\r\n");
     assert!(matches!(bytes.parts[1], BytesPart::Number(..)));
     assert!(matches!(bytes.parts[2], BytesPart::Text(_)));
@@ -69,9 +51,7 @@ arrivals: [ { constant: 1/s, for: 1s } ]
     let reply = send.reply.as_ref().unwrap();
     assert!(matches!(reply.when[0].from, Source::Number { at: 0, .. }));
     assert!(matches!(reply.save[0].from, Source::Number { at: 1, .. }));
-    let Op::TcpOpen(second) = &ops[3] else {
-        panic!("{:?}", ops[3])
-    };
+    let Op::TcpOpen(second) = &ops[3] else { panic!("{:?}", ops[3]) };
     assert_eq!(second.endpoint, EndpointId(1));
     assert!(matches!(&second.framing.marks, Marks::Delimiter(d) if d.bytes() == b"\r\n"));
 }

@@ -18,30 +18,15 @@ fn threshold(text: &str) -> Threshold {
 }
 
 fn figure(stat: Stat, measure: Option<u16>, basis: Basis, phase: Option<usize>) -> Figure {
-    Figure::Measure {
-        stat,
-        measure: measure.map(MeasureId),
-        basis,
-        phase,
-    }
+    Figure::Measure { stat, measure: measure.map(MeasureId), basis, phase }
 }
 
 #[test]
 fn figures_of_every_kind() {
     let near = |threshold: &Threshold, limit: f64| (threshold.limit - limit).abs() < 1e-9 * limit;
     for (text, figure, comparison, limit) in [
-        (
-            "connected >= 99.9%",
-            Figure::Connected,
-            Comparison::GreaterEqual,
-            0.999,
-        ),
-        (
-            "users == 24_000",
-            Figure::Users,
-            Comparison::Equal,
-            24_000.0,
-        ),
+        ("connected >= 99.9%", Figure::Connected, Comparison::GreaterEqual, 0.999),
+        ("users == 24_000", Figure::Users, Comparison::Equal, 24_000.0),
         ("refused<1", Figure::Refused, Comparison::Less, 1.0),
         (
             "p98(request) < 250ms",
@@ -51,12 +36,7 @@ fn figures_of_every_kind() {
         ),
         (
             "p99.9(request.service) <= 1s in hold",
-            figure(
-                Stat::Quantile(99.9 / 100.0),
-                Some(2),
-                Basis::Service,
-                Some(1),
-            ),
+            figure(Stat::Quantile(99.9 / 100.0), Some(2), Basis::Service, Some(1)),
             Comparison::LessEqual,
             1e9,
         ),
@@ -72,12 +52,7 @@ fn figures_of_every_kind() {
             Comparison::Greater,
             1e3,
         ),
-        (
-            "errors == 1",
-            figure(Stat::Errors, None, Basis::Response, None),
-            Comparison::Equal,
-            1.0,
-        ),
+        ("errors == 1", figure(Stat::Errors, None, Basis::Response, None), Comparison::Equal, 1.0),
         (
             "error_rate(connect) < 1%",
             figure(Stat::ErrorRate, Some(0), Basis::Response, None),
@@ -92,12 +67,7 @@ fn figures_of_every_kind() {
         ),
         (
             "p99.9.succeeded <= 1s in hold",
-            figure(
-                Stat::Quantile(99.9 / 100.0),
-                None,
-                Basis::Succeeded,
-                Some(1),
-            ),
+            figure(Stat::Quantile(99.9 / 100.0), None, Basis::Succeeded, Some(1)),
             Comparison::LessEqual,
             1e9,
         ),
@@ -107,12 +77,7 @@ fn figures_of_every_kind() {
             Comparison::Less,
             1e6,
         ),
-        (
-            "max.lag != 5us",
-            figure(Stat::Max, None, Basis::Lag, None),
-            Comparison::NotEqual,
-            5e3,
-        ),
+        ("max.lag != 5us", figure(Stat::Max, None, Basis::Lag, None), Comparison::NotEqual, 5e3),
         (
             "rate > 30/min in hold",
             figure(Stat::Rate, None, Basis::Response, Some(1)),
@@ -152,49 +117,22 @@ fn wrong_thresholds_say_what_they_lack() {
         ("p98(requst) < 250ms", "did you mean `request`?"),
         ("p98(request) < 250", "write 250s or 250ms"),
         ("connected >= 99", "write 99%"),
-        (
-            "error_rate < 0.01",
-            "write 1%, which k6 and other tools write as 0.01",
-        ),
-        (
-            "rate < 0.01",
-            "the share of failed operations is error_rate < 1%",
-        ),
+        ("error_rate < 0.01", "write 1%, which k6 and other tools write as 0.01"),
+        ("rate < 0.01", "the share of failed operations is error_rate < 1%"),
         ("rate < 5", "write 5/s"),
-        (
-            "p(95) < 200ms",
-            "write p95(request), or p95 for all requests together",
-        ),
-        (
-            "p95() < 200ms",
-            "write p95(request), or p95 for all requests together",
-        ),
+        ("p(95) < 200ms", "write p95(request), or p95 for all requests together"),
+        ("p95() < 200ms", "write p95(request), or p95 for all requests together"),
         ("errors < 1%", "`1%` is not a whole number"),
         ("p98 < 250", "write 250s or 250ms"),
-        (
-            "p98.sucess < 1s",
-            "write p98.succeeded, p98.service or p98.lag",
-        ),
+        ("p98.sucess < 1s", "write p98.succeeded, p98.service or p98.lag"),
         ("p0.lag < 1s", "`p0` is not a percentile"),
-        (
-            "errors.lag == 0",
-            "only durations have `.service` and `.lag`",
-        ),
-        (
-            "errors.succeeded == 0",
-            "only durations, `count` and `rate` have `.succeeded`",
-        ),
-        (
-            "p98.succeeded(request) < 1s",
-            "write it like p98(request.succeeded)",
-        ),
+        ("errors.lag == 0", "only durations have `.service` and `.lag`"),
+        ("errors.succeeded == 0", "only durations, `count` and `rate` have `.succeeded`"),
+        ("p98.succeeded(request) < 1s", "write it like p98(request.succeeded)"),
         ("p0(request) < 1s", "`p0` is not a percentile"),
         ("p98(request) < 1s in hodl", "did you mean `hold`?"),
         ("connected >= 99% in hold", "is a figure of the whole run"),
-        (
-            "count(request.lag) > 1",
-            "only durations have `.service` and `.lag`",
-        ),
+        ("count(request.lag) > 1", "only durations have `.service` and `.lag`"),
         ("erors == 0", "did you mean `errors`?"),
         ("errors = 0", "write =="),
         ("errors", "this is not a comparison"),

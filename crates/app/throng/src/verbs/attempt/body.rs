@@ -132,10 +132,7 @@ mod tests {
         let many = "x\n".repeat(100);
         let short = shown(many.as_bytes(), 200, None, false);
         assert_eq!(short.lines.len(), LINES_MAX + 1);
-        assert_eq!(
-            short.note.as_deref(),
-            Some("200 B in all; --full shows more")
-        );
+        assert_eq!(short.note.as_deref(), Some("200 B in all; --full shows more"));
         assert_eq!(lines(many.as_bytes(), true).len(), 100);
         let one = lines("y".repeat(5_000).as_bytes(), false);
         assert!(one[0].len() < 300, "{}", one[0].len());
@@ -162,10 +159,7 @@ mod tests {
             assert_eq!(plain(packed, Some(coding)), "hello", "{coding}");
         }
         let other = shown(b"x", 1, Some("compress"), false);
-        assert_eq!(
-            other.note.as_deref(),
-            Some("compressed (compress), not unpacked")
-        );
+        assert_eq!(other.note.as_deref(), Some("compressed (compress), not unpacked"));
         let wrong = shown(b"plain", 5, Some("gzip"), false);
         assert_eq!(wrong.lines, ["plain"]);
         assert!(wrong.note.is_some_and(|note| note.starts_with("not gzip")));
@@ -176,9 +170,6 @@ mod tests {
         let seen = shown(&[0xff, 0, 1], 3, None, false);
         assert_eq!(seen.lines, ["ff 00 01"]);
         // A character that was cut at the end of what was kept does not make it binary.
-        assert_eq!(
-            shown("aé".as_bytes().split_at(2).0, 9, None, false).lines,
-            ["a"]
-        );
+        assert_eq!(shown("aé".as_bytes().split_at(2).0, 9, None, false).lines, ["a"]);
     }
 }

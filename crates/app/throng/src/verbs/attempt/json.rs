@@ -71,11 +71,7 @@ impl JsonView {
     fn event(&mut self, plan: &Plan, event: &TraceEvent) -> Value {
         match event {
             TraceEvent::Step { session, pc } => self.step(plan, *session, *pc),
-            TraceEvent::Sent {
-                endpoint,
-                bytes,
-                len,
-            } => {
+            TraceEvent::Sent { endpoint, bytes, len } => {
                 let to = plan.endpoints.get(endpoint.index());
                 let to = to.map(|to| format!("{}:{}", to.host, to.port));
                 json!({ "event": "sent", "to": to, "bytes": len, "text": text(bytes, None) })
@@ -115,11 +111,7 @@ impl JsonView {
                 "bytes_in": row.bytes_in,
             }),
             TraceEvent::Retried { .. } => retried(plan, event),
-            TraceEvent::Error {
-                measure,
-                outcome,
-                detail,
-            } => json!({
+            TraceEvent::Error { measure, outcome, detail } => json!({
                 "event": "error",
                 "name": measure_name(plan, *measure),
                 "outcome": outcome.name(),
@@ -133,14 +125,7 @@ impl JsonView {
 
 /// An attempt that failed and is tried again.
 fn retried(plan: &Plan, event: &TraceEvent) -> Value {
-    let TraceEvent::Retried {
-        measure,
-        attempt,
-        attempts_max,
-        outcome,
-        pause_ns,
-    } = event
-    else {
+    let TraceEvent::Retried { measure, attempt, attempts_max, outcome, pause_ns } = event else {
         return Value::Null;
     };
     json!({

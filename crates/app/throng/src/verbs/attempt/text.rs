@@ -105,10 +105,7 @@ impl TextView {
     fn change_branch(&mut self, traced: &TracedEvent) -> String {
         let before = std::mem::replace(&mut self.branch, traced.branch);
         let is_step = matches!(traced.event, TraceEvent::Step { .. });
-        match traced
-            .branch
-            .filter(|_| before != traced.branch && !is_step)
-        {
+        match traced.branch.filter(|_| before != traced.branch && !is_step) {
             Some(branch) => match self.branches.get(&branch) {
                 Some((step, head)) => {
                     format!("\n{step:>3}  {head}  (branch {branch}, continued)\n")
@@ -172,12 +169,7 @@ impl TextView {
         let (head, rest) = bytes.split_at(end);
         let mut out = self.head('>', head, !rest.is_empty());
         if !rest.is_empty() {
-            out += &self.body(
-                '>',
-                rest,
-                len - end,
-                header(head, "content-encoding").as_deref(),
-            );
+            out += &self.body('>', rest, len - end, header(head, "content-encoding").as_deref());
         }
         out
     }
@@ -194,11 +186,8 @@ impl TextView {
     fn operation(&self, plan: &Plan, row: &Measurement) -> String {
         let id = plan::MeasureId(row.measure);
         let took = units::duration(row.service_ns() as f64);
-        let status = if row.status > 0 {
-            format!(", status {}", row.status)
-        } else {
-            String::new()
-        };
+        let status =
+            if row.status > 0 { format!(", status {}", row.status) } else { String::new() };
         let (word, colour) = match row.outcome {
             Outcome::Ok => ("ok".to_owned(), GREEN),
             outcome => (format!("failed ({})", outcome.name()), RED),
@@ -207,10 +196,7 @@ impl TextView {
             true => format!("{}: ", visible(measure_name(plan, id))),
             false => String::new(),
         };
-        format!(
-            "     {prefix}{}{status}, {took}\n",
-            self.paint(colour, &word)
-        )
+        format!("     {prefix}{}{status}, {took}\n", self.paint(colour, &word))
     }
 
     fn checked(&mut self, holds: bool, text: &str) -> String {
@@ -243,22 +229,14 @@ impl View for TextView {
                 }
                 TraceEvent::Checked { holds, text } => self.checked(*holds, text),
                 TraceEvent::Operation(row) => self.operation(plan, row),
-                TraceEvent::Retried {
-                    measure,
-                    attempt,
-                    attempts_max,
-                    outcome,
-                    pause_ns,
-                } => {
+                TraceEvent::Retried { measure, attempt, attempts_max, outcome, pause_ns } => {
                     let name = visible(measure_name(plan, *measure));
                     let why = outcome.name();
                     let pause = units::duration(*pause_ns as f64);
                     let next = format!("attempt {attempt} of {attempts_max} failed ({why})");
                     format!("     {name}: {next}, the next in {pause}\n")
                 }
-                TraceEvent::Error {
-                    outcome, detail, ..
-                } => {
+                TraceEvent::Error { outcome, detail, .. } => {
                     let repeats = *outcome == Outcome::Check && std::mem::take(&mut self.was_false);
                     match repeats {
                         true => String::new(),
@@ -267,10 +245,7 @@ impl View for TextView {
                 }
                 TraceEvent::Enough => {
                     self.ended = true;
-                    format!(
-                        "\nstopped after {} (--steps)\n",
-                        units::counted(self.steps, "step")
-                    )
+                    format!("\nstopped after {} (--steps)\n", units::counted(self.steps, "step"))
                 }
                 TraceEvent::Ended { end } => {
                     self.ended = true;

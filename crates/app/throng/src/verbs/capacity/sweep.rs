@@ -29,17 +29,9 @@ pub(super) fn sweep(
         ));
     }
     let (values, unit) = numbers(list)?;
-    let sweep = Sweep {
-        values,
-        repeat: usize::from(args.repeat),
-        seed: plan.seed,
-    };
+    let sweep = Sweep { values, repeat: usize::from(args.repeat), seed: plan.seed };
     sweep.check().map_err(|error| refused(&error))?;
-    let setting = LoadSetting {
-        path: key.to_owned(),
-        value: sweep.values[0],
-        unit,
-    };
+    let setting = LoadSetting { path: key.to_owned(), value: sweep.values[0], unit };
     let mut run_ns = 0;
     for &value in &sweep.values {
         let plan = accepted(&setting, value, args, text)?;
@@ -105,16 +97,11 @@ fn accepted(
     let sets = [&args.sets.sets[..], &[(key, value.clone())]].concat();
     let (compiled, diagnostics) = source::try_compile(text, &sets);
     let Some(compiled) = compiled else {
-        let errors = diagnostics
-            .into_iter()
-            .filter(|d| d.severity == Severity::Error);
+        let errors = diagnostics.into_iter().filter(|d| d.severity == Severity::Error);
         source::print_diagnostics(text, &errors.collect::<Vec<_>>());
         return Err(Failure::hinted(
             Exit::Data,
-            format!(
-                "`{value}` cannot be a value of `{}`: the scenario rejects it",
-                setting.path
-            ),
+            format!("`{value}` cannot be a value of `{}`: the scenario rejects it", setting.path),
             "--over takes a parameter, or keys joined by dots, as --set does",
         ));
     };

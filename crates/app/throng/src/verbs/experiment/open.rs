@@ -61,26 +61,18 @@ impl RunnableExperiment {
     /// The state of an experiment of which nothing was made yet.
     pub(super) fn state(&self) -> ExperimentState {
         let file = std::fs::canonicalize(&self.text.name);
-        let file = file.map_or_else(
-            |_| self.text.name.clone(),
-            |file| file.display().to_string(),
-        );
+        let file = file.map_or_else(|_| self.text.name.clone(), |file| file.display().to_string());
         let inputs = format!("{:?}", self.inputs);
         let mut texts = vec![self.text.text.as_str(), &self.scenario.text, &inputs];
         texts.extend(self.full.then_some("full"));
         let version = env!("CARGO_PKG_VERSION");
         let state = ExperimentState::new(&self.experiment, &self.runs, &file, version, &texts);
-        ExperimentState {
-            full: self.full,
-            ..state
-        }
+        ExperimentState { full: self.full, ..state }
     }
 
     /// How long these runs take together, in nanoseconds.
     pub(super) fn time_ns(&self, runs: &[PlannedRun]) -> u64 {
-        time_ns(&self.experiment, runs, |cell| {
-            self.times_ns.get(cell).copied().unwrap_or(0)
-        })
+        time_ns(&self.experiment, runs, |cell| self.times_ns.get(cell).copied().unwrap_or(0))
     }
 
     /// How long one run takes with the pause beside it, in nanoseconds.
@@ -124,18 +116,15 @@ impl RunnableExperiment {
                 overrides.extend(level.sets.iter().cloned());
                 let (compiled, diagnostics) = source::try_compile(&self.scenario, &overrides);
                 if compiled.is_none() {
-                    let errors = diagnostics
-                        .into_iter()
-                        .filter(|d| d.severity == Severity::Error);
+                    let errors = diagnostics.into_iter().filter(|d| d.severity == Severity::Error);
                     source::print_diagnostics(&self.scenario, &errors.collect::<Vec<_>>());
                     let message = format!(
                         "`{}` cannot be a level of `{}`: the scenario rejects it",
                         level.text, factor.name
                     );
                     let sets = level.sets.iter();
-                    let sets: Vec<String> = sets
-                        .map(|(key, value)| format!("--set '{key}={value}'"))
-                        .collect();
+                    let sets: Vec<String> =
+                        sets.map(|(key, value)| format!("--set '{key}={value}'")).collect();
                     let hint = format!("it sets {}", sets.join(" "));
                     return Err(self.at(&level.place, message, hint));
                 }
@@ -240,13 +229,7 @@ impl RunnableExperiment {
     fn at(&self, place: &Range<usize>, message: String, hint: String) -> Failure {
         let diagnostic = MietteDiagnostic::new(message).with_help(hint);
         let text = &self.text;
-        let report = excerpt::report(
-            diagnostic,
-            Some(place.clone()),
-            None,
-            &text.name,
-            &text.text,
-        );
+        let report = excerpt::report(diagnostic, Some(place.clone()), None, &text.name, &text.text);
         Failure::at_source(Exit::Data, report)
     }
 }

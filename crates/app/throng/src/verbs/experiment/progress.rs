@@ -40,11 +40,7 @@ pub(super) fn plan(
     );
     // Writing to a String cannot fail.
     for (number, factor) in experiment.factors.iter().enumerate() {
-        let levels: Vec<&str> = factor
-            .levels
-            .iter()
-            .map(|level| level.text.as_str())
-            .collect();
+        let levels: Vec<&str> = factor.levels.iter().map(|level| level.text.as_str()).collect();
         let letter = factor_letter(number);
         let levels = levels.join(", ");
         if let Some(place) = factor.place_set() {
@@ -77,13 +73,7 @@ pub(super) fn plan(
         let levels: Vec<String> = levels
             .map(|(factor, &level)| format!("{}={}", factor.name, factor.levels[level].text))
             .collect();
-        let _ = writeln!(
-            text,
-            "  {:>4}  {}{}",
-            run.number,
-            levels.join("  "),
-            done(run)
-        );
+        let _ = writeln!(text, "  {:>4}  {}{}", run.number, levels.join("  "), done(run));
     }
     let _ = writeln!(text, "directory {}", directory.display());
     text
@@ -96,11 +86,7 @@ fn confounding(experiment: &Experiment) -> String {
     };
     let mut text = String::new();
     for generator in generators {
-        let of: String = generator
-            .of
-            .iter()
-            .map(|&factor| factor_letter(factor))
-            .collect();
+        let of: String = generator.of.iter().map(|&factor| factor_letter(factor)).collect();
         let sign = if generator.negative { "−" } else { "" };
         let own = factor_letter(generator.factor);
         let warning = match generator.of.len() {
@@ -114,11 +100,7 @@ fn confounding(experiment: &Experiment) -> String {
 
 /// How exact the planned time is.
 fn about(opened: &RunnableExperiment) -> &'static str {
-    if opened.ends_early {
-        "at most"
-    } else {
-        "about"
-    }
+    if opened.ends_early { "at most" } else { "about" }
 }
 
 /// States what continues.
@@ -144,10 +126,7 @@ impl<'a> Watcher<'a> {
         quiet: bool,
     ) -> Watcher<'a> {
         let responses = opened.experiment.responses.iter();
-        let pending = state
-            .runs
-            .iter()
-            .filter(|run| run.stage == RunStage::Pending);
+        let pending = state.runs.iter().filter(|run| run.stage == RunStage::Pending);
         let watcher = Watcher {
             opened,
             figures: responses.map(|response| response.figure.as_str()).collect(),
@@ -159,11 +138,7 @@ impl<'a> Watcher<'a> {
             view: View::new(true),
         };
         let pending = state.count(RunStage::Pending);
-        let begins = if pending < state.runs.len() {
-            "goes on"
-        } else {
-            "begins"
-        };
+        let begins = if pending < state.runs.len() { "goes on" } else { "begins" };
         watcher.print_error(&format!(
             "{} {begins} in {}: {} of {} to make, {} {}",
             opened.experiment.name,
@@ -194,11 +169,7 @@ impl<'a> Watcher<'a> {
                 self.view = self.live();
             }
             Progress::Tick(tick) => self.view.tick(tick, terminal::style()),
-            Progress::Ended {
-                directory,
-                summary,
-                took_ns,
-            } => {
+            Progress::Ended { directory, summary, took_ns } => {
                 self.view.end();
                 self.ended_ns.0 += self.run_ns;
                 self.ended_ns.1 += took_ns + self.opened.experiment.pause_ns;
@@ -241,9 +212,8 @@ impl<'a> Watcher<'a> {
 
     fn levels(&self, run: &RunRecord) -> String {
         let factors = self.opened.experiment.factors.iter();
-        let levels = factors
-            .zip(&run.levels)
-            .map(|(factor, level)| format!("{}={level}", factor.name));
+        let levels =
+            factors.zip(&run.levels).map(|(factor, level)| format!("{}={level}", factor.name));
         levels.collect::<Vec<_>>().join("  ")
     }
 

@@ -80,10 +80,7 @@ fn wanted<'a>(worker: &'a WorkerInfo, rows: &'a WorkerRows) -> KeptRows<'a> {
     KeptRows {
         agent: worker.agent.as_deref().unwrap_or_default(),
         run: &rows.run,
-        part: rows
-            .part
-            .as_ref()
-            .map(|part| (part.sha256.as_str(), part.bytes)),
+        part: rows.part.as_ref().map(|part| (part.sha256.as_str(), part.bytes)),
     }
 }
 

@@ -10,9 +10,7 @@ use machine::limits::about;
 pub(super) fn status(admin: &Admin) -> Result<String, FleetError> {
     let agents = admin.agents()?;
     let runs = admin.runs()?;
-    let free = agents
-        .iter()
-        .filter(|card| card.run.is_none() && !card.draining);
+    let free = agents.iter().filter(|card| card.run.is_none() && !card.draining);
     let holds: u64 = free.clone().map(|card| card.holds).sum();
     let count = |n: usize, what| units::counted(n as u64, what);
     let mut text = format!(
@@ -38,10 +36,8 @@ pub(super) fn status(admin: &Admin) -> Result<String, FleetError> {
 
 /// A line for each agent.
 pub(super) fn agents(agents: &[AgentCard]) -> String {
-    let head = [
-        "agent", "throng", "cores", "memory", "holds", "state", "labels",
-    ]
-    .map(str::to_owned);
+    let head =
+        ["agent", "throng", "cores", "memory", "holds", "state", "labels"].map(str::to_owned);
     let rows = agents.iter().map(|card| {
         [
             card.name.clone(),
@@ -89,9 +85,7 @@ fn table<const N: usize>(rows: impl Iterator<Item = [String; N]>) -> String {
     let widths: [usize; N] = std::array::from_fn(|column| width(column).unwrap_or(0));
     let lines = rows.iter().map(|row| {
         let cells = row.iter().zip(&widths);
-        let line: String = cells
-            .map(|(cell, width)| format!("{cell:<width$}  "))
-            .collect();
+        let line: String = cells.map(|(cell, width)| format!("{cell:<width$}  ")).collect();
         line.trim_end().to_owned() + "\n"
     });
     lines.collect()

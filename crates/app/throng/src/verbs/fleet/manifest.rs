@@ -28,17 +28,11 @@ pub(super) fn manifest(args: &ManifestArgs) -> Result<Exit, Failure> {
     let overrides = [&text.sets[..], sets].concat();
     let CompiledScenario { inputs, .. } = source::compile(&text, &overrides)?;
     let files = files(inputs.files)?;
-    let bytes: usize = files
-        .iter()
-        .map(|(name, text)| name.len() + text.len())
-        .sum();
+    let bytes: usize = files.iter().map(|(name, text)| name.len() + text.len()).sum();
     if bytes + text.text.len() > DATA_BYTES_MAX {
         return Err(Failure::hinted(
             Exit::Data,
-            format!(
-                "{} and its files are larger than a ConfigMap may be, 1 MB",
-                args.file
-            ),
+            format!("{} and its files are larger than a ConfigMap may be, 1 MB", args.file),
             "put them on a volume, and the run's Job in a manifest of your own",
         ));
     }
@@ -95,11 +89,7 @@ fn files(files: Vec<(String, Result<String, String>)>) -> Result<Vec<(String, St
             }
         };
         let hint = "put it beside the scenario under another name, unpacked";
-        return Err(Failure::hinted(
-            Exit::Data,
-            format!("the file {name}: {why}"),
-            hint,
-        ));
+        return Err(Failure::hinted(Exit::Data, format!("the file {name}: {why}"), hint));
     }
     Ok(keys)
 }
@@ -109,10 +99,7 @@ fn check(args: &ManifestArgs) -> Result<(), Failure> {
     let refuse = |what: &str, hint: &str| Err(Failure::hinted(Exit::Usage, what.to_owned(), hint));
     if !is_label(&args.name) || args.name.len() > NAME_BYTES_MAX {
         let hint = "lower-case letters, digits and -, at most 39, the first a letter";
-        return refuse(
-            &format!("{:?} cannot be a prefix of names", args.name),
-            hint,
-        );
+        return refuse(&format!("{:?} cannot be a prefix of names", args.name), hint);
     }
     if let Some(namespace) = args.namespace.as_deref().filter(|name| !is_label(name)) {
         let hint = "lower-case letters, digits and -, at most 63";
@@ -125,11 +112,7 @@ fn check(args: &ManifestArgs) -> Result<(), Failure> {
             "nats://HOST:PORT, or tls://HOST:PORT",
         );
     }
-    if args.image.is_empty()
-        || args
-            .image
-            .contains(|c: char| c.is_whitespace() || c.is_control())
-    {
+    if args.image.is_empty() || args.image.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return refuse(
             &format!("{:?} names no image", args.image),
             "such as registry.example/throng:0.2.0",

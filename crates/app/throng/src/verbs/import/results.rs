@@ -46,10 +46,7 @@ pub(super) fn import(dir: &Path, args: &ResultsArgs) -> Result<Exit, Failure> {
 /// Notes on standard error that something among results is not imported, and what it is not.
 pub(crate) fn note_skipped(path: &Path, is_not: &str) {
     let name = path.file_name().unwrap_or(path.as_os_str());
-    print_note(&format!(
-        "note: skipped: {} is not {is_not}",
-        name.to_string_lossy()
-    ));
+    print_note(&format!("note: skipped: {} is not {is_not}", name.to_string_lossy()));
 }
 
 /// Settings that the results do not contain: the start of the thesis's runs is known.
@@ -64,18 +61,11 @@ pub(crate) fn settings(results: &Path, start: Option<u64>) -> Settings {
 
 /// Makes the run directory, and returns the text on it.
 fn write(imported: &ImportedRun, args: &ResultsArgs) -> Result<String, Failure> {
-    let dir = imported
-        .write(args.runs.as_deref().unwrap_or(Path::new(RUNS)))
-        .map_err(not_written)?;
-    let ImportedRun {
-        info,
-        import,
-        tally,
-        ..
-    } = imported;
+    let dir =
+        imported.write(args.runs.as_deref().unwrap_or(Path::new(RUNS))).map_err(not_written)?;
+    let ImportedRun { info, import, tally, .. } = imported;
     let summary = thesis::judge(info, import, tally);
-    dir.write_summary(&summary)
-        .map_err(|error| Failure::new(Exit::Io, error))?;
+    dir.write_summary(&summary).map_err(|error| Failure::new(Exit::Io, error))?;
     let directory = dir.path().display().to_string();
     Ok(thesis::render_results(&summary, info, import, &directory, terminal::style()) + "\n")
 }
@@ -88,9 +78,7 @@ pub(super) fn not_written(error: RecordError) -> Failure {
             format!("these results have already been imported: {error}"),
             "remove the directory, or choose another one with --runs",
         ),
-        RecordError::Io {
-            action: "create", ..
-        } => Failure::new(Exit::CannotCreate, error),
+        RecordError::Io { action: "create", .. } => Failure::new(Exit::CannotCreate, error),
         error => Failure::new(Exit::Io, error),
     }
 }

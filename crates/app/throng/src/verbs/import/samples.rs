@@ -93,11 +93,7 @@ fn format(args: &SamplesArgs) -> Result<(&str, Format), Failure> {
             "give each column once",
         ));
     }
-    let format = Format {
-        columns: args.columns.clone(),
-        unit: unit(of),
-        start,
-    };
+    let format = Format { columns: args.columns.clone(), unit: unit(of), start };
     Ok((measure, format))
 }
 
@@ -126,10 +122,7 @@ fn read_samples(file: &str, format: &Format) -> Result<Vec<Samples>, Failure> {
         Failure::hinted(Exit::Data, message, "save the file as UTF-8 text")
     })?;
     parse(&text, format).map_err(|error| {
-        Failure::new(
-            Exit::Data,
-            std::io::Error::other(format!("{file}, {error}")),
-        )
+        Failure::new(Exit::Data, std::io::Error::other(format!("{file}, {error}")))
     })
 }
 

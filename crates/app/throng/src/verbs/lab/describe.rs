@@ -37,31 +37,20 @@ pub(super) fn file(lab: &LabFile) -> String {
         let _ = writeln!(text, "  host {}: in {region}{limits}", host.name);
     }
     for service in &lab.services {
-        let hosts = service
-            .hosts
-            .iter()
-            .map(|host| lab.hosts[*host].name.as_str());
+        let hosts = service.hosts.iter().map(|host| lab.hosts[*host].name.as_str());
         let hosts = hosts.collect::<Vec<_>>().join(", ");
         let _ = writeln!(text, "  service {}: on {hosts}", service.name);
     }
     groups(&mut text, lab);
     for name in &lab.names {
         let service = &lab.services[name.service].name;
-        let _ = writeln!(
-            text,
-            "  name {}.lab: of {service}, kept for {} s",
-            name.name, name.ttl_s
-        );
+        let _ = writeln!(text, "  name {}.lab: of {service}, kept for {} s", name.name, name.ttl_s);
     }
     for timed in &lab.faults {
         let at = units::span(timed.at_ns);
         let length = timed.for_ns.map(|ns| format!(" for {}", units::span(ns)));
         let what = lab::describe(&timed.fault, lab);
-        let _ = writeln!(
-            text,
-            "  fault at {at}{}: {what}",
-            length.unwrap_or_default()
-        );
+        let _ = writeln!(text, "  fault at {at}{}: {what}", length.unwrap_or_default());
     }
     text
 }
@@ -77,12 +66,8 @@ pub(super) fn status(status: &Status) -> String {
         );
     }
     for host in &status.hosts {
-        let cpu = host
-            .cpu_s
-            .map(|s| format!(", {} of CPU", units::duration(s * 1e9)));
-        let memory = host
-            .memory_bytes
-            .map(|bytes| format!(", {}", units::bytes(bytes)));
+        let cpu = host.cpu_s.map(|s| format!(", {} of CPU", units::duration(s * 1e9)));
+        let memory = host.memory_bytes.map(|bytes| format!(", {}", units::bytes(bytes)));
         let _ = writeln!(
             text,
             "  host {}: {} in {}{}{}",
@@ -98,10 +83,7 @@ pub(super) fn status(status: &Status) -> String {
         let pid = instance.pid.map(|pid| format!(", process {pid}"));
         let restarts = match instance.restarts {
             0 => String::new(),
-            times => format!(
-                ", started again {}",
-                units::counted(u64::from(times), "time")
-            ),
+            times => format!(", started again {}", units::counted(u64::from(times), "time")),
         };
         let _ = writeln!(
             text,
@@ -188,26 +170,16 @@ fn groups_now(text: &mut String, status: &Status) {
 
 /// The ways between regions as a table.
 pub(super) fn pairs(pairs: &[PairStatus]) -> String {
-    let between = pairs
-        .iter()
-        .map(|pair| format!("{} – {}", pair.from, pair.to));
+    let between = pairs.iter().map(|pair| format!("{} – {}", pair.from, pair.to));
     let between: Vec<String> = between.collect();
-    let width = between
-        .iter()
-        .map(|name| name.chars().count())
-        .max()
-        .unwrap_or(0);
+    let width = between.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let mut text = format!(
         "{:width$}  {:>9}  {:>9}  {:>9}  {:>14}\n",
         "round trip", "requested", "median", "p99", "lost (request)"
     );
     let time = |ns: Option<u64>| ns.map_or("–".to_owned(), |ns| units::duration(ns as f64));
     for (pair, between) in pairs.iter().zip(between) {
-        let lost = format!(
-            "{} ({})",
-            units::share(pair.lost),
-            units::share(pair.lost_requested)
-        );
+        let lost = format!("{} ({})", units::share(pair.lost), units::share(pair.lost_requested));
         let _ = writeln!(
             text,
             "{between:width$}  {:>9}  {:>9}  {:>9}  {lost:>14}",

@@ -43,11 +43,7 @@ pub(crate) fn surroundings() -> Result<Option<Arc<dyn Surroundings>>, Failure> {
         let hint = format!("unset {VARIABLE} to run outside of a lab");
         Failure::hinted(Exit::Unavailable, message, &hint)
     })?;
-    Ok(Some(Arc::new(Inside {
-        folder,
-        status,
-        reporter: Mutex::new(None),
-    })))
+    Ok(Some(Arc::new(Inside { folder, status, reporter: Mutex::new(None) })))
 }
 
 impl Inside {
@@ -94,10 +90,7 @@ fn used(status: &Status) -> EventKind {
         })
     });
     let hosts = hosts.collect();
-    EventKind::LabUsed {
-        currency: hourly.map(|hourly| hourly.currency),
-        hosts,
-    }
+    EventKind::LabUsed { currency: hourly.map(|hourly| hourly.currency), hosts }
 }
 
 impl Surroundings for Inside {
@@ -146,10 +139,7 @@ impl Surroundings for Inside {
         let page = self.status.metrics.iter();
         let probes = page.map(|url| Probe {
             kind: ProbeKind::Prometheus {
-                page: Page {
-                    url: Secret::new(url.clone()),
-                    headers: Vec::new(),
-                },
+                page: Page { url: Secret::new(url.clone()), headers: Vec::new() },
                 metrics: Vec::new(),
             },
             role: "lab".to_owned(),

@@ -17,10 +17,7 @@ pub(super) fn prices_of(lab: &Path, name: Option<&str>) -> Result<Option<Hourly>
     let Some(name) = name else { return Ok(None) };
     let path = lab.parent().unwrap_or(Path::new(".")).join(name);
     let text = source::read(&path.display().to_string())?;
-    let (hourly, diagnostics) = hourly(Source {
-        name: &text.name,
-        text: &text.text,
-    });
+    let (hourly, diagnostics) = hourly(Source { name: &text.name, text: &text.text });
     source::print_diagnostics(&text, &diagnostics);
     match hourly {
         Some(hourly) => Ok(Some(hourly)),

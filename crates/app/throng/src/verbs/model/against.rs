@@ -33,11 +33,7 @@ pub(super) fn against(args: &ModelCheckArgs, table: &Path) -> Result<Exit, Failu
         report::model_reference_check(&found, terminal::style()) + "\n"
     };
     written(write!(std::io::stdout(), "{text}"))?;
-    Ok(if found.holds {
-        Exit::Passed
-    } else {
-        Exit::Failed
-    })
+    Ok(if found.holds { Exit::Passed } else { Exit::Failed })
 }
 
 fn reference(args: &ReferenceArgs, table: &Path) -> Result<Reference, Failure> {
@@ -51,11 +47,7 @@ fn reference(args: &ReferenceArgs, table: &Path) -> Result<Reference, Failure> {
         ));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
-        Failure::hinted(
-            Exit::Data,
-            format!("{name}: {}", error.utf8_error()),
-            "a table is UTF-8",
-        )
+        Failure::hinted(Exit::Data, format!("{name}: {}", error.utf8_error()), "a table is UTF-8")
     })?;
     let meaning = ReferenceColumns {
         share: args.share.clone(),

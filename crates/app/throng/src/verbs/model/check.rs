@@ -30,11 +30,7 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
         source::compile(&text, &sets(&scale, args))?.plan
     };
     let simulated = simulate(&plan).map_err(|error| Failure::new(Exit::Data, error))?;
-    let sessions: Vec<&str> = plan
-        .sessions
-        .iter()
-        .map(|session| session.name.as_str())
-        .collect();
+    let sessions: Vec<&str> = plan.sessions.iter().map(|session| session.name.as_str()).collect();
     let log = args.dir.join(LOG);
     record::write_whole(&log, lines(&first, &simulated, &sessions).as_bytes())
         .map_err(|error| Failure::new(Exit::Io, error))?;
@@ -51,17 +47,9 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
     // The model's page, with its check.
     let page = Page::model(&first, Some(&found), page::VERSION);
     page::beside(&page, &args.dir, None)?;
-    let text = if args.json {
-        json
-    } else {
-        report::model_check(&found, terminal::style()) + "\n"
-    };
+    let text = if args.json { json } else { report::model_check(&found, terminal::style()) + "\n" };
     written(write!(std::io::stdout(), "{text}"))?;
-    Ok(if found.holds {
-        Exit::Passed
-    } else {
-        Exit::Failed
-    })
+    Ok(if found.holds { Exit::Passed } else { Exit::Failed })
 }
 
 /// The page of the model in a directory, without a check. Nothing is written.
@@ -100,10 +88,7 @@ fn load(dir: &Path) -> Result<Model, Failure> {
 /// All of the log's time, with the number of users that gives about the requested number of sessions.
 fn scale(model: &Model, sessions: u32) -> SimulatedSpan {
     let seconds = model.arrivals.span_s.min(SECONDS_MAX);
-    SimulatedSpan {
-        seconds,
-        users: f64::from(sessions) / (model.arrivals.rate_per_s * seconds),
-    }
+    SimulatedSpan { seconds, users: f64::from(sessions) / (model.arrivals.rate_per_s * seconds) }
 }
 
 fn sets(scale: &SimulatedSpan, args: &ModelCheckArgs) -> Vec<(String, String)> {
@@ -117,9 +102,7 @@ fn sets(scale: &SimulatedSpan, args: &ModelCheckArgs) -> Vec<(String, String)> {
     let header = format!("options.headers.{USER_HEADER}");
     sets.push((&header, "${user}".to_owned()));
     sets.extend(args.seed.map(|seed| ("seed", seed.to_string())));
-    sets.into_iter()
-        .map(|(key, value)| (key.to_owned(), value))
-        .collect()
+    sets.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// JSON lines, times cut to the steps that the first log's clock had. They are those of the clock on the wall

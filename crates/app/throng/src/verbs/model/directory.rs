@@ -73,9 +73,7 @@ pub(super) fn remove_old_model(out: &Path) -> Result<(), Failure> {
 
 fn names(out: &Path) -> io::Result<Vec<String>> {
     let entries = std::fs::read_dir(out)?;
-    entries
-        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-        .collect()
+    entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
 }
 
 /// Rejects a Tsung file that would replace an input, or a file of the model.
@@ -92,10 +90,7 @@ pub(super) fn check_tsung_path(tsung: &Path, logs: &[PathBuf], out: &Path) -> Re
             return Err(rejected(format!("is {}, which is an input", log.display())));
         }
         if log.is_dir() && folder(tsung).is_some_and(|folder| is_within(&folder, log)) {
-            return Err(rejected(format!(
-                "is in {}, which is an input",
-                log.display()
-            )));
+            return Err(rejected(format!("is in {}, which is an input", log.display())));
         }
     }
     let name = tsung.file_name().map(|name| name.to_string_lossy());
@@ -167,9 +162,7 @@ fn keep_scenario(out: &Path) -> io::Result<()> {
         return Ok(());
     }
     let mut places = (1..).map(|number| out.join(format!("{KEPT}{number}.yaml")));
-    let kept = places
-        .find(|place| !place.exists())
-        .expect("there are more numbers than files");
+    let kept = places.find(|place| !place.exists()).expect("there are more numbers than files");
     std::fs::rename(&path, &kept)?;
     // Nobody may be listening; the file is there.
     let _ = writeln!(

@@ -46,11 +46,7 @@ fn plan_targets(plan: &Plan) -> BTreeMap<String, Vec<Target>> {
         let Some(path) = path.as_static().filter(|path| path.starts_with('/')) else {
             continue;
         };
-        let target = Target {
-            method: method.to_owned(),
-            target: path.to_owned(),
-            weight: 1,
-        };
+        let target = Target { method: method.to_owned(), target: path.to_owned(), weight: 1 };
         for measure in recorded.all_of(measure) {
             let name = &recorded.measures[measure.index()].name;
             let known = targets.entry(name.clone()).or_default();

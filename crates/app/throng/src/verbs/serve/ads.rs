@@ -43,14 +43,7 @@ pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
             )?
         }
     };
-    let [
-        served,
-        events,
-        records_lost,
-        lines_dropped,
-        connections_lost,
-    ] = figures[..]
-    else {
+    let [served, events, records_lost, lines_dropped, connections_lost] = figures[..] else {
         return Ok(Exit::Passed);
     };
     if records_lost + lines_dropped + connections_lost > 0 || !args.listen.until_stdin_closes {
@@ -127,11 +120,7 @@ fn publishers(path: &Path, above_one: AboveOneArg) -> Result<Vec<Publisher>, Fai
         AboveOneArg::TakeAsOne => AboveOne::TakeAsOne,
     };
     let found = Publishers::read(&text, above_one).map_err(|error| {
-        Failure::hinted(
-            Exit::Data,
-            format!("{name}, {error}"),
-            "docs/ads.md describes the file",
-        )
+        Failure::hinted(Exit::Data, format!("{name}, {error}"), "docs/ads.md describes the file")
     })?;
     for repair in &found.repairs {
         report(&format!("{name}, {repair}"));

@@ -66,24 +66,17 @@ fn options(args: &BalancerArgs) -> Result<BalancerOptions, Failure> {
     // The command line takes no other names than those of policies.
     options.policy = Kind::from_name(&args.policy).unwrap_or(options.policy);
     options.learn = (args.weights == WeightsArg::Learned).then(LearnOptions::default);
-    options.locality = args.region.clone().map(|region| Locality {
-        region,
-        spill_at: args.spill_at.unwrap_or(f64::INFINITY),
-    });
+    options.locality = args
+        .region
+        .clone()
+        .map(|region| Locality { region, spill_at: args.spill_at.unwrap_or(f64::INFINITY) });
     options.sticky.clone_from(&args.sticky);
     options.hash_field.clone_from(&args.hash_by);
     options.metrics_listen = args.metrics_listen;
     options.connections_max = args.connections.unwrap_or(options.connections_max);
     options.pool = args.pool.unwrap_or(options.pool);
     options.body_max = args.body_max.map_or(options.body_max, |bytes| bytes as u64);
-    let Timeouts {
-        connect,
-        response,
-        head,
-        idle,
-        stall,
-        ..
-    } = &mut options.timeouts;
+    let Timeouts { connect, response, head, idle, stall, .. } = &mut options.timeouts;
     for (given, timeout) in [
         (args.connect_timeout, connect),
         (args.response_timeout, response),

@@ -20,11 +20,7 @@ const BALANCERS: [&str; 2] = ["weight", "limit"];
 
 /// Starts the workers of a file, which live as long as the process; each as a backend.
 pub(super) fn start(path: &Path) -> Result<Vec<String>, Failure> {
-    let text = read_text(
-        path,
-        FILE_MAX,
-        "--workers expects a file with a worker per line",
-    )?;
+    let text = read_text(path, FILE_MAX, "--workers expects a file with a worker per line")?;
     let lines = text.lines().zip(1..).map(|(line, number)| {
         let plain = line.split('#').next().unwrap_or_default().trim();
         (plain, format!("{}:{number}", path.display()))
@@ -38,19 +34,13 @@ pub(super) fn start(path: &Path) -> Result<Vec<String>, Failure> {
         )
     };
     if !(1..=WORKERS_MAX).contains(&lines.len()) {
-        return Err(wrong(
-            &path.display().to_string(),
-            "needs 1 to 1,000 workers",
-        ));
+        return Err(wrong(&path.display().to_string(), "needs 1 to 1,000 workers"));
     }
     // All lines are looked at before the first worker starts.
-    let parsed: Result<Vec<_>, Failure> = lines
-        .iter()
-        .map(|(line, place)| parse(line).map_err(|what| wrong(place, &what)))
-        .collect();
+    let parsed: Result<Vec<_>, Failure> =
+        lines.iter().map(|(line, place)| parse(line).map_err(|what| wrong(place, &what))).collect();
     let each = parsed?.into_iter();
-    each.map(|(options, suffix)| Ok(format!("{}{suffix}", run(options)?)))
-        .collect()
+    each.map(|(options, suffix)| Ok(format!("{}{suffix}", run(options)?))).collect()
 }
 
 /// The options of a worker, and what the balancer makes of it.
@@ -113,10 +103,7 @@ mod tests {
         let line = "name=US-0; service-time=exponential: 20ms; weight=68.42; limit=5; speed=2";
         let (options, suffix) = parse(line).unwrap();
         assert_eq!((options.name.as_str(), options.pace.speed), ("US-0", 2.0));
-        assert_eq!(
-            options.service_time,
-            stats::dist::Dist::Exponential { mean: 0.02 }
-        );
+        assert_eq!(options.service_time, stats::dist::Dist::Exponential { mean: 0.02 });
         assert_eq!(suffix, " weight=68.42 limit=5 region=local");
         for (wrong, said) in [
             ("speed", "`speed` is not a setting"),

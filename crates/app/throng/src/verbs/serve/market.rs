@@ -157,11 +157,7 @@ fn listing(arg: ListingArg) -> Listing {
 }
 
 fn replay(path: &Path, games: u32) -> Result<Replay, Failure> {
-    let text = read_text(
-        path,
-        REPLAY_FILE_MAX,
-        "--replay expects a file of JSON lines",
-    )?;
+    let text = read_text(path, REPLAY_FILE_MAX, "--replay expects a file of JSON lines")?;
     Replay::read(&text, games).map_err(|error| {
         Failure::hinted(
             Exit::Data,

@@ -15,14 +15,8 @@ pub(super) fn file(given: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
 }
 
 pub(super) fn backing(args: &BackingArgs) -> Result<Backing, Failure> {
-    let given = [
-        &args.store,
-        &args.store_read,
-        &args.ledger,
-        &args.cache,
-        &args.cache_read,
-        &args.bus,
-    ];
+    let given =
+        [&args.store, &args.store_read, &args.ledger, &args.cache, &args.cache_read, &args.bus];
     match given.into_iter().flatten().all(|it| it == "memory") {
         true => Ok(Backing::default()),
         false => Err(none()),
@@ -37,9 +31,5 @@ fn none() -> Failure {
 
 /// The error of a program that lacks the feature of all systems.
 pub(super) fn without(message: &str) -> Failure {
-    Failure::hinted(
-        Exit::Usage,
-        message.to_owned(),
-        "build it with its default features",
-    )
+    Failure::hinted(Exit::Usage, message.to_owned(), "build it with its default features")
 }

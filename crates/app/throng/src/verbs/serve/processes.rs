@@ -208,10 +208,7 @@ fn next(news: &Receiver<ProcessEvent>) -> ProcessEvent {
 fn read_line(process: &mut Process, line: &str) {
     if let Some(figures) = line.strip_prefix(ENDED) {
         process.succeeded = true;
-        process.figures = figures
-            .split(' ')
-            .filter_map(|figure| figure.parse().ok())
-            .collect();
+        process.figures = figures.split(' ').filter_map(|figure| figure.parse().ok()).collect();
     }
 }
 
@@ -234,12 +231,7 @@ fn start(
     if let Some(out) = child.stdout.take() {
         listen(number, out, news.clone());
     }
-    Ok(Process {
-        child,
-        leash,
-        figures: Vec::new(),
-        succeeded: false,
-    })
+    Ok(Process { child, leash, figures: Vec::new(), succeeded: false })
 }
 
 /// Passes on what a process says.

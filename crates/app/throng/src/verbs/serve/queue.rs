@@ -14,10 +14,7 @@ use crate::exit::{Exit, Failure};
 pub(super) fn queue(args: &QueueArgs) -> Result<Exit, Failure> {
     let options = options(args)?;
     if args.store.init || args.store.drop {
-        let set_up = SetUp {
-            drops: args.store.drop,
-            inits: args.store.init,
-        };
+        let set_up = SetUp { drops: args.store.drop, inits: args.store.init };
         queue::set_up(&options, set_up, stop(&args.listen)).map_err(failed)?;
         return Ok(Exit::Passed);
     }
@@ -64,10 +61,7 @@ fn serve(args: &QueueArgs, mut options: QueueOptions) -> Result<Vec<u64>, Failur
         }
         count => {
             options.check().map_err(|error| failed(error.into()))?;
-            let inits = SetUp {
-                drops: false,
-                inits: true,
-            };
+            let inits = SetUp { drops: false, inits: true };
             queue::set_up(&options, inits, stop(&args.listen)).map_err(failed)?;
             processes::run(
                 &processes::group(),

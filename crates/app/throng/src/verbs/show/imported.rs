@@ -18,7 +18,5 @@ pub(super) fn results(
     directory: &str,
 ) -> Result<String, Failure> {
     let style = terminal::style();
-    Ok(thesis::render_results(
-        summary, info, import, directory, style,
-    ))
+    Ok(thesis::render_results(summary, info, import, directory, style))
 }

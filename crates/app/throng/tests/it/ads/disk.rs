@@ -35,10 +35,7 @@ impl Server {
 
     /// Has no file written any more, or all of them again.
     fn disk_refuses(&self, refuses: bool) {
-        let limit = Rlimit {
-            current: refuses.then_some(0),
-            maximum: None,
-        };
+        let limit = Rlimit { current: refuses.then_some(0), maximum: None };
         let pid = Pid::from_raw(self.running.pid().cast_signed());
         prlimit(pid, Resource::Fsize, limit).unwrap();
     }
@@ -77,11 +74,9 @@ fn an_event_refused_by_a_full_disk_succeeds_on_retry() {
         assert_eq!(fetch(url, "GET", &impression.1).0, 200);
         assert_eq!(fetch(url, "POST", &redeem.1).0, 302);
     }
-    for (name, wanted) in [
-        ("ads_impressions_total", 20.0),
-        ("ads_redeems_total", 20.0),
-        ("ads_repeated_total", 0.0),
-    ] {
+    for (name, wanted) in
+        [("ads_impressions_total", 20.0), ("ads_redeems_total", 20.0), ("ads_repeated_total", 0.0)]
+    {
         assert_eq!(metric(url, name), wanted, "{name}");
     }
     server.stop();

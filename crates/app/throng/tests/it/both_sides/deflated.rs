@@ -58,11 +58,7 @@ impl<'a> Deflated<'a> {
             if self.stream.read_exact(&mut head).is_err() {
                 return Ok(None);
             }
-            assert_eq!(
-                head[0] & 0x80,
-                0x80,
-                "clients of these tests do not fragment"
-            );
+            assert_eq!(head[0] & 0x80, 0x80, "clients of these tests do not fragment");
             let len = match head[1] & 0x7f {
                 126 => u64::from(u16::from_be_bytes(self.take()?)),
                 127 => u64::from_be_bytes(self.take()?),
@@ -90,9 +86,7 @@ impl<'a> Deflated<'a> {
 
     pub(super) fn write(&mut self, text: &str) -> io::Result<()> {
         let mut payload = Vec::with_capacity(text.len() + 64);
-        let done = self
-            .deflate
-            .compress_vec(text.as_bytes(), &mut payload, FlushCompress::Sync);
+        let done = self.deflate.compress_vec(text.as_bytes(), &mut payload, FlushCompress::Sync);
         done.map_err(io::Error::other)?;
         assert!(payload.ends_with(&TAIL), "there was room for all of it");
         payload.truncate(payload.len() - TAIL.len());
@@ -122,9 +116,7 @@ impl<'a> Deflated<'a> {
     fn inflated(&mut self, mut payload: Vec<u8>) -> String {
         payload.extend(TAIL);
         let mut text = Vec::with_capacity(MESSAGE_BYTES_MAX);
-        self.inflate
-            .decompress_vec(&payload, &mut text, FlushDecompress::Sync)
-            .unwrap();
+        self.inflate.decompress_vec(&payload, &mut text, FlushDecompress::Sync).unwrap();
         String::from_utf8(text).unwrap()
     }
 }

@@ -179,10 +179,7 @@ fn next(stream: &mut dyn Conn) -> io::Result<(u8, u8, u32, Vec<u8>)> {
 
 /// Reads a header block (RFC 7541 §6) without Huffman code and dynamic table.
 fn request(mut block: &[u8]) -> Request {
-    let mut request = Request {
-        path: String::new(),
-        last_event_id: None,
-    };
+    let mut request = Request { path: String::new(), last_event_id: None };
     while let Some(&first) = block.first() {
         if first & 0x80 != 0 {
             number(&mut block, 7);

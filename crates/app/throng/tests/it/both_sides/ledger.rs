@@ -58,10 +58,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub(super) fn new(load: Load) -> Ledger {
-        Ledger {
-            load,
-            counts: Arc::default(),
-        }
+        Ledger { load, counts: Arc::default() }
     }
 
     pub(super) fn note(&self, note: impl FnOnce(&mut Counts)) {

@@ -50,9 +50,7 @@ pub(super) fn event_streams(ledger: &Ledger, secure: bool) -> SocketAddr {
         ledger.connected();
         let head = read(stream)?;
         ledger.note(|counts| counts.answered += 1);
-        let last = head
-            .lines()
-            .find_map(|line| line.strip_prefix("last-event-id: "));
+        let last = head.lines().find_map(|line| line.strip_prefix("last-event-id: "));
         let last: Option<usize> = last.map(|last| last.parse().unwrap());
         let (text, ends) = {
             let mut users = users.lock().unwrap();
@@ -74,11 +72,7 @@ pub(super) fn events(ledger: &Ledger, sent: &mut Sent, last: Option<usize>) -> (
     let numbers = ledger.numbers();
     let begin = last.map_or(0, |last| (last + 1).saturating_sub(AGAIN));
     let ends = last.is_none() && ledger.fails(0, 1);
-    let end = if ends {
-        numbers.len() / 2
-    } else {
-        numbers.len()
-    };
+    let end = if ends { numbers.len() / 2 } else { numbers.len() };
     let mut text = String::new();
     for (place, number) in numbers.iter().enumerate().take(end).skip(begin) {
         sent.add(*number, ledger);

@@ -112,9 +112,7 @@ fn actioncable(text: &str) -> Heard {
 
 fn socketio(text: &str) -> Heard {
     let Some(packet) = text.strip_prefix("42") else {
-        let joined = text
-            .starts_with("40")
-            .then(|| r#"40{"sid":"t"}"#.to_owned());
+        let joined = text.starts_with("40").then(|| r#"40{"sid":"t"}"#.to_owned());
         return Heard::Other(joined);
     };
     let digits = packet.find('[').unwrap();

@@ -25,10 +25,7 @@ fn value(text: &str, name: &dyn Fn(&str) -> String) -> String {
     }
     if text.contains(" || ") {
         let values = text.split(" || ").map(|part| value(part, name));
-        return values
-            .into_iter()
-            .find(|v| !v.is_empty())
-            .unwrap_or_default();
+        return values.into_iter().find(|v| !v.is_empty()).unwrap_or_default();
     }
     if let Some((left, right)) = text.split_once(" == ") {
         return (value(left, name) == value(right, name)).to_string();

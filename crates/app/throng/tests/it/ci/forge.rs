@@ -75,10 +75,7 @@ fn answer(request: &Request, mut comments: MutexGuard<'_, Vec<String>>) -> Optio
         let body: Value = serde_json::from_str(&request.body).unwrap();
         body["body"].as_str().unwrap().to_owned()
     };
-    let all = [
-        "/repos/some/where/issues/7/comments",
-        "/projects/3/merge_requests/7/notes",
-    ];
+    let all = ["/repos/some/where/issues/7/comments", "/projects/3/merge_requests/7/notes"];
     if all.contains(&path) {
         match request.method.as_str() {
             "GET" => {}
@@ -86,11 +83,7 @@ fn answer(request: &Request, mut comments: MutexGuard<'_, Vec<String>>) -> Optio
             _ => return None,
         }
         let numbered = (1..).zip(comments.iter());
-        return Some(
-            numbered
-                .map(|(id, body)| json!({ "id": id, "body": body }))
-                .collect(),
-        );
+        return Some(numbered.map(|(id, body)| json!({ "id": id, "body": body })).collect());
     }
     let one = match request.method.as_str() {
         "PATCH" => path.strip_prefix("/repos/some/where/issues/comments/")?,

@@ -10,10 +10,7 @@ pub(super) fn run(build: &Build<'_>) -> Ended {
     let path = root().join("ci/gitlab/throng.yml");
     let job = &yaml(&std::fs::read_to_string(path).unwrap())[".throng"];
     let lines = ["before_script", "script"].map(|part| job[part].as_array().unwrap());
-    let lines = lines
-        .into_iter()
-        .flatten()
-        .map(|line| line.as_str().unwrap());
+    let lines = lines.into_iter().flatten().map(|line| line.as_str().unwrap());
     let script: Vec<&str> = lines.collect();
     let mut command = build.bash(&script.join("\n"));
     let variables = variables(build, job);
@@ -25,9 +22,7 @@ pub(super) fn run(build: &Build<'_>) -> Ended {
     assert_eq!(job["cache"]["policy"], "$THRONG_CACHE_POLICY");
     build.copy_kept(cached, "cache", "work");
     let ended = Ended::of(&mut command);
-    let policy = variables
-        .iter()
-        .rfind(|(key, _)| key == "THRONG_CACHE_POLICY");
+    let policy = variables.iter().rfind(|(key, _)| key == "THRONG_CACHE_POLICY");
     if policy.unwrap().1 == "pull-push" {
         build.copy_kept(cached, "work", "cache");
     }

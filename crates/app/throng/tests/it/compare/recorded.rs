@@ -59,11 +59,7 @@ impl Recorded {
     pub(crate) fn write(&self, root: &Path) -> PathBuf {
         let info = self.info();
         let dir = RunDir::create(root, &info, "name: recorded\n").unwrap();
-        let rows = if self.measured {
-            self.rows()
-        } else {
-            Vec::new()
-        };
+        let rows = if self.measured { self.rows() } else { Vec::new() };
         let mut requests = dir.requests(&info).unwrap();
         requests.write(&rows).unwrap();
         requests.finish().unwrap();
@@ -131,9 +127,7 @@ impl Recorded {
             workers: Vec::new(),
             regions: Vec::new(),
             host: Default::default(),
-            measures: measures
-                .map(|(name, kind)| MeasureInfo::new(name, kind))
-                .to_vec(),
+            measures: measures.map(|(name, kind)| MeasureInfo::new(name, kind)).to_vec(),
             steps: Vec::new(),
             expects_overload: false,
             sessions: vec!["visitor".to_owned()],
@@ -201,11 +195,7 @@ fn row(number: u64, measure: u16, due_ns: u64, ns: f64, failed: bool) -> Measure
         measure,
         session: 0,
         loop_id: 0,
-        outcome: if failed {
-            Outcome::Timeout
-        } else {
-            Outcome::Ok
-        },
+        outcome: if failed { Outcome::Timeout } else { Outcome::Ok },
         status: 200,
         weight: 1,
         bytes_out: 100,
@@ -216,21 +206,14 @@ fn row(number: u64, measure: u16, due_ns: u64, ns: f64, failed: bool) -> Measure
 fn tally(rows: &[Measurement]) -> Tally {
     let mut measures = Vec::new();
     for number in 0..2 {
-        let mut measure = MeasureTally {
-            measure: number,
-            ..MeasureTally::default()
-        };
+        let mut measure = MeasureTally { measure: number, ..MeasureTally::default() };
         for row in rows.iter().filter(|row| row.measure == number) {
             let name = row.outcome.name().to_owned();
             *measure.outcomes.entry(name).or_default() += 1;
         }
         measures.push(measure);
     }
-    Tally {
-        until_ns: None,
-        phases: vec![PhaseTally { phase: 0, measures }],
-        ..Tally::default()
-    }
+    Tally { until_ns: None, phases: vec![PhaseTally { phase: 0, measures }], ..Tally::default() }
 }
 
 /// Two uniform numbers to a normal one: Box and Muller (1958).

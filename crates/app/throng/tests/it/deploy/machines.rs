@@ -63,13 +63,8 @@ fn units_are_valid() {
     let wrong =
         read("deploy/systemd/throng-agent.service").replace("NoNewPrivileges", "NoNewPrivilege");
     let mut command = plain(Command::new("systemd-analyze"));
-    command
-        .args(["verify", "--man=no"])
-        .arg(space.file("wrong.service", &wrong));
-    assert!(
-        Ended::of(&mut command).err.contains("NoNewPrivilege"),
-        "nothing is checked"
-    );
+    command.args(["verify", "--man=no"]).arg(space.file("wrong.service", &wrong));
+    assert!(Ended::of(&mut command).err.contains("NoNewPrivilege"), "nothing is checked");
 }
 
 #[test]
@@ -129,10 +124,7 @@ fn any_password_is_a_text_to_nats() {
 #[test]
 fn machines_of_a_cloud_have_the_same_units() {
     let kinds = [
-        (
-            "agent",
-            &["60-throng-agent.conf", "throng-agent.service"][..],
-        ),
+        ("agent", &["60-throng-agent.conf", "throng-agent.service"][..]),
         ("head", &["nats.conf", "throng-nats.service"]),
     ];
     for (kind, files) in kinds {
@@ -150,10 +142,8 @@ fn machines_of_a_cloud_have_the_same_units() {
                 "{kind}, {file}"
             );
         }
-        let variables = written
-            .iter()
-            .find(|of| of["path"].as_str().unwrap().ends_with(".env"))
-            .unwrap();
+        let variables =
+            written.iter().find(|of| of["path"].as_str().unwrap().ends_with(".env")).unwrap();
         assert_eq!(variables["permissions"], "0600");
         assert!(variables["content"].as_str().unwrap().contains("secret"));
     }
@@ -168,9 +158,7 @@ fn cloud_init_accepts_its_files() {
     for kind in ["agent", "head"] {
         let text = filled(&read(&format!("deploy/cloud-init/{kind}.yaml")));
         let mut command = plain(Command::new("cloud-init"));
-        command
-            .args(["schema", "--config-file"])
-            .arg(space.file(kind, &text));
+        command.args(["schema", "--config-file"]).arg(space.file(kind, &text));
         let ended = Ended::of(&mut command);
         assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
     }
@@ -183,9 +171,7 @@ fn opentofu_reads_its_files() {
         return;
     }
     let mut command = plain(Command::new("tofu"));
-    command
-        .args(["fmt", "-check", "-diff"])
-        .arg(root().join("deploy/opentofu"));
+    command.args(["fmt", "-check", "-diff"]).arg(root().join("deploy/opentofu"));
     let ended = Ended::of(&mut command);
     assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
 }
@@ -202,19 +188,9 @@ fn results_are_copied_when_the_sidecar_is_stopped() {
         std::os::unix::fs::PermissionsExt::set_mode(&mut executable, 0o755);
         std::fs::set_permissions(&path, executable).unwrap();
         let mut command = plain(Command::new("sh"));
-        let script = format!(
-            "echo begins\n{}",
-            read("deploy/helm/throng/files/upload.sh")
-        );
-        let programs = format!(
-            "{}:{}",
-            space.path(name).display(),
-            std::env::var("PATH").unwrap()
-        );
-        command
-            .args(["-c", &script])
-            .env("PATH", programs)
-            .env("DESTINATION", "bucket/runs");
+        let script = format!("echo begins\n{}", read("deploy/helm/throng/files/upload.sh"));
+        let programs = format!("{}:{}", space.path(name).display(), std::env::var("PATH").unwrap());
+        command.args(["-c", &script]).env("PATH", programs).env("DESTINATION", "bucket/runs");
         let mut running = Running::start(&mut command);
         assert_eq!(running.line(), "begins\n");
         // The trap is set after this line; a signal before it would end the shell.
@@ -229,9 +205,7 @@ fn results_are_copied_when_the_sidecar_is_stopped() {
         let ended = running.end();
         assert_eq!(ended.code, Some(code), "{}", ended.err);
         assert!(
-            ended
-                .out
-                .contains("copy --config  --s3-no-check-bucket /results store:bucket/runs"),
+            ended.out.contains("copy --config  --s3-no-check-bucket /results store:bucket/runs"),
             "{}",
             ended.out
         );

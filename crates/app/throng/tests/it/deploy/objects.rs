@@ -12,10 +12,7 @@ pub(super) fn by_name(text: &str) -> BTreeMap<String, Value> {
     let objects = yamls(text).into_iter().filter(|object| !object.is_null());
     let objects = objects.map(|object| {
         let name = object["metadata"]["name"].as_str().unwrap();
-        (
-            format!("{} {name}", object["kind"].as_str().unwrap()),
-            object,
-        )
+        (format!("{} {name}", object["kind"].as_str().unwrap()), object)
     });
     objects.collect()
 }
@@ -24,14 +21,9 @@ pub(super) fn by_name(text: &str) -> BTreeMap<String, Value> {
 pub(super) fn comparable(value: &Value) -> Value {
     match value {
         Value::Object(pairs) => {
-            let makers = [
-                "helm.sh/chart",
-                "helm.sh/resource-policy",
-                "app.kubernetes.io/managed-by",
-            ];
-            let kept = pairs
-                .iter()
-                .filter(|(key, _)| !makers.contains(&key.as_str()));
+            let makers =
+                ["helm.sh/chart", "helm.sh/resource-policy", "app.kubernetes.io/managed-by"];
+            let kept = pairs.iter().filter(|(key, _)| !makers.contains(&key.as_str()));
             let kept = kept.map(|(key, value)| (key.clone(), comparable(value)));
             // The claim's only annotation is Helm's.
             let kept = kept.filter(|(key, value)| {
@@ -54,9 +46,7 @@ impl Schema {
     pub(super) fn read() -> Schema {
         let path = root().join("testdata/deploy/kubernetes.json");
         let text = std::fs::read_to_string(path).unwrap();
-        Schema {
-            document: serde_json::from_str(&text).unwrap(),
-        }
+        Schema { document: serde_json::from_str(&text).unwrap() }
     }
 
     /// What is wrong with an object.
@@ -72,8 +62,6 @@ impl Schema {
         });
         let validator = jsonschema::validator_for(&schema).unwrap();
         let faults = validator.iter_errors(object);
-        faults
-            .map(|fault| format!("{}: {fault}", fault.instance_path()))
-            .collect()
+        faults.map(|fault| format!("{}: {fault}", fault.instance_path())).collect()
     }
 }

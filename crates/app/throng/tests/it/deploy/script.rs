@@ -35,11 +35,7 @@ fn space() -> Space {
 
 fn run(space: &Space, states: &str, code: &str, claim: &str) -> Ended {
     let mut command = plain(Command::new("bash"));
-    let path = format!(
-        "{}:{}",
-        space.path("bin").display(),
-        std::env::var("PATH").unwrap()
-    );
+    let path = format!("{}:{}", space.path("bin").display(), std::env::var("PATH").unwrap());
     command
         .arg(root().join("ci/kubernetes-run.sh"))
         .current_dir(space.path(""))
@@ -86,38 +82,20 @@ fn the_script_ends_with_the_verdict_of_the_run() {
             ),
             "{calls}"
         );
-        assert!(
-            calls.contains("helm uninstall load --namespace tests"),
-            "{calls}"
-        );
-        assert!(
-            !calls.contains("delete persistentvolumeclaim"),
-            "nothing was fetched: {calls}"
-        );
+        assert!(calls.contains("helm uninstall load --namespace tests"), "{calls}");
+        assert!(!calls.contains("delete persistentvolumeclaim"), "nothing was fetched: {calls}");
     }
 }
 
 #[test]
 fn results_are_fetched_before_the_claim_is_deleted() {
     let space = space();
-    run(&space, "Complete", "0", "load-results")
-        .with(0)
-        .stdout_contains("the verdict");
+    run(&space, "Complete", "0", "load-results").with(0).stdout_contains("the verdict");
     let out = space.path(".throng/kubernetes");
-    assert_eq!(
-        std::fs::read_to_string(out.join("summary.json")).unwrap(),
-        "{}\n"
-    );
-    assert_eq!(
-        std::fs::read_to_string(out.join("log.txt")).unwrap(),
-        "the verdict\n"
-    );
+    assert_eq!(std::fs::read_to_string(out.join("summary.json")).unwrap(), "{}\n");
+    assert_eq!(std::fs::read_to_string(out.join("log.txt")).unwrap(), "the verdict\n");
     let calls = calls(&space);
-    let place = |what: &str| {
-        calls
-            .find(what)
-            .unwrap_or_else(|| panic!("{what}\n{calls}"))
-    };
+    let place = |what: &str| calls.find(what).unwrap_or_else(|| panic!("{what}\n{calls}"));
     assert!(place("exec load-fetch") < place("helm uninstall"));
     assert!(place("helm uninstall") < place("delete persistentvolumeclaim load-results"));
 }
@@ -126,10 +104,7 @@ fn results_are_fetched_before_the_claim_is_deleted() {
 #[test]
 fn examples_use_the_script() {
     let script = std::fs::read_to_string(root().join("ci/kubernetes-run.sh")).unwrap();
-    for (name, list) in [
-        ("github", "/jobs/load/steps/3/env"),
-        ("gitlab", "/load-test/variables"),
-    ] {
+    for (name, list) in [("github", "/jobs/load/steps/3/env"), ("gitlab", "/load-test/variables")] {
         let path = root().join(format!("deploy/ci/{name}.yml"));
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.contains("throng/ci/kubernetes-run.sh"), "{name}");
@@ -138,14 +113,8 @@ fn examples_use_the_script() {
         assert!(variables.contains_key("THRONG_SCENARIO"), "{name}");
         // These two are the job's own.
         let own = ["THRONG_REPOSITORY", "THRONG_VERSION"];
-        for variable in variables
-            .keys()
-            .filter(|name| !own.contains(&name.as_str()))
-        {
-            assert!(
-                script.contains(&format!("{variable} ")),
-                "{name}: {variable}"
-            );
+        for variable in variables.keys().filter(|name| !own.contains(&name.as_str())) {
+            assert!(script.contains(&format!("{variable} ")), "{name}: {variable}");
         }
     }
 }
@@ -155,11 +124,7 @@ fn the_script_has_no_fault_that_shellcheck_knows() {
     let files = ["ci/kubernetes-run.sh", "deploy/helm/throng/files/upload.sh"];
     for file in files {
         let path = root().join(file);
-        let shell = if Path::new(file).starts_with("ci") {
-            "bash"
-        } else {
-            "sh"
-        };
+        let shell = if Path::new(file).starts_with("ci") { "bash" } else { "sh" };
         let mut command = plain(Command::new("shellcheck"));
         if command.arg("--version").output().is_err() {
             return skip("shellcheck is not installed");

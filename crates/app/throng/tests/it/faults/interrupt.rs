@@ -33,11 +33,7 @@ fn ctrl_c_once_ends_the_run_early() {
     assert_eq!(summary.findings[0].code, "run-incomplete");
     assert_eq!(summary.verdict, Verdict::Untrusted);
     let events = run.events().unwrap();
-    assert!(
-        events
-            .iter()
-            .any(|event| event.what == EventKind::Interrupted)
-    );
+    assert!(events.iter().any(|event| event.what == EventKind::Interrupted));
     space.market_is_gone();
 }
 

@@ -9,11 +9,7 @@ use crate::support::{Ended, Nobody, Space, read_head, server, websocket};
 #[test]
 fn a_missing_reply_times_out() {
     let silent = server(|mut stream| stream.read_to_end(&mut Vec::new()).map(drop));
-    fails_as(
-        "timeout",
-        &format!("http://{silent}/"),
-        &["options.timeout=200ms"],
-    );
+    fails_as("timeout", &format!("http://{silent}/"), &["options.timeout=200ms"]);
 }
 
 #[test]
@@ -45,11 +41,7 @@ fn a_response_above_the_size_limit_fails() {
         stream.write_all(&[b'x'; 4096])?;
         stream.read_to_end(&mut Vec::new()).map(drop)
     });
-    fails_as(
-        "too-large",
-        &format!("http://{verbose}/"),
-        &["options.response_max=1KiB"],
-    );
+    fails_as("too-large", &format!("http://{verbose}/"), &["options.response_max=1KiB"]);
 }
 
 #[test]

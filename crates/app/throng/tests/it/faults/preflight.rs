@@ -29,10 +29,7 @@ fn force_runs_beyond_the_limits_with_a_warning() {
     let mut running = Running::start(&mut space.run_text(CROWD, &["--force"]));
     running.line();
     running.interrupt();
-    running
-        .end()
-        .with(2)
-        .stdout_contains("--force ran it anyway");
+    running.end().with(2).stdout_contains("--force ran it anyway");
     assert_eq!(space.only().info().status, RunStatus::Interrupted);
     space.market_is_gone();
 }

@@ -18,9 +18,7 @@ fn an_unresolvable_host_has_its_own_exit_code() {
     // A label may have 63 characters (RFC 1035 section 2.3.4), so no server has to be queried.
     let host = "x".repeat(64);
     let ended = Ended::of(&mut space.run(&[&format!("http://{host}/")])).with(68);
-    ended
-        .stderr_contains("cannot resolve")
-        .stderr_contains("check the name");
+    ended.stderr_contains("cannot resolve").stderr_contains("check the name");
     assert!(!space.path("runs").exists());
 }
 
@@ -86,16 +84,10 @@ fn with_disk(space: &Space, size: &str, script: &str) -> Option<Command> {
     let mount = format!("mount -t tmpfs -o size={size} tmpfs \"$1\"");
     let command = |script: &str| {
         let mut command = plain(Command::new("unshare"));
-        command
-            .args(own)
-            .args(["sh", "-c", script])
-            .arg(env!("CARGO_BIN_EXE_throng"))
-            .arg(&runs);
+        command.args(own).args(["sh", "-c", script]).arg(env!("CARGO_BIN_EXE_throng")).arg(&runs);
         command
     };
-    let possible = command(&mount)
-        .output()
-        .is_ok_and(|output| output.status.success());
+    let possible = command(&mount).output().is_ok_and(|output| output.status.success());
     if !possible {
         skip("no file system can be mounted here, so no disk can be full");
         return None;
@@ -122,13 +114,7 @@ fn a_disk_that_fills_up_during_the_run_ends_it() {
 #[test]
 fn a_limit_on_the_size_of_files_is_a_clear_error() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
-    let run = space.run(&[
-        "--users",
-        "4",
-        "--duration",
-        "2s",
-        &format!("{}/hello", echo.url),
-    ]);
+    let run = space.run(&["--users", "4", "--duration", "2s", &format!("{}/hello", echo.url)]);
     // In blocks of 512 or 1,024 bytes.
     let mut limited = plain(Command::new("sh"));
     limited.args(["-c", "ulimit -f 4 && exec \"$0\" \"$@\""]);

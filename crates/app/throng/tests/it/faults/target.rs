@@ -27,18 +27,11 @@ fn a_killed_target_ends_the_run_untrusted() {
     assert_eq!(summary.verdict, Verdict::Untrusted);
     let first = &summary.findings[0];
     assert_eq!(first.code, "target-ended");
-    assert!(
-        first.text.contains("(signal: 9 (SIGKILL))"),
-        "{}",
-        first.text
-    );
+    assert!(first.text.contains("(signal: 9 (SIGKILL))"), "{}", first.text);
     let events = run.events().unwrap();
     let ended = events.iter().filter_map(|event| match &event.what {
         EventKind::TargetEnded { target, why, .. } => Some((target.as_str(), why.as_str())),
         _ => None,
     });
-    assert_eq!(
-        ended.collect::<Vec<_>>(),
-        [("market", "signal: 9 (SIGKILL)")]
-    );
+    assert_eq!(ended.collect::<Vec<_>>(), [("market", "signal: 9 (SIGKILL)")]);
 }

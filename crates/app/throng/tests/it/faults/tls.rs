@@ -68,15 +68,7 @@ fn a_connection_cut_within_tls_is_a_failed_request() {
     let space = Space::new();
     let mut run = space.load(&answer(true), "20/s", "500ms");
     Ended::of(run.args(["--set", any])).with(0);
-    assert_eq!(
-        space
-            .summary()
-            .measures
-            .iter()
-            .map(|m| m.errors)
-            .sum::<u64>(),
-        0
-    );
+    assert_eq!(space.summary().measures.iter().map(|m| m.errors).sum::<u64>(), 0);
 }
 
 /// A server ends an idle connection when the next request is on its way, properly or not: the request is sent again, and
@@ -106,10 +98,7 @@ fn a_request_that_meets_the_end_of_an_idle_connection_within_tls_is_sent_again()
         let page = summary.measures.iter().find(|m| m.name == "page").unwrap();
         assert_eq!((page.count, page.errors), (40, 0));
         let series = space.only().series().unwrap();
-        assert_eq!(
-            series.iter().map(|row| row.requests_retried).sum::<u64>(),
-            20
-        );
+        assert_eq!(series.iter().map(|row| row.requests_retried).sum::<u64>(), 20);
     }
 }
 
@@ -135,10 +124,7 @@ fn with_certificates(tls: &str) -> (Space, Tls, std::process::Command) {
     space.file("load/server.pem", &server.certificate);
     space.file("load/user.pem", &user.pem());
     space.file("load/user.key", &user_key.serialize_pem());
-    space.file(
-        "load/other.key",
-        &KeyPair::generate().unwrap().serialize_pem(),
-    );
+    space.file("load/other.key", &KeyPair::generate().unwrap().serialize_pem());
     let port = server.address.port();
     let text = format!(
         "target: {{ url: \"https://localhost:{port}/\", tls: {{ ca: server.pem{tls} }} }}\n\
@@ -197,13 +183,8 @@ fn invalid_roots_are_errors() {
     let url = "https://127.0.0.1:1/";
     let missing = space.path("missing.pem").display().to_string();
     let set = format!("options.tls.ca={missing}");
-    Ended::of(&mut space.run(&[url, "--set", &set]))
-        .with(66)
-        .stderr_contains("missing.pem");
-    let set = format!(
-        "options.tls.ca={}",
-        space.file("empty.pem", "nothing\n").display()
-    );
+    Ended::of(&mut space.run(&[url, "--set", &set])).with(66).stderr_contains("missing.pem");
+    let set = format!("options.tls.ca={}", space.file("empty.pem", "nothing\n").display());
     Ended::of(&mut space.run(&[url, "--set", &set]))
         .with(65)
         .stderr_contains("no certificate in it");

@@ -55,9 +55,7 @@ fn a_killed_controller_is_followed_by_another_and_the_record_is_whole() {
     assert!(noted, "the record says it");
     let listed = Ended::of(&mut throng(["fleet", "runs", "--nats", &url])).with(0);
     listed.stdout_contains("ended: measured");
-    Ended::of(&mut attach(&elsewhere, &server, &run))
-        .with(69)
-        .stderr_contains("no run");
+    Ended::of(&mut attach(&elsewhere, &server, &run)).with(69).stderr_contains("no run");
     are_free(&server, 3);
 }
 

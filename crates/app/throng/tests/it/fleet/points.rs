@@ -67,175 +67,45 @@ enum Course {
 /// Around the start.
 const BEGINNING: &[Point] = &[
     // The offer; the hello; that its loops are ready, or the first pong.
-    (
-        Whom::Agent,
-        At::Subject("throng.agent.a1"),
-        Course::Plain,
-        Outcome::Refused,
-    ),
-    (
-        Whom::Worker,
-        At::Piece("from", 1),
-        Course::Plain,
-        Outcome::Refused,
-    ),
-    (
-        Whom::Worker,
-        At::Piece("from", 2),
-        Course::Plain,
-        Outcome::Refused,
-    ),
+    (Whom::Agent, At::Subject("throng.agent.a1"), Course::Plain, Outcome::Refused),
+    (Whom::Worker, At::Piece("from", 1), Course::Plain, Outcome::Refused),
+    (Whom::Worker, At::Piece("from", 2), Course::Plain, Outcome::Refused),
     // The answer to the hello, the slice, a pong.
-    (
-        Whom::Worker,
-        At::Piece("to", 1),
-        Course::Plain,
-        Outcome::Refused,
-    ),
-    (
-        Whom::Worker,
-        At::Kind("to", 0),
-        Course::Plain,
-        Outcome::Refused,
-    ),
-    (
-        Whom::Worker,
-        At::Kind("from", 2),
-        Course::Plain,
-        Outcome::Refused,
-    ),
-    (
-        Whom::Controller,
-        At::Subject("throng.agent.a1"),
-        Course::Plain,
-        Outcome::Continued,
-    ),
-    (
-        Whom::Controller,
-        At::Piece("from", 1),
-        Course::Plain,
-        Outcome::Continued,
-    ),
-    (
-        Whom::Controller,
-        At::Piece("to", 1),
-        Course::Plain,
-        Outcome::Continued,
-    ),
+    (Whom::Worker, At::Piece("to", 1), Course::Plain, Outcome::Refused),
+    (Whom::Worker, At::Kind("to", 0), Course::Plain, Outcome::Refused),
+    (Whom::Worker, At::Kind("from", 2), Course::Plain, Outcome::Refused),
+    (Whom::Controller, At::Subject("throng.agent.a1"), Course::Plain, Outcome::Continued),
+    (Whom::Controller, At::Piece("from", 1), Course::Plain, Outcome::Continued),
+    (Whom::Controller, At::Piece("to", 1), Course::Plain, Outcome::Continued),
     // What another controller needs; the last ping or the start; the start.
-    (
-        Whom::Controller,
-        At::Subject("throng.run.*.state"),
-        Course::Plain,
-        Outcome::Late,
-    ),
-    (
-        Whom::Controller,
-        At::Piece("to", 18),
-        Course::Plain,
-        Outcome::Continued,
-    ),
+    (Whom::Controller, At::Subject("throng.run.*.state"), Course::Plain, Outcome::Late),
+    (Whom::Controller, At::Piece("to", 18), Course::Plain, Outcome::Continued),
     // The other agent may not have its start yet.
-    (
-        Whom::Controller,
-        At::Kind("to", 2),
-        Course::Plain,
-        Outcome::Late,
-    ),
-    (
-        Whom::Worker,
-        At::Kind("to", 2),
-        Course::Plain,
-        Outcome::Untrusted,
-    ),
+    (Whom::Controller, At::Kind("to", 2), Course::Plain, Outcome::Late),
+    (Whom::Worker, At::Kind("to", 2), Course::Plain, Outcome::Untrusted),
 ];
 
 /// In the middle.
 const MIDDLE: &[Point] = &[
-    (
-        Whom::Worker,
-        At::Piece("from", 30),
-        Course::Plain,
-        Outcome::Untrusted,
-    ),
-    (
-        Whom::Agent,
-        At::Piece("from", 30),
-        Course::Plain,
-        Outcome::Untrusted,
-    ),
-    (
-        Whom::Worker,
-        At::Kind("to", 5),
-        Course::Paused,
-        Outcome::Untrusted,
-    ),
+    (Whom::Worker, At::Piece("from", 30), Course::Plain, Outcome::Untrusted),
+    (Whom::Agent, At::Piece("from", 30), Course::Plain, Outcome::Untrusted),
+    (Whom::Worker, At::Kind("to", 5), Course::Paused, Outcome::Untrusted),
     // The first seconds; a later one; that some are stored; a pause.
-    (
-        Whom::Controller,
-        At::Piece("from", 21),
-        Course::Plain,
-        Outcome::Continued,
-    ),
-    (
-        Whom::Controller,
-        At::Piece("from", 30),
-        Course::Plain,
-        Outcome::Continued,
-    ),
-    (
-        Whom::Controller,
-        At::Subject("throng.run.*.stored.a1"),
-        Course::Plain,
-        Outcome::Continued,
-    ),
-    (
-        Whom::Controller,
-        At::Kind("to", 5),
-        Course::Paused,
-        Outcome::Taken,
-    ),
+    (Whom::Controller, At::Piece("from", 21), Course::Plain, Outcome::Continued),
+    (Whom::Controller, At::Piece("from", 30), Course::Plain, Outcome::Continued),
+    (Whom::Controller, At::Subject("throng.run.*.stored.a1"), Course::Plain, Outcome::Continued),
+    (Whom::Controller, At::Kind("to", 5), Course::Paused, Outcome::Taken),
 ];
 
 /// Around the end.
 const END: &[Point] = &[
     // That the run is to stop, what was left, that it is done.
-    (
-        Whom::Worker,
-        At::Kind("to", 3),
-        Course::Stopped,
-        Outcome::Ended,
-    ),
-    (
-        Whom::Worker,
-        At::Kind("from", 8),
-        Course::RowsLeft,
-        Outcome::Ended,
-    ),
-    (
-        Whom::Worker,
-        At::Kind("from", 7),
-        Course::Plain,
-        Outcome::Whole,
-    ),
-    (
-        Whom::Controller,
-        At::Kind("to", 3),
-        Course::Stopped,
-        Outcome::Taken,
-    ),
-    (
-        Whom::Controller,
-        At::Kind("from", 7),
-        Course::Plain,
-        Outcome::Over,
-    ),
-    (
-        Whom::Controller,
-        At::Subject("$KV.throng_ended.>"),
-        Course::Plain,
-        Outcome::Over,
-    ),
+    (Whom::Worker, At::Kind("to", 3), Course::Stopped, Outcome::Ended),
+    (Whom::Worker, At::Kind("from", 8), Course::RowsLeft, Outcome::Ended),
+    (Whom::Worker, At::Kind("from", 7), Course::Plain, Outcome::Whole),
+    (Whom::Controller, At::Kind("to", 3), Course::Stopped, Outcome::Taken),
+    (Whom::Controller, At::Kind("from", 7), Course::Plain, Outcome::Over),
+    (Whom::Controller, At::Subject("$KV.throng_ended.>"), Course::Plain, Outcome::Over),
 ];
 
 #[test]

@@ -63,12 +63,9 @@ fn comers(space: &Space, server: &Server, target: &str, args: &[&str]) -> Comman
 fn dealt(run: &Run, lost: u32) -> (u64, u64) {
     let events = run.events().unwrap();
     let mut deals = events.iter().filter_map(|event| match &event.what {
-        EventKind::ShareDealt {
-            worker,
-            from_ns,
-            users,
-            ..
-        } if *worker == lost => Some((*from_ns, *users)),
+        EventKind::ShareDealt { worker, from_ns, users, .. } if *worker == lost => {
+            Some((*from_ns, *users))
+        }
         _ => None,
     });
     let deal = deals.next().expect("its share was dealt");

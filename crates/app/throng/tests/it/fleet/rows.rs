@@ -40,13 +40,7 @@ fn rows_that_stay_with_the_agents_are_fetched_and_are_those_of_one_machine() {
     let server = Server::start(&space, None);
     let _agents = agents(&space, &server, 3);
     let runs = Space::new();
-    let ended = Ended::of(&mut by_fleet(
-        &runs,
-        &server,
-        VISITORS,
-        &["--rows", "leave"],
-    ))
-    .with(0);
+    let ended = Ended::of(&mut by_fleet(&runs, &server, VISITORS, &["--rows", "leave"])).with(0);
     ended.stdout_contains("stayed on the machines of 3 agents");
     let run = runs.only();
     assert_eq!(counts(&runs.summary()), counts(&alone.summary()));
@@ -63,9 +57,7 @@ fn rows_that_stay_with_the_agents_are_fetched_and_are_those_of_one_machine() {
     shown.stdout_contains("agents a1, a2, a3; `throng fleet fetch");
     let mut model = throng(["model", "--out"]);
     model.arg(runs.path("model")).arg(run.path());
-    Ended::of(&mut model)
-        .with(65)
-        .stderr_contains("throng fleet fetch");
+    Ended::of(&mut model).with(65).stderr_contains("throng fleet fetch");
     let fetched = fetch(&server, &run, &[]).with(0);
     fetched.stdout_contains("as reported");
     fetched.stdout_contains("has all rows");
@@ -73,14 +65,9 @@ fn rows_that_stay_with_the_agents_are_fetched_and_are_those_of_one_machine() {
     assert!(run.is_complete(), "{:?}", run.missing());
     // Once more changes nothing, and agents remove what is here.
     assert_eq!(kept(&space), 3);
-    fetch(&server, &run, &["--remove"])
-        .with(0)
-        .stdout_contains("agent a2 has removed its rows");
+    fetch(&server, &run, &["--remove"]).with(0).stdout_contains("agent a2 has removed its rows");
     assert_eq!(kept(&space), 0);
-    let rows: u64 = parts
-        .iter()
-        .map(|rows| rows.part.as_ref().unwrap().rows)
-        .sum();
+    let rows: u64 = parts.iter().map(|rows| rows.part.as_ref().unwrap().rows).sum();
     let mut read = 0;
     run.requests(|batch| read += batch.len() as u64).unwrap();
     assert_eq!(read, rows);
@@ -95,13 +82,7 @@ fn an_agent_that_is_gone_or_has_other_rows_is_named() {
     let server = Server::start(&space, None);
     let mut agents = agents(&space, &server, 2);
     let runs = Space::new();
-    Ended::of(&mut by_fleet(
-        &runs,
-        &server,
-        VISITORS,
-        &["--rows", "leave"],
-    ))
-    .with(0);
+    Ended::of(&mut by_fleet(&runs, &server, VISITORS, &["--rows", "leave"])).with(0);
     let run = runs.only();
     agents[1].kill();
     let part = |worker: usize| {
@@ -119,14 +100,10 @@ fn an_agent_that_is_gone_or_has_other_rows_is_named() {
     ended.stderr_contains("agent a2 is not in the fleet: start it again");
     assert!(planned(&run).is_empty());
     std::fs::write(part(0), &whole[..whole.len() / 2]).unwrap();
-    fetch(&server, &run, &[])
-        .with(69)
-        .stderr_contains("requests.parquet ends after");
+    fetch(&server, &run, &[]).with(69).stderr_contains("requests.parquet ends after");
     // What could be fetched stays.
     std::fs::write(part(0), &whole).unwrap();
-    fetch(&server, &run, &[])
-        .with(69)
-        .stdout_contains("agent a1: ");
+    fetch(&server, &run, &[]).with(69).stdout_contains("agent a1: ");
     let shown = Ended::of(throng(["show"]).arg(run.path())).with(0);
     shown.stdout_contains("of agent a2; `throng fleet fetch");
     let _second = agent(&space, &server.url(), 2);
@@ -153,9 +130,7 @@ fn rows_that_nobody_writes_are_reported_as_such() {
     assert_eq!(summary.health.rows_kept, 0.0);
     assert!(!run.path().join("requests.parquet").exists());
     assert_eq!(kept(&space), 0);
-    fetch(&server, &run, &[])
-        .with(65)
-        .stderr_contains("there is nothing to fetch");
+    fetch(&server, &run, &[]).with(65).stderr_contains("there is nothing to fetch");
     let log = runs.path("tsung.dump");
     let args = ["--rows", "none", "--tsung-log", log.to_str().unwrap()];
     Ended::of(&mut by_fleet(&runs, &server, VISITORS, &args))
@@ -233,14 +208,9 @@ fn a_place_where_no_rows_may_stay_is_an_error_before_the_start() {
     let mut agent = Running::start(&mut agent);
     agent.line();
     let runs = Space::new();
-    Ended::of(&mut by_fleet(
-        &runs,
-        &server,
-        VISITORS,
-        &["--rows", "leave"],
-    ))
-    .with(71)
-    .stderr_contains("no rows can be kept in");
+    Ended::of(&mut by_fleet(&runs, &server, VISITORS, &["--rows", "leave"]))
+        .with(71)
+        .stderr_contains("no rows can be kept in");
     // Others are no concern of it.
     Ended::of(&mut by_fleet(&runs, &server, VISITORS, &[])).with(0);
 }

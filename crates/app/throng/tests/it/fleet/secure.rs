@@ -26,10 +26,8 @@ fn certificates(space: &Space) -> [PathBuf; 3] {
     let issuer = Issuer::new(params, key);
     let own = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
-    params.extended_key_usages = vec![
-        ExtendedKeyUsagePurpose::ServerAuth,
-        ExtendedKeyUsagePurpose::ClientAuth,
-    ];
+    params.extended_key_usages =
+        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     let certificate = params.signed_by(&own, &issuer).unwrap();
     [
         space.file("ca.pem", &authority.pem()),
@@ -51,10 +49,7 @@ fn permissions(role: &str) -> String {
 fn locked(space: &Space, agent: &str, controller: &str) -> Server {
     let [authority, own, key] = certificates(space);
     let users = [(agent, "agent"), (controller, "controller")].map(|(key, role)| {
-        format!(
-            "{{ nkey: {key}, permissions: {{\n{}\n}} }}",
-            permissions(role)
-        )
+        format!("{{ nkey: {key}, permissions: {{\n{}\n}} }}", permissions(role))
     });
     let text = format!(
         "tls {{ cert_file: {own:?}, key_file: {key:?}, ca_file: {authority:?}, verify: true }}\n\
@@ -62,11 +57,7 @@ fn locked(space: &Space, agent: &str, controller: &str) -> Server {
         users.join(",\n")
     );
     space.file("nats.conf", &text);
-    Server::start_with(
-        space,
-        None,
-        &["--config".as_ref(), space.path("nats.conf").as_os_str()],
-    )
+    Server::start_with(space, None, &["--config".as_ref(), space.path("nats.conf").as_os_str()])
 }
 
 /// The arguments by which the holder of this key is let in.
@@ -128,11 +119,7 @@ fn the_user_of_the_url_is_let_in() {
         return;
     }
     let cases = [
-        (
-            "user: ann, password: \"p@ss:1e5\"",
-            "ann:p%40ss%3A1e5",
-            "ann:p",
-        ),
+        ("user: ann, password: \"p@ss:1e5\"", "ann:p%40ss%3A1e5", "ann:p"),
         ("token: \"t@ken\"", "t%40ken", "tken"),
     ];
     for (line, right, wrong) in cases {
@@ -154,17 +141,14 @@ fn the_user_of_the_url_is_let_in() {
 /// Nearly all files that NATS keeps contain this.
 fn stored(space: &Space, text: &str) -> bool {
     fn look(directory: &Path, text: &[u8]) -> bool {
-        std::fs::read_dir(directory)
-            .unwrap()
-            .flatten()
-            .any(|entry| {
-                let path = entry.path();
-                if path.is_dir() {
-                    return look(&path, text);
-                }
-                let bytes = std::fs::read(&path).unwrap_or_default();
-                bytes.windows(text.len()).any(|part| part == text)
-            })
+        std::fs::read_dir(directory).unwrap().flatten().any(|entry| {
+            let path = entry.path();
+            if path.is_dir() {
+                return look(&path, text);
+            }
+            let bytes = std::fs::read(&path).unwrap_or_default();
+            bytes.windows(text.len()).any(|part| part == text)
+        })
     }
     look(&space.path("nats"), text.as_bytes())
 }
@@ -191,17 +175,13 @@ fn agents_take_signed_runs_whose_scenarios_only_they_can_read() {
         }
         run
     };
-    for (key, why) in [
-        (None, "the run is not signed"),
-        (Some(other.as_path()), "it does not trust the key"),
-    ] {
+    for (key, why) in
+        [(None, "the run is not signed"), (Some(other.as_path()), "it does not trust the key")]
+    {
         let refused = Ended::of(&mut with(&Space::new(), key)).with(71);
         refused.stderr_contains(why);
     }
-    assert!(
-        stored(&space, "secret-of-the-scenario"),
-        "that was not sealed"
-    );
+    assert!(stored(&space, "secret-of-the-scenario"), "that was not sealed");
     let clean = Space::new();
     drop((agent, server));
     let server = Server::start(&clean, None);
@@ -211,9 +191,7 @@ fn agents_take_signed_runs_whose_scenarios_only_they_can_read() {
     agent.line();
     let run_space = Space::new();
     let mut run = visitors(&run_space, &server, &target, &["--set", "options.loops=3"]);
-    run.env("PAGE", "games?secret-of-the-scenario")
-        .arg("--key")
-        .arg(&path);
+    run.env("PAGE", "games?secret-of-the-scenario").arg("--key").arg(&path);
     let mut running = Running::start(&mut run);
     let first = running.stderr_line();
     let name = first.split_whitespace().nth(1).unwrap().to_owned();
@@ -228,12 +206,8 @@ fn agents_take_signed_runs_whose_scenarios_only_they_can_read() {
         }
         attach
     };
-    Ended::of(&mut attach(None))
-        .with(69)
-        .stderr_contains("its scenario is sealed");
-    Ended::of(&mut attach(Some(&other)))
-        .with(69)
-        .stderr_contains("is not signed by this --key");
+    Ended::of(&mut attach(None)).with(69).stderr_contains("its scenario is sealed");
+    Ended::of(&mut attach(Some(&other))).with(69).stderr_contains("is not signed by this --key");
     Ended::of(&mut attach(Some(&path))).with(0);
     is_unbroken(&clean.only());
 }
@@ -267,12 +241,8 @@ fn the_private_key_of_users_is_sealed_with_the_scenario() {
     Ended::of(&mut attach).with(0);
     // Agents that trust a key are drained by its holder.
     let mut drain = throng(["fleet", "drain", "--nats", &url]);
-    Ended::of(&mut drain)
-        .with(69)
-        .stderr_contains("the request is not signed");
-    Ended::of(drain.arg("--key").arg(&path))
-        .with(0)
-        .stdout_contains("a1 ends");
+    Ended::of(&mut drain).with(69).stderr_contains("the request is not signed");
+    Ended::of(drain.arg("--key").arg(&path)).with(0).stdout_contains("a1 ends");
 }
 
 #[test]
@@ -293,13 +263,7 @@ fn an_agent_sends_load_only_to_what_it_allows() {
     };
     let agent = start("127.0.0.1:1");
     let set = format!("target={}", target.url);
-    let refused = Ended::of(&mut by_fleet(
-        &Space::new(),
-        &server,
-        FANS,
-        &["--set", &set],
-    ))
-    .with(71);
+    let refused = Ended::of(&mut by_fleet(&Space::new(), &server, FANS, &["--set", &set])).with(71);
     refused.stderr_contains("its agent may not send load to");
     refused.stderr_contains("it allows 127.0.0.1:1");
     agent.signal(rustix::process::Signal::TERM);

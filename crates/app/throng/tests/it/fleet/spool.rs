@@ -35,12 +35,7 @@ pub(super) fn unbroken() -> &'static Users {
 /// The long run of visitors by the fleet, of a target that outlives its controller.
 pub(super) fn visitors(space: &Space, server: &Server, target: &Served, args: &[&str]) -> Command {
     let target = format!("target={}", target.url);
-    by_fleet(
-        space,
-        server,
-        VISITORS,
-        &[&LONG[..], &["--set", &target], args].concat(),
-    )
+    by_fleet(space, server, VISITORS, &[&LONG[..], &["--set", &target], args].concat())
 }
 
 /// Insists that the run lost nothing: second follows second, and the rows are those of the plan.
@@ -125,20 +120,14 @@ fn connections_that_are_cut_lose_nothing() {
     if !has_nats() {
         return;
     }
-    for (cut_s, args) in [
-        (1, &["--lost-after", "30s"]),
-        (10, &["--lost-after", "30s"]),
-    ] {
+    for (cut_s, args) in [(1, &["--lost-after", "30s"]), (10, &["--lost-after", "30s"])] {
         let space = Space::new();
         let server = Server::start(&space, None);
         let target = Served::start(&["market"]);
         let relay = Relay::to(([127, 0, 0, 1], server.port).into());
         let url = format!("nats://{}", relay.address);
-        let _agents = [
-            agent(&space, &server.url(), 1),
-            agent(&space, &url, 2),
-            agent(&space, &url, 3),
-        ];
+        let _agents =
+            [agent(&space, &server.url(), 1), agent(&space, &url, 2), agent(&space, &url, 3)];
         let mut running = Running::start(&mut visitors(&space, &server, &target, args));
         running.line();
         relay.cut();
@@ -225,11 +214,7 @@ fn reported_while_away(space: &Space, after_ns: u64) {
     assert_eq!(summary.verdict, Verdict::Untrusted);
     let events = run.events().unwrap();
     let reported = events.iter().find_map(|event| match &event.what {
-        EventKind::WorkerLost {
-            worker: 1,
-            reported_ns,
-            ..
-        } => Some(*reported_ns),
+        EventKind::WorkerLost { worker: 1, reported_ns, .. } => Some(*reported_ns),
         _ => None,
     });
     let reported_ns = reported.expect("the second worker was lost");
@@ -250,9 +235,7 @@ fn a_spool_that_is_full_holds_rows_back_and_loses_none() {
     let server = Server::start(&space, None);
     let url = server.url();
     let mut small = crate::support::throng(["agent", "--nats", &url, "--name", "a1"]);
-    small
-        .args(["--spool-max", "1KiB", "--spool"])
-        .arg(spools(&space));
+    small.args(["--spool-max", "1KiB", "--spool"]).arg(spools(&space));
     let mut small = Running::start(&mut small);
     small.line();
     let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));

@@ -82,10 +82,8 @@ impl Grpcio {
     pub(super) fn start(space: &Space) -> Option<Grpcio> {
         let python =
             std::env::var("THRONG_PYTHON").unwrap_or_else(|_| "/usr/bin/python3".to_owned());
-        let has_grpc = Command::new(&python)
-            .args(["-c", "import grpc"])
-            .stderr(Stdio::null())
-            .status();
+        let has_grpc =
+            Command::new(&python).args(["-c", "import grpc"]).stderr(Stdio::null()).status();
         if !has_grpc.is_ok_and(|status| status.success()) {
             skip("Python has no grpcio: gRPC is not tried against it");
             return None;

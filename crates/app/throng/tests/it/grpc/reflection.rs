@@ -46,18 +46,10 @@ fn files_that_exist_are_kept_unless_forced() {
     // What would be written is there.
     write(&[]).with(0);
     std::fs::write(own.join("echo.proto"), "mine").unwrap();
-    write(&[])
-        .with(73)
-        .stderr_contains("echo.proto exists already, and differs");
-    assert_eq!(
-        std::fs::read_to_string(own.join("echo.proto")).unwrap(),
-        "mine"
-    );
+    write(&[]).with(73).stderr_contains("echo.proto exists already, and differs");
+    assert_eq!(std::fs::read_to_string(own.join("echo.proto")).unwrap(), "mine");
     write(&["--force"]).with(0);
-    assert_eq!(
-        std::fs::read_to_string(own.join("echo.proto")).unwrap(),
-        first
-    );
+    assert_eq!(std::fs::read_to_string(own.join("echo.proto")).unwrap(), first);
     let left = std::fs::read_dir(&own).unwrap().count();
     assert_eq!(left, 1, "no file is left half-written");
 
@@ -65,10 +57,7 @@ fn files_that_exist_are_kept_unless_forced() {
     std::os::unix::fs::symlink("../elsewhere.proto", own.join("echo.proto")).unwrap();
     write(&[]).with(0);
     assert!(own.join("echo.proto").is_symlink());
-    assert_eq!(
-        std::fs::read_to_string(space.path("elsewhere.proto")).unwrap(),
-        first
-    );
+    assert_eq!(std::fs::read_to_string(space.path("elsewhere.proto")).unwrap(), first);
     served.stop();
 }
 
@@ -80,14 +69,10 @@ fn servers_that_do_not_describe_themselves_are_named() {
     };
     // It answers every call with an empty message.
     let stall = Served::start(&["stall"]);
-    of(&stall.url, &[])
-        .with(69)
-        .stderr_contains("does not list its services");
+    of(&stall.url, &[]).with(69).stderr_contains("does not list its services");
     // It is none of TLS.
     let secure = stall.url.replace("http:", "https:");
-    of(&secure, &[])
-        .with(69)
-        .stderr_contains("cannot connect to");
+    of(&secure, &[]).with(69).stderr_contains("cannot connect to");
     let gone = stall.url.clone();
     stall.stop();
     of(&gone, &[]).with(69).stderr_contains("cannot connect to");
@@ -112,10 +97,6 @@ fn servers_that_do_not_describe_themselves_are_named() {
     ] {
         of(url, &[]).with(64).stderr_contains(problem);
     }
-    of("http://localhost", &["-H", "no colon"])
-        .with(64)
-        .stderr_contains("has no colon");
-    of("http://localhost", &["--ca", "/nowhere.pem"])
-        .with(66)
-        .stderr_contains("/nowhere.pem");
+    of("http://localhost", &["-H", "no colon"]).with(64).stderr_contains("has no colon");
+    of("http://localhost", &["--ca", "/nowhere.pem"]).with(66).stderr_contains("/nowhere.pem");
 }

@@ -31,34 +31,10 @@ pub(super) fn channels() -> Vec<Case> {
     let event = format!("42[\"e\",{}", "[".repeat(60_000));
     let open = r#"0{"sid":"s"}"#;
     vec![
-        join(
-            "phoenix-nested-deep",
-            "phoenix",
-            "t",
-            [&reply, ""],
-            "ok 101, protocol | ok 101, ok",
-        ),
-        join(
-            "phoenix-nested-open",
-            "phoenix",
-            "t",
-            [&"[".repeat(60_000), ""],
-            BROKEN,
-        ),
-        join(
-            "cable-nested-deep",
-            "actioncable",
-            "C",
-            [&objects, ""],
-            "protocol",
-        ),
-        join(
-            "socketio-nested-deep",
-            "socket.io",
-            "/",
-            [open, &event],
-            BROKEN,
-        ),
+        join("phoenix-nested-deep", "phoenix", "t", [&reply, ""], "ok 101, protocol | ok 101, ok"),
+        join("phoenix-nested-open", "phoenix", "t", [&"[".repeat(60_000), ""], BROKEN),
+        join("cable-nested-deep", "actioncable", "C", [&objects, ""], "protocol"),
+        join("socketio-nested-deep", "socket.io", "/", [open, &event], BROKEN),
     ]
 }
 
@@ -66,9 +42,7 @@ pub(super) fn polls() -> Vec<Case> {
     let poll = |name, body: &str, right| {
         let answer = |body: &str| {
             let length = body.len();
-            send(format!(
-                "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}"
-            ))
+            send(format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}"))
         };
         let steps = "[ { poll: AT, pause: 50ms, each: /list }, { expect: }, { close: } ]";
         let good = answer(r#"{"list":[1]}"#);
@@ -77,15 +51,7 @@ pub(super) fn polls() -> Vec<Case> {
     let deep = |open: &str, close: &str| format!("{}{}", open.repeat(6_000), close.repeat(6_000));
     let arrays = format!("{{\"list\":{}}}", deep("[", "]"));
     vec![
-        poll(
-            "list-of-deep-arrays",
-            &arrays,
-            "ok 200, ok | save 200, ok 200, ok",
-        ),
-        poll(
-            "list-below-deep-objects",
-            &deep("{\"a\":", "}"),
-            "save 200, ok 200, ok",
-        ),
+        poll("list-of-deep-arrays", &arrays, "ok 200, ok | save 200, ok 200, ok"),
+        poll("list-below-deep-objects", &deep("{\"a\":", "}"), "save 200, ok 200, ok"),
     ]
 }

@@ -21,14 +21,8 @@ const GET_NOTHING: &str = "[ { get: AT, save: { seen: body }, check: \"seen == '
 const GET_IN_TIME: &str = "[ { get: AT, timeout: 3s } ]";
 
 pub(super) fn cases() -> Vec<Case> {
-    [
-        status::cases(),
-        fields::cases(),
-        bodies::cases(),
-        chunked::cases(),
-        connections::cases(),
-    ]
-    .concat()
+    [status::cases(), fields::cases(), bodies::cases(), chunked::cases(), connections::cases()]
+        .concat()
 }
 
 /// One request, whose answer is in order after this status line.

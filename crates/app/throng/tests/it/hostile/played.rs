@@ -61,11 +61,7 @@ impl Played {
             let measure = &info.measures[usize::from(row.measure)].name;
             sessions.entry(session).or_default().add(row, measure);
         }
-        Played {
-            server,
-            sessions,
-            memory_bytes,
-        }
+        Played { server, sessions, memory_bytes }
     }
 
     /// Whether a case is right; the error says what was seen instead.
@@ -144,10 +140,7 @@ sessions:
     for case in cases {
         let place = server.place(scheme, case);
         let barrier = format!("http://{}/{}", server.barrier, case.name);
-        let steps = case
-            .steps
-            .replace("AT", &place)
-            .replace("BARRIER", &barrier);
+        let steps = case.steps.replace("AT", &place).replace("BARRIER", &barrier);
         writeln!(text, "  {}: {steps}", case.name).unwrap();
     }
     text += "arrivals:\n  - { hold: 60s, until: done }\n";
@@ -187,9 +180,7 @@ impl Watch {
 /// The most resident memory of a process so far (proc_pid_status(5)).
 fn peak_bytes(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kib << 10)
 }

@@ -23,9 +23,7 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn answer(status: &str, body: &str) -> Act {
     let length = body.len();
-    send(format!(
-        "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}"
-    ))
+    send(format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}"))
 }
 
 /// The first answer is bad, and the second in order.
@@ -36,46 +34,14 @@ fn answers() -> Vec<Case> {
     let kept =
         |name, first: Act, right| Case::new(name, POLL, [first, Act::Request, ok.clone()], right);
     vec![
-        kept(
-            "poll-of-nothing",
-            answer("200 OK", ""),
-            "ok 200, ok 200, ok; 1 connections",
-        ),
-        kept(
-            "poll-of-blanks",
-            answer("200 OK", " \r\n"),
-            "ok 200, ok 200, ok; 1 connections",
-        ),
-        kept(
-            "poll-204",
-            send("HTTP/1.1 204 No\r\n\r\n"),
-            "ok 204, ok 200, ok; 1 connections",
-        ),
-        kept(
-            "poll-500",
-            answer("500 No", "ok"),
-            "status 500, ok 200, ok; 1 connections",
-        ),
-        kept(
-            "poll-404",
-            answer("404 No", "ok"),
-            "status 404, ok 200, ok; 1 connections",
-        ),
-        broken(
-            "poll-101",
-            vec![send(SWITCH)],
-            "http-protocol 101, ok 200, ok; 2 connections",
-        ),
-        broken(
-            "poll-closed",
-            vec![Act::Fin],
-            "closed, ok 200, ok; 2 connections",
-        ),
-        broken(
-            "poll-reset",
-            vec![Act::Reset],
-            "reset, ok 200, ok; 2 connections",
-        ),
+        kept("poll-of-nothing", answer("200 OK", ""), "ok 200, ok 200, ok; 1 connections"),
+        kept("poll-of-blanks", answer("200 OK", " \r\n"), "ok 200, ok 200, ok; 1 connections"),
+        kept("poll-204", send("HTTP/1.1 204 No\r\n\r\n"), "ok 204, ok 200, ok; 1 connections"),
+        kept("poll-500", answer("500 No", "ok"), "status 500, ok 200, ok; 1 connections"),
+        kept("poll-404", answer("404 No", "ok"), "status 404, ok 200, ok; 1 connections"),
+        broken("poll-101", vec![send(SWITCH)], "http-protocol 101, ok 200, ok; 2 connections"),
+        broken("poll-closed", vec![Act::Fin], "closed, ok 200, ok; 2 connections"),
+        broken("poll-reset", vec![Act::Reset], "reset, ok 200, ok; 2 connections"),
         broken(
             "poll-of-nonsense",
             vec![send("nonsense\r\n")],
@@ -93,10 +59,7 @@ fn answers() -> Vec<Case> {
         ),
         broken(
             "poll-cut-short",
-            vec![
-                send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok"),
-                Act::Fin,
-            ],
+            vec![send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok"), Act::Fin],
             "closed, ok 200, ok; 2 connections",
         ),
         broken(
@@ -123,21 +86,11 @@ fn answers() -> Vec<Case> {
 fn lists() -> Vec<Case> {
     let list = |name, body: &str, right| {
         let good = answer("200 OK", r#"{"list":[1]}"#);
-        Case::new(
-            name,
-            LIST,
-            [answer("200 OK", body), Act::Request, good],
-            right,
-        )
+        Case::new(name, LIST, [answer("200 OK", body), Act::Request, good], right)
     };
     let saves = |name, body: &str, right| {
         let good = answer("200 OK", r#"{"next":1}"#);
-        Case::new(
-            name,
-            SAVES,
-            [answer("200 OK", body), Act::Request, good],
-            right,
-        )
+        Case::new(name, SAVES, [answer("200 OK", body), Act::Request, good], right)
     };
     const MISSING: &str = "save 200, ok 200, ok";
     vec![

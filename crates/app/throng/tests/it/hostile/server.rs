@@ -77,12 +77,7 @@ impl Server {
         let own = own.collect();
         let of_all = Arc::clone(&shared);
         let address = server(move |stream| Connection::new(stream)?.begin(&all, &of_all));
-        Server {
-            address,
-            barrier,
-            own,
-            shared,
-        }
+        Server { address, barrier, own, shared }
     }
 
     /// Where a case is played, as steps of this scheme name it.
@@ -104,12 +99,7 @@ impl Server {
 
 impl Shared {
     fn note(&self, name: &str, add: impl FnOnce(&mut Seen)) {
-        add(self
-            .seen
-            .lock()
-            .unwrap()
-            .entry(name.to_owned())
-            .or_default());
+        add(self.seen.lock().unwrap().entry(name.to_owned()).or_default());
     }
 
     /// Answers requests for a case once its barrier is open.
@@ -123,9 +113,7 @@ impl Shared {
                 seen.requests += 1;
             });
             let closed = |open: &mut BTreeSet<String>| !open.contains(name);
-            let opened = self
-                .opened
-                .wait_timeout_while(self.open.lock().unwrap(), TIMEOUT, closed);
+            let opened = self.opened.wait_timeout_while(self.open.lock().unwrap(), TIMEOUT, closed);
             drop(opened.unwrap());
             let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
             connection.stream.write_all(answer)?;
@@ -148,12 +136,7 @@ impl Connection {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         stream.set_write_timeout(Some(TIMEOUT))?;
-        Ok(Connection {
-            stream,
-            input: Vec::new(),
-            accept: String::new(),
-            speaks_frames: false,
-        })
+        Ok(Connection { stream, input: Vec::new(), accept: String::new(), speaks_frames: false })
     }
 
     /// Plays the case that the path of the first request names.

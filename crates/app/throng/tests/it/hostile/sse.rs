@@ -39,30 +39,14 @@ fn lines() -> Vec<Case> {
         sees("event", "ok", "data: ok\n\n"),
         sees("event-ended-by-cr", "ok", "data: ok\r\r"),
         sees("event-ended-by-crlf", "ok", "data: ok\r\n\r\n"),
-        sees(
-            "event-ended-by-each",
-            "a\\\\nb\\\\nc",
-            "data: a\rdata: b\ndata: c\r\n\r\n",
-        ),
+        sees("event-ended-by-each", "a\\\\nb\\\\nc", "data: a\rdata: b\ndata: c\r\n\r\n"),
         sees("event-after-mark", "ok", "\u{feff}data: ok\n\n"),
-        sees(
-            "event-after-two-marks",
-            "ok",
-            "\u{feff}\u{feff}data: no\n\ndata: ok\n\n",
-        ),
+        sees("event-after-two-marks", "ok", "\u{feff}\u{feff}data: no\n\ndata: ok\n\n"),
         sees("event-after-empty-lines", "ok", "\n\r\n\r\n\ndata: ok\n\n"),
-        sees(
-            "event-after-comments",
-            "ok",
-            ":\n: no\n:data: no\n\ndata: ok\n\n",
-        ),
+        sees("event-after-comments", "ok", ":\n: no\n:data: no\n\ndata: ok\n\n"),
         // §9.2.5: what is not UTF-8 is decoded all the same.
         sees("event-not-utf8", "a\u{fffd}b", b"data: a\xffb\n\n"),
-        opens(
-            "event-byte-by-byte",
-            [send(HEAD), drip("\u{feff}data: ok\r\n\r\n")],
-            RIGHT,
-        ),
+        opens("event-byte-by-byte", [send(HEAD), drip("\u{feff}data: ok\r\n\r\n")], RIGHT),
     ]
 }
 
@@ -74,28 +58,16 @@ fn fields() -> Vec<Case> {
         sees("data-with-colons", "a:b", "data: a:b\n\n"),
         sees("data-without-colon", "", "data\n\n"),
         sees("data-empty", "", "data:\n\n"),
-        sees(
-            "data-of-three-lines",
-            "a\\\\n\\\\nb",
-            "data: a\ndata:\ndata: b\n\n",
-        ),
+        sees("data-of-three-lines", "a\\\\n\\\\nb", "data: a\ndata:\ndata: b\n\n"),
         sees("data-in-upper-case", "ok", "DATA: no\n\ndata: ok\n\n"),
         sees("data-after-blank", "ok", " data: no\n\ndata: ok\n\n"),
         sees("unknown-fields", "ok", "dat: no\ndatas: no\n\ndata: ok\n\n"),
         // Without data nothing is dispatched.
-        sees(
-            "event-without-data",
-            "ok",
-            "event: x\nid: 1\n\ndata: ok\n\n",
-        ),
+        sees("event-without-data", "ok", "event: x\nid: 1\n\ndata: ok\n\n"),
         sees("id-with-nul", "ok", "id: a\0b\ndata: ok\n\n"),
         sees("retry-of-letters", "ok", "retry: soon\ndata: ok\n\n"),
         sees("retry-negative", "ok", "retry: -1\ndata: ok\n\n"),
-        sees(
-            "retry-that-overflows",
-            "ok",
-            "retry: 99999999999999999999999\ndata: ok\n\n",
-        ),
+        sees("retry-that-overflows", "ok", "retry: 99999999999999999999999\ndata: ok\n\n"),
     ]
 }
 
@@ -113,12 +85,7 @@ fn heads() -> Vec<Case> {
             "Content-Type: Text/Event-Stream; charset=utf-8",
             RIGHT,
         ),
-        answer(
-            "stream-of-html",
-            "200 OK",
-            "content-type: text/html",
-            "http-protocol 200",
-        ),
+        answer("stream-of-html", "200 OK", "content-type: text/html", "http-protocol 200"),
         answer("stream-without-type", "200 OK", "x: y", "http-protocol 200"),
         answer(
             "stream-of-like-type",
@@ -130,17 +97,8 @@ fn heads() -> Vec<Case> {
         answer("stream-206", "206 Part", of_events, "status 206"),
         answer("stream-301", "301 Moved", "location: /", "status 301"),
         answer("stream-500", "500 No", of_events, "status 500"),
-        answer(
-            "stream-100-first",
-            "100 C\r\n\r\nHTTP/1.1 200 OK",
-            of_events,
-            RIGHT,
-        ),
-        opens(
-            "stream-of-nonsense",
-            [send("nonsense\r\n\r\n")],
-            "http-protocol",
-        ),
+        answer("stream-100-first", "100 C\r\n\r\nHTTP/1.1 200 OK", of_events, RIGHT),
+        opens("stream-of-nonsense", [send("nonsense\r\n\r\n")], "http-protocol"),
         opens(
             "stream-head-without-end",
             [send(&HEAD[..HEAD.len() - 2]), flood("a: b\r\n")],
@@ -158,17 +116,9 @@ fn delimited() -> Vec<Case> {
         opens(name, [send(head), send("data: ok\n\n")], right)
     };
     vec![
-        chunks(
-            "stream-in-chunks",
-            "5\r\ndata:\r\n4\r\n ok\n\r\n1\r\n\n\r\n",
-            RIGHT,
-        ),
+        chunks("stream-in-chunks", "5\r\ndata:\r\n4\r\n ok\n\r\n1\r\n\n\r\n", RIGHT),
         chunks("stream-of-bad-chunks", "x\r\n", "ok 200, http-protocol"),
-        chunks(
-            "stream-ended-by-chunk",
-            "4\r\ndata\r\n0\r\n\r\n",
-            "ok 200, closed",
-        ),
+        chunks("stream-ended-by-chunk", "4\r\ndata\r\n0\r\n\r\n", "ok 200, closed"),
         length("stream-with-length", 10, RIGHT),
         length("stream-cut-by-length", 9, "ok 200, closed"),
         length("stream-of-length-0", 0, "ok 200, closed"),
@@ -183,34 +133,15 @@ fn ends() -> Vec<Case> {
         |name, text: &str, right| Case::new(name, IN_TIME, [send(HEAD), flood(text)], right);
     vec![
         after("stream-closed", "", Act::Fin, "ok 200, closed"),
-        after(
-            "stream-closed-in-event",
-            "data: ok\n",
-            Act::Fin,
-            "ok 200, closed",
-        ),
+        after("stream-closed-in-event", "data: ok\n", Act::Fin, "ok 200, closed"),
         after("stream-closed-after-event", "data: ok\n\n", Act::Fin, RIGHT),
-        after(
-            "stream-reset-in-event",
-            "data: ok",
-            Act::Reset,
-            "ok 200, reset",
-        ),
+        after("stream-reset-in-event", "data: ok", Act::Reset, "ok 200, reset"),
         Case::new("stream-silence", UNANSWERED, [], "timeout"),
-        Case::new(
-            "stream-silence-after-head",
-            IN_TIME,
-            [send(HEAD)],
-            "ok 200, timeout",
-        ),
+        Case::new("stream-silence-after-head", IN_TIME, [send(HEAD)], "ok 200, timeout"),
         floods("line-without-end", "data: a", "ok 200, too-large"),
         floods("event-without-end", "data: a\n", "ok 200, too-large"),
         floods("ids-without-end", "id: a\n", "ok 200, too-large"),
-        floods(
-            "comment-line-without-end",
-            ": a",
-            "ok 200, too-large | ok 200, timeout",
-        ),
+        floods("comment-line-without-end", ": a", "ok 200, too-large | ok 200, timeout"),
         floods("comments-without-end", ": a\n", "ok 200, timeout"),
         floods("empty-lines-without-end", "\n", "ok 200, timeout"),
         floods("events-without-end", "data: a\n\n", "ok 200, timeout"),
@@ -227,18 +158,9 @@ fn again() -> Vec<Case> {
     let id = |id: &str| vec![send(format!("{HEAD}id: {id}\n\n")), Act::Fin];
     vec![
         again("stream-opened-again", vec![send(HEAD), Act::Fin], BACK).then(good.clone()),
-        again(
-            "stream-opened-after-reset",
-            vec![send(HEAD), Act::Reset],
-            BACK,
-        )
-        .then(good.clone()),
-        again(
-            "stream-opened-at-once",
-            vec![send(format!("{HEAD}retry: 0\n\n")), Act::Fin],
-            BACK,
-        )
-        .then(good.clone()),
+        again("stream-opened-after-reset", vec![send(HEAD), Act::Reset], BACK).then(good.clone()),
+        again("stream-opened-at-once", vec![send(format!("{HEAD}retry: 0\n\n")), Act::Fin], BACK)
+            .then(good.clone()),
         again("stream-opened-with-id", id("\u{e4} 1"), BACK).then(good.clone()),
         again("stream-opened-with-long-id", id(&"i".repeat(60_000)), BACK).then(good.clone()),
         // A header line cannot hold such an id.

@@ -48,67 +48,21 @@ fn lengths() -> Vec<Case> {
     let long = |length: u32, bytes: usize| [&length.to_be_bytes()[..], &vec![b'a'; bytes]].concat();
     vec![
         sends("tcp-length", LENGTH, b"\0\0\0\x02ok", RIGHT),
-        plays(
-            "tcp-length-byte-by-byte",
-            STEPS,
-            LENGTH,
-            &[drip(b"\0\0\0\x02ok")],
-            RIGHT,
-        ),
+        plays("tcp-length-byte-by-byte", STEPS, LENGTH, &[drip(b"\0\0\0\x02ok")], RIGHT),
         any("tcp-length-0", LENGTH, [0; 4], RIGHT),
-        any(
-            "tcp-length-at-limit",
-            LENGTH,
-            long(64 << 10, 64 << 10),
-            RIGHT,
-        ),
-        sends(
-            "tcp-length-over-limit",
-            LENGTH,
-            long((64 << 10) + 1, 0),
-            "ok, too-large",
-        ),
-        sends(
-            "tcp-length-2-to-31",
-            LENGTH,
-            b"\x80\0\0\0ok",
-            "ok, too-large",
-        ),
-        sends(
-            "tcp-length-2-to-32-less-1",
-            LENGTH,
-            [0xff; 8],
-            "ok, too-large",
-        ),
-        sends(
-            "tcp-length-2-to-63",
-            LONG,
-            b"\x80\0\0\0\0\0\0\0ok",
-            "ok, too-large",
-        ),
-        sends(
-            "tcp-length-2-to-64-less-1",
-            LONG,
-            [0xff; 8],
-            "ok, too-large",
-        ),
-        sends(
-            "tcp-length-of-text",
-            LENGTH,
-            "HTTP/1.1 200 OK\r\n\r\n",
-            "ok, too-large",
-        ),
+        any("tcp-length-at-limit", LENGTH, long(64 << 10, 64 << 10), RIGHT),
+        sends("tcp-length-over-limit", LENGTH, long((64 << 10) + 1, 0), "ok, too-large"),
+        sends("tcp-length-2-to-31", LENGTH, b"\x80\0\0\0ok", "ok, too-large"),
+        sends("tcp-length-2-to-32-less-1", LENGTH, [0xff; 8], "ok, too-large"),
+        sends("tcp-length-2-to-63", LONG, b"\x80\0\0\0\0\0\0\0ok", "ok, too-large"),
+        sends("tcp-length-2-to-64-less-1", LONG, [0xff; 8], "ok, too-large"),
+        sends("tcp-length-of-text", LENGTH, "HTTP/1.1 200 OK\r\n\r\n", "ok, too-large"),
         // The length counts itself, so that less than its own bytes is impossible.
         sends("tcp-frame", FRAME, b"\0\0\0\x06ok", RIGHT),
         any("tcp-frame-of-4", FRAME, b"\0\0\0\x04", RIGHT),
         sends("tcp-frame-of-3", FRAME, b"\0\0\0\x03ok", "ok, protocol"),
         sends("tcp-frame-of-0", FRAME, b"\0\0\0\0ok", "ok, protocol"),
-        sends(
-            "tcp-frame-at-limit-and-more",
-            FRAME,
-            long((64 << 10) + 5, 0),
-            "ok, too-large",
-        ),
+        sends("tcp-frame-at-limit-and-more", FRAME, long((64 << 10) + 5, 0), "ok, too-large"),
         sends("tcp-length-behind-a-type", LITTLE, b"\x07\x02\0ok", RIGHT),
         plays(
             "tcp-length-in-other-order",
@@ -123,46 +77,13 @@ fn lengths() -> Vec<Case> {
 fn delimiters() -> Vec<Case> {
     vec![
         sends("tcp-line", LINE, "ok\r\n", RIGHT),
-        plays(
-            "tcp-line-split",
-            STEPS,
-            LINE,
-            &[send("ok\r"), pause(), send("\n")],
-            RIGHT,
-        ),
+        plays("tcp-line-split", STEPS, LINE, &[send("ok\r"), pause(), send("\n")], RIGHT),
         any("tcp-line-empty", LINE, "\r\n", RIGHT),
-        sends(
-            "tcp-line-with-parts-of-its-end",
-            LINE,
-            "ok\r\r\n",
-            "ok, check",
-        ),
-        any(
-            "tcp-line-at-limit",
-            LINE,
-            "a".repeat(64 << 10) + "\r\n",
-            RIGHT,
-        ),
-        any(
-            "tcp-line-over-limit",
-            LINE,
-            "a".repeat((64 << 10) + 1) + "\r\n",
-            "ok, too-large",
-        ),
-        plays(
-            "tcp-line-without-end",
-            STEPS,
-            LINE,
-            &[flood("a")],
-            "ok, too-large",
-        ),
-        plays(
-            "tcp-line-of-halves",
-            STEPS,
-            LINE,
-            &[flood("\r")],
-            "ok, too-large",
-        ),
+        sends("tcp-line-with-parts-of-its-end", LINE, "ok\r\r\n", "ok, check"),
+        any("tcp-line-at-limit", LINE, "a".repeat(64 << 10) + "\r\n", RIGHT),
+        any("tcp-line-over-limit", LINE, "a".repeat((64 << 10) + 1) + "\r\n", "ok, too-large"),
+        plays("tcp-line-without-end", STEPS, LINE, &[flood("a")], "ok, too-large"),
+        plays("tcp-line-of-halves", STEPS, LINE, &[flood("\r")], "ok, too-large"),
     ]
 }
 
@@ -181,13 +102,7 @@ fn ends() -> Vec<Case> {
         plays(name, STEPS, framing, &[send(bytes), Act::Fin], "ok, closed")
     };
     let reset = |name, framing, bytes: &[u8]| {
-        plays(
-            name,
-            STEPS,
-            framing,
-            &[send(bytes), Act::Reset],
-            "ok, reset | reset",
-        )
+        plays(name, STEPS, framing, &[send(bytes), Act::Reset], "ok, reset | reset")
     };
     let stops =
         |name, framing, bytes: &[u8]| plays(name, IN_TIME, framing, &[send(bytes)], "ok, timeout");
@@ -199,13 +114,7 @@ fn ends() -> Vec<Case> {
         cut("tcp-closed-in-line", LINE, b"ok\r"),
         cut("tcp-closed-in-fixed", FIXED, b"o"),
         cut("tcp-closed-without-framing", "none", b""),
-        plays(
-            "tcp-closed-after-message",
-            STEPS,
-            LENGTH,
-            &[send(b"\0\0\0\x02ok"), Act::Fin],
-            RIGHT,
-        ),
+        plays("tcp-closed-after-message", STEPS, LENGTH, &[send(b"\0\0\0\x02ok"), Act::Fin], RIGHT),
         reset("tcp-reset", LENGTH, b""),
         reset("tcp-reset-in-length", LENGTH, b"\0\0"),
         reset("tcp-reset-in-message", LENGTH, b"\0\0\0\x02o"),

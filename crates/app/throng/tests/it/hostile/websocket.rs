@@ -22,14 +22,8 @@ const SWITCH: &str = "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\n
                       connection: Upgrade\r\nsec-websocket-accept: {accept}\r\n";
 
 pub(super) fn cases() -> Vec<Case> {
-    [
-        handshake::cases(),
-        frames::cases(),
-        fragments::cases(),
-        closing::cases(),
-        deflate::cases(),
-    ]
-    .concat()
+    [handshake::cases(), frames::cases(), fragments::cases(), closing::cases(), deflate::cases()]
+        .concat()
 }
 
 /// A handshake in order.

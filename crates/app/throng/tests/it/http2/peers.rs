@@ -169,10 +169,7 @@ impl Nginx {
         let (listen, files) = match tls {
             true => {
                 let (cert, key) = certificate(space);
-                (
-                    "ssl http2",
-                    format!("ssl_certificate {cert}; ssl_certificate_key {key};"),
-                )
+                ("ssl http2", format!("ssl_certificate {cert}; ssl_certificate_key {key};"))
             }
             false => ("http2", String::new()),
         };
@@ -246,18 +243,13 @@ impl HaProxy {
              http-request return status 200 content-type text/plain string hello\n"
         );
         let mut command = Command::new("haproxy");
-        command
-            .args(["-db", "-q", "-f"])
-            .arg(space.file("haproxy.cfg", &text));
+        command.args(["-db", "-q", "-f"]).arg(space.file("haproxy.cfg", &text));
         let Ok(process) = command.stderr(Stdio::null()).spawn() else {
             skip("haproxy is not installed: HTTP/2 is not tried against it");
             return None;
         };
         let scheme = if tls { "https" } else { "http" };
-        let haproxy = HaProxy {
-            process,
-            url: format!("{scheme}://127.0.0.1:{port}"),
-        };
+        let haproxy = HaProxy { process, url: format!("{scheme}://127.0.0.1:{port}") };
         wait_for(port);
         Some(haproxy)
     }

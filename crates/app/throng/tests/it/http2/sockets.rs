@@ -31,10 +31,7 @@ fn node_counts_the_messages_of_the_record() {
         };
         for (options, compress) in [
             (", websockets: streams", "none"),
-            (
-                ", websockets: streams, http_connections: shared, loops: 1",
-                "separate",
-            ),
+            (", websockets: streams, http_connections: shared, loops: 1", "separate"),
         ] {
             let space = Space::new();
             let text = scenario(&node.url, "2", options, &talk(compress));
@@ -46,23 +43,13 @@ fn node_counts_the_messages_of_the_record() {
             // Nothing but the connections of requests.
             let connects = outcomes(&run, "connect").values().sum::<u64>();
             let is_own = compress == "none";
-            assert!(
-                if is_own {
-                    connects == 40
-                } else {
-                    connects < 20
-                },
-                "{connects}"
-            );
+            assert!(if is_own { connects == 40 } else { connects < 20 }, "{connects}");
         }
         let counted = node.stop();
         assert_eq!(counted["websockets"], 2 * 40, "{counted}");
         assert_eq!(counted["messages"], 2 * 40 * 6, "{counted}");
         assert_eq!(counted["closed"], 2 * 40, "{counted}");
-        assert_eq!(
-            (&counted["upgrades"], &counted["errors"]),
-            (&0.into(), &0.into())
-        );
+        assert_eq!((&counted["upgrades"], &counted["errors"]), (&0.into(), &0.into()));
     }
 }
 
@@ -72,20 +59,16 @@ fn node_declines_and_resets_as_it_is_recorded() {
     let Some(node) = Node::start(&space, false) else {
         return;
     };
-    for (path, measure, outcome) in [
-        ("/forbidden", "open", Outcome::Status),
-        ("/lost", "message", Outcome::Http2InternalError),
-    ] {
+    for (path, measure, outcome) in
+        [("/forbidden", "open", Outcome::Status), ("/lost", "message", Outcome::Http2InternalError)]
+    {
         let steps = format!(
             "    - ws: {path}\n      as: open\n    - send: hello\n      as: message\n      reply: {{ within: 5s }}\n"
         );
         let text = scenario(&node.url, "2", ", websockets: streams", &steps);
         let space = Space::new();
         Ended::of(&mut space.run_text(&text, &[])).with(1);
-        assert_eq!(
-            outcomes(&space.only(), measure),
-            BTreeMap::from([(outcome, 40)])
-        );
+        assert_eq!(outcomes(&space.only(), measure), BTreeMap::from([(outcome, 40)]));
     }
     assert_eq!(node.stop()["websockets"], 2 * 40);
 }
@@ -103,11 +86,7 @@ fn what_node_does_not_announce_is_not_sent() {
         let code = i32::from(outcome != Outcome::Ok);
         Ended::of(&mut space.run_text(&text, &[])).with(code);
         let run = space.only();
-        assert_eq!(
-            outcomes(&run, "open"),
-            BTreeMap::from([(outcome, 40)]),
-            "{http}"
-        );
+        assert_eq!(outcomes(&run, "open"), BTreeMap::from([(outcome, 40)]), "{http}");
         assert_eq!(outcomes(&run, "connect"), ok(connects), "{http}");
     }
     let counted = node.stop();

@@ -22,9 +22,7 @@ fn dilated_runs_have_the_same_figures() {
         "throng serve stall --listen=${host}:80 --delay=300ms --stall=0s",
     );
     lab.space.file("lab.yaml", &file);
-    let scenario = SCENARIO
-        .replace("for: 6s", "for: 3s")
-        .replace("get: /,", "get: /work,");
+    let scenario = SCENARIO.replace("for: 6s", "for: 3s").replace("get: /,", "get: /work,");
     lab.space.file("scenario.yaml", &scenario);
     for dilation in [1, 2, 5] {
         let begun = now();
@@ -35,10 +33,7 @@ fn dilated_runs_have_the_same_figures() {
         // Two round trips to the near region and the server's wait. Another test may take the CPU.
         let far = summary.tags.iter().find(|tag| tag.value == "far").unwrap();
         let median_ns = far.figures.response.as_ref().unwrap().p50_ns;
-        assert!(
-            (379_000_000..450_000_000).contains(&median_ns),
-            "{dilation}: {median_ns}"
-        );
+        assert!((379_000_000..450_000_000).contains(&median_ns), "{dilation}: {median_ns}");
         let factor = events.iter().find_map(|what| match what {
             EventKind::TimeDilated { factor } => Some(*factor),
             _ => None,
@@ -117,11 +112,7 @@ fn dilations_that_cannot_be_are_refused() {
     let mut command = lab.command(&["check", file]);
     let ended = Ended::of(command.env("THRONG_DILATION", "fast"));
     assert_eq!(ended.code, Some(64), "{}", ended.err);
-    assert!(
-        ended.err.contains("THRONG_DILATION is `fast`"),
-        "{}",
-        ended.err
-    );
+    assert!(ended.err.contains("THRONG_DILATION is `fast`"), "{}", ended.err);
 }
 
 #[expect(clippy::disallowed_methods, reason = "the machine's time is measured")]

@@ -20,10 +20,7 @@ fn mobile_users_are_behind_their_access_link() {
         return;
     };
     lab.up();
-    assert_eq!(
-        lab.resolve("crowd-near-mobile-4g", "nearest.lab"),
-        "198.18.0.1"
-    );
+    assert_eq!(lab.resolve("crowd-near-mobile-4g", "nearest.lab"), "198.18.0.1");
     let scenario = lab.space.file("mobile.yaml", SCENARIO);
     let run = lab.records_inside(&scenario);
     let summary = run.summary().unwrap().unwrap();

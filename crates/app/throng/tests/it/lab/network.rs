@@ -17,10 +17,7 @@ fn auto_is_netem_or_the_forwarder_with_the_reason() {
         return;
     };
     let (has_netem, said) = checked(&lab);
-    assert!(
-        has_netem || said.contains("this kernel has no netem"),
-        "{said}"
-    );
+    assert!(has_netem || said.contains("this kernel has no netem"), "{said}");
     lab.up();
     let status = lab.does(&["status"]);
     let expected = match has_netem {

@@ -83,9 +83,8 @@ fn users_come_back_after_a_region_died_unless_they_ignore_the_ttl() {
     assert_eq!(users.len(), 360);
     let share = |from_s: u64, until_s: u64, keeping: bool| {
         let due = from_s * SECOND..until_s * SECOND;
-        let group = users
-            .iter()
-            .filter(|(due_ns, keeps, _)| due.contains(due_ns) && *keeps == keeping);
+        let group =
+            users.iter().filter(|(due_ns, keeps, _)| due.contains(due_ns) && *keeps == keeping);
         let served = group.clone().filter(|(_, _, served)| *served).count();
         served as f64 / group.count() as f64
     };
@@ -96,22 +95,12 @@ fn users_come_back_after_a_region_died_unless_they_ignore_the_ttl() {
         assert!(share(DIES_S, again_s, keeping) < 1.0, "at first");
         assert!(share(BACK_S + 2, 18, keeping) > 0.9, "at last");
     }
-    assert!(
-        share(again_s, BACK_S, false) > 0.9,
-        "those that obey the TTL"
-    );
-    assert_eq!(
-        share(DIES_S + 1, BACK_S - 1, true),
-        0.0,
-        "those that do not"
-    );
+    assert!(share(again_s, BACK_S, false) > 0.9, "those that obey the TTL");
+    assert_eq!(share(DIES_S + 1, BACK_S - 1, true), 0.0, "those that do not");
 
     // The name server counted: two questions of the system's resolver, one of each resolver at the start, and then one
     // of each in every second.
-    assert!(
-        queried >= 4 + 2 * 14 && queried <= 6 + 2 * (seconds + 1),
-        "{queried}"
-    );
+    assert!(queried >= 4 + 2 * 14 && queried <= 6 + 2 * (seconds + 1), "{queried}");
     // The kernel of the other region's host counted users that were served there, and health checks, one a second.
     let served_far = users.iter().filter(|(due_ns, keeps, served)| {
         (again_s * SECOND..BACK_S * SECOND).contains(due_ns) && !keeps && *served
@@ -126,9 +115,9 @@ fn users_come_back_after_a_region_died_unless_they_ignore_the_ttl() {
         .unwrap()
         .into_iter()
         .filter_map(|event| match event.what {
-            EventKind::AddressesChanged {
-                name, addresses, ..
-            } => Some((event.at_ns / SECOND, name, addresses)),
+            EventKind::AddressesChanged { name, addresses, .. } => {
+                Some((event.at_ns / SECOND, name, addresses))
+            }
             _ => None,
         })
         .collect();
@@ -138,10 +127,7 @@ fn users_come_back_after_a_region_died_unless_they_ignore_the_ttl() {
     let last = changes.last().unwrap();
     assert!(last.2.contains_key("198.18.0.1"), "{changes:?}");
     let summary = run.summary().unwrap().unwrap();
-    let reported = summary
-        .findings
-        .iter()
-        .any(|f| f.code == "addresses-changed");
+    let reported = summary.findings.iter().any(|f| f.code == "addresses-changed");
     assert!(reported, "{:?}", summary.findings);
 }
 
@@ -172,9 +158,7 @@ fn the_examples_of_routing_and_of_mobile_users_are_right() {
             "10 runs",
         ),
     ] {
-        at_root(&["lab", "check", lab])
-            .with(0)
-            .stdout_contains(said);
+        at_root(&["lab", "check", lab]).with(0).stdout_contains(said);
         at_root(&["experiment", experiment, "--plan", "--dir", "nowhere"])
             .with(0)
             .stdout_contains(runs);

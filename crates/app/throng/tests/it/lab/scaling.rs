@@ -79,12 +79,7 @@ fn alarms_add_and_remove_instances_and_say_why() {
     let (file, runs) = (lab.space.path("lab.yaml"), lab.space.path("runs"));
     let (file, runs) = (file.to_str().unwrap(), runs.to_str().unwrap());
     let ended = Ended::of(&mut lab.command(&["run", file, "--", "--runs", runs]));
-    assert!(
-        matches!(ended.code, Some(0 | 2)),
-        "{} {}",
-        ended.out,
-        ended.err
-    );
+    assert!(matches!(ended.code, Some(0 | 2)), "{} {}", ended.out, ended.err);
     let run = Run::open(&only(&lab.space.path("runs"))).unwrap();
     let events = run.events().unwrap();
     let notes = events.iter().filter_map(|event| match &event.what {
@@ -94,25 +89,15 @@ fn alarms_add_and_remove_instances_and_say_why() {
     let notes: Vec<(u64, &str)> = notes.collect();
     let at = |begin: &str, end: &str| {
         let is_it = |(_, text): &&(u64, &str)| text.starts_with(begin) && text.ends_with(end);
-        notes
-            .iter()
-            .find(is_it)
-            .unwrap_or_else(|| panic!("{begin} … {end}: {notes:?}"))
-            .0
+        notes.iter().find(is_it).unwrap_or_else(|| panic!("{begin} … {end}: {notes:?}")).0
     };
     let busy = "web: cpu ";
-    let grows = at(
-        busy,
-        "% > 50 % for 1 period of 1 s, as of now: 1 → 2 instances",
-    );
+    let grows = at(busy, "% > 50 % for 1 period of 1 s, as of now: 1 → 2 instances");
     let ready = at("web@web-2 is ready", "");
     let full = at(busy, "2 → 3 instances");
     at(busy, "held back by the maximum: 3 instances");
     let idle = "web: worker_requests_done_total ";
-    let shrinks = at(
-        idle,
-        "< 5.00 for 2 periods of 1 s, as of now: 3 → 2 instances",
-    );
+    let shrinks = at(idle, "< 5.00 for 2 periods of 1 s, as of now: 3 → 2 instances");
     at("web@web-3 has ended", "");
     at(idle, "2 → 1 instance");
     at(idle, "held back by the minimum: 1 instance");
@@ -120,23 +105,13 @@ fn alarms_add_and_remove_instances_and_say_why() {
     // The series has what the events say.
     let probes = run.probes().unwrap();
     let is_running = |metric: &str| metric.contains("state=\"running\"");
-    let number = probes
-        .list
-        .iter()
-        .position(|probe| is_running(&probe.metric))
-        .unwrap();
-    let counts = probes
-        .rows
-        .iter()
-        .filter(|row| row.probe as usize == number);
+    let number = probes.list.iter().position(|probe| is_running(&probe.metric)).unwrap();
+    let counts = probes.rows.iter().filter(|row| row.probe as usize == number);
     let mut counts: Vec<f64> = counts.map(|row| row.value).collect();
     // It is read once a second, so that a short one may be missing.
     counts.dedup();
     let most = counts.iter().position(|count| *count == 3.0).unwrap();
-    assert!(
-        counts[..most].is_sorted() && counts[most..].iter().rev().is_sorted(),
-        "{counts:?}"
-    );
+    assert!(counts[..most].is_sorted() && counts[most..].iter().rev().is_sorted(), "{counts:?}");
     assert_eq!((counts[0], counts.last()), (1.0, Some(&1.0)));
     // Hosts are paid for while they are in use.
     let used = events.iter().find_map(|event| match &event.what {
@@ -144,21 +119,11 @@ fn alarms_add_and_remove_instances_and_say_why() {
         _ => None,
     });
     let used: Vec<u64> = used.unwrap().iter().map(|host| host.used_ns).collect();
-    assert!(
-        used[0] > used[1] && used[1] > used[2] && used[2] > 1_000_000_000,
-        "{used:?}"
-    );
+    assert!(used[0] > used[1] && used[1] > used[2] && used[2] > 1_000_000_000, "{used:?}");
     let summary = run.summary().unwrap().unwrap();
     let failed = summary.thresholds.iter().filter(|result| !result.passed);
-    assert_eq!(
-        failed.map(|result| &result.shown).collect::<Vec<_>>(),
-        [] as [&String; 0]
-    );
-    assert!(
-        ended.out.contains("the lab's hosts cost 0.00"),
-        "{}",
-        ended.out
-    );
+    assert_eq!(failed.map(|result| &result.shown).collect::<Vec<_>>(), [] as [&String; 0]);
+    assert!(ended.out.contains("the lab's hosts cost 0.00"), "{}", ended.out);
 }
 
 #[test]
@@ -174,10 +139,7 @@ fn as_many_instances_run_as_are_said_to_and_the_dead_are_replaced() {
     lab.does(&["scale", "web=2"]);
     until("there are not two instances", || is_at(&lab, 2));
     let names = lab.exec("crowd-near", "getent ahostsv4 web.lab").out;
-    assert!(
-        names.contains("198.18.0.1") && names.contains("198.18.0.2"),
-        "{names}"
-    );
+    assert!(names.contains("198.18.0.1") && names.contains("198.18.0.2"), "{names}");
     assert!(!names.contains("198.18.0.3"), "{names}");
     let status = lab.does(&["status"]);
     let first = status.lines().find(|line| line.contains("web@web-1: "));
@@ -186,9 +148,7 @@ fn as_many_instances_run_as_are_said_to_and_the_dead_are_replaced() {
     assert_eq!(killed.code, Some(0), "{}", killed.err);
     let events = lab.space.path("labs/by-hand/events.jsonl");
     let happened = |text: &str| std::fs::read_to_string(&events).unwrap().contains(text);
-    until("it is not replaced", || {
-        happened("web@web-1 has died and is replaced")
-    });
+    until("it is not replaced", || happened("web@web-1 has died and is replaced"));
     until("there are not two instances again", || is_at(&lab, 2));
     // Another place has rested longer.
     assert!(happened("web@web-3 is ready"));
@@ -241,46 +201,28 @@ fn a_run_may_bring_its_own_rules() {
     let Some(lab) = lab("own-rules", false) else {
         return;
     };
-    let file = FILE.replace("NAME", "own-rules").replace(
-        "scaling:\n",
-        "  other: { on: store, run: sleep 1000 }\nscaling:\n",
-    );
+    let file = FILE
+        .replace("NAME", "own-rules")
+        .replace("scaling:\n", "  other: { on: store, run: sleep 1000 }\nscaling:\n");
     let file = file.replace("hosts:\n", "hosts:\n  store: { region: near }\n");
-    let file = file
-        .replace("above: 50%", "above: 900%")
-        .replace("below: 5,", "below: 0,");
+    let file = file.replace("above: 50%", "above: 900%").replace("below: 5,", "below: 0,");
     lab.space.file("lab.yaml", &file);
     lab.up();
     let run = |scaling: &str| {
-        let scenario = SCENARIO
-            .replace("for: 9s", "for: 1s")
-            .replace("for: 10s", "for: 1s");
+        let scenario = SCENARIO.replace("for: 9s", "for: 1s").replace("for: 10s", "for: 1s");
         let scenario = format!("{scenario}params: {{ count: 2 }}\nscaling: {{ web: {scaling} }}\n");
         let path = lab.space.file("own.yaml", &scenario);
         let runs = lab.space.path("runs");
         let program = throng(["x"]).get_program().to_str().unwrap().to_owned();
-        let command = format!(
-            "{program} run {} --runs {} --quiet",
-            path.display(),
-            runs.display()
-        );
+        let command = format!("{program} run {} --runs {} --quiet", path.display(), runs.display());
         lab.exec("control", &command)
     };
     let ended = run("{ minimum: \"${count}\", desired: \"${count}\", maximum: 3, start_up: 60s }");
-    assert!(
-        matches!(ended.code, Some(0..=2)),
-        "{} {}",
-        ended.out,
-        ended.err
-    );
+    assert!(matches!(ended.code, Some(0..=2)), "{} {}", ended.out, ended.err);
     assert!(is_at(&lab, 2));
     let ended = run("{ minimum: \"${count}\", desired: 1, maximum: 3 }");
     assert_eq!(ended.code, Some(65));
-    assert!(
-        ended.err.contains("1 is not within 2 to 3"),
-        "{}",
-        ended.err
-    );
+    assert!(ended.err.contains("1 is not within 2 to 3"), "{}", ended.err);
     let ended = run(
         "{ minimum: 1, desired: 1, maximum: 1 }, other: { minimum: 1, desired: 1, maximum: 1 }",
     );
@@ -297,17 +239,12 @@ fn a_run_may_bring_its_own_rules() {
 fn prices_that_the_list_does_not_have_are_refused() {
     let space = crate::support::Space::new();
     space.file("prices.yaml", PRICES);
-    let file = FILE
-        .replace("NAME", "priced")
-        .replace("price: box", "price: bos");
+    let file = FILE.replace("NAME", "priced").replace("price: box", "price: bos");
     let file = space.file("lab.yaml", &file);
     let ended = Ended::of(throng(["lab", "check"]).arg(file));
     assert_eq!(ended.code, Some(65));
     let err = ended.err.replace('\n', " ");
-    assert!(
-        err.contains("lab.yaml:5: the price list has no hourly price `bos`"),
-        "{err}"
-    );
+    assert!(err.contains("lab.yaml:5: the price list has no hourly price `bos`"), "{err}");
 }
 
 /// Its experiment takes a quarter of an hour: here it is only checked.
@@ -315,9 +252,7 @@ fn prices_that_the_list_does_not_have_are_refused() {
 fn the_match_is_right() {
     let mut check = throng(["lab", "check", "examples/lab/scaling.yaml"]);
     let checked = Ended::of(check.current_dir(root()));
-    checked
-        .with(0)
-        .stdout_contains("group api: 1 instance, 1 to 5, 2 alarms");
+    checked.with(0).stdout_contains("group api: 1 instance, 1 to 5, 2 alarms");
     let scenario = "examples/lab/scaling-scenario.yaml";
     Ended::of(throng(["check", scenario]).current_dir(root())).with(0);
     let experiment = "examples/lab/scaling-experiment.yaml";

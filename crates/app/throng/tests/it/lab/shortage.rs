@@ -15,10 +15,7 @@ fn disks_fill_files_run_out_and_clocks_go_wrong_until_the_end() {
     let file = FILE
         .replace("NAME", "short")
         .replace("memory: 64MiB", "memory: 64MiB, disk: 4MiB")
-        .replace(
-            "throng serve hello --listen=${host}:80",
-            "throng serve chat --listen=${host}:80",
-        )
+        .replace("throng serve hello --listen=${host}:80", "throng serve chat --listen=${host}:80")
         .replace("ready: /", "ready: /healthz");
     lab.space.file("lab.yaml", &file);
     lab.up();
@@ -53,9 +50,7 @@ fn disks_fill_files_run_out_and_clocks_go_wrong_until_the_end() {
     until("no connection is accepted", || says(&lab, get) == "200");
 
     lab.does(&["fault", "skew_clock: web\nby: -1h"]);
-    until("the clock is right", || {
-        (-3_600_500.0..-3_500_000.0).contains(&ahead_ms(&lab))
-    });
+    until("the clock is right", || (-3_600_500.0..-3_500_000.0).contains(&ahead_ms(&lab)));
     // A full disk does not keep it wrong.
     lab.does(&["fault", "fill_disk: web"]);
     lab.does(&["repair", "4"]);

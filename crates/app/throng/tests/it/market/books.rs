@@ -31,10 +31,7 @@ pub(super) fn check(database: &Database, played: &Played) -> Counted {
         };
         let expected = share_out(by_account, outcome);
         let found = paid.get(pool).cloned().unwrap_or_default();
-        assert_eq!(
-            found, expected,
-            "payouts of pool {pool}, which {outcome} decided"
-        );
+        assert_eq!(found, expected, "payouts of pool {pool}, which {outcome} decided");
     }
     check_balances(database, &stakes, &paid, &open);
     Counted {
@@ -64,18 +61,11 @@ fn predictions(database: &Database) -> Stakes {
 /// By pool and account: what was paid.
 fn payouts(database: &Database) -> BTreeMap<i64, BTreeMap<i64, i64>> {
     let columns = ["pool", "account", "amount"].map(|one| database.whole(one));
-    let sql = format!(
-        "SELECT {} FROM market_payouts WHERE amount > 0",
-        columns.join(", ")
-    );
+    let sql = format!("SELECT {} FROM market_payouts WHERE amount > 0", columns.join(", "));
     let mut paid: BTreeMap<i64, BTreeMap<i64, i64>> = BTreeMap::new();
     for row in database.rows(&sql) {
         let before = paid.entry(row[0]).or_default().insert(row[1], row[2]);
-        assert_eq!(
-            before, None,
-            "account {} was paid twice for pool {}",
-            row[1], row[0]
-        );
+        assert_eq!(before, None, "account {} was paid twice for pool {}", row[1], row[0]);
     }
     paid
 }
@@ -83,15 +73,8 @@ fn payouts(database: &Database) -> BTreeMap<i64, BTreeMap<i64, i64>> {
 /// The outcomes of settled pools.
 fn pools(database: &Database) -> HashMap<i64, i64> {
     let columns = ["id", "outcome"].map(|one| database.whole(one));
-    let sql = format!(
-        "SELECT {} FROM market_pools WHERE outcome IS NOT NULL",
-        columns.join(", ")
-    );
-    database
-        .rows(&sql)
-        .into_iter()
-        .map(|row| (row[0], row[1]))
-        .collect()
+    let sql = format!("SELECT {} FROM market_pools WHERE outcome IS NOT NULL", columns.join(", "));
+    database.rows(&sql).into_iter().map(|row| (row[0], row[1])).collect()
 }
 
 /// Every prediction that was accepted is there, every refused one is not; one without a reply may be.
@@ -119,20 +102,15 @@ fn check_players(database: &Database, played: &Played, stakes: &Stakes) -> i64 {
     for (pool, by_account) in stakes {
         for (account, sums) in by_account {
             for (outcome, sum) in (0..).zip(sums) {
-                let (accepted, unknown, count) = known
-                    .remove(&(*pool, *account, outcome))
-                    .unwrap_or_default();
+                let (accepted, unknown, count) =
+                    known.remove(&(*pool, *account, outcome)).unwrap_or_default();
                 let more = sum - accepted;
                 assert!(
                     (0..=unknown).contains(&more),
                     "account {account} has {sum} on {outcome} of pool {pool}; {accepted} was accepted, and of \
                      {unknown} nothing is known"
                 );
-                unknown_kept += if more == unknown {
-                    count
-                } else {
-                    i64::from(more > 0)
-                };
+                unknown_kept += if more == unknown { count } else { i64::from(more > 0) };
             }
         }
     }
@@ -176,19 +154,15 @@ fn share_out(by_account: &BTreeMap<i64, [i64; 3]>, outcome: i64) -> BTreeMap<i64
     let winning: i64 = by_account.values().map(|sums| sums[place]).sum();
     if winning == 0 {
         let each = by_account.iter();
-        return each
-            .map(|(account, sums)| (*account, sums.iter().sum()))
-            .collect();
+        return each.map(|(account, sums)| (*account, sums.iter().sum())).collect();
     }
     let winners: Vec<(i64, i64)> = by_account
         .iter()
         .map(|(account, sums)| (*account, sums[place]))
         .filter(|(_, stake)| *stake > 0)
         .collect();
-    let mut paid: BTreeMap<i64, i64> = winners
-        .iter()
-        .map(|&(account, stake)| (account, total * stake / winning))
-        .collect();
+    let mut paid: BTreeMap<i64, i64> =
+        winners.iter().map(|&(account, stake)| (account, total * stake / winning)).collect();
     let left = total - paid.values().sum::<i64>();
     let mut order = winners;
     order.sort_by_key(|&(account, stake)| (-(total * stake % winning), account));

@@ -57,11 +57,7 @@ impl Market {
         let served = Served::start(&[&shared[..], more].concat());
         let addresses = Arc::new(Mutex::new(vec![served.url.clone()]));
         let subscribers = publication::subscribe(&addresses.lock().unwrap());
-        Market {
-            players: Players::few(&addresses),
-            served,
-            subscribers,
-        }
+        Market { players: Players::few(&addresses), served, subscribers }
     }
 
     /// Waits until players put money on pools, and pools are settled.
@@ -98,10 +94,7 @@ impl Market {
         let before = late();
         let seen = self.survives(what, begin, end);
         let late = late() - before;
-        assert!(
-            unavailable(&seen) as f64 <= late,
-            "{what}: {late}, {seen:?}"
-        );
+        assert!(unavailable(&seen) as f64 <= late, "{what}: {late}, {seen:?}");
     }
 
     /// Ends the market and holds its books against what the players know, and what its subscribers got against what

@@ -53,16 +53,11 @@ impl World {
         let api = |store: &str, bus: &str, ledger: &Database| {
             let alone = ("ledger-alone", "30s");
             let addresses = [("store", store), ("bus", bus), ("ledger", &ledger.url)];
-            args(
-                "api",
-                &[&addresses[..], &[wait, alone, ("batch", "200ms")]].concat(),
-            )
+            args("api", &[&addresses[..], &[wait, alone, ("batch", "200ms")]].concat())
         };
         let behind = [through(&owner.url, &lines[0]), through(redis, &lines[1])];
-        let api_args = [
-            api(&owner.url, redis, &ledgers[0]),
-            api(&behind[0], &behind[1], &ledgers[1]),
-        ];
+        let api_args =
+            [api(&owner.url, redis, &ledgers[0]), api(&behind[0], &behind[1], &ledgers[1])];
         Some(World {
             parts: [Some(start(&resolver_args)), Some(start(&feed_args))],
             apis: [Some(start(&api_args[0])), Some(start(&api_args[1]))],
@@ -116,19 +111,10 @@ impl World {
             counted.placed += self.sum(ledger, "amount", "market_predictions");
         }
         counted.entries = self.owner.number("SELECT count(*) FROM market_entries");
-        counted.pools = self
-            .owner
-            .number("SELECT count(*) FROM market_pools WHERE outcome IS NOT NULL");
-        assert_eq!(
-            counted.balances + open,
-            counted.deposited,
-            "{counted:?}, open {open}"
-        );
-        assert_eq!(
-            counted.entries + counted.refunds,
-            counted.predictions,
-            "{counted:?}"
-        );
+        counted.pools =
+            self.owner.number("SELECT count(*) FROM market_pools WHERE outcome IS NOT NULL");
+        assert_eq!(counted.balances + open, counted.deposited, "{counted:?}, open {open}");
+        assert_eq!(counted.entries + counted.refunds, counted.predictions, "{counted:?}");
         assert_eq!(
             counted.entries,
             self.owner.number("SELECT count(*) FROM market_predictions"),
@@ -153,10 +139,9 @@ struct Counted {
 }
 
 fn money_is_kept(kind: &'static str) {
-    let (Some(near), Some(far)) = (
-        Services::start_beside(&[kind], &["redis"]),
-        Services::start(&[kind]),
-    ) else {
+    let (Some(near), Some(far)) =
+        (Services::start_beside(&[kind], &["redis"]), Services::start(&[kind]))
+    else {
         return;
     };
     let Some(mut world) = World::start(&near, &far, kind) else {
@@ -169,9 +154,7 @@ fn money_is_kept(kind: &'static str) {
 
     // The line to one region is silent: its users go on. Not in games whose settlement was announced and is not copied,
     // which on a slow machine might be all of them.
-    until(&true, || {
-        world.ledgers[1].rows(GAMES) == world.owner.rows(GAMES)
-    });
+    until(&true, || world.ledgers[1].rows(GAMES) == world.owner.rows(GAMES));
     let accepted_there = || metric(&world.url(1), "market_predictions_accepted_total");
     let before = accepted_there();
     for line in &world.lines {
@@ -209,11 +192,7 @@ fn money_is_kept(kind: &'static str) {
 
     let played = players.stop();
     world.parts[1].take().unwrap().stop();
-    until(&0, || {
-        world
-            .owner
-            .number("SELECT count(*) FROM market_events WHERE announced = 0")
-    });
+    until(&0, || world.owner.number("SELECT count(*) FROM market_events WHERE announced = 0"));
     for ledger in &world.ledgers {
         until(&0, || ledger.number("SELECT count(*) FROM market_outbox"));
         // A game on which nobody had money is skipped to its open pool.
@@ -222,10 +201,7 @@ fn money_is_kept(kind: &'static str) {
     let counted = world.count();
     let known: i64 = played.accepted.values().flatten().sum();
     let unknown: i64 = played.unknown.iter().map(|(_, amount)| amount).sum();
-    assert!(
-        known <= counted.placed && counted.placed <= known + unknown,
-        "{known}, {unknown}"
-    );
+    assert!(known <= counted.placed && counted.placed <= known + unknown, "{known}, {unknown}");
     assert!(counted.refunds > 0 && counted.pools > 10, "{counted:?}");
     for api in world.apis.into_iter().chain(world.parts).flatten() {
         api.stop();

@@ -23,24 +23,13 @@ fn replace(services: &Services, url: &str, space: &Space) -> Started {
     let pid = services.pid("nats").to_string();
     let killed = Command::new("kill").args(["-KILL", &pid]).status().unwrap();
     assert!(killed.success());
-    let (login, address) = url
-        .strip_prefix("nats://")
-        .unwrap()
-        .rsplit_once('@')
-        .unwrap();
+    let (login, address) = url.strip_prefix("nats://").unwrap().rsplit_once('@').unwrap();
     let (user, password) = login.split_once(':').unwrap();
     let (host, port) = address.split_once(':').unwrap();
     let mut command = Command::new("nats-server");
-    command.args([
-        "--addr", host, "--port", port, "--user", user, "--pass", password,
-    ]);
-    command
-        .args(["--jetstream", "--store_dir"])
-        .arg(space.path("nats"));
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.args(["--addr", host, "--port", port, "--user", user, "--pass", password]);
+    command.args(["--jetstream", "--store_dir"]).arg(space.path("nats"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Started(command.spawn().unwrap())
 }
 
@@ -49,10 +38,9 @@ fn subscribers_over_nats_get_all_in_order_and_the_newest_after_a_restart() {
     let Some(services) = Services::start_beside(&["mysql"], &["nats"]) else {
         return;
     };
-    let (Some(nats), Some(database)) = (
-        services.url("nats"),
-        Database::on(&services, "mysql", "ads_market_nats"),
-    ) else {
+    let (Some(nats), Some(database)) =
+        (services.url("nats"), Database::on(&services, "mysql", "ads_market_nats"))
+    else {
         return;
     };
     let space = Space::new();
@@ -84,11 +72,7 @@ fn subscribers_over_nats_get_all_in_order_and_the_newest_after_a_restart() {
     // What they got is the same, under numbers that rise.
     for (game, published) in publication::compare(across) {
         let first = *published.by_number.keys().next().unwrap();
-        assert!(
-            first > last[&game],
-            "g{game}: {first} after {}",
-            last[&game]
-        );
+        assert!(first > last[&game], "g{game}: {first} after {}", last[&game]);
         let mut newest = published.by_number.values().rev();
         let newest = newest.find(|message| message["type"] == "distribution");
         last_total += newest.unwrap()["total"].as_i64().unwrap();

@@ -158,11 +158,7 @@ impl Players {
             };
             std::thread::spawn(|| player.play())
         };
-        Players {
-            threads: (0..count).map(start).collect(),
-            left: Left(left),
-            seen,
-        }
+        Players { threads: (0..count).map(start).collect(), left: Left(left), seen }
     }
 
     pub(super) fn have_finished(&self) -> bool {
@@ -224,9 +220,7 @@ impl Player {
     /// Sends one request; `None` if the connection is lost, or nothing is left to do.
     fn request(&mut self, socket: &mut WebSocket<TcpStream>) -> Option<()> {
         let take = |left: u64| left.checked_sub(1);
-        self.left
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
-            .ok()?;
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
         if !self.pause.is_zero() {
             pass(self.pause);
         }
@@ -251,11 +245,7 @@ impl Player {
 
     fn predict(&mut self, socket: &mut WebSocket<TcpStream>, game: u64, pool: i64) -> Option<()> {
         let (outcome, amount) = (self.draw(3) as i64, 1 + self.draw(50) as i64);
-        let stake = Stake {
-            player: self.number,
-            pool,
-            outcome,
-        };
+        let stake = Stake { player: self.number, pool, outcome };
         let predict = json!({
             "op": "predict", "pool": format!("p{pool}"), "option": OPTIONS[outcome as usize], "amount": amount,
         });

@@ -16,10 +16,7 @@ struct Process {
 impl Process {
     fn start(args: &[&str]) -> Process {
         let served = Served::start(args);
-        Process {
-            args: args.iter().map(|&arg| arg.to_owned()).collect(),
-            served: Some(served),
-        }
+        Process { args: args.iter().map(|&arg| arg.to_owned()).collect(), served: Some(served) }
     }
 
     fn url(&self) -> String {
@@ -49,16 +46,8 @@ impl Processes {
     /// `backing`: options of all but the feed.
     pub(super) fn start_with(store: &str, backing: &[&str]) -> Processes {
         // Few connections, for processes that start again and again.
-        let shared = [
-            "--store",
-            store,
-            "--store-connections",
-            "4",
-            "--threads",
-            "1",
-            "--games",
-            "4",
-        ];
+        let shared =
+            ["--store", store, "--store-connections", "4", "--threads", "1", "--games", "4"];
         let with = |part: &'static str, more: &[&'static str]| {
             [&["market", part][..], &shared[..], more].concat()
         };
@@ -69,12 +58,7 @@ impl Processes {
         let apis: Vec<Process> = (0..3).map(|_| Process::start(&api)).collect();
         let feed = Process::start(&with("events", &["--goal-every", "1s"]));
         let addresses = Arc::new(Mutex::new(apis.iter().map(Process::url).collect()));
-        Processes {
-            apis,
-            resolvers,
-            feed: Some(feed),
-            addresses,
-        }
+        Processes { apis, resolvers, feed: Some(feed), addresses }
     }
 
     pub(super) fn addresses(&self) -> Addresses {
@@ -85,10 +69,8 @@ impl Processes {
     pub(super) fn add_api(&mut self, bus: &str) -> String {
         let args = self.apis[0].args.clone();
         let at = args.iter().position(|arg| arg == "--bus").unwrap() + 1;
-        let args: Vec<&str> = (0..)
-            .zip(&args)
-            .map(|(place, arg)| if place == at { bus } else { arg })
-            .collect();
+        let args: Vec<&str> =
+            (0..).zip(&args).map(|(place, arg)| if place == at { bus } else { arg }).collect();
         let process = Process::start(&args);
         let url = process.url();
         self.apis.push(process);

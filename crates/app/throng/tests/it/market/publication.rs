@@ -53,11 +53,7 @@ impl Subscriber {
             }
             received
         });
-        Subscriber {
-            end,
-            got_some,
-            thread,
-        }
+        Subscriber { end, got_some, thread }
     }
 
     pub(super) fn got_some(&self) -> bool {
@@ -83,22 +79,14 @@ fn text(socket: &mut WebSocket<TcpStream>) -> Option<Value> {
 }
 
 fn is_timeout(error: &std::io::Error) -> bool {
-    matches!(
-        error.kind(),
-        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
-    )
+    matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
 }
 
 /// Two subscribers of each game on each API process.
 pub(super) fn subscribe(urls: &[String]) -> Vec<(u64, Subscriber)> {
-    let each = urls
-        .iter()
-        .flat_map(|url| (1..=GAMES).map(move |game| (url, game)));
+    let each = urls.iter().flat_map(|url| (1..=GAMES).map(move |game| (url, game)));
     each.flat_map(|(url, game)| {
-        [
-            (game, Subscriber::join(url, game)),
-            (game, Subscriber::join(url, game)),
-        ]
+        [(game, Subscriber::join(url, game)), (game, Subscriber::join(url, game))]
     })
     .collect()
 }
@@ -113,15 +101,12 @@ pub(super) struct Published {
 /// Ends the subscribers and compares what they got.
 pub(super) fn compare(subscribers: Vec<(u64, Subscriber)>) -> BTreeMap<u64, Published> {
     let mut games: BTreeMap<u64, Published> = BTreeMap::new();
-    let all: Vec<_> = subscribers
-        .into_iter()
-        .map(|(game, subscriber)| (game, subscriber.end()))
-        .collect();
+    let all: Vec<_> =
+        subscribers.into_iter().map(|(game, subscriber)| (game, subscriber.end())).collect();
     for (game, received) in all {
-        let published = games.entry(game).or_insert_with(|| Published {
-            by_number: BTreeMap::new(),
-            gaps: Vec::new(),
-        });
+        let published = games
+            .entry(game)
+            .or_insert_with(|| Published { by_number: BTreeMap::new(), gaps: Vec::new() });
         let mut last = None;
         for message in received {
             let number = message["seq"].as_u64().unwrap();
@@ -130,14 +115,8 @@ pub(super) fn compare(subscribers: Vec<(u64, Subscriber)>) -> BTreeMap<u64, Publ
                 published.gaps.extend(last + 1..number);
             }
             last = Some(number);
-            let known = published
-                .by_number
-                .entry(number)
-                .or_insert_with(|| message.clone());
-            assert_eq!(
-                *known, message,
-                "g{game}: two messages have number {number}"
-            );
+            let known = published.by_number.entry(number).or_insert_with(|| message.clone());
+            assert_eq!(*known, message, "g{game}: two messages have number {number}");
         }
     }
     games

@@ -51,10 +51,9 @@ fn is_behind(kind: &'static str) {
     let Some(services) = Services::start(&[kind, &replica_name, "redis"]) else {
         return;
     };
-    let (Some(redis), Some(database)) = (
-        services.url("redis"),
-        Database::on(&services, kind, "market_followed"),
-    ) else {
+    let (Some(redis), Some(database)) =
+        (services.url("redis"), Database::on(&services, kind, "market_followed"))
+    else {
         return;
     };
     let Some(replica) = database.replica(&services) else {
@@ -116,18 +115,13 @@ fn sees_its_own_writes(url: &str, database: &Database) {
     // A goal settles the pool: the winner has the money at once, and the next pool is open.
     database
         .run("INSERT INTO market_events (game, number, outcome, announced) VALUES (1, 1, 0, 0)");
-    until(&0, || {
-        database.number("SELECT count(*) FROM market_events WHERE announced = 0")
-    });
+    until(&0, || database.number("SELECT count(*) FROM market_events WHERE announced = 0"));
     assert_eq!(open(&mut player)["id"], "p5");
     let again = Player::connect(url).request(&json!({"op": "join", "game": "g1"}));
     assert_eq!(again["balance"], STARTING);
     let late = json!({"op": "predict", "pool": "p1", "option": "home", "amount": 1});
     let refused = player.request(&late);
-    assert_eq!(
-        (&refused["reason"], &refused["pool"]),
-        (&"closed".into(), &"p5".into())
-    );
+    assert_eq!((&refused["reason"], &refused["pool"]), (&"closed".into(), &"p5".into()));
 }
 
 #[test]

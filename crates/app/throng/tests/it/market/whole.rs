@@ -24,15 +24,10 @@ impl Drop for Up<'_> {
 fn lessons(variables: &[(String, String)]) {
     let space = Space::new();
     let mut run = space.run(&["--set", "hold=2s"]);
-    for mistake in [
-        "driver=blocking",
-        "queries=sequential",
-        "batch-claim=racing",
-    ] {
+    for mistake in ["driver=blocking", "queries=sequential", "batch-claim=racing"] {
         run.args(["--set", &format!("target.market.{mistake}")]);
     }
-    run.arg(root().join("examples/market/lessons.yaml"))
-        .envs(variables.iter().cloned());
+    run.arg(root().join("examples/market/lessons.yaml")).envs(variables.iter().cloned());
     Ended::of(&mut run).with(0);
     assert_eq!(space.summary().users.connected, 200);
 }
@@ -58,11 +53,7 @@ fn the_example_comes_up_holds_a_crowd_and_leaves_nothing_behind() {
         .out
         .lines()
         .map(|line| {
-            let (name, value) = line
-                .strip_prefix("export ")
-                .unwrap()
-                .split_once('=')
-                .unwrap();
+            let (name, value) = line.strip_prefix("export ").unwrap().split_once('=').unwrap();
             (name.to_owned(), value.trim_matches('\'').to_owned())
         })
         .collect();
@@ -70,19 +61,9 @@ fn the_example_comes_up_holds_a_crowd_and_leaves_nothing_behind() {
         let found = variables.iter().find(|(name, _)| name == wanted);
         found.unwrap_or_else(|| panic!("no {wanted}")).1.clone()
     };
-    let mut run = space.run(&[
-        "--set",
-        "rate=50/s",
-        "--set",
-        "arrive=2s",
-        "--set",
-        "hold=4s",
-    ]);
+    let mut run = space.run(&["--set", "rate=50/s", "--set", "arrive=2s", "--set", "hold=4s"]);
     let (url, ca) = (variable("MARKET_URL"), variable("MARKET_CA"));
-    run.args([
-        "--set",
-        &format!("target={{ url: '{url}', tls: {{ ca: {ca} }} }}"),
-    ]);
+    run.args(["--set", &format!("target={{ url: '{url}', tls: {{ ca: {ca} }} }}")]);
     // The machine is busy with other tests.
     for looser in [
         "sessions.fan.2.think=10ms..50ms",
@@ -92,8 +73,7 @@ fn the_example_comes_up_holds_a_crowd_and_leaves_nothing_behind() {
     ] {
         run.args(["--set", looser]);
     }
-    run.arg(root().join("examples/market/final.yaml"))
-        .envs(variables.iter().cloned());
+    run.arg(root().join("examples/market/final.yaml")).envs(variables.iter().cloned());
     Ended::of(&mut run).with(0);
     let info = space.only().info().clone();
     assert_eq!(space.summary().users.connected, 100, "{}", info.target);
@@ -108,13 +88,8 @@ fn the_example_comes_up_holds_a_crowd_and_leaves_nothing_behind() {
     assert!(folder.exists());
     Ended::of(&mut script("down", &space)).with(0);
     for pid in pids {
-        assert!(
-            !PathBuf::from(format!("/proc/{pid}")).exists(),
-            "process {pid} is still there"
-        );
+        assert!(!PathBuf::from(format!("/proc/{pid}")).exists(), "process {pid} is still there");
     }
     assert!(!folder.exists());
-    Ended::of(&mut script("down", &space))
-        .with(0)
-        .stderr_contains("no market is up");
+    Ended::of(&mut script("down", &space)).with(0).stderr_contains("no market is up");
 }

@@ -49,13 +49,7 @@ pub(super) fn token(request: &Request) -> Answer {
         let (public, signature) = (key(public), file("signature", signature));
         let args = [
             &["pkeyutl", "-verify", "-pubin", "-rawin", "-inkey"][..],
-            &[
-                public.to_str().unwrap(),
-                "-in",
-                &text,
-                "-sigfile",
-                &signature,
-            ],
+            &[public.to_str().unwrap(), "-in", &text, "-sigfile", &signature],
             kind,
         ];
         openssl(&args.concat(), b"").0
@@ -88,9 +82,7 @@ fn der(signature: &[u8]) -> Vec<u8> {
 fn hmac(key: &[u8], text: &str) -> Vec<u8> {
     let key: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
     let key = format!("hexkey:{key}");
-    let args = [
-        "dgst", "-sha256", "-mac", "HMAC", "-macopt", &key, "-binary",
-    ];
+    let args = ["dgst", "-sha256", "-mac", "HMAC", "-macopt", &key, "-binary"];
     openssl(&args, text.as_bytes()).1
 }
 
@@ -112,10 +104,7 @@ pub(super) fn object(request: &Request) -> Answer {
     let text = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", sha256(&canonical));
     let key = format!("AWS4{SECRET_KEY}").into_bytes();
     let key = scope.split('/').fold(key, |key, part| hmac(&key, part));
-    let signature: String = hmac(&key, &text)
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect();
+    let signature: String = hmac(&key, &text).iter().map(|b| format!("{b:02x}")).collect();
     let expected = format!(
         "AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, \
          SignedHeaders=host;x-amz-content-sha256;x-amz-date, Signature={signature}"

@@ -94,11 +94,8 @@ impl Account {
     /// # Panics
     /// When one is broken.
     pub(crate) fn settle(&self) -> Sums {
-        let sent: HashMap<&str, &Sent> = self
-            .sent
-            .iter()
-            .map(|sent| (sent.text.as_str(), sent))
-            .collect();
+        let sent: HashMap<&str, &Sent> =
+            self.sent.iter().map(|sent| (sent.text.as_str(), sent)).collect();
         assert_eq!(sent.len(), self.sent.len(), "the test sends texts twice");
         let mut seen = HashSet::new();
         let mut took = HashMap::new();
@@ -111,24 +108,15 @@ impl Account {
             let as_sent = (origin.queue, origin.sender, origin.receiver);
             assert_eq!((message.queue, message.sender, message.receiver), as_sent);
             assert_eq!(message.queue, popped.queue);
-            assert!(
-                message.receiver == 0 || message.receiver == popped.receiver,
-                "{message:?}"
-            );
+            assert!(message.receiver == 0 || message.receiver == popped.receiver, "{message:?}");
             self.assert_could_be(origin, message.id);
-            assert!(
-                seen.insert(message.text.as_str()),
-                "popped twice: {message:?}"
-            );
+            assert!(seen.insert(message.text.as_str()), "popped twice: {message:?}");
             took.insert(message.text.as_str(), popped);
         }
         for (id, text) in &self.left {
             let origin = sent.get(text.as_str());
             self.assert_could_be(origin.unwrap_or_else(|| panic!("invented: {text}")), *id);
-            assert!(
-                seen.insert(text),
-                "popped and still there, or there twice: {text}"
-            );
+            assert!(seen.insert(text), "popped and still there, or there twice: {text}");
         }
         let lost = self.assert_losses_are_explained(&seen);
         let mut sums = self.sums();
@@ -191,11 +179,8 @@ impl Account {
         for of_receiver in arrivals.values_mut() {
             accumulate(of_receiver);
         }
-        let unknown: Vec<&Popped> = self
-            .popped
-            .iter()
-            .filter(|popped| matches!(popped.ending, Ending::Unknown))
-            .collect();
+        let unknown: Vec<&Popped> =
+            self.popped.iter().filter(|popped| matches!(popped.ending, Ending::Unknown)).collect();
         let mut compared = 0;
         for newer in self.sent.iter().filter(acknowledged) {
             let Some(by) = took.get(newer.text.as_str()) else {
@@ -226,10 +211,7 @@ impl Account {
     }
 
     fn sums(&self) -> Sums {
-        let mut sums = Sums {
-            left: self.left.len(),
-            ..Sums::default()
-        };
+        let mut sums = Sums { left: self.left.len(), ..Sums::default() };
         for sent in &self.sent {
             *match sent.ending {
                 Ending::Answered(_) => &mut sums.sends_acknowledged,
@@ -254,10 +236,7 @@ mod tests {
     use super::*;
 
     fn at(second: u64) -> Span {
-        Span {
-            start: Duration::from_secs(second),
-            end: Duration::from_millis(second * 1_000 + 1),
-        }
+        Span { start: Duration::from_secs(second), end: Duration::from_millis(second * 1_000 + 1) }
     }
 
     fn sent(id: u64, second: u64) -> Sent {
@@ -280,41 +259,24 @@ mod tests {
             arrival_us: 0,
             text: format!("text {id}"),
         };
-        Popped {
-            queue: 1,
-            receiver: 7,
-            span: at(second),
-            ending: Ending::Answered(Some(message)),
-        }
+        Popped { queue: 1, receiver: 7, span: at(second), ending: Ending::Answered(Some(message)) }
     }
 
     fn unknown(second: u64) -> Popped {
-        Popped {
-            ending: Ending::Unknown,
-            ..popped(0, second)
-        }
+        Popped { ending: Ending::Unknown, ..popped(0, second) }
     }
 
     fn account(sent: Vec<Sent>, popped: Vec<Popped>) -> Account {
-        Account {
-            sent,
-            popped,
-            left: Vec::new(),
-        }
+        Account { sent, popped, left: Vec::new() }
     }
 
     #[test]
     fn a_queue_in_order_is_settled() {
-        let mut account = account(
-            vec![sent(1, 1), sent(2, 2), sent(3, 3)],
-            vec![popped(1, 4), popped(2, 5)],
-        );
+        let mut account =
+            account(vec![sent(1, 1), sent(2, 2), sent(3, 3)], vec![popped(1, 4), popped(2, 5)]);
         account.left.push((3, "text 3".to_owned()));
         let sums = account.settle();
-        assert_eq!(
-            (sums.pops_of_a_message, sums.left, sums.pairs_compared),
-            (2, 1, 1)
-        );
+        assert_eq!((sums.pops_of_a_message, sums.left, sums.pairs_compared), (2, 1, 1));
     }
 
     #[test]
@@ -352,10 +314,6 @@ mod tests {
     #[test]
     #[should_panic = "which is older"]
     fn a_newer_message_before_an_older_one_is_found() {
-        account(
-            vec![sent(1, 1), sent(2, 2)],
-            vec![popped(2, 3), popped(1, 4)],
-        )
-        .settle();
+        account(vec![sent(1, 1), sent(2, 2)], vec![popped(2, 3), popped(1, 4)]).settle();
     }
 }

@@ -35,9 +35,8 @@ fn middlewares_share_messages_and_one_that_dies_comes_back() {
 
     // 60 clients are spread over three middlewares: that one of them gets none has a probability below 1e-9.
     let mut popped = BTreeSet::new();
-    let mut clients: Vec<Client> = (0..60)
-        .map(|_| Client::connect(address(&served)).unwrap())
-        .collect();
+    let mut clients: Vec<Client> =
+        (0..60).map(|_| Client::connect(address(&served)).unwrap()).collect();
     for _ in 0..5 {
         for client in &mut clients {
             popped.insert(client.pop(1, 1, 0).unwrap().unwrap().id);

@@ -117,9 +117,7 @@ impl User<'_> {
                 85..90 => client.peek(queue, receiver).map(drop),
                 90..93 => client.queues(receiver, 0).map(drop),
                 93..96 => client.messages(receiver, receiver, 5).map(drop),
-                _ => client
-                    .echo(b"echo")
-                    .map(|echoed| assert_eq!(echoed, b"echo")),
+                _ => client.echo(b"echo").map(|echoed| assert_eq!(echoed, b"echo")),
             });
         }
     }
@@ -133,24 +131,12 @@ impl User<'_> {
             _ => 1 + self.random.below(RECEIVERS),
         };
         let (span, ending) = self.request(|client| client.send((queue, sender, receiver), &text));
-        self.account.sent.push(Sent {
-            queue,
-            sender,
-            receiver,
-            text,
-            span,
-            ending,
-        });
+        self.account.sent.push(Sent { queue, sender, receiver, text, span, ending });
     }
 
     fn pop(&mut self, queue: u32, receiver: u32, wait_ms: u32) {
         let (span, ending) = self.request(|client| client.pop(queue, receiver, wait_ms));
-        self.account.popped.push(Popped {
-            queue,
-            receiver,
-            span,
-            ending,
-        });
+        self.account.popped.push(Popped { queue, receiver, span, ending });
     }
 
     fn request<T>(
@@ -225,15 +211,9 @@ fn end_session(database: &Database, is_killed: bool) {
         let mut client = postgres::Client::connect(&database.url, NoTls).ok()?;
         if !is_killed {
             let end = format!("SELECT pg_terminate_backend(pid) {own} ORDER BY random() LIMIT 3");
-            return client
-                .query(&end, &[])
-                .ok()
-                .filter(|ended| !ended.is_empty())
-                .map(drop);
+            return client.query(&end, &[]).ok().filter(|ended| !ended.is_empty()).map(drop);
         }
-        let pid = client
-            .query_opt(&format!("SELECT pid {own} LIMIT 1"), &[])
-            .ok()??;
+        let pid = client.query_opt(&format!("SELECT pid {own} LIMIT 1"), &[]).ok()??;
         let pid = Pid::from_raw(pid.get(0))?;
         kill_process(pid, Signal::KILL).ok()
     });
@@ -313,10 +293,7 @@ fn with_users<T>(
 }
 
 #[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "which request came before which is what is tested"
-)]
+#[expect(clippy::disallowed_methods, reason = "which request came before which is what is tested")]
 fn nothing_is_lost_doubled_or_invented_whatever_dies() {
     let Some(services) = Services::shared(&["postgres"]) else {
         return;
@@ -348,13 +325,8 @@ fn nothing_is_lost_doubled_or_invented_whatever_dies() {
         let count: i64 = reader.query_one(others, &[]).unwrap().get(0);
         (count == 0).then_some(())
     });
-    for row in reader
-        .query("SELECT id, message FROM message", &[])
-        .unwrap()
-    {
-        whole
-            .left
-            .push((row.get::<_, i64>(0).unsigned_abs(), row.get(1)));
+    for row in reader.query("SELECT id, message FROM message", &[]).unwrap() {
+        whole.left.push((row.get::<_, i64>(0).unsigned_abs(), row.get(1)));
     }
     let sums = whole.settle();
     // The faults met requests in flight, and work went on.
@@ -362,11 +334,7 @@ fn nothing_is_lost_doubled_or_invented_whatever_dies() {
     assert!(sums.pops_of_a_message > operations / 20, "{sums:?}");
     assert_eq!(faults.len(), 4);
     if let Some(file) = std::env::var_os("THRONG_QUEUE_SOAK_REPORT") {
-        let mut file = fs::File::options()
-            .create(true)
-            .append(true)
-            .open(file)
-            .unwrap();
+        let mut file = fs::File::options().create(true).append(true).open(file).unwrap();
         writeln!(file, "{faults:?} {sums:#?}").unwrap();
     }
 }

@@ -15,16 +15,12 @@ impl Database {
         match self.kind {
             "mysql" => {
                 let mut client = mysql::Conn::new(&*self.url).unwrap();
-                client
-                    .query_drop(format!("LOCK TABLES {table} WRITE"))
-                    .unwrap();
+                client.query_drop(format!("LOCK TABLES {table} WRITE")).unwrap();
                 Box::new(client)
             }
             _ => {
                 let mut client = self.postgres();
-                client
-                    .batch_execute(&format!("BEGIN; LOCK TABLE {table}"))
-                    .unwrap();
+                client.batch_execute(&format!("BEGIN; LOCK TABLE {table}")).unwrap();
                 Box::new(client)
             }
         }
@@ -262,9 +258,7 @@ impl Keeping {
             skip("no redis-server");
             return None;
         };
-        until(&true, || {
-            TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
-        });
+        until(&true, || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok());
         Some(Keeping(child))
     }
 }

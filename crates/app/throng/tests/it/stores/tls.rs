@@ -21,9 +21,8 @@ fn by_tls(database: &Database) -> i64 {
         return database.number("SELECT count(*) FROM pg_stat_ssl WHERE ssl");
     }
     let mut client = mysql::Conn::new(&*database.url).unwrap();
-    let row: Option<(String, i64)> = client
-        .query_first("SHOW GLOBAL STATUS LIKE 'Ssl_finished_accepts'")
-        .unwrap();
+    let row: Option<(String, i64)> =
+        client.query_first("SHOW GLOBAL STATUS LIKE 'Ssl_finished_accepts'").unwrap();
     row.unwrap().1
 }
 
@@ -50,9 +49,7 @@ fn stores_and_caches_are_reached_by_tls() {
         return;
     };
     let Some(ca) = services.ca() else { return };
-    let cache = services
-        .tls_url("redis")
-        .map(|url| format!("{url}?ssl_ca_certs={ca}"));
+    let cache = services.tls_url("redis").map(|url| format!("{url}?ssl_ca_certs={ca}"));
     for database in Database::each(&services, "ads_by_tls") {
         let what = database.kind;
         let before = by_tls(&database);
@@ -107,18 +104,13 @@ fn certificates_of_databases_are_verified() {
             Served::start(&small(&accepted, &[])).stop();
         }
     }
-    let (Some(redis), Some(database)) = (
-        services.tls_url("redis"),
-        Database::each(&services, "ads_cache").pop(),
-    ) else {
+    let (Some(redis), Some(database)) =
+        (services.tls_url("redis"), Database::each(&services, "ads_cache").pop())
+    else {
         return skip("no Redis with TLS");
     };
     let cache = format!("{redis}?ssl_ca_certs={other}");
-    let mut command = throng(
-        ["serve"]
-            .iter()
-            .chain(&small(&database.url, &["--cache", &cache])),
-    );
+    let mut command = throng(["serve"].iter().chain(&small(&database.url, &["--cache", &cache])));
     let ended = Ended::of(command.args(["--listen", "127.0.0.1:0"])).with(69);
     ended.stderr_contains("cannot use the cache rediss://:***@");
     ended.stderr_contains("not signed by a trusted authority");

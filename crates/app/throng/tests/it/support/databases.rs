@@ -14,9 +14,7 @@ impl Database {
     /// On each database server that there is, empty. Each test has names of its own.
     pub(crate) fn each(services: &Services, name: &str) -> Vec<Database> {
         let kinds = ["mysql", "postgres"].into_iter();
-        kinds
-            .filter_map(|kind| Database::on(services, kind, name))
-            .collect()
+        kinds.filter_map(|kind| Database::on(services, kind, name)).collect()
     }
 
     /// On this server, empty; `None`, said aloud, where it is not installed.
@@ -45,10 +43,7 @@ impl Database {
         let server = services.url(&format!("{}-replica", self.kind))?;
         let (server, _) = server.rsplit_once('/').unwrap();
         let (_, name) = self.url.rsplit_once('/').unwrap();
-        Some(Database {
-            kind: self.kind,
-            url: format!("{server}/{name}"),
-        })
+        Some(Database { kind: self.kind, url: format!("{server}/{name}") })
     }
 
     /// Whether it is there: a replica gets it a little later than its master.
@@ -79,10 +74,7 @@ impl Database {
 
     pub(crate) fn run(&self, sql: &str) {
         match self.kind {
-            "mysql" => mysql::Conn::new(&*self.url)
-                .unwrap()
-                .query_drop(sql)
-                .unwrap(),
+            "mysql" => mysql::Conn::new(&*self.url).unwrap().query_drop(sql).unwrap(),
             _ => self.postgres().batch_execute(sql).unwrap(),
         }
     }

@@ -21,9 +21,7 @@ pub(crate) fn throng<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Comm
 
 /// Clears environment variables that could change the output, and closes standard input.
 pub(crate) fn plain(mut command: Command) -> Command {
-    command
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8");
     command.stdin(Stdio::null());
     command
@@ -41,35 +39,17 @@ pub(crate) fn with_files(max: u32, command: &Command) -> Command {
 pub(crate) fn without_unshare(mut command: Command) -> Command {
     /// What the kernel calls `struct sock_filter` and `struct sock_fprog`.
     const fn step(code: u32, if_so: u8, if_not: u8, k: u32) -> libc::sock_filter {
-        libc::sock_filter {
-            code: code as u16,
-            jt: if_so,
-            jf: if_not,
-            k,
-        }
+        libc::sock_filter { code: code as u16, jt: if_so, jf: if_not, k }
     }
     let refuse = || {
         let mut steps = [
             // The number of the system call.
             step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-            step(
-                libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
-                0,
-                1,
-                libc::SYS_unshare as u32,
-            ),
-            step(
-                libc::BPF_RET | libc::BPF_K,
-                0,
-                0,
-                libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
-            ),
+            step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, libc::SYS_unshare as u32),
+            step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
             step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
         ];
-        let program = libc::sock_fprog {
-            len: steps.len() as u16,
-            filter: steps.as_mut_ptr(),
-        };
+        let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
         #[expect(unsafe_code, reason = "filters are set by a raw system call")]
         // SAFETY: the kernel copies the filter, which outlives the call.
         let set = unsafe {
@@ -113,17 +93,10 @@ impl Running {
     /// Starts the command; standard input is as configured.
     pub(crate) fn start(command: &mut Command) -> Running {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let out = lines(child.stdout.take().unwrap());
         let err = lines(child.stderr.take().unwrap());
-        Running {
-            child,
-            out,
-            err,
-            printed: String::new(),
-        }
+        Running { child, out, err, printed: String::new() }
     }
 
     /// The next line of standard output.
@@ -229,10 +202,7 @@ impl Running {
     #[track_caller]
     pub(crate) fn end(mut self) -> Ended {
         if !self.ends_within(TIMEOUT) {
-            panic!(
-                "still running after {TIMEOUT:?} of silence; output:\n{}",
-                self.printed
-            );
+            panic!("still running after {TIMEOUT:?} of silence; output:\n{}", self.printed);
         }
         let mut err = String::new();
         loop {
@@ -245,11 +215,7 @@ impl Running {
             }
         }
         let status = self.child.wait().unwrap();
-        Ended {
-            code: status.code(),
-            out: std::mem::take(&mut self.printed),
-            err,
-        }
+        Ended { code: status.code(), out: std::mem::take(&mut self.printed), err }
     }
 }
 
@@ -286,26 +252,15 @@ impl Ended {
     /// Insists on an exit code.
     #[track_caller]
     pub(crate) fn with(self, code: i32) -> Ended {
-        let Ended {
-            code: found,
-            out,
-            err,
-        } = &self;
-        assert!(
-            *found == Some(code),
-            "exit code {found:?}, expected {code}\n{out}{err}"
-        );
+        let Ended { code: found, out, err } = &self;
+        assert!(*found == Some(code), "exit code {found:?}, expected {code}\n{out}{err}");
         self
     }
 
     /// Insists that this was said on standard error. Where lines were broken does not matter.
     #[track_caller]
     pub(crate) fn stderr_contains(&self, wanted: &str) -> &Ended {
-        assert!(
-            flat(&self.err).contains(wanted),
-            "{wanted:?} was not printed:\n{}",
-            self.err
-        );
+        assert!(flat(&self.err).contains(wanted), "{wanted:?} was not printed:\n{}", self.err);
         self
     }
 
@@ -313,19 +268,14 @@ impl Ended {
     #[track_caller]
     pub(crate) fn stdout_contains(&self, wanted: &str) -> &Ended {
         let Ended { out, err, .. } = self;
-        assert!(
-            flat(out).contains(wanted),
-            "{wanted:?} is not on standard output:\n{out}{err}"
-        );
+        assert!(flat(out).contains(wanted), "{wanted:?} is not on standard output:\n{out}{err}");
         self
     }
 }
 
 /// The text without line breaks and the frames that miette draws around them.
 fn flat(text: &str) -> String {
-    let words = text
-        .split_whitespace()
-        .filter(|word| !matches!(*word, "│" | "╰─▶" | "├─▶"));
+    let words = text.split_whitespace().filter(|word| !matches!(*word, "│" | "╰─▶" | "├─▶"));
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -341,15 +291,11 @@ impl Served {
     #[track_caller]
     pub(crate) fn start(args: &[&str]) -> Served {
         let mut command = throng(["serve"].iter().chain(args));
-        command
-            .args(["--listen", "127.0.0.1:0", "--until-stdin-closes"])
-            .stdin(Stdio::piped());
+        command.args(["--listen", "127.0.0.1:0", "--until-stdin-closes"]).stdin(Stdio::piped());
         let mut running = Running::start(&mut command);
         let line = running.line();
         let url = line.trim_end().strip_prefix("listening on ");
-        let url = url
-            .unwrap_or_else(|| panic!("not where it listens: {line}"))
-            .to_owned();
+        let url = url.unwrap_or_else(|| panic!("not where it listens: {line}")).to_owned();
         Served { running, url }
     }
 

@@ -109,10 +109,9 @@ fn join(state: &Arc<State>, client: &TcpStream, server: SocketAddr) -> io::Resul
         return client.shutdown(Shutdown::Both);
     }
     let server = TcpStream::connect(server)?;
-    for (from, to, direction) in [
-        (client, &server, Direction::ToServer),
-        (&server, client, Direction::ToClient),
-    ] {
+    for (from, to, direction) in
+        [(client, &server, Direction::ToServer), (&server, client, Direction::ToClient)]
+    {
         let (from, to) = (from.try_clone()?, to.try_clone()?);
         now.open.push(from.try_clone()?);
         let state = Arc::clone(state);

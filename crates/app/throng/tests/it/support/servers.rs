@@ -66,10 +66,7 @@ impl Nobody {
         let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
         bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
         let address = getsockname(&socket).unwrap().try_into().unwrap();
-        Nobody {
-            _socket: socket,
-            address,
-        }
+        Nobody { _socket: socket, address }
     }
 }
 
@@ -116,17 +113,12 @@ impl Tls {
                 builder.with_client_cert_verifier(clients.build().unwrap())
             }
         };
-        let config = builder
-            .with_single_cert(vec![cert.der().clone()], key)
-            .unwrap();
+        let config = builder.with_single_cert(vec![cert.der().clone()], key).unwrap();
         let config = Arc::new(config);
         let address = server(move |stream| {
             let session = ServerConnection::new(Arc::clone(&config)).map_err(io::Error::other)?;
             script(&mut StreamOwned::new(session, stream))
         });
-        Tls {
-            address,
-            certificate: cert.pem(),
-        }
+        Tls { address, certificate: cert.pem() }
     }
 }

@@ -12,10 +12,7 @@ use super::throng;
 
 /// The project's directory.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../..")
-        .canonicalize()
-        .unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
 }
 
 /// Compares with `testdata/cli/NAME.expected`, which `UPDATE=1` rewrites.
@@ -32,10 +29,7 @@ pub(crate) fn golden_file(name: &str, found: &str) {
         std::fs::write(&path, found).unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        found == expected,
-        "{name}\n--- expected\n{expected}\n--- found\n{found}"
-    );
+    assert!(found == expected, "{name}\n--- expected\n{expected}\n--- found\n{found}");
 }
 
 /// Files below a folder that hold this text.
@@ -48,10 +42,7 @@ pub(crate) fn holding(folder: &Path, text: &str) -> Vec<String> {
             continue;
         }
         let bytes = std::fs::read(&path).unwrap();
-        if bytes
-            .windows(text.len())
-            .any(|part| part == text.as_bytes())
-        {
+        if bytes.windows(text.len()).any(|part| part == text.as_bytes()) {
             found.push(path.display().to_string());
         }
     }
@@ -63,12 +54,7 @@ pub(crate) struct Space(TempDir);
 
 impl Space {
     pub(crate) fn new() -> Space {
-        Space(
-            tempfile::Builder::new()
-                .prefix("throng-")
-                .tempdir()
-                .unwrap(),
-        )
+        Space(tempfile::Builder::new().prefix("throng-").tempdir().unwrap())
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -133,9 +119,6 @@ impl Space {
         let target = self.only().info().target.clone();
         let address = target.strip_prefix("market (built in, at ").unwrap();
         let address: SocketAddr = address.trim_end_matches(')').parse().unwrap();
-        assert!(
-            TcpStream::connect(address).is_err(),
-            "the market is still there"
-        );
+        assert!(TcpStream::connect(address).is_err(), "the market is still there");
     }
 }

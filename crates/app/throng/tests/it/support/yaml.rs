@@ -24,10 +24,9 @@ fn value(yaml: &Yaml<'_>) -> Value {
         Yaml::Value(Scalar::FloatingPoint(n)) => n.into_inner().into(),
         Yaml::Value(Scalar::String(text)) => text.as_ref().into(),
         Yaml::Sequence(items) => items.iter().map(value).collect(),
-        Yaml::Mapping(pairs) => pairs
-            .iter()
-            .map(|(k, v)| (k.as_str().unwrap().to_owned(), value(v)))
-            .collect(),
+        Yaml::Mapping(pairs) => {
+            pairs.iter().map(|(k, v)| (k.as_str().unwrap().to_owned(), value(v))).collect()
+        }
         other => panic!("no file has {other:?}"),
     }
 }

@@ -15,18 +15,11 @@ fn module_of(source: &Source) -> Option<Module> {
     let (_, path) = source.path.split_once("/src/")?;
     let path = path.strip_suffix(".rs")?;
     let parts = path.split('/').map(str::to_owned);
-    Some(
-        parts
-            .filter(|part| part != "lib" && part != "main")
-            .collect(),
-    )
+    Some(parts.filter(|part| part != "lib" && part != "main").collect())
 }
 
 fn tokens_of(source: &Source) -> TokenStream {
-    source
-        .code
-        .parse()
-        .unwrap_or_else(|error| panic!("{}: {error}", source.path))
+    source.code.parse().unwrap_or_else(|error| panic!("{}: {error}", source.path))
 }
 
 fn is_joint(punct: &Punct) -> bool {
@@ -204,11 +197,7 @@ fn graphs(files: &[(Module, TokenStream)]) -> BTreeMap<Module, Graph> {
             let Some(target) = target(path, &modules, &imported) else {
                 continue;
             };
-            let shared = module
-                .iter()
-                .zip(&target)
-                .take_while(|(a, b)| a == b)
-                .count();
+            let shared = module.iter().zip(&target).take_while(|(a, b)| a == b).count();
             if shared < module.len() && shared < target.len() {
                 let graph = graphs.entry(module[..shared].to_vec()).or_default();
                 let imports = graph.entry(module[shared].clone()).or_default();
@@ -228,9 +217,8 @@ fn folders_do_not_import_each_other_in_a_circle() {
     let crates: BTreeSet<&str> = SOURCES.iter().map(|source| source.krate.as_str()).collect();
     for krate in crates {
         let sources = SOURCES.iter().filter(|s| s.krate == krate && !s.is_test);
-        let files: Vec<_> = sources
-            .filter_map(|source| Some((module_of(source)?, tokens_of(source))))
-            .collect();
+        let files: Vec<_> =
+            sources.filter_map(|source| Some((module_of(source)?, tokens_of(source)))).collect();
         for (parent, graph) in graphs(&files) {
             let is_folder = |child: &str| {
                 files.iter().any(|(module, _)| {
@@ -266,37 +254,22 @@ fn paths_are_found_in_imports_and_in_code() {
     let mut found = Vec::new();
     paths(text.parse().unwrap(), &[], false, &mut found);
     let found: Vec<String> = found.iter().map(|path| path.join("::")).collect();
-    for path in [
-        "crate::a::b::C",
-        "crate::a::d",
-        "super::e",
-        "crate::g::H",
-        "super::i::j",
-    ] {
-        assert!(
-            found.iter().any(|f| f == path),
-            "{path} is not in {found:?}"
-        );
+    for path in ["crate::a::b::C", "crate::a::d", "super::e", "crate::g::H", "super::i::j"] {
+        assert!(found.iter().any(|f| f == path), "{path} is not in {found:?}");
     }
 }
 
 #[test]
 fn imports_are_followed_through_other_modules() {
     let files = [
-        (
-            "",
-            "mod dir; mod rows; pub use dir::Dir; pub use rows::file::{Rows, self};",
-        ),
+        ("", "mod dir; mod rows; pub use dir::Dir; pub use rows::file::{Rows, self};"),
         ("dir", "use crate::Rows;"),
         ("rows", "pub mod file; use super::dir;"),
         ("rows::file", "use crate::Dir;"),
     ];
     let files = files.map(|(module, text)| {
         let parts = module.split("::").filter(|part| !part.is_empty());
-        (
-            parts.map(str::to_owned).collect::<Module>(),
-            text.parse().unwrap(),
-        )
+        (parts.map(str::to_owned).collect::<Module>(), text.parse().unwrap())
     });
     let graph = &graphs(&files)[&Module::new()];
     assert!(graph["dir"].contains("rows"), "{graph:?}");

@@ -8,12 +8,7 @@ use super::{ROOT, files_below, none, read, relative};
 /// The list of pages, from which the site is made.
 const SUMMARY: &str = "docs/SUMMARY.md";
 /// Pages outside of `docs`.
-const OUTSIDE: &[&str] = &[
-    "README.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-    "CHANGELOG.md",
-];
+const OUTSIDE: &[&str] = &["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
 
 /// The text without code blocks.
 fn without_blocks(text: &str) -> String {
@@ -49,11 +44,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
         let count = counts.entry(anchor.clone()).or_default();
         let earlier = *count;
         *count += 1;
-        anchors.insert(if earlier == 0 {
-            anchor
-        } else {
-            format!("{anchor}-{earlier}")
-        });
+        anchors.insert(if earlier == 0 { anchor } else { format!("{anchor}-{earlier}") });
     }
     anchors
 }
@@ -74,11 +65,7 @@ fn target<'a>(page: &Path, link: &'a str) -> Option<(PathBuf, Option<&'a str>)> 
         Some((file, anchor)) => (file, Some(anchor)),
         None => (link, None),
     };
-    let path = if file.is_empty() {
-        page.to_owned()
-    } else {
-        page.parent().unwrap().join(file)
-    };
+    let path = if file.is_empty() { page.to_owned() } else { page.parent().unwrap().join(file) };
     Some((path, anchor))
 }
 
@@ -114,16 +101,11 @@ fn every_page_is_in_the_list_of_pages() {
     let summary = ROOT.join(SUMMARY);
     let listed = links(&read(&summary));
     let listed = listed.iter().filter_map(|link| target(&summary, link));
-    let listed: BTreeSet<PathBuf> = listed
-        .filter_map(|(path, _)| path.canonicalize().ok())
-        .collect();
+    let listed: BTreeSet<PathBuf> =
+        listed.filter_map(|(path, _)| path.canonicalize().ok()).collect();
     let missing = pages().into_iter().filter(|page| !listed.contains(page));
     let missing: Vec<String> = missing.map(|page| relative(&page)).collect();
-    none(
-        "pages without a place",
-        "List them in docs/SUMMARY.md.",
-        &missing,
-    );
+    none("pages without a place", "List them in docs/SUMMARY.md.", &missing);
 }
 
 #[test]

@@ -16,10 +16,7 @@ fn promises_name_tests_that_exist() {
     files_below(&ROOT.join("crates"), "rs", &mut files);
     let code: String = files.iter().map(|path| read(path)).collect();
     let makefile = read(&ROOT.join("Makefile"));
-    let crates: Vec<&str> = PACKAGES
-        .iter()
-        .map(|package| package.name.as_str())
-        .collect();
+    let crates: Vec<&str> = PACKAGES.iter().map(|package| package.name.as_str()).collect();
     let named = tests(&read(&ROOT.join("docs/promises.md")));
     assert!(named.len() > 10, "{named:?}");
     let is_there = |name: &String| match name.strip_prefix("make ") {
@@ -31,9 +28,5 @@ fn promises_name_tests_that_exist() {
         }
     };
     let missing: Vec<String> = named.into_iter().filter(|name| !is_there(name)).collect();
-    none(
-        "promises without a test",
-        "Name the test in docs/promises.md.",
-        &missing,
-    );
+    none("promises without a test", "Name the test in docs/promises.md.", &missing);
 }

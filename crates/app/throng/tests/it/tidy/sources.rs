@@ -52,22 +52,13 @@ pub(super) struct Source {
 pub(super) static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
     let mut files = Vec::new();
     files_below(&ROOT.join("crates"), "rs", &mut files);
-    let texts: Vec<_> = files
-        .iter()
-        .map(|file| (relative(file), read(file)))
-        .collect();
-    let test_modules: Vec<String> = texts
-        .iter()
-        .flat_map(|(path, text)| test_modules(path, text))
-        .collect();
+    let texts: Vec<_> = files.iter().map(|file| (relative(file), read(file))).collect();
+    let test_modules: Vec<String> =
+        texts.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
     let sources = texts.iter().map(|(path, text)| Source {
         krate: path.split('/').nth(2).unwrap_or_default().to_owned(),
         is_test: is_beside_src(path) || test_modules.iter().any(|module| is_part_of(path, module)),
-        code: text
-            .split("#[cfg(test)]\nmod tests {")
-            .next()
-            .unwrap_or_default()
-            .to_owned(),
+        code: text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned(),
         whole: text.clone(),
         path: path.clone(),
     });
@@ -93,8 +84,7 @@ fn test_modules(path: &str, text: &str) -> Vec<String> {
 
 /// Whether a file holds this module or one below it.
 fn is_part_of(path: &str, module: &str) -> bool {
-    path.strip_prefix(module)
-        .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+    path.strip_prefix(module).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
 
 /// Whether a file is compiled for tests, examples or benchmarks only.
@@ -108,10 +98,7 @@ fn files_of_tests_are_known_by_their_whole_path() {
                 #[cfg(test)]\nmod tests {}\n";
     assert_eq!(
         test_modules("crates/results/judge/src/lib.rs", text),
-        [
-            "crates/results/judge/src/sample",
-            "crates/results/judge/src/made"
-        ]
+        ["crates/results/judge/src/sample", "crates/results/judge/src/made"]
     );
     assert_eq!(
         test_modules("crates/systems/market/src/bus/redis.rs", text)[0],
@@ -119,10 +106,7 @@ fn files_of_tests_are_known_by_their_whole_path() {
     );
     let module = "crates/results/judge/src/sample";
     assert!(is_part_of("crates/results/judge/src/sample.rs", module));
-    assert!(is_part_of(
-        "crates/results/judge/src/sample/runs.rs",
-        module
-    ));
+    assert!(is_part_of("crates/results/judge/src/sample/runs.rs", module));
     assert!(!is_part_of("crates/results/judge/src/samples.rs", module));
     assert!(!is_part_of("crates/base/stats/src/sample.rs", module));
     let by_path = |path: &str| SOURCES.iter().find(|source| source.path == path).unwrap();
@@ -136,19 +120,13 @@ fn shipped() -> impl Iterator<Item = &'static Source> {
 
 /// Lines of code as (number from 1, text), comments left out.
 fn lines(source: &Source) -> impl Iterator<Item = (usize, &str)> {
-    let numbered = source
-        .code
-        .lines()
-        .enumerate()
-        .map(|(i, line)| (i + 1, line));
+    let numbered = source.code.lines().enumerate().map(|(i, line)| (i + 1, line));
     numbered.filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
 fn is_pure(path: &str) -> bool {
-    let begins = |start: &&str| {
-        path.strip_prefix("crates/")
-            .is_some_and(|path| path.starts_with(*start))
-    };
+    let begins =
+        |start: &&str| path.strip_prefix("crates/").is_some_and(|path| path.starts_with(*start));
     PURE.iter().any(begins) && !NOT_PURE.iter().any(begins)
 }
 
@@ -163,11 +141,7 @@ fn pure_crates_do_no_input_or_output() {
         }
     }
     let instead = "Take the text, the bytes or the time as an argument; the caller does the rest.";
-    none(
-        "input and output in sources that are free of it",
-        instead,
-        &found,
-    );
+    none("input and output in sources that are free of it", instead, &found);
 }
 
 #[test]
@@ -176,39 +150,22 @@ fn only_the_real_driver_has_a_clock_and_sockets() {
     for source in shipped().filter(|source| ["driver", "engine"].contains(&source.krate.as_str())) {
         let is_real = source.path.starts_with("crates/generator/driver/src/real");
         for (number, line) in lines(source).filter(|_| !is_real) {
-            if [
-                "Instant",
-                "SystemTime",
-                "rustix::",
-                "libc::",
-                "machine::",
-                "std::net::Tcp",
-            ]
-            .iter()
-            .any(|word| line.contains(word))
+            if ["Instant", "SystemTime", "rustix::", "libc::", "machine::", "std::net::Tcp"]
+                .iter()
+                .any(|word| line.contains(word))
             {
                 found.push(format!("{}:{number}: {}", source.path, line.trim()));
             }
         }
     }
     let instead = "Pass `now_ns` in, and add a command or an event; `driver::real` carries it out.";
-    none(
-        "clock or system calls outside driver/src/real",
-        instead,
-        &found,
-    );
+    none("clock or system calls outside driver/src/real", instead, &found);
 }
 
 #[test]
 fn no_unfinished_work_is_left() {
     // Put together here, so that this file does not find itself.
-    let words = [
-        ["TO", "DO"],
-        ["FIX", "ME"],
-        ["XX", "X"],
-        ["todo", "!("],
-        ["unimplemented", "!("],
-    ];
+    let words = [["TO", "DO"], ["FIX", "ME"], ["XX", "X"], ["todo", "!("], ["unimplemented", "!("]];
     let mut found = Vec::new();
     for source in SOURCES.iter() {
         for (number, line) in source.code.lines().enumerate() {
@@ -217,11 +174,7 @@ fn no_unfinished_work_is_left() {
             }
         }
     }
-    none(
-        "unfinished work in the sources",
-        "Finish it, or open an issue and take it out.",
-        &found,
-    );
+    none("unfinished work in the sources", "Finish it, or open an issue and take it out.", &found);
 }
 
 #[test]
@@ -265,11 +218,7 @@ fn no_mod_rs_files() {
         .filter(|source| source.path.ends_with("/mod.rs"))
         .map(|source| source.path.clone())
         .collect();
-    none(
-        "mod.rs files",
-        "Name the file after its module: foo.rs beside foo/.",
-        &old,
-    );
+    none("mod.rs files", "Name the file after its module: foo.rs beside foo/.", &old);
 }
 
 /// Functions as (lines, name), found by the layout that rustfmt gives them.
@@ -288,20 +237,13 @@ fn functions(source: &Source) -> Vec<(usize, String)> {
             }
             continue;
         }
-        let line = line
-            .replace("pub(crate)", "pub")
-            .replace("pub(super)", "pub");
+        let line = line.replace("pub(crate)", "pub").replace("pub(super)", "pub");
         let head = line.split('(').next().unwrap_or_default();
         let mut words = head.split_whitespace();
         let is_comment = line.trim_start().starts_with("//");
         if !is_comment && words.by_ref().any(|word| word == "fn") && !line.trim_end().ends_with(';')
         {
-            let name = words
-                .next()
-                .unwrap_or_default()
-                .split('<')
-                .next()
-                .unwrap_or_default();
+            let name = words.next().unwrap_or_default().split('<').next().unwrap_or_default();
             let ends_here = line.ends_with('}');
             if !ends_here {
                 let name = format!("{}: {name}", source.path);

@@ -83,11 +83,8 @@ const FOR_MAINTAINERS: &[&str] = &[
 ];
 
 /// Files that quote the banned words.
-const QUOTING: &[&str] = &[
-    "docs/glossary.md",
-    "crates/app/throng/tests/it/tidy/words.rs",
-    "CHANGELOG.md",
-];
+const QUOTING: &[&str] =
+    &["docs/glossary.md", "crates/app/throng/tests/it/tidy/words.rs", "CHANGELOG.md"];
 
 /// The words of a text in lower case. Names are split at underscores and capitals.
 fn words(text: &str) -> Vec<String> {
@@ -116,9 +113,7 @@ fn count(text: &str) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
     for banned in BANNED {
         let phrase: Vec<&str> = banned.split(' ').collect();
-        let hits = words
-            .windows(phrase.len())
-            .filter(|found| **found == phrase[..]);
+        let hits = words.windows(phrase.len()).filter(|found| **found == phrase[..]);
         let hits = hits.count();
         if hits > 0 {
             counts.insert(*banned, hits);
@@ -165,10 +160,8 @@ fn users_texts(tokens: TokenStream, docs: bool, texts: &mut Vec<(usize, String)>
 }
 
 fn texts_of(source: &Source) -> Vec<(usize, String)> {
-    let tokens: TokenStream = source
-        .code
-        .parse()
-        .unwrap_or_else(|error| panic!("{}: {error}", source.path));
+    let tokens: TokenStream =
+        source.code.parse().unwrap_or_else(|error| panic!("{}: {error}", source.path));
     let is_help = source.path.contains("throng/src/args");
     let mut texts = Vec::new();
     users_texts(tokens, is_help, &mut texts);
@@ -181,16 +174,8 @@ const DOCUMENTS: &[(&str, &[&str])] = &[
     ("checks", &["py"]),
     ("ci", &["py", "sh", "yml"]),
     ("crates/results/report/src", &["md"]),
-    (
-        "crates/systems/targets/src/chat/page",
-        &["css", "html", "js"],
-    ),
-    (
-        "deploy",
-        &[
-            "conf", "nft", "service", "sh", "tf", "tpl", "txt", "yaml", "yml",
-        ],
-    ),
+    ("crates/systems/targets/src/chat/page", &["css", "html", "js"]),
+    ("deploy", &["conf", "nft", "service", "sh", "tf", "tpl", "txt", "yaml", "yml"]),
     ("docs", &["md"]),
     ("examples", &["py", "sh", "yaml", "yml"]),
     ("scripts", &["py", "sh"]),
@@ -225,9 +210,7 @@ fn documents() -> Vec<(String, String)> {
     }
     files.extend(DOCUMENT_FILES.iter().map(|name| ROOT.join(name)));
     let texts = files.iter().map(|file| (relative(file), read(file)));
-    texts
-        .filter(|(path, _)| !QUOTING.contains(&path.as_str()))
-        .collect()
+    texts.filter(|(path, _)| !QUOTING.contains(&path.as_str())).collect()
 }
 
 #[test]
@@ -257,10 +240,7 @@ fn users_texts_have_no_banned_words() {
 
 #[test]
 fn words_are_split_as_readers_read_them() {
-    assert_eq!(
-        words("users_told, LoopNews: it's"),
-        ["users", "told", "loop", "news", "it", "s"]
-    );
+    assert_eq!(words("users_told, LoopNews: it's"), ["users", "told", "loop", "news", "it", "s"]);
     let tokens = "#[doc = \"told\"] #[error(\"asked\")] fn f() { x.expect(\"told\"); panic!(\"told\"); g(\"b\") }";
     let mut texts = Vec::new();
     users_texts(tokens.parse().unwrap(), false, &mut texts);

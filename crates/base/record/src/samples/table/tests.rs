@@ -60,36 +60,18 @@ fn bad_lines_are_named_with_what_was_expected() {
         ("1,2\n", 1, "\"1,2\" is not a number"),
     ] {
         let found = refused(text, &plain);
-        assert!(
-            found.starts_with(&format!("line {line}: {problem}; {expected}; ")),
-            "{found}"
-        );
+        assert!(found.starts_with(&format!("line {line}: {problem}; {expected}; ")), "{found}");
         assert!(found.contains("--column"), "{found}");
     }
     assert!(refused("1e9\n", &plain).contains("longer than a day"));
     let columns = format(&["a"], Some("t"));
     for (text, expected) in [
-        (
-            "a,t\n1,2\nx,3\n",
-            "line 3, column \"a\": \"x\" is not a number; expected a time in ms",
-        ),
-        (
-            "a,t\n1,noon\n",
-            "line 2, column \"t\": \"noon\" is not a number; expected the start",
-        ),
-        (
-            "a,t\n1\n",
-            "line 2, column \"t\": the line has 1 fields, and this column is number 2",
-        ),
+        ("a,t\n1,2\nx,3\n", "line 3, column \"a\": \"x\" is not a number; expected a time in ms"),
+        ("a,t\n1,noon\n", "line 2, column \"t\": \"noon\" is not a number; expected the start"),
+        ("a,t\n1\n", "line 2, column \"t\": the line has 1 fields, and this column is number 2"),
         ("a,t\n\"1,2\n", "line 2: a quote is not closed"),
-        (
-            "b,t\n1,2\n",
-            "line 1 has no column \"a\", but \"b\", \"t\"; give one of these",
-        ),
-        (
-            "a,t,a\n1,2,3\n",
-            "line 1: there are two columns \"a\"; rename one of them",
-        ),
+        ("b,t\n1,2\n", "line 1 has no column \"a\", but \"b\", \"t\"; give one of these"),
+        ("a,t,a\n1,2,3\n", "line 1: there are two columns \"a\"; rename one of them"),
         ("a,t\n1,1e30\n", "line 2, column \"t\": 1e30 is too large"),
     ] {
         let found = refused(text, &columns);
@@ -101,17 +83,9 @@ fn bad_lines_are_named_with_what_was_expected() {
 
 #[test]
 fn nothing_is_refused() {
-    for (text, columns) in [
-        ("", &[][..]),
-        ("\n\n", &[]),
-        ("a,b\n", &["a"]),
-        ("", &["a"]),
-    ] {
+    for (text, columns) in [("", &[][..]), ("\n\n", &[]), ("a,b\n", &["a"]), ("", &["a"])] {
         let found = parse(text, &format(columns, None));
-        assert!(
-            matches!(found, Err(SamplesError::Empty { .. })),
-            "{text:?} {found:?}"
-        );
+        assert!(matches!(found, Err(SamplesError::Empty { .. })), "{text:?} {found:?}");
     }
 }
 

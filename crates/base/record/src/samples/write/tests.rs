@@ -2,11 +2,7 @@ use super::*;
 use crate::Run;
 
 fn written(times_ns: Vec<u64>, starts_ns: Vec<u64>) -> (tempfile::TempDir, Run) {
-    let samples = Samples {
-        column: None,
-        times_ns,
-        starts_ns,
-    };
+    let samples = Samples { column: None, times_ns, starts_ns };
     let imported = SampleImport {
         samples: &samples,
         source: "old.txt",
@@ -18,10 +14,7 @@ fn written(times_ns: Vec<u64>, starts_ns: Vec<u64>) -> (tempfile::TempDir, Run) 
     };
     let space = tempfile::tempdir().unwrap();
     let dir = imported.write(space.path()).unwrap();
-    assert!(matches!(
-        imported.write(space.path()),
-        Err(RecordError::Exists { .. })
-    ));
+    assert!(matches!(imported.write(space.path()), Err(RecordError::Exists { .. })));
     let run = Run::open(dir.path()).unwrap();
     (space, run)
 }
@@ -54,14 +47,7 @@ fn with_starts_rows_and_seconds_are_in_the_order_of_their_ends() {
     let (_space, run) = written(vec![10, 2_600_000_000, 20], starts);
     let times: Vec<(u64, u64)> = rows(&run).iter().map(|r| (r.due_ns, r.done_ns)).collect();
     let ms = 1_000_000;
-    assert_eq!(
-        times,
-        [
-            (10 * ms, 10 * ms + 20),
-            (2_500 * ms, 2_500 * ms + 10),
-            (0, 2_600 * ms)
-        ]
-    );
+    assert_eq!(times, [(10 * ms, 10 * ms + 20), (2_500 * ms, 2_500 * ms + 10), (0, 2_600 * ms)]);
     let done: Vec<u64> = run.series().unwrap().iter().map(|row| row.done).collect();
     assert_eq!(done, [1, 0, 2]);
     let mut counted = 0;

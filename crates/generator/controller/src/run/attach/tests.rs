@@ -36,11 +36,7 @@ fn handover() -> Handover {
         "generator": {"mode": "wide", "loops": 3, "cores": 1, "files_per_loop": 1, "lag_max_ns": 1}}"#;
     let mut info: RunInfo = serde_json::from_str(info).unwrap();
     info.workers = vec![WorkerInfo::default(); 2];
-    let share = |first, count| Loops {
-        first,
-        count,
-        of: 3,
-    };
+    let share = |first, count| Loops { first, count, of: 3 };
     Handover {
         info,
         shares: vec![share(0, 1), share(1, 2)],
@@ -72,16 +68,8 @@ fn a_run_is_continued_whose_agents_have_all_of_its_loops() {
     refused(|kept| kept.info.generator.loops = 4);
     for (by, lot) in [(3, Lot::of_loop(0)), (0, Lot::of_loop(3))] {
         let mut changed = handover();
-        let adoption = Adoption {
-            by,
-            lot,
-            from_ns: 1,
-        };
-        changed.deals = vec![Deal {
-            worker: 0,
-            from_ns: 1,
-            adoptions: vec![adoption],
-        }];
+        let adoption = Adoption { by, lot, from_ns: 1 };
+        changed.deals = vec![Deal { worker: 0, from_ns: 1, adoptions: vec![adoption] }];
         check(&changed, &agents).expect_err("it is impossible");
     }
     refused(|kept| {

@@ -69,11 +69,8 @@ impl Bed {
         let frozen = self.link.frozen.clone();
         let mut target = Target::new(self.faults, seed);
         let played = sim::run(&plan, 1, &mut target, self.link).expect("the plan can be run");
-        let machine = Machine {
-            frozen,
-            no_cpu: self.no_cpu,
-            retransmits_per_s: self.retransmits_per_s,
-        };
+        let machine =
+            Machine { frozen, no_cpu: self.no_cpu, retransmits_per_s: self.retransmits_per_s };
         let mut recording = Recording::begin(&plan, self.text, self.files);
         recording.rows.send(played.rows).unwrap();
         for (at_ns, what) in self.events {
@@ -94,23 +91,14 @@ impl Bed {
             let mut target = Target::new(Faults::default(), seed);
             let played = play(&mut target);
             let kept = seconds / CHECKPOINT_EVERY as usize * CHECKPOINT_EVERY as usize;
-            let ended = played.deltas[..kept]
-                .iter()
-                .flat_map(|delta| &delta.measures);
+            let ended = played.deltas[..kept].iter().flat_map(|delta| &delta.measures);
             let ended = ended.map(|measured| measured.outcomes.iter().sum::<u64>());
             let ended = ended.sum();
             let end_ns = played.deltas[..kept].last().map_or(0, |d| d.end_ns);
             let mut recording = Recording::begin(&plan, self.text.clone(), self.files);
-            let machine = Machine {
-                frozen: Vec::new(),
-                no_cpu: NoCpu::default(),
-                retransmits_per_s: 0,
-            };
-            recording.write(
-                played.deltas.into_iter().take(seconds),
-                &machine,
-                &played.busy_ns,
-            );
+            let machine =
+                Machine { frozen: Vec::new(), no_cpu: NoCpu::default(), retransmits_per_s: 0 };
+            recording.write(played.deltas.into_iter().take(seconds), &machine, &played.busy_ns);
             (recording.killed(), ended, end_ns)
         });
         killed.collect()
@@ -128,9 +116,7 @@ impl Machine {
     /// Time without CPU between two moments.
     fn frozen_ns(&self, from_ns: u64, until_ns: u64) -> u64 {
         let parts = self.frozen.iter();
-        parts
-            .map(|&(from, until)| until.min(until_ns).saturating_sub(from.max(from_ns)))
-            .sum()
+        parts.map(|&(from, until)| until.min(until_ns).saturating_sub(from.max(from_ns))).sum()
     }
 
     /// Adds the figures that the kernel would have of the loop's thread.
@@ -202,10 +188,7 @@ impl<'p> Recording<'p> {
         assert_eq!(info.generator.loops, 1, "the simulation has one loop");
         info.generator.files_per_loop = files;
         let (rows, receiver) = rows_channel();
-        let rows_out = LoopRows {
-            receiver,
-            numbering: Numbering::new(plan, 1),
-        };
+        let rows_out = LoopRows { receiver, numbering: Numbering::new(plan, 1) };
         let journal = Journal::create(
             space.path(),
             info.clone(),
@@ -215,14 +198,7 @@ impl<'p> Recording<'p> {
             secrets,
         )
         .unwrap();
-        Recording {
-            by_worker: ByWorker::new(plan, &[]),
-            plan,
-            _space: space,
-            journal,
-            rows,
-            info,
-        }
+        Recording { by_worker: ByWorker::new(plan, &[]), plan, _space: space, journal, rows, info }
     }
 
     /// Writes the seconds that these intervals of the loop make. What they are merged by has what is left for the end.

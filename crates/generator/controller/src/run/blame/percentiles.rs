@@ -21,10 +21,7 @@ options: {{ drain: 1s, connecting_max: 4096 }}
 thresholds: [ \"{limit}\" ]
 "
     ));
-    bed.faults = Faults {
-        delay_ns,
-        ..Faults::default()
-    };
+    bed.faults = Faults { delay_ns, ..Faults::default() };
     spoil(&mut bed);
     bed.judged(seed)
 }
@@ -54,14 +51,8 @@ fn a_threshold_that_the_generators_own_stop_decides_is_not_the_targets() {
         assert_eq!(verdict(p999, generator_stops), (Verdict::Untrusted, 1));
         assert_eq!(verdict(p999, target_stops), (Verdict::Failed, 0));
         // The stop is within the 1 % that p99 leaves out.
-        assert_eq!(
-            verdict("p99(it) < 100ms", generator_stops),
-            (Verdict::Passed, 0)
-        );
-        assert_eq!(
-            verdict("max(it) < 2s", generator_stops),
-            (Verdict::Passed, 0)
-        );
+        assert_eq!(verdict("p99(it) < 100ms", generator_stops), (Verdict::Passed, 0));
+        assert_eq!(verdict("max(it) < 2s", generator_stops), (Verdict::Passed, 0));
     }
 }
 
@@ -72,16 +63,8 @@ fn answers_that_came_while_the_generator_stood_still_are_not_late_on_the_targets
         let verdict = |limit, spoil| verdict(limit, 3 * S / 10, seed, spoil);
         for limit in ["p99.9(it) < 500ms", "p99.9(it.service) < 500ms"] {
             assert_eq!(verdict(limit, |_| {}), (Verdict::Passed, 0));
-            assert_eq!(
-                verdict(limit, generator_stops),
-                (Verdict::Untrusted, 1),
-                "{limit}"
-            );
-            assert_eq!(
-                verdict(limit, target_stops),
-                (Verdict::Failed, 0),
-                "{limit}"
-            );
+            assert_eq!(verdict(limit, generator_stops), (Verdict::Untrusted, 1), "{limit}");
+            assert_eq!(verdict(limit, target_stops), (Verdict::Failed, 0), "{limit}");
         }
         // What is too slow anyway is not excused.
         let slow = "p99.9(it.service) < 250ms";

@@ -35,20 +35,12 @@ options: {{ drain: 1s, connecting_max: 4096{options} }}
 
 fn at_target(seed: u64, rate: u32, seconds: u32, options: &str, faults: Faults) -> Bed {
     let arrivals = format!("{{ poisson: {rate}/s, for: {seconds}s }}");
-    Bed {
-        faults,
-        ..run(seed, GET, &arrivals, options)
-    }
+    Bed { faults, ..run(seed, GET, &arrivals, options) }
 }
 
 /// A queue with that many servers, which do 480 requests a second each.
 fn queue(servers: u32, is_random: bool) -> Faults {
-    Faults {
-        servers,
-        service_ns: SERVICE_NS,
-        is_random,
-        ..Faults::default()
-    }
+    Faults { servers, service_ns: SERVICE_NS, is_random, ..Faults::default() }
 }
 
 /// A queue with one server, at a fraction of what it can do, and what else is wrong with it.
@@ -75,21 +67,12 @@ fn target(
     complaints: &'static [&'static str],
     bed: fn(u64) -> Bed,
 ) -> Situation {
-    Situation {
-        name,
-        side: Side::Target,
-        complaints,
-        beside: &[],
-        bed,
-    }
+    Situation { name, side: Side::Target, complaints, beside: &[], bed }
 }
 
 /// A target that keeps users waiting for connections, so that they start late.
 fn target_that_holds_users(name: &'static str, bed: fn(u64) -> Bed) -> Situation {
-    Situation {
-        beside: &["connecting-limit"],
-        ..target(name, &["target-saturated"], bed)
-    }
+    Situation { beside: &["connecting-limit"], ..target(name, &["target-saturated"], bed) }
 }
 
 fn generator(
@@ -97,10 +80,7 @@ fn generator(
     complaints: &'static [&'static str],
     bed: fn(u64) -> Bed,
 ) -> Situation {
-    Situation {
-        side: Side::Generator,
-        ..target(name, complaints, bed)
-    }
+    Situation { side: Side::Generator, ..target(name, complaints, bed) }
 }
 
 fn nobody(name: &'static str, bed: fn(u64) -> Bed) -> Situation {
@@ -113,10 +93,7 @@ fn nobody_but(
     complaints: &'static [&'static str],
     bed: fn(u64) -> Bed,
 ) -> Situation {
-    Situation {
-        side: Side::Nobody,
-        ..target(name, complaints, bed)
-    }
+    Situation { side: Side::Nobody, ..target(name, complaints, bed) }
 }
 
 pub(super) static SITUATIONS: std::sync::LazyLock<Vec<Situation>> =
@@ -163,16 +140,8 @@ fn overloaded() -> Vec<Situation> {
             at_target(seed, 1000, 4, ", timeout: 1s", queue(1, true))
         }),
         target("ramp_timeouts", &["target-saturated"], |seed| {
-            let bed = run(
-                seed,
-                GET,
-                "{ ramp: 1/s..1000/s, for: 20s }",
-                ", timeout: 1s",
-            );
-            Bed {
-                faults: queue(1, true),
-                ..bed
-            }
+            let bed = run(seed, GET, "{ ramp: 1/s..1000/s, for: 20s }", ", timeout: 1s");
+            Bed { faults: queue(1, true), ..bed }
         }),
     ]
 }
@@ -202,20 +171,9 @@ fn failing() -> Vec<Situation> {
             flawed(seed, 200, 8, ", timeout: 30s", |target| target.leak = 0.1)
         }),
         target("late", &["errors"], |seed| {
-            at_target(
-                seed,
-                100,
-                8,
-                ", timeout: 1s",
-                Faults {
-                    late: 0.46,
-                    ..Faults::default()
-                },
-            )
+            at_target(seed, 100, 8, ", timeout: 1s", Faults { late: 0.46, ..Faults::default() })
         }),
-        target("failing", &["errors"], |seed| {
-            flawed(seed, 100, 8, "", |target| target.fail = 0.5)
-        }),
+        target("failing", &["errors"], |seed| flawed(seed, 100, 8, "", |target| target.fail = 0.5)),
         target("resetting", &["errors"], |seed| {
             flawed(seed, 100, 8, "", |target| target.reset = 0.3)
         }),
@@ -242,25 +200,11 @@ fn partly_slow() -> Vec<Situation> {
     vec![
         target(
             "accept_queue_full",
-            &[
-                "target-saturated",
-                "target-stopped",
-                "nothing-succeeded",
-                "steps-never-succeeded",
-            ],
+            &["target-saturated", "target-stopped", "nothing-succeeded", "steps-never-succeeded"],
             |seed| {
                 let frozen = (0, u64::MAX);
                 let options = ", connect_timeout: 2s, timeout: 4s";
-                let bed = at_target(
-                    seed,
-                    100,
-                    8,
-                    options,
-                    Faults {
-                        frozen,
-                        ..Faults::default()
-                    },
-                );
+                let bed = at_target(seed, 100, 8, options, Faults { frozen, ..Faults::default() });
                 let mut connects = 0;
                 with_rule(bed, move |_, packet| {
                     connects += u32::from(packet == Packet::Connect);
@@ -271,25 +215,14 @@ fn partly_slow() -> Vec<Situation> {
                 })
             },
         ),
-        target(
-            "slow_reader",
-            &["steps-never-succeeded", "target-saturated"],
-            |seed| {
-                let faults = Faults {
-                    reads_per_s: 4096,
-                    ..Faults::default()
-                };
-                let steps = "{ post: /, body: '${random_string(60000)}' }";
-                let bed = run(seed, steps, "{ poisson: 20/s, for: 10s }", ", timeout: 5s");
-                Bed { faults, ..bed }
-            },
-        ),
-        target("one_slow_step", &["target-saturated"], |seed| {
-            slow_step(seed, "30s")
+        target("slow_reader", &["steps-never-succeeded", "target-saturated"], |seed| {
+            let faults = Faults { reads_per_s: 4096, ..Faults::default() };
+            let steps = "{ post: /, body: '${random_string(60000)}' }";
+            let bed = run(seed, steps, "{ poisson: 20/s, for: 10s }", ", timeout: 5s");
+            Bed { faults, ..bed }
         }),
-        target("slow_step_timeouts", &["target-saturated"], |seed| {
-            slow_step(seed, "1s")
-        }),
+        target("one_slow_step", &["target-saturated"], |seed| slow_step(seed, "30s")),
+        target("slow_step_timeouts", &["target-saturated"], |seed| slow_step(seed, "1s")),
         target_that_holds_users("slow_to_accept", |seed| {
             // A hundred connections a second, from the first one on.
             let bed = held(seed, 50);
@@ -303,11 +236,7 @@ fn partly_slow() -> Vec<Situation> {
 
 /// Three steps, of which the second has a server of its own that does 50 a second.
 fn slow_step(seed: u64, timeout: &str) -> Bed {
-    let faults = Faults {
-        service_ns: 20 * MS,
-        queue_path: Some("/slow"),
-        ..queue(1, true)
-    };
+    let faults = Faults { service_ns: 20 * MS, queue_path: Some("/slow"), ..queue(1, true) };
     let steps = "{ get: /a }, { get: /slow }, { get: /b }";
     let arrivals = "{ poisson: 100/s, for: 10s }";
     let bed = run(seed, steps, arrivals, &format!(", timeout: {timeout}"));
@@ -337,21 +266,17 @@ fn of_network() -> Vec<Situation> {
                 _ => Verdict::Pass,
             })
         }),
-        target(
-            "lossy_network",
-            &["retransmits", "host-syn-retransmits"],
-            |seed| {
-                let mut bed = at_target(seed, 50, 8, ", timeout: 30s", Faults::default());
-                bed.link.latency_ns = 5 * MS;
-                bed.retransmits_per_s = 8;
-                let mut rng = Rng::new(seed, 2, Purpose::Resample);
-                with_rule(bed, move |_, packet| match (rng.unit() < 0.05, packet) {
-                    (false, _) => Verdict::Pass,
-                    (true, Packet::Connect) => Verdict::Delay(S),
-                    (true, _) => Verdict::Delay(200 * MS),
-                })
-            },
-        ),
+        target("lossy_network", &["retransmits", "host-syn-retransmits"], |seed| {
+            let mut bed = at_target(seed, 50, 8, ", timeout: 30s", Faults::default());
+            bed.link.latency_ns = 5 * MS;
+            bed.retransmits_per_s = 8;
+            let mut rng = Rng::new(seed, 2, Purpose::Resample);
+            with_rule(bed, move |_, packet| match (rng.unit() < 0.05, packet) {
+                (false, _) => Verdict::Pass,
+                (true, Packet::Connect) => Verdict::Delay(S),
+                (true, _) => Verdict::Delay(200 * MS),
+            })
+        }),
     ]
 }
 
@@ -392,9 +317,7 @@ fn of_generator() -> Vec<Situation> {
             while at_ns < 40 * S {
                 let own_ns = (1 + rng.below(7)) * MS;
                 let others_ns = (4 + rng.below(17)) * MS;
-                bed.link
-                    .frozen
-                    .push((at_ns + own_ns, at_ns + own_ns + others_ns));
+                bed.link.frozen.push((at_ns + own_ns, at_ns + own_ns + others_ns));
                 at_ns += own_ns + others_ns;
             }
             bed.no_cpu = NoCpu::Waiting;
@@ -406,30 +329,22 @@ fn of_generator() -> Vec<Situation> {
             bed.link.event_ns = 700_000;
             bed
         }),
-        generator("out_of_files", &["generator-files"], |seed| {
-            limited(seed, Outcome::NoFiles)
-        }),
-        generator("out_of_ports", &["generator-ports"], |seed| {
-            limited(seed, Outcome::NoPorts)
-        }),
+        generator("out_of_files", &["generator-files"], |seed| limited(seed, Outcome::NoFiles)),
+        generator("out_of_ports", &["generator-ports"], |seed| limited(seed, Outcome::NoPorts)),
         generator("out_of_socket_memory", &["generator-memory"], |seed| {
             limited(seed, Outcome::NoMemory)
         }),
         generator("out_of_memory", &["generator-memory"], |seed| {
             let mut bed = run(seed, HOLD, "{ poisson: 200/s, for: 6s }", "");
             bed.link.arrivals_close_ns = 2 * S;
-            let what = EventKind::MemoryPressure {
-                available_bytes: 1 << 20,
-                users: 400,
-            };
+            let what = EventKind::MemoryPressure { available_bytes: 1 << 20, users: 400 };
             bed.events.push((2 * S, what));
             bed
         }),
         generator("slow_disk", &[NOTHING], |seed| {
             let mut bed = run(seed, GET, "{ poisson: 500/s, for: 6s }", "");
             let reason = "rows came faster than they could be written".to_owned();
-            bed.events
-                .push((2 * S, EventKind::Sampling { rate: 8, reason }));
+            bed.events.push((2 * S, EventKind::Sampling { rate: 8, reason }));
             bed
         }),
         generator("generator_stopped", &["generator-lag"], |seed| {
@@ -454,33 +369,23 @@ fn of_generator() -> Vec<Situation> {
 
 fn of_nobody() -> Vec<Situation> {
     vec![
-        nobody("all_well", |seed| {
-            run(seed, KEEP, "{ poisson: 200/s, for: 6s }", "")
-        }),
+        nobody("all_well", |seed| run(seed, KEEP, "{ poisson: 200/s, for: 6s }", "")),
         nobody("far_away", |seed| {
             let mut bed = at_target(seed, 100, 8, "", queue(1, true));
             bed.link.latency_ns = 150 * MS;
             bed
         }),
-        nobody("nearly_full", |seed| {
-            at_target(seed, 380, 20, "", queue(1, true))
-        }),
+        nobody("nearly_full", |seed| at_target(seed, 380, 20, "", queue(1, true))),
         // Who is due at the end has no answer yet.
         nobody_but("ramp_of_slow_responses", &["sessions-cut-off"], |seed| {
             // By Little's law three seconds of a growing rate wait.
-            let faults = Faults {
-                delay_ns: 3 * S,
-                ..Faults::default()
-            };
+            let faults = Faults { delay_ns: 3 * S, ..Faults::default() };
             let bed = run(seed, GET, "{ ramp: 1/s..100/s, for: 20s }", "");
             Bed { faults, ..bed }
         }),
         nobody("closed_on_saturated", |seed| {
             let bed = run(seed, GET, "{ users: 64, for: 8s }", "");
-            Bed {
-                faults: queue(1, true),
-                ..bed
-            }
+            Bed { faults: queue(1, true), ..bed }
         }),
     ]
 }

@@ -93,8 +93,5 @@ fn all_that_was_due_is_accounted_for_in_the_summary() {
         paused += summary.users.paused;
         unstarted += summary.users.unstarted;
     }
-    assert!(
-        never_begun > 0 && paused > 0 && unstarted > 0,
-        "{never_begun} {paused} {unstarted}"
-    );
+    assert!(never_begun > 0 && paused > 0 && unstarted > 0, "{never_begun} {paused} {unstarted}");
 }

@@ -156,9 +156,7 @@ impl Peer for Target {
 fn request(inbox: &[u8]) -> Option<(String, usize)> {
     let end = inbox.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let head = String::from_utf8_lossy(&inbox[..end]).to_ascii_lowercase();
-    let length = head
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length: "));
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
     let length = end + length.map_or(0, |length| length.parse().unwrap_or(0));
     let path = head.split(' ').nth(1)?.to_owned();
     (inbox.len() >= length).then_some((path, length))

@@ -17,11 +17,7 @@ fn loops(first: u32, count: u32, of: u32) -> Loops {
 }
 
 fn loss(worker: usize, loops: Loops, from_ns: u64) -> Loss {
-    Loss {
-        worker,
-        loops,
-        from_ns,
-    }
+    Loss { worker, loops, from_ns }
 }
 
 /// The loops that start each user of the plan.
@@ -50,10 +46,7 @@ fn each_loop_has_its_share_and_nothing_is_dealt_unless_wanted() {
     let plan = plan("");
     let mut deals = Deals::new(false, 4, Vec::new());
     let settled = deals.lose(&plan, loss(1, loops(2, 2, 4), 3 * S), &[0, 1]);
-    let own = LostUsers {
-        own: 300,
-        ..LostUsers::default()
-    };
+    let own = LostUsers { own: 300, ..LostUsers::default() };
     assert_eq!(settled, own);
 }
 
@@ -74,12 +67,7 @@ fn a_share_is_dealt_evenly_and_dealt_again_if_its_taker_is_lost() {
     let second = deals.lose(&plan, loss(1, loops(2, 1, 6), 5 * S), &[3, 4, 5]);
     // Ten a second of its own for five seconds, and five of the first one's for two.
     assert_eq!((second.own, second.dealt), (50 + 10, 75));
-    assert!(
-        starters(&plan, &deals)
-            .iter()
-            .skip(300)
-            .all(|by| by.len() == 1)
-    );
+    assert!(starters(&plan, &deals).iter().skip(300).all(|by| by.len() == 1));
     assert_eq!(deals.made.len(), 2);
 }
 

@@ -10,10 +10,7 @@ use super::*;
 use crate::addresses::AddressBook;
 use crate::real::WaitMode;
 
-const ID: ConnId = ConnId {
-    slot: 3,
-    generation: 1,
-};
+const ID: ConnId = ConnId { slot: 3, generation: 1 };
 
 /// Each user has one; `engine` asserts what else it takes, and `docs/architecture-reference.md` lists the sums.
 #[test]
@@ -96,12 +93,7 @@ fn reading_frees_the_backlog_and_loses_nothing() {
     while sockets.send(ID, &[9]).is_some() {
         std::thread::yield_now();
     }
-    while sockets.table[ID.slot as usize]
-        .as_ref()
-        .unwrap()
-        .backlog
-        .is_some()
-    {
+    while sockets.table[ID.slot as usize].as_ref().unwrap().backlog.is_some() {
         sockets.next_news(ID, EventFlags::OUT, &mut []);
         std::thread::yield_now();
     }
@@ -115,10 +107,7 @@ fn a_socket_is_queued_once_however_many_events_it_gets() {
     let (mut sockets, _peer) = connected_pair();
     sockets.note(ID, EventFlags::IN);
     sockets.note(ID, EventFlags::RDHUP);
-    let gone = ConnId {
-        generation: 0,
-        ..ID
-    };
+    let gone = ConnId { generation: 0, ..ID };
     sockets.note(gone, EventFlags::IN);
     assert_eq!(sockets.ready_count(), 1);
     let both = EventFlags::IN | EventFlags::RDHUP;

@@ -85,25 +85,14 @@ mod tests {
         let reply = b"\x01\x03\x02\x03\x0210012topok\x01\x01";
         assert_eq!(
             parse(reply),
-            IncomingMessage::Reply {
-                number: 12,
-                ok: true,
-                payload: b"\x01\x01"
-            }
+            IncomingMessage::Reply { number: 12, ok: true, payload: b"\x01\x01" }
         );
         assert_eq!(
             parse(b"\x02\x03\x0atopsome-event\x01\x01"),
             message_of(b"top", b"some-event", b"\x01\x01")
         );
         let error = written(REPLY, &[b"1", b"x", b"t", b"error"], b"");
-        assert!(matches!(
-            parse(&error),
-            IncomingMessage::Reply {
-                number: 0,
-                ok: false,
-                ..
-            }
-        ));
+        assert!(matches!(parse(&error), IncomingMessage::Reply { number: 0, ok: false, .. }));
     }
 
     #[test]
@@ -117,11 +106,7 @@ mod tests {
             };
             assert_ne!(parse(&whole), IncomingMessage::Broken);
             for end in 0..whole.len() {
-                assert_eq!(
-                    parse(&whole[..end]),
-                    IncomingMessage::Broken,
-                    "{end} of {whole:?}"
-                );
+                assert_eq!(parse(&whole[..end]), IncomingMessage::Broken, "{end} of {whole:?}");
             }
         }
         for kind in 3..=u8::MAX {

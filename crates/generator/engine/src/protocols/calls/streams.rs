@@ -37,9 +37,7 @@ impl<'p> Interpreter<'p> {
             return Flow::Wait;
         };
         let (link, protocol) = self.connection_for(key, endpoint);
-        let slot = self
-            .conns
-            .add_stream(&mut self.users, key, carrier, link, protocol);
+        let slot = self.conns.add_stream(&mut self.users, key, carrier, link, protocol);
         self.count_connected(key);
         if let Err(error) = self.send_call_head(now_ns, slot) {
             self.conns.close(&mut self.users, slot);
@@ -104,12 +102,7 @@ impl<'p> Interpreter<'p> {
         send: &SendOp,
     ) -> Result<(), String> {
         let open = self.opened_by(slot);
-        let Payload::Message {
-            message,
-            is_last,
-            compress,
-        } = &send.payload
-        else {
+        let Payload::Message { message, is_last, compress } = &send.payload else {
             return Err("a call takes the messages of its method only".to_owned());
         };
         let own = self.conns[slot].call_stream();
@@ -204,10 +197,8 @@ impl<'p> Interpreter<'p> {
                 let own = self.conns[slot].call_stream().filter(|_| saves_head);
                 let head = own.map(|own| own.head.clone());
                 let head = head.as_ref().map(|head| head_again(head));
-                let received = ReceivedMessage {
-                    head: head.as_ref(),
-                    ..ReceivedMessage::message(&json)
-                };
+                let received =
+                    ReceivedMessage { head: head.as_ref(), ..ReceivedMessage::message(&json) };
                 self.take_message(now_ns, slot, framed.len(), &received);
             }
             Err((outcome, detail)) => self.call_lost(now_ns, slot, outcome, || detail),
@@ -216,9 +207,7 @@ impl<'p> Interpreter<'p> {
 
     fn read_call_message(&mut self, slot: ConnSlot, framed: &[u8]) -> Result<Vec<u8>, Fault> {
         let open = self.opened_by(slot);
-        let is_gzip = self.conns[slot]
-            .call_stream()
-            .is_some_and(|own| own.is_gzip);
+        let is_gzip = self.conns[slot].call_stream().is_some_and(|own| own.is_gzip);
         if framed.first() == Some(&1) && !is_gzip {
             let detail = "a compressed message whose `grpc-encoding` is not gzip";
             return Err((Outcome::Protocol, detail.to_owned()));

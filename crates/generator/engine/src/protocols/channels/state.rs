@@ -208,13 +208,7 @@ impl Channels {
             ChannelVerb::Join | ChannelVerb::Leave => self.forget(topic),
         };
         if verb == ChannelVerb::Join {
-            self.topics.push(Topic {
-                name: topic.into(),
-                joined_by,
-                pc,
-                open: true,
-                rejoin: None,
-            });
+            self.topics.push(Topic { name: topic.into(), joined_by, pc, open: true, rejoin: None });
         }
         self.concerns = joined_by;
         self.awaited = match verb {
@@ -224,11 +218,7 @@ impl Channels {
             // What answers, if anything does, is known by its content.
             ChannelVerb::Join | ChannelVerb::Push | ChannelVerb::Leave => None,
         };
-        Numbers {
-            number,
-            joined_by,
-            given_up,
-        }
+        Numbers { number, joined_by, given_up }
     }
 
     /// The topic that is being joined may be joined again, with this payload.

@@ -146,17 +146,8 @@ impl<'p> Interpreter<'p> {
         };
         let event = &b""[..];
         let received = ReceivedMessage::labelled(b"", Label::Channel { topic, event });
-        let delivery = Delivery {
-            now_ns,
-            user,
-            len: 0,
-            received: &received,
-        };
-        deserted
-            || (!lives
-                && self
-                    .messages
-                    .names_topic(&mut self.users, &delivery, expect))
+        let delivery = Delivery { now_ns, user, len: 0, received: &received };
+        deserted || (!lives && self.messages.names_topic(&mut self.users, &delivery, expect))
     }
 
     /// The end of a channel that no operation waits on: a row of the step that joined it.
@@ -183,8 +174,7 @@ impl<'p> Interpreter<'p> {
         let number = user.number;
         let users = &self.users;
         let detail = || users.discreet(key, detail());
-        self.recorder
-            .example(now_ns, measure, row.outcome, number, detail);
+        self.recorder.example(now_ns, measure, row.outcome, number, detail);
         self.recorder.happened(row);
     }
 
@@ -403,8 +393,7 @@ impl<'p> Interpreter<'p> {
         if let Some((measure, _)) = self.rejoin_op(slot, pc) {
             let users = &self.users;
             let detail = || users.discreet(key, detail());
-            self.recorder
-                .example(now_ns, measure, outcome, users[key].number, detail);
+            self.recorder.example(now_ns, measure, outcome, users[key].number, detail);
         }
     }
 

@@ -120,14 +120,7 @@ impl<'p> Interpreter<'p> {
         let authority = self.requests.authority(at);
         let scope = &mut self.users.scope(now_ns, key);
         let mut bytes = Vec::new();
-        encode_http(
-            http,
-            authority,
-            base_path,
-            &self.plan.calls,
-            scope,
-            &mut bytes,
-        )?;
+        encode_http(http, authority, base_path, &self.plan.calls, scope, &mut bytes)?;
         Ok(bytes)
     }
 

@@ -48,11 +48,7 @@ impl Requests {
             HttpVersion::Http1 => Vec::new(),
             HttpVersion::Http2 | HttpVersion::Auto => prepared(plan, &constant),
         };
-        Requests {
-            authorities,
-            constant,
-            prepared,
-        }
+        Requests { authorities, constant, prepared }
     }
 
     /// The request of this instruction for HTTP/2, if nothing in it varies.
@@ -106,11 +102,7 @@ fn authority(endpoint: &Endpoint) -> String {
         endpoint.host.clone()
     };
     let default_port = if endpoint.tls { 443 } else { 80 };
-    if endpoint.port == default_port {
-        host
-    } else {
-        format!("{host}:{}", endpoint.port)
-    }
+    if endpoint.port == default_port { host } else { format!("{host}:{}", endpoint.port) }
 }
 
 /// The request's bytes if none of its parts has an expression.
@@ -125,15 +117,7 @@ fn constant_request(http: &HttpOp, authority: &str, calls: &Schema) -> Option<Bo
     }
     let mut any = User::new(0, 0, SessionId(0), 0);
     let mut bytes = Vec::new();
-    encode_http(
-        http,
-        authority,
-        "",
-        calls,
-        &mut any.scope(0, &[]),
-        &mut bytes,
-    )
-    .ok()?;
+    encode_http(http, authority, "", calls, &mut any.scope(0, &[]), &mut bytes).ok()?;
     Some(bytes.into())
 }
 
@@ -156,9 +140,7 @@ fn prepared(plan: &Plan, constant: &[Vec<Option<Box<[u8]>>>]) -> Vec<Vec<Option<
         Some((block.into(), text[len..].into()))
     };
     let sessions = plan.sessions.iter().zip(constant);
-    sessions
-        .map(|(session, texts)| session.ops.iter().zip(texts).map(convert).collect())
-        .collect()
+    sessions.map(|(session, texts)| session.ops.iter().zip(texts).map(convert).collect()).collect()
 }
 
 /// Appends the request as it is for this user, to an endpoint with this authority and base path; a call's messages are
@@ -183,9 +165,7 @@ pub(crate) fn encode_http(
     }
     let mut body = Vec::new();
     if let Some(template) = &http.body {
-        template
-            .render(scope, &mut body)
-            .map_err(|error| error.to_string())?;
+        template.render(scope, &mut body).map_err(|error| error.to_string())?;
     }
     let body = http.body.is_some().then_some(body.as_slice());
     let host = headers.host().unwrap_or(authority);
@@ -213,8 +193,7 @@ pub(crate) fn encode_get(
 /// A path and query as text that is valid in a request line.
 pub(crate) fn render_target(path: &Template, scope: &mut Scope<'_>) -> Result<String, String> {
     let mut bytes = Vec::new();
-    path.render(scope, &mut bytes)
-        .map_err(|error| error.to_string())?;
+    path.render(scope, &mut bytes).map_err(|error| error.to_string())?;
     as_target(bytes)
 }
 
@@ -226,18 +205,13 @@ fn render_located(
     scope: &mut Scope<'_>,
 ) -> Result<String, String> {
     let mut bytes = path_below(scope.var(slot), base_path);
-    let rest = Template {
-        parts: path.parts.get(1..).unwrap_or_default().to_vec(),
-    };
-    rest.render(scope, &mut bytes)
-        .map_err(|error| error.to_string())?;
+    let rest = Template { parts: path.parts.get(1..).unwrap_or_default().to_vec() };
+    rest.render(scope, &mut bytes).map_err(|error| error.to_string())?;
     as_target(bytes)
 }
 
 fn as_target(bytes: Vec<u8>) -> Result<String, String> {
-    let target = String::from_utf8(bytes)
-        .ok()
-        .filter(|target| http1::is_target(target));
+    let target = String::from_utf8(bytes).ok().filter(|target| http1::is_target(target));
     target.ok_or_else(|| "the path has characters that a request line cannot hold".to_owned())
 }
 
@@ -255,16 +229,10 @@ impl<'p> Headers<'p> {
         headers: &'p [(String, Template)],
         scope: &mut Scope<'_>,
     ) -> Result<Headers<'p>, String> {
-        let mut rendered = Headers {
-            names: Vec::new(),
-            ends: Vec::new(),
-            values: Vec::new(),
-        };
+        let mut rendered = Headers { names: Vec::new(), ends: Vec::new(), values: Vec::new() };
         for (name, value) in headers {
             let start = rendered.values.len();
-            value
-                .render(scope, &mut rendered.values)
-                .map_err(|error| error.to_string())?;
+            value.render(scope, &mut rendered.values).map_err(|error| error.to_string())?;
             if !http1::is_field_value(&rendered.values[start..]) {
                 return Err(format!(
                     "the value of header {name:?} has characters that a header line cannot hold"
@@ -278,24 +246,18 @@ impl<'p> Headers<'p> {
 
     /// The scenario's own `host`, which replaces the target's.
     pub(crate) fn host(&self) -> Option<&str> {
-        let host = self
-            .all()
-            .find(|(name, _)| name.eq_ignore_ascii_case("host"))?
-            .1;
+        let host = self.all().find(|(name, _)| name.eq_ignore_ascii_case("host"))?.1;
         std::str::from_utf8(host).ok()
     }
 
     /// All but `host`.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.all()
-            .filter(|(name, _)| !name.eq_ignore_ascii_case("host"))
+        self.all().filter(|(name, _)| !name.eq_ignore_ascii_case("host"))
     }
 
     fn all(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let values = starts
-            .zip(&self.ends)
-            .map(|(start, &end)| &self.values[start..end]);
+        let values = starts.zip(&self.ends).map(|(start, &end)| &self.values[start..end]);
         self.names.iter().copied().zip(values)
     }
 }

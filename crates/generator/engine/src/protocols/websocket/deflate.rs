@@ -15,10 +15,7 @@ impl Framing {
     /// The framing that the handshake has agreed on; `None`: no compression.
     pub(crate) fn new(agreed: Option<DeflateParameters>) -> Framing {
         let Some(agreed) = agreed else {
-            return Framing {
-                reader: Reader::default(),
-                compression: None,
-            };
+            return Framing { reader: Reader::default(), compression: None };
         };
         Framing {
             reader: Reader::Inflating(Box::new(InflatingDecoder::new(agreed))),
@@ -38,10 +35,7 @@ pub(crate) struct Compression {
 
 impl Compression {
     pub(crate) fn new(agreed: DeflateParameters) -> Compression {
-        Compression {
-            shared: agreed.client_context,
-            own: None,
-        }
+        Compression { shared: agreed.client_context, own: None }
     }
 
     /// The payload of a compressed message. `common`: the loop's deflater.

@@ -60,7 +60,5 @@ pub(crate) fn verify_connect(
 fn offered_protocols(open: &WsOpen) -> &str {
     let mut headers = open.headers.iter();
     let offered = headers.find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
-    offered
-        .and_then(|(_, value)| value.as_static())
-        .unwrap_or("")
+    offered.and_then(|(_, value)| value.as_static()).unwrap_or("")
 }

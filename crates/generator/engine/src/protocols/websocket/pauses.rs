@@ -74,10 +74,7 @@ pub(crate) struct ReconnectState {
 
 impl ReconnectState {
     pub(crate) fn new() -> ReconnectState {
-        ReconnectState {
-            lost: false,
-            tries: 0,
-        }
+        ReconnectState { lost: false, tries: 0 }
     }
 
     /// True if these attempts are all that there are after one loss.
@@ -164,11 +161,9 @@ mod tests {
             send: Vec::new(),
         };
         let longest = [100.0, 200.0, 400.0, 800.0, 1000.0, 1000.0];
-        for (jitter, least, spread) in [
-            (Jitter::None, 1.0, 0.0),
-            (Jitter::Equal, 0.5, 0.25),
-            (Jitter::Full, 0.0, 0.5),
-        ] {
+        for (jitter, least, spread) in
+            [(Jitter::None, 1.0, 0.0), (Jitter::Equal, 0.5, 0.25), (Jitter::Full, 0.0, 0.5)]
+        {
             let backoff = backoff(jitter);
             let mut sum = 0.0;
             for user in 0..1000 {
@@ -190,30 +185,16 @@ mod tests {
 
     #[test]
     fn pauses_are_those_of_the_clients() {
-        let phoenix = ChannelProtocol::Phoenix {
-            arrays: true,
-            heartbeat_ns: 1,
-        };
-        let expected = [
-            10.0, 50.0, 100.0, 150.0, 200.0, 250.0, 500.0, 1000.0, 2000.0, 5000.0, 5000.0, 5000.0,
-        ];
+        let phoenix = ChannelProtocol::Phoenix { arrays: true, heartbeat_ns: 1 };
+        let expected =
+            [10.0, 50.0, 100.0, 150.0, 200.0, 250.0, 500.0, 1000.0, 2000.0, 5000.0, 5000.0, 5000.0];
         assert_eq!(pauses(phoenix, 0), expected);
-        let mqtt = ChannelProtocol::Mqtt {
-            five: true,
-            keep_alive_s: 60,
-        };
-        let expected = [
-            1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 120.0, 120.0, 120.0, 120.0, 120.0,
-        ];
+        let mqtt = ChannelProtocol::Mqtt { five: true, keep_alive_s: 60 };
+        let expected = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 120.0, 120.0, 120.0, 120.0, 120.0];
         assert_eq!(pauses(mqtt, 0), expected.map(|s| s * 1000.0));
         for user in 0..1000 {
             let found = pauses(ChannelProtocol::SocketIo, user);
-            let ranges = [
-                500.0..=1500.0,
-                1000.0..=3000.0,
-                2000.0..=5000.0,
-                4000.0..=5000.0,
-            ];
+            let ranges = [500.0..=1500.0, 1000.0..=3000.0, 2000.0..=5000.0, 4000.0..=5000.0];
             for (pause, range) in found.iter().zip(ranges) {
                 assert!(range.contains(pause), "{found:?}");
             }

@@ -137,9 +137,7 @@ impl<'p> Interpreter<'p> {
             return reconnecting.client_gave_up(protocol);
         }
         let backoff = backoff?;
-        backoff
-            .attempts_max
-            .filter(|_| reconnecting.has_given_up(backoff))
+        backoff.attempts_max.filter(|_| reconnecting.has_given_up(backoff))
     }
 
     /// An attempt failed in a way that makes another one pointless.
@@ -224,10 +222,7 @@ impl<'p> Interpreter<'p> {
             own.background.due_ns = NEVER;
             deferred = std::mem::take(&mut own.deferred);
         }
-        for message in self
-            .backoff(slot)
-            .map_or(&[][..], |backoff| &backoff.send[..])
-        {
+        for message in self.backoff(slot).map_or(&[][..], |backoff| &backoff.send[..]) {
             self.send_again(now_ns, slot, message);
         }
         let key = self.conns[slot].user;

@@ -7,20 +7,13 @@ use scenario::{Settings, Source, compile, render};
 
 /// The plan of a scenario that has no errors.
 fn plan(text: &str) -> Plan {
-    let source = Source {
-        name: "test.yaml",
-        text,
-    };
+    let source = Source { name: "test.yaml", text };
     let file = |name: &str| match name {
         "counts.txt" => Ok("40 0 100 7 0 12.5 ".repeat(20)),
         "times.txt" => Ok((0..500).map(|n| format!("{}\n", n * n % 997)).collect()),
         _ => Err(format!("no file {name}")),
     };
-    let settings = Settings {
-        overrides: &[],
-        env: &|_| None,
-        files: &file,
-    };
+    let settings = Settings { overrides: &[], env: &|_| None, files: &file };
     let (plan, diagnostics) = compile(source, &settings);
     plan.unwrap_or_else(|| panic!("{}", render(&diagnostics, source)))
 }
@@ -64,11 +57,7 @@ fn any_number_of_loops_starts_the_recorded_users() {
     );
     let all = starts(&plan, 0, 1);
     assert!(all.is_sorted_by_key(|arrival| arrival.due_ns));
-    assert!(
-        all.iter()
-            .map(|arrival| arrival.user)
-            .eq(0..all.len() as u64)
-    );
+    assert!(all.iter().map(|arrival| arrival.user).eq(0..all.len() as u64));
     for of in [2, 3, 4, 64, 1024] {
         for index in 0..of {
             let own = |arrival: &&Arrival| arrival.user % u64::from(of) == u64::from(index);
@@ -86,11 +75,7 @@ fn any_number_of_loops_starts_the_recorded_users() {
         } else {
             1.0
         };
-        assert!(
-            (count - planned).abs() < slack,
-            "{}: {count}, {planned}",
-            phase.name
-        );
+        assert!((count - planned).abs() < slack, "{}: {count}, {planned}", phase.name);
     }
 }
 
@@ -101,10 +86,7 @@ fn an_even_trace_has_each_seconds_number() {
     let recorded = [40.0, 0.0, 100.0, 7.0, 0.0, 12.5].repeat(20);
     for (second, (found, recorded)) in found.iter().zip(&recorded).enumerate() {
         // Halves are started in one second or the next one that counts any.
-        assert!(
-            (found - recorded).abs() < 1.0,
-            "second {second}: {found}, {recorded}"
-        );
+        assert!((found - recorded).abs() < 1.0, "second {second}: {found}, {recorded}");
     }
 }
 
@@ -113,10 +95,7 @@ fn a_replay_starts_at_the_recorded_times() {
     let plan = with_arrivals("  - { replay: times.txt, speed: 10 }");
     let mut expected: Vec<u64> = (0..500).map(|n| n * n % 997 * 100_000_000).collect();
     expected.sort_unstable();
-    let found: Vec<u64> = starts(&plan, 0, 1)
-        .iter()
-        .map(|arrival| arrival.due_ns)
-        .collect();
+    let found: Vec<u64> = starts(&plan, 0, 1).iter().map(|arrival| arrival.due_ns).collect();
     assert_eq!(found, expected);
 }
 
@@ -148,12 +127,7 @@ fn phases_side_by_side_have_the_starts_that_each_has_alone() {
     let count = poisson.count() as f64;
     assert!((count - 180.0).abs() < 4.0 * 180_f64.sqrt(), "{count}");
     // The next phase begins when the longest is over.
-    assert_eq!(
-        of(SessionId(0))
-            .filter(|arrival| arrival.due_ns >= end_ns)
-            .count(),
-        5
-    );
+    assert_eq!(of(SessionId(0)).filter(|arrival| arrival.due_ns >= end_ns).count(), 5);
 }
 
 /// Counts of a Poisson process have the variance of their mean, whatever the rate does: the sum of

@@ -5,10 +5,10 @@ use plan::Region;
 use proptest::prelude::*;
 
 fn regions(shares: &[f64]) -> Vec<Region> {
-    let regions = shares.iter().enumerate().map(|(number, &share)| Region {
-        name: number.to_string(),
-        share,
-    });
+    let regions = shares
+        .iter()
+        .enumerate()
+        .map(|(number, &share)| Region { name: number.to_string(), share });
     regions.collect()
 }
 

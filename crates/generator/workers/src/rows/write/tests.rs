@@ -80,14 +80,7 @@ fn holds_at(rate_per_s: u64) {
     let numbering = Numbering::new(&testing::plan(SCENARIO), 1);
     let (rows, receiver) = rows_channel();
     let writer = dir.requests(&info).unwrap();
-    let thread = RowsThread::start(
-        writer,
-        LoopRows {
-            receiver,
-            numbering,
-        },
-        RowLimits::NONE,
-    );
+    let thread = RowsThread::start(writer, LoopRows { receiver, numbering }, RowLimits::NONE);
     let zero_ns = monotonic_ns();
     let now_ns = || monotonic_ns() - zero_ns;
     let mut next = 0;
@@ -124,18 +117,10 @@ fn with_limits(limits: RowLimits, batches: u64) -> WrittenRows {
     let writer = RequestsWriter::apart(space.path(), "r1").unwrap();
     let (rows, receiver) = rows_channel();
     let numbering = Numbering::new(&testing::plan(SCENARIO), 1);
-    let thread = RowsThread::start(
-        writer,
-        LoopRows {
-            receiver,
-            numbering,
-        },
-        limits,
-    );
+    let thread = RowsThread::start(writer, LoopRows { receiver, numbering }, limits);
     for batch in 0..batches {
         let users = batch * 1_000..(batch + 1) * 1_000;
-        rows.send(users.map(|user| row(user, user)).collect())
-            .unwrap();
+        rows.send(users.map(|user| row(user, user)).collect()).unwrap();
     }
     drop(rows);
     thread.finish()
@@ -143,29 +128,20 @@ fn with_limits(limits: RowLimits, batches: u64) -> WrittenRows {
 
 #[test]
 fn a_limit_stops_rows_and_counts_those_that_are_not_written() {
-    let limits = RowLimits {
-        bytes_max: 1,
-        spare_bytes: 0,
-    };
+    let limits = RowLimits { bytes_max: 1, spare_bytes: 0 };
     // A segment has 131,072 rows.
     let written = with_limits(limits, 200);
     let RowCounts { kept, lost } = written.counts;
     assert_eq!(kept + lost, 200_000);
     assert!(kept > 0 && lost > 0, "{kept}");
     let limit = written.limit.unwrap().to_string();
-    assert!(
-        limit.contains("the rows of a run may take 1 B here"),
-        "{limit}"
-    );
+    assert!(limit.contains("the rows of a run may take 1 B here"), "{limit}");
     written.result.unwrap();
 }
 
 #[test]
 fn a_disk_keeps_what_others_need() {
-    let limits = RowLimits {
-        bytes_max: u64::MAX,
-        spare_bytes: u64::MAX,
-    };
+    let limits = RowLimits { bytes_max: u64::MAX, spare_bytes: u64::MAX };
     let written = with_limits(limits, 140);
     assert!(written.counts.lost > 0 && written.counts.kept > 0);
     let limit = written.limit.unwrap().to_string();

@@ -23,9 +23,7 @@ fn a_frame_has_its_length_and_the_least_memory_that_holds_it() {
 fn memory_is_used_again_but_not_kept_without_limit() {
     let mut buffers = Buffers::default();
     let count = FREE_BYTES_MAX / FRAME_BYTES_MAX + 10;
-    let frames: Vec<_> = (0..count)
-        .map(|_| buffers.frame(FRAME_BYTES_MAX, |_| {}))
-        .collect();
+    let frames: Vec<_> = (0..count).map(|_| buffers.frame(FRAME_BYTES_MAX, |_| {})).collect();
     for frame in frames {
         buffers.release(frame);
     }

@@ -6,10 +6,7 @@ fn lacking() -> Result<(), WanError> {
 }
 
 fn jittery() -> Link {
-    Link {
-        jitter: Jitter::Normal { sd_ns: 5 },
-        ..Link::new(10)
-    }
+    Link { jitter: Jitter::Normal { sd_ns: 5 }, ..Link::new(10) }
 }
 
 #[test]
@@ -29,11 +26,7 @@ fn auto_is_netem_where_it_is_there_and_exact() {
     for (links, available, reason) in [
         (vec![Link::new(1)], lacking as fn() -> _, "unknown kind"),
         (vec![jittery()], || Ok(()), "wait for each other"),
-        (
-            vec![Link::new(1).through(&Link::new(1))],
-            || Ok(()),
-            "access",
-        ),
+        (vec![Link::new(1).through(&Link::new(1))], || Ok(()), "access"),
     ] {
         let choice = auto(&links, available);
         assert_eq!(choice.emulator, Emulator::Forwarder);

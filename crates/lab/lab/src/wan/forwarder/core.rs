@@ -267,9 +267,7 @@ impl Core {
             Fate::Depart(at_ns) => {
                 self.pairs[pair].count_passed(bytes);
                 let incoming = &self.incoming[..length];
-                let frame = self
-                    .buffers
-                    .frame(length, |target| target.copy_from_slice(incoming));
+                let frame = self.buffers.frame(length, |target| target.copy_from_slice(incoming));
                 self.departures.push(at_ns, head.destination, frame);
             }
         }
@@ -341,10 +339,7 @@ impl Core {
     fn check_place(&self, place: u16) -> Result<(), WanError> {
         match place < self.places {
             true => Ok(()),
-            false => Err(WanError::NoSuchPlace {
-                place,
-                places: self.places,
-            }),
+            false => Err(WanError::NoSuchPlace { place, places: self.places }),
         }
     }
 
@@ -356,10 +351,7 @@ impl Core {
 }
 
 fn timespec(ns: u64) -> Timespec {
-    Timespec {
-        tv_sec: (ns / 1_000_000_000) as i64,
-        tv_nsec: (ns % 1_000_000_000) as i64,
-    }
+    Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
 }
 
 /// The clock of departures.

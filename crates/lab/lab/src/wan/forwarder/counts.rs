@@ -107,9 +107,7 @@ impl Counts {
     /// The 99th percentile of how late packets were, in nanoseconds: read, or sent.
     pub fn late_p99_ns(&self) -> u64 {
         let late = [&self.lateness, &self.unread];
-        late.map(|late| late.quantile(0.99))
-            .into_iter()
-            .fold(0, u64::max)
+        late.map(|late| late.quantile(0.99)).into_iter().fold(0, u64::max)
     }
 
     /// The latest, in nanoseconds.

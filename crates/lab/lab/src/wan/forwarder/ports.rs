@@ -31,11 +31,7 @@ impl Ports {
         };
         let free = self.devices.iter().position(Option::is_none);
         let number = free.unwrap_or(self.devices.len());
-        let device = Some(Device {
-            place: port.place,
-            tun: port.tun,
-            address,
-        });
+        let device = Some(Device { place: port.place, tun: port.tun, address });
         match free {
             Some(free) => self.devices[free] = device,
             None => self.devices.push(device),
@@ -67,7 +63,6 @@ impl Ports {
     }
 
     fn find(&self, address: u32) -> Result<usize, usize> {
-        self.by_address
-            .binary_search_by_key(&address, |&(address, _)| address)
+        self.by_address.binary_search_by_key(&address, |&(address, _)| address)
     }
 }

@@ -132,22 +132,13 @@ pub(super) fn netem(link: &Link) -> String {
     if let Jitter::Normal { sd_ns } = link.jitter {
         let _ = write!(text, " {} distribution normal", time(sd_ns));
     }
-    let lost = if link.cut {
-        Loss::Independent { p: 1.0 }
-    } else {
-        link.loss
-    };
+    let lost = if link.cut { Loss::Independent { p: 1.0 } } else { link.loss };
     match lost {
         Loss::None => {}
         Loss::Independent { p } => {
             let _ = write!(text, " loss random {}", percent(p));
         }
-        Loss::GilbertElliott {
-            good_to_bad,
-            bad_to_good,
-            loss_good,
-            loss_bad,
-        } => {
+        Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
             let [p, r, h, k] = [good_to_bad, bad_to_good, loss_bad, loss_good].map(percent);
             let _ = write!(text, " loss gemodel {p} {r} {h} {k}");
         }
@@ -172,11 +163,7 @@ fn rate(link: &Link) -> u64 {
 
 /// The packets that wait at most. netem has one limit for those that are delayed and those that wait for the rate.
 fn packets(link: &Link) -> u64 {
-    let Some(Rate {
-        bits_per_s,
-        backlog,
-    }) = link.rate
-    else {
+    let Some(Rate { bits_per_s, backlog }) = link.rate else {
         return PACKETS_MAX;
     };
     let in_time = |ns: u64| u128::from(bits_per_s) * u128::from(ns) / 8_000_000_000;

@@ -24,9 +24,7 @@ pub(super) fn ip(namespace: &Namespace, lines: &str) -> Result<(), WanError> {
 /// Waits until packets pass these devices. One that was switched on drops them until the kernel has noticed, by and by,
 /// that the other end is on, too.
 pub(super) fn await_up(namespace: &Namespace, devices: &[String]) -> Result<(), WanError> {
-    let lines = devices
-        .iter()
-        .map(|device| format!("link show dev {device}\n"));
+    let lines = devices.iter().map(|device| format!("link show dev {device}\n"));
     let lines: String = lines.collect();
     for _ in 0..UP_MAX {
         let shown = run(namespace, "ip", &["-oneline", "-batch", "-"], &lines)?;
@@ -78,10 +76,7 @@ fn run(
     })?;
     match ended.status.success() {
         true => Ok(String::from_utf8_lossy(&ended.stdout).into_owned()),
-        false => Err(WanError::Program {
-            program,
-            said: said(&ended, lines),
-        }),
+        false => Err(WanError::Program { program, said: said(&ended, lines) }),
     }
 }
 
@@ -111,15 +106,9 @@ fn said(ended: &Output, lines: &str) -> String {
         let number: usize = line.strip_prefix("Command failed -:")?.parse().ok()?;
         lines.lines().nth(number.checked_sub(1)?)
     });
-    let complaints = text
-        .lines()
-        .filter(|line| !line.starts_with("Command failed"));
-    let complaints: String = complaints
-        .collect::<Vec<_>>()
-        .join(" ")
-        .chars()
-        .take(SAID_MAX)
-        .collect();
+    let complaints = text.lines().filter(|line| !line.starts_with("Command failed"));
+    let complaints: String =
+        complaints.collect::<Vec<_>>().join(" ").chars().take(SAID_MAX).collect();
     match failed {
         Some(line) => format!("{complaints} (`{line}`)"),
         None => complaints,

@@ -22,10 +22,7 @@ fn bucket(link: &Link) -> String {
 }
 
 fn subnets(places: u8) -> Vec<Subnet> {
-    let subnet = |place| Subnet {
-        first: Ipv4Addr::new(198, 18, 4 * place, 0),
-        prefix: 22,
-    };
+    let subnet = |place| Subnet { first: Ipv4Addr::new(198, 18, 4 * place, 0), prefix: 22 };
     (0..places).map(subnet).collect()
 }
 
@@ -103,9 +100,7 @@ fn a_cut_link_passes_nothing_in_one_direction_until_it_is_restored() {
     assert_eq!(network.link(0, 1).unwrap(), cut);
     here.send_to(b"lost", there.local_addr().unwrap()).unwrap();
     // The other direction is another link.
-    there
-        .send_to(b"passes", here.local_addr().unwrap())
-        .unwrap();
+    there.send_to(b"passes", here.local_addr().unwrap()).unwrap();
     assert_eq!(here.recv(&mut [0; 64]).unwrap(), 6);
     network.set_link(0, 1, link).unwrap();
     echo(&here, &there);
@@ -121,11 +116,8 @@ fn drops_of_a_link_that_loses_nothing_are_the_networks_own() {
     let [here, there] = hosts.each_ref().map(udp);
     let small = "qdisc change dev out0 parent 1:2 handle 3: tbf rate 8kbit burst 1 limit 1\n";
     program::tc(&network.middle, small).unwrap();
-    here.send_to(b"dropped", there.local_addr().unwrap())
-        .unwrap();
-    there
-        .send_to(b"passes", here.local_addr().unwrap())
-        .unwrap();
+    here.send_to(b"dropped", there.local_addr().unwrap()).unwrap();
+    there.send_to(b"passes", here.local_addr().unwrap()).unwrap();
     assert_eq!(here.recv(&mut [0; 64]).unwrap(), 6);
     let done = network.done().unwrap();
     assert_eq!((done.packets, done.lost, done.overflow), (1, 0, 1));
@@ -163,10 +155,7 @@ fn a_rate_is_the_links_and_calibration_measures_it() {
     let Some(network) = network(2) else { return };
     let hosts = [0, 1].map(|place| network.add_host(place, address(place, 1)).unwrap());
     let link = Link {
-        rate: Some(Rate {
-            bits_per_s: 8_000_000,
-            backlog: Backlog::Bytes(30_000),
-        }),
+        rate: Some(Rate { bits_per_s: 8_000_000, backlog: Backlog::Bytes(30_000) }),
         ..Link::new(0)
     };
     network.set_link(0, 1, link).unwrap();
@@ -184,10 +173,7 @@ fn wrong_hosts_and_links_are_refused() {
     let again = network.add_host(0, address(0, 1)).unwrap_err();
     assert!(matches!(again, WanError::AddressInUse(_)), "{again}");
     let elsewhere = network.add_host(0, address(1, 1)).unwrap_err();
-    assert!(
-        matches!(elsewhere, WanError::WrongPlace { .. }),
-        "{elsewhere}"
-    );
+    assert!(matches!(elsewhere, WanError::WrongPlace { .. }), "{elsewhere}");
     let nowhere = network.add_host(2, address(2, 1)).unwrap_err();
     assert!(matches!(nowhere, WanError::NoSuchPlace { .. }), "{nowhere}");
     let slow = network.set_link(0, 1, Link::new(u64::MAX)).unwrap_err();

@@ -96,10 +96,7 @@ fn a_year_later_distances_are_nearly_the_same() {
     for (one, other, ms) in measured {
         let [a, b] = [one, other].map(|region| table.place(region).unwrap());
         let here = table.round_trip_ns(a, b).unwrap() as f64 / 1e6;
-        assert!(
-            (here / ms - 1.0).abs() < 0.06,
-            "{one} {other}: {here} and {ms} ms"
-        );
+        assert!((here / ms - 1.0).abs() < 0.06, "{one} {other}: {here} and {ms} ms");
     }
 }
 

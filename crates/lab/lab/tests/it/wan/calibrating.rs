@@ -31,10 +31,7 @@ fn each_direction_is_measured_by_itself() {
         assert!((pair.loss_there() - losses.0).abs() < 0.15, "{pair:?}");
         assert!((pair.loss_back() - losses.1).abs() < 0.15, "{pair:?}");
         // No packet is earlier, however busy the machine is.
-        assert!(
-            pair.round_trip.quantile(0.0) >= Some(EARLIEST_NS),
-            "{pair:?}"
-        );
+        assert!(pair.round_trip.quantile(0.0) >= Some(EARLIEST_NS), "{pair:?}");
     }
     assert!(measured[0].there.quantile(0.0) >= Some(EARLIEST_NS));
     assert!(measured[1].back.quantile(0.0) >= Some(EARLIEST_NS));
@@ -44,24 +41,12 @@ fn each_direction_is_measured_by_itself() {
 #[test]
 fn no_more_arrives_than_the_rate() {
     let mut links = between_two(Link::new(1_000_000));
-    links[1].rate = Some(Rate {
-        bits_per_s: 8_000_000,
-        backlog: Backlog::Bytes(30_000),
-    });
+    links[1].rate = Some(Rate { bits_per_s: 8_000_000, backlog: Backlog::Bytes(30_000) });
     let Some(network) = network(links) else {
         return;
     };
     let [from, to] = [0, 1].map(|host| &network.hosts[host]);
     let bits = measure_rate(Pair { from, to }, 16_000_000, Duration::from_millis(500)).unwrap();
     assert!((0.0..10_000_000.0).contains(&bits), "{bits}");
-    assert!(
-        network
-            .forwarder
-            .counts()
-            .unwrap()
-            .pair(0, 1)
-            .unwrap()
-            .queue_full
-            > 0
-    );
+    assert!(network.forwarder.counts().unwrap().pair(0, 1).unwrap().queue_full > 0);
 }

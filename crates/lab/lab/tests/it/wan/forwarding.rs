@@ -56,9 +56,7 @@ fn a_cut_link_passes_nothing_until_it_is_restored() {
     let to = there.local_addr().unwrap();
     here.send_to(b"lost", to).unwrap();
     // The other direction is another link.
-    there
-        .send_to(b"passes", here.local_addr().unwrap())
-        .unwrap();
+    there.send_to(b"passes", here.local_addr().unwrap()).unwrap();
     here.recv(&mut [0; 16]).unwrap();
     network.forwarder.set_link(0, 1, link).unwrap();
     echo(&here, &there, b"restored");
@@ -75,8 +73,7 @@ fn losses_repeat_with_the_seed_and_are_counted() {
         let network = network(links.clone())?;
         let [here, there] = [0, 1].map(|host| udp(&network.hosts[host]));
         for number in 0..200_u8 {
-            here.send_to(&[number], there.local_addr().unwrap())
-                .unwrap();
+            here.send_to(&[number], there.local_addr().unwrap()).unwrap();
         }
         // The end, often enough that one of them arrives.
         for _ in 0..50 {
@@ -102,10 +99,7 @@ fn losses_repeat_with_the_seed_and_are_counted() {
 #[test]
 fn a_flow_keeps_its_order_under_jitter() {
     let jitter = Jitter::Uniform { ns: 5_000_000 };
-    let link = Link {
-        jitter,
-        ..Link::new(6_000_000)
-    };
+    let link = Link { jitter, ..Link::new(6_000_000) };
     let Some(network) = network(between_two(link)) else {
         return;
     };
@@ -173,14 +167,8 @@ fn wrong_places_and_links_are_refused() {
         return;
     };
     let error = network.forwarder.set_link(0, 2, Link::new(0)).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "place 2 does not exist: there are 2, from 0"
-    );
-    let reorder = Link {
-        reorder: 1.5,
-        ..Link::new(0)
-    };
+    assert_eq!(error.to_string(), "place 2 does not exist: there are 2, from 0");
+    let reorder = Link { reorder: 1.5, ..Link::new(0) };
     let error = network.forwarder.set_link(0, 1, reorder).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -198,17 +186,10 @@ fn programs_see_their_hosts_devices_alone() {
     };
     let mut command = Command::new("cat");
     command.arg("/proc/net/dev").stdout(Stdio::piped());
-    let output = namespace
-        .spawn(&mut command)
-        .unwrap()
-        .wait_with_output()
-        .unwrap();
+    let output = namespace.spawn(&mut command).unwrap().wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    let mut names: Vec<_> = text
-        .lines()
-        .skip(2)
-        .filter_map(|line| line.split(':').next().map(str::trim))
-        .collect();
+    let mut names: Vec<_> =
+        text.lines().skip(2).filter_map(|line| line.split(':').next().map(str::trim)).collect();
     names.retain(|name| ["lo", "wan0", "eth0"].contains(name));
     names.sort_unstable();
     assert_eq!(names, ["lo", "wan0"]);

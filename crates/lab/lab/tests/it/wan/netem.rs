@@ -29,18 +29,13 @@ fn two(emulator: Emulator, link: Link) -> Option<Two> {
         needs::skip(&error.to_string());
         return None;
     }
-    let subnets = [0, 4].map(|third| Subnet {
-        first: Ipv4Addr::new(198, 18, third, 0),
-        prefix: 22,
-    });
+    let subnets =
+        [0, 4].map(|third| Subnet { first: Ipv4Addr::new(198, 18, third, 0), prefix: 22 });
     let network = lab::wan::start(emulator, &subnets, between_two(link), 1).unwrap();
     assert_eq!(network.emulator(), emulator);
     let host = |place: u16| network.add_host(place, Ipv4Addr::new(198, 18, 4 * place as u8, 1));
     match (host(0), host(1)) {
-        (Ok(here), Ok(there)) => Some(Two {
-            network,
-            hosts: [here, there],
-        }),
+        (Ok(here), Ok(there)) => Some(Two { network, hosts: [here, there] }),
         (Err(error @ (WanError::NotPermitted { .. } | WanError::NoTun)), _) => {
             needs::skip(&error.to_string());
             None
@@ -73,14 +68,8 @@ fn delays_losses_cuts(emulator: Emulator) {
     };
     let measured = two.measure(50);
     assert_eq!((measured.arrived, measured.returned), (50, 50));
-    assert!(
-        measured.there.quantile(0.0) >= Some(EARLIEST_NS),
-        "{measured:?}"
-    );
-    assert!(
-        measured.back.quantile(0.0) >= Some(EARLIEST_NS),
-        "{measured:?}"
-    );
+    assert!(measured.there.quantile(0.0) >= Some(EARLIEST_NS), "{measured:?}");
+    assert!(measured.back.quantile(0.0) >= Some(EARLIEST_NS), "{measured:?}");
 
     two.network.reset().unwrap();
     let loss = Loss::Independent { p: 0.5 };
@@ -91,10 +80,7 @@ fn delays_losses_cuts(emulator: Emulator) {
     let done = two.network.done().unwrap();
     let lost = u64::from(measured.sent - measured.arrived);
     assert_eq!((done.lost, done.overflow), (lost, 0));
-    assert_eq!(
-        done.packets,
-        u64::from(measured.arrived + measured.returned)
-    );
+    assert_eq!(done.packets, u64::from(measured.arrived + measured.returned));
 
     let cut = Link { cut: true, ..link };
     two.network.set_link(0, 1, cut).unwrap();
@@ -105,17 +91,13 @@ fn delays_losses_cuts(emulator: Emulator) {
 }
 
 fn order_under_jitter(emulator: Emulator) {
-    let link = Link {
-        jitter: Jitter::Normal { sd_ns: 2_000_000 },
-        ..Link::new(10_000_000)
-    };
+    let link = Link { jitter: Jitter::Normal { sd_ns: 2_000_000 }, ..Link::new(10_000_000) };
     let Some(two) = two(emulator, link) else {
         return;
     };
     let [here, there] = two.sockets();
     for number in 0..200_u8 {
-        here.send_to(&[number], there.local_addr().unwrap())
-            .unwrap();
+        here.send_to(&[number], there.local_addr().unwrap()).unwrap();
     }
     for number in 0..200_u8 {
         let mut buffer = [0];
@@ -125,30 +107,17 @@ fn order_under_jitter(emulator: Emulator) {
 }
 
 fn bursts_and_rates(emulator: Emulator) {
-    let bursts = Loss::GilbertElliott {
-        good_to_bad: 0.1,
-        bad_to_good: 0.3,
-        loss_good: 0.0,
-        loss_bad: 1.0,
-    };
-    let link = Link {
-        loss: bursts,
-        ..Link::new(1_000_000)
-    };
+    let bursts =
+        Loss::GilbertElliott { good_to_bad: 0.1, bad_to_good: 0.3, loss_good: 0.0, loss_bad: 1.0 };
+    let link = Link { loss: bursts, ..Link::new(1_000_000) };
     let Some(two) = two(emulator, link) else {
         return;
     };
     let measured = two.measure(1_000);
     // A quarter; of 2,000 packets in bursts of 3 or 4.
     assert!((measured.loss_there() - 0.25).abs() < 0.12, "{measured:?}");
-    let rate = Rate {
-        bits_per_s: 8_000_000,
-        backlog: Backlog::Bytes(30_000),
-    };
-    let slow = Link {
-        rate: Some(rate),
-        ..Link::new(1_000_000)
-    };
+    let rate = Rate { bits_per_s: 8_000_000, backlog: Backlog::Bytes(30_000) };
+    let slow = Link { rate: Some(rate), ..Link::new(1_000_000) };
     two.network.set_link(0, 1, slow).unwrap();
     let [from, to] = two.hosts.each_ref();
     let bits = measure_rate(Pair { from, to }, 16_000_000, Duration::from_millis(500)).unwrap();

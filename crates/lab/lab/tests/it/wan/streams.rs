@@ -36,10 +36,7 @@ fn transfer(link: Link, bytes: usize) -> Option<PairCounts> {
 #[test]
 fn a_stream_survives_losses() {
     let loss = Loss::Independent { p: 0.02 };
-    let link = Link {
-        loss,
-        ..Link::new(1_000_000)
-    };
+    let link = Link { loss, ..Link::new(1_000_000) };
     let Some(counts) = transfer(link, 4_000_000) else {
         return;
     };
@@ -50,21 +47,15 @@ fn a_stream_survives_losses() {
 
 #[test]
 fn a_stream_survives_reordering() {
-    let link = Link {
-        reorder: 0.05,
-        jitter: Jitter::Normal { sd_ns: 300_000 },
-        ..Link::new(1_000_000)
-    };
+    let link =
+        Link { reorder: 0.05, jitter: Jitter::Normal { sd_ns: 300_000 }, ..Link::new(1_000_000) };
     transfer(link, 1_000_000);
 }
 
 #[test]
 fn a_slow_link_drops_what_its_queue_does_not_hold() {
     let link = Link {
-        rate: Some(Rate {
-            bits_per_s: 50_000_000,
-            backlog: Backlog::Bytes(20_000),
-        }),
+        rate: Some(Rate { bits_per_s: 50_000_000, backlog: Backlog::Bytes(20_000) }),
         ..Link::new(5_000_000)
     };
     let Some(counts) = transfer(link, 2_000_000) else {

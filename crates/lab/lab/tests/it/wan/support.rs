@@ -25,14 +25,7 @@ pub(crate) fn address(host: u8) -> Ipv4Addr {
 pub(crate) fn host(number: u8, place: u16) -> Option<(Namespace, Port)> {
     let address = address(number);
     match Namespace::create(address, MTU) {
-        Ok((namespace, tun)) => Some((
-            namespace,
-            Port {
-                address,
-                place,
-                tun,
-            },
-        )),
+        Ok((namespace, tun)) => Some((namespace, Port { address, place, tun })),
         Err(error @ (WanError::NotPermitted { .. } | WanError::NoTun)) => {
             needs::skip(&error.to_string());
             None

@@ -8,12 +8,8 @@ use std::vec::Vec;
 #[test]
 fn filters_share_a_packet_and_have_a_reason_each() {
     let filters: &[&[u8]] = &[b"a/+", b"#"];
-    let subscribe = Subscribe {
-        filters,
-        qos: Qos::AtLeastOnce,
-        no_local: false,
-        retain_handling: 0,
-    };
+    let subscribe =
+        Subscribe { filters, qos: Qos::AtLeastOnce, no_local: false, retain_handling: 0 };
     let (mut client, mut out) = (connected(Version::V5), Vec::new());
     assert_eq!(client.subscribe(&subscribe, &mut out), Ok(1));
     assert_eq!(client.unsubscribe(filters, &mut out), Ok(2));
@@ -23,40 +19,18 @@ fn filters_share_a_packet_and_have_a_reason_each() {
     ];
     assert_eq!(out, written);
     // The second is refused.
-    let event = Event::Answered {
-        id: 1,
-        reason: 0x87,
-        codes: &[1, 0x87],
-        text: b"",
-    };
-    assert_eq!(
-        take(&mut client, &[0x90, 5, 0, 1, 0, 1, 0x87]),
-        Ok((event, vec![]))
-    );
-    let ended = Event::Answered {
-        id: 2,
-        reason: 0,
-        codes: &[0, 0x11],
-        text: b"",
-    };
-    assert_eq!(
-        take(&mut client, &[0xb0, 5, 0, 2, 0, 0, 0x11]),
-        Ok((ended, vec![]))
-    );
+    let event = Event::Answered { id: 1, reason: 0x87, codes: &[1, 0x87], text: b"" };
+    assert_eq!(take(&mut client, &[0x90, 5, 0, 1, 0, 1, 0x87]), Ok((event, vec![])));
+    let ended = Event::Answered { id: 2, reason: 0, codes: &[0, 0x11], text: b"" };
+    assert_eq!(take(&mut client, &[0xb0, 5, 0, 2, 0, 0, 0x11]), Ok((ended, vec![])));
     // A packet has at least one filter, and not any number of them.
     assert_eq!(client.unsubscribe(&[], &mut out), Err(Refusal::Filters(0)));
     let many = vec![&b"a"[..]; FILTERS_MAX + 1];
-    assert_eq!(
-        client.unsubscribe(&many, &mut out),
-        Err(Refusal::Filters(FILTERS_MAX + 1))
-    );
+    assert_eq!(client.unsubscribe(&many, &mut out), Err(Refusal::Filters(FILTERS_MAX + 1)));
     // The answer to an UNSUBSCRIBE of 3.1.1 has no codes.
     let mut client = connected(Version::V3);
     assert_eq!(client.unsubscribe(filters, &mut out), Ok(1));
-    assert_eq!(
-        take(&mut client, &[0xb0, 2, 0, 1]),
-        Ok((answered(1), vec![]))
-    );
+    assert_eq!(take(&mut client, &[0xb0, 2, 0, 1]), Ok((answered(1), vec![])));
 }
 
 proptest! {

@@ -16,9 +16,7 @@ fn keeping(
         client.keep_messages();
         client
     });
-    client
-        .connect(&Connect::default(), &mut Vec::new())
-        .unwrap();
+    client.connect(&Connect::default(), &mut Vec::new()).unwrap();
     let mut ack = vec![0x20, 2, present, 0];
     if version == Version::V5 {
         ack[1] = 3 + properties.len() as u8;
@@ -35,20 +33,11 @@ fn messages_are_sent_again_in_their_order_over_a_session_that_was_kept() {
     let (mut client, out) = keeping(Version::V3, None, 0, &[]);
     assert_eq!(out, []);
     let mut sent = Vec::new();
-    for qos in [
-        Qos::ExactlyOnce,
-        Qos::AtLeastOnce,
-        Qos::ExactlyOnce,
-        Qos::AtLeastOnce,
-    ] {
+    for qos in [Qos::ExactlyOnce, Qos::AtLeastOnce, Qos::ExactlyOnce, Qos::AtLeastOnce] {
         client.publish(&message(qos), &mut sent).unwrap();
     }
-    let subscribe = Subscribe {
-        filters: &[b"a"],
-        qos: Qos::AtMostOnce,
-        no_local: false,
-        retain_handling: 0,
-    };
+    let subscribe =
+        Subscribe { filters: &[b"a"], qos: Qos::AtMostOnce, no_local: false, retain_handling: 0 };
     client.subscribe(&subscribe, &mut Vec::new()).unwrap();
     assert_eq!(client.kept_bytes(), sent.len());
     // The third has reached the server, then the first; the second is done.
@@ -58,23 +47,15 @@ fn messages_are_sent_again_in_their_order_over_a_session_that_was_kept() {
     take(&mut client, &[0x40, 2, 0, 2]).unwrap();
     assert_eq!(client.kept_bytes(), sent.len() / 4);
     let (client, out) = keeping(Version::V3, Some(client), 1, &[]);
-    let again = [
-        &[0x3a, 9, 0, 3, b'a', b'/', b'b', 0, 4, b'h', b'i'][..],
-        &[0x62, 2, 0, 3, 0x62, 2, 0, 1],
-    ]
-    .concat();
+    let again =
+        [&[0x3a, 9, 0, 3, b'a', b'/', b'b', 0, 4, b'h', b'i'][..], &[0x62, 2, 0, 3, 0x62, 2, 0, 1]]
+            .concat();
     assert_eq!(out, again);
     // As often as it takes; what comes is acknowledged as ever.
     let (mut client, out) = keeping(Version::V3, Some(client), 1, &[]);
     assert_eq!(out, again);
-    assert_eq!(
-        take(&mut client, &[0x40, 2, 0, 4]),
-        Ok((answered(4), vec![]))
-    );
-    assert_eq!(
-        take(&mut client, &[0x70, 2, 0, 3]),
-        Ok((answered(3), vec![]))
-    );
+    assert_eq!(take(&mut client, &[0x40, 2, 0, 4]), Ok((answered(4), vec![])));
+    assert_eq!(take(&mut client, &[0x70, 2, 0, 3]), Ok((answered(3), vec![])));
     assert_eq!(client.kept_bytes(), 0);
     // Without its session the server knows nothing of it.
     let (mut client, out) = keeping(Version::V3, Some(client), 0, &[]);
@@ -90,9 +71,7 @@ fn messages_are_sent_again_as_the_servers_limits_allow() {
     long.payload = &[7; 20];
     client.publish(&long, &mut Vec::new()).unwrap();
     for _ in 0..3 {
-        client
-            .publish(&message(Qos::AtLeastOnce), &mut Vec::new())
-            .unwrap();
+        client.publish(&message(Qos::AtLeastOnce), &mut Vec::new()).unwrap();
     }
     // Receive maximum 2, packets of at most 20 bytes.
     let limits = [0x21, 0, 2, 0x27, 0, 0, 0, 20];
@@ -101,18 +80,9 @@ fn messages_are_sent_again_as_the_servers_limits_allow() {
     assert_eq!(out, [again(2), again(3)].concat());
     let refused = client.publish(&message(Qos::AtLeastOnce), &mut Vec::new());
     assert_eq!(refused, Err(Refusal::InFlight(3)));
-    assert_eq!(
-        take(&mut client, &[0x40, 2, 0, 3]),
-        Ok((answered(3), again(4)))
-    );
-    assert_eq!(
-        take(&mut client, &[0x40, 2, 0, 2]),
-        Ok((answered(2), vec![]))
-    );
-    assert_eq!(
-        take(&mut client, &[0x40, 2, 0, 4]),
-        Ok((answered(4), vec![]))
-    );
+    assert_eq!(take(&mut client, &[0x40, 2, 0, 3]), Ok((answered(3), again(4))));
+    assert_eq!(take(&mut client, &[0x40, 2, 0, 2]), Ok((answered(2), vec![])));
+    assert_eq!(take(&mut client, &[0x40, 2, 0, 4]), Ok((answered(4), vec![])));
 }
 
 proptest! {

@@ -59,11 +59,7 @@ impl Queue {
 
     /// The chance that a response takes longer than the limit, in the steady state.
     fn later(&self, rate: f64) -> f64 {
-        if self.is_random {
-            self.later_mmc(rate)
-        } else {
-            self.later_md1(rate)
-        }
+        if self.is_random { self.later_mmc(rate) } else { self.later_md1(rate) }
     }
 
     fn later_mmc(&self, rate: f64) -> f64 {
@@ -129,16 +125,10 @@ impl Queue {
                 true => Outcome::Holds,
                 false => Outcome::Breaks,
             };
-            trials.push(Trial {
-                margins: vec![Some(margin)],
-                ..Trial::new(load, outcome)
-            });
+            trials.push(Trial { margins: vec![Some(margin)], ..Trial::new(load, outcome) });
         }
         let levels = Level::all(&trials, bounds.repeat);
-        let bad = levels
-            .iter()
-            .position(|l| l.verdict != Verdict::Holds)
-            .unwrap();
+        let bad = levels.iter().position(|l| l.verdict != Verdict::Holds).unwrap();
         let good = levels[bad - 1].load;
         let bad = levels[bad].load;
         match crossing(&trials, f64::midpoint(good, bad)) {
@@ -153,33 +143,19 @@ impl Queue {
 fn right(queue: &Queue) -> (f64, f64) {
     let truth = queue.capacity();
     let intervals: Vec<(f64, f64)> = (0..SEARCHES).map(|seed| queue.searched(seed)).collect();
-    let within = intervals
-        .iter()
-        .filter(|(low, high)| (*low..=*high).contains(&truth));
+    let within = intervals.iter().filter(|(low, high)| (*low..=*high).contains(&truth));
     let right = within.count() as f64 / SEARCHES as f64;
-    let mut widths: Vec<f64> = intervals
-        .iter()
-        .map(|(low, high)| (high - low) / truth)
-        .collect();
+    let mut widths: Vec<f64> = intervals.iter().map(|(low, high)| (high - low) / truth).collect();
     widths.sort_by(f64::total_cmp);
     (right, widths[widths.len() / 2])
 }
 
 #[test]
 fn nine_of_ten_intervals_contain_the_capacity_of_a_queue() {
-    let queue = |servers, is_random, limit_s, run_s| Queue {
-        servers,
-        is_random,
-        limit_s,
-        run_s,
-    };
+    let queue = |servers, is_random, limit_s, run_s| Queue { servers, is_random, limit_s, run_s };
     for (name, queue, known) in [
         // ln 20 / (μ − λ) = limit.
-        (
-            "M/M/1",
-            queue(1, true, 0.050, 30.0),
-            200.0 - 20f64.ln() / 0.050,
-        ),
+        ("M/M/1", queue(1, true, 0.050, 30.0), 200.0 - 20f64.ln() / 0.050),
         ("M/M/4", queue(4, true, 0.100, 30.0), 163.0),
         ("M/M/16", queue(16, true, 0.288, 60.0), 179.6),
         ("M/D/1", queue(1, false, 0.030, 30.0), 149.1),
@@ -187,10 +163,7 @@ fn nine_of_ten_intervals_contain_the_capacity_of_a_queue() {
         let capacity = queue.capacity();
         assert!((capacity - known).abs() < 0.05, "{name}: {capacity}");
         let (right, width) = right(&queue);
-        assert!(
-            right >= 0.9 && width < 0.2,
-            "{name}: {right} right, {width} wide"
-        );
+        assert!(right >= 0.9 && width < 0.2, "{name}: {right} right, {width} wide");
     }
 }
 
@@ -200,12 +173,7 @@ fn nine_of_ten_intervals_contain_the_capacity_of_a_queue() {
 fn the_law_of_a_queue_is_found() {
     let mut right = [0; 3];
     for seed in 0..SEARCHES {
-        let queue = Queue {
-            servers: 1,
-            is_random: true,
-            limit_s: 0.05,
-            run_s: 60.0,
-        };
+        let queue = Queue { servers: 1, is_random: true, limit_s: 0.05, run_s: 60.0 };
         let loads = [60.0, 80.0, 100.0, 120.0, 140.0, 150.0, 160.0, 170.0];
         let points: Vec<(f64, f64)> = (0..2 * loads.len())
             .map(|run| {

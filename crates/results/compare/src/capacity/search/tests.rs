@@ -27,11 +27,7 @@ fn search(bounds: &Bounds, truth: &mut dyn FnMut(f64) -> Outcome) -> (Vec<Trial>
 
 fn limit(limit: f64) -> impl FnMut(f64) -> Outcome {
     move |load| {
-        if load <= limit {
-            Outcome::Holds
-        } else {
-            Outcome::Breaks
-        }
+        if load <= limit { Outcome::Holds } else { Outcome::Breaks }
     }
 }
 
@@ -42,15 +38,8 @@ fn loads(trials: &[Trial]) -> Vec<f64> {
 /// The highest that holds and the lowest that does not.
 fn bracket(trials: &[Trial]) -> (f64, f64) {
     let levels = Level::all(trials, 3);
-    let bad = levels
-        .iter()
-        .find(|level| level.verdict != Verdict::Holds)
-        .unwrap();
-    let good = levels
-        .iter()
-        .rev()
-        .find(|level| level.load < bad.load)
-        .unwrap();
+    let bad = levels.iter().find(|level| level.verdict != Verdict::Holds).unwrap();
+    let good = levels.iter().rev().find(|level| level.load < bad.load).unwrap();
     (good.load, bad.load)
 }
 
@@ -74,21 +63,13 @@ fn the_bracket_holds_every_limit() {
         let (trials, ending) = search(&bounds(), &mut limit(truth));
         assert_eq!(ending, Ending::Found, "{truth}");
         let (good, bad) = bracket(&trials);
-        assert!(
-            good <= truth && truth < bad && bad <= good * 1.051,
-            "{good} {truth} {bad}"
-        );
+        assert!(good <= truth && truth < bad && bad <= good * 1.051, "{good} {truth} {bad}");
     }
 }
 
 #[test]
 fn whole_numbers_are_searched_down_to_one() {
-    let whole = Bounds {
-        is_whole: true,
-        from: 8.0,
-        within: 0.001,
-        ..bounds()
-    };
+    let whole = Bounds { is_whole: true, from: 8.0, within: 0.001, ..bounds() };
     for truth in 1..60 {
         let (trials, ending) = search(&whole, &mut limit(f64::from(truth)));
         assert_eq!(ending, Ending::Found);
@@ -102,10 +83,7 @@ fn whole_numbers_are_searched_down_to_one() {
 
 #[test]
 fn holding_up_to_the_highest_load_is_no_knee() {
-    let most = Bounds {
-        at_most: 500.0,
-        ..bounds()
-    };
+    let most = Bounds { at_most: 500.0, ..bounds() };
     let (trials, ending) = search(&most, &mut limit(1e9));
     assert_eq!(ending, Ending::AllHold);
     assert_eq!(loads(&trials), [100.0, 200.0, 400.0, 500.0, 500.0]);
@@ -131,10 +109,7 @@ fn one_failure_by_chance_does_not_decide() {
     });
     assert_eq!(ending, Ending::Found);
     let (good, bad) = bracket(&trials);
-    assert!(
-        good <= 730.0 && 730.0 < bad && bad <= good * 1.051,
-        "{good} {bad}"
-    );
+    assert!(good <= 730.0 && 730.0 < bad && bad <= good * 1.051, "{good} {bad}");
 }
 
 #[test]
@@ -156,11 +131,7 @@ fn chance_near_the_limit_ends_all_the_same() {
     for _ in 0..200 {
         let (trials, ending) = search(&bounds(), &mut |load| {
             let holds = 1.0 / (1.0 + (load / 730.0).powi(20));
-            if rng.unit() < holds {
-                Outcome::Holds
-            } else {
-                Outcome::Breaks
-            }
+            if rng.unit() < holds { Outcome::Holds } else { Outcome::Breaks }
         });
         assert_eq!(ending, Ending::Found);
         assert!(trials.len() < 60, "{}", trials.len());
@@ -189,10 +160,7 @@ fn confirming(outcomes: &[Outcome]) -> (Vec<Trial>, Ending) {
 fn the_last_run_of_a_result_held() {
     use Outcome::{Breaks, Holds, Untrusted};
     let (once, ending) = confirming(&[Breaks, Holds]);
-    assert_eq!(
-        (loads(&once)[10..].to_vec(), ending),
-        (vec![725.0, 725.0], Ending::Found)
-    );
+    assert_eq!((loads(&once)[10..].to_vec(), ending), (vec![725.0, 725.0], Ending::Found));
     // A load whose confirming runs fail twice does not hold, though most of its runs did.
     let (twice, ending) = confirming(&[Breaks, Breaks]);
     assert_eq!(ending, Ending::Found);
@@ -221,10 +189,7 @@ fn an_untrusted_load_is_repeated_once_and_bounds_the_search() {
 
 #[test]
 fn steps_are_bounded_and_an_interrupted_search_resumes() {
-    let few = Bounds {
-        steps: 6,
-        ..bounds()
-    };
+    let few = Bounds { steps: 6, ..bounds() };
     let (trials, ending) = search(&few, &mut limit(730.0));
     assert_eq!((trials.len(), ending), (6, Ending::OutOfSteps));
     let (all, _) = search(&bounds(), &mut limit(730.0));
@@ -245,11 +210,7 @@ fn a_target_that_does_not_come_back_ends_the_search() {
             Next::Try(load) => load,
         };
         let answered = answers(load);
-        let outcome = if answered {
-            Outcome::Holds
-        } else {
-            Outcome::Breaks
-        };
+        let outcome = if answered { Outcome::Holds } else { Outcome::Breaks };
         let figures = TrialFigures {
             per_s: if answered { load } else { 0.0 },
             in_flight: 1.0,
@@ -260,10 +221,7 @@ fn a_target_that_does_not_come_back_ends_the_search() {
             p99_is_bound: false,
             error_share: 0.0,
         };
-        trials.push(Trial {
-            figures: Some(figures),
-            ..Trial::new(load, outcome)
-        });
+        trials.push(Trial { figures: Some(figures), ..Trial::new(load, outcome) });
     };
     assert_eq!(ending, Ending::Down);
     assert_eq!(loads(&trials), [100.0, 200.0, 400.0, 800.0, 1600.0, 800.0]);

@@ -23,10 +23,7 @@ fn around(start: u64, per_second: f64) -> impl Fn(u64) -> u64 {
 #[test]
 fn users_that_stay_as_many_do_not_grow() {
     assert_eq!(growth(&figures("rate", |_| 100, around(200, 0.0))), None);
-    assert_eq!(
-        growth(&figures("poisson", |s| 90 + s * 13 % 21, around(200, 0.0))),
-        None
-    );
+    assert_eq!(growth(&figures("poisson", |s| 90 + s * 13 % 21, around(200, 0.0))), None);
 }
 
 /// 100 come each second, and 95 leave.
@@ -51,10 +48,7 @@ fn growth_that_is_small_is_none() {
 
 #[test]
 fn users_of_a_rate_that_rises_may_grow() {
-    assert_eq!(
-        growth(&figures("rate", |s| 100 + 10 * s, around(0, 5.0))),
-        None
-    );
+    assert_eq!(growth(&figures("rate", |s| 100 + 10 * s, around(0, 5.0))), None);
     // By less than chance moves counts, they may not.
     assert!(growth(&figures("rate", |s| 100 + s / 30, around(0, 5.0))).is_some());
 }

@@ -48,16 +48,9 @@ fn intervals_are_of_each_bar_if_the_scatter_differs() {
 
 #[test]
 fn means_of_a_multiplicative_model_are_geometric() {
-    let bars = two(
-        [&[1.0, 10.0, 100.0], &[10.0, 100.0, 1000.0]],
-        Unit::Plain,
-        true,
-    );
+    let bars = two([&[1.0, 10.0, 100.0], &[10.0, 100.0, 1000.0]], Unit::Plain, true);
     let means: Vec<f64> = bars.groups[0].bars.iter().map(|bar| bar.mean).collect();
-    assert!(
-        (means[0] - 10.0).abs() < 1e-9 && (means[1] - 100.0).abs() < 1e-9,
-        "{means:?}"
-    );
+    assert!((means[0] - 10.0).abs() < 1e-9 && (means[1] - 100.0).abs() < 1e-9, "{means:?}");
     let low = bars.groups[0].bars[0].low.unwrap();
     assert!((low.log10() - (1.0 - 1.602_98)).abs() < 1e-4, "{low}");
 }
@@ -77,14 +70,8 @@ fn policies() -> Data {
     };
     let mut data = data(&[3, 2], 3, value);
     data.factors = vec![
-        (
-            "policy".to_owned(),
-            ["random", "hash", "least"].map(str::to_owned).to_vec(),
-        ),
-        (
-            "users".to_owned(),
-            ["250", "500"].map(str::to_owned).to_vec(),
-        ),
+        ("policy".to_owned(), ["random", "hash", "least"].map(str::to_owned).to_vec()),
+        ("users".to_owned(), ["250", "500"].map(str::to_owned).to_vec()),
     ];
     data
 }
@@ -110,52 +97,28 @@ fn verdicts(claim: &ClaimFigures) -> Vec<ClaimVerdict> {
 fn a_claim_holds_where_all_intervals_part() {
     use ClaimVerdict::{DoesNotHold, Holds, NotSeparable};
     let (claim, analysis) = claimed(policies(), &[&[1], &[2], &[0]], Some(1));
-    assert_eq!(
-        (claim.order.as_str(), claim.verdict),
-        ("hash > least > random", Holds)
-    );
+    assert_eq!((claim.order.as_str(), claim.verdict), ("hash > least > random", Holds));
     assert_eq!(claim.places[0].levels, [None, Some(1)]);
     // The closest of three pairs.
     let why = &claim.places[0].why;
-    assert!(
-        why.starts_with("hash 3.00 s (") && why.contains(") is above least 2.00 s ("),
-        "{why}"
-    );
-    assert_eq!(
-        text(&analysis, "published-claims"),
-        "of 1 published claim: 1 holds"
-    );
+    assert!(why.starts_with("hash 3.00 s (") && why.contains(") is above least 2.00 s ("), "{why}");
+    assert_eq!(text(&analysis, "published-claims"), "of 1 published claim: 1 holds");
     assert_eq!(analysis.responses[0].bars.factor, 0);
     // Levels of one list are not compared with each other.
     let (claim, _) = claimed(policies(), &[&[1, 2], &[0]], Some(1));
     assert_eq!(claim.verdict, Holds);
     // At few users nothing is apart, and the claim is as good as the worst of its places.
     let (claim, _) = claimed(policies(), &[&[1], &[2, 0]], None);
-    assert_eq!(
-        (claim.verdict, verdicts(&claim)),
-        (NotSeparable, vec![NotSeparable, Holds])
-    );
+    assert_eq!((claim.verdict, verdicts(&claim)), (NotSeparable, vec![NotSeparable, Holds]));
     assert!(
-        claim.places[0]
-            .why
-            .starts_with("2 of 2 pairs overlap: hash "),
+        claim.places[0].why.starts_with("2 of 2 pairs overlap: hash "),
         "{}",
         claim.places[0].why
     );
     let (claim, analysis) = claimed(policies(), &[&[2], &[1], &[0]], None);
-    assert_eq!(
-        (claim.verdict, verdicts(&claim)),
-        (DoesNotHold, vec![NotSeparable, DoesNotHold])
-    );
-    assert!(
-        claim.places[1].why.contains(" is below hash 3.00 s ("),
-        "{}",
-        claim.places[1].why
-    );
-    assert_eq!(
-        text(&analysis, "published-claims"),
-        "of 1 published claim: 1 does not hold"
-    );
+    assert_eq!((claim.verdict, verdicts(&claim)), (DoesNotHold, vec![NotSeparable, DoesNotHold]));
+    assert!(claim.places[1].why.contains(" is below hash 3.00 s ("), "{}", claim.places[1].why);
+    assert_eq!(text(&analysis, "published-claims"), "of 1 published claim: 1 does not hold");
 }
 
 #[test]
@@ -165,10 +128,7 @@ fn a_claim_needs_values_of_all_its_levels() {
     let mut data = policies();
     data.rows.retain(|row| row.levels != [1, 1]);
     let (claim, _) = claimed(data, order, Some(1));
-    assert_eq!(
-        (claim.verdict, claim.places[0].why.as_str()),
-        (NotMeasured, "hash has no value")
-    );
+    assert_eq!((claim.verdict, claim.places[0].why.as_str()), (NotMeasured, "hash has no value"));
     let mut data = policies();
     for row in data.rows.iter_mut().filter(|row| row.levels == [0, 1]) {
         row.bounds = vec![0];

@@ -28,11 +28,9 @@ fn give_up(figures: &mut Figures, count: u64, waited_ns: u64) {
 #[test]
 fn storms_are_reported_with_the_limit_that_lost_them() {
     let mut figures = figures();
-    for (fact, value) in [
-        ("somaxconn", "4096"),
-        ("netdev_max_backlog", "1000"),
-        ("tcp_mem", "1\t2\t3"),
-    ] {
+    for (fact, value) in
+        [("somaxconn", "4096"), ("netdev_max_backlog", "1000"), ("tcp_mem", "1\t2\t3")]
+    {
         figures.info.host.insert(fact.to_owned(), value.to_owned());
     }
     succeed(&mut figures, 0, CONNECT, 10_000, MS, 0);

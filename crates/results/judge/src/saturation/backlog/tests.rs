@@ -27,14 +27,8 @@ struct Waiting {
     n: f64,
 }
 
-const FAST: Queue = Queue {
-    capacity: 480.0,
-    delay_s: 0.0,
-    limit_s: 1000.0,
-    notices: false,
-    leak: 0,
-    drain_s: 0.0,
-};
+const FAST: Queue =
+    Queue { capacity: 480.0, delay_s: 0.0, limit_s: 1000.0, notices: false, leak: 0, drain_s: 0.0 };
 
 const STEPS: usize = 100;
 
@@ -44,11 +38,8 @@ const PER_S: f64 = STEPS as f64;
 impl Queue {
     /// The backlog found of a run with this number of requests due in each second.
     fn found(self, seconds: usize, due: impl Fn(usize) -> f64) -> Option<Backlog> {
-        let mut stream = Stream {
-            windows: vec![Window::default(); seconds],
-            window_s: 1,
-            is_held: false,
-        };
+        let mut stream =
+            Stream { windows: vec![Window::default(); seconds], window_s: 1, is_held: false };
         let mut times = Vec::new();
         let mut waits = Vec::new();
         let mut count = 0;
@@ -69,11 +60,7 @@ impl Queue {
             while let Some(front) = queue.front_mut().filter(|_| left > 0.0) {
                 let response_s = now_s - front.due_s + self.delay_s + 0.002;
                 let is_late = response_s > self.limit_s;
-                let taken = if is_late && self.notices {
-                    front.n
-                } else {
-                    front.n.min(left)
-                };
+                let taken = if is_late && self.notices { front.n } else { front.n.min(left) };
                 left -= if is_late && self.notices { 0.0 } else { taken };
                 front.n -= taken;
                 let due_s = front.due_s;
@@ -101,14 +88,9 @@ impl Queue {
         }
         let of = |mut all: Vec<f64>, share: f64| {
             all.sort_by(f64::total_cmp);
-            all.get((all.len() as f64 * share) as usize)
-                .copied()
-                .unwrap_or(0.0)
+            all.get((all.len() as f64 * share) as usize).copied().unwrap_or(0.0)
         };
-        let times = Times {
-            fastest_s: of(times, 0.0),
-            waited_s: of(waits, 0.5),
-        };
+        let times = Times { fastest_s: of(times, 0.0), waited_s: of(waits, 0.5) };
         find(&stream, || times)
     }
 }
@@ -138,10 +120,7 @@ fn a_server_below_its_capacity_is_not_saturated() {
     assert_eq!(FAST.found(3, |_| 400.0), None);
     assert_eq!(FAST.found(40, |at| 10.0 * at as f64), None);
     // A ramp with long response times has a growing backlog by Little's law.
-    let slow = Queue {
-        delay_s: 3.0,
-        ..FAST
-    };
+    let slow = Queue { delay_s: 3.0, ..FAST };
     assert_eq!(slow.found(40, |at| 10.0 * at as f64), None);
     // A run hardly longer than a response says nothing.
     for seconds in [2, 3, 4, 5] {
@@ -153,11 +132,7 @@ fn a_server_below_its_capacity_is_not_saturated() {
 #[test]
 fn a_server_above_its_capacity_falls_behind_at_once() {
     for (seconds, drain_s) in [(3, 0.0), (4, 0.0), (8, 0.0), (60, 0.0), (8, 30.0)] {
-        let slow = Queue {
-            capacity: 433.0,
-            drain_s,
-            ..FAST
-        };
+        let slow = Queue { capacity: 433.0, drain_s, ..FAST };
         let found = slow.found(seconds, |_| 1000.0).unwrap();
         assert!(found.since_s <= seconds / 4 + 1, "{found:?}");
         assert!((found.answered_per_s - 433.0).abs() < 6.0, "{found:?}");
@@ -187,12 +162,7 @@ fn answers_that_come_too_late_are_a_backlog() {
     for limit_s in [0.5, 1.0, 2.0, 6.0] {
         for rate in [600.0, 1000.0, 2000.0, 5000.0] {
             for notices in [false, true] {
-                let impatient = Queue {
-                    limit_s,
-                    notices,
-                    drain_s: 1.0,
-                    ..FAST
-                };
+                let impatient = Queue { limit_s, notices, drain_s: 1.0, ..FAST };
                 let found = impatient.found(60, |_| rate);
                 let found = found.unwrap_or_else(|| panic!("{limit_s} s, {rate}/s, {notices}"));
                 let fell_s = limit_s * 480.0 / (rate - 480.0);
@@ -202,10 +172,7 @@ fn answers_that_come_too_late_are_a_backlog() {
             }
         }
     }
-    let short = Queue {
-        limit_s: 1.0,
-        ..FAST
-    };
+    let short = Queue { limit_s: 1.0, ..FAST };
     for seconds in [3, 4] {
         let found = short.found(seconds, |_| 1000.0).unwrap();
         assert!(!found.is_short && found.too_late_s.is_some(), "{found:?}");
@@ -219,13 +186,7 @@ fn answers_that_come_too_late_are_a_backlog() {
 fn a_share_that_is_lost_is_no_backlog() {
     for (leak, limit_s) in [(2, 1.0), (5, 1.0), (46, 1.0), (10, 30.0), (46, 5.0)] {
         for delay_s in [0.0, 0.4] {
-            let leaking = Queue {
-                leak,
-                limit_s,
-                delay_s,
-                drain_s: 1.0,
-                ..FAST
-            };
+            let leaking = Queue { leak, limit_s, delay_s, drain_s: 1.0, ..FAST };
             let found = leaking.found(20, |_| 200.0);
             assert_eq!(found, None, "{leak} % lost, {limit_s} s, {delay_s} s");
         }
@@ -245,19 +206,12 @@ fn until(at: usize, seconds: usize, ends: bool) -> Stream {
             answered_s: served / 100.0,
         }
     };
-    Stream {
-        windows: (0..seconds).map(window).collect(),
-        window_s: 1,
-        is_held: false,
-    }
+    Stream { windows: (0..seconds).map(window).collect(), window_s: 1, is_held: false }
 }
 
 #[test]
 fn a_server_that_freezes_falls_behind() {
-    let times = Times {
-        fastest_s: 0.001,
-        waited_s: 10.0,
-    };
+    let times = Times { fastest_s: 0.001, waited_s: 10.0 };
     let found = find(&until(30, 50, false), || times).unwrap();
     assert!((30..36).contains(&found.since_s), "{found:?}");
     assert_eq!((found.waiting, found.answered_per_s), (2000, 0.0));
@@ -266,10 +220,7 @@ fn a_server_that_freezes_falls_behind() {
 
 #[test]
 fn a_server_that_refuses_all_does_not_fall_behind() {
-    let times = Times {
-        fastest_s: 0.001,
-        waited_s: 0.0001,
-    };
+    let times = Times { fastest_s: 0.001, waited_s: 0.0001 };
     assert_eq!(find(&until(30, 50, true), || times), None);
 }
 

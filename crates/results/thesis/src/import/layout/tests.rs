@@ -12,9 +12,8 @@ fn run(root: &Path, name: &str, sources: &[(&str, &str, &str)]) -> PathBuf {
     for (role, source, first) in sources {
         let source = run.join(role).join("eu").join(source);
         fs::create_dir_all(&source).unwrap();
-        let rows: String = (0..3)
-            .map(|minute| format!("2015-08-05 {first}{minute}:00,1,Percent\n"))
-            .collect();
+        let rows: String =
+            (0..3).map(|minute| format!("2015-08-05 {first}{minute}:00,1,Percent\n")).collect();
         let text = format!("Timestamp,Average,Unit\n{rows}");
         fs::write(source.join("CPUUtilization.csv"), text).unwrap();
     }
@@ -34,19 +33,13 @@ fn started(sources: &[(&str, &str, &str)], known: Option<&str>) -> (u64, Vec<Str
 
 #[test]
 fn an_unknown_start_is_that_of_the_servers() {
-    let sources = [
-        ("mysql", "replica", "10:0"),
-        ("servers", "a", "11:1"),
-        ("servers", "b", "11:0"),
-    ];
+    let sources =
+        [("mysql", "replica", "10:0"), ("servers", "a", "11:1"), ("servers", "b", "11:0")];
     let at = |time| parse_time(time).unwrap();
     let (start, absent) = started(&sources, None);
     assert_eq!(start, at("2015-08-05T11:00"));
     let words = "time starts at the first minute that a server reported";
-    assert!(
-        absent.iter().any(|line| line.ends_with(words)),
-        "{absent:?}"
-    );
+    assert!(absent.iter().any(|line| line.ends_with(words)), "{absent:?}");
 
     let (start, absent) = started(&sources, Some("2015-08-05T11:09"));
     assert_eq!(start, at("2015-08-05T11:09"));
@@ -55,10 +48,7 @@ fn an_unknown_start_is_that_of_the_servers() {
     let (start, absent) = started(&sources[..1], None);
     assert_eq!(start, at("2015-08-05T10:00"));
     let words = "first minute that a source of `mysql` reported";
-    assert!(
-        absent.iter().any(|line| line.ends_with(words)),
-        "{absent:?}"
-    );
+    assert!(absent.iter().any(|line| line.ends_with(words)), "{absent:?}");
 }
 
 #[test]

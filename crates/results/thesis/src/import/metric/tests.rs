@@ -28,10 +28,7 @@ fn values(metric: &Metric) -> Vec<f64> {
 fn a_sound_metric_takes_no_repair() {
     let (metric, repairs) = read(&csv(&[(0, 1.0, 1.0), (1, 2.5, 1.0)]));
     let metric = metric.unwrap();
-    assert_eq!(
-        (metric.unit.as_str(), values(&metric)),
-        ("%", vec![1.0, 2.5])
-    );
+    assert_eq!((metric.unit.as_str(), values(&metric)), ("%", vec![1.0, 2.5]));
     // date --date '2015-07-31 15:00:00 UTC' +%s
     assert_eq!(metric.rows[0].0, 1_438_354_800_000_000_000);
     assert_eq!(metric.rows[1].0 - metric.rows[0].0, STEP_NS);
@@ -40,21 +37,10 @@ fn a_sound_metric_takes_no_repair() {
 
 #[test]
 fn disorder_twins_conflicts_and_gaps_are_counted() {
-    let rows = [
-        (9, 9.0, 1.0),
-        (2, 2.0, 1.0),
-        (2, 2.0, 1.0),
-        (3, 3.0, 1.0),
-        (3, 4.0, 1.0),
-    ];
+    let rows = [(9, 9.0, 1.0), (2, 2.0, 1.0), (2, 2.0, 1.0), (3, 3.0, 1.0), (3, 4.0, 1.0)];
     let (metric, repairs) = read(&csv(&rows));
     assert_eq!(values(&metric.unwrap()), [2.0, 3.0, 9.0]);
-    let expected = [
-        ("unordered", 1),
-        ("duplicate-row", 1),
-        ("conflicting-row", 1),
-        ("gap", 5),
-    ];
+    let expected = [("unordered", 1), ("duplicate-row", 1), ("conflicting-row", 1), ("gap", 5)];
     assert_eq!(repairs, expected.map(|(code, n)| (code.to_owned(), n)));
 }
 
@@ -69,10 +55,7 @@ fn rows_that_cannot_be_read_are_excluded_and_counted() {
            1815-07-31 15:04:00,1,1,1,1,1,Percent\n";
     let (metric, repairs) = read(&text);
     assert_eq!(values(&metric.unwrap()), [1.0]);
-    assert_eq!(
-        repairs,
-        [("ragged-row".to_owned(), 1), ("bad-row".to_owned(), 5)]
-    );
+    assert_eq!(repairs, [("ragged-row".to_owned(), 1), ("bad-row".to_owned(), 5)]);
 }
 
 #[test]

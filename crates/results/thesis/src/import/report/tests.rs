@@ -13,10 +13,7 @@ fn read(text: &str) -> (Result<ClientReport, String>, Vec<(String, u64)>) {
 }
 
 fn repair_counts(codes: &[(&str, u64)]) -> Vec<(String, u64)> {
-    codes
-        .iter()
-        .map(|(code, n)| ((*code).to_owned(), *n))
-        .collect()
+    codes.iter().map(|(code, n)| ((*code).to_owned(), *n)).collect()
 }
 
 /// The sound report with one text put in place of another that is there.
@@ -30,28 +27,14 @@ fn a_sound_report_is_read_whole() {
     let (report, repairs) = read(SOUND);
     let report = report.unwrap();
     assert_eq!(
-        (
-            report.users_planned,
-            report.connected,
-            report.failed,
-            report.online_ns
-        ),
+        (report.users_planned, report.connected, report.failed, report.online_ns),
         (20, 19, 1, 300_000 * MS)
     );
-    assert_eq!(
-        report.errors,
-        BTreeMap::from([("read ECONNRESET".to_owned(), 1)])
-    );
+    assert_eq!(report.errors, BTreeMap::from([("read ECONNRESET".to_owned(), 1)]));
     assert_eq!(report.measures.len(), 3);
     let request = &report.measures[1];
-    assert_eq!(
-        (request.measure, request.count, request.mean_ns),
-        (1, 400, 27.0 * MS as f64)
-    );
-    assert_eq!(
-        (request.min_ns, request.median_ns, request.max_ns),
-        (3 * MS, 20 * MS, 900 * MS)
-    );
+    assert_eq!((request.measure, request.count, request.mean_ns), (1, 400, 27.0 * MS as f64));
+    assert_eq!((request.min_ns, request.median_ns, request.max_ns), (3 * MS, 20 * MS, 900 * MS));
     assert_eq!(request.deviation_ns, 40.0 * MS as f64);
     let shares: Vec<Option<f64>> = request.percentiles.iter().map(|p| p.share).collect();
     assert_eq!(shares, [Some(0.5), Some(0.9), Some(0.98), None, Some(1.0)]);
@@ -64,10 +47,7 @@ fn a_sound_report_is_read_whole() {
 fn colour_codes_are_taken_out_and_counted() {
     let (report, repairs) = read(&format!("\x1b[32mhello\x1b[39m\n{SOUND}\x1b"));
     assert_eq!(report, read(SOUND).0);
-    assert_eq!(
-        repairs,
-        repair_counts(&[("ansi-colours", 3), ("twin-column", 1)])
-    );
+    assert_eq!(repairs, repair_counts(&[("ansi-colours", 3), ("twin-column", 1)]));
 }
 
 #[test]
@@ -75,18 +55,9 @@ fn what_is_no_report_says_why() {
     for (text, why) in [
         ("", "it is empty"),
         ("\x1b[32m \x1b[39m\n", "it is empty"),
-        (
-            "ssh: connect to host 10.0.0.1 port 22: timed out\n",
-            "it contains no report",
-        ),
-        (
-            &with("Durations (ms):", "Durations (s):"),
-            "line 14: Durations are in s, not in ms",
-        ),
-        (
-            &with("stddev", "sigma"),
-            "line 16: the durations have other columns",
-        ),
+        ("ssh: connect to host 10.0.0.1 port 22: timed out\n", "it contains no report"),
+        (&with("Durations (ms):", "Durations (s):"), "line 14: Durations are in s, not in ms"),
+        (&with("stddev", "sigma"), "line 16: the durations have other columns"),
     ] {
         assert_eq!(read(text).0, Err(why.to_owned()));
     }
@@ -100,32 +71,21 @@ fn a_truncated_report_keeps_what_it_reports() {
     assert_eq!(report.measures.len(), 3);
     assert!(report.measures.iter().all(|m| m.percentiles.is_empty()));
     // Its errors are gone with the rest.
-    assert_eq!(
-        repairs,
-        repair_counts(&[("truncated-report", 1), ("failed-disagrees", 1)])
-    );
+    assert_eq!(repairs, repair_counts(&[("truncated-report", 1), ("failed-disagrees", 1)]));
 }
 
 #[test]
 fn wrong_numbers_leave_their_measure_out() {
     for bad in ["12x", "-12", "NaN", "inf", "1e400", "9999999999999999"] {
-        let (report, repairs) = read(&with(
-            "Handshaking          12",
-            &format!("Handshaking {bad}"),
-        ));
+        let (report, repairs) =
+            read(&with("Handshaking          12", &format!("Handshaking {bad}")));
         let measures: Vec<u16> = report.unwrap().measures.iter().map(|m| m.measure).collect();
         assert_eq!(measures, [1, 2], "{bad}");
-        assert!(
-            repairs.contains(&("bad-number".to_owned(), 1)),
-            "{bad} {repairs:?}"
-        );
+        assert!(repairs.contains(&("bad-number".to_owned(), 1)), "{bad} {repairs:?}");
     }
     let (report, repairs) = read(&with("700      900", "many      900"));
     assert_eq!(report.unwrap().measures.len(), 2);
-    assert!(
-        repairs.contains(&("bad-number".to_owned(), 1)),
-        "{repairs:?}"
-    );
+    assert!(repairs.contains(&("bad-number".to_owned(), 1)), "{repairs:?}");
 }
 
 #[test]
@@ -134,24 +94,14 @@ fn figures_that_contradict_each_other_are_reported() {
     let (report, repairs) = read(&with("40       20     900", "40      920     900"));
     let request = &report.unwrap().measures[1];
     assert!(request.percentiles.iter().all(|p| p.share.is_none()));
-    assert_eq!(
-        repairs,
-        repair_counts(&[("twin-column", 1), ("disorder", 1)])
-    );
+    assert_eq!(repairs, repair_counts(&[("twin-column", 1), ("disorder", 1)]));
     let (report, repairs) = read(&with("Connected            19", "Connected            12"));
     assert_eq!(report.unwrap().connected, 12);
-    assert_eq!(
-        repairs,
-        repair_counts(&[("twin-column", 1), ("connected-disagrees", 1)])
-    );
+    assert_eq!(repairs, repair_counts(&[("twin-column", 1), ("connected-disagrees", 1)]));
     let (_, repairs) = read(&with("Latency              3 ", "Jitter               3 "));
     assert_eq!(
         repairs,
-        repair_counts(&[
-            ("twin-column", 1),
-            ("truncated-report", 1),
-            ("unknown-measure", 1)
-        ])
+        repair_counts(&[("twin-column", 1), ("truncated-report", 1), ("unknown-measure", 1)])
     );
 }
 
@@ -160,24 +110,16 @@ fn lines_among_the_errors_without_a_count_are_reported_and_exclude_no_measure() 
     let closed = "Exception: [Error: channel closed]";
     let (report, repairs) = read(&format!("{SOUND}\n{closed}\n{closed}\n"));
     assert_eq!(report, read(SOUND).0);
-    assert_eq!(
-        repairs,
-        repair_counts(&[("twin-column", 1), ("unknown-error", 2)])
-    );
+    assert_eq!(repairs, repair_counts(&[("twin-column", 1), ("unknown-error", 2)]));
 }
 
 #[test]
 fn a_second_row_of_a_measure_is_excluded_and_reported() {
-    let twice = with(
-        "\nBroadcast Latency    12 ",
-        "\nLatency  1 1 1 1 1 1\nBroadcast Latency    12 ",
-    );
+    let twice =
+        with("\nBroadcast Latency    12 ", "\nLatency  1 1 1 1 1 1\nBroadcast Latency    12 ");
     let (report, repairs) = read(&twice);
     assert_eq!(report.unwrap().measures[1].count, 400);
-    assert_eq!(
-        repairs,
-        repair_counts(&[("twin-column", 1), ("unknown-measure", 1)])
-    );
+    assert_eq!(repairs, repair_counts(&[("twin-column", 1), ("unknown-measure", 1)]));
 }
 
 proptest! {

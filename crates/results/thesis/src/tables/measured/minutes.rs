@@ -24,21 +24,12 @@ pub(super) struct Minutes<'r> {
 
 impl<'r> Minutes<'r> {
     pub(super) fn new(probes: &'r Probes, cores: &'r Cores, count: i64) -> Minutes<'r> {
-        let mut series: Vec<_> = probes
-            .list
-            .iter()
-            .map(|info| (info, BTreeMap::new()))
-            .collect();
+        let mut series: Vec<_> = probes.list.iter().map(|info| (info, BTreeMap::new())).collect();
         for row in &probes.rows {
             let minute = row.at_ns.div_euclid(MINUTE_NS);
             series[row.probe as usize].1.insert(minute, row.value);
         }
-        Minutes {
-            cores,
-            cores_total: None,
-            series,
-            count,
-        }
+        Minutes { cores, cores_total: None, series, count }
     }
 
     /// The minutes that the printed figures were computed from.
@@ -70,9 +61,7 @@ impl<'r> Minutes<'r> {
         let sources = || self.metric("CPUUtilization").map(|one| one.0);
         let others = sources().filter(|info| info.role != DATABASES);
         let databases = sources().filter(|info| info.role == DATABASES);
-        let largest = databases
-            .map(|info| self.cores_of(info))
-            .fold(0.0, f64::max);
+        let largest = databases.map(|info| self.cores_of(info)).fold(0.0, f64::max);
         others.map(|info| self.cores_of(info)).sum::<f64>() + largest
     }
 
@@ -93,9 +82,7 @@ impl<'r> Minutes<'r> {
     ) -> BTreeMap<i64, f64> {
         let all: Vec<_> = self.metric(metric).collect();
         let of = |minute: &i64| {
-            let values = all
-                .iter()
-                .map(|(info, own)| Some(own.get(minute)? * weight(info)));
+            let values = all.iter().map(|(info, own)| Some(own.get(minute)? * weight(info)));
             let sum = values.sum::<Option<f64>>();
             sum.filter(|_| !all.is_empty()).map(|sum| (*minute, sum))
         };
@@ -123,9 +110,7 @@ impl<'r> Minutes<'r> {
     pub(super) fn share(&self, what: &str) -> BTreeMap<i64, f64> {
         let used = self.sums(&format!("{what}Used"), 100.0);
         let available = self.sums(&format!("{what}Available"), 1.0);
-        let both = used
-            .into_iter()
-            .filter_map(|(at, used)| Some((at, used / available.get(&at)?)));
+        let both = used.into_iter().filter_map(|(at, used)| Some((at, used / available.get(&at)?)));
         both.collect()
     }
 
@@ -145,15 +130,9 @@ impl<'r> Minutes<'r> {
             true => i64::from(i32::MIN)..i64::from(i32::MAX),
             false => 0..self.count,
         };
-        let other = if direction == "In" {
-            "Receive"
-        } else {
-            "Transmit"
-        };
-        let metrics = [
-            (format!("Network{direction}"), 1.0),
-            (format!("Network{other}Throughput"), 60.0),
-        ];
+        let other = if direction == "In" { "Receive" } else { "Transmit" };
+        let metrics =
+            [(format!("Network{direction}"), 1.0), (format!("Network{other}Throughput"), 60.0)];
         let sources: Vec<_> = metrics
             .iter()
             .flat_map(|(metric, factor)| self.metric(metric).map(move |source| (&source.1, factor)))
@@ -162,16 +141,10 @@ impl<'r> Minutes<'r> {
             return BTreeMap::new();
         };
         let of = |at: &i64| {
-            let bytes = sources
-                .iter()
-                .map(|(values, factor)| Some(values.get(at)? * **factor));
+            let bytes = sources.iter().map(|(values, factor)| Some(values.get(at)? * **factor));
             bytes.sum::<Option<f64>>().map(|sum| (*at, sum))
         };
-        first
-            .keys()
-            .filter(|at| minutes.contains(at))
-            .filter_map(of)
-            .collect()
+        first.keys().filter(|at| minutes.contains(at)).filter_map(of).collect()
     }
 
     /// The least value that one role's sources reported.

@@ -26,11 +26,7 @@ fn probes(sources: &[(&str, &str, &[Option<f64>])]) -> Probes {
             });
             let rows = values.iter().zip(0..).filter_map(|(value, minute)| {
                 let at_ns = minute * MINUTE_NS;
-                value.map(|value| ProbeRow {
-                    at_ns,
-                    probe,
-                    value: value * scale,
-                })
+                value.map(|value| ProbeRow { at_ns, probe, value: value * scale })
             });
             probes.rows.extend(rows);
         }
@@ -83,11 +79,7 @@ fn import(measures: &[(u16, u64, [u64; 2])]) -> Import {
 }
 
 fn results(import: Import, probes: Probes) -> Results {
-    Results {
-        name: "run".to_owned(),
-        import,
-        probes,
-    }
+    Results { name: "run".to_owned(), import, probes }
 }
 
 /// Two servers of 4 cores, a database of 2 and its replica of 1, of which the replica was left out.
@@ -138,10 +130,7 @@ fn cpu_is_weighted_with_the_cores_of_each_source() {
     assert_eq!(note(agreement), "it does follow by ten");
     let (cores, agreement) = check(&system, "cores", "10");
     assert_eq!(cores, 11.0);
-    assert_eq!(
-        note(agreement),
-        "it does follow without the replicas of MySQL"
-    );
+    assert_eq!(note(agreement), "it does follow without the replicas of MySQL");
 }
 
 #[test]
@@ -161,27 +150,14 @@ fn a_source_that_the_print_omits_is_named() {
 
 #[test]
 fn exchanged_measures_and_other_percentiles_are_named() {
-    let measures = [
-        (0, 700, [800, 900]),
-        (1, 80, [90, 110]),
-        (2, 100, [252, 314]),
-    ];
+    let measures = [(0, 700, [800, 900]), (1, 80, [90, 110]), (2, 100, [252, 314])];
     let (system, results) = (system(), results(import(&measures), Probes::default()));
     let system = System::new(&results, &system, 2);
     let words = |id, printed| note(check(&system, id, printed).1);
     assert_eq!(check(&system, "request-avg", "80").1, Agreement::Rounded);
-    assert_eq!(
-        words("request-avg", "700"),
-        "it does follow from the handshakes"
-    );
-    assert_eq!(
-        words("handshake-avg", "80"),
-        "it does follow from the requests"
-    );
-    assert_eq!(
-        words("handshake-p98", "110"),
-        "it does follow from the requests"
-    );
+    assert_eq!(words("request-avg", "700"), "it does follow from the handshakes");
+    assert_eq!(words("handshake-avg", "80"), "it does follow from the requests");
+    assert_eq!(words("handshake-p98", "110"), "it does follow from the requests");
     assert_eq!(
         words("broadcast-p98", "252"),
         "it does follow with the 90th percentile in place of the 98th"

@@ -19,9 +19,7 @@ pub(crate) struct Token {
 impl Token {
     /// In milliseconds, at least one.
     pub(crate) fn batch_ms(&self) -> u64 {
-        u64::try_from(self.batch.as_millis())
-            .unwrap_or(u64::MAX)
-            .max(1)
+        u64::try_from(self.batch.as_millis()).unwrap_or(u64::MAX).max(1)
     }
 }
 
@@ -47,10 +45,7 @@ impl Tokens {
 
     pub(crate) fn make(&self, batch: Duration) -> Token {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        Token {
-            text: format!("{:x}-{number}", self.process),
-            batch,
-        }
+        Token { text: format!("{:x}-{number}", self.process), batch }
     }
 
     /// The claim was won.

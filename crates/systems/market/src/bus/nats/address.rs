@@ -42,13 +42,9 @@ impl NatsAddress {
         // Redis' URLs name a file of authorities in the same way.
         let (url, ca) = trust::redis_url(text);
         let shown = shown(&url);
-        let refused = |problem: String| NatsAddressError {
-            shown: shown.clone(),
-            problem,
-        };
-        let server: ServerAddr = url
-            .parse()
-            .map_err(|error: std::io::Error| refused(error.to_string()))?;
+        let refused = |problem: String| NatsAddressError { shown: shown.clone(), problem };
+        let server: ServerAddr =
+            url.parse().map_err(|error: std::io::Error| refused(error.to_string()))?;
         let parsed = server.clone().into_inner();
         if !matches!(parsed.path(), "" | "/") || parsed.query().is_some() {
             let problem = "nothing may follow HOST:PORT but ?ssl_ca_certs=FILE";
@@ -81,21 +77,15 @@ impl NatsAddress {
                 password: part(password.unwrap_or_default())?,
             },
         };
-        Ok(Self {
-            server,
-            login,
-            tls,
-            shown,
-        })
+        Ok(Self { server, login, tls, shown })
     }
 
     /// The client's message with the password replaced.
     pub(super) fn redact(&self, text: &str) -> String {
         match &self.login {
-            Login::Token(secret)
-            | Login::User {
-                password: secret, ..
-            } if !secret.is_empty() => text.replace(secret, HIDDEN),
+            Login::Token(secret) | Login::User { password: secret, .. } if !secret.is_empty() => {
+                text.replace(secret, HIDDEN)
+            }
             _ => text.to_owned(),
         }
     }

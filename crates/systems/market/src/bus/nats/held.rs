@@ -68,11 +68,7 @@ mod tests {
 
     fn news(game: u32, at: u64, previous: u64) -> NewsItem {
         let record = Record::default();
-        NewsItem {
-            game: GameId(game),
-            stored: StoredRecord { at, record },
-            previous,
-        }
+        NewsItem { game: GameId(game), stored: StoredRecord { at, record }, previous }
     }
 
     #[tokio::test(start_paused = true)]

@@ -62,12 +62,7 @@ pub(super) struct Session {
 impl Dialer {
     /// Every attempt to connect and every call takes `wait` at most.
     pub(super) fn new(address: NatsAddress, wait: Duration) -> Self {
-        Self {
-            address,
-            wait,
-            figures: Arc::default(),
-            attempts: Attempts::default(),
-        }
+        Self { address, wait, figures: Arc::default(), attempts: Attempts::default() }
     }
 
     /// Opens a connection, on the runtime of its thread.
@@ -104,19 +99,12 @@ impl Dialer {
         let connecting = async {
             options.connect(server).await.map_err(|error| {
                 use std::error::Error;
-                let tls = error
-                    .source()
-                    .and_then(|it| trust::describe_cause(it, "ssl_ca_certs"));
-                self.address
-                    .refused(&tls.unwrap_or_else(|| error.to_string()))
+                let tls = error.source().and_then(|it| trust::describe_cause(it, "ssl_ca_certs"));
+                self.address.refused(&tls.unwrap_or_else(|| error.to_string()))
             })
         };
         let client = self.bounded(connecting).await?;
-        Ok(Session {
-            client,
-            ended,
-            address: self.address.clone(),
-        })
+        Ok(Session { client, ended, address: self.address.clone() })
     }
 
     /// Awaits something as long as is allowed.
@@ -166,10 +154,7 @@ impl Session {
         let mut ended = self.ended.clone();
         let end = ended.wait_for(Option::is_some).await;
         // It is gone together with the client.
-        end.map_or_else(
-            |_| "closed".to_owned(),
-            |end| end.clone().unwrap_or_default(),
-        )
+        end.map_or_else(|_| "closed".to_owned(), |end| end.clone().unwrap_or_default())
     }
 
     /// Why it ended, if it did.
@@ -191,10 +176,7 @@ impl Session {
 
 impl NatsAddress {
     fn refused(&self, problem: &str) -> NatsError {
-        NatsError::Refused {
-            address: self.to_string(),
-            problem: self.redact(problem),
-        }
+        NatsError::Refused { address: self.to_string(), problem: self.redact(problem) }
     }
 }
 
@@ -207,10 +189,7 @@ pub(super) struct Link<C> {
 impl<C: Clone> Link<C> {
     /// A link without a connection.
     pub(super) fn new(dialer: Dialer) -> Self {
-        Self {
-            dialer,
-            slot: Slot::default(),
-        }
+        Self { dialer, slot: Slot::default() }
     }
 
     /// The connection and its number, if there is one.

@@ -96,11 +96,7 @@ impl Record {
     /// With a claim in place of the last one, which is over.
     pub(super) fn claimed(&self, token: &Token) -> Self {
         Self {
-            claim: Some(Claim {
-                by: token.text.clone(),
-                batch_ms: token.batch_ms(),
-                used: false,
-            }),
+            claim: Some(Claim { by: token.text.clone(), batch_ms: token.batch_ms(), used: false }),
             ..self.clone()
         }
     }
@@ -108,10 +104,7 @@ impl Record {
     /// Without the claim of this token; `None` if it has none.
     pub(super) fn released(&self, token: &Token) -> Option<Self> {
         let claim = self.claim.as_ref()?;
-        (claim.by == token.text).then(|| Self {
-            claim: None,
-            ..self.clone()
-        })
+        (claim.by == token.text).then(|| Self { claim: None, ..self.clone() })
     }
 
     /// With a distribution. Its claim, if it is under one, counts from here. `is_claimed`: the claim in the record
@@ -199,12 +192,8 @@ impl Record {
             next.distribution = None;
         }
         if event > self.event_number() {
-            next.event = Some(Event {
-                number: event,
-                seq: 0,
-                sent_at_ms: 0.0,
-                updates: Vec::new(),
-            });
+            next.event =
+                Some(Event { number: event, seq: 0, sent_at_ms: 0.0, updates: Vec::new() });
         }
         Some(next)
     }
@@ -219,10 +208,7 @@ impl Record {
             all.extend(text.map(|text| (it.seq, notice(Kind::State, &text, it.bytes_min))));
         }
         if let Some(it) = &self.event {
-            let first = it
-                .seq
-                .saturating_add(1)
-                .saturating_sub(it.updates.len() as u64);
+            let first = it.seq.saturating_add(1).saturating_sub(it.updates.len() as u64);
             for (seq, update) in (first..).zip(&it.updates).filter(|(seq, _)| *seq > last) {
                 let text = stamped(update, game, seq, it.sent_at_ms);
                 all.extend(text.map(|text| (seq, notice(Kind::Event, &text, 0))));
@@ -245,11 +231,7 @@ fn stamped(update: &RawValue, game: GameId, seq: u64, sent_at_ms: f64) -> Option
         seq: u64,
         sent_at_ms: f64,
     }
-    let stamp = Stamp {
-        game,
-        seq,
-        sent_at_ms,
-    };
+    let stamp = Stamp { game, seq, sent_at_ms };
     let stamp = serde_json::to_string(&stamp).expect("plain data without maps always encodes");
     let fields = update.get().strip_prefix('{')?.strip_suffix('}')?;
     (!fields.is_empty()).then(|| format!("{{{fields},{}", &stamp[1..]))
@@ -270,10 +252,7 @@ mod tests {
     use crate::bus::messages::StampedUpdate;
     use crate::bus::tests::support::{distribution, settled};
 
-    const STAMP: Stamp = Stamp {
-        seen: 0,
-        sent_at_ms: 1_786_000_000_000.125,
-    };
+    const STAMP: Stamp = Stamp { seen: 0, sent_at_ms: 1_786_000_000_000.125 };
 
     /// Through JSON, as it passes NATS.
     fn passed(record: &Record) -> Record {
@@ -291,14 +270,9 @@ mod tests {
         let expected = updates.into_iter().chain([state]).zip(1..);
         let expected = expected.map(|(update, seq)| {
             let bytes_min = if seq == 3 { 200 } else { 0 };
-            (
-                seq,
-                StampedUpdate::new(game, update, seq, STAMP.sent_at_ms).encode(bytes_min),
-            )
+            (seq, StampedUpdate::new(game, update, seq, STAMP.sent_at_ms).encode(bytes_min))
         });
-        let found = messages
-            .into_iter()
-            .map(|(seq, notice)| (seq, notice.frame));
+        let found = messages.into_iter().map(|(seq, notice)| (seq, notice.frame));
         assert!(found.eq(expected));
     }
 
@@ -306,14 +280,10 @@ mod tests {
     fn only_messages_that_are_new_are_delivered() {
         let state = |record: &Record, total| {
             let update = distribution(1, total);
-            record
-                .with_distribution(&update, 0, STAMP, None, false)
-                .unwrap()
+            record.with_distribution(&update, 0, STAMP, None, false).unwrap()
         };
         let record = state(&state(&Record::default(), 1), 2);
-        let record = record
-            .with_event(1, &[Update::FullTime, settled(1, 1)], STAMP, 0)
-            .unwrap();
+        let record = record.with_event(1, &[Update::FullTime, settled(1, 1)], STAMP, 0).unwrap();
         let numbers = |last| {
             let messages = record.messages(GameId(1), last);
             messages.iter().map(|(seq, _)| *seq).collect::<Vec<_>>()

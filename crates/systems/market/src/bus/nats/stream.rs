@@ -34,9 +34,7 @@ pub(super) struct Names {
 impl Names {
     /// Names of the market called `name`.
     pub(super) fn new(name: &str) -> Self {
-        Self {
-            market: name.to_owned(),
-        }
+        Self { market: name.to_owned() }
     }
 
     /// The subject of a game's record.
@@ -141,11 +139,7 @@ impl Stream {
                     let problem = format!("stream {name} takes {subjects}, which no other may");
                     return Err(session.refused(&problem));
                 }
-                return Ok(Self {
-                    session,
-                    name,
-                    names: names.clone(),
-                });
+                return Ok(Self { session, name, names: names.clone() });
             }
             let made = request(&session, &format!("STREAM.CREATE.{new_name}"), &create).await?;
             match made.error {
@@ -173,10 +167,7 @@ impl Stream {
                 let record = STANDARD.decode(&message.data).ok();
                 let record = record.and_then(|text| serde_json::from_slice(&text).ok());
                 let unreadable = || self.session.refused("a record of a game cannot be read");
-                Ok(StoredRecord {
-                    at: message.seq,
-                    record: record.ok_or_else(unreadable)?,
-                })
+                Ok(StoredRecord { at: message.seq, record: record.ok_or_else(unreadable)? })
             }
         }
     }

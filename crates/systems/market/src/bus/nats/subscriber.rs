@@ -33,11 +33,7 @@ pub(super) struct Subscriber {
 impl Subscriber {
     pub(super) fn new(shared: Arc<BusState>) -> Self {
         let inbox = Inbox::new(Arc::clone(&shared.hub));
-        Self {
-            shared,
-            inbox,
-            has_begun: false,
-        }
+        Self { shared, inbox, has_begun: false }
     }
 
     /// Connects and receives, for ever. `ready` is called when the first attempt succeeded; if it failed, this ends.
@@ -182,9 +178,7 @@ impl Subscriber {
     fn saw(&self, game: GameId, stored: &StoredRecord) {
         // So that they can be raised to these, if NATS loses them.
         self.shared.hub.saw(game, stored.record.seq);
-        self.shared
-            .hub
-            .saw_event(game, stored.record.event_number());
+        self.shared.hub.saw_event(game, stored.record.event_number());
     }
 
     /// Delivers the messages of a record that are new here, and answers their number.

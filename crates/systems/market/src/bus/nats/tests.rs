@@ -40,13 +40,7 @@ async fn a_subscriber_that_was_away_gets_the_last_of_each_kind_and_reports_the_r
     bus.publish(GAME, state(1, 1)).await.unwrap();
     // It begins behind the first message.
     subscriber.catch_up().await.unwrap();
-    for publication in [
-        state(1, 2),
-        event(1, 1, 1),
-        state(1, 3),
-        state(1, 4),
-        event(2, 1, 1),
-    ] {
+    for publication in [state(1, 2), event(1, 1, 1), state(1, 3), state(1, 4), event(2, 1, 1)] {
         assert_eq!(bus.publish(GAME, publication).await, Ok(true));
     }
     subscriber.catch_up().await.unwrap();
@@ -99,10 +93,7 @@ async fn a_stream_that_was_emptied_does_not_lower_numbers() {
     client.request(api, "".into()).await.unwrap();
     let new = open(&server);
     assert_eq!(new.publish(GAME, state(1, 3)).await, Ok(true));
-    tokio::time::timeout(LONG, returned.changed())
-        .await
-        .unwrap()
-        .unwrap();
+    tokio::time::timeout(LONG, returned.changed()).await.unwrap().unwrap();
     assert!(publish(&new, GAME, || state(1, 3)).await);
     assert_eq!(next(&mut *channel).await, got(4, "distribution", Some(3)));
     assert_eq!(old.hub().metrics().dropped.get(), 1);
@@ -116,11 +107,7 @@ async fn what_others_publish_is_dropped() {
     let bus = open(&server);
     let mut channel = bus.subscribe(GAME);
     let client = nats_client(&server.url).await;
-    for subject in [
-        "market.test.news.g1",
-        "market.test.news.g99",
-        "market.test.news.x",
-    ] {
+    for subject in ["market.test.news.g1", "market.test.news.g99", "market.test.news.x"] {
         client.publish(subject, "nonsense".into()).await.unwrap();
     }
     client.flush().await.unwrap();

@@ -51,9 +51,7 @@ impl Views {
             stored: StoredRecord::default(),
             claim_seen: Instant::now(),
         };
-        Self {
-            views: (0..games).map(|_| Mutex::new(view())).collect(),
-        }
+        Self { views: (0..games).map(|_| Mutex::new(view())).collect() }
     }
 
     /// The view of a game, `None` if it is not played or was not seen yet in this stream.

@@ -95,9 +95,7 @@ impl Dialer {
             Some(pushes) => config.set_push_sender(pushes),
             None => config,
         };
-        let connecting = self
-            .client
-            .get_multiplexed_async_connection_with_config(&config);
+        let connecting = self.client.get_multiplexed_async_connection_with_config(&config);
         self.bounded(connecting).await
     }
 
@@ -161,10 +159,7 @@ impl Dialer {
 impl Link {
     /// A link without a connection; [`maintain`](Self::maintain) makes it.
     pub fn new(dialer: Dialer) -> Self {
-        Self {
-            dialer,
-            slot: Slot::default(),
-        }
+        Self { dialer, slot: Slot::default() }
     }
 
     /// Figures of its connections.
@@ -265,8 +260,5 @@ fn is_demoted(error: &RedisError) -> bool {
 }
 
 fn refused(address: &ServerAddress, error: &RedisError) -> LinkError {
-    LinkError::Refused {
-        address: address.to_string(),
-        problem: address.redact(&error.to_string()),
-    }
+    LinkError::Refused { address: address.to_string(), problem: address.redact(&error.to_string()) }
 }

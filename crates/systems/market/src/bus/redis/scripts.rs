@@ -133,9 +133,7 @@ pub(super) struct Names {
 impl Names {
     /// Names of the market called `name`.
     pub(super) fn new(name: &str) -> Self {
-        Self {
-            prefix: format!("market:{name}:"),
-        }
+        Self { prefix: format!("market:{name}:") }
     }
 
     /// The hash of a game, and its channel.
@@ -169,13 +167,9 @@ struct Parts {
 impl Parts {
     fn new(game: GameId, update: Update, sent_at_ms: f64) -> Self {
         let text = json(&StampedUpdate::new(game, update, 0, sent_at_ms));
-        let (before, after) = text
-            .rsplit_once(NUMBER)
-            .expect("every message has its number near its end");
-        Self {
-            before: format!("{before}\"seq\":"),
-            after: format!(",{after}"),
-        }
+        let (before, after) =
+            text.rsplit_once(NUMBER).expect("every message has its number near its end");
+        Self { before: format!("{before}\"seq\":"), after: format!(",{after}") }
     }
 }
 
@@ -262,11 +256,7 @@ pub(super) fn publish_event(
         Update::Distribution { .. } | Update::Goal { .. } | Update::FullTime => None,
     });
     let mut command = eval_with_common(EVENT, &[names.game(game)]);
-    command
-        .arg(stamp.seen)
-        .arg(seen_event)
-        .arg(number)
-        .arg(next.unwrap_or_default());
+    command.arg(stamp.seen).arg(seen_event).arg(number).arg(next.unwrap_or_default());
     for update in updates {
         let Parts { before, after } = Parts::new(game, update.clone(), stamp.sent_at_ms);
         command.arg(before).arg(after);
@@ -302,10 +292,7 @@ mod tests {
 
     #[test]
     fn parts_make_the_message_that_the_memory_bus_makes() {
-        let update = Update::Goal {
-            side: Outcome::Home,
-            score: Default::default(),
-        };
+        let update = Update::Goal { side: Outcome::Home, score: Default::default() };
         let Parts { before, after } = Parts::new(GameId(3), update.clone(), 1_786_000_000_000.125);
         let expected = StampedUpdate::new(GameId(3), update, 17, 1_786_000_000_000.125).encode(0);
         assert_eq!(format!("{before}17{after}"), text_of(&expected));

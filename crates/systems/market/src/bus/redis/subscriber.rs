@@ -106,19 +106,9 @@ impl Subscriber {
     /// Delivers what was published since the last message, as far as it can still be had: the last distribution,
     /// and what arrived since the subscription began.
     fn catch_up(&mut self, standing: GameStanding, held: Vec<Message>) {
-        let GameStanding {
-            game,
-            seq,
-            text_seq,
-            text,
-            ..
-        } = standing;
+        let GameStanding { game, seq, text_seq, text, .. } = standing;
         if !text.is_empty() && held.first().is_none_or(|first| text_seq < first.seq) {
-            self.deliver(Message {
-                game,
-                seq: text_seq,
-                notice: notice(Kind::State, &text),
-            });
+            self.deliver(Message { game, seq: text_seq, notice: notice(Kind::State, &text) });
         }
         for message in held {
             self.deliver(message);
@@ -215,13 +205,7 @@ impl GameStanding {
         let event = number();
         let text_seq = number();
         let text = values.next().unwrap_or_default();
-        Self {
-            game,
-            seq,
-            event,
-            text_seq,
-            text: redis::from_redis_value(text).unwrap_or_default(),
-        }
+        Self { game, seq, event, text_seq, text: redis::from_redis_value(text).unwrap_or_default() }
     }
 }
 
@@ -247,9 +231,5 @@ fn parse(shared: &BusState, data: &[Value]) -> Option<Message> {
     let event = field()?.parse().ok()?;
     let text = field()?;
     shared.hub.saw_event(game, event);
-    Some(Message {
-        game,
-        seq,
-        notice: notice(kind, text.as_bytes()),
-    })
+    Some(Message { game, seq, notice: notice(kind, text.as_bytes()) })
 }

@@ -40,10 +40,7 @@ async fn a_racing_claim_that_is_set_is_respected() {
         assert_eq!(early == Claim::Won, set == ClaimSet::Late, "{early:?}");
         assert_eq!(one.publish(game, state(1, 1)).await, Ok(true));
         let late = other.claim(game, LONG).await.unwrap();
-        assert!(
-            matches!(late, Claim::Held(left) if left <= LONG),
-            "{late:?}"
-        );
+        assert!(matches!(late, Claim::Held(left) if left <= LONG), "{late:?}");
     }
 }
 
@@ -57,14 +54,10 @@ async fn a_racing_claim_that_publishes_nothing_new_is_released() {
 #[tokio::test]
 async fn round_trips_with_racing_claims_are_as_documented() {
     let Some(redis) = Redis::start() else { return };
-    for (set, expected) in [
-        (ClaimSet::Early, [2, 2, 1, 2, 2, 1]),
-        (ClaimSet::Late, [1, 3, 1, 1, 2, 1]),
-    ] {
-        let options = BusOptions {
-            market: format!("{set:?}"),
-            ..options(Claims::Racing(set))
-        };
+    for (set, expected) in
+        [(ClaimSet::Early, [2, 2, 1, 2, 2, 1]), (ClaimSet::Late, [1, 3, 1, 1, 2, 1])]
+    {
+        let options = BusOptions { market: format!("{set:?}"), ..options(Claims::Racing(set)) };
         let [bus, other] = [(); 2].map(|()| RedisBus::open(&redis.address(), &options).unwrap());
         assert_eq!(round_trips(&bus, &other).await, expected, "{set:?}");
     }

@@ -72,11 +72,8 @@ async fn a_flushed_server_does_not_lower_numbers() {
             found = next(&mut *channel).await;
         }
         assert_eq!(found, got(8, "distribution", Some(6)));
-        let expected = [
-            got(1, "distribution", Some(6)),
-            Got::Lost(6),
-            got(8, "distribution", Some(6)),
-        ];
+        let expected =
+            [got(1, "distribution", Some(6)), Got::Lost(6), got(8, "distribution", Some(6))];
         assert_eq!(up_to(&mut *new_channel, 8).await, expected);
         assert_eq!(old.hub().metrics().raised.get(), 1);
         // Events are remembered as well.
@@ -154,10 +151,7 @@ fn a_restarted_server_does_not_lower_numbers_whoever_is_first() {
 async fn a_frozen_server_is_unavailable_in_time_and_returns() {
     for server in Server::each() {
         let wait = Duration::from_millis(300);
-        let options = BusOptions {
-            wait,
-            ..options(Claims::Atomic)
-        };
+        let options = BusOptions { wait, ..options(Claims::Atomic) };
         // On a busy machine so short a wait may pass before the first answer.
         let mut attempts = (0..20).map(|_| server.open_with(&options));
         let bus = attempts.find_map(Result::ok).unwrap();
@@ -185,9 +179,6 @@ async fn a_frozen_server_is_unavailable_in_time_and_returns() {
             }
         }
         kinds.sort();
-        assert_eq!(
-            kinds,
-            ["distribution", "distribution", "full_time", "settled"]
-        );
+        assert_eq!(kinds, ["distribution", "distribution", "full_time", "settled"]);
     }
 }

@@ -24,10 +24,7 @@ pub(crate) async fn flush(server: &Server) {
         let answer = request.await.unwrap();
         serde_json::from_slice::<serde_json::Value>(&answer.payload).unwrap()
     };
-    for name in request("NAMES".to_owned()).await["streams"]
-        .as_array()
-        .unwrap()
-    {
+    for name in request("NAMES".to_owned()).await["streams"].as_array().unwrap() {
         let deleted = request(format!("DELETE.{}", name.as_str().unwrap())).await;
         assert_eq!(deleted["success"], true, "{deleted}");
     }
@@ -66,27 +63,18 @@ pub(crate) fn distribution(pool: u64, total: u64) -> Update {
     Update::Distribution {
         pool: PoolId(pool),
         total,
-        shares: Shares {
-            home: total,
-            ..Shares::default()
-        },
+        shares: Shares { home: total, ..Shares::default() },
         predictions: None,
     }
 }
 
 pub(crate) fn state(pool: u64, total: u64) -> Publication {
-    Publication::State {
-        update: distribution(pool, total),
-        bytes_min: 0,
-    }
+    Publication::State { update: distribution(pool, total), bytes_min: 0 }
 }
 
 /// A match ends, and its pool is settled.
 pub(crate) fn event(number: u64, pool: u64, next: u64) -> Publication {
-    Publication::Event {
-        number,
-        updates: vec![Update::FullTime, settled(pool, next)],
-    }
+    Publication::Event { number, updates: vec![Update::FullTime, settled(pool, next)] }
 }
 
 pub(crate) fn settled(pool: u64, next: u64) -> Update {

@@ -31,10 +31,7 @@ pub(crate) struct CacheMetrics {
 impl CacheMetrics {
     pub(super) fn new(dialers: &[Dialer]) -> Self {
         let links = dialers.iter().map(|dialer| Arc::clone(&dialer.figures));
-        Self {
-            links: links.collect(),
-            ..Self::default()
-        }
+        Self { links: links.collect(), ..Self::default() }
     }
 
     /// Messages that were sent to the master and the replica.
@@ -66,22 +63,14 @@ impl CacheMetrics {
                 "Reads of open pools that the store answered",
                 self.pool_misses.get(),
             ),
-            (
-                "cache_older_total",
-                "Records older than this process knew",
-                self.older.get(),
-            ),
+            ("cache_older_total", "Records older than this process knew", self.older.get()),
             ("cache_written_total", "Records written", self.written.get()),
             (
                 "cache_overtaken_total",
                 "Records not written because a newer one was there",
                 self.overtaken.get(),
             ),
-            (
-                "cache_unwritten_total",
-                "Records that could not be written",
-                self.unwritten.get(),
-            ),
+            ("cache_unwritten_total", "Records that could not be written", self.unwritten.get()),
         ]);
         for (link, what) in self.links.iter().zip(["cache", "cache_replica"]) {
             link.write(page, what);

@@ -38,9 +38,7 @@ pub(super) struct Names {
 impl Names {
     /// Names of the market called `name`.
     pub(super) fn new(name: &str) -> Self {
-        Self {
-            prefix: format!("market:{name}:"),
-        }
+        Self { prefix: format!("market:{name}:") }
     }
 }
 
@@ -87,28 +85,17 @@ pub(super) struct ScoreRecord {
 impl OpenRecord {
     /// A pool without predictions.
     pub(super) fn opened(id: PoolId) -> Self {
-        Self {
-            id,
-            shares: Shares::default(),
-        }
+        Self { id, shares: Shares::default() }
     }
 
     pub(super) fn pool(&self, game: GameId) -> Pool {
-        Pool {
-            id: self.id,
-            game,
-            shares: self.shares,
-            outcome: None,
-        }
+        Pool { id: self.id, game, shares: self.shares, outcome: None }
     }
 }
 
 impl From<&Pool> for OpenRecord {
     fn from(pool: &Pool) -> Self {
-        Self {
-            id: pool.id,
-            shares: pool.shares,
-        }
+        Self { id: pool.id, shares: pool.shares }
     }
 }
 
@@ -121,17 +108,11 @@ impl Record for OpenRecord {
         let [id, total, home, away, none] = numbers(text)?;
         let shares = Shares { home, away, none };
         let sum = home.checked_add(away)?.checked_add(none)?;
-        (sum == total).then_some(Self {
-            id: PoolId(id),
-            shares,
-        })
+        (sum == total).then_some(Self { id: PoolId(id), shares })
     }
 
     fn version(&self) -> Version {
-        Version {
-            pool: self.id.0,
-            total: self.shares.total(),
-        }
+        Version { pool: self.id.0, total: self.shares.total() }
     }
 
     fn rest(&self) -> String {
@@ -147,10 +128,7 @@ impl Record for OpenRecord {
 impl ScoreRecord {
     /// The command that keeps what the store says of a game, if nothing is there. Answers whether it was kept.
     pub(super) fn fill(names: &Names, game: &Game) -> Cmd {
-        let record = Self {
-            pool: PoolId(0),
-            score: game.score,
-        };
+        let record = Self { pool: PoolId(0), score: game.score };
         let text = format!("0 0 {}", record.rest());
         let mut set = cmd("SET");
         set.arg(Self::key(names, game.id)).arg(text);
@@ -168,18 +146,12 @@ impl Record for ScoreRecord {
         let [pool, _, home, away] = numbers(text)?;
         Some(Self {
             pool: PoolId(pool),
-            score: Score {
-                home: u32::try_from(home).ok()?,
-                away: u32::try_from(away).ok()?,
-            },
+            score: Score { home: u32::try_from(home).ok()?, away: u32::try_from(away).ok()? },
         })
     }
 
     fn version(&self) -> Version {
-        Version {
-            pool: self.pool.0,
-            total: 0,
-        }
+        Version { pool: self.pool.0, total: 0 }
     }
 
     fn rest(&self) -> String {
@@ -209,22 +181,12 @@ mod tests {
 
     #[test]
     fn records_are_read_as_they_were_written() {
-        let shares = Shares {
-            home: u64::MAX - 3,
-            away: 2,
-            none: 1,
-        };
-        let open = OpenRecord {
-            id: PoolId(7),
-            shares,
-        };
+        let shares = Shares { home: u64::MAX - 3, away: 2, none: 1 };
+        let open = OpenRecord { id: PoolId(7), shares };
         let Version { pool, total } = open.version();
         let text = format!("{pool} {total} {}", open.rest());
         assert_eq!(OpenRecord::parse(&text), Some(open));
-        let score = ScoreRecord {
-            pool: PoolId(7),
-            score: Score { home: 3, away: 0 },
-        };
+        let score = ScoreRecord { pool: PoolId(7), score: Score { home: 3, away: 0 } };
         assert_eq!(ScoreRecord::parse("7 0 3 0"), Some(score));
         for bad in [
             "",
@@ -245,10 +207,7 @@ mod tests {
         let version = |pool, total| Version { pool, total };
         assert!(version(5, 0) > version(1, 900));
         assert!(version(1, 901) > version(1, 900));
-        let score = |pool| ScoreRecord {
-            pool: PoolId(pool),
-            score: Score::default(),
-        };
+        let score = |pool| ScoreRecord { pool: PoolId(pool), score: Score::default() };
         assert!(score(1).is_behind(version(5, 0)));
         assert!(!score(5).is_behind(version(5, 9)));
         assert!(!score(0).is_behind(version(5, 9)));

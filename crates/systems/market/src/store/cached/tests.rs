@@ -31,11 +31,7 @@ fn open(redis: &Redis, inner: &Arc<Counting>) -> CachedStore {
 }
 
 fn goal(number: u64) -> Event {
-    Event {
-        game: GAME,
-        number,
-        outcome: Outcome::Home,
-    }
+    Event { game: GAME, number, outcome: Outcome::Home }
 }
 
 async fn predict(store: &dyn Store, pool: u64, amount: u64) -> Verdict {
@@ -87,10 +83,7 @@ async fn what_one_process_writes_others_read_without_the_store() {
     assert_eq!(inner.reads(), 0);
     let metrics = other.metrics();
     assert_eq!((metrics.pool_hits.get(), metrics.pool_misses.get()), (3, 0));
-    assert_eq!(
-        (metrics.games_hits.get(), metrics.games_misses.get()),
-        (3, 1)
-    );
+    assert_eq!((metrics.games_hits.get(), metrics.games_misses.get()), (3, 1));
     let mut page = Page::new("market");
     metrics.write(&mut page);
     let page = page.finish();
@@ -108,10 +101,9 @@ async fn what_one_process_writes_others_read_without_the_store() {
 #[tokio::test]
 async fn round_trips_are_as_documented() {
     let Some(redis) = Redis::start() else { return };
-    for (queries, games, fill, settle) in [
-        (Queries::Pipelined, 1, 1, 1),
-        (Queries::Sequential, 2, 2, 2),
-    ] {
+    for (queries, games, fill, settle) in
+        [(Queries::Pipelined, 1, 1, 1), (Queries::Sequential, 2, 2, 2)]
+    {
         let inner = Counting::new(2);
         let mut options = options(&redis, &inner, queries);
         options.market = format!("{queries:?}");
@@ -144,10 +136,7 @@ async fn round_trips_are_as_documented() {
 
 /// Runs `work` on a runtime of its own.
 fn on_a_runtime<T>(work: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(work)
 }
 
@@ -232,16 +221,8 @@ async fn older_records_are_refused_and_the_same_one_kept_longer() {
     let inner = Counting::new(2);
     let store = open(&redis, &inner);
     let put = async |pool: u64, away: u64| {
-        let shares = Shares {
-            away,
-            ..Shares::default()
-        };
-        let pool = Pool {
-            id: PoolId(pool),
-            game: GAME,
-            shares,
-            outcome: None,
-        };
+        let shares = Shares { away, ..Shares::default() };
+        let pool = Pool { id: PoolId(pool), game: GAME, shares, outcome: None };
         let command = OpenRecord::from(&pool).put(&store.names, GAME);
         store.answer::<bool>(Purpose::Write, command).await
     };
@@ -265,11 +246,7 @@ async fn older_records_are_refused_and_the_same_one_kept_longer() {
     let left_ms: i64 = redis::cmd("PTTL").arg(&key).query(&mut connection).unwrap();
     assert!((1..=5000).contains(&left_ms), "{left_ms}");
     // What cannot be read is replaced.
-    redis::cmd("SET")
-        .arg(&key)
-        .arg("?")
-        .exec(&mut connection)
-        .unwrap();
+    redis::cmd("SET").arg(&key).arg("?").exec(&mut connection).unwrap();
     assert_eq!(current(&store).await, (1, 0));
     assert_eq!(inner.reads(), 1);
     assert_eq!(current(&store).await, (1, 0));

@@ -126,10 +126,7 @@ impl Accounts {
                 continue;
             };
             if !is_closed(row)? {
-                return Ok(Account {
-                    id: number(row, 0)?,
-                    balance: number(row, 1)?,
-                });
+                return Ok(Account { id: number(row, 0)?, balance: number(row, 1)? });
             }
             let reopen = "UPDATE market_accounts SET withdrawn = withdrawn + balance, \
                  deposited = deposited + ?, balance = ?, closing = 0 \
@@ -167,9 +164,7 @@ fn is_closed(row: &Row) -> Result<bool, SqlError> {
 
 /// The error if no account may be opened.
 pub(super) fn full() -> Failure {
-    Failure::Store(StoreError::Full {
-        accounts_max: ACCOUNTS_MAX,
-    })
+    Failure::Store(StoreError::Full { accounts_max: ACCOUNTS_MAX })
 }
 
 /// Has accounts closed, each now or as soon as its last stake has ended.

@@ -86,9 +86,7 @@ impl Sql {
         let took = limit.start.elapsed();
         let is_late = took >= limit.wait;
         counts.calls.add(1);
-        counts
-            .micros
-            .add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+        counts.micros.add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
         if !matches!(answer, Err(StoreError::Unavailable(_))) {
             return false;
         }

@@ -138,19 +138,13 @@ impl Sql {
 
     /// Whether anybody has money on a pool, in a ledger.
     pub(crate) async fn is_used(&self, pool: PoolId) -> Result<bool, StoreError> {
-        self.write(Call::Copy, move |session| {
-            is_used(session, pool.0.cast_signed())
-        })
-        .await
+        self.write(Call::Copy, move |session| is_used(session, pool.0.cast_signed())).await
     }
 
     /// Makes `open` the game's open pool in a ledger where nobody has money on the present one. Whether it did.
     pub(crate) async fn skip_to(&self, open: Pool, score: Score) -> Result<bool, StoreError> {
         let dialect = self.accounts.dialect;
-        self.write(Call::Copy, move |session| {
-            skip_to(session, dialect, open, score)
-        })
-        .await
+        self.write(Call::Copy, move |session| skip_to(session, dialect, open, score)).await
     }
 
     /// Counts all money of a ledger.
@@ -185,13 +179,7 @@ impl Sql {
         entries: &[Entry],
     ) -> Result<Vec<i64>, StoreError> {
         let row = |entry: &Entry| {
-            let Entry {
-                id,
-                account,
-                pool,
-                outcome,
-                amount,
-            } = entry;
+            let Entry { id, account, pool, outcome, amount } = entry;
             format!("[{id},{account},{},{outcome},{amount}]", pool.0)
         };
         let rows: Vec<String> = entries.iter().map(row).collect();
@@ -200,10 +188,8 @@ impl Sql {
         self.write(Call::Take, move |session| {
             let ledger = Value::Int(ledger);
             let game = Value::Int(game.0.into());
-            let rows = session.rows(
-                dialect.call_take,
-                &[ledger, game, Value::Text(rows.clone())],
-            )?;
+            let rows =
+                session.rows(dialect.call_take, &[ledger, game, Value::Text(rows.clone())])?;
             let ids: Result<_, SqlError> = rows.iter().map(|row| number(row, 0)).collect();
             Ok(ids?)
         })
@@ -217,10 +203,7 @@ impl Sql {
         pool: PoolId,
     ) -> Result<Option<ClosedPool>, StoreError> {
         let dialect = self.accounts.dialect;
-        self.read(Call::Closed, move |session| {
-            closed(session, dialect, ledger, pool)
-        })
-        .await
+        self.read(Call::Closed, move |session| closed(session, dialect, ledger, pool)).await
     }
 }
 
@@ -253,10 +236,8 @@ fn closed(
     let Some(first) = rows.first() else {
         return Ok(None);
     };
-    let payments: Result<Vec<_>, SqlError> = rows
-        .iter()
-        .filter_map(|row| payment(row, &prefix).transpose())
-        .collect();
+    let payments: Result<Vec<_>, SqlError> =
+        rows.iter().filter_map(|row| payment(row, &prefix).transpose()).collect();
     Ok(Some(ClosedPool {
         pool: Pool {
             id: pool,
@@ -271,10 +252,7 @@ fn closed(
         settled: SettledEvent {
             pool: id,
             winners: count(first, 5)?,
-            score: Score {
-                home: count(first, 6)?,
-                away: count(first, 7)?,
-            },
+            score: Score { home: count(first, 6)?, away: count(first, 7)? },
         },
         number: count(first, 8)?,
         payments: payments?,
@@ -354,12 +332,7 @@ fn skip_to(
     )?;
     session.change(
         "UPDATE market_games SET open_pool = ?, home_score = ?, away_score = ? WHERE id = ?",
-        &[
-            Value::Int(id),
-            Value::Int(score.home.into()),
-            Value::Int(score.away.into()),
-            game,
-        ],
+        &[Value::Int(id), Value::Int(score.home.into()), Value::Int(score.away.into()), game],
     )?;
     session.commit()?;
     Ok(true)

@@ -89,11 +89,7 @@ impl Limit {
     /// From now on.
     pub(super) fn from_now(wait: Duration) -> Self {
         let start = now();
-        Self {
-            start,
-            deadline: start + wait,
-            wait,
-        }
+        Self { start, deadline: start + wait, wait }
     }
 }
 
@@ -136,11 +132,7 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new(target: Target, sql: Box<dyn Sql + Send>) -> Self {
-        Self {
-            sql: Some(sql),
-            opened: true,
-            ..Self::unopened(target)
-        }
+        Self { sql: Some(sql), opened: true, ..Self::unopened(target) }
     }
 
     /// A link whose connection is made when it is needed.

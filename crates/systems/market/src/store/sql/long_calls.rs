@@ -29,11 +29,7 @@ pub(super) struct LongCalls {
 
 impl LongCalls {
     pub(super) fn new(target: Target) -> Self {
-        Self {
-            target,
-            pool: OnceLock::new(),
-            limits: Mutex::default(),
-        }
+        Self { target, pool: OnceLock::new(), limits: Mutex::default() }
     }
 
     /// The pool of connections.

@@ -177,11 +177,7 @@ impl ServerMetrics {
         if self.connected.get() == 0 {
             return;
         }
-        page.gauge(
-            &format!("{name}_connections"),
-            "Connections to the store",
-            self.open(),
-        );
+        page.gauge(&format!("{name}_connections"), "Connections to the store", self.open());
         page.counter(
             &format!("{name}_connections_lost_total"),
             "Connections to the store that were lost",

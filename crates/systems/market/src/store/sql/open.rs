@@ -239,10 +239,7 @@ fn check_or_make(
     let rows = sql.rows("SELECT id, processes FROM market_mark", &[])?;
     sql.plain("COMMIT")?;
     let row = rows.first().ok_or(OpenError::OtherTables)?;
-    Ok(StoreIdentity {
-        store: number(row, 0)?,
-        process: number(row, 1)?,
-    })
+    Ok(StoreIdentity { store: number(row, 0)?, process: number(row, 1)? })
 }
 
 /// The version, the id and the rules that the mark has; `None` in an empty database.
@@ -256,24 +253,15 @@ fn mark(
     let is_mark =
         |row: &Row| matches!(row.first(), Some(Value::Text(name)) if name == "market_mark");
     if !tables.iter().any(is_mark) {
-        return if tables.is_empty() {
-            Ok(None)
-        } else {
-            Err(OpenError::OtherTables)
-        };
+        return if tables.is_empty() { Ok(None) } else { Err(OpenError::OtherTables) };
     }
-    let rows = sql.rows(
-        "SELECT mark, version, id, games, starting_balance FROM market_mark",
-        &[],
-    )?;
+    let rows =
+        sql.rows("SELECT mark, version, id, games, starting_balance FROM market_mark", &[])?;
     match &rows[..] {
         // Its maker ended before its first row.
         [] if tables.len() == 1 => Ok(None),
         [row] if row.first() == Some(&Value::Text(mark.to_owned())) => {
-            let rules = Rules {
-                games: number(row, 3)?,
-                starting_balance: number(row, 4)?,
-            };
+            let rules = Rules { games: number(row, 3)?, starting_balance: number(row, 4)? };
             Ok(Some((number(row, 1)?, number(row, 2)?, rules)))
         }
         _ => Err(OpenError::OtherTables),
@@ -298,10 +286,7 @@ fn make(
         Value::Int(rules.starting_balance),
     ];
     sql.change(
-        &format!(
-            "INSERT INTO market_mark VALUES (?, ?, ?, ?, ?, 0) {}",
-            keep("mark = mark")
-        ),
+        &format!("INSERT INTO market_mark VALUES (?, ?, ?, ?, ?, 0) {}", keep("mark = mark")),
         &values,
     )?;
     for table in TABLES {

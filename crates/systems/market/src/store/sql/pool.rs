@@ -171,9 +171,7 @@ impl PoolState {
                 queue.jobs.clear();
             }
             let pause = link.until_again();
-            let waited = self
-                .ready
-                .wait_timeout_while(queue, pause, |queue| !queue.ended);
+            let waited = self.ready.wait_timeout_while(queue, pause, |queue| !queue.ended);
             let (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
             if queue.ended {
                 return false;
@@ -195,10 +193,7 @@ pub(super) struct Single {
 
 impl Single {
     pub(super) fn new(link: Link) -> Self {
-        Self {
-            link: Mutex::new(Some(link)),
-            free: Condvar::new(),
-        }
+        Self { link: Mutex::new(Some(link)), free: Condvar::new() }
     }
 
     /// Whether a call has a connection, or would try to make one.
@@ -216,9 +211,7 @@ impl Single {
     ) -> Result<T, StoreError> {
         let link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         let time_left = limit.deadline.saturating_duration_since(now());
-        let waited = self
-            .free
-            .wait_timeout_while(link, time_left, |link| link.is_none());
+        let waited = self.free.wait_timeout_while(link, time_left, |link| link.is_none());
         let (mut link, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let Some(mut taken) = link.take() else {
             return Err(late());

@@ -135,20 +135,10 @@ fn verdict(
     returned: u64,
 ) -> Result<Verdict, Failure> {
     let balance = balance.max(0).cast_unsigned();
-    let refused = |reason| Verdict::Refused {
-        reason,
-        open,
-        balance,
-        returned,
-    };
+    let refused = |reason| Verdict::Refused { reason, open, balance, returned };
     match found {
         UNKNOWN => Ok(Verdict::Unknown),
-        ACCEPTED => Ok(Verdict::Accepted {
-            game: stake.game,
-            open,
-            balance,
-            returned,
-        }),
+        ACCEPTED => Ok(Verdict::Accepted { game: stake.game, open, balance, returned }),
         CLOSED => Ok(refused(Refusal::Closed)),
         BALANCE => Ok(refused(Refusal::Balance)),
         FULL => Err(full()),

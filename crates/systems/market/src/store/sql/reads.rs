@@ -108,11 +108,7 @@ fn pool(row: &Row) -> Result<Pool, SqlError> {
             Some(Value::Null) => None,
             _ => Some(outcome(number(row, 2)?)?),
         },
-        shares: Shares {
-            home: count(row, 3)?,
-            away: count(row, 4)?,
-            none: count(row, 5)?,
-        },
+        shares: Shares { home: count(row, 3)?, away: count(row, 4)?, none: count(row, 5)? },
     })
 }
 
@@ -131,13 +127,7 @@ fn game_of(row: &Row, sides: &[Game]) -> Result<Game, SqlError> {
     let id: usize = count(row, 0)?;
     let sides = id.checked_sub(1).and_then(|place| sides.get(place));
     let sides = sides.ok_or_else(|| SqlError::Refused(format!("game {id} is not played")))?;
-    Ok(Game {
-        score: Score {
-            home: count(row, 1)?,
-            away: count(row, 2)?,
-        },
-        ..sides.clone()
-    })
+    Ok(Game { score: Score { home: count(row, 1)?, away: count(row, 2)? }, ..sides.clone() })
 }
 
 pub(super) fn pools(session: &mut Session<'_>, game: GameId) -> Result<Vec<Pool>, Failure> {

@@ -90,10 +90,8 @@ impl Room {
             accounts = counted.open;
         }
         let left = (self.max - accounts).min(ROOM_MAX);
-        *counted = CountProgress {
-            again: (left <= 0).then(|| now() + AGAIN),
-            ..CountProgress::default()
-        };
+        *counted =
+            CountProgress { again: (left <= 0).then(|| now() + AGAIN), ..CountProgress::default() };
         self.left.store(left, Ordering::Relaxed);
         self.full.store(left <= 0, Ordering::Relaxed);
         Ok(())

@@ -33,13 +33,7 @@ pub(super) fn record(session: &mut Session<'_>, event: Event) -> Result<(), Fail
         return Ok(());
     }
     let [game, number] = key(event)?;
-    let values = [
-        number.clone(),
-        stored(event.outcome),
-        game.clone(),
-        game,
-        number,
-    ];
+    let values = [number.clone(), stored(event.outcome), game.clone(), game, number];
     match session.change(RECORD, &values) {
         // Another process has recorded it at the same time.
         Err(Failure::Sql(SqlError::Duplicate)) => Ok(()),
@@ -110,11 +104,7 @@ pub(super) fn settle(
     insert_payments(session, dialect, taken.open, &payments.each)?;
     let mut score = taken.score;
     score.count(event.outcome);
-    let settled = SettledEvent {
-        pool: taken.open,
-        winners: payments.winners,
-        score,
-    };
+    let settled = SettledEvent { pool: taken.open, winners: payments.winners, score };
     let pool = Pool {
         id: PoolId(taken.open.unsigned_abs()),
         game: event.game,
@@ -195,26 +185,17 @@ fn take(session: &mut Session<'_>, dialect: &Dialect, event: Event) -> Result<Ga
 /// Reads the open pool and the score of a game, then the outcome that was recorded, and what the event came to.
 fn taken(event: Event, row: &Row) -> Result<GameLock, SqlError> {
     let found = if row.get(4) == Some(&Value::Null) {
-        EventProgress::Recorded(Event {
-            outcome: outcome(number(row, 3)?)?,
-            ..event
-        })
+        EventProgress::Recorded(Event { outcome: outcome(number(row, 3)?)?, ..event })
     } else {
         EventProgress::Settled(SettledEvent {
             pool: count(row, 4)?,
             winners: count(row, 5)?,
-            score: Score {
-                home: count(row, 6)?,
-                away: count(row, 7)?,
-            },
+            score: Score { home: count(row, 6)?, away: count(row, 7)? },
         })
     };
     Ok(GameLock {
         open: count(row, 0)?,
-        score: Score {
-            home: count(row, 1)?,
-            away: count(row, 2)?,
-        },
+        score: Score { home: count(row, 1)?, away: count(row, 2)? },
         found,
     })
 }
@@ -232,32 +213,19 @@ fn payments(session: &mut Session<'_>, pool: i64, outcome: Outcome) -> Result<Pa
         of(2)
     );
     let rows = session.rows(&query, &[Value::Int(pool)])?;
-    let stakes_of = |row: &Row| {
-        Ok(Shares {
-            home: count(row, 1)?,
-            away: count(row, 2)?,
-            none: count(row, 3)?,
-        })
-    };
+    let stakes_of =
+        |row: &Row| Ok(Shares { home: count(row, 1)?, away: count(row, 2)?, none: count(row, 3)? });
     let stakes: Result<Vec<Shares>, SqlError> = rows.iter().map(stakes_of).collect();
     let stakes = stakes?;
     let shares = stakes.iter().copied().sum();
     let amounts = pay_out(&stakes, shares, outcome)?;
     let each = rows.iter().zip(&stakes).zip(amounts);
     let each = each.map(|((row, stakes), amount)| {
-        Ok(Payment {
-            account: number(row, 0)?,
-            staked: stakes.total(),
-            amount,
-        })
+        Ok(Payment { account: number(row, 0)?, staked: stakes.total(), amount })
     });
     let each: Result<Vec<Payment>, SqlError> = each.collect();
     let winners = stakes.iter().filter(|stakes| stakes.on(outcome) > 0);
-    Ok(Payments {
-        each: each?,
-        shares,
-        winners: winners.count() as u64,
-    })
+    Ok(Payments { each: each?, shares, winners: winners.count() as u64 })
 }
 
 pub(super) fn insert_payments(
@@ -268,11 +236,7 @@ pub(super) fn insert_payments(
 ) -> Result<(), Failure> {
     for payments in payments.chunks(PAYMENTS_MAX) {
         let row = |payment: &Payment| {
-            let Payment {
-                account,
-                staked,
-                amount,
-            } = payment;
+            let Payment { account, staked, amount } = payment;
             format!("[{account},{staked},{amount}]")
         };
         let rows: Vec<String> = payments.iter().map(row).collect();
@@ -325,19 +289,8 @@ pub(super) fn pay_values(
 
 /// Closes the pool, opens the next one, and marks the event, statement by statement.
 pub(super) fn close(session: &mut Session<'_>, values: [Value; 11]) -> Result<(), Failure> {
-    let [
-        game,
-        number,
-        outcome,
-        pool,
-        next,
-        home,
-        away,
-        nobody,
-        winners,
-        home_score,
-        away_score,
-    ] = values;
+    let [game, number, outcome, pool, next, home, away, nobody, winners, home_score, away_score] =
+        values;
     session.change(
         "UPDATE market_pools SET outcome = ?, home = ?, away = ?, nobody = ? WHERE id = ?",
         &[outcome, home, away, nobody, pool.clone()],

@@ -59,11 +59,8 @@ impl Database {
         let url = services.url(kind)?;
         let (server, _) = url.rsplit_once('/').unwrap();
         // Other processes have theirs on the same server.
-        let name = format!(
-            "market_{}_{}",
-            std::process::id(),
-            NUMBERS.fetch_add(1, Ordering::Relaxed)
-        );
+        let name =
+            format!("market_{}_{}", std::process::id(), NUMBERS.fetch_add(1, Ordering::Relaxed));
         let other = address(&match kind {
             "mysql" => format!("{server}/information_schema"),
             _ => url.to_owned(),
@@ -73,12 +70,7 @@ impl Database {
             let statement = format!("{statement} {name}");
             connect(&other).plain(&statement).unwrap();
         }
-        Some(Self {
-            kind,
-            address: address(&format!("{server}/{name}")),
-            name,
-            other,
-        })
+        Some(Self { kind, address: address(&format!("{server}/{name}")), name, other })
     }
 
     fn options(&self) -> SqlOptions {
@@ -135,9 +127,7 @@ impl Database {
         if self.kind == "postgres" {
             let terminate =
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ?";
-            connection
-                .change(terminate, &[Value::Text(self.name.clone())])
-                .unwrap();
+            connection.change(terminate, &[Value::Text(self.name.clone())]).unwrap();
             return;
         }
         let all = "SELECT id FROM information_schema.processlist WHERE db = ?";
@@ -150,9 +140,7 @@ impl Database {
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.unwrap().block_on(future)
 }
 
@@ -161,18 +149,9 @@ fn named(name: &str) -> User {
 }
 
 fn prediction(user: &User, pool: u64, outcome: Outcome, amount: u64) -> Prediction {
-    Prediction {
-        user: user.clone(),
-        pool: PoolId(pool),
-        outcome,
-        amount,
-    }
+    Prediction { user: user.clone(), pool: PoolId(pool), outcome, amount }
 }
 
 fn event(game: u32, number: u64, outcome: Outcome) -> Event {
-    Event {
-        game: GameId(game),
-        number,
-        outcome,
-    }
+    Event { game: GameId(game), number, outcome }
 }

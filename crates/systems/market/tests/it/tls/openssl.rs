@@ -62,10 +62,7 @@ async fn the_client_of_openssl_is_served() {
         assert!(answer.contains("\r\n\r\nok\n"), "{answer}");
     }
     // Versions that are broken, and protocols that are not spoken.
-    for more in [
-        &["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"][..],
-        &["-alpn", "h2"],
-    ] {
+    for more in [&["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"][..], &["-alpn", "h2"]] {
         let answer = openssl(more, request);
         assert!(!answer.contains("HTTP/1.1 200"), "{answer}");
     }

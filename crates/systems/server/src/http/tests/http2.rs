@@ -30,10 +30,7 @@ fn begin(settings: &[u8]) -> Vec<u8> {
 }
 
 fn router() -> Router {
-    Router::new().route(
-        "/",
-        get(|| async { "an answer" }).post(|text: String| async { text }),
-    )
+    Router::new().route("/", get(|| async { "an answer" }).post(|text: String| async { text }))
 }
 
 /// What a client gets that sends these bytes, each after a wait that is longer than all deadlines, and how the server
@@ -53,20 +50,14 @@ async fn played(pieces: &[Vec<u8>]) -> (String, ConnectionEnd) {
             // A server that closed meanwhile is seen by the next read.
             drop(stream.write_all(piece).await);
             let wait = timeout(3 * SHORT.head, async {
-                while stream
-                    .read_buf(&mut seen)
-                    .await
-                    .is_ok_and(|count| count > 0)
-                {}
+                while stream.read_buf(&mut seen).await.is_ok_and(|count| count > 0) {}
             });
             drop(wait.await);
         }
         seen
     };
     let both = async { tokio::join!(client, server) };
-    let (seen, served) = timeout(SOON, LocalSet::new().run_until(both))
-        .await
-        .unwrap();
+    let (seen, served) = timeout(SOON, LocalSet::new().run_until(both)).await.unwrap();
     (String::from_utf8_lossy(&seen).into_owned(), served)
 }
 

@@ -30,10 +30,7 @@ fn read(mut bytes: Vec<u8>) -> (Vec<PeerMessage<'static>>, Option<FrameError>) {
     loop {
         match take(&mut bytes, &mut fragments, MESSAGE_MAX) {
             Ok(DecodeResult::Nothing) => return (received, None),
-            Ok(DecodeResult::Frame {
-                length,
-                received: one,
-            }) => {
+            Ok(DecodeResult::Frame { length, received: one }) => {
                 received.extend(one.map(owned));
                 bytes.drain(..length);
             }
@@ -58,18 +55,8 @@ fn text_said(text: &str) -> PeerMessage<'static> {
 
 #[test]
 fn messages_in_one_frame() {
-    for text in [
-        "",
-        "a",
-        "süß",
-        &"x".repeat(125),
-        &"x".repeat(126),
-        &"x".repeat(MESSAGE_MAX),
-    ] {
-        assert_eq!(
-            read(masked(0x81, text.as_bytes())),
-            (vec![text_said(text)], None)
-        );
+    for text in ["", "a", "süß", &"x".repeat(125), &"x".repeat(126), &"x".repeat(MESSAGE_MAX)] {
+        assert_eq!(read(masked(0x81, text.as_bytes())), (vec![text_said(text)], None));
     }
     assert_eq!(
         read(masked(0x82, b"\xff")),
@@ -77,10 +64,7 @@ fn messages_in_one_frame() {
     );
     let close = PeerMessage::Close(Some(CloseCode::Normal));
     assert_eq!(read(masked(0x88, b"\x03\xe8bye")), (vec![close], None));
-    assert_eq!(
-        read(masked(0x88, b"")),
-        (vec![PeerMessage::Close(None)], None)
-    );
+    assert_eq!(read(masked(0x88, b"")), (vec![PeerMessage::Close(None)], None));
 }
 
 #[test]
@@ -105,12 +89,8 @@ fn fragments_are_put_together_around_control_frames() {
     bytes.extend(masked(0x8a, b""));
     bytes.extend(masked(0x80, "ß".as_bytes()));
     bytes.extend(masked(0x81, b"next"));
-    let expected = vec![
-        PeerMessage::Ping(b"?"),
-        PeerMessage::Pong,
-        text_said("süß"),
-        text_said("next"),
-    ];
+    let expected =
+        vec![PeerMessage::Ping(b"?"), PeerMessage::Pong, text_said("süß"), text_said("next")];
     assert_eq!(read(bytes), (expected, None));
     let mut bytes = masked(0x02, b"\xff");
     bytes.extend(masked(0x80, b"\xff"));
@@ -126,52 +106,24 @@ fn frames_that_break_the_protocol_are_refused() {
         ("no mask", vec![0x81, 0x01, b'x'], Protocol),
         ("a reserved bit", masked(0xc1, b""), Protocol),
         ("a data opcode without meaning", masked(0x83, b""), Protocol),
-        (
-            "a control opcode without meaning",
-            masked(0x8b, b""),
-            Protocol,
-        ),
+        ("a control opcode without meaning", masked(0x8b, b""), Protocol),
         ("a ping in fragments", masked(0x09, b""), Protocol),
         ("a long ping", masked(0x89, &[0; 126]), Protocol),
         ("a continuation of nothing", masked(0x80, b""), Protocol),
-        (
-            "a message within one",
-            joined(masked(0x01, b""), masked(0x81, b"")),
-            Protocol,
-        ),
+        ("a message within one", joined(masked(0x01, b""), masked(0x81, b"")), Protocol),
         ("half a status", masked(0x88, b"\x03"), Protocol),
-        (
-            "a status that is never sent",
-            masked(0x88, b"\x03\xed"),
-            Protocol,
-        ),
-        (
-            "a reason that is not UTF-8",
-            masked(0x88, b"\x03\xe8\xff"),
-            NotUtf8,
-        ),
+        ("a status that is never sent", masked(0x88, b"\x03\xed"), Protocol),
+        ("a reason that is not UTF-8", masked(0x88, b"\x03\xe8\xff"), NotUtf8),
         ("text that is not UTF-8", masked(0x81, b"\xff"), NotUtf8),
-        (
-            "half a letter",
-            joined(masked(0x01, b"\xc3"), masked(0x80, b"")),
-            NotUtf8,
-        ),
-        (
-            "a long message",
-            masked(0x81, &[b'x'; MESSAGE_MAX + 1]),
-            TooLong,
-        ),
+        ("half a letter", joined(masked(0x01, b"\xc3"), masked(0x80, b"")), NotUtf8),
+        ("a long message", masked(0x81, &[b'x'; MESSAGE_MAX + 1]), TooLong),
         (
             "a long message in fragments",
             joined(masked(0x01, &[b'x'; MESSAGE_MAX]), masked(0x80, b"x")),
             TooLong,
         ),
         // Refused by its header alone; the first bit of a length may not be set at all.
-        (
-            "2^64 - 1 bytes",
-            [&[0x81, 0xff][..], &[0xff; 8], &MASK].concat(),
-            TooLong,
-        ),
+        ("2^64 - 1 bytes", [&[0x81, 0xff][..], &[0xff; 8], &MASK].concat(), TooLong),
     ];
     for (what, bytes, error) in cases {
         assert_eq!(read(bytes), (vec![], Some(error)), "{what}");
@@ -189,9 +141,7 @@ fn a_control_frame_is_no_part_of_a_long_message() {
 
 /// A stream of what the server sends, read by a client that is not ours.
 fn client_reads(bytes: Vec<u8>) -> Vec<Message> {
-    let config = WebSocketConfig::default()
-        .max_message_size(None)
-        .max_frame_size(None);
+    let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
     let stream = Cursor::new(bytes);
     let mut client = WebSocket::from_raw_socket(stream, Role::Client, Some(config));
     std::iter::from_fn(|| client.read().ok()).collect()
@@ -206,15 +156,9 @@ fn what_is_sent_is_what_a_client_reads() {
     }
     bytes.extend(PING);
     bytes.extend(pong(b"same"));
-    let frame = CloseFrame {
-        code: CloseCode::Away,
-        reason: "é".repeat(100).into(),
-    };
+    let frame = CloseFrame { code: CloseCode::Away, reason: "é".repeat(100).into() };
     bytes.extend(close(Some(&frame)));
-    let mut expected: Vec<Message> = texts
-        .iter()
-        .map(|one| Message::text(one.as_str()))
-        .collect();
+    let mut expected: Vec<Message> = texts.iter().map(|one| Message::text(one.as_str())).collect();
     expected.push(Message::Ping(Bytes::new()));
     expected.push(Message::Pong(Bytes::from_static(b"same")));
     // A reason has 123 bytes at most: 61 letters of two.

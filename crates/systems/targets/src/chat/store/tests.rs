@@ -14,10 +14,7 @@ fn stored(room: &str, id: u64) -> StoredMessage {
     StoredMessage {
         room: room.into(),
         id,
-        said: Utterance {
-            message: format!("{room}{id}"),
-            from: String::new(),
-        },
+        said: Utterance { message: format!("{room}{id}"), from: String::new() },
         sent_at_ms: 0.5,
     }
 }
@@ -87,9 +84,7 @@ fn what_cannot_be_stored_is_not_published() {
     let number = writer.speak(Arc::clone(&other), said.clone()).unwrap();
     assert_eq!(number.blocking_recv().unwrap(), Ok(1));
     assert_eq!((other.head(), failing.load(Ordering::Relaxed)), (1, false));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(writer.end());
     thread.join().unwrap();
     assert_eq!(writer.speak(other, said).err(), Some(RequestError::Busy));

@@ -35,8 +35,7 @@ async fn from_welcome_to_goodbye() {
     // Tsung's file has no data, and no subprotocol.
     let mut bob = chat.connect("/cable").await;
     assert_eq!(next(&mut bob).await, json!({"type": "welcome"}));
-    bob.send(r#"{"command": "subscribe", "identifier": "{\"channel\":\"ChatChannel\"}"}"#)
-        .await;
+    bob.send(r#"{"command": "subscribe", "identifier": "{\"channel\":\"ChatChannel\"}"}"#).await;
     let confirmed = json!({"identifier": LOBBY, "type": "confirm_subscription"});
     assert_eq!(next(&mut bob).await, confirmed);
     // Subscribed again, confirmed again; messages still come once.
@@ -101,18 +100,9 @@ async fn unknown_commands_and_channels_are_refused() {
     // Nothing is said to these.
     client.send("not json").await;
     client.send(r#"{"command":"dance"}"#).await;
-    command(
-        &mut client,
-        "message",
-        LOBBY,
-        r#"{"action":"speak","message":"x"}"#,
-    )
-    .await;
+    command(&mut client, "message", LOBBY, r#"{"action":"speak","message":"x"}"#).await;
     command(&mut client, "unsubscribe", LOBBY, "").await;
-    let long = format!(
-        r#"{{"channel":"ChatChannel","room":"{}"}}"#,
-        "x".repeat(600)
-    );
+    let long = format!(r#"{{"channel":"ChatChannel","room":"{}"}}"#, "x".repeat(600));
     for identifier in [
         "",
         "7",
@@ -125,10 +115,7 @@ async fn unknown_commands_and_channels_are_refused() {
         assert_eq!(next(&mut client).await, rejected);
     }
     // The lobby and one more.
-    for (room, kind) in [
-        ("second", "confirm_subscription"),
-        ("third", "reject_subscription"),
-    ] {
+    for (room, kind) in [("second", "confirm_subscription"), ("third", "reject_subscription")] {
         let identifier = json!({"channel": "ChatChannel", "room": room}).to_string();
         command(&mut client, "subscribe", &identifier, "").await;
         assert_eq!(next(&mut client).await["type"], kind, "{room}");

@@ -38,10 +38,7 @@ async fn stream(address: std::net::SocketAddr) -> Vec<u64> {
         let before = seen.len();
         while seen.len() < before + 11 && (seen.len() as u64) < ALL {
             let line = soon(lines.next_line()).await.unwrap().unwrap();
-            seen.extend(
-                line.strip_prefix("id: ")
-                    .map(|id| id.parse::<u64>().unwrap()),
-            );
+            seen.extend(line.strip_prefix("id: ").map(|id| id.parse::<u64>().unwrap()));
         }
     }
     seen

@@ -19,32 +19,21 @@ async fn request(client: &mut Client, message: Value) -> Value {
 async fn objects_as_tsung_sends_them() {
     let chat = Chat::start(options()).await;
     let mut client = chat.connect("/socket/websocket").await;
-    client
-        .send(r#"{"topic":"chat","event":"phx_join","payload":{},"ref":"1"}"#)
-        .await;
+    client.send(r#"{"topic":"chat","event":"phx_join","payload":{},"ref":"1"}"#).await;
     let joined = json!({
         "topic": "chat", "event": "phx_reply",
         "payload": {"status": "ok", "response": {}}, "ref": "1",
     });
     assert_eq!(client.json().await, joined);
-    client
-        .send(r#"{"topic":"phoenix","event":"heartbeat","payload":{},"ref":"2"}"#)
-        .await;
+    client.send(r#"{"topic":"phoenix","event":"heartbeat","payload":{},"ref":"2"}"#).await;
     assert_eq!(client.json().await["topic"], "phoenix");
     // Tsung's frames are binary unless configured otherwise.
     let heartbeat = r#"{"topic":"phoenix","event":"heartbeat","payload":{},"ref":"3"}"#;
-    client
-        .socket
-        .send(Message::binary(heartbeat.as_bytes().to_vec()))
-        .await
-        .unwrap();
+    client.socket.send(Message::binary(heartbeat.as_bytes().to_vec())).await.unwrap();
     assert_eq!(client.json().await["ref"], "3");
     chat.speak("lobby", "hi").await;
     let pushed = client.json().await;
-    assert_eq!(
-        (&pushed["event"], &pushed["ref"]),
-        (&json!("message"), &Value::Null)
-    );
+    assert_eq!((&pushed["event"], &pushed["ref"]), (&json!("message"), &Value::Null));
     assert_eq!(pushed["payload"]["message"], "hi");
 }
 
@@ -53,11 +42,7 @@ async fn arrays_from_join_to_leave() {
     let chat = Chat::start(options()).await;
     chat.speak("a", "missed").await;
     let mut client = chat.connect("/socket/websocket?vsn=2.0.0").await;
-    let joined = request(
-        &mut client,
-        json!(["1", "1", "room:a", "phx_join", {"after": 0}]),
-    )
-    .await;
+    let joined = request(&mut client, json!(["1", "1", "room:a", "phx_join", {"after": 0}])).await;
     let ok = json!({"status": "ok", "response": {}});
     assert_eq!(joined, json!(["1", "1", "room:a", "phx_reply", ok]));
     let missed = client.json().await;
@@ -65,30 +50,16 @@ async fn arrays_from_join_to_leave() {
     assert_eq!(missed[4]["id"], 1);
 
     // Who speaks gets a reply, and the message as everybody does; the reply comes first or last.
-    let first = request(
-        &mut client,
-        json!(["1", "2", "room:a", "speak", {"message": "hi"}]),
-    )
-    .await;
+    let first = request(&mut client, json!(["1", "2", "room:a", "speak", {"message": "hi"}])).await;
     let second = client.json().await;
-    let (reply, push) = if first[3] == "phx_reply" {
-        (first, second)
-    } else {
-        (second, first)
-    };
+    let (reply, push) = if first[3] == "phx_reply" { (first, second) } else { (second, first) };
     let said = json!({"status": "ok", "response": {"id": 2}});
     assert_eq!(reply, json!(["1", "2", "room:a", "phx_reply", said]));
     assert_eq!(push[3], "message");
-    assert_eq!(
-        (&push[0], &push[1], &push[4]["id"]),
-        (&Value::Null, &Value::Null, &json!(2))
-    );
+    assert_eq!((&push[0], &push[1], &push[4]["id"]), (&Value::Null, &Value::Null, &json!(2)));
 
     let bad = request(&mut client, json!(["1", "3", "room:a", "speak", {}])).await;
-    assert_eq!(
-        bad[4],
-        json!({"status": "error", "response": {"reason": "invalid"}})
-    );
+    assert_eq!(bad[4], json!({"status": "error", "response": {"reason": "invalid"}}));
 
     // A second joining ends the first, as Phoenix does.
     let closed = request(&mut client, json!(["4", "4", "room:a", "phx_join", {}])).await;
@@ -99,10 +70,7 @@ async fn arrays_from_join_to_leave() {
 
     let left = request(&mut client, json!(["4", "5", "room:a", "phx_leave", {}])).await;
     assert_eq!(left, json!(["4", "5", "room:a", "phx_reply", ok]));
-    assert_eq!(
-        client.json().await,
-        json!(["4", "4", "room:a", "phx_close", {}])
-    );
+    assert_eq!(client.json().await, json!(["4", "4", "room:a", "phx_close", {}]));
     chat.speak("a", "to nobody").await;
     let beat = request(&mut client, json!([null, "6", "phoenix", "heartbeat", {}])).await;
     assert_eq!(beat, json!([null, "6", "phoenix", "phx_reply", ok]));
@@ -113,11 +81,7 @@ async fn unknown_messages_are_errors() {
     let chat = Chat::start(options()).await;
     let mut client = chat.connect("/socket/websocket?vsn=2.0.0").await;
     let unmatched = json!({"status": "error", "response": {"reason": "unmatched topic"}});
-    for (topic, event) in [
-        ("else", "phx_join"),
-        ("chat", "speak"),
-        ("chat", "phx_leave"),
-    ] {
+    for (topic, event) in [("else", "phx_join"), ("chat", "speak"), ("chat", "phx_leave")] {
         let reply = request(&mut client, json!(["1", "1", topic, event, {}])).await;
         assert_eq!(reply, json!(["1", "1", topic, "phx_reply", unmatched]));
     }

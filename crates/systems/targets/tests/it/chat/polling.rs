@@ -13,36 +13,22 @@ async fn what_is_said_is_found_after_a_cursor() {
     assert_eq!((status, nothing), (200, expected));
     assert_eq!(chat.speak("lobby", "one").await, 1);
     let form = "application/x-www-form-urlencoded";
-    let (status, answer) = chat
-        .post("/chat/speak", form, "message=two+%C3%A4&from=bob")
-        .await;
+    let (status, answer) = chat.post("/chat/speak", form, "message=two+%C3%A4&from=bob").await;
     assert_eq!((status, answer), (200, json!({"id": 2})));
 
     let (_, found) = chat.json("/chat/poll?after=0").await;
-    assert_eq!(
-        (ids(&found["messages"]), &found["last"]),
-        (vec![1, 2], &json!(2))
-    );
+    assert_eq!((ids(&found["messages"]), &found["last"]), (vec![1, 2], &json!(2)));
     let second = &found["messages"][1];
     assert_eq!(second["message"], "two ä");
-    assert_eq!(
-        (&second["room"], &second["from"]),
-        (&json!("lobby"), &json!("bob"))
-    );
+    assert_eq!((&second["room"], &second["from"]), (&json!("lobby"), &json!("bob")));
     assert!(second["sent_at_ms"].as_f64() >= found["messages"][0]["sent_at_ms"].as_f64());
     let (_, found) = chat.json("/chat/poll?after=1").await;
     assert_eq!(ids(&found["messages"]), [2]);
     let (_, found) = chat.json("/chat/poll?after=0&limit=1").await;
-    assert_eq!(
-        (ids(&found["messages"]), &found["last"]),
-        (vec![1], &json!(1))
-    );
+    assert_eq!((ids(&found["messages"]), &found["last"]), (vec![1], &json!(1)));
     // Rooms are apart.
     let (_, other) = chat.json("/chat/poll?room=other").await;
-    assert_eq!(
-        (ids(&other["messages"]), &other["room"]),
-        (vec![], &json!("other"))
-    );
+    assert_eq!((ids(&other["messages"]), &other["room"]), (vec![], &json!("other")));
     assert_eq!(chat.speak("other", "one").await, 1);
     assert_eq!(chat.metric("chat_rooms").await, 2.0);
     assert_eq!(chat.stop().await.messages, 3);
@@ -65,10 +51,7 @@ async fn a_held_poll_is_answered_by_the_next_message() {
     assert_eq!(ids(&found["messages"]), [1, 2]);
     // One that waits without success is answered with nothing, and its cursor.
     let (_, found) = soon(chat.json("/chat/poll?after=2&wait=0.01")).await;
-    assert_eq!(
-        (ids(&found["messages"]), &found["last"]),
-        (vec![], &json!(2))
-    );
+    assert_eq!((ids(&found["messages"]), &found["last"]), (vec![], &json!(2)));
 }
 
 #[tokio::test]
@@ -96,33 +79,17 @@ async fn bad_requests_are_refused() {
         ("/chat/speak", "[]", 400, "invalid"),
         ("/chat/speak", r#"{"message":""}"#, 400, "invalid"),
         ("/chat/speak", &long, 413, "too_long"),
-        (
-            "/chat/speak?room=a%20b",
-            r#"{"message":"x"}"#,
-            400,
-            "bad_room",
-        ),
+        ("/chat/speak?room=a%20b", r#"{"message":"x"}"#, 400, "bad_room"),
         ("/chat/speak?room=second", r#"{"message":"x"}"#, 200, ""),
-        (
-            "/chat/speak?room=third",
-            r#"{"message":"x"}"#,
-            503,
-            "too_many_rooms",
-        ),
+        ("/chat/speak?room=third", r#"{"message":"x"}"#, 503, "too_many_rooms"),
     ] {
         let (found, answer) = chat.post(target, "text/plain", body).await;
         assert_eq!(found, status, "{target} {body}: {answer}");
         assert_eq!(answer["error"]["code"].as_str().unwrap_or_default(), code);
     }
-    for target in [
-        "after=-1", "after=x", "wait=x", "wait=-1", "wait=NaN", "limit=x",
-    ] {
+    for target in ["after=-1", "after=x", "wait=x", "wait=-1", "wait=NaN", "limit=x"] {
         let (status, answer) = chat.json(&format!("/chat/poll?{target}")).await;
-        assert_eq!(
-            (status, &answer["error"]["code"]),
-            (400, &json!("invalid")),
-            "{target}"
-        );
+        assert_eq!((status, &answer["error"]["code"]), (400, &json!("invalid")), "{target}");
     }
     assert_eq!(get(chat.address, "/nowhere").await.0, 404);
     assert_eq!(get(chat.address, "/chat/socket").await.0, 426);
@@ -141,15 +108,9 @@ async fn the_page_may_load_nothing_from_elsewhere() {
         let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         let answer = raw(chat.address, request.as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-        assert!(
-            answer.contains(&format!("content-type: {kind};")),
-            "{answer}"
-        );
+        assert!(answer.contains(&format!("content-type: {kind};")), "{answer}");
         assert!(answer.contains("content-security-policy: default-src 'none'; script-src 'self'"));
         assert!(!answer.contains("://"), "{target} names another place");
     }
-    assert_eq!(
-        get(chat.address, "/healthz").await,
-        (200, "ready\n".to_owned())
-    );
+    assert_eq!(get(chat.address, "/healthz").await, (200, "ready\n".to_owned()));
 }

@@ -15,10 +15,7 @@ async fn slow_readers_are_cut_and_others_are_not_held_up() {
     let chat = Chat::start(few).await;
     let mut slow_socket = chat.connect("/chat/socket").await;
     let mut slow_stream = TcpStream::connect(chat.address).await.unwrap();
-    slow_stream
-        .write_all(b"GET /chat/stream HTTP/1.1\r\nHost: x\r\n\r\n")
-        .await
-        .unwrap();
+    slow_stream.write_all(b"GET /chat/stream HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     read_until(&mut slow_stream, "retry: 2000\n\n\r\n").await;
     let mut client = chat.connect("/chat/socket").await;
     let text = format!(r#"{{"message":"{}"}}"#, "x".repeat(4_000));

@@ -65,9 +65,7 @@ async fn faults_are_reported_and_too_many_end_it() {
         client.send(text).await;
         assert_eq!(client.json().await["error"]["code"], code, "{text}");
     }
-    futures_util::SinkExt::send(&mut client.socket, Message::binary("x"))
-        .await
-        .unwrap();
+    futures_util::SinkExt::send(&mut client.socket, Message::binary("x")).await.unwrap();
     assert_eq!(client.json().await["error"]["code"], "invalid");
     client.send("one too many").await;
     assert_eq!(u16::from(client.close_code().await), 1008);

@@ -25,10 +25,7 @@ async fn a_restart_keeps_messages_and_goes_on_counting() {
 
     let chat = Chat::start(stored).await;
     let (_, found) = chat.json("/chat/poll?after=1").await;
-    assert_eq!(
-        (ids(&found["messages"]), &found["forgotten"]),
-        (vec![3, 4, 5], &json!(1))
-    );
+    assert_eq!((ids(&found["messages"]), &found["forgotten"]), (vec![3, 4, 5], &json!(1)));
     let (_, found) = chat.json("/chat/poll?room=other").await;
     assert_eq!(found["messages"], json!([said]), "to the microsecond");
     assert_eq!(chat.speak("lobby", "x").await, 6);
@@ -60,8 +57,5 @@ async fn more_rooms_than_allowed_are_not_dropped_in_silence() {
     stored.rooms_max = 2;
     let ready = |_| panic!("it must not start");
     let error = targets::chat::serve(stored, ready, std::future::pending()).await;
-    assert!(
-        matches!(error, Err(ChatError::Server(ServerError::Options(_)))),
-        "{error:?}"
-    );
+    assert!(matches!(error, Err(ChatError::Server(ServerError::Options(_)))), "{error:?}");
 }

@@ -31,10 +31,7 @@ impl Stream {
         assert_eq!(text.len(), length + 2);
         let rest = text.strip_prefix("id: ").unwrap();
         let (id, data) = rest.split_once("\ndata: ").unwrap();
-        (
-            id.parse().unwrap(),
-            serde_json::from_str(data.trim()).unwrap(),
-        )
+        (id.parse().unwrap(), serde_json::from_str(data.trim()).unwrap())
     }
 }
 
@@ -54,10 +51,7 @@ async fn events_come_with_their_numbers() {
     chat.speak("lobby", "before").await;
     let (mut stream, head) = open(&chat, "/chat/stream", "").await;
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
-    assert!(
-        head.contains("\r\nContent-Type: text/event-stream\r\n"),
-        "{head}"
-    );
+    assert!(head.contains("\r\nContent-Type: text/event-stream\r\n"), "{head}");
     for expected in 2..=3 {
         chat.speak("lobby", "now").await;
         let (id, data) = stream.event().await;
@@ -102,10 +96,7 @@ async fn a_stream_on_a_connection_that_was_used_before() {
     let request = "GET /chat/stream HTTP/1.1\r\nHost: x\r\nLast-Event-ID: 0\r\n\r\n";
     stream.write_all(request.as_bytes()).await.unwrap();
     let text = read_until(&mut stream, ":\n\n\r\n").await;
-    assert!(
-        text.contains("content-type: text/event-stream\r\n"),
-        "{text}"
-    );
+    assert!(text.contains("content-type: text/event-stream\r\n"), "{text}");
     assert!(text.contains("retry: 2000\n\n"), "{text}");
     assert!(text.contains("id: 1\ndata: {"), "{text}");
     let served = chat.begin_stop();
@@ -140,10 +131,7 @@ async fn a_bad_cursor_or_room_opens_nothing() {
         let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\n{fields}\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let answer = read_until(&mut stream, "}}").await;
-        assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{answer}"
-        );
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
     }
     assert_eq!(chat.metric("chat_bad_requests_total").await, 4.0);
     assert_eq!(chat.metric("chat_connections_total").await, 0.0);

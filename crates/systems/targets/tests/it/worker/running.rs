@@ -27,11 +27,7 @@ impl Running {
             async { drop(stopped.await) },
         ));
         let address = soon(address).await.unwrap();
-        Running {
-            address,
-            stop,
-            served,
-        }
+        Running { address, stop, served }
     }
 
     pub(crate) async fn work(&self) -> (u16, Value) {

@@ -61,9 +61,7 @@ pub(super) fn date_ms(text: &str, format: &str, name: Option<&Value>) -> Result<
     let date = parts.to_date().map_err(refused)?;
     // A date alone is its midnight.
     let time = parts.to_time().unwrap_or_default();
-    let time = DateTime::from_parts(date, time)
-        .to_zoned(zone(name)?)
-        .map_err(refused)?;
+    let time = DateTime::from_parts(date, time).to_zoned(zone(name)?).map_err(refused)?;
     Ok(Value::Int(time.timestamp().as_millisecond()))
 }
 

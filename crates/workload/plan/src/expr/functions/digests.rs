@@ -70,9 +70,7 @@ pub(super) fn key<'k>(text: &'k str, form: Option<&Value>) -> Result<Cow<'k, [u8
             )));
         }
     };
-    decoded
-        .map(Cow::Owned)
-        .ok_or_else(|| wrong(format!("the key is not {form}")))
+    decoded.map(Cow::Owned).ok_or_else(|| wrong(format!("the key is not {form}")))
 }
 
 pub(super) fn hex_decode(text: &str) -> Result<Value, EvalError> {
@@ -98,9 +96,7 @@ pub(super) fn jwt(
 
 /// A token as a value.
 pub(in crate::expr) fn signed(token: Result<String, TokenError>) -> Result<Value, EvalError> {
-    token
-        .map(|token| Value::text(&token))
-        .map_err(|error| wrong(format!("jwt: {error}")))
+    token.map(|token| Value::text(&token)).map_err(|error| wrong(format!("jwt: {error}")))
 }
 
 #[cfg(test)]
@@ -118,10 +114,7 @@ mod tests {
                  8086072ba1e7cc2358baeca134c825a7",
             ),
             (Pure::Sha1, "a9993e364706816aba3e25717850c26c9cd0d89d"),
-            (
-                Pure::Sha256,
-                "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
-            ),
+            (Pure::Sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
             (
                 Pure::Sha512,
                 "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a\

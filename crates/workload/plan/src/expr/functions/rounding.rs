@@ -26,18 +26,12 @@ pub(super) fn apply(function: Pure, args: &[Value]) -> Result<Value, EvalError> 
 fn round(value: f64, digits: &Value) -> Result<Value, EvalError> {
     let digits = to_int(digits)?;
     if !(0..=DIGITS_MAX).contains(&digits) {
-        return Err(wrong(format!(
-            "round: {digits} digits are not in 0..={DIGITS_MAX}"
-        )));
+        return Err(wrong(format!("round: {digits} digits are not in 0..={DIGITS_MAX}")));
     }
     let unit = 10_f64.powi(digits as i32);
     let rounded = (value * unit).round() / unit;
     // Beyond the precision of a float there is nothing to round.
-    Ok(Value::Float(if rounded.is_finite() {
-        rounded
-    } else {
-        value
-    }))
+    Ok(Value::Float(if rounded.is_finite() { rounded } else { value }))
 }
 
 fn extreme(function: Pure, first: Number, rest: &[Value]) -> Result<Value, EvalError> {
@@ -52,11 +46,7 @@ fn extreme(function: Pure, first: Number, rest: &[Value]) -> Result<Value, EvalE
             (Number::Int(a), Number::Int(b)) => a > b,
             (a, b) => a.as_f64() > b.as_f64(),
         };
-        let replaces = if function == Pure::Min {
-            is_less
-        } else {
-            is_more
-        };
+        let replaces = if function == Pure::Min { is_less } else { is_more };
         if replaces {
             found = other;
         }

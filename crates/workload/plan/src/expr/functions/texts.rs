@@ -77,9 +77,7 @@ pub(super) fn join(list: &str, separator: &str) -> Result<Value, EvalError> {
         return Err(wrong("join: the first argument is not a list in JSON"));
     }
     if text.len() > TEXT_BYTES_MAX {
-        return Err(wrong(format!(
-            "join: the text would have more than {TEXT_BYTES_MAX} bytes"
-        )));
+        return Err(wrong(format!("join: the text would have more than {TEXT_BYTES_MAX} bytes")));
     }
     Ok(Value::text(&text))
 }

@@ -28,9 +28,8 @@ fn the_same_draws_make_the_same_data() {
 fn every_kind_varies_and_has_its_form() {
     for (_, what) in Invention::ALL {
         let mut rng = rng(1);
-        let made: std::collections::BTreeSet<String> = (0..200)
-            .map(|_| make(*what, Language::English, &mut rng))
-            .collect();
+        let made: std::collections::BTreeSet<String> =
+            (0..200).map(|_| make(*what, Language::English, &mut rng)).collect();
         assert!(made.len() > 20, "{what:?}: {made:?}");
         for text in made {
             let is_right = match what {
@@ -71,14 +70,8 @@ fn languages_have_names_of_their_own() {
 
 #[test]
 fn counts_have_limits() {
-    let sentence = |count| {
-        invented(
-            Invention::Sentence,
-            Language::English,
-            Some(count),
-            &mut rng(1),
-        )
-    };
+    let sentence =
+        |count| invented(Invention::Sentence, Language::English, Some(count), &mut rng(1));
     assert_eq!(sentence(1).unwrap().to_text().matches(' ').count(), 0);
     assert!(sentence(0).is_err() && sentence(COUNT_MAX + 1).is_err());
 }

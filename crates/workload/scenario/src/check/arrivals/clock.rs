@@ -44,12 +44,7 @@ impl Checker<'_> {
             return None;
         }
         let moments = moments(&knots, start, &zone, length_s, linear)?;
-        let curve = Curve {
-            moments,
-            linear,
-            speed,
-            spacing,
-        };
+        let curve = Curve { moments, linear, speed, spacing };
         Some(curve.pieces(length_s, duration_ns))
     }
 
@@ -62,9 +57,7 @@ impl Checker<'_> {
             return None;
         };
         if entries.is_empty() {
-            self.diagnostics
-                .error("empty", &node.place, "there is no rate")
-                .hint(EXAMPLE);
+            self.diagnostics.error("empty", &node.place, "there is no rate").hint(EXAMPLE);
             return None;
         }
         let mut knots: Vec<Knot> = Vec::new();
@@ -79,8 +72,7 @@ impl Checker<'_> {
             };
             if knots.iter().any(|knot| knot.time == time) {
                 let message = format!("`{}` is given twice", entry.key);
-                self.diagnostics
-                    .error("duplicate-key", &entry.key_place, message);
+                self.diagnostics.error("duplicate-key", &entry.key_place, message);
             }
             knots.extend(rate.map(|per_s| Knot { time, per_s }));
         }
@@ -159,10 +151,7 @@ fn moments(
     let days = (length_s / 86_400.0).ceil() as i64 + 2;
     let mut moments = Vec::new();
     for day in -1..=days {
-        let date = start
-            .date()
-            .checked_add(Span::new().try_days(day).ok()?)
-            .ok()?;
+        let date = start.date().checked_add(Span::new().try_days(day).ok()?).ok()?;
         for knot in knots {
             let at = instant(date.to_datetime(knot.time))?;
             moments.push(Moment {
@@ -178,11 +167,7 @@ fn moments(
     let before = moments[begins - 1];
     let after = moments[begins];
     // The phase begins at one of the times, or between two: its own rate is worked out from them.
-    let part = if linear {
-        -before.at_s / (after.at_s - before.at_s)
-    } else {
-        0.0
-    };
+    let part = if linear { -before.at_s / (after.at_s - before.at_s) } else { 0.0 };
     let first = Moment {
         at_s: 0.0,
         time: start.time(),
@@ -214,24 +199,14 @@ impl Curve {
                 return None;
             }
             let part = (end_s - from.at_s) / (to.at_s - from.at_s);
-            let to_per_s = if self.linear {
-                from.per_s + (to.per_s - from.per_s) * part
-            } else {
-                from.per_s
-            };
+            let to_per_s =
+                if self.linear { from.per_s + (to.per_s - from.per_s) * part } else { from.per_s };
             let kind = if from.per_s == 0.0 && to_per_s == 0.0 {
                 PhaseKind::Hold
             } else {
-                PhaseKind::Rate {
-                    from_per_s: from.per_s,
-                    to_per_s,
-                    spacing: self.spacing,
-                }
+                PhaseKind::Rate { from_per_s: from.per_s, to_per_s, spacing: self.spacing }
             };
-            Some(Piece {
-                label: Some(label(from.time)),
-                ..Piece::new(kind, end_ns - start_ns)
-            })
+            Some(Piece { label: Some(label(from.time)), ..Piece::new(kind, end_ns - start_ns) })
         });
         pieces.collect()
     }

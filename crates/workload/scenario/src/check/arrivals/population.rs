@@ -28,18 +28,10 @@ impl Checker<'_> {
         })?;
         if from_count.max(to_count) == 0 {
             self.diagnostics
-                .error(
-                    "bad-count",
-                    &node.place,
-                    "a population needs at least one user",
-                )
+                .error("bad-count", &node.place, "a population needs at least one user")
                 .hint("write `hold` for a phase in which no user starts");
         }
-        Some(PhaseKind::Closed(Population {
-            kept_count: 0,
-            from_count,
-            to_count,
-        }))
+        Some(PhaseKind::Closed(Population { kept_count: 0, from_count, to_count }))
     }
 
     /// Warns of ramps whose users would not leave: those in a loop that never ends stay until the run ends.

@@ -94,9 +94,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn replay(&mut self, node: &Node, fields: &Fields<'_>) -> Option<Vec<Piece>> {
-        let begin = fields
-            .get("begin")
-            .map(|node| self.choice(node, &["zero", "first"]));
+        let begin = fields.get("begin").map(|node| self.choice(node, &["zero", "first"]));
         let speed = self.positive_factor(fields, "speed");
         let from_s = self.recorded_from(fields)?;
         let speed = speed?;
@@ -107,9 +105,7 @@ impl Checker<'_> {
         let (dates, mut seconds) = split(&times);
         if !dates.is_empty() && !seconds.is_empty() {
             let message = format!("`{}` has both seconds and dates", file.name);
-            self.diagnostics
-                .error("bad-data", &file.place, message)
-                .hint(hint);
+            self.diagnostics.error("bad-data", &file.place, message).hint(hint);
             return None;
         }
         let first_by_rule = !dates.is_empty();

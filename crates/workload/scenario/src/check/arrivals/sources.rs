@@ -44,19 +44,12 @@ impl Checker<'_> {
     ) -> Option<Vec<Piece>> {
         let duration_ns = fields.get("for").and_then(|node| self.duration_ns(node));
         let inner = self.fields(node, &SOURCES, "`on_off`")?;
-        let count = inner
-            .get("sources")
-            .and_then(|node| self.count_within(node, 1..=SOURCES_MAX));
+        let count = inner.get("sources").and_then(|node| self.count_within(node, 1..=SOURCES_MAX));
         let rate = inner.get("rate").and_then(|node| self.rate(node));
         let mut periods = |key| inner.get(key).and_then(|node| self.periods(node));
         let on = periods("on");
         let off = periods("off");
-        let sources = Sources {
-            count: count? as u32,
-            rate_per_s: rate?,
-            on: on?,
-            off: off?,
-        };
+        let sources = Sources { count: count? as u32, rate_per_s: rate?, on: on?, off: off? };
         let duration_ns = duration_ns?;
         if sources.rate_per_s == 0.0 {
             let message = "no user would start at this rate";
@@ -175,10 +168,7 @@ mod tests {
     /// x/2 up to 1, then 1 − 1/(2x).
     #[test]
     fn the_rest_of_a_period_has_the_equilibrium_distribution() {
-        let periods = Periods {
-            scale: 1.0,
-            shape: 2.0,
-        };
+        let periods = Periods { scale: 1.0, shape: 2.0 };
         assert_eq!(periods.mean(), 2.0);
         assert_eq!(periods.rest_quantile(0.25), 0.5);
         assert_eq!(periods.rest_quantile(0.75), 2.0);
@@ -187,12 +177,7 @@ mod tests {
 
     fn sources(shape: f64) -> Sources {
         let periods = Periods { scale: 1.0, shape };
-        Sources {
-            count: 200,
-            rate_per_s: 5.0,
-            on: periods,
-            off: periods,
-        }
+        Sources { count: 200, rate_per_s: 5.0, on: periods, off: periods }
     }
 
     /// Counts of windows of `width` seconds.
@@ -240,10 +225,7 @@ mod tests {
     fn heavy_tails_are_bursty_at_every_scale() {
         let grown = |shape| {
             let mut ratios = 0.0;
-            let few = Sources {
-                count: 20,
-                ..sources(shape)
-            };
+            let few = Sources { count: 20, ..sources(shape) };
             for seed in 0..8 {
                 let starts = few.starts(seed, 0, 8192.0);
                 let at = |width| dispersion(&counts(&starts, width, 8192.0));

@@ -11,16 +11,10 @@ use crate::document::node::Node;
 const STREAMS_MAX: usize = 256;
 /// Kinds of phases that cannot stand beside others, and why.
 const MISPLACED: &[(&str, &str)] = &[
-    (
-        "users",
-        "a closed population cannot run concurrently with other phases",
-    ),
+    ("users", "a closed population cannot run concurrently with other phases"),
     ("hold", "a `hold` has no effect beside other phases"),
     ("together", "`together` cannot be nested"),
-    (
-        "at",
-        "a single user already starts in addition to all phases",
-    ),
+    ("at", "a single user already starts in addition to all phases"),
     ("name", "concurrent phases share one name"),
 ];
 
@@ -39,8 +33,7 @@ impl Checker<'_> {
             }
             Some(items) if items.len() > STREAMS_MAX => {
                 let message = format!("these are more than {STREAMS_MAX} concurrent phases");
-                self.diagnostics
-                    .error("too-many-phases", &node.place, message);
+                self.diagnostics.error("too-many-phases", &node.place, message);
                 &[]
             }
             Some(items) => items,
@@ -71,9 +64,7 @@ impl Checker<'_> {
                 "name" => "write `name` next to `together`",
                 _ => "move it before or after them",
             };
-            self.diagnostics
-                .error("misplaced-key", &item.place, *why)
-                .hint(hint);
+            self.diagnostics.error("misplaced-key", &item.place, *why).hint(hint);
         }
         found.is_some()
     }

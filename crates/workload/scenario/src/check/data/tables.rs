@@ -31,18 +31,13 @@ impl Builder {
         if let Some((_, name)) = before.find(|(index, name)| columns[..*index].contains(name)) {
             return Err(format!("two columns are named `{}`", shortened(name)));
         }
-        Ok(Builder {
-            columns,
-            text: String::new(),
-            ends: Vec::new(),
-        })
+        Ok(Builder { columns, text: String::new(), ends: Vec::new() })
     }
 
     fn push(&mut self, cell: &str) -> Result<(), String> {
         self.text.push_str(cell);
         let end = u32::try_from(self.text.len());
-        self.ends
-            .push(end.map_err(|_| "the file has more than 4 GiB".to_owned())?);
+        self.ends.push(end.map_err(|_| "the file has more than 4 GiB".to_owned())?);
         Ok(())
     }
 
@@ -51,19 +46,12 @@ impl Builder {
             return Err(at(1, 1, "there is no row"));
         }
         let table = Table::new(self.columns.len(), self.text, self.ends, is_json);
-        Ok(Read {
-            columns: self.columns,
-            table,
-        })
+        Ok(Read { columns: self.columns, table })
     }
 }
 
 fn at(line: usize, column: usize, message: impl Into<String>) -> Fault {
-    Fault {
-        line,
-        column,
-        message: message.into(),
-    }
+    Fault { line, column, message: message.into() }
 }
 
 pub(super) fn read_csv(
@@ -114,19 +102,13 @@ pub(super) fn read_plain(
         Some(names) => names,
         None => {
             let (_, first) = lines.next().ok_or_else(|| at(1, 1, "the file is empty"))?;
-            first
-                .split(separator)
-                .map(|name| name.trim().to_owned())
-                .collect()
+            first.split(separator).map(|name| name.trim().to_owned()).collect()
         }
     };
     let mut table = Builder::new(names).map_err(|e| at(1, 1, e))?;
     let wanted = table.columns.len();
     for (index, line) in lines {
-        let found = line
-            .split(separator)
-            .take(wanted)
-            .map(|cell| table.push(cell));
+        let found = line.split(separator).take(wanted).map(|cell| table.push(cell));
         let pushed = found.collect::<Result<Vec<()>, String>>();
         let found = pushed.map_err(|e| at(index + 1, 1, e))?.len();
         if found < wanted {
@@ -138,10 +120,7 @@ pub(super) fn read_plain(
 }
 
 pub(super) fn read_json_lines(text: &str) -> Result<Read, Fault> {
-    let lines = text
-        .lines()
-        .enumerate()
-        .map(|(index, line)| (index + 1, line));
+    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
     let mut lines = lines.filter(|(_, line)| !line.trim().is_empty()).peekable();
     let Some(&(first, line)) = lines.peek() else {
         return Err(at(1, 1, "the file is empty"));
@@ -162,9 +141,7 @@ pub(super) fn read_json_lines(text: &str) -> Result<Read, Fault> {
                 let message = format!("`{}` is missing", shortened(column));
                 return Err(at(number, 1, message));
             };
-            table
-                .push(&value.to_string())
-                .map_err(|e| at(number, 1, e))?;
+            table.push(&value.to_string()).map_err(|e| at(number, 1, e))?;
         }
     }
     table.finish(true)
@@ -180,11 +157,7 @@ fn object(number: usize, line: &str) -> Result<serde_json::Map<String, Json>, Fa
             let column = line[..end].chars().count() + 1;
             let text = error.to_string();
             let diagnostics = text.split(" at line ").next().unwrap_or_default();
-            Err(at(
-                number,
-                column,
-                format!("this is not JSON: {diagnostics}"),
-            ))
+            Err(at(number, column, format!("this is not JSON: {diagnostics}")))
         }
     }
 }

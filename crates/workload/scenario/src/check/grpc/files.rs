@@ -19,9 +19,7 @@ pub(super) fn compile(
     read: Read<'_>,
 ) -> Result<Schema, Problem> {
     protos::compile(names, &protos::Sources { folders, read }).map_err(|problem| {
-        let at = problem
-            .place
-            .map(|(line, column)| format!(":{line}:{column}"));
+        let at = problem.place.map(|(line, column)| format!(":{line}:{column}"));
         let at = at.unwrap_or_default();
         Problem {
             message: format!("{}{at}: {}", problem.file, problem.message),

@@ -52,12 +52,9 @@ impl Pieces {
                 self.bytes.extend_from_slice(&key);
                 self.bytes.extend_from_slice(&bytes);
             }
-            Content::Template(value) => self.push(Piece::Value {
-                key,
-                kind: field.kind,
-                name: field.name.clone(),
-                value,
-            }),
+            Content::Template(value) => {
+                self.push(Piece::Value { key, kind: field.kind, name: field.name.clone(), value })
+            }
         }
     }
 
@@ -70,10 +67,7 @@ impl Pieces {
                 write_varint(bytes.len() as u64, &mut self.bytes);
                 self.bytes.extend_from_slice(bytes);
             }
-            None => self.push(Piece::Nested {
-                key,
-                parts: inner.finish(),
-            }),
+            None => self.push(Piece::Nested { key, parts: inner.finish() }),
         }
     }
 }
@@ -103,9 +97,7 @@ impl Checker<'_> {
         let within = Within { schema, program };
         let mut pieces = Pieces::default();
         self.message_fields(within, message, node, &mut pieces)?;
-        Some(Payload {
-            parts: pieces.finish(),
-        })
+        Some(Payload { parts: pieces.finish() })
     }
 
     fn message_fields(
@@ -152,14 +144,7 @@ impl Checker<'_> {
             let names = message.fields.iter().map(|field| field.name.as_str());
             let written = entry.key.as_str();
             let introduction = "its fields are";
-            self.unknown(
-                "unknown-field",
-                &entry.key_place,
-                text,
-                written,
-                introduction,
-                names,
-            );
+            self.unknown("unknown-field", &entry.key_place, text, written, introduction, names);
         }
         found
     }
@@ -173,9 +158,7 @@ impl Checker<'_> {
         entry: &Entry,
     ) -> Option<()> {
         let same = written.iter().any(|own| own.number == field.number);
-        let chosen = written
-            .iter()
-            .find(|own| own.oneof.is_some() && own.oneof == field.oneof);
+        let chosen = written.iter().find(|own| own.oneof.is_some() && own.oneof == field.oneof);
         let text = match (same, chosen) {
             (true, _) => format!("`{}` is written twice", field.name),
             (false, Some(other)) => {
@@ -296,8 +279,7 @@ impl Checker<'_> {
             write_key(key.number, key.kind.wire_type(), &mut inner.bytes);
             let name = Scalar::Text(&entry.key);
             if let Err(error) = write_scalar(within.schema, key.kind, name, &mut inner.bytes) {
-                self.diagnostics
-                    .error("bad-value", &entry.key_place, error.to_string());
+                self.diagnostics.error("bad-value", &entry.key_place, error.to_string());
                 complete = None;
                 continue;
             }
@@ -339,9 +321,7 @@ impl Checker<'_> {
                 }
                 _ => None,
             };
-            self.diagnostics
-                .error("bad-value", &node.place, text)
-                .hint_some(hint);
+            self.diagnostics.error("bad-value", &node.place, text).hint_some(hint);
             return None;
         }
         Some(Content::Bytes(bytes))

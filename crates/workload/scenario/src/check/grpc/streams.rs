@@ -34,12 +34,7 @@ impl Checker<'_> {
                     .hint("messages of a stream are sent by `send` and received by `expect`; the status is that of `close`");
             }
         }
-        let Method {
-            request,
-            reply,
-            client_streams,
-            ..
-        } = found.method;
+        let Method { request, reply, client_streams, .. } = found.method;
         let message = match (client_streams, fields.key_place("message")) {
             (true, Some(place)) => {
                 let text = format!("`{}` takes any number of messages", found.name);
@@ -59,9 +54,7 @@ impl Checker<'_> {
             Some(node) => self.bool(&node).unwrap_or(false),
             None => false,
         };
-        let deadline_ns = fields
-            .get("deadline")
-            .and_then(|node| self.duration_ns(node));
+        let deadline_ns = fields.get("deadline").and_then(|node| self.duration_ns(node));
         let headers = self.call_headers(fields, compress, deadline_ns, program);
         let measure = self.measure_from(fields, "as", &found.name, MeasureKind::Handshake);
         let timeout_ns = self.timeout(fields.get("timeout"));
@@ -69,12 +62,8 @@ impl Checker<'_> {
         program.has_stream = true;
         program.has_ws |= client_streams;
         program.protocol = None;
-        program.call = Some(OpenCall {
-            name: found.name.clone(),
-            request,
-            sends: client_streams,
-            compress,
-        });
+        program.call =
+            Some(OpenCall { name: found.name.clone(), request, sends: client_streams, compress });
         let Some(location) = location else { return };
         program.push(Op::CallOpen(Box::new(CallOpen {
             endpoint: location.endpoint,
@@ -105,10 +94,7 @@ impl Checker<'_> {
             }
         }
         if !call.sends {
-            let message = format!(
-                "`{}` takes one message, which is sent with the call",
-                call.name
-            );
+            let message = format!("`{}` takes one message, which is sent with the call", call.name);
             self.diagnostics.error("streaming", &node.place, message);
             return;
         }
@@ -123,11 +109,7 @@ impl Checker<'_> {
         let (reply, measure) = self.reply_of(fields, &name, program);
         if let Some(message) = message {
             program.push(Op::Send(Box::new(SendOp {
-                payload: Payload::Message {
-                    message,
-                    is_last: last.unwrap_or(false),
-                    compress,
-                },
+                payload: Payload::Message { message, is_last: last.unwrap_or(false), compress },
                 binary: true,
                 reply,
                 measure,
@@ -198,11 +180,9 @@ impl Checker<'_> {
         let is_of_end =
             |own: &Save| matches!(own.from, Source::Status | Source::Header(_) | Source::Time);
         if !save.iter().all(is_of_end) {
-            self.diagnostics
-                .error("bad-source", place, "the end of a call has no message")
-                .hint(
-                    "save `status`, a `header` or `time` of it, and fields of messages by `expect`",
-                );
+            self.diagnostics.error("bad-source", place, "the end of a call has no message").hint(
+                "save `status`, a `header` or `time` of it, and fields of messages by `expect`",
+            );
         }
         save
     }

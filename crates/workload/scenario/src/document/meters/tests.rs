@@ -4,10 +4,7 @@ use super::*;
 use crate::document::render;
 
 fn read(text: &str) -> (Option<Meters>, String) {
-    let source = Source {
-        name: "meters.yaml",
-        text,
-    };
+    let source = Source { name: "meters.yaml", text };
     let (found, diagnostics) = meters(source);
     (found, render(&diagnostics, source))
 }
@@ -29,15 +26,9 @@ meters:
     let (found, diagnostics) = read(text);
     assert_eq!(diagnostics, "");
     let found = found.unwrap();
-    assert_eq!(
-        (found.reference.as_deref(), found.window_s),
-        (Some("first"), Some(5640.0))
-    );
+    assert_eq!((found.reference.as_deref(), found.window_s), (Some("first"), Some(5640.0)));
     let spm = &found.meters[0];
-    assert_eq!(
-        (spm.scale, spm.each_moment, spm.inputs.len()),
-        (0.5, false, 3)
-    );
+    assert_eq!((spm.scale, spm.each_moment, spm.inputs.len()), (0.5, false, 3));
     assert_eq!(
         spm.inputs[0],
         Input {

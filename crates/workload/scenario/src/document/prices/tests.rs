@@ -5,10 +5,7 @@ use crate::document::render;
 
 /// All that is reported about the text, place by place.
 fn diagnostics(text: &str) -> String {
-    let source = Source {
-        name: "prices.yaml",
-        text,
-    };
+    let source = Source { name: "prices.yaml", text };
     let (list, diagnostics) = prices(source);
     assert_eq!(list.is_none(), !diagnostics.is_empty());
     render(&diagnostics, source)
@@ -91,17 +88,11 @@ proptest! {
 fn hourly_prices_are_those_by_time_and_piece() {
     let text = "currency: EUR\nmonth: 100h\nprices:\n  box: { price: 0.1, per: hour }\n  rack: { price: 25, per: month }\n  \
                 traffic: { price: 0.01, per: GB }\n  disk: { price: 1, per: GB-month }\n";
-    let (hourly, diagnostics) = hourly(Source {
-        name: "prices.yaml",
-        text,
-    });
+    let (hourly, diagnostics) = hourly(Source { name: "prices.yaml", text });
     assert_eq!(diagnostics, []);
     let hourly = hourly.unwrap();
     assert_eq!(hourly.currency, "EUR");
-    let prices: Vec<(&str, &str)> = hourly
-        .per_hour
-        .iter()
-        .map(|(a, b)| (a.as_str(), b.as_str()))
-        .collect();
+    let prices: Vec<(&str, &str)> =
+        hourly.per_hour.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
     assert_eq!(prices, [("box", "0.1"), ("rack", "0.25")]);
 }

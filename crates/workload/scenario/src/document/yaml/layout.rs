@@ -12,9 +12,7 @@ pub(super) fn hint(text: &str, at: usize, info: &str) -> Option<String> {
         return Some(hint);
     }
     if info.starts_with("mapping values are not allowed") {
-        return lines
-            .second_colon(here, at)
-            .or_else(|| lines.key_after_text(here));
+        return lines.second_colon(here, at).or_else(|| lines.key_after_text(here));
     }
     if info.contains("flow ") {
         return flow(&lines, at);
@@ -82,10 +80,7 @@ struct Lines<'t> {
 impl<'t> Lines<'t> {
     fn new(text: &'t str) -> Lines<'t> {
         let ends = text.match_indices('\n').map(|(at, _)| at + 1);
-        Lines {
-            text,
-            starts: std::iter::once(0).chain(ends).collect(),
-        }
+        Lines { text, starts: std::iter::once(0).chain(ends).collect() }
     }
 
     fn number(&self, at: usize) -> usize {
@@ -181,9 +176,7 @@ impl<'t> Lines<'t> {
         if info.contains("document start") && first.indent > line.indent {
             let number = first.number + 1;
             let column = line.indent + 1;
-            return Some(format!(
-                "begin line {number} in column {column}, as this one"
-            ));
+            return Some(format!("begin line {number} in column {column}, as this one"));
         }
         let found = line.indent + 1;
         if line.is_item() {

@@ -8,10 +8,7 @@ pub(super) const WAITS: &[Words] = &[
         "sleep pause wait delay timer thinktime waittime",
         "write `think: 1s`, or `think: 1s..5s` for a random time",
     ),
-    form(
-        "pacing constantpacing constantthroughput",
-        "write `pace: 10s`",
-    ),
+    form("pacing constantpacing constantthroughput", "write `pace: 10s`"),
 ];
 
 /// Other steps.
@@ -24,14 +21,8 @@ pub(super) const STEP: &[Words] = &[
         "during duration",
         "write `loop: 10` or `forever`; how long users come is `for` of a phase in `arrivals`",
     ),
-    form(
-        "aslongas dowhile until whiletrue",
-        "write `while: CONDITION` with `steps`",
-    ),
-    form(
-        "doif doiforelse iftrue condition",
-        "write `if: CONDITION` with `then` and `else`",
-    ),
+    form("aslongas dowhile until whiletrue", "write `while: CONDITION` with `steps`"),
+    form("doif doiforelse iftrue condition", "write `if: CONDITION` with `then` and `else`"),
     form(
         "switch doswitch randomswitch uniformrandomswitch roundrobinswitch random oneof weighted",
         "write `choose: [ { weight: 3, steps: […] }, … ]`",
@@ -63,10 +54,7 @@ pub(super) const STEP: &[Words] = &[
     form("options", "write `http: OPTIONS /path`"),
     form("websocket wsconnect connect", "write `ws: /path`"),
     form("eventsource events", "write `sse: /path`"),
-    form(
-        "receive recv await waitfor waitformessage",
-        "write `expect: { when: … }`",
-    ),
+    form("receive recv await waitfor waitformessage", "write `expect: { when: … }`"),
     form("message sendmessage sendtext sendbytes", "write `send: …`"),
     form("disconnect", "write `close:`"),
     form(
@@ -81,22 +69,13 @@ pub(super) const STEP: &[Words] = &[
         "variables vars var let define assign setvariable setvariables",
         "write `set: { name: value }`",
     ),
-    form(
-        "csv feeder dataset data",
-        "write `feed: NAME`, with the file under `data`",
-    ),
-    form(
-        "exit exithere exithereiffailed break return end abort",
-        "write `stop:`",
-    ),
+    form("csv feeder dataset data", "write `feed: NAME`, with the file under `data`"),
+    form("exit exithere exithereiffailed break return end abort", "write `stop:`"),
     form(
         "function script code javascript python groovy",
         "there are no scripts: `set`, `if` and expressions compute values",
     ),
-    form(
-        "auth login",
-        "`auth` is a key of a request, and of `options` for all of them",
-    ),
+    form("auth login", "`auth` is a key of a request, and of `options` for all of them"),
 ];
 
 /// Requests.
@@ -116,22 +95,14 @@ pub(super) const REQUEST: &[Words] = &[
         "capture captures extract extractor extractors store saveas jsonpath regex variables",
         "write `save: { name: /pointer }`, or for a place that is no JSON `{ regex: … }` or `{ header: … }`",
     ),
-    key(
-        "as",
-        "name label alias title requestname",
-        "write `as: NAME` for the name of the measure",
-    ),
+    key("as", "name label alias title requestname", "write `as: NAME` for the name of the measure"),
     key("json", "jsonbody bodyjson", "write `json: { … }`"),
     key(
         "body",
         "data payload content text rawbody bodytext postdata",
         "write `json: { … }`, `form: { … }` or `body: TEXT`",
     ),
-    key(
-        "form",
-        "formdata formparams formparam urlencoded fields",
-        "write `form: { … }`",
-    ),
+    key("form", "formdata formparams formparam urlencoded fields", "write `form: { … }`"),
     form(
         "query qs params queryparams queryparam parameters querystring args",
         "write the query into the path: `/search?q=${q}`",
@@ -140,14 +111,8 @@ pub(super) const REQUEST: &[Words] = &[
         "followredirect followredirects allowredirects maxredirects redirect",
         "write `redirects: 10` to follow up to 10, or `redirects: 0` for none",
     ),
-    form(
-        "iftrue when condition",
-        "put the request into the steps of an `if`",
-    ),
-    form(
-        "repeat count times",
-        "put the request into the steps of a `loop`",
-    ),
+    form("iftrue when condition", "put the request into the steps of an `if`"),
+    form("repeat count times", "put the request into the steps of a `loop`"),
 ];
 
 /// Words for the content of a request's own key.
@@ -206,23 +171,13 @@ pub(super) const TOP: &[Words] = &[
         "think thinktime waittime sleep pause",
         "write it as a step of a session: `- think: 1s..5s`",
     ),
-    form(
-        "before beforeall onstart",
-        "write `setup: [ … ]`: its steps run once before users start",
-    ),
-    form(
-        "after afterall onstop",
-        "write `teardown: [ … ]`: its steps run once after the users",
-    ),
+    form("before beforeall onstart", "write `setup: [ … ]`: its steps run once before users start"),
+    form("after afterall onstop", "write `teardown: [ … ]`: its steps run once after the users"),
 ];
 
 /// A session that is a mapping.
 pub(super) const SESSION: &[Words] = &[
-    key(
-        "weight",
-        "probability percentage share",
-        "write `weight: 3`",
-    ),
+    key("weight", "probability percentage share", "write `weight: 3`"),
     form("name", "the session's name is its key under `sessions`"),
     form(
         "users vus duration rate stages executor arrivals iterations rampup",
@@ -235,11 +190,8 @@ pub(super) const SESSION: &[Words] = &[
 ];
 
 /// Mappings whose `steps` are a body.
-pub(super) const BODY: &[Words] = &[key(
-    "steps",
-    "flow tasks requests actions exec do body then each",
-    "write `steps: [ … ]`",
-)];
+pub(super) const BODY: &[Words] =
+    &[key("steps", "flow tasks requests actions exec do body then each", "write `steps: [ … ]`")];
 
 /// `if`.
 pub(super) const BRANCHES: &[Words] = &[
@@ -259,10 +211,7 @@ pub(super) const OPTIONS: &[Words] = &[
         "stages vus users duration rate scenarios executor iterations",
         "how users arrive stands in `arrivals` at the top level",
     ),
-    form(
-        "baseurl url host",
-        "write `target: http://HOST:PORT/` at the top level",
-    ),
+    form("baseurl url host", "write `target: http://HOST:PORT/` at the top level"),
     form(
         "followredirects followredirect maxredirects",
         "write `redirects: 10` to follow up to 10, or `redirects: 0` for none",
@@ -271,11 +220,7 @@ pub(super) const OPTIONS: &[Words] = &[
 
 /// Files.
 pub(super) const DATA: &[Words] = &[
-    key(
-        "file",
-        "path filename csv source src",
-        "write `file: NAME.csv`",
-    ),
+    key("file", "path filename csv source src", "write `file: NAME.csv`"),
     key(
         "columns",
         "fields variablenames names header headers columnnames",
@@ -311,10 +256,7 @@ pub(super) const SAVE: &[Words] = &[
         "boundary pattern regexp",
         "write `regex: \"name=\\\"([^\\\"]*)\"`: documents that are no JSON are searched by regular expressions",
     ),
-    form(
-        "name var variable",
-        "the variable's name is the key: `save: { id: /id }`",
-    ),
+    form("name var variable", "the variable's name is the key: `save: { id: /id }`"),
 ];
 
 /// Words for the reply that a step waits for.
@@ -349,10 +291,7 @@ pub(super) const PHASE: &[Words] = &[
         "pause nothingfor wait sleep idle",
         "write `hold: 30s` for a time in which no user starts",
     ),
-    form(
-        "duration for time",
-        "begin with the kind of phase: `{ constant: 10/s, for: 1m }`",
-    ),
+    form("duration for time", "begin with the kind of phase: `{ constant: 10/s, for: 1m }`"),
     form(
         "atonceusers atonce iterations",
         "write `{ constant: 100/s, for: 1s }` for many users at once",
@@ -367,15 +306,7 @@ pub(super) const PHASE_KEYS: &[Words] = &[
         "maxvusers maxvus maxusers arrivalcount limit",
         "write `users_max: 1000` for the number of users that the phase starts",
     ),
-    key(
-        "session",
-        "scenario exec task flow",
-        "write `session: NAME`",
-    ),
-    key(
-        "sessions",
-        "scenarios weights",
-        "write `sessions: { NAME: 3, OTHER: 1 }`",
-    ),
+    key("session", "scenario exec task flow", "write `session: NAME`"),
+    key("sessions", "scenarios weights", "write `sessions: { NAME: 3, OTHER: 1 }`"),
     form("rampto to", "write `ramp: 10/s..50/s`"),
 ];

@@ -160,13 +160,7 @@ impl Manifest<'_> {
                 "ports": [{ "port": "nats" }],
             }],
         } });
-        self.object(
-            "networking.k8s.io/v1",
-            "NetworkPolicy",
-            &self.named("nats"),
-            "nats",
-            content,
-        )
+        self.object("networking.k8s.io/v1", "NetworkPolicy", &self.named("nats"), "nats", content)
     }
 
     fn scenario(&self) -> Value {
@@ -189,13 +183,7 @@ impl Manifest<'_> {
             "activeDeadlineSeconds": DEADLINE_S,
             "template": self.stays_template("agents", &agents(self)),
         } });
-        self.object(
-            "batch/v1",
-            "Job",
-            &self.named("agents-1"),
-            "agents",
-            content,
-        )
+        self.object("batch/v1", "Job", &self.named("agents-1"), "agents", content)
     }
 
     fn results(&self) -> Value {

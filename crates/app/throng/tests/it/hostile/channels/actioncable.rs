@@ -36,16 +36,8 @@ fn greetings() -> Vec<Case> {
             &[text(r#"{"type":"ping","message":1}"#), text(WELCOME)],
             RIGHT,
         ),
-        greets(
-            "cable-welcome-twice",
-            &[text(WELCOME), text(WELCOME)],
-            RIGHT,
-        ),
-        greets(
-            "cable-welcome-with-more",
-            &[text(r#"{"sid":[1],"type":"welcome"}"#)],
-            RIGHT,
-        ),
+        greets("cable-welcome-twice", &[text(WELCOME), text(WELCOME)], RIGHT),
+        greets("cable-welcome-with-more", &[text(r#"{"sid":[1],"type":"welcome"}"#)], RIGHT),
         greets("cable-disconnect", &[text(refused)], "closed"),
         greets("cable-nonsense", &[text("nonsense")], "protocol"),
         greets("cable-text-empty", &[text("")], "protocol"),
@@ -87,31 +79,11 @@ fn answers() -> Vec<Case> {
     let message = r#"{"identifier":"{\"channel\":\"C\"}","message":{"n":1e999}}"#;
     vec![
         answer("cable-rejected", &[text(&rejected)], "ok 101, rejected"),
-        answer(
-            "cable-confirmed-twice",
-            &[text(CONFIRMED), text(CONFIRMED)],
-            RIGHT,
-        ),
-        answer(
-            "cable-another-confirmed",
-            &[text(&other), text(&rejected)],
-            "ok 101, rejected",
-        ),
-        answer(
-            "cable-another-rejected",
-            &[text(&other_rejected), text(CONFIRMED)],
-            RIGHT,
-        ),
-        answer(
-            "cable-message-first",
-            &[text(message), text(CONFIRMED)],
-            RIGHT,
-        ),
-        answer(
-            "cable-binary-first",
-            &[send(frame(BINARY, [0; 9])), text(CONFIRMED)],
-            RIGHT,
-        ),
+        answer("cable-confirmed-twice", &[text(CONFIRMED), text(CONFIRMED)], RIGHT),
+        answer("cable-another-confirmed", &[text(&other), text(&rejected)], "ok 101, rejected"),
+        answer("cable-another-rejected", &[text(&other_rejected), text(CONFIRMED)], RIGHT),
+        answer("cable-message-first", &[text(message), text(CONFIRMED)], RIGHT),
+        answer("cable-binary-first", &[send(frame(BINARY, [0; 9])), text(CONFIRMED)], RIGHT),
         answer(
             "cable-identifier-number",
             &[text(r#"{"identifier":7,"type":"confirm_subscription"}"#)],
@@ -119,9 +91,7 @@ fn answers() -> Vec<Case> {
         ),
         answer(
             "cable-identifier-object",
-            &[text(
-                r#"{"identifier":{"channel":"C"},"type":"confirm_subscription"}"#,
-            )],
+            &[text(r#"{"identifier":{"channel":"C"},"type":"confirm_subscription"}"#)],
             BROKEN,
         ),
         answer(
@@ -130,11 +100,7 @@ fn answers() -> Vec<Case> {
             IGNORED,
         ),
         answer("cable-identifier-half", &[text(&CONFIRMED[..20])], BROKEN),
-        answer(
-            "cable-ended",
-            &[text(r#"{"type":"disconnect"}"#)],
-            "ok 101, closed",
-        ),
+        answer("cable-ended", &[text(r#"{"type":"disconnect"}"#)], "ok 101, closed"),
         answer(
             "cable-ended-by-number",
             &[text(r#"{"type":"disconnect","reason":7}"#)],
@@ -153,10 +119,7 @@ fn odd() -> Vec<Case> {
         first("cable-type-number", r#"{"type":7}"#),
         first("cable-type-null", r#"{"type":null}"#),
         first("cable-type-object", r#"{"type":{"welcome":1}}"#),
-        first(
-            "cable-identifier-null",
-            r#"{"identifier":null,"message":1}"#,
-        ),
+        first("cable-identifier-null", r#"{"identifier":null,"message":1}"#),
         first("cable-message-without-identifier", r#"{"message":1}"#),
     ]
 }

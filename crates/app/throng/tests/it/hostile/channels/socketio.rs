@@ -27,11 +27,7 @@ pub(super) fn cases() -> Vec<Case> {
 /// This comes in place of the packet that opens.
 fn first(name: &'static str, first: &str, right: &'static str) -> Case {
     let acts = [text(first), Act::Frame, text(JOINED)];
-    let steps = if right.ends_with("timeout") {
-        UNANSWERED
-    } else {
-        JOIN
-    };
+    let steps = if right.ends_with("timeout") { UNANSWERED } else { JOIN };
     Case::new(name, steps, after_accept(&acts), right)
 }
 
@@ -45,31 +41,11 @@ fn opens() -> Vec<Case> {
         first("socketio-open-half", &OPEN[..20], "protocol"),
         first("socketio-open-nonsense", "0nonsense", "protocol"),
         first("socketio-open-empty", "0{}", "ok 101, ok | protocol"),
-        first(
-            "socketio-interval-text",
-            &interval("\"soon\""),
-            "ok 101, ok | protocol",
-        ),
-        first(
-            "socketio-interval-negative",
-            &interval("-1"),
-            "ok 101, ok | protocol",
-        ),
-        first(
-            "socketio-interval-null",
-            &interval("null"),
-            "ok 101, ok | protocol",
-        ),
-        first(
-            "socketio-interval-that-overflows",
-            &interval("1e300"),
-            "ok 101, ok | protocol",
-        ),
-        first(
-            "socketio-interval-infinite",
-            &interval("1e999"),
-            "ok 101, ok | protocol",
-        ),
+        first("socketio-interval-text", &interval("\"soon\""), "ok 101, ok | protocol"),
+        first("socketio-interval-negative", &interval("-1"), "ok 101, ok | protocol"),
+        first("socketio-interval-null", &interval("null"), "ok 101, ok | protocol"),
+        first("socketio-interval-that-overflows", &interval("1e300"), "ok 101, ok | protocol"),
+        first("socketio-interval-infinite", &interval("1e999"), "ok 101, ok | protocol"),
         // The first packet has to be that which opens.
         first("socketio-message-first", JOINED, "protocol | timeout"),
         first("socketio-noop-first", "6", "protocol | timeout"),
@@ -102,31 +78,11 @@ fn packets() -> Vec<Case> {
         answer("engineio-noop", &[text("6"), text(JOINED)], RIGHT),
         answer("engineio-close", &[text("1")], "ok 101, closed"),
         // The client answers, and only then the server continues.
-        answer(
-            "engineio-ping",
-            &[text("2"), Act::Frame, text(JOINED)],
-            RIGHT,
-        ),
-        answer(
-            "engineio-ping-with-data",
-            &[text("2probe"), Act::Frame, text(JOINED)],
-            RIGHT,
-        ),
-        answer(
-            "engineio-pong",
-            &[text("3"), text(JOINED)],
-            "ok 101, ok | ok 101, protocol",
-        ),
-        answer(
-            "engineio-upgrade",
-            &[text("5"), text(JOINED)],
-            "ok 101, ok | ok 101, protocol",
-        ),
-        answer(
-            "engineio-open-again",
-            &[text(OPEN), text(JOINED)],
-            "ok 101, ok | ok 101, protocol",
-        ),
+        answer("engineio-ping", &[text("2"), Act::Frame, text(JOINED)], RIGHT),
+        answer("engineio-ping-with-data", &[text("2probe"), Act::Frame, text(JOINED)], RIGHT),
+        answer("engineio-pong", &[text("3"), text(JOINED)], "ok 101, ok | ok 101, protocol"),
+        answer("engineio-upgrade", &[text("5"), text(JOINED)], "ok 101, ok | ok 101, protocol"),
+        answer("engineio-open-again", &[text(OPEN), text(JOINED)], "ok 101, ok | ok 101, protocol"),
         Case::new(
             "engineio-flood-of-pings",
             IN_TIME,
@@ -145,11 +101,7 @@ fn packets() -> Vec<Case> {
 /// Packets of Socket.IO about namespaces.
 fn joins() -> Vec<Case> {
     vec![
-        answer(
-            "socketio-refused",
-            &[text(r#"44{"message":"no"}"#)],
-            "ok 101, rejected",
-        ),
+        answer("socketio-refused", &[text(r#"44{"message":"no"}"#)], "ok 101, rejected"),
         answer(
             "socketio-refused-by-text",
             &[text(r#"44"no""#)],
@@ -165,21 +117,9 @@ fn joins() -> Vec<Case> {
             &[text("40/u,{}"), text(r#"44{"message":"no"}"#)],
             "ok 101, rejected",
         ),
-        answer(
-            "socketio-another-refused",
-            &[text("44/u,{}"), text(JOINED)],
-            RIGHT,
-        ),
-        answer(
-            "socketio-joined-twice",
-            &[text(JOINED), text(JOINED)],
-            RIGHT,
-        ),
-        answer(
-            "socketio-another-ended",
-            &[text("41/u,"), text(JOINED)],
-            RIGHT,
-        ),
+        answer("socketio-another-refused", &[text("44/u,{}"), text(JOINED)], RIGHT),
+        answer("socketio-joined-twice", &[text(JOINED), text(JOINED)], RIGHT),
+        answer("socketio-another-ended", &[text("41/u,"), text(JOINED)], RIGHT),
         answer("socketio-type-unknown", &[text("47")], BROKEN),
         answer("socketio-type-letter", &[text("4x")], BROKEN),
         // An acknowledgement is no answer to a join, whatever its number.
@@ -204,37 +144,21 @@ fn events() -> Vec<Case> {
     vec![
         event("socketio-event", r#"42["e",1]"#, RIGHT),
         event("socketio-event-without-arguments", r#"42["e"]"#, RIGHT),
-        event(
-            "socketio-event-of-1000",
-            &format!("42[\"e\"{}]", ",1".repeat(1000)),
-            RIGHT,
-        ),
+        event("socketio-event-of-1000", &format!("42[\"e\"{}]", ",1".repeat(1000)), RIGHT),
         event("socketio-event-of-nothing", "42", BROKEN),
         event("socketio-event-of-object", "42{}", BROKEN),
         event("socketio-event-of-empty-array", "42[]", BROKEN),
         // The parser of the library takes numbers for names as well.
-        event(
-            "socketio-event-of-number",
-            "42[7]",
-            "ok 101, protocol | ok 101, ok",
-        ),
+        event("socketio-event-of-number", "42[7]", "ok 101, protocol | ok 101, ok"),
         event("socketio-event-of-null", "42[null]", BROKEN),
         event("socketio-event-half", r#"42["e","#, BROKEN),
         event("socketio-event-in-bad-namespace", r#"42/u"#, BROKEN),
-        answer(
-            "socketio-binary",
-            &[announced.clone(), binary.clone(), text(JOINED)],
-            RIGHT,
-        ),
+        answer("socketio-binary", &[announced.clone(), binary.clone(), text(JOINED)], RIGHT),
         event("socketio-binary-without-count", r#"45["e"]"#, BROKEN),
         event("socketio-binary-without-dash", r#"451["e"]"#, BROKEN),
         event("socketio-binary-of-letters", r#"45x-["e"]"#, BROKEN),
         event("socketio-binary-of-too-many", r#"45999999-["e"]"#, BROKEN),
-        event(
-            "socketio-binary-that-overflows",
-            r#"4599999999999999999999-["e"]"#,
-            BROKEN,
-        ),
+        event("socketio-binary-that-overflows", r#"4599999999999999999999-["e"]"#, BROKEN),
         // The parser of the library throws at text where bytes were announced, and at bytes where none were.
         answer(
             "socketio-text-for-binary",
@@ -261,11 +185,7 @@ fn acks() -> Vec<Case> {
         ack("socketio-ack", &[text("432[]")], RIGHT),
         ack("socketio-ack-with-more", &[text(r#"432[1,{},"x"]"#)], RIGHT),
         ack("socketio-ack-twice", &[text("432[]"), text("432[]")], RIGHT),
-        ack(
-            "socketio-ack-unknown-first",
-            &[text("437[]"), text("430[]"), text("432[]")],
-            RIGHT,
-        ),
+        ack("socketio-ack-unknown-first", &[text("437[]"), text("430[]"), text("432[]")], RIGHT),
         ack("socketio-ack-without-number", &[text("43[]")], BROKEN),
         ack(
             "socketio-ack-that-overflows",

@@ -34,29 +34,14 @@ fn sizes() -> Vec<Case> {
         size("chunk-size-before-blank", "2 ", "ok 200 | http-protocol"),
         size("chunk-size-of-letters", "xyz", "http-protocol"),
         size("chunk-size-of-two", "2 2", "http-protocol"),
-        size(
-            "chunk-size-2-to-64",
-            "10000000000000000",
-            "http-protocol | too-large",
-        ),
-        size(
-            "chunk-size-2-to-64-and-2",
-            "10000000000000002",
-            "http-protocol | too-large",
-        ),
+        size("chunk-size-2-to-64", "10000000000000000", "http-protocol | too-large"),
+        size("chunk-size-2-to-64-and-2", "10000000000000002", "http-protocol | too-large"),
         size("chunk-size-2-to-64-less-1", "ffffffffffffffff", "too-large"),
         size("chunk-size-over-limit", "10001", "too-large"),
-        any(
-            "chunk-size-without-end",
-            [send(HEAD), flood("0")],
-            "too-large",
-        ),
+        any("chunk-size-without-end", [send(HEAD), flood("0")], "too-large"),
         any(
             "chunk-size-upper-case",
-            [
-                send(HEAD),
-                send("A\r\n0123456789\r\nA\r\n0123456789\r\n0\r\n\r\n"),
-            ],
+            [send(HEAD), send("A\r\n0123456789\r\nA\r\n0123456789\r\n0\r\n\r\n")],
             "ok 200",
         ),
     ]
@@ -76,16 +61,8 @@ fn extensions() -> Vec<Case> {
         size("extension-with-cr", "2;a=\rb", "http-protocol"),
         size("extension-of-4-kb", &long(4_000), "ok 200"),
         size("extension-of-5-kb", &long(5_000), "too-large"),
-        any(
-            "extension-without-end",
-            [send(HEAD), send("2;"), flood("a")],
-            "too-large",
-        ),
-        body(
-            "extension-of-last-chunk",
-            "2\r\nok\r\n0;a=b\r\n\r\n",
-            "ok 200",
-        ),
+        any("extension-without-end", [send(HEAD), send("2;"), flood("a")], "too-large"),
+        body("extension-of-last-chunk", "2\r\nok\r\n0;a=b\r\n\r\n", "ok 200"),
     ]
 }
 
@@ -93,21 +70,10 @@ fn extensions() -> Vec<Case> {
 fn data() -> Vec<Case> {
     vec![
         body("chunks-of-one", "1\r\no\r\n1\r\nk\r\n0\r\n\r\n", "ok 200"),
-        get(
-            "chunks-byte-by-byte",
-            [send(HEAD), drip("1\r\no\r\n1\r\nk\r\n0\r\n\r\n")],
-            "ok 200",
-        ),
+        get("chunks-byte-by-byte", [send(HEAD), drip("1\r\no\r\n1\r\nk\r\n0\r\n\r\n")], "ok 200"),
         get(
             "chunk-split-in-crlf",
-            [
-                send(HEAD),
-                send("2\r\nok\r"),
-                pause(),
-                send("\n0\r\n\r"),
-                pause(),
-                send("\n"),
-            ],
+            [send(HEAD), send("2\r\nok\r"), pause(), send("\n0\r\n\r"), pause(), send("\n")],
             "ok 200",
         ),
         body("chunk-without-crlf", "2\r\nok0\r\n\r\n", "http-protocol"),
@@ -116,27 +82,12 @@ fn data() -> Vec<Case> {
         body("chunk-size-then-lf", "2\nok\r\n0\r\n\r\n", "http-protocol"),
         body("chunk-then-lf", "2\r\nok\n0\r\n\r\n", "http-protocol"),
         body("chunk-then-cr", "2\r\nok\r0\r\n\r\n", "http-protocol"),
-        body(
-            "chunk-of-plain-text",
-            "ok, not chunked\r\n",
-            "http-protocol",
-        ),
-        any(
-            "chunks-without-end",
-            [send(HEAD), flood("1\r\na\r\n")],
-            "too-large",
-        ),
-        any(
-            "chunk-without-end",
-            [send(HEAD), send("fffe\r\n"), flood("a")],
-            "http-protocol",
-        ),
+        body("chunk-of-plain-text", "ok, not chunked\r\n", "http-protocol"),
+        any("chunks-without-end", [send(HEAD), flood("1\r\na\r\n")], "too-large"),
+        any("chunk-without-end", [send(HEAD), send("fffe\r\n"), flood("a")], "http-protocol"),
         any(
             "chunks-of-much",
-            [
-                send(HEAD),
-                flood(["1000\r\n", &"a".repeat(4096), "\r\n"].concat()),
-            ],
+            [send(HEAD), flood(["1000\r\n", &"a".repeat(4096), "\r\n"].concat())],
             "too-large",
         ),
     ]
@@ -161,12 +112,7 @@ fn ends() -> Vec<Case> {
         stop("chunked-stops-in-data", "2\r\no"),
         stop("chunked-stops-before-last", "2\r\nok\r\n"),
         stop("chunked-stops-in-last", "2\r\nok\r\n0\r\n"),
-        Case::new(
-            "chunked-of-nothing",
-            GET_NOTHING,
-            [send(HEAD), send("0\r\n\r\n")],
-            "ok 200",
-        ),
+        Case::new("chunked-of-nothing", GET_NOTHING, [send(HEAD), send("0\r\n\r\n")], "ok 200"),
         body("chunked-and-more", "2\r\nok\r\n0\r\n\r\nmore", "ok 200"),
         body("chunked-last-of-zeros", "2\r\nok\r\n0000\r\n\r\n", "ok 200"),
     ]
@@ -182,30 +128,14 @@ fn trailers() -> Vec<Case> {
         trailer("trailer", "a: b", "ok 200"),
         trailer("trailers", "a: b\r\nc: d", "ok 200"),
         trailer("trailer-with-length", "content-length: 9", "ok 200"),
-        trailer(
-            "trailer-with-coding",
-            "transfer-encoding: chunked",
-            "ok 200",
-        ),
-        trailer(
-            "trailer-ended-by-lf",
-            "a: b\nc: d",
-            "ok 200 | http-protocol",
-        ),
+        trailer("trailer-with-coding", "transfer-encoding: chunked", "ok 200"),
+        trailer("trailer-ended-by-lf", "a: b\nc: d", "ok 200 | http-protocol"),
         trailer("trailer-without-colon", "nonsense", "http-protocol"),
         trailer("trailer-with-nul", "a: \0", "http-protocol | ok 200"),
         // As in a head (§5.2).
         trailer("trailer-with-fold", "a: b\r\n c", "ok 200"),
-        any(
-            "trailers-without-end",
-            [send(HEAD), send("0\r\n"), flood("a: b\r\n")],
-            "too-large",
-        ),
-        any(
-            "trailer-without-end",
-            [send(HEAD), send("0\r\na: "), flood("b")],
-            "too-large",
-        ),
+        any("trailers-without-end", [send(HEAD), send("0\r\n"), flood("a: b\r\n")], "too-large"),
+        any("trailer-without-end", [send(HEAD), send("0\r\na: "), flood("b")], "too-large"),
     ]
 }
 
@@ -222,11 +152,7 @@ fn codings() -> Vec<Case> {
         Case::new(name, GET, [send(text), Act::Fin], right)
     };
     vec![
-        chunked(
-            "coding-in-upper-case",
-            "Transfer-Encoding: CHUNKED",
-            "ok 200",
-        ),
+        chunked("coding-in-upper-case", "Transfer-Encoding: CHUNKED", "ok 200"),
         chunked(
             "coding-and-length",
             "transfer-encoding: chunked\r\ncontent-length: 2",
@@ -242,11 +168,7 @@ fn codings() -> Vec<Case> {
             "transfer-encoding: chunked\r\ncontent-length: x",
             "ok 200 | http-protocol",
         ),
-        chunked(
-            "coding-after-gzip",
-            "transfer-encoding: gzip, chunked",
-            "ok 200",
-        ),
+        chunked("coding-after-gzip", "transfer-encoding: gzip, chunked", "ok 200"),
         chunked(
             "coding-in-two-fields",
             "transfer-encoding: gzip\r\ntransfer-encoding: chunked",
@@ -258,16 +180,8 @@ fn codings() -> Vec<Case> {
             "ok 200 | http-protocol",
         ),
         // §7.1: `chunked` has no parameters, and once is enough.
-        chunked(
-            "coding-with-parameter",
-            "transfer-encoding: chunked;a=b",
-            "http-protocol",
-        ),
-        chunked(
-            "coding-twice",
-            "transfer-encoding: chunked, chunked",
-            "http-protocol | ok 200",
-        ),
+        chunked("coding-with-parameter", "transfer-encoding: chunked;a=b", "http-protocol"),
+        chunked("coding-twice", "transfer-encoding: chunked, chunked", "http-protocol | ok 200"),
         chunked(
             "coding-in-fields-twice",
             "transfer-encoding: chunked\r\ntransfer-encoding: chunked",

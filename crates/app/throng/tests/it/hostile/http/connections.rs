@@ -48,22 +48,9 @@ fn kept() -> Vec<Case> {
             "HTTP/1.0 200 OK\r\nCONNECTION: KEEP-ALIVE\r\ncontent-length: 2",
             ONE,
         ),
-        Case::new(
-            "kept-when-chunked",
-            TWICE,
-            [send(chunked), Act::Request, send(chunked)],
-            ONE,
-        ),
-        twice(
-            "not-kept-by-http-1-0",
-            "HTTP/1.0 200 OK\r\ncontent-length: 2",
-            TWO,
-        ),
-        twice(
-            "not-kept",
-            "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2",
-            TWO,
-        ),
+        Case::new("kept-when-chunked", TWICE, [send(chunked), Act::Request, send(chunked)], ONE),
+        twice("not-kept-by-http-1-0", "HTTP/1.0 200 OK\r\ncontent-length: 2", TWO),
+        twice("not-kept", "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2", TWO),
         twice(
             "not-kept-in-list",
             "HTTP/1.1 200 OK\r\nconnection: x, Close\r\ncontent-length: 2",
@@ -78,10 +65,7 @@ fn kept() -> Vec<Case> {
         Case::new(
             "not-kept-after-both-framings",
             TWICE,
-            [send(chunked.replace(
-                "chunked\r\n",
-                "chunked\r\ncontent-length: 2\r\n",
-            ))],
+            [send(chunked.replace("chunked\r\n", "chunked\r\ncontent-length: 2\r\n"))],
             "ok 200, ok 200; 2 connections | http-protocol, http-protocol; 2 connections",
         ),
         // §9.2: what follows the last answer belongs to no request.
@@ -89,10 +73,7 @@ fn kept() -> Vec<Case> {
         more("answer-after-answer", OK),
         more("empty-line-after-answer", "\r\n"),
         more("100-after-answer", "HTTP/1.1 100 Continue\r\n\r\n"),
-        more(
-            "408-after-answer",
-            "HTTP/1.1 408 Late\r\nconnection: close\r\n\r\n",
-        ),
+        more("408-after-answer", "HTTP/1.1 408 Late\r\nconnection: close\r\n\r\n"),
     ]
 }
 
@@ -144,10 +125,7 @@ fn cuts() -> Vec<Case> {
     ];
     let both = POINTS.iter().flat_map(|&(len, closed, reset)| {
         let part = send(&ANSWER[..len]);
-        [
-            get(closed, [part.clone(), Act::Fin], "closed"),
-            get(reset, [part, Act::Reset], "reset"),
-        ]
+        [get(closed, [part.clone(), Act::Fin], "closed"), get(reset, [part, Act::Reset], "reset")]
     });
     both.collect()
 }
@@ -161,10 +139,7 @@ fn silences() -> Vec<Case> {
         stops("silence-after-status-line", "HTTP/1.1 200 OK\r\n"),
         stops("silence-in-field", "HTTP/1.1 200 OK\r\na: b"),
         stops("silence-in-empty-line", "HTTP/1.1 200 OK\r\na: b\r\n\r"),
-        stops(
-            "silence-after-head",
-            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n",
-        ),
+        stops("silence-after-head", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"),
     ]
 }
 
@@ -178,12 +153,7 @@ fn at_once() -> Vec<Case> {
         get("answer-and-close-at-once", [send(OK), Act::Fin], "ok 200").at_once(),
         get("400-at-once", [send(bad), Act::Fin], "status 400").at_once(),
         get("nonsense-at-once", [send("nonsense")], "http-protocol").at_once(),
-        get(
-            "byte-at-once",
-            [send("H"), pause(), send(&OK[1..])],
-            "ok 200",
-        )
-        .at_once(),
+        get("byte-at-once", [send("H"), pause(), send(&OK[1..])], "ok 200").at_once(),
     ]
 }
 
@@ -200,32 +170,16 @@ fn challenges() -> Vec<Case> {
     };
     let long = format!("Digest realm=\"r\", nonce=\"{}\"", "n".repeat(50_000));
     vec![
-        always(
-            "challenge-again",
-            "Digest realm=\"r\", nonce=\"n\"",
-            "status 401; 2 requests",
-        ),
+        always("challenge-again", "Digest realm=\"r\", nonce=\"n\"", "status 401; 2 requests"),
         always(
             "challenge-always-stale",
             "Digest realm=\"r\", nonce=\"n\", stale=true",
             "status 401; 2 requests | status 401; 3 requests",
         ),
         always("challenge-empty", "", "status 401; 1 requests"),
-        always(
-            "challenge-without-nonce",
-            "Digest realm=\"r\"",
-            "status 401; 1 requests",
-        ),
-        always(
-            "challenge-unclosed",
-            "Digest realm=\"r, nonce=",
-            "status 401; 1 requests",
-        ),
-        always(
-            "challenge-of-commas",
-            "Digest ,,,,=,=\",",
-            "status 401; 1 requests",
-        ),
+        always("challenge-without-nonce", "Digest realm=\"r\"", "status 401; 1 requests"),
+        always("challenge-unclosed", "Digest realm=\"r, nonce=", "status 401; 1 requests"),
+        always("challenge-of-commas", "Digest ,,,,=,=\",", "status 401; 1 requests"),
         always("challenge-of-50-kb", &long, "status 401; 2 requests"),
         always(
             "challenge-unknown-algorithm",

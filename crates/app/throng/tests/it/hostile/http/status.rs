@@ -28,11 +28,7 @@ fn versions() -> Vec<Case> {
         line("version-with-comma", "HTTP/1,1 200 OK", "http-protocol"),
         line("version-with-blank", "HTTP /1.1 200 OK", "http-protocol"),
         line("version-after-blank", " HTTP/1.1 200 OK", "http-protocol"),
-        line(
-            "version-after-mark",
-            "\u{feff}HTTP/1.1 200 OK",
-            "http-protocol",
-        ),
+        line("version-after-mark", "\u{feff}HTTP/1.1 200 OK", "http-protocol"),
         line("version-of-icecast", "ICY 200 OK", "http-protocol"),
         line("version-with-nul", "HTTP/1.\x001 200 OK", "http-protocol"),
     ]
@@ -58,11 +54,7 @@ fn codes() -> Vec<Case> {
         line("code-signed", "HTTP/1.1 +200 OK", "http-protocol"),
         line("code-hexadecimal", "HTTP/1.1 0xc OK", "http-protocol"),
         line("code-of-letters", "HTTP/1.1 abc OK", "http-protocol"),
-        line(
-            "code-of-other-digits",
-            "HTTP/1.1 ２００ OK",
-            "http-protocol",
-        ),
+        line("code-of-other-digits", "HTTP/1.1 ２００ OK", "http-protocol"),
         line("code-missing", "HTTP/1.1 OK", "http-protocol"),
         line("code-and-rest-missing", "HTTP/1.1", "http-protocol"),
         line("code-glued-to-reason", "HTTP/1.1 200OK", "http-protocol"),
@@ -78,33 +70,13 @@ fn reasons() -> Vec<Case> {
         line("reason-missing", "HTTP/1.1 200", "ok 200 | http-protocol"),
         line("reason-with-tab", "HTTP/1.1 200 a\tb", "ok 200"),
         line("reason-of-high-bytes", b"HTTP/1.1 200 gr\xfcn", "ok 200"),
-        line(
-            "reason-with-nul",
-            "HTTP/1.1 200 O\0K",
-            "http-protocol | ok 200",
-        ),
-        line(
-            "reason-with-cr",
-            "HTTP/1.1 200 O\rK",
-            "http-protocol | ok 200",
-        ),
+        line("reason-with-nul", "HTTP/1.1 200 O\0K", "http-protocol | ok 200"),
+        line("reason-with-cr", "HTTP/1.1 200 O\rK", "http-protocol | ok 200"),
         line("reason-of-10-kib", long(10 << 10), "ok 200"),
         line("reason-of-70-kib", long(70 << 10), "too-large"),
-        line(
-            "blanks-before-code",
-            "HTTP/1.1  200 OK",
-            "ok 200 | http-protocol",
-        ),
-        line(
-            "tabs-for-blanks",
-            "HTTP/1.1\t200\tOK",
-            "ok 200 | http-protocol",
-        ),
-        any(
-            "reason-without-end",
-            [send("HTTP/1.1 200 "), flood("a")],
-            "too-large",
-        ),
+        line("blanks-before-code", "HTTP/1.1  200 OK", "ok 200 | http-protocol"),
+        line("tabs-for-blanks", "HTTP/1.1\t200\tOK", "ok 200 | http-protocol"),
+        any("reason-without-end", [send("HTTP/1.1 200 "), flood("a")], "too-large"),
     ]
 }
 
@@ -115,36 +87,16 @@ fn others() -> Vec<Case> {
     let cr = OK.replace("\r\n", "\r");
     vec![
         answer("lines-ended-by-lf", lf, "ok 200 | http-protocol"),
-        get(
-            "lines-ended-by-cr",
-            [send(cr), Act::Fin],
-            "closed | http-protocol",
-        ),
+        get("lines-ended-by-cr", [send(cr), Act::Fin], "closed | http-protocol"),
         // §2.2 has a server skip empty lines, not a client.
-        answer(
-            "empty-line-first",
-            format!("\r\n{OK}"),
-            "http-protocol | ok 200",
-        ),
+        answer("empty-line-first", format!("\r\n{OK}"), "http-protocol | ok 200"),
         answer("empty-lines-only", "\r\n\r\n\r\n", "http-protocol"),
         answer("body-only", "ok, no head\r\n\r\n", "http-protocol"),
-        answer(
-            "request-for-an-answer",
-            "GET / HTTP/1.1\r\n\r\n",
-            "http-protocol",
-        ),
+        answer("request-for-an-answer", "GET / HTTP/1.1\r\n\r\n", "http-protocol"),
         answer("ssh-banner", "SSH-2.0-OpenSSH_9.9\r\n", "http-protocol"),
         answer("smtp-banner", "220 mail.test ESMTP\r\n", "http-protocol"),
-        answer(
-            "tls-alert",
-            b"\x15\x03\x01\x00\x02\x02\x28",
-            "http-protocol",
-        ),
-        answer(
-            "http2-settings",
-            b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64",
-            "http-protocol",
-        ),
+        answer("tls-alert", b"\x15\x03\x01\x00\x02\x02\x28", "http-protocol"),
+        answer("http2-settings", b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64", "http-protocol"),
         answer("nul-bytes", [0; 64], "http-protocol"),
         any("flood-of-nul-bytes", [flood([0; 64])], "http-protocol"),
         get("byte-by-byte", [drip(OK)], "ok 200"),

@@ -45,11 +45,7 @@ fn reasons() -> Vec<Case> {
         sends("close-reason-empty", close(1000, ""), CLOSED),
         sends("close-reason-of-123", close(1000, [b'a'; 123]), CLOSED),
         sends("close-reason-of-124", close(1000, [b'a'; 124]), BROKEN),
-        sends(
-            "close-reason-not-utf8",
-            close(1000, b"\xff"),
-            "ok 101, invalid-utf8; close 1007",
-        ),
+        sends("close-reason-not-utf8", close(1000, b"\xff"), "ok 101, invalid-utf8; close 1007"),
         sends(
             "close-reason-cut-short",
             close(1000, b"\xe2\x82"),
@@ -58,10 +54,6 @@ fn reasons() -> Vec<Case> {
         sends("close-in-fragments", [0x08, 2, 3, 0xe8], BROKEN),
         // §1.4: what comes after the close frame is dropped.
         sends("text-after-close", after, CLOSED),
-        sends(
-            "nonsense-after-close",
-            [close(1000, ""), vec![0xff; 100]].concat(),
-            CLOSED,
-        ),
+        sends("nonsense-after-close", [close(1000, ""), vec![0xff; 100]].concat(), CLOSED),
     ]
 }

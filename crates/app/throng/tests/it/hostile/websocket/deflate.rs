@@ -38,9 +38,7 @@ fn deflated(text: &[u8]) -> Vec<u8> {
 
 /// The handshake, with this answer to the offer.
 fn agree(answer: &str) -> Act {
-    send(format!(
-        "{SWITCH}sec-websocket-extensions: {answer}\r\n\r\n"
-    ))
+    send(format!("{SWITCH}sec-websocket-extensions: {answer}\r\n\r\n"))
 }
 
 /// §7.1: what may follow an offer without parameters.
@@ -54,32 +52,12 @@ fn answers() -> Vec<Case> {
     vec![
         answer("deflate-agreed", "permessage-deflate", RIGHT),
         answer("deflate-with-parameters", whole, RIGHT),
-        answer(
-            "deflate-unknown-parameter",
-            "permessage-deflate; x=1",
-            WRONG,
-        ),
-        answer(
-            "deflate-window-of-7",
-            "permessage-deflate; server_max_window_bits=7",
-            WRONG,
-        ),
-        answer(
-            "deflate-window-of-16",
-            "permessage-deflate; server_max_window_bits=16",
-            WRONG,
-        ),
-        answer(
-            "deflate-window-missing",
-            "permessage-deflate; server_max_window_bits",
-            WRONG,
-        ),
+        answer("deflate-unknown-parameter", "permessage-deflate; x=1", WRONG),
+        answer("deflate-window-of-7", "permessage-deflate; server_max_window_bits=7", WRONG),
+        answer("deflate-window-of-16", "permessage-deflate; server_max_window_bits=16", WRONG),
+        answer("deflate-window-missing", "permessage-deflate; server_max_window_bits", WRONG),
         // §7.1.2.2: only if the client offered it.
-        answer(
-            "deflate-client-window",
-            "permessage-deflate; client_max_window_bits=15",
-            WRONG,
-        ),
+        answer("deflate-client-window", "permessage-deflate; client_max_window_bits=15", WRONG),
         answer(
             "deflate-parameter-twice",
             "permessage-deflate; server_no_context_takeover; server_no_context_takeover",
@@ -90,23 +68,14 @@ fn answers() -> Vec<Case> {
             "permessage-deflate; server_no_context_takeover=1",
             WRONG,
         ),
-        answer(
-            "deflate-twice",
-            "permessage-deflate, permessage-deflate",
-            WRONG,
-        ),
+        answer("deflate-twice", "permessage-deflate, permessage-deflate", WRONG),
         answer("deflate-frame-of-webkit", "x-webkit-deflate-frame", WRONG),
         answer("deflate-and-another", "permessage-deflate, x", WRONG),
     ]
 }
 
 fn agreed(name: &'static str, steps: &str, bytes: Vec<u8>, right: &'static str) -> Case {
-    Case::new(
-        name,
-        steps,
-        [agree("permessage-deflate"), send(bytes)],
-        right,
-    )
+    Case::new(name, steps, [agree("permessage-deflate"), send(bytes)], right)
 }
 
 /// §6 and §7.2.
@@ -124,12 +93,7 @@ fn messages() -> Vec<Case> {
         agreed(
             "deflated-in-fragments",
             OFFER,
-            [
-                part(begins, &ok[..2]),
-                part(PING, b""),
-                part(ENDS, &ok[2..]),
-            ]
-            .concat(),
+            [part(begins, &ok[..2]), part(PING, b""), part(ENDS, &ok[2..])].concat(),
             RIGHT,
         ),
         agreed("deflated-of-nothing", OFFER_ANY, part(text, &[0]), RIGHT),
@@ -164,12 +128,7 @@ fn messages() -> Vec<Case> {
             part(text | 0x20, &ok),
             "ok 101, ws-protocol; close 1002",
         ),
-        agreed(
-            "deflated-last-alone",
-            OFFER,
-            part(ENDS, &ok),
-            "ok 101, ws-protocol; close 1002",
-        ),
+        agreed("deflated-last-alone", OFFER, part(ENDS, &ok), "ok 101, ws-protocol; close 1002"),
         agreed(
             "deflated-begins-twice",
             OFFER,
@@ -177,25 +136,10 @@ fn messages() -> Vec<Case> {
             "ok 101, ws-protocol; close 1002",
         ),
         // §7.2.2: what cannot be inflated fails the connection.
-        agreed(
-            "deflated-plain-text",
-            OFFER,
-            part(text, b"ok, not deflated"),
-            BROKEN,
-        ),
+        agreed("deflated-plain-text", OFFER, part(text, b"ok, not deflated"), BROKEN),
         agreed("deflated-of-ff", OFFER, part(text, &[0xff; 20]), BROKEN),
-        agreed(
-            "deflated-reserved-block",
-            OFFER,
-            part(text, &reserved),
-            BROKEN,
-        ),
-        agreed(
-            "deflated-cut-short",
-            OFFER_ANY,
-            part(BINARY | COMPRESSED, &stored),
-            BROKEN,
-        ),
+        agreed("deflated-reserved-block", OFFER, part(text, &reserved), BROKEN),
+        agreed("deflated-cut-short", OFFER_ANY, part(BINARY | COMPRESSED, &stored), BROKEN),
         agreed(
             "deflated-distant",
             OFFER_ANY,
@@ -210,28 +154,15 @@ fn bombs() -> Vec<Case> {
     let zeros = deflated(&vec![0; 8 << 20]);
     let half = zeros.len() / 2;
     let binary = BINARY | COMPRESSED;
-    let fragments = [
-        frame(binary & !ENDS, &zeros[..half]),
-        frame(CONTINUES, ""),
-        frame(ENDS, &zeros[half..]),
-    ];
+    let fragments =
+        [frame(binary & !ENDS, &zeros[..half]), frame(CONTINUES, ""), frame(ENDS, &zeros[half..])];
     let below = frame(binary, deflated(&vec![0; 60_000]));
     let within = agree("permessage-deflate; server_no_context_takeover");
     vec![
         agreed("bomb", OFFER, frame(binary, &zeros), TOO_LARGE),
-        agreed(
-            "bomb-of-text",
-            OFFER,
-            frame(TEXT | COMPRESSED, &zeros),
-            TOO_LARGE,
-        ),
+        agreed("bomb-of-text", OFFER, frame(TEXT | COMPRESSED, &zeros), TOO_LARGE),
         agreed("bomb-in-fragments", OFFER, fragments.concat(), TOO_LARGE),
         agreed("bomb-below-limit", OFFER_ANY, below.clone(), RIGHT),
-        Case::new(
-            "bombs-without-end",
-            OFFER_IN_TIME,
-            [within, flood(below)],
-            "ok 101, timeout",
-        ),
+        Case::new("bombs-without-end", OFFER_IN_TIME, [within, flood(below)], "ok 101, timeout"),
     ]
 }

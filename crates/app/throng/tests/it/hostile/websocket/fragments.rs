@@ -40,67 +40,25 @@ fn orders() -> Vec<Case> {
         between("fragments-around-ping", frame(PING, "p"), RIGHT),
         between("fragments-around-text", frame(TEXT, "ok"), BROKEN),
         between("fragments-around-binary", frame(BINARY, "ok"), BROKEN),
-        between(
-            "fragments-around-beginning",
-            frame(TEXT_BEGINS, "o"),
-            BROKEN,
-        ),
-        between(
-            "fragments-around-close",
-            close(1000, ""),
-            "ok 101, closed; close 1000",
-        ),
+        between("fragments-around-beginning", frame(TEXT_BEGINS, "o"), BROKEN),
+        between("fragments-around-close", close(1000, ""), "ok 101, closed; close 1000"),
         sends("fragment-last-only", end.clone(), BROKEN),
         sends("fragment-middle-only", frame(CONTINUES, "o"), BROKEN),
-        sends(
-            "fragment-after-message",
-            [frame(PING, ""), end.clone()].concat(),
-            BROKEN,
-        ),
-        Case::new(
-            "fragments-cut",
-            OPEN,
-            [accept(), send(&begin), Act::Fin],
-            "ok 101, closed",
-        ),
-        Case::new(
-            "fragments-stop",
-            OPEN_IN_TIME,
-            [accept(), send(&begin)],
-            "ok 101, timeout",
-        ),
+        sends("fragment-after-message", [frame(PING, ""), end.clone()].concat(), BROKEN),
+        Case::new("fragments-cut", OPEN, [accept(), send(&begin), Act::Fin], "ok 101, closed"),
+        Case::new("fragments-stop", OPEN_IN_TIME, [accept(), send(&begin)], "ok 101, timeout"),
     ]
 }
 
 /// §8.1: the text is checked as one.
 fn texts() -> Vec<Case> {
     vec![
-        sends_any(
-            "character-over-fragments",
-            text(&[b"\xe2", b"\x82", b"\xac"]),
-            RIGHT,
-        ),
-        sends_any(
-            "character-cut-by-fragment",
-            text(&[b"\xe2", b"\x28"]),
-            NOT_UTF8,
-        ),
-        sends_any(
-            "character-cut-by-end",
-            text(&[b"o", b"k\xe2\x82"]),
-            NOT_UTF8,
-        ),
-        sends_any(
-            "character-cut-by-empty-end",
-            text(&[b"\xe2\x82", b""]),
-            NOT_UTF8,
-        ),
+        sends_any("character-over-fragments", text(&[b"\xe2", b"\x82", b"\xac"]), RIGHT),
+        sends_any("character-cut-by-fragment", text(&[b"\xe2", b"\x28"]), NOT_UTF8),
+        sends_any("character-cut-by-end", text(&[b"o", b"k\xe2\x82"]), NOT_UTF8),
+        sends_any("character-cut-by-empty-end", text(&[b"\xe2\x82", b""]), NOT_UTF8),
         sends_any("character-bad-in-first", text(&[b"\xff", b"ok"]), NOT_UTF8),
-        sends_any(
-            "surrogate-over-fragments",
-            text(&[b"\xed", b"\xa0\x80"]),
-            NOT_UTF8,
-        ),
+        sends_any("surrogate-over-fragments", text(&[b"\xed", b"\xa0\x80"]), NOT_UTF8),
     ]
 }
 
@@ -116,28 +74,14 @@ fn sizes() -> Vec<Case> {
     vec![
         sends_any("fragments-5000", text(&ones), RIGHT),
         sends_any("fragments-at-limit", text(&[&half, &half]), RIGHT),
-        sends_any(
-            "fragments-over-limit",
-            text(&[&half, &half, b"a"]),
-            TOO_LARGE,
-        ),
+        sends_any("fragments-over-limit", text(&[&half, &half, b"a"]), TOO_LARGE),
         sends(
             "fragment-announced-over-limit",
             [frame(TEXT_BEGINS, "a"), announced].concat(),
             TOO_LARGE,
         ),
-        begins(
-            "fragments-of-one-without-end",
-            &frame(CONTINUES, "a"),
-            OPEN,
-            "ok 101, too-large",
-        ),
-        begins(
-            "fragments-of-much-without-end",
-            &big,
-            OPEN,
-            "ok 101, too-large",
-        ),
+        begins("fragments-of-one-without-end", &frame(CONTINUES, "a"), OPEN, "ok 101, too-large"),
+        begins("fragments-of-much-without-end", &big, OPEN, "ok 101, too-large"),
         // Nothing grows: only time ends this.
         begins(
             "fragments-of-nothing-without-end",

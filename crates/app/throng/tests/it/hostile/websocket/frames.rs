@@ -20,12 +20,7 @@ fn headers() -> Vec<Case> {
     vec![
         sends("frame-of-text", ok(TEXT), RIGHT),
         sends("frame-binary", ok(BINARY), RIGHT),
-        Case::new(
-            "frame-byte-by-byte",
-            OPEN,
-            [accept(), drip(ok(TEXT))],
-            RIGHT,
-        ),
+        Case::new("frame-byte-by-byte", OPEN, [accept(), drip(ok(TEXT))], RIGHT),
         // §5.1.
         sends("frame-masked", masked, BROKEN),
         sends("frame-masked-ping", [0x89, 0x80, 0, 0, 0, 0], BROKEN),
@@ -48,22 +43,10 @@ fn lengths() -> Vec<Case> {
     let eight = |length: u64| [&[TEXT, 127][..], &length.to_be_bytes()].concat();
     let payload = |bytes: usize| frame(BINARY, vec![b'a'; bytes]);
     vec![
-        sends(
-            "length-of-16-bits-for-2",
-            [TEXT, 126, 0, 2, b'o', b'k'],
-            BROKEN,
-        ),
-        sends(
-            "length-of-64-bits-for-2",
-            [eight(2), b"ok".to_vec()].concat(),
-            BROKEN,
-        ),
+        sends("length-of-16-bits-for-2", [TEXT, 126, 0, 2, b'o', b'k'], BROKEN),
+        sends("length-of-64-bits-for-2", [eight(2), b"ok".to_vec()].concat(), BROKEN),
         sends("length-of-64-bits-for-65535", eight(65_535), BROKEN),
-        sends(
-            "frame-of-2-to-63",
-            eight(1 << 63),
-            "ok 101, ws-protocol | ok 101, too-large",
-        ),
+        sends("frame-of-2-to-63", eight(1 << 63), "ok 101, ws-protocol | ok 101, too-large"),
         sends(
             "frame-of-2-to-64-less-1",
             eight(u64::MAX),
@@ -84,16 +67,8 @@ fn lengths() -> Vec<Case> {
 fn texts() -> Vec<Case> {
     let text = |name, bytes: &[u8], right| sends_any(name, frame(TEXT, bytes), right);
     vec![
-        text(
-            "text-of-high-planes",
-            "\u{10ffff}\u{1f600}".as_bytes(),
-            RIGHT,
-        ),
-        text(
-            "text-of-no-characters",
-            "\u{ffff}\u{fdd0}\0".as_bytes(),
-            RIGHT,
-        ),
+        text("text-of-high-planes", "\u{10ffff}\u{1f600}".as_bytes(), RIGHT),
+        text("text-of-no-characters", "\u{ffff}\u{fdd0}\0".as_bytes(), RIGHT),
         text("text-with-mark", "\u{feff}ok".as_bytes(), RIGHT),
         text("text-of-lone-byte", b"\xc3\x28", NOT_UTF8),
         text("text-of-continuation", b"\x80", NOT_UTF8),
@@ -114,12 +89,7 @@ fn controls() -> Vec<Case> {
     let ping = |name, payload: Vec<u8>| {
         let ping = send(frame(PING, payload));
         // The text comes after the pong, so that without one this takes too long.
-        Case::new(
-            name,
-            OPEN,
-            [accept(), ping, Act::Frame, text.clone()],
-            RIGHT,
-        )
+        Case::new(name, OPEN, [accept(), ping, Act::Frame, text.clone()], RIGHT)
     };
     vec![
         ping("ping", b"p".to_vec()),
@@ -130,11 +100,7 @@ fn controls() -> Vec<Case> {
         sends("ping-not-final", [0x09, 1, b'p'], BROKEN),
         sends("pong-not-final", [0x0a, 1, b'p'], BROKEN),
         sends("pong-of-126", frame(PONG, [b'p'; 126]), BROKEN),
-        sends(
-            "pong-not-wanted",
-            [frame(PONG, "p"), frame(TEXT, "ok")].concat(),
-            RIGHT,
-        ),
+        sends("pong-not-wanted", [frame(PONG, "p"), frame(TEXT, "ok")].concat(), RIGHT),
         sends(
             "pings-before-text",
             [frame(PING, "p").repeat(500), frame(TEXT, "ok")].concat(),
@@ -153,11 +119,7 @@ fn floods() -> Vec<Case> {
         floods("flood-of-pongs", &frame(PONG, "p"), "ok 101, timeout"),
         floods("flood-of-texts", &frame(TEXT, "{}"), "ok 101, timeout"),
         floods("flood-of-empty-texts", &frame(TEXT, ""), "ok 101, timeout"),
-        floods(
-            "flood-of-large-texts",
-            &frame(TEXT, vec![b'a'; 60_000]),
-            "ok 101, timeout",
-        ),
+        floods("flood-of-large-texts", &frame(TEXT, vec![b'a'; 60_000]), "ok 101, timeout"),
         floods("flood-of-closes", &close(1000, ""), "ok 101, closed"),
         // Pongs that it does not read are kept, up to a limit (`other`).
         Case::new(
@@ -177,32 +139,12 @@ fn ends() -> Vec<Case> {
     };
     vec![
         ends("ws-close-between-frames", &[], Act::Fin, "ok 101, closed"),
-        ends(
-            "ws-close-in-header",
-            &whole[..1],
-            Act::Fin,
-            "ok 101, closed",
-        ),
-        ends(
-            "ws-close-in-payload",
-            &whole[..3],
-            Act::Fin,
-            "ok 101, closed",
-        ),
+        ends("ws-close-in-header", &whole[..1], Act::Fin, "ok 101, closed"),
+        ends("ws-close-in-payload", &whole[..3], Act::Fin, "ok 101, closed"),
         ends("ws-close-after-message", &whole, Act::Fin, RIGHT),
         ends("ws-reset-between-frames", &[], Act::Reset, "ok 101, reset"),
-        ends(
-            "ws-reset-in-payload",
-            &whole[..3],
-            Act::Reset,
-            "ok 101, reset",
-        ),
-        Case::new(
-            "ws-silence-between-frames",
-            OPEN_IN_TIME,
-            [accept()],
-            "ok 101, timeout",
-        ),
+        ends("ws-reset-in-payload", &whole[..3], Act::Reset, "ok 101, reset"),
+        Case::new("ws-silence-between-frames", OPEN_IN_TIME, [accept()], "ok 101, timeout"),
         Case::new(
             "ws-silence-in-payload",
             OPEN_IN_TIME,

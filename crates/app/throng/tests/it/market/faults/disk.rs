@@ -31,16 +31,14 @@ impl Disk {
 
 /// A market whose store has no place for anything new.
 fn disk_fills_up(kind: &'static str, size: &str) {
-    let (Some(services), Some(with_disk)) = (
-        Services::start(&["redis"]),
-        Services::start_on_disk(&[kind], size),
-    ) else {
+    let (Some(services), Some(with_disk)) =
+        (Services::start(&["redis"]), Services::start_on_disk(&[kind], size))
+    else {
         return;
     };
-    let (Some(redis), Some(database)) = (
-        services.url("redis"),
-        Database::on(&with_disk, kind, "market_full"),
-    ) else {
+    let (Some(redis), Some(database)) =
+        (services.url("redis"), Database::on(&with_disk, kind, "market_full"))
+    else {
         return;
     };
     let disk = Disk::new(&with_disk);

@@ -26,16 +26,14 @@ fn save(client: &mut Connection, status: &str) {
 #[test]
 fn a_redis_that_cannot_write_delays_publications_and_loses_none() {
     // Its own disk, so that it can be full.
-    let (Some(services), Some(with_disk)) = (
-        Services::shared(&["mysql"]),
-        Services::start_on_disk(&["redis"], "8m"),
-    ) else {
+    let (Some(services), Some(with_disk)) =
+        (Services::shared(&["mysql"]), Services::start_on_disk(&["redis"], "8m"))
+    else {
         return;
     };
-    let (Some(redis), Some(database)) = (
-        with_disk.url("redis"),
-        Database::on(&services, "mysql", "market_misconf"),
-    ) else {
+    let (Some(redis), Some(database)) =
+        (with_disk.url("redis"), Database::on(&services, "mysql", "market_misconf"))
+    else {
         return;
     };
     let client = redis::Client::open(redis).unwrap();

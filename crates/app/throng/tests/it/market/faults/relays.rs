@@ -22,10 +22,9 @@ fn store_is_disturbed(kind: &'static str) {
     let Some(services) = Services::start_beside(&[kind], &["redis"]) else {
         return;
     };
-    let (Some(redis), Some(database)) = (
-        services.url("redis"),
-        Database::on(&services, kind, "market_relayed"),
-    ) else {
+    let (Some(redis), Some(database)) =
+        (services.url("redis"), Database::on(&services, kind, "market_relayed"))
+    else {
         return;
     };
     let relay = Relay::to(address(&database.url));
@@ -54,10 +53,9 @@ fn redis_is_disturbed(is_bus: bool) {
     let Some(services) = Services::start_beside(&["mysql"], &["redis"]) else {
         return;
     };
-    let (Some(redis), Some(database)) = (
-        services.url("redis"),
-        Database::on(&services, "mysql", "market_relayed"),
-    ) else {
+    let (Some(redis), Some(database)) =
+        (services.url("redis"), Database::on(&services, "mysql", "market_relayed"))
+    else {
         return;
     };
     let relay = Relay::to(address(redis));
@@ -92,10 +90,9 @@ fn a_blocking_driver_behind_a_bad_line_recovers() {
     let Some(services) = Services::start_beside(&["mysql"], &["redis"]) else {
         return;
     };
-    let (Some(redis), Some(database)) = (
-        services.url("redis"),
-        Database::on(&services, "mysql", "market_blocked"),
-    ) else {
+    let (Some(redis), Some(database)) =
+        (services.url("redis"), Database::on(&services, "mysql", "market_blocked"))
+    else {
         return;
     };
     let relays = [&*database.url, redis].map(|url| Relay::to(address(url)));

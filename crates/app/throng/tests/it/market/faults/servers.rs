@@ -14,19 +14,15 @@ fn server_returns(kind: &'static str, server: &'static str) {
     let Some(services) = services else {
         return;
     };
-    let (Some(redis), Some(database)) = (
-        services.url("redis"),
-        Database::on(&services, kind, "market_returns"),
-    ) else {
+    let (Some(redis), Some(database)) =
+        (services.url("redis"), Database::on(&services, kind, "market_returns"))
+    else {
         return;
     };
     // In good order, Redis then keeps its data. If it is killed, what it has is old.
     let mut config = redis::cmd("CONFIG");
     config.arg("SET").arg("save").arg("3600 1");
-    let mut client = redis::Client::open(redis)
-        .unwrap()
-        .get_connection()
-        .unwrap();
+    let mut client = redis::Client::open(redis).unwrap().get_connection().unwrap();
     config.exec(&mut client).unwrap();
     let market = Market::start(&database.url, [redis; 2], &[]);
     let goes_through = |what: &str, begin: &dyn Fn(), end: &dyn Fn()| {

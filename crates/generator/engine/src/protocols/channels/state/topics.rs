@@ -69,12 +69,7 @@ pub(crate) struct Attempt {
 impl Rejoin {
     /// The rejoin of a topic that this payload joins.
     pub(crate) fn new(payload: &[u8]) -> Rejoin {
-        Rejoin {
-            payload: payload.into(),
-            due_ns: NEVER,
-            tries: 0,
-            attempt: None,
-        }
+        Rejoin { payload: payload.into(), due_ns: NEVER, tries: 0, attempt: None }
     }
 
     /// The topic failed, or the last attempt did: another one follows.
@@ -89,11 +84,7 @@ impl Rejoin {
         let sent_ns = now_ns.max(self.due_ns);
         self.tries = self.tries.saturating_add(1);
         self.due_ns = sent_ns.saturating_add(timeout_ns);
-        self.attempt = Some(Attempt {
-            due_ns,
-            sent_ns,
-            bytes_out: 0,
-        });
+        self.attempt = Some(Attempt { due_ns, sent_ns, bytes_out: 0 });
     }
 
     /// The attempt in flight has ended.

@@ -5,10 +5,7 @@ use expect_test::expect;
 use super::*;
 
 fn subnets() -> [Subnet; 2] {
-    [0, 4].map(|third| Subnet {
-        first: Ipv4Addr::new(198, 18, third, 0),
-        prefix: 22,
-    })
+    [0, 4].map(|third| Subnet { first: Ipv4Addr::new(198, 18, third, 0), prefix: 22 })
 }
 
 #[test]
@@ -76,12 +73,7 @@ fn each_link_has_a_class_with_netem_below_it() {
 fn kinds() -> Vec<Link> {
     let link = Link::new(20_000_000);
     let normal = Jitter::Normal { sd_ns: 2_000_000 };
-    let rate = |backlog| {
-        Some(Rate {
-            bits_per_s: 12_000_000,
-            backlog,
-        })
-    };
+    let rate = |backlog| Some(Rate { bits_per_s: 12_000_000, backlog });
     let bursts = Loss::GilbertElliott {
         good_to_bad: 0.001,
         bad_to_good: 0.25,
@@ -90,44 +82,15 @@ fn kinds() -> Vec<Link> {
     };
     vec![
         link,
-        Link {
-            jitter: normal,
-            ..link
-        },
-        Link {
-            loss: Loss::Independent { p: 0.014 },
-            ..link
-        },
-        Link {
-            loss: bursts,
-            ..link
-        },
-        Link {
-            cut: true,
-            loss: bursts,
-            ..link
-        },
-        Link {
-            reorder: 0.25,
-            jitter: normal,
-            ..link
-        },
-        Link {
-            reorder: 0.25,
-            ..Link::new(0)
-        },
-        Link {
-            rate: rate(Backlog::Bytes(64 << 10)),
-            ..link
-        },
-        Link {
-            rate: rate(Backlog::Time(100_000_000)),
-            ..link
-        },
-        Link {
-            rate: rate(Backlog::Bytes(0)),
-            ..Link::new(0)
-        },
+        Link { jitter: normal, ..link },
+        Link { loss: Loss::Independent { p: 0.014 }, ..link },
+        Link { loss: bursts, ..link },
+        Link { cut: true, loss: bursts, ..link },
+        Link { reorder: 0.25, jitter: normal, ..link },
+        Link { reorder: 0.25, ..Link::new(0) },
+        Link { rate: rate(Backlog::Bytes(64 << 10)), ..link },
+        Link { rate: rate(Backlog::Time(100_000_000)), ..link },
+        Link { rate: rate(Backlog::Bytes(0)), ..Link::new(0) },
     ]
 }
 

@@ -23,12 +23,7 @@ qdisc netem 9: dev out7 parent 1:1 limit 1000
 fn counts_are_those_of_the_disciplines_below_classes() {
     let sent = read(TEXT, 2);
     let counted = |packets, dropped| LinkCounts { packets, dropped };
-    let expected = [
-        counted(0, 0),
-        counted(12, 3),
-        counted(5_000_000_000, 7),
-        counted(0, 0),
-    ];
+    let expected = [counted(0, 0), counted(12, 3), counted(5_000_000_000, 7), counted(0, 0)];
     assert_eq!(sent, expected);
 }
 

@@ -14,11 +14,7 @@ use support::{Got, distribution, event, got, publish, returns, up_to};
 /// Publishes while no process is subscribed: its subscription is cut in the same transaction.
 fn publish_cut(redis: &Redis, publications: &[redis::Cmd]) {
     let mut all = redis::pipe();
-    all.atomic()
-        .cmd("CLIENT")
-        .arg("KILL")
-        .arg("TYPE")
-        .arg("pubsub");
+    all.atomic().cmd("CLIENT").arg("KILL").arg("TYPE").arg("pubsub");
     for publication in publications {
         all.add_command(publication.clone());
     }
@@ -33,10 +29,7 @@ async fn a_cut_subscription_gets_the_last_distribution_and_reports_the_rest() {
     let mut channel = bus.subscribe(GAME);
     let mut returned = bus.hub().returned();
     assert!(publish(&bus, GAME, || state(1, 1)).await);
-    let stamp = Stamp {
-        seen: 0,
-        sent_at_ms: 0.5,
-    };
+    let stamp = Stamp { seen: 0, sent_at_ms: 0.5 };
     let state = |total| {
         let update = distribution(1, total);
         scripts::publish_state(&names, GAME, update, 0, &stamp, true, None)
@@ -80,11 +73,8 @@ async fn a_redis_that_cannot_save_is_unavailable_and_keeps_its_numbers() {
         set.arg("SET").arg(name).arg(value);
         set
     };
-    let (_, folder): (String, String) = cmd("CONFIG")
-        .arg("GET")
-        .arg("dir")
-        .query(&mut admin)
-        .unwrap();
+    let (_, folder): (String, String) =
+        cmd("CONFIG").arg("GET").arg("dir").query(&mut admin).unwrap();
     std::fs::remove_dir_all(folder).unwrap();
     config("save", "3600 1").exec(&mut admin).unwrap();
     cmd("BGSAVE").exec(&mut admin).unwrap();
@@ -103,9 +93,7 @@ async fn a_redis_that_cannot_save_is_unavailable_and_keeps_its_numbers() {
     assert!(refused.contains("MISCONF"), "{refused}");
     assert!(bus.claim(GAME, LONG).await.is_err());
     assert!(bus.publish(GAME, state(1, 2)).await.is_err());
-    config("stop-writes-on-bgsave-error", "no")
-        .exec(&mut admin)
-        .unwrap();
+    config("stop-writes-on-bgsave-error", "no").exec(&mut admin).unwrap();
     assert_eq!(bus.publish(GAME, state(1, 2)).await, Ok(true));
     let last = 2 * events;
     let found = up_to(&mut *channel, last).await;

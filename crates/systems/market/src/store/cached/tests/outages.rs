@@ -51,11 +51,9 @@ async fn a_frozen_redis_costs_its_wait_and_then_nothing() {
     let Some(redis) = Redis::start() else { return };
     let inner = Counting::new(2);
     let wait = Duration::from_millis(200);
-    let store = CachedStore::open(CachedOptions {
-        wait,
-        ..options(&redis, &inner, Queries::Pipelined)
-    })
-    .unwrap();
+    let store =
+        CachedStore::open(CachedOptions { wait, ..options(&redis, &inner, Queries::Pipelined) })
+            .unwrap();
     assert_eq!(current(&store).await, (1, 0));
     redis.signal(Signal::STOP);
     let mut late = 0;

@@ -19,10 +19,7 @@ fn a_server_that_hangs_is_unavailable_within_the_wait() {
     let Some(services) = Services::start(&KINDS) else {
         return;
     };
-    for database in KINDS
-        .into_iter()
-        .filter_map(|kind| Database::on(&services, kind))
-    {
+    for database in KINDS.into_iter().filter_map(|kind| Database::on(&services, kind)) {
         for driver in [Driver::Async, Driver::Blocking] {
             // A busy machine may take longer than its `wait` while nothing is frozen, too, such as to make the tables.
             let patient = database.open();
@@ -43,10 +40,7 @@ fn a_server_that_hangs_is_unavailable_within_the_wait() {
                 for _ in 0..3 {
                     let start = now();
                     let refused = store.predict(&first).await;
-                    assert!(
-                        matches!(refused, Err(StoreError::Unavailable(_))),
-                        "{refused:?}"
-                    );
+                    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
                     assert!(start.elapsed() < wait * 4, "{:?}", start.elapsed());
                     let read = store.open_pool(GameId(1)).await;
                     assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
@@ -95,11 +89,7 @@ fn a_settlement_does_not_wait_for_a_stream_of_predictions() {
                     let event = event(1, number, Outcome::Home);
                     store.settle(event).await.unwrap();
                     let took = start.elapsed();
-                    assert!(
-                        took < Duration::from_secs(10),
-                        "{}: {took:?}",
-                        database.kind
-                    );
+                    assert!(took < Duration::from_secs(10), "{}: {took:?}", database.kind);
                 }
             });
             over.store(true, Ordering::Relaxed);
@@ -142,10 +132,7 @@ fn reads_go_to_the_replica_except_those_that_must_be_up_to_date() {
                 [at_master, at_replica],
                 "{call:?}"
             );
-            assert_eq!(
-                found.map(|counts| counts.calls.get()),
-                [at_master, at_replica]
-            );
+            assert_eq!(found.map(|counts| counts.calls.get()), [at_master, at_replica]);
             assert!(found[0].micros.get() + found[1].micros.get() > 0);
         }
     }
@@ -171,10 +158,7 @@ fn reads_go_to_the_master_while_the_replica_is_away() {
             driver,
             ..master.options()
         };
-        assert_eq!(
-            Sql::open(&options(Driver::Async)).err(),
-            Some(OpenError::Replica)
-        );
+        assert_eq!(Sql::open(&options(Driver::Async)).err(), Some(OpenError::Replica));
         replica.run(&format!("UPDATE market_mark SET id = {id}"));
         for driver in [Driver::Async, Driver::Blocking] {
             let store = Sql::open(&options(driver)).unwrap();

@@ -53,21 +53,10 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     let outcome = || prop::sample::select(&Outcome::ALL[..]);
     let amount = prop_oneof![20 => 1..300_u64, 1 => Just(u64::MAX)];
     let predict = (0..2_usize, 0..3_u32, 1..=3_u32, outcome(), amount).prop_map(
-        |(region, who, game, outcome, amount)| Act::Predict {
-            region,
-            who,
-            game,
-            outcome,
-            amount,
-        },
+        |(region, who, game, outcome, amount)| Act::Predict { region, who, game, outcome, amount },
     );
-    let directly = (1..=3_u32, outcome(), 1..300_u64).prop_map(|(game, outcome, amount)| {
-        Act::PredictDirectly {
-            game,
-            outcome,
-            amount,
-        }
-    });
+    let directly = (1..=3_u32, outcome(), 1..300_u64)
+        .prop_map(|(game, outcome, amount)| Act::PredictDirectly { game, outcome, amount });
     let act = prop_oneof![
         14 => predict,
         2 => directly,
@@ -122,10 +111,7 @@ impl World {
     }
 
     fn new(owner_database: Database, databases: Vec<Database>) -> Self {
-        let owner = Sql::open(&SqlOptions {
-            purpose: Purpose::Owner,
-            ..owner_database.options()
-        });
+        let owner = Sql::open(&SqlOptions { purpose: Purpose::Owner, ..owner_database.options() });
         let owner = Arc::new(owner.unwrap());
         let ledger_database = databases[0].clone();
         let ledgers = databases.into_iter().map(|database| {
@@ -146,24 +132,14 @@ impl World {
 
     async fn play(&mut self, act: &Act) {
         match *act {
-            Act::Predict {
-                region,
-                who,
-                game,
-                outcome,
-                amount,
-            } => {
+            Act::Predict { region, who, game, outcome, amount } => {
                 let (_, ledger, regional) = &self.ledgers[region];
                 let open = ledger.open_pool(GameId(game)).await.unwrap().unwrap();
                 let user = named(&format!("user {who}"));
                 let prediction = prediction(&user, open.id.0, outcome, amount);
                 regional.predict(&prediction).await.unwrap();
             }
-            Act::PredictDirectly {
-                game,
-                outcome,
-                amount,
-            } => {
+            Act::PredictDirectly { game, outcome, amount } => {
                 let open = self.owner.open_pool(GameId(game)).await.unwrap().unwrap();
                 let prediction = prediction(&named("near"), open.id.0, outcome, amount);
                 self.owner.predict(&prediction).await.unwrap();
@@ -218,14 +194,12 @@ impl World {
                  JOIN market_games g ON g.open_pool = e.pool WHERE e.ledger = {id}"
             ));
             let undecided = here.numbers("SELECT id FROM market_outbox");
-            let there = owner.numbers(&format!(
-                "SELECT entry FROM market_entries WHERE ledger = {id}"
-            ));
+            let there =
+                owner.numbers(&format!("SELECT entry FROM market_entries WHERE ledger = {id}"));
             let mut on_its_way = 0;
             for entry in undecided.iter().filter(|entry| !there.contains(entry)) {
-                on_its_way += here.number(&format!(
-                    "SELECT amount FROM market_predictions WHERE id = {entry}"
-                ));
+                on_its_way += here
+                    .number(&format!("SELECT amount FROM market_predictions WHERE id = {entry}"));
             }
             let copied = here.numbers("SELECT id FROM market_pools WHERE outcome IS NOT NULL");
             let mut on_its_way_back = 0;
@@ -264,10 +238,8 @@ impl World {
             ));
             assert_eq!(here.number(paid), owed);
             for game in GameId::all(3) {
-                let (here, there) = (
-                    ledger.open_pool(game).await,
-                    self.owner.open_pool(game).await,
-                );
+                let (here, there) =
+                    (ledger.open_pool(game).await, self.owner.open_pool(game).await);
                 assert_eq!(here.unwrap().unwrap().id, there.unwrap().unwrap().id);
             }
         }
@@ -275,10 +247,8 @@ impl World {
 }
 
 fn ledger(database: &Database, owner: &Sql) -> Sql {
-    let ledger = Sql::open(&SqlOptions {
-        purpose: Purpose::LedgerOf(owner.number()),
-        ..database.options()
-    });
+    let ledger =
+        Sql::open(&SqlOptions { purpose: Purpose::LedgerOf(owner.number()), ..database.options() });
     ledger.unwrap()
 }
 
@@ -311,17 +281,9 @@ fn money_is_conserved_whatever_is_lost_or_repeated() {
 #[test]
 fn late_predictions_are_paid_back_and_reported_once() {
     for mut world in World::each() {
-        let predict = Act::Predict {
-            region: 0,
-            who: 0,
-            game: 1,
-            outcome: Outcome::Home,
-            amount: 30,
-        };
-        let settle = Act::Settle {
-            game: 1,
-            outcome: Outcome::Away,
-        };
+        let predict =
+            Act::Predict { region: 0, who: 0, game: 1, outcome: Outcome::Home, amount: 30 };
+        let settle = Act::Settle { game: 1, outcome: Outcome::Away };
         run(async {
             world.play(&predict).await;
             world.play(&settle).await;
@@ -345,17 +307,8 @@ fn late_predictions_are_paid_back_and_reported_once() {
 #[test]
 fn a_prediction_waits_until_an_announced_settlement_was_copied() {
     for mut world in World::each() {
-        let predict = |outcome| Act::Predict {
-            region: 0,
-            who: 0,
-            game: 1,
-            outcome,
-            amount: 30,
-        };
-        let settle = Act::Settle {
-            game: 1,
-            outcome: Outcome::Home,
-        };
+        let predict = |outcome| Act::Predict { region: 0, who: 0, game: 1, outcome, amount: 30 };
+        let settle = Act::Settle { game: 1, outcome: Outcome::Home };
         run(async {
             world.play(&predict(Outcome::Home)).await;
             world.play(&Act::Carry { region: 0 }).await;
@@ -366,10 +319,7 @@ fn a_prediction_waits_until_an_announced_settlement_was_copied() {
             let (verdict, carried) = tokio::join!(regional.predict(&next), regional.carry(|_| ()));
             carried.unwrap();
             // The pool before it was paid.
-            assert!(matches!(
-                verdict,
-                Ok(Verdict::Accepted { balance: 999, .. })
-            ));
+            assert!(matches!(verdict, Ok(Verdict::Accepted { balance: 999, .. })));
             world.check().await;
         });
     }
@@ -378,10 +328,7 @@ fn a_prediction_waits_until_an_announced_settlement_was_copied() {
 #[test]
 fn a_pool_that_is_new_to_the_region_is_unknown_once_all_was_copied() {
     for mut world in World::each() {
-        let settle = Act::Settle {
-            game: 1,
-            outcome: Outcome::Home,
-        };
+        let settle = Act::Settle { game: 1, outcome: Outcome::Home };
         run(async {
             world.play(&settle).await;
             let (_, _, regional) = &world.ledgers[0];
@@ -415,10 +362,7 @@ fn a_pool_that_is_new_to_the_region_is_unavailable_without_the_owner() {
         run(async {
             let newer = prediction(&named("someone"), 4, Outcome::Home, 1);
             let verdict = regional.predict(&newer).await;
-            assert!(
-                matches!(verdict, Err(StoreError::Unavailable(_))),
-                "{verdict:?}"
-            );
+            assert!(matches!(verdict, Err(StoreError::Unavailable(_))), "{verdict:?}");
         });
     }
 }
@@ -462,11 +406,7 @@ fn two_processes_that_decide_the_same_count_it_once() {
                 .map(|one| one.join().unwrap().unwrap())
                 .collect::<Vec<DecisionCounts>>()
         });
-        let all = DecisionCounts {
-            taken: 1,
-            refused: 3,
-            cents: 30,
-        };
+        let all = DecisionCounts { taken: 1, refused: 3, cents: 30 };
         assert!(decided.contains(&all), "{} {decided:?}", database.kind);
         assert!(decided.contains(&DecisionCounts::default()), "{decided:?}");
     }
@@ -498,10 +438,7 @@ fn a_game_that_cannot_be_delivered_keeps_no_other_from_being_published() {
             }
             let touched = RefCell::new(Vec::new());
             let carried = regional.carry(|game| touched.borrow_mut().push(game)).await;
-            assert!(
-                matches!(carried, Err(StoreError::Unavailable(_))),
-                "{carried:?}"
-            );
+            assert!(matches!(carried, Err(StoreError::Unavailable(_))), "{carried:?}");
             assert_eq!(*touched.borrow(), [GameId(2)]);
             assert_eq!(ledger.undecided().await.unwrap().len(), 1);
         });
@@ -547,10 +484,7 @@ fn without_the_owner_predictions_are_accepted_for_a_while() {
 fn ledgers_and_stores_are_not_taken_for_each_other() {
     for world in World::each() {
         let error = |database: &Database, purpose| {
-            let options = SqlOptions {
-                purpose,
-                ..database.options()
-            };
+            let options = SqlOptions { purpose, ..database.options() };
             match Sql::open(&options) {
                 Ok(_) => panic!("{options:?} was opened"),
                 Err(error) => error,
@@ -559,10 +493,7 @@ fn ledgers_and_stores_are_not_taken_for_each_other() {
         let number = world.owner.number();
         let ledger = &world.ledger_database;
         assert_eq!(error(ledger, Purpose::Store), OpenError::OtherTables);
-        assert_eq!(
-            error(&world.owner_database, Purpose::LedgerOf(number)),
-            OpenError::OtherTables
-        );
+        assert_eq!(error(&world.owner_database, Purpose::LedgerOf(number)), OpenError::OtherTables);
         let other = Purpose::LedgerOf(number ^ 1);
         assert_eq!(error(ledger, other), OpenError::OtherOwner);
     }

@@ -7,11 +7,7 @@ use crate::store::sql::room::Room;
 fn a_full_store_refuses_new_accounts_only_and_counts_for_nobody_else() {
     for database in Database::each() {
         for queries in [Queries::Pipelined, Queries::Sequential] {
-            let mut store = Sql::open(&SqlOptions {
-                queries,
-                ..database.options()
-            })
-            .unwrap();
+            let mut store = Sql::open(&SqlOptions { queries, ..database.options() }).unwrap();
             let accounts = Arc::get_mut(&mut store.accounts).unwrap();
             accounts.room = Room::new(3);
             database.run("DELETE FROM market_predictions");
@@ -26,10 +22,7 @@ fn a_full_store_refuses_new_accounts_only_and_counts_for_nobody_else() {
                     assert_eq!(store.open_account(&named(name)).await, Ok(1000));
                 }
                 let refused = store.open_account(&named("d")).await;
-                assert!(
-                    matches!(refused, Err(StoreError::Full { .. })),
-                    "{refused:?}"
-                );
+                assert!(matches!(refused, Err(StoreError::Full { .. })), "{refused:?}");
                 assert!(matches!(predict("d").await, Err(StoreError::Full { .. })));
                 let before = trips();
                 for _ in 0..10 {
@@ -44,10 +37,7 @@ fn a_full_store_refuses_new_accounts_only_and_counts_for_nobody_else() {
                 drop(store.open_account(&named("d")).await);
                 assert_eq!(store.open_account(&named("d")).await, Ok(1000));
                 let refused = store.open_account(&named("e")).await;
-                assert!(
-                    matches!(refused, Err(StoreError::Full { .. })),
-                    "{refused:?}"
-                );
+                assert!(matches!(refused, Err(StoreError::Full { .. })), "{refused:?}");
             });
         }
     }
@@ -64,14 +54,7 @@ fn accounts_are_counted_in_blocks_where_ids_are_high() {
         if database.kind == "postgres" {
             database.run("ALTER TABLE market_accounts ALTER COLUMN id RESTART WITH 10600001");
         }
-        let trips = || {
-            store
-                .metrics()
-                .master
-                .call(Call::OpenAccount)
-                .statements
-                .get()
-        };
+        let trips = || store.metrics().master.call(Call::OpenAccount).statements.get();
         run(async {
             for number in 0..60 {
                 let before = trips();

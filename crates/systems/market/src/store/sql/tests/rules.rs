@@ -44,13 +44,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     let off = prop_oneof![8 => Just(0_i64), 1 => -2..=2_i64];
     let amount = prop_oneof![20 => 1..400_u64, 1 => Just(1 << 53), 1 => Just(u64::MAX)];
     let predict = (0..USERS, 1..=3_u32, off, outcome(), amount).prop_map(
-        |(who, game, off, outcome, amount)| Act::Predict {
-            who,
-            game,
-            off,
-            outcome,
-            amount,
-        },
+        |(who, game, off, outcome, amount)| Act::Predict { who, game, off, outcome, amount },
     );
     let act = prop_oneof![
         16 => predict,
@@ -75,13 +69,7 @@ fn user(number: u64) -> User {
 /// Plays an act on one store; what it answered, as text.
 async fn play(store: &dyn Store, act: &Act) -> String {
     match *act {
-        Act::Predict {
-            who,
-            game,
-            off,
-            outcome,
-            amount,
-        } => {
+        Act::Predict { who, game, off, outcome, amount } => {
             let open = store.open_pool(GameId(game)).await.unwrap().unwrap().id.0;
             let pool = open.saturating_add_signed(off * 3);
             let prediction = prediction(&user(who), pool, outcome, amount);
@@ -144,17 +132,10 @@ async fn state(store: &dyn Store) -> String {
 
 /// Plays histories on both stores.
 fn compare(database: &Database, queries: Queries, driver: Driver, cases: u32) {
-    let options = SqlOptions {
-        queries,
-        driver,
-        ..database.options()
-    };
+    let options = SqlOptions { queries, driver, ..database.options() };
     let strategy = acts();
-    let mut runner = TestRunner::new(ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..Default::default()
-    });
+    let mut runner =
+        TestRunner::new(ProptestConfig { cases, failure_persistence: None, ..Default::default() });
     let checked = runner.run(&strategy, |acts| {
         clear(database);
         let sql = Sql::open(&options).unwrap();
@@ -162,10 +143,7 @@ fn compare(database: &Database, queries: Queries, driver: Driver, cases: u32) {
         run(async {
             for who in 0..USERS {
                 let user = user(who);
-                assert_eq!(
-                    sql.open_account(&user).await,
-                    memory.open_account(&user).await
-                );
+                assert_eq!(sql.open_account(&user).await, memory.open_account(&user).await);
             }
             for act in &acts {
                 let (found, wanted) = (play(&sql, act).await, play(&memory, act).await);
@@ -193,9 +171,7 @@ fn clear(database: &Database) {
 
 impl Database {
     fn has_tables(&self) -> bool {
-        connect(&self.address)
-            .rows("SELECT version FROM market_mark", &[])
-            .is_ok()
+        connect(&self.address).rows("SELECT version FROM market_mark", &[]).is_ok()
     }
 }
 
@@ -206,18 +182,8 @@ fn it_follows_the_rules_of_the_books() {
     for database in Database::each() {
         compare(&database, Queries::Pipelined, Driver::Async, cases);
         compare(&database, Queries::Sequential, Driver::Async, cases);
-        compare(
-            &database,
-            Queries::Pipelined,
-            Driver::Blocking,
-            cases.div_ceil(4),
-        );
-        compare(
-            &database,
-            Queries::Sequential,
-            Driver::Blocking,
-            cases.div_ceil(4),
-        );
+        compare(&database, Queries::Pipelined, Driver::Blocking, cases.div_ceil(4));
+        compare(&database, Queries::Sequential, Driver::Blocking, cases.div_ceil(4));
     }
 }
 
@@ -245,10 +211,7 @@ fn names_may_be_any_text() {
     ];
     for database in Database::each() {
         for queries in [Queries::Pipelined, Queries::Sequential] {
-            let store = Sql::open(&SqlOptions {
-                queries,
-                ..database.options()
-            });
+            let store = Sql::open(&SqlOptions { queries, ..database.options() });
             let store = store.unwrap();
             run(async {
                 for (name, amount) in names.iter().zip(1..) {

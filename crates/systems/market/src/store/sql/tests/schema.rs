@@ -14,19 +14,10 @@ fn other_tables_versions_and_rules_are_refused() {
     for database in Database::each() {
         let options = database.options();
         drop(database.open());
-        let rules = OpenError::Rules {
-            games: 3,
-            starting_balance: 1000,
-        };
-        let games = SqlOptions {
-            games: 4,
-            ..options.clone()
-        };
+        let rules = OpenError::Rules { games: 3, starting_balance: 1000 };
+        let games = SqlOptions { games: 4, ..options.clone() };
         assert_eq!(error(&games), rules);
-        let balance = SqlOptions {
-            starting_balance: 999,
-            ..options.clone()
-        };
+        let balance = SqlOptions { starting_balance: 999, ..options.clone() };
         assert_eq!(error(&balance), rules);
         database.run("UPDATE market_mark SET version = 2");
         assert_eq!(error(&options), OpenError::Version { found: 2 });
@@ -70,10 +61,7 @@ fn processes_that_begin_together_share_the_tables() {
                 // The same number, and another process: another account.
                 let user = User::Connection(7);
                 let predicted = store.predict(&prediction(&user, 1, Outcome::Home, 1)).await;
-                assert!(matches!(
-                    predicted,
-                    Ok(Verdict::Accepted { balance: 999, .. })
-                ));
+                assert!(matches!(predicted, Ok(Verdict::Accepted { balance: 999, .. })));
             }
         });
         assert_eq!(database.number("SELECT count(*) FROM market_accounts"), 6);

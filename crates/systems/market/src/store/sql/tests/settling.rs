@@ -54,10 +54,8 @@ fn a_settlement_that_needs_longer_than_a_request_gets_it() {
     for database in Database::each() {
         // A busy machine may take longer than a second for what is not slowed down, too, such as making the tables.
         let patient = database.open();
-        let store = database.open_impatient(&SqlOptions {
-            wait: Duration::from_secs(1),
-            ..database.options()
-        });
+        let store = database
+            .open_impatient(&SqlOptions { wait: Duration::from_secs(1), ..database.options() });
         database.slow_down_payouts();
         run(async {
             let first = prediction(&named("someone"), 1, Outcome::Home, 1);

@@ -117,10 +117,7 @@ fn check(database: &Database, counts: &Counts, what: &str) {
     let accepted = counts.accepted.load(Ordering::Relaxed);
     let unavailable = counts.unavailable.load(Ordering::Relaxed);
     assert!(accepted > 0, "{what}");
-    assert!(
-        (accepted..=accepted + unavailable).contains(&predictions),
-        "{what}: {predictions}"
-    );
+    assert!((accepted..=accepted + unavailable).contains(&predictions), "{what}: {predictions}");
     assert_eq!(
         number("SELECT count(*) FROM market_events WHERE pool IS NULL OR announced = 0"),
         0,

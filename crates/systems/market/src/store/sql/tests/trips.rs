@@ -6,14 +6,10 @@ use super::*;
 fn calls_take_the_round_trips_that_are_documented() {
     for database in Database::each() {
         let locks = i64::from(database.kind == "postgres");
-        for (queries, predict, settle) in [
-            (Queries::Pipelined, 1, 6),
-            (Queries::Sequential, 6 + locks, 11 + 2 * locks),
-        ] {
-            let store = Sql::open(&SqlOptions {
-                queries,
-                ..database.options()
-            });
+        for (queries, predict, settle) in
+            [(Queries::Pipelined, 1, 6), (Queries::Sequential, 6 + locks, 11 + 2 * locks)]
+        {
+            let store = Sql::open(&SqlOptions { queries, ..database.options() });
             let store = store.unwrap();
             let trips = |call| store.metrics().master.call(call).statements.get();
             run(async {
