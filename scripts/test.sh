@@ -6,7 +6,7 @@
 # fails and if no test ran. Arguments go to nextest, and only that runs.
 #
 # Lints and tests share one build (scripts/lints.sh). What is installed and what Node checks goes beside that build.
-# Each test starts its own databases; with THRONG_SERVICES, tests share those that it names (tests/services.rs).
+# Databases that tests share are started once (tests/services.rs).
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -32,6 +32,9 @@ chmod 755 "$work"
 log=$work/log
 # Tests append a line to this file when they skip (tests/needs.rs).
 export THRONG_SKIPPED=$work/skipped
+# What servers are made of once (scripts/services).
+export THRONG_SERVICES_MADE=$work/made
+mkdir "$THRONG_SERVICES_MADE"
 touch "$log" "$THRONG_SKIPPED"
 trap 'rm -rf "$work"' EXIT
 # The build waits for the page of reports with the crate that takes it in (crates/results/report/build.rs).
@@ -84,14 +87,20 @@ rm -f "$report"
 if tools=$(scripts/tool.sh cargo-nextest); then
     export PATH="$tools:$PATH"
     test=(cargo nextest run --profile "$profile")
-    # Integration tests mostly wait, for runs, servers and timeouts: more of them at once than cores.
-    export NEXTEST_TEST_THREADS="${NEXTEST_TEST_THREADS:-$((2 * $(nproc)))}"
+    # Those that mostly wait, and beside them, at the lowest priority, those that compute (.config/nextest.toml).
+    export NEXTEST_TEST_THREADS="${NEXTEST_TEST_THREADS:-$((4 + $(nproc)))}"
 else
     echo "without cargo-nextest: by cargo test, which repeats no test and does not say which are slow" >&2
     test=(cargo test --no-fail-fast)
 fi
 test+=(--workspace --locked --tests)
 
+# They end with their input, which this script holds.
+coproc SERVERS { exec scripts/services mysql postgres redis nginx; }
+servers=$SERVERS_PID
+if read -r services <&"${SERVERS[0]}"; then
+    export THRONG_SERVICES=$services
+fi
 if [ $# -gt 0 ]; then
     "${test[@]}" "$@"
     status=$?
@@ -105,6 +114,8 @@ else
         [ "$its" -eq 0 ] || status=1
     done
 fi
+eval "exec ${SERVERS[1]}>&-"
+wait "$servers"
 
 reports=()
 [ ! -e "$report" ] || reports=("$report")

@@ -139,8 +139,7 @@ struct Counted {
 }
 
 fn money_is_kept(kind: &'static str) {
-    let (Some(near), Some(far)) =
-        (Services::start_beside(&[kind], &["redis"]), Services::start(&[kind]))
+    let (Some(near), Some(far)) = (Services::start(&[kind, "redis"]), Services::start(&[kind]))
     else {
         return;
     };
