@@ -531,11 +531,11 @@ fn an_ensemble_runs_and_its_modes_are_reported() {
     let scenario = root().join("examples/ads/network.yaml");
     let text = text
         .replace("network.yaml", &scenario.display().to_string())
-        .replace("baseline: {}", "baseline: { length: 1s }")
-        .replace("largest: 0.690056", "largest: 0.690056, length: 1s")
-        .replace("think: 60s", "think: 60s, length: 1s")
-        .replace("length: 90s", "length: 1500ms")
-        .replace("servers: 4", "servers: 4, length: 1s")
+        .replace("baseline: {}", "baseline: { length: 1s, think: 100ms }")
+        .replace("largest: 0.690056", "largest: 0.690056, length: 1s, think: 100ms")
+        .replace("think: 60s", "think: 200ms, length: 1s")
+        .replace("length: 90s", "length: 1500ms, think: 100ms")
+        .replace("servers: 4", "servers: 4, length: 1s, think: 100ms")
         .replace("repetitions: 5", "repetitions: 3\nset: { options.lag_max: 10s }\npause: 0");
     let file = space.file("it.yaml", &text);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
