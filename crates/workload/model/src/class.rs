@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::interner::OVERFLOW;
-use crate::read::{RULE, Sample};
+use crate::route::RULE;
+use crate::target_sample::TargetSample;
 
 /// The share of all requests that makes a class.
 const SHARE_MIN: f64 = 0.01;
@@ -66,7 +67,7 @@ struct Group {
 pub(crate) fn classify(
     routes: &[String],
     requests: &[u64],
-    samples: &[Sample],
+    samples: &[TargetSample],
     max: usize,
 ) -> Classes {
     let total: u64 = requests.iter().sum();
@@ -253,7 +254,7 @@ fn state(name: &str, taken: &[String]) -> String {
 }
 
 /// The targets of each class among the samples, the most frequent first.
-fn targets(class_of_route: &[u16], classes: usize, samples: &[Sample]) -> Vec<Vec<Target>> {
+fn targets(class_of_route: &[u16], classes: usize, samples: &[TargetSample]) -> Vec<Vec<Target>> {
     let mut counts: Vec<BTreeMap<(&str, &str), u64>> = vec![BTreeMap::new(); classes];
     let mut bytes = 0;
     for sample in samples {

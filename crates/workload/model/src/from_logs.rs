@@ -7,8 +7,9 @@ use units::counted;
 
 use crate::behaviour::{self, Behaviour, Tally};
 use crate::class::{self, Classes};
-use crate::read::{self, FileIdentities, FileRead, RULE, Reading};
+use crate::read::{self, FileIdentities, FileRead, Reading};
 use crate::request_record::{NO_SEGMENT, SessionStart};
+use crate::route::RULE;
 use crate::segment_arrivals::{self, SegmentArrivals, StartCounts};
 use crate::settings::Settings;
 use crate::sorter::{Run, Scratch, Sorter};

@@ -8,10 +8,12 @@ use record::schema::RunInfo;
 
 use crate::findings::{Severity, add};
 use crate::line_problems::LineProblems;
-use crate::read::{FileRead, LineStatistics, RULE, Reading, Sample};
+use crate::read::{FileRead, LineStatistics, Reading};
 use crate::request_record::RequestRecord;
+use crate::route::RULE;
 use crate::settings::Settings;
 use crate::sorter::Sorter;
+use crate::target_sample::TargetSample;
 use crate::{BuiltModel, Class, Model, ModelError, Target};
 use crate::{format, from_logs};
 
@@ -115,11 +117,11 @@ fn check_rows(run: &Run, lines: u64, sampled: bool) -> Result<(), ModelError> {
 }
 
 /// The known targets of the run's measures.
-fn samples(info: &RunInfo, targets: &BTreeMap<String, Vec<Target>>) -> Vec<Sample> {
+fn samples(info: &RunInfo, targets: &BTreeMap<String, Vec<Target>>) -> Vec<TargetSample> {
     let mut samples = Vec::new();
     for (route, measure) in (0..).zip(&info.measures) {
         for target in targets.get(&measure.name).into_iter().flatten() {
-            samples.push(Sample {
+            samples.push(TargetSample {
                 lot: 0,
                 route,
                 method: target.method.clone(),

@@ -38,6 +38,7 @@ mod recorded;
 mod reference;
 mod reference_check;
 mod request_record;
+mod request_target;
 mod route;
 mod scenario;
 mod segment_arrivals;
@@ -45,6 +46,7 @@ mod sessions;
 mod settings;
 mod sorter;
 mod target_lookup;
+mod target_sample;
 mod time;
 mod tsung;
 
@@ -82,6 +84,7 @@ pub use settings::{ArrivalProcess, Behaviour as BehaviourKind, Rule, Settings};
 pub use tsung::Tsung;
 
 use arrivals::Hours;
+use request_target::LineTargets;
 use sorter::Scratch;
 
 /// The version of `model.json`.
@@ -247,7 +250,7 @@ impl BuiltModel {
     /// Completes the model with the targets of its sequences, as far as `look` finds them by line, and with its findings.
     fn finish(
         mut self,
-        look: impl FnOnce(&[u64]) -> Result<target_lookup::LineTargets, ModelError>,
+        look: impl FnOnce(&[u64]) -> Result<LineTargets, ModelError>,
     ) -> Result<Self, ModelError> {
         let model = &mut self.model;
         target_lookup::look_up_targets(model, look)?;

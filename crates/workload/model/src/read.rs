@@ -25,10 +25,10 @@ use crate::line_problems::{LinePlace, LineProblems, ProblemKind};
 use crate::request_record::{NO_SEGMENT, RequestRecord};
 use crate::settings::Settings;
 use crate::sorter::{Run, Scratch};
+use crate::target_sample::TargetSample;
 
 pub(crate) use line_statistics::LineStatistics;
 use lines::{Lines, Outcome};
-pub(crate) use lines::{RULE, Sample};
 pub(crate) use second_read::{FileIdentities, targets_of_lines};
 use steps::Steps;
 
@@ -39,7 +39,7 @@ const SEGMENTS_MAX: usize = NO_SEGMENT as usize - 2;
 /// Runs of sorted requests that stay in memory: 256 MiB.
 const RUNS_IN_MEMORY_MAX: usize = 8;
 /// Targets kept as examples of what their routes request.
-pub(crate) const SAMPLES_MAX: usize = 1 << 14;
+const SAMPLES_MAX: usize = 1 << 14;
 /// Pieces waiting for each reader.
 const PIECES_WAITING: usize = 2;
 /// Lines of a piece are fewer than 2 to this power.
@@ -84,7 +84,7 @@ pub(crate) struct Reading {
     pub(crate) runs: Vec<Run<RequestRecord>>,
     pub(crate) routes: Vec<String>,
     pub(crate) segments: Vec<String>,
-    pub(crate) samples: Vec<Sample>,
+    pub(crate) samples: Vec<TargetSample>,
     pub(crate) problems: LineProblems,
     pub(crate) statistics: LineStatistics,
     /// Good and bad.

@@ -1,5 +1,8 @@
 //! Requests by their route: method and path, with what differs from user to user taken out of it.
 
+/// Beginning of a rule's name as a route, which no method has.
+pub(crate) const RULE: char = '=';
+
 /// Bytes of a path that its route looks at.
 const PATH_BYTES_MAX: usize = 512;
 /// Segments of a path beyond which it is cut.

@@ -3,18 +3,9 @@
 use std::collections::HashMap;
 
 use crate::recorded::spread;
+use crate::request_target::{LineTargets, RequestTarget};
 use crate::scenario::sequences_each;
 use crate::{BehaviourKind, Class, Model, ModelError, Target};
-
-/// Method and target of a request.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct RequestTarget {
-    pub(crate) method: String,
-    pub(crate) target: String,
-}
-
-/// Methods and targets of lines, by their places in the log.
-pub(crate) type LineTargets = HashMap<u64, RequestTarget>;
 
 /// Leaves the model the sequences that its scenario has room for, and gives each of their requests its own target.
 /// `look`: the requests of these lines, as far as they can be read.

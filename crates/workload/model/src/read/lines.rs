@@ -14,25 +14,14 @@ use crate::interner::Interner;
 use crate::line_part::LinePart;
 use crate::line_problems::{LinePlace, LineProblems, ProblemKind};
 use crate::request_record::{NO_SEGMENT, RequestRecord};
-use crate::route::route;
+use crate::route::{RULE, route};
 use crate::settings::Settings;
 use crate::sorter::{Run, Scratch, Sorter};
+use crate::target_sample::TargetSample;
 use crate::time::{Stamp, ZonedSeconds, in_zone};
 
-/// Beginning of a rule's name as a route, which no method has.
-pub(crate) const RULE: char = '=';
 /// Lines that are this much before the one above are counted: servers write a line when its request ends.
 const BACK_REPORTED_NS: i64 = 1_000_000_000;
-
-/// A target of a route, sampled from all lines.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Sample {
-    /// Random number by which the line was chosen.
-    pub(crate) lot: u64,
-    pub(crate) route: u32,
-    pub(crate) method: String,
-    pub(crate) target: String,
-}
 
 /// The result of one reader's lines.
 #[derive(Debug)]
@@ -41,7 +30,7 @@ pub(super) struct Outcome {
     pub(super) requests: u64,
     pub(super) without: u64,
     pub(super) runs: Vec<Run<RequestRecord>>,
-    pub(super) samples: Vec<Sample>,
+    pub(super) samples: Vec<TargetSample>,
     pub(super) problems: LineProblems,
     /// By the place of the file: its lines, good and bad, and the steps of its clock.
     pub(super) of_files: BTreeMap<u32, (u64, Steps)>,
@@ -59,7 +48,7 @@ pub(super) struct Lines<'a> {
     known_routes: HashMap<Vec<u8>, u32>,
     known_segments: HashMap<Vec<u8>, u16>,
     sorter: Sorter<'a, RequestRecord>,
-    samples: BinaryHeap<Sample>,
+    samples: BinaryHeap<TargetSample>,
     outcome: Outcome,
     /// Steps of the piece that is being read.
     steps: Steps,
@@ -327,7 +316,7 @@ impl<'a> Lines<'a> {
         if full && self.samples.peek().is_some_and(|last| last.lot < lot) {
             return;
         }
-        self.samples.push(Sample {
+        self.samples.push(TargetSample {
             lot,
             route,
             method: String::from_utf8_lossy(method).into_owned(),

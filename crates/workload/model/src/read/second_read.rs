@@ -8,8 +8,8 @@ use super::{LINE_BITS, PIECES_WAITING, Work, feed};
 use crate::ModelError;
 use crate::entry::clean_target;
 use crate::input::without_end;
+use crate::request_target::{LineTargets, RequestTarget};
 use crate::settings::Settings;
-use crate::target_lookup::{LineTargets, RequestTarget};
 
 /// Bytes of targets that are looked up; a scenario has no room for more.
 const BYTES_MAX: usize = 8 << 20;
