@@ -4,13 +4,13 @@ use plan::Threshold;
 use record::schema::{HealthSummary, MeasureSummary, ThresholdResult, UsersSummary};
 
 use crate::figures::Figures;
-use crate::health::{self, Shortfall};
+use crate::generator::{self, Shortfall};
 use crate::lag_decisions::{self, LagDecision};
 use crate::saturation::Overload;
 use crate::{summary, threshold};
 
 /// A run with everything that the rules read of it. What several rules need to know, such as who was the limit, is found
-/// here: no rule sees the findings of another.
+/// here, by modules that know neither this one nor the rules: no rule sees the findings of another.
 pub(crate) struct Case<'a> {
     pub(crate) figures: &'a Figures,
     pub(crate) thresholds: &'a [Threshold],
@@ -33,7 +33,7 @@ pub(crate) struct Case<'a> {
 impl<'a> Case<'a> {
     /// The case of a run that has ended, without the loss of a worker being accepted.
     pub(crate) fn new(figures: &'a Figures, thresholds: &'a [Threshold]) -> Case<'a> {
-        let health = health::summarise(figures);
+        let health = generator::summarise(figures);
         let users = summary::users(figures);
         let measures = summary::measures(figures, None);
         let shortfall = Shortfall::find(figures, &health, &users, &measures);

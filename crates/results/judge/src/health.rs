@@ -1,62 +1,33 @@
 //! Was the generator the limit? The first finding of every run whose target kept up.
 
 mod agents;
-mod cause;
-mod lag;
+mod load;
 mod losses;
 mod memory;
 mod rows;
 mod scripts;
-mod shortfall;
-mod starts;
+mod shortages;
 mod storms;
 mod target;
+mod thresholds_by_lag;
 
 pub(crate) use agents::findings as agents;
-pub(crate) use cause::Cause;
+pub(crate) use load::findings as load;
 pub(crate) use losses::findings as lost_workers;
 pub(crate) use memory::findings as memory_pressure;
 pub(crate) use rows::findings as rows;
 pub(crate) use scripts::findings as scripts;
-pub(crate) use shortfall::{Shortfall, load, severity};
-pub(crate) use starts::shortages;
+pub(crate) use shortages::findings as shortages;
 pub(crate) use storms::findings as storms;
 pub(crate) use target::findings as target_ended;
+pub(crate) use thresholds_by_lag::findings as thresholds_by_lag;
 
-use record::schema::{
-    EventKind, Finding, HealthSummary, MeasureSummary, RowsKept, RunStatus, Severity,
-};
+use record::schema::{EventKind, Finding, MeasureSummary, RunStatus, Severity};
 
 use crate::case::Case;
-use crate::figures::Figures;
 use crate::finding::finding;
+use crate::generator::{self, LAG};
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
-
-/// The code of operations that began late.
-const LAG: &str = "generator-lag";
-
-/// The generator's state over the whole run.
-pub(crate) fn summarise(figures: &Figures) -> HealthSummary {
-    let lag = lag::summary(figures);
-    let rows = &figures.series;
-    HealthSummary {
-        lag_p50_ns: lag.p50_ns,
-        lag_p99_ns: lag.p99_ns,
-        lag_max_ns: lag.max_ns,
-        loop_busy_mean: cause::busy_mean(rows.iter()),
-        loop_busy_max: cause::busy_max(rows),
-        cpu_process_ns: figures.total(|row| row.cpu_process_ns),
-        cpu_wait_ns: figures.total(|row| row.cpu_wait_ns),
-        rss_peak_bytes: figures.peak(|row| row.rss_bytes),
-        rows_kept: rows_kept(figures),
-        host_retransmits: figures.total(|row| row.host_retransmits),
-        host_listen_drops: figures.total(|row| row.host_listen_drops),
-        host_syn_retransmits: figures.total(|row| row.host_syn_retransmits),
-        host_packet_drops: figures.total(|row| row.host_packet_drops),
-        host_memory_pressures: figures.total(|row| row.host_memory_pressures),
-        host_memory_aborts: figures.total(|row| row.host_memory_aborts),
-    }
-}
 
 /// A run that ended before its plan did, or was never closed.
 pub(crate) fn incomplete(case: &Case<'_>) -> Vec<Finding> {
@@ -104,7 +75,7 @@ pub(crate) fn lag_within_limit(case: &Case<'_>) -> Vec<Finding> {
 
 /// The step in whose response times lag is the largest share.
 fn lag_warning(measures: &[MeasureSummary]) -> Option<Finding> {
-    let shares = measures.iter().filter(|m| lag::is_timed(&m.kind));
+    let shares = measures.iter().filter(|m| generator::is_timed(&m.kind));
     let shares = shares.filter_map(|m| {
         let lag = m.lag.as_ref()?;
         let response = m.succeeded.as_ref()?;
@@ -179,29 +150,6 @@ pub(crate) fn rows_sampled(case: &Case<'_>) -> Vec<Finding> {
     );
     let finding = finding(Severity::Note, "rows-sampled", text);
     vec![finding.with("kept", case.health.rows_kept).done()]
-}
-
-/// The share of operations with a row of their own, from the sampling rates in force second by
-/// second.
-fn rows_kept(figures: &Figures) -> f64 {
-    let done = figures.total(|row| row.done);
-    if done == 0 {
-        return 1.0;
-    }
-    let mut left = figures.info.workers.iter().filter_map(|w| w.rows.as_ref());
-    if left.any(|rows| rows.kept == RowsKept::Nowhere) {
-        return 0.0;
-    }
-    let rate_at = |at_ns| {
-        let past = figures.events.iter().take_while(|event| event.at_ns <= at_ns);
-        let rates = past.filter_map(|event| match event.what {
-            EventKind::Sampling { rate, .. } => Some(rate.max(1)),
-            _ => None,
-        });
-        rates.last().unwrap_or(1)
-    };
-    let kept = figures.series.iter().map(|row| row.done as f64 / f64::from(rate_at(row.start_ns)));
-    kept.sum::<f64>() / done as f64
 }
 
 #[cfg(test)]

@@ -1,61 +1,22 @@
-//! The cost of the lab's hosts during a run: money is decimal, as in [`cost`](crate::cost).
+//! What the lab's hosts cost during a run.
 
 use std::collections::BTreeMap;
 
-use record::schema::{EventKind, Finding, HostUse, Severity};
-use rust_decimal::Decimal;
+use record::schema::{Finding, HostUse, Severity};
 use rust_decimal::prelude::ToPrimitive;
 
 use crate::case::Case;
 use crate::cost::Money;
-use crate::figures::Figures;
 use crate::finding::finding;
+use crate::lab_use::{LabUse, cost, cost_of, cost_per_user_hour};
 
-const HOUR_NS: Decimal = Decimal::from_parts(817_405_952, 838, 0, false, 0);
 /// Most hosts that are named.
 const HOSTS_SHOWN: usize = 8;
-
-/// The use of a lab's hosts with prices, as reported at the run's end.
-struct LabUse<'a> {
-    currency: &'a str,
-    hosts: &'a [HostUse],
-}
-
-fn lab_use(figures: &Figures) -> Option<LabUse<'_>> {
-    let mut reported = figures.events.iter().rev();
-    reported.find_map(|event| match &event.what {
-        EventKind::LabUsed { currency: Some(currency), hosts } => Some(LabUse { currency, hosts }),
-        _ => None,
-    })
-}
-
-/// The cost of a host; `None`: it has no price, or one that no number holds.
-fn cost_of(host: &HostUse) -> Option<Money> {
-    let per_hour: Decimal = host.per_hour.as_ref()?.parse().ok()?;
-    let billed = Decimal::from(host.billed_ns);
-    per_hour.checked_mul(billed.checked_div(HOUR_NS)?)
-}
-
-fn sum(hosts: &[HostUse]) -> Option<Money> {
-    let costs = hosts.iter().filter_map(cost_of);
-    costs.fold(None, |sum: Option<Money>, cost| sum.unwrap_or_default().checked_add(cost))
-}
-
-/// The cost of all hosts with a price during the run; `None`: none has one.
-pub(crate) fn cost(figures: &Figures) -> Option<f64> {
-    sum(lab_use(figures)?.hosts)?.to_f64()
-}
-
-/// The cost of all hosts for each hour that a user was there.
-pub(crate) fn cost_per_user_hour(figures: &Figures) -> Option<f64> {
-    let hours = figures.user_hours();
-    (hours > 0.0).then_some(cost(figures)? / hours)
-}
 
 /// The cost of the hosts, by region and by host.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
-    let Some(LabUse { currency, hosts }) = lab_use(figures) else {
+    let Some(LabUse { currency, hosts }) = LabUse::find(figures) else {
         return Vec::new();
     };
     let Some(total) = cost(figures) else {
@@ -109,7 +70,7 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
 mod tests {
     use expect_test::expect;
     use plan::Figure;
-    use record::schema::Event;
+    use record::schema::{Event, EventKind};
 
     use super::*;
     use crate::sample::{SECOND, figures, rendered};
@@ -169,10 +130,5 @@ mod tests {
         });
         assert_eq!(value(&figures, &Figure::Cost), None);
         assert_eq!(findings(&Case::new(&figures, &[])), []);
-    }
-
-    #[test]
-    fn an_hour_has_as_many_nanoseconds() {
-        assert_eq!(HOUR_NS, Decimal::from(3_600_000_000_000_u64));
     }
 }

@@ -9,26 +9,23 @@
 //! service times have.
 
 use plan::{Basis, Stat, Threshold};
-use record::schema::Finding;
 use stats::hist::LogHistogram;
 use stats::interval::quantile_rank;
 
-use crate::case::Case;
 use crate::figures::{Cell, Figures, MeasureFigure};
-use crate::finding::finding;
-use crate::health::{self, Cause};
+use crate::generator::Cause;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
 use crate::threshold::{self, RunValue, holds};
 
 /// A threshold that the generator's own lag decides.
 pub(crate) struct LagDecision {
     /// The threshold as written.
-    text: String,
+    pub(crate) text: String,
     /// The figure of the threshold.
-    value_ns: f64,
+    pub(crate) value_ns: f64,
     /// The generator's part of the figure at most.
-    lag_ns: f64,
-    cause: Cause,
+    pub(crate) lag_ns: f64,
+    pub(crate) cause: Cause,
 }
 
 /// The thresholds that lag decides.
@@ -60,25 +57,6 @@ fn decision(figures: &Figures, threshold: &Threshold) -> Option<LagDecision> {
         lag_ns,
         cause: Cause::of(figures),
     })
-}
-
-/// A finding for each threshold that lag decides.
-pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
-    let waited = case.waited_for_target();
-    let findings = case.lag_decisions.iter().map(|decision| {
-        let text = format!(
-            "threshold {} is decided by the generator's own lag: of {} there, up to {} are lag: {}",
-            decision.text,
-            units::duration(decision.value_ns),
-            units::duration(decision.lag_ns.min(decision.value_ns)),
-            decision.cause.words(waited),
-        );
-        finding(health::severity(waited), "threshold-by-lag", text)
-            .with("value_ns", decision.value_ns)
-            .with("lag_ns", decision.lag_ns)
-            .done()
-    });
-    findings.collect()
 }
 
 /// The generator's own part of a figure; `None`: the record does not say. Answers that were read late have it in `late`,

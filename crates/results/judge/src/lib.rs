@@ -15,6 +15,7 @@ mod attempts;
 mod case;
 mod channels;
 pub mod clients;
+mod clock_skew;
 mod clocks;
 pub mod cost;
 pub mod course;
@@ -22,9 +23,11 @@ pub mod faults;
 mod figures;
 mod finding;
 mod findings;
+mod generator;
 mod health;
 mod imported;
 mod lab_cost;
+mod lab_use;
 mod lag_decisions;
 pub mod limits;
 pub mod meters;
@@ -32,6 +35,7 @@ mod names;
 mod network;
 mod number;
 mod once;
+mod overload;
 pub mod pauses;
 pub mod probes;
 mod rank;
@@ -40,6 +44,7 @@ mod rules;
 #[cfg(test)]
 mod sample;
 mod saturation;
+mod sequence_counts;
 mod sequences;
 mod silence;
 mod summary;
@@ -54,7 +59,7 @@ pub use imported::{generator_unknown, judge_samples};
 pub use names::{RunNames, is_request};
 pub use network::UNLIMITED_HOSTS;
 pub use number::Number;
-pub use saturation::fails_to_keep_up;
+pub use overload::fails_to_keep_up;
 pub use summary::measures;
 
 use case::Case;
@@ -169,5 +174,5 @@ fn verdict(figures: &Figures, findings: &[Finding], thresholds: &[ThresholdResul
     } else {
         Verdict::Passed
     };
-    saturation::verdict(figures, findings, verdict)
+    overload::verdict(figures, findings, verdict)
 }

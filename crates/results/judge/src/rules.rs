@@ -8,8 +8,8 @@ use record::schema::{Finding, Severity};
 use crate::case::Case;
 use crate::rank::Rank;
 use crate::{
-    accounts, addresses, attempts, channels, clocks, faults, findings, health, lab_cost,
-    lag_decisions, network, once, pauses, probes, saturation, sequences,
+    accounts, addresses, attempts, channels, clock_skew, faults, findings, health, lab_cost,
+    network, once, overload, pauses, probes, sequences,
 };
 
 /// A rule, and the rank of all that it finds.
@@ -27,7 +27,7 @@ const RULES: &[Rule] = &[
     rule(Rank::MemoryPressure, health::memory_pressure),
     rule(Rank::Shortages, health::shortages),
     rule(Rank::Load, health::load),
-    rule(Rank::ThresholdsByLag, lag_decisions::findings),
+    rule(Rank::ThresholdsByLag, health::thresholds_by_lag),
     rule(Rank::Healthy, health::healthy),
     rule(Rank::LagWithinLimit, health::lag_within_limit),
     rule(Rank::Storms, health::storms),
@@ -36,7 +36,7 @@ const RULES: &[Rule] = &[
     rule(Rank::Incomplete, health::incomplete),
     rule(Rank::PlanChanged, pauses::of_another_plan),
     rule(Rank::Pauses, pauses::of_the_plan),
-    rule(Rank::RunTooShort, saturation::too_short),
+    rule(Rank::RunTooShort, overload::too_short),
     rule(Rank::RowsSampled, health::rows_sampled),
     rule(Rank::Notes, findings::notes),
     // Workers, agents and regions.
@@ -52,7 +52,7 @@ const RULES: &[Rule] = &[
     rule(Rank::LabCost, lab_cost::findings),
     rule(Rank::Faults, faults::findings),
     // The target.
-    rule(Rank::Overload, saturation::findings),
+    rule(Rank::Overload, overload::findings),
     rule(Rank::TargetEnded, health::target_ended),
     rule(Rank::Addresses, addresses::findings),
     rule(Rank::Certificates, health::certificates),
@@ -71,7 +71,7 @@ const RULES: &[Rule] = &[
     rule(Rank::RequestsRetried, findings::requests_retried),
     rule(Rank::Bodies, findings::bodies_decoded),
     rule(Rank::Sequences, sequences::findings),
-    rule(Rank::Clocks, clocks::findings),
+    rule(Rank::Clocks, clock_skew::findings),
     rule(Rank::Unmatched, findings::unmatched),
     rule(Rank::Throughput, findings::throughput),
     rule(Rank::Traffic, findings::traffic),

@@ -3,12 +3,11 @@
 
 mod backlog;
 
-use record::schema::{Finding, SeriesRow, Severity, Verdict};
+use record::schema::{Finding, SeriesRow, Severity};
 
-use crate::case::Case;
 use crate::figures::{self, Figures, Flow, MeasureGroup, Window};
 use crate::finding::finding;
-use crate::health::Cause;
+use crate::generator::Cause;
 use crate::limits::{
     SLOW_CONNECTS_S_MIN, SLOW_CONNECTS_TIMES, SLOW_STEP_SHARE_MIN, SLOW_STEP_TIMES_OTHERS,
 };
@@ -23,14 +22,14 @@ const SHORT: &str = "run-too-short";
 
 /// A target that did not keep up.
 #[derive(Debug, Clone, PartialEq)]
-struct Saturation {
+pub(crate) struct Saturation {
     /// The step that is too slow, if the others are not.
     step: Option<String>,
     backlog: Backlog,
 }
 
 impl Saturation {
-    fn finding(&self) -> Finding {
+    pub(crate) fn finding(&self) -> Finding {
         let Backlog { since_s, due_per_s, answered_per_s, given_up, waiting, is_short, .. } =
             self.backlog;
         let what = match (is_short, &self.step) {
@@ -64,6 +63,16 @@ impl Saturation {
             .done()
     }
 
+    /// True if the run is too short to say whether the target keeps up.
+    pub(crate) fn is_short(&self) -> bool {
+        self.backlog.is_short
+    }
+
+    /// True if answers came too late for the time limits, so that the target may have seemed to stop.
+    pub(crate) fn is_too_late(&self) -> bool {
+        self.backlog.too_late_s.is_some()
+    }
+
     /// True of a time without answers that came of answers which were too late, and of nothing else.
     fn explains(&self, silence: &Silence) -> bool {
         self.backlog.too_late_s.is_some_and(|last_s| {
@@ -77,8 +86,8 @@ impl Saturation {
 #[derive(Debug, Default)]
 pub(crate) struct Overload {
     /// Silences that answers which were too late do not explain.
-    silences: Vec<Silence>,
-    saturation: Option<Saturation>,
+    pub(crate) silences: Vec<Silence>,
+    pub(crate) saturation: Option<Saturation>,
 }
 
 impl Overload {
@@ -102,44 +111,8 @@ impl Overload {
     /// True if the target did not do what was due to the end.
     pub(crate) fn lasts(&self) -> bool {
         let saturation = self.saturation.iter();
-        saturation.clone().any(|found| !found.backlog.is_short)
+        saturation.clone().any(|found| !found.is_short())
             || self.silences.iter().any(|silence| silence.is_last)
-    }
-}
-
-/// Silences and saturation, the one that explains the most first.
-pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
-    let Overload { silences, saturation } = &case.overload;
-    let saturation = saturation.as_ref().filter(|found| !found.backlog.is_short);
-    let explains_silences = |found: &&Saturation| found.backlog.too_late_s.is_some();
-    let first = saturation.filter(explains_silences);
-    let last = saturation.filter(|found| !explains_silences(found));
-    let first = first.map(Saturation::finding).into_iter();
-    let silences = silences.iter().map(silence::finding_of);
-    first.chain(silences).chain(last.map(Saturation::finding)).collect()
-}
-
-/// A run too short to say whether its target keeps up.
-pub(crate) fn too_short(case: &Case<'_>) -> Vec<Finding> {
-    let saturation = case.overload.saturation.iter();
-    let short = saturation.filter(|found| found.backlog.is_short);
-    short.map(Saturation::finding).collect()
-}
-
-/// True of findings that say that the target did not do what was due to the end.
-pub fn fails_to_keep_up(finding: &Finding) -> bool {
-    finding.is_overload()
-}
-
-/// The verdict of a run whose target may have fallen behind or stopped: not passed then, unless the scenario expects it.
-pub(crate) fn verdict(figures: &Figures, findings: &[Finding], verdict: Verdict) -> Verdict {
-    match verdict {
-        Verdict::Passed
-            if findings.iter().any(fails_to_keep_up) && !figures.info.expects_overload =>
-        {
-            Verdict::Failed
-        }
-        other => other,
     }
 }
 

@@ -1,163 +1,84 @@
-//! Numbered messages: those that users did not get, and whether that is known.
+//! Numbered messages that users did not get as they were sent.
 
-use record::schema::{Finding, MeasureInfo, Severity};
+use record::schema::{Finding, Severity};
 
 use crate::case::Case;
-use crate::figures::Figures;
 use crate::finding::finding;
-
-/// Suffixes of measures that say nothing as long as numbers are unknown.
-const PARTS: [&str; 3] = [".lost", ".duplicated", ".out_of_order"];
-
-/// Suffixes of measures of what is wrong with messages and need not happen.
-const ANOMALIES: [&str; 7] =
-    [".lost", ".duplicated", ".out_of_order", ".unreadable", ".unaccounted", ".silent", ".ahead"];
-
-/// True for the name of a measure that counts what is wrong with messages.
-pub(crate) fn is_anomaly(name: &str) -> bool {
-    ANOMALIES.iter().any(|part| name.ends_with(part))
-}
-
-/// The counts of one kind of numbered messages over the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SequenceCounts<'a> {
-    name: &'a str,
-    /// Messages, with a number or without.
-    received: u64,
-    lost: u64,
-    duplicated: u64,
-    out_of_order: u64,
-    unreadable: u64,
-    unaccounted: u64,
-    silent: u64,
-}
-
-impl<'a> SequenceCounts<'a> {
-    fn find(figures: &Figures, name: &'a str) -> Option<SequenceCounts<'a>> {
-        // Messages are counted by region, their parts over all regions.
-        let count = |part: &str| {
-            let all = figures.info.measures.iter().enumerate();
-            let is_it = |m: &MeasureInfo| {
-                m.kind == "message" && m.over_regions().strip_prefix(name) == Some(part)
-            };
-            let counts = all
-                .filter(|(_, measure)| is_it(measure))
-                .map(|(number, _)| figures.cell(None, number).ended());
-            counts.reduce(|sum, count| sum + count)
-        };
-        // Records of older versions have no more than three parts.
-        Some(SequenceCounts {
-            name,
-            received: count("")?,
-            lost: count(".lost")?,
-            duplicated: count(".duplicated")?,
-            out_of_order: count(".out_of_order")?,
-            unreadable: count(".unreadable").unwrap_or(0),
-            unaccounted: count(".unaccounted").unwrap_or(0),
-            silent: count(".silent").unwrap_or(0),
-        })
-    }
-
-    /// The messages of which this measure counts a part.
-    pub(crate) fn of_part(figures: &'a Figures, measure: usize) -> Option<SequenceCounts<'a>> {
-        let name = &figures.info.measures.get(measure)?.name;
-        let name = PARTS.iter().find_map(|part| name.strip_suffix(part))?;
-        SequenceCounts::find(figures, name)
-    }
-
-    /// The reason why the parts are unknown; `None`: they are known.
-    pub(crate) fn unknown(&self) -> Option<String> {
-        if self.received == 0 {
-            return Some("nothing measured".to_owned());
-        }
-        if self.unreadable > 0 {
-            let n = units::counted(self.unreadable, "message");
-            return Some(format!("unknown: {n} without a readable number"));
-        }
-        (self.unaccounted > 0).then(|| {
-            let n = units::count(self.unaccounted);
-            format!("unknown: {n} messages or subscriptions without an account")
-        })
-    }
-
-    fn anomalies(&self) -> Option<Finding> {
-        if self.lost + self.duplicated + self.out_of_order == 0 {
-            return None;
-        }
-        let text = format!(
-            "`{}`: users received {} and missed {}; {} arrived twice, {} out of order",
-            self.name,
-            units::counted(self.received, "message"),
-            units::count(self.lost),
-            units::count(self.duplicated),
-            units::count(self.out_of_order),
-        );
-        let severity = if self.lost > 0 { Severity::Warning } else { Severity::Note };
-        let finding = finding(severity, "sequence-anomalies", text)
-            .with("received", self.received as f64)
-            .with("lost", self.lost as f64)
-            .with("duplicated", self.duplicated as f64)
-            .with("out_of_order", self.out_of_order as f64);
-        Some(finding.done())
-    }
-
-    fn unreadable(&self) -> Option<Finding> {
-        if self.unreadable == 0 {
-            return None;
-        }
-        let text = format!(
-            "`{}`: {} of {} had no number that can be read (`seq`): what users missed is unknown",
-            self.name,
-            units::count(self.unreadable),
-            units::counted(self.received, "message"),
-        );
-        let finding = finding(Severity::Warning, "numbers-unreadable", text)
-            .with("unreadable", self.unreadable as f64)
-            .with("received", self.received as f64);
-        Some(finding.done())
-    }
-
-    fn unaccounted(&self) -> Option<Finding> {
-        if self.unaccounted == 0 {
-            return None;
-        }
-        let text = format!(
-            "`{}`: of {} messages or subscriptions it is unknown what users missed, since numbers jumped too far or there were \
-             too many sequences",
-            self.name,
-            units::count(self.unaccounted),
-        );
-        let finding = finding(Severity::Warning, "numbers-unaccounted", text)
-            .with("unaccounted", self.unaccounted as f64);
-        Some(finding.done())
-    }
-
-    fn silent(&self) -> Option<Finding> {
-        if self.silent == 0 {
-            return None;
-        }
-        let text = format!(
-            "`{}`: {} received none, as all that were opened by the same step, while other users \
-             received some: they count as subscribed to something else",
-            self.name,
-            units::counted(self.silent, "subscription"),
-        );
-        let finding = finding(Severity::Warning, "subscriptions-silent", text)
-            .with("subscriptions", self.silent as f64);
-        Some(finding.done())
-    }
-}
+use crate::sequence_counts::SequenceCounts;
 
 /// Anomalies of each kind of numbered messages.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
-    let figures = case.figures;
-    let names = figures.info.measures.iter();
-    let names = names.filter_map(|measure| measure.name.strip_suffix(PARTS[0]));
-    let all = names.filter_map(|name| SequenceCounts::find(figures, name));
-    let findings = all.flat_map(|counts| {
-        [counts.anomalies(), counts.unreadable(), counts.unaccounted(), counts.silent()]
+    let findings = SequenceCounts::all(case.figures).flat_map(|counts| {
+        [anomalies(&counts), unreadable(&counts), unaccounted(&counts), silent(&counts)]
     });
     findings.flatten().collect()
+}
+
+fn anomalies(counts: &SequenceCounts<'_>) -> Option<Finding> {
+    if counts.lost + counts.duplicated + counts.out_of_order == 0 {
+        return None;
+    }
+    let text = format!(
+        "`{}`: users received {} and missed {}; {} arrived twice, {} out of order",
+        counts.name,
+        units::counted(counts.received, "message"),
+        units::count(counts.lost),
+        units::count(counts.duplicated),
+        units::count(counts.out_of_order),
+    );
+    let severity = if counts.lost > 0 { Severity::Warning } else { Severity::Note };
+    let finding = finding(severity, "sequence-anomalies", text)
+        .with("received", counts.received as f64)
+        .with("lost", counts.lost as f64)
+        .with("duplicated", counts.duplicated as f64)
+        .with("out_of_order", counts.out_of_order as f64);
+    Some(finding.done())
+}
+
+fn unreadable(counts: &SequenceCounts<'_>) -> Option<Finding> {
+    if counts.unreadable == 0 {
+        return None;
+    }
+    let text = format!(
+        "`{}`: {} of {} had no number that can be read (`seq`): what users missed is unknown",
+        counts.name,
+        units::count(counts.unreadable),
+        units::counted(counts.received, "message"),
+    );
+    let finding = finding(Severity::Warning, "numbers-unreadable", text)
+        .with("unreadable", counts.unreadable as f64)
+        .with("received", counts.received as f64);
+    Some(finding.done())
+}
+
+fn unaccounted(counts: &SequenceCounts<'_>) -> Option<Finding> {
+    if counts.unaccounted == 0 {
+        return None;
+    }
+    let text = format!(
+        "`{}`: of {} messages or subscriptions it is unknown what users missed, since numbers jumped too far or there were \
+         too many sequences",
+        counts.name,
+        units::count(counts.unaccounted),
+    );
+    let finding = finding(Severity::Warning, "numbers-unaccounted", text)
+        .with("unaccounted", counts.unaccounted as f64);
+    Some(finding.done())
+}
+
+fn silent(counts: &SequenceCounts<'_>) -> Option<Finding> {
+    if counts.silent == 0 {
+        return None;
+    }
+    let text = format!(
+        "`{}`: {} received none, as all that were opened by the same step, while other users \
+         received some: they count as subscribed to something else",
+        counts.name,
+        units::counted(counts.silent, "subscription"),
+    );
+    let finding = finding(Severity::Warning, "subscriptions-silent", text)
+        .with("subscriptions", counts.silent as f64);
+    Some(finding.done())
 }
 
 #[cfg(test)]
@@ -165,14 +86,14 @@ mod tests {
     use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
 
     use super::*;
-    use crate::sample;
+    use crate::{Figures, sample};
 
     const FIRST: usize = sample::UPDATE;
 
     /// A run in which `said` was counted so: received, lost, duplicated, out of order, unreadable,
     /// unaccounted, silent.
     fn said(counts: [u64; 7]) -> Figures {
-        let parts = [""].into_iter().chain(PARTS);
+        let parts = ["", ".lost", ".duplicated", ".out_of_order"].into_iter();
         let parts = parts.chain([".unreadable", ".unaccounted", ".silent"]);
         let names: Vec<String> = parts.map(|part| format!("said{part}")).collect();
         let mut figures = sample::with_messages(&names);

@@ -6,9 +6,9 @@ use stats::hist::LogHistogram;
 
 use crate::clocks;
 use crate::figures::{Cell, CompletionCounts, Figures, MeasureFigure, Population};
-use crate::lab_cost;
+use crate::lab_use;
 use crate::limits::FAILED_SOONER_MIN;
-use crate::sequences::{self, SequenceCounts};
+use crate::sequence_counts::{self, SequenceCounts};
 use crate::summary::{per_second, traffic};
 use units::Unit;
 
@@ -190,8 +190,8 @@ fn exact(figures: &Figures, figure: &Figure) -> Option<f64> {
         }
         Figure::Users => Some(figures.users_started() as f64),
         Figure::Refused => Some(figures.total(|row| row.users_refused) as f64),
-        Figure::Cost => lab_cost::cost(figures),
-        Figure::CostPerUserHour => lab_cost::cost_per_user_hour(figures),
+        Figure::Cost => lab_use::cost(figures),
+        Figure::CostPerUserHour => lab_use::cost_per_user_hour(figures),
         Figure::Behind(limit_ns) => figures.behind_ns(*limit_ns),
         Figure::Wire(wire) => traffic(figures).map(|traffic| of_wire(*wire, &traffic.total)),
         Figure::Measure { .. } | Figure::Measures { .. } => {
@@ -257,7 +257,7 @@ fn may_be_none(figures: &Figures, measure: usize) -> bool {
     let info = figures.info.measures.get(measure);
     info.is_some_and(|info| match info.kind.as_str() {
         "check" | "redirect" => true,
-        "message" => sequences::is_anomaly(&info.over_regions()),
+        "message" => sequence_counts::is_anomaly(&info.over_regions()),
         _ => false,
     })
 }

@@ -1,29 +1,9 @@
-//! Memory that ran short while users were still coming.
+//! A ramp that ended because memory ran short.
 
-use record::schema::{EventKind, Finding, Severity};
+use record::schema::{Finding, Severity};
 
 use crate::case::Case;
-use crate::figures::Figures;
 use crate::finding::finding;
-
-/// The moment at which the run's guard ended the ramp before memory was gone.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct MemoryPressure {
-    available_bytes: u64,
-    /// Users that were present.
-    users: u64,
-}
-
-impl MemoryPressure {
-    pub(super) fn find(figures: &Figures) -> Option<MemoryPressure> {
-        figures.events.iter().find_map(|event| match event.what {
-            EventKind::MemoryPressure { available_bytes, users } => {
-                Some(MemoryPressure { available_bytes, users })
-            }
-            _ => None,
-        })
-    }
-}
 
 /// A ramp that the run's guard ended.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {

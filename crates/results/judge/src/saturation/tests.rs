@@ -1,7 +1,7 @@
 //! Runs whose target, or one of its steps, falls behind.
 
 use record::Outcome;
-use record::schema::MeasureInfo;
+use record::schema::{MeasureInfo, Verdict};
 
 use super::*;
 use crate::sample::{self, MS, REQUEST};

@@ -17,7 +17,7 @@ pub(super) struct Lag {
 /// True for kinds that have a lag of their own. A message begins at its sender, a transaction where
 /// its first step does, and a connection with the operation that wants it: counting those would
 /// thin out the real lags.
-pub(super) fn is_timed(kind: &str) -> bool {
+pub(crate) fn is_timed(kind: &str) -> bool {
     matches!(kind, "request" | "handshake")
 }
 
@@ -44,10 +44,10 @@ pub(super) fn summary(figures: &Figures) -> Lag {
 
 /// Lag above the limit.
 #[derive(Debug, Clone)]
-pub(super) struct LagExcess {
+pub(crate) struct LagExcess {
     /// `None`: that of all operations together is.
-    pub(super) step: Option<String>,
-    pub(super) p99_ns: u64,
+    pub(crate) step: Option<String>,
+    pub(crate) p99_ns: u64,
 }
 
 /// The lag that is above the run's limit: of all operations, or of the step with the largest. One slow step

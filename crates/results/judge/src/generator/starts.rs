@@ -1,13 +1,10 @@
 //! Users that should have been started and were not.
 
 use record::Outcome;
-use record::schema::{Finding, PhaseInfo, RunStatus, Severity, UsersSummary};
+use record::schema::{PhaseInfo, RunStatus, UsersSummary};
 
 use super::cause::Cause;
-use super::shortfall;
-use crate::case::Case;
 use crate::figures::{self, Figures};
-use crate::finding::finding;
 use crate::limits::{FILES_IN_FLIGHT_MIN, POISSON_SIGMAS, STARTS_SHARE_MIN};
 
 /// The code of load that a target without answers kept away.
@@ -15,11 +12,11 @@ const TARGET_LIMIT: &str = "target-limit";
 
 /// A resource that ran out, for lack of which users and operations were turned away.
 pub(crate) struct Shortage {
-    code: &'static str,
-    what: String,
-    fix: String,
+    pub(crate) code: &'static str,
+    pub(crate) what: String,
+    pub(crate) fix: String,
     /// Operations that failed for it; where the record does not name the resource, users.
-    operations: u64,
+    pub(crate) operations: u64,
 }
 
 impl Shortage {
@@ -51,38 +48,6 @@ pub(super) fn find_shortages(
     by_kind.map(|(n, outcome)| shortage(figures, users, n, outcome)).collect()
 }
 
-/// Users and operations turned away because of a lack of files, ports or memory: a finding for each resource.
-pub(crate) fn shortages(case: &Case<'_>) -> Vec<Finding> {
-    let all = case.shortfall.shortages.iter();
-    all.map(|shortage| shortage.finding(case)).collect()
-}
-
-impl Shortage {
-    fn finding(&self, case: &Case<'_>) -> Finding {
-        let Case { figures, users, .. } = case;
-        let lost = match users.refused {
-            0 => format!("with {}", units::counted(self.operations, "failed operation")),
-            refused => format!("({} refused)", units::count(refused)),
-        };
-        let text = format!(
-            "planned {} users, reached {} {lost}: {}; fix: {}",
-            units::about(users.planned),
-            units::count(users.started),
-            self.what,
-            self.fix,
-        );
-        finding(Severity::Fatal, self.code, text)
-            .with("users_planned", users.planned)
-            .with("users_started", users.started as f64)
-            .with("users_refused", users.refused as f64)
-            .with("operations_refused", self.operations as f64)
-            .with("connections_peak", figures.peak(|row| row.connections) as f64)
-            .with("in_flight_peak", figures.peak(|row| row.in_flight) as f64)
-            .with("files", files(figures) as f64)
-            .done()
-    }
-}
-
 fn shortage(
     figures: &Figures,
     users: &UsersSummary,
@@ -103,7 +68,7 @@ fn shortage(
             code: TARGET_LIMIT,
             what: format!(
                 "the target did not respond, and operations in flight used all {} open files",
-                units::count(files(figures))
+                units::count(open_files(figures))
             ),
             fix: "reduce the load, or raise the capacity of the target".to_owned(),
         },
@@ -147,7 +112,7 @@ fn shortage(
 }
 
 /// Open files of all loops together.
-fn files(figures: &Figures) -> u64 {
+pub(crate) fn open_files(figures: &Figures) -> u64 {
     let generator = &figures.info.generator;
     generator.files_per_loop.saturating_mul(u64::from(generator.loops))
 }
@@ -164,17 +129,17 @@ fn more_files(files_per_loop: u64, loops: u32, wanted: u64) -> String {
 /// True where the open files were held by operations that waited for their answers.
 fn files_hold_unanswered(figures: &Figures) -> bool {
     let in_flight = figures.peak(|row| row.in_flight) as f64;
-    in_flight > 0.0 && in_flight >= FILES_IN_FLIGHT_MIN * files(figures) as f64
+    in_flight > 0.0 && in_flight >= FILES_IN_FLIGHT_MIN * open_files(figures) as f64
 }
 
 /// Starts of one phase, or of several together.
 #[derive(Debug, Clone, Copy, Default)]
-struct Starts {
+pub(crate) struct Starts {
     /// Planned starts, for the text.
-    planned: f64,
+    pub(crate) planned: f64,
     /// Starts that the rule requires.
     due: f64,
-    started: u64,
+    pub(crate) started: u64,
     refused: u64,
 }
 
@@ -220,13 +185,13 @@ impl Starts {
 /// Fewer starts than planned for another reason than a refusal.
 pub(crate) struct MissedStarts {
     /// The phase that missed most, by number.
-    phase: usize,
+    pub(crate) phase: usize,
     /// The starts of that phase.
-    starts: Starts,
+    pub(crate) starts: Starts,
     /// Other phases had starts as well.
-    is_one_of_several: bool,
+    pub(crate) is_one_of_several: bool,
     /// `None`: the target did not respond, and held all open files.
-    pub(super) cause: Option<Cause>,
+    pub(crate) cause: Option<Cause>,
 }
 
 impl MissedStarts {
@@ -253,81 +218,8 @@ impl MissedStarts {
         })
     }
 
-    pub(super) fn finding(&self, case: &Case<'_>) -> Finding {
-        let Case { figures, health, .. } = case;
-        let phase = &figures.info.phases[self.phase];
-        let in_flight = figures.peak(|row| row.in_flight);
-        let waited = case.waited_for_target();
-        let severity = match self.cause {
-            Some(_) => shortfall::severity(waited),
-            None => Severity::Fatal,
-        };
-        let why = match &self.cause {
-            Some(cause) => cause.words(waited),
-            None => format!(
-                "the target did not respond, and {} operations in flight used all open files",
-                units::count(in_flight)
-            ),
-        };
-        let seconds = figures.seconds(Some(self.phase));
-        let text = format!(
-            "{}{}: {why}; lag p99 {}",
-            planned_and_reached(figures, phase, &self.starts, seconds),
-            match self.is_one_of_several {
-                true => format!(" in phase {}", phase.name),
-                false => String::new(),
-            },
-            units::duration(health.lag_p99_ns as f64),
-        );
-        let code = self.cause.as_ref().map_or(TARGET_LIMIT, Cause::code);
-        let busy = self.cause.as_ref().map(|cause| cause.busy);
-        finding(severity, code, text)
-            .with("planned", self.starts.planned)
-            .with("started", self.starts.started as f64)
-            .with("seconds", seconds)
-            .with("loop_busy", busy.unwrap_or(health.loop_busy_mean))
-            .with("lag_p99_ns", health.lag_p99_ns as f64)
-            .with("in_flight_peak", in_flight as f64)
-            .done()
+    /// The code of their finding.
+    pub(crate) fn code(&self) -> &'static str {
+        self.cause.as_ref().map_or(TARGET_LIMIT, Cause::code)
     }
-}
-
-/// `planned 500,000 requests/s, reached 212,340/s`, or counts if there is no rate.
-fn planned_and_reached(
-    figures: &Figures,
-    phase: &PhaseInfo,
-    starts: &Starts,
-    seconds: f64,
-) -> String {
-    if matches!(phase.kind.as_str(), "closed" | "closed-ramp") || seconds <= 0.0 {
-        return format!(
-            "planned {} users, reached {}",
-            units::about(starts.planned),
-            units::count(starts.started)
-        );
-    }
-    let per_s = |n: f64| units::rate(n / seconds);
-    format!(
-        "planned {} {}/s, reached {}",
-        per_s(starts.planned).trim_end_matches("/s"),
-        if users_are_requests(figures) { "requests" } else { "users" },
-        per_s(starts.started as f64),
-    )
-}
-
-/// True where each user makes one request and nothing else, as those of `throng run URL` do:
-/// then people think of the starts as requests.
-fn users_are_requests(figures: &Figures) -> bool {
-    let measures = &figures.info.measures;
-    let mut others = measures
-        .iter()
-        .enumerate()
-        .filter(|(_, m)| !matches!(m.kind.as_str(), "connect" | "redirect"));
-    let (Some((number, measure)), None) = (others.next(), others.next()) else {
-        return false;
-    };
-    let cell = figures.cell(None, number);
-    let requests = cell.ended() + cell.unfinished();
-    let users = figures.total(|row| row.users_started + row.users_refused);
-    measure.kind == "request" && requests <= users && requests as f64 >= 0.95 * users as f64
 }

@@ -14,9 +14,9 @@ pub(crate) struct Cause {
     kind: Kind,
     /// CPU time of the busiest loop; in wide mode, of all loops as a share of all cores, where
     /// that is more.
-    pub(super) busy: f64,
+    pub(crate) busy: f64,
     /// Time that loops were ready and did not run, as a share of the cores they could use.
-    pub(super) wait: f64,
+    pub(crate) wait: f64,
     /// Time in which a limit of a control group held the generator back.
     limited: f64,
 }
@@ -88,7 +88,8 @@ impl Cause {
         }
     }
 
-    pub(super) fn code(&self) -> &'static str {
+    /// The code of a finding that names this cause.
+    pub(crate) fn code(&self) -> &'static str {
         match self.kind {
             Kind::Limited => "generator-limited",
             Kind::Cpu => "generator-cpu",
