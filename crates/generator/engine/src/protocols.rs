@@ -498,16 +498,3 @@ impl<'p> Interpreter<'p> {
         true
     }
 }
-
-/// The timeout of an operation that needs a connection, its set-up included.
-pub(crate) fn timeout_ns(op: &Op) -> u64 {
-    match op {
-        Op::Http(http) => http.timeout_ns,
-        Op::WsOpen(open) => open.timeout_ns,
-        Op::SseOpen(open) => open.timeout_ns,
-        Op::TcpOpen(open) => open.timeout_ns,
-        Op::CallOpen(open) => open.timeout_ns,
-        Op::Poll(poll) => poll.timeout_ns,
-        _ => 0,
-    }
-}

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::Serialize;
 use stats::dist::Dist;
 
-use crate::calls::{CallEnd, CallOpen};
+use crate::calls::{Call, CallEnd, CallOpen};
 use crate::channels::ChannelOp;
 use crate::data::Feed;
 use crate::expr::{Condition, Expr, Template};
@@ -200,6 +200,36 @@ impl Op {
             Op::SseOpen(open) => open.reconnect.as_ref().map(|reconnect| reconnect.measure),
             Op::WsOpen(open) => open.reconnect.as_ref().map(|reconnect| reconnect.measure),
             _ => None,
+        }
+    }
+
+    /// The timeout of an operation that needs a connection, its set-up included; 0 for any other instruction.
+    pub fn timeout_ns(&self) -> u64 {
+        match self {
+            Op::Http(http) => http.timeout_ns,
+            Op::WsOpen(open) => open.timeout_ns,
+            Op::SseOpen(open) => open.timeout_ns,
+            Op::TcpOpen(open) => open.timeout_ns,
+            Op::CallOpen(open) => open.timeout_ns,
+            Op::Poll(poll) => poll.timeout_ns,
+            _ => 0,
+        }
+    }
+
+    /// The call of gRPC that this instruction makes, if its answer is awaited at once.
+    #[inline]
+    pub fn call(&self) -> Option<&Call> {
+        match self {
+            Op::Http(http) => http.call.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The schema's number of the message that this instruction sends with a call, if it makes one.
+    pub fn call_request(&self) -> Option<u32> {
+        match self {
+            Op::CallOpen(open) => Some(open.request),
+            op => op.call().map(|call| call.request),
         }
     }
 

@@ -6,7 +6,7 @@ use record::{Measurement, Outcome};
 
 use crate::conn::{Conn, NEVER, Stage};
 use crate::interpreter::Interpreter;
-use crate::protocols::{Protocol, timeout_ns};
+use crate::protocols::Protocol;
 use crate::tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
@@ -84,7 +84,7 @@ impl<'p> Interpreter<'p> {
     pub(crate) fn open_background(&mut self, now_ns: u64, slot: ConnSlot, sent_ns: u64) {
         self.recorder.begin(builtin::CONNECT);
         self.conns.connect(now_ns, &self.users, slot);
-        let end_ns = sent_ns.saturating_add(timeout_ns(self.background_op(slot)));
+        let end_ns = sent_ns.saturating_add(self.background_op(slot).timeout_ns());
         let connected_by_ns = now_ns + self.plan.options.connect_timeout_ns;
         self.arm_background(slot, connected_by_ns.min(end_ns));
     }

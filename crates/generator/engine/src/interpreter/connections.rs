@@ -1,13 +1,13 @@
 //! News of connections, and what each means to its user.
 
-use plan::{EndpointId, builtin};
+use plan::{EndpointId, Op, builtin};
 use record::{Measurement, Outcome};
 
 use crate::command::ConnId;
 use crate::conn::{Conn, Link, Stage};
 use crate::interpreter::Interpreter;
+use crate::protocols::Protocol;
 use crate::protocols::websocket::NORMAL;
-use crate::protocols::{Protocol, timeout_ns};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::tls::TlsFailure;
 use crate::users::Wait;
@@ -337,7 +337,7 @@ impl Interpreter<'_> {
 
     /// When the user's operation in flight times out.
     pub(crate) fn operation_end_ns(&self, key: UserKey) -> u64 {
-        let timeout_ns = self.users.op(key).map_or(0, timeout_ns);
+        let timeout_ns = self.users.op(key).map_or(0, Op::timeout_ns);
         self.users[key].sent_ns.saturating_add(timeout_ns)
     }
 

@@ -1,13 +1,12 @@
 //! Adds the events of a traced user to its trace. Nothing is done for users that are not traced.
 
-use plan::Slot;
 use plan::expr::{Condition, Value};
+use plan::{Op, Slot};
 use proto::http1::Head;
 use proto::ws::Event;
 
 use crate::conn::Stage;
 use crate::interpreter::Interpreter;
-use crate::protocols::calls;
 use crate::received::ReceivedMessage;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::trace::TraceEvent;
@@ -69,7 +68,7 @@ impl Interpreter<'_> {
             match conn.stream() {
                 None => trace.sent(conn.endpoint, text),
                 Some(_) => {
-                    let request = calls::request_of(self.users.op(conn.user));
+                    let request = self.users.op(conn.user).and_then(Op::call_request);
                     let text = grpc::shown_request(&self.plan.calls, request, text);
                     trace.sent(conn.endpoint, &as_http2(&text));
                 }

@@ -31,7 +31,7 @@ impl<'p> Interpreter<'p> {
     /// The call that is in flight over a row.
     #[inline]
     pub(crate) fn call_on(&self, slot: ConnSlot) -> Option<&'p Call> {
-        call_at(self.users.op(self.conns[slot].user))
+        self.users.op(self.conns[slot].user).and_then(Op::call)
     }
 
     /// The head of an answer that messages follow.
@@ -140,7 +140,7 @@ impl<'p> Interpreter<'p> {
         ending: &Ending,
         answer: &Answer,
     ) -> Result<Vec<u8>, Fault> {
-        let Some(call) = call_at(self.users.op(key)) else {
+        let Some(call) = self.users.op(key).and_then(Op::call) else {
             return Ok(Vec::new());
         };
         if !answer.is_read || ending.code != OK || answer.messages_count != 1 {
@@ -192,15 +192,6 @@ impl<'p> Interpreter<'p> {
 
     pub(crate) fn message_bytes_max(&self) -> u32 {
         u32::try_from(self.plan.options.message_bytes_max).unwrap_or(u32::MAX)
-    }
-}
-
-/// The call of an instruction, if it is one.
-#[inline]
-pub(crate) fn call_at(op: Option<&Op>) -> Option<&Call> {
-    match op {
-        Some(Op::Http(http)) => http.call.as_deref(),
-        _ => None,
     }
 }
 
@@ -287,14 +278,6 @@ pub(crate) fn ending_after(frames: &Frames, trailers: &[u8]) -> Result<Ending, F
 /// The status of an answer that is a head alone. A head without one says otherwise what is wrong.
 pub(crate) fn ending_at_head(head: &Head<'_>) -> Result<Ending, Fault> {
     Ending::parse(head.raw).or_else(|error| check_head(head).and(Err(fault_of_answer(&error))))
-}
-
-/// The schema's number of the message that an instruction sends with a call, if it makes one.
-pub(crate) fn request_of(op: Option<&Op>) -> Option<u32> {
-    match op {
-        Some(Op::CallOpen(open)) => Some(open.request),
-        op => call_at(op).map(|call| call.request),
-    }
 }
 
 /// The outcome as which a code is counted.

@@ -16,7 +16,7 @@ use crate::interpreter::{Flow, Interpreter, LEAVE_NS};
 use crate::protocols::websocket::deflate::Framing;
 use crate::protocols::websocket::handshake::{encode_upgrade, verify_upgrade};
 use crate::protocols::websocket::pauses::Reconnectable;
-use crate::protocols::{Protocol, WebSocket, timeout_ns};
+use crate::protocols::{Protocol, WebSocket};
 use crate::received::{ReceivedMessage, excerpt};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -292,7 +292,7 @@ impl<'p> Interpreter<'p> {
         own.deferred = true;
         let timeout_ns = match &send.reply {
             Some(expect) => expect.timeout_ns,
-            None => timeout_ns(self.background_op(slot)),
+            None => self.background_op(slot).timeout_ns(),
         };
         let deadline_ns = self.users[key].sent_ns + timeout_ns;
         self.wait_for(key, Wait::Reply, deadline_ns);

@@ -3,11 +3,11 @@
 //! (grpc/grpc, doc/statuscodes.md; doc/PROTOCOL-HTTP2.md, "Errors").
 
 use grpc::{DEADLINE_EXCEEDED, Ending};
+use plan::Op;
 
 use crate::conn::{Link, PendingOperation, Stage};
 use crate::interpreter::Interpreter;
 use crate::protocols::Protocol;
-use crate::protocols::calls::call_at;
 use crate::tables::slots::ConnSlot;
 
 impl Interpreter<'_> {
@@ -17,7 +17,7 @@ impl Interpreter<'_> {
         match (&conn.link, &conn.speaks) {
             (_, Protocol::Call(own)) => own.background.due_ns <= now_ns,
             (Link::Stream(_), Protocol::Http) if conn.stage == Stage::Busy => {
-                let call = call_at(self.users.op(conn.user));
+                let call = self.users.op(conn.user).and_then(Op::call);
                 let deadline_ns = call.and_then(|call| call.deadline_ns);
                 let began_ns = self.users[conn.user].sent_ns;
                 deadline_ns.is_some_and(|limit_ns| began_ns.saturating_add(limit_ns) <= now_ns)

@@ -6,7 +6,6 @@ use record::Outcome;
 
 use crate::conn::Takes;
 use crate::interpreter::Interpreter;
-use crate::protocols::timeout_ns;
 use crate::protocols::websocket::handshake::verify_connect;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
@@ -39,7 +38,7 @@ impl Interpreter<'_> {
         self.conns.wait_for_settings(slot);
         if self.conns[slot].is_background() {
             let sent_ns = self.conns[slot].background().map_or(0, |own| own.sent_ns);
-            let end_ns = sent_ns.saturating_add(timeout_ns(self.background_op(slot)));
+            let end_ns = sent_ns.saturating_add(self.background_op(slot).timeout_ns());
             return self.arm_background(slot, end_ns);
         }
         self.wait_for(key, Wait::Upgrade, self.operation_end_ns(key));
