@@ -28,7 +28,7 @@ pub mod mask;
 mod message;
 mod utf8;
 
-pub use close::{REASON_BYTES_MAX, is_valid_code};
+pub use close::{NORMAL, REASON_BYTES_MAX, is_valid_code};
 pub use decoder::Decoder;
 pub use deflate::{DeflateParameters, Deflater, Offer};
 pub use encode::{

@@ -1,13 +1,13 @@
 //! News of connections, and what each means to its user.
 
 use plan::{EndpointId, Op, builtin};
+use proto::ws;
 use record::{Measurement, Outcome};
 
 use crate::command::ConnId;
 use crate::conn::{Conn, Link, Stage};
 use crate::interpreter::Interpreter;
 use crate::protocols::Protocol;
-use crate::protocols::websocket::NORMAL;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::tls::TlsFailure;
 use crate::users::Wait;
@@ -384,7 +384,7 @@ impl Interpreter<'_> {
         self.end_subscription(now_ns, key);
         if let Some(slot) = self.stream(key) {
             if self.is_open_websocket(slot) {
-                self.send_close(slot, NORMAL);
+                self.send_close(slot, ws::NORMAL);
             }
             self.abandon(now_ns, slot);
         }

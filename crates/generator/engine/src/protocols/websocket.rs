@@ -22,9 +22,6 @@ use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
-/// Normal closure (RFC 6455 §7.4.1).
-pub(crate) const NORMAL: u16 = 1000;
-
 impl<'p> Interpreter<'p> {
     pub(crate) fn open_websocket(&mut self, now_ns: u64, key: UserKey, open: &WsOpen) -> Flow {
         self.begin(now_ns, key);
@@ -398,7 +395,7 @@ impl<'p> Interpreter<'p> {
             return false;
         }
         let speaks_mqtt = self.conns[slot].mqtt().is_some();
-        self.send_close_frame(slot, if speaks_mqtt { NORMAL } else { code });
+        self.send_close_frame(slot, if speaks_mqtt { ws::NORMAL } else { code });
         true
     }
 
@@ -426,7 +423,7 @@ impl<'p> Interpreter<'p> {
     pub(crate) fn begin_leaving(&mut self, key: UserKey) -> bool {
         let is_websocket = |conn: &Conn| conn.speaks.is_websocket();
         match self.conns.find(&self.users, key, is_websocket) {
-            Some(slot) if self.is_open_websocket(slot) => self.send_close(slot, NORMAL),
+            Some(slot) if self.is_open_websocket(slot) => self.send_close(slot, ws::NORMAL),
             _ => false,
         }
     }
@@ -446,7 +443,7 @@ impl<'p> Interpreter<'p> {
             return self.lost(now_ns, slot, Outcome::Closed, detail);
         }
         // §5.5.1: the answer carries the code that was received.
-        self.send_close_frame(slot, code.unwrap_or(NORMAL));
+        self.send_close_frame(slot, code.unwrap_or(ws::NORMAL));
         self.conns[slot].stage = Stage::Open;
         if let Some(channels) = self.conns[slot].channels()
             && code.is_some_and(|code| crate::channels::is_final(channels.protocol, code))

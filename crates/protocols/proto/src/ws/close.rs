@@ -6,6 +6,9 @@ use super::frame::CONTROL_PAYLOAD_BYTES_MAX;
 /// The longest close reason: what a control frame has room for after the code.
 pub const REASON_BYTES_MAX: usize = CONTROL_PAYLOAD_BYTES_MAX - 2;
 
+/// The code of a normal closure (§7.4.1).
+pub const NORMAL: u16 = 1000;
+
 /// Whether `code` may stand in a close frame: those of §7.4.1 and of IANA's registry that are
 /// not reserved for local use, and the ranges for libraries and applications (§7.4.2).
 pub fn is_valid_code(code: u16) -> bool {
