@@ -18,6 +18,7 @@ mod messages;
 pub mod microbench;
 mod protocols;
 mod received;
+mod requests;
 pub mod schedule;
 #[cfg(feature = "full")]
 mod scripts;

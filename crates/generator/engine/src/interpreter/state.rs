@@ -8,7 +8,7 @@ use crate::identity::Identities;
 use crate::measure::{Gauges, Recorder};
 use crate::meeting::Desk;
 use crate::messages::Messages;
-use crate::protocols::http::requests::Requests;
+use crate::requests::Requests;
 use crate::tables::slots::UserKey;
 use crate::users::Users;
 

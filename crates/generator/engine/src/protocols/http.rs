@@ -3,7 +3,6 @@
 mod contents;
 mod continuing;
 mod redirects;
-pub(crate) mod requests;
 mod resend;
 
 use plan::expr::{Context, Template};
@@ -14,8 +13,8 @@ use record::Outcome;
 use crate::conn::{Link, PendingOperation, Reuse, SWITCHING, Stage, http_outcome};
 use crate::identity::Exchange;
 use crate::interpreter::{Flow, Interpreter};
-use crate::protocols::http::requests::encode_http;
 use crate::received::{Label, ReceivedMessage};
+use crate::requests::encode_http;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 

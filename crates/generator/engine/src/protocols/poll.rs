@@ -13,9 +13,9 @@ use crate::conn::background::Background;
 use crate::conn::{Link, Reuse, Stage};
 use crate::interpreter::{Flow, Interpreter};
 use crate::protocols::Protocol;
-use crate::protocols::http::requests::encode_get;
 use crate::protocols::http::{head_again, refuse_switch};
 use crate::received::{Label, ReceivedMessage};
+use crate::requests::encode_get;
 use crate::tables::slots::{ConnSlot, UserKey};
 
 /// A poll.

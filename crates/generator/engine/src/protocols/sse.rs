@@ -12,8 +12,8 @@ use record::Outcome;
 use crate::conn::background::Background;
 use crate::conn::{Decoder, NEVER, Stage};
 use crate::interpreter::{Flow, Interpreter, is_worth_a_retry};
-use crate::protocols::http::requests::encode_get;
 use crate::received::{Label, ReceivedMessage, coding_of};
+use crate::requests::encode_get;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 

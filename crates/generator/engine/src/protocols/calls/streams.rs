@@ -17,8 +17,8 @@ use crate::protocols::calls::{
     Fault, check_head, ending_after, ending_at_head, fault_of, outcome_of, read_message,
 };
 use crate::protocols::http::head_again;
-use crate::protocols::http::requests::{Headers, render_target};
 use crate::received::{Label, ReceivedMessage};
+use crate::requests::{Headers, render_target};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;

@@ -9,7 +9,7 @@ use record::{Measurement, Outcome};
 
 use crate::fetch::{Address, Hop};
 use crate::interpreter::Interpreter;
-use crate::protocols::http::requests::encode_http;
+use crate::requests::encode_http;
 use crate::tables::slots::UserKey;
 
 impl<'p> Interpreter<'p> {

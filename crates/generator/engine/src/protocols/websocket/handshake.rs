@@ -4,7 +4,7 @@ use plan::WsOpen;
 use proto::http1::Head;
 use proto::ws::{self, DeflateParameters, HandshakeError, Offer};
 
-use crate::protocols::http::requests::{Headers, render_target};
+use crate::requests::{Headers, render_target};
 use crate::users::Scope;
 
 /// Appends the request for an upgrade, or without a `nonce` that over HTTP/2. The error says what cannot be sent.
