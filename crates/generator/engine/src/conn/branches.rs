@@ -5,9 +5,9 @@
 
 use plan::EndpointId;
 
-use crate::conn::connection::Stage;
 use crate::conn::http2::Carrier;
 use crate::conn::link::Link;
+use crate::conn::stage::Stage;
 use crate::conn::table::Connections;
 use crate::protocols::Protocol;
 use crate::tables::slots::{ConnSlot, UserKey};

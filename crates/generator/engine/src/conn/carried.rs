@@ -5,9 +5,9 @@ use plan::EndpointId;
 use proto::ws;
 
 use crate::command::ConnId;
-use crate::conn::connection::Stage;
 use crate::conn::http2::Stream;
 use crate::conn::link::Link;
+use crate::conn::stage::Stage;
 use crate::conn::table::Connections;
 use crate::tables::slots::{ConnSlot, Key};
 

@@ -6,6 +6,7 @@ use proto::{http1, proxy, ws};
 use crate::conn::background::Background;
 use crate::conn::http2::{Carrier, Stream};
 use crate::conn::link::Link;
+use crate::conn::stage::Stage;
 use crate::protocols::calls::state::{Answer, CallStream};
 use crate::protocols::channels::state::Channels;
 use crate::protocols::mqtt::client::Mqtt;
@@ -20,35 +21,6 @@ use crate::users::User;
 
 /// The status of an upgrade (RFC 9110 §15.2.2).
 pub(crate) const SWITCHING: u16 = 101;
-
-/// How far a connection is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// TCP is being set up.
-    Connecting,
-    /// A tunnel through a proxy is being set up, then TLS.
-    Securing,
-    /// HTTP, no request in flight.
-    Idle,
-    /// HTTP, a request in flight.
-    Busy,
-    /// The WebSocket upgrade, or the request for an event stream, is in flight.
-    Upgrading,
-    /// A WebSocket, an event stream or a framed TCP connection.
-    Open,
-    /// A WebSocket to which a close frame was sent.
-    Closing,
-    /// A lost event stream that will reconnect, or a poll between two connections: there is no TCP
-    /// connection.
-    Waiting,
-}
-
-impl Stage {
-    /// True until the connection can be used.
-    pub(crate) fn is_setting_up(self) -> bool {
-        matches!(self, Stage::Connecting | Stage::Securing | Stage::Upgrading)
-    }
-}
 
 /// The past use of an HTTP connection. A server may close an idle one at any time, also while a request is on its
 /// way (RFC 9112 §9.3.1).

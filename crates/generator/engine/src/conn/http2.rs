@@ -11,8 +11,9 @@ use plan::{EndpointId, HttpVersion, Plan, WebSockets};
 use proto::h2::{self, Code, Settings};
 
 use crate::command::ConnId;
-use crate::conn::connection::{Conn, PendingOperation, Reuse, Stage};
+use crate::conn::connection::{Conn, PendingOperation, Reuse};
 use crate::conn::link::Link;
+use crate::conn::stage::Stage;
 use crate::conn::table::Connections;
 use crate::protocols::Protocol;
 use crate::tables::slots::{ConnSlot, Key, Slots, UserKey};

@@ -10,10 +10,11 @@ use stats::rng::Rng;
 
 use crate::addresses::Choice;
 use crate::command::{Command, Commands, ConnId};
-use crate::conn::connection::{Conn, Reuse, Stage};
+use crate::conn::connection::{Conn, Reuse};
 use crate::conn::decoding::Decoder;
 use crate::conn::http2::Http2;
 use crate::conn::link::Link;
+use crate::conn::stage::Stage;
 use crate::conn::tunnel::Tunnels;
 use crate::protocols::Protocol;
 use crate::protocols::websocket::deflate::encode_deflated;

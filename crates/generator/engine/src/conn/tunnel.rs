@@ -10,7 +10,8 @@ use proto::proxy::{self, Credentials, Handshake, Host, Kind, Tunnel};
 use record::Outcome;
 
 use crate::addresses::{Choice, NOWHERE};
-use crate::conn::connection::{PendingOperation, Stage};
+use crate::conn::connection::PendingOperation;
+use crate::conn::stage::Stage;
 use crate::conn::table::Connections;
 use crate::tables::slots::ConnSlot;
 use crate::users::Users;
