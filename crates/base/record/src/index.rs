@@ -24,8 +24,8 @@ pub const SEARCH: &str = "search.json";
 pub const MODEL: &str = "model.json";
 
 /// The kind of a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "EntryKind"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ts_rs::TS)]
+#[ts(rename = "EntryKind")]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// A run directory.

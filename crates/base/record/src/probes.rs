@@ -26,8 +26,7 @@ const PARTS_MAX: usize = 32;
 const JOINED_PART: usize = 10;
 
 /// One probe.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ts_rs::TS)]
 pub struct ProbeInfo {
     /// Role of the source in the system: `servers`, `redis`, `mysql`, `host`, ….
     pub role: String,

@@ -12,8 +12,7 @@ pub use hex::{from_hex, hex};
 const DIGITS: usize = 3;
 
 /// The unit of a figure: decides how it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, ts_rs::TS)]
 pub enum Unit {
     #[serde(rename = "ns")]
     Nanoseconds,

@@ -42,8 +42,7 @@ impl Serialize for Figure {
 }
 
 /// Observations that the decision rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ts_rs::TS)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     /// Permutations of the runs to the two sides; nothing is taken for granted but that runs of one
@@ -74,8 +73,7 @@ impl Rule {
 }
 
 /// A figure's means over the windows of two runs, in the figure's unit.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct WindowMeans {
     /// Mean of the window in the baseline's run.
     pub baseline: f64,
@@ -84,11 +82,10 @@ pub struct WindowMeans {
 }
 
 /// How a figure differs between the sides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Change {
     /// The figure that changed.
-    #[cfg_attr(feature = "typescript", ts(type = "string"))]
+    #[ts(type = "string")]
     pub figure: Figure,
     /// Mean over the baseline's runs, each with all of its operations: nanoseconds, per second, or a
     /// share; `None` of a shape.

@@ -32,8 +32,7 @@ pub struct Index {
 }
 
 /// The entries at one time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Listing {
     /// Newest first.
     pub entries: Vec<Entry>,
@@ -42,8 +41,8 @@ pub struct Listing {
 }
 
 /// The outcome of a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "EntryState"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ts_rs::TS)]
+#[ts(rename = "EntryState")]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// The run can be trusted; it has no thresholds.
@@ -65,8 +64,7 @@ pub enum State {
 }
 
 /// One result.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Entry {
     /// 16 hexadecimal digits that follow from its path.
     pub id: String,

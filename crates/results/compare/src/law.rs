@@ -7,8 +7,7 @@ use stats::usl::{Estimate, Usl, UslError, throughput};
 pub type Parameter = (f64, f64, Option<f64>);
 
 /// X(N) = λN/(1 + σ(N − 1) + κN(N − 1)).
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Law {
     /// λ: throughput of a load of one.
     pub lambda: Parameter,

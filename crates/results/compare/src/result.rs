@@ -102,8 +102,7 @@ pub struct Comparison {
 }
 
 /// Which side a run is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ts_rs::TS)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// The runs that are compared with.
@@ -113,8 +112,7 @@ pub enum Side {
 }
 
 /// A run that was compared.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct ComparedRun {
     /// `B1`, `C1`, … (`R1`, … without a baseline).
     pub label: String,
@@ -198,8 +196,7 @@ pub struct ComparedMeasure {
 }
 
 /// The figures of a measure in one run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct RunFigures {
     /// Operations that succeeded.
     pub count: u64,
@@ -220,8 +217,7 @@ pub struct RunFigures {
 /// Response times of all operations of a run, those that failed included. Operations that were never
 /// answered took at least as long as they were waited for: what falls among them is a lower bound
 /// (Kaplan and Meier 1958).
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct AllOperations {
     /// How many ended.
     pub count: u64,
@@ -235,8 +231,7 @@ pub struct AllOperations {
 
 /// Tests that take operations for the unit, all runs of a side together. They say how the two
 /// samples differ, not whether other runs would: the decision does not rest on them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Evidence {
     /// Two-sample Kolmogorov–Smirnov.
     pub ks: Test,
@@ -258,8 +253,7 @@ pub struct Evidence {
 
 /// The difference of a quantile with an interval by bootstrap: of runs and of operations within
 /// them where each side has several, else of operations.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct QuantileChange {
     /// Which, 0 to 1.
     pub q: f64,
@@ -270,8 +264,7 @@ pub struct QuantileChange {
 }
 
 /// A test's outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct Test {
     /// As the test defines it.
     pub statistic: f64,
@@ -305,8 +298,7 @@ pub struct Similarity {
 }
 
 /// A pair of runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct Pair {
     /// Number of the one.
     pub a: usize,
@@ -319,8 +311,7 @@ pub struct Pair {
 }
 
 /// A test of a pair of runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct PairTest {
     /// As the test defines it, on all operations.
     pub statistic: f64,
@@ -335,8 +326,7 @@ pub struct PairTest {
 }
 
 /// Peaks of a distribution.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct SideModes {
     /// The side.
     pub side: Side,
@@ -345,8 +335,7 @@ pub struct SideModes {
 }
 
 /// A peak: a mode of one distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct Peak {
     /// The time at which the density is highest, nanoseconds.
     pub at_ns: f64,
@@ -355,11 +344,10 @@ pub struct Peak {
 }
 
 /// How many runs would show a difference.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct Detect {
     /// The figure whose difference is to be detected.
-    #[cfg_attr(feature = "typescript", ts(type = "string"))]
+    #[ts(type = "string")]
     pub figure: super::Figure,
     /// How runs of one thing scatter: the deviation of the figure's logarithm.
     pub scatter: f64,
@@ -371,8 +359,7 @@ pub struct Detect {
 }
 
 /// The curves of a measure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Curves {
     /// The distribution function of each run; empty of too many runs.
     pub runs: Vec<Vec<Share>>,

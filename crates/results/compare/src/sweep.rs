@@ -82,8 +82,7 @@ impl Sweep {
 }
 
 /// The result of a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct SweepConclusion {
     /// The setting that was varied, as `--set` knows it.
     pub over: String,
@@ -104,8 +103,7 @@ pub struct SweepConclusion {
 }
 
 /// The value of greatest throughput.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct BestValue {
     /// The value.
     pub value: f64,
@@ -122,8 +120,7 @@ pub struct BestValue {
 }
 
 /// A value beside the best, and its loss.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Neighbour {
     /// The value.
     pub value: f64,
@@ -134,8 +131,7 @@ pub struct Neighbour {
 }
 
 /// A value and what its trusted runs measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct ValueFigures {
     /// The value.
     pub value: f64,

@@ -31,8 +31,7 @@ pub const MEASURES_MAX: usize = 12;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// The course of a run, slot by slot.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Course {
     /// Length of a slot in seconds; slot `i` begins at `i · slot_s`.
     pub slot_s: u64,

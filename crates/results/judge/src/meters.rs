@@ -44,8 +44,7 @@ pub struct Subject {
 
 /// Three values of one thing: where it was worst, on average, and best; least, mean and greatest for
 /// meters that are computed at each moment.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct Extremes {
     /// Worst, or least.
     pub worst: f64,
@@ -67,8 +66,7 @@ impl Extremes {
 }
 
 /// An input of a meter in one run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct InputValue {
     /// The name in the meters file.
     pub name: String,
@@ -85,8 +83,7 @@ pub struct InputValue {
 }
 
 /// A meter of one run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct MeterValue {
     /// The meter's name.
     pub name: String,
@@ -105,8 +102,7 @@ pub struct MeterValue {
 }
 
 /// All meters of one run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct RunMeters {
     /// The run's name.
     pub name: String,

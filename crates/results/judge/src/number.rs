@@ -4,9 +4,8 @@ use serde::{Serialize, Serializer};
 
 /// A number that is reported with five significant digits, more than any pixel shows. What is not
 /// finite is `null`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[cfg_attr(feature = "typescript", ts(rename = "number"))]
+#[derive(Debug, Clone, Copy, PartialEq, ts_rs::TS)]
+#[ts(rename = "number")]
 pub struct Number(pub f64);
 
 impl Serialize for Number {

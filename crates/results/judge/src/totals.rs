@@ -16,8 +16,7 @@ const NOT_OFFERED: [&str; 7] =
     ["connect", "redirect", "message", "meeting", "transaction", "check", "value"];
 
 /// The first figures of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Totals {
     /// Operations of all measures that ended, successful or failed.
     pub operations: u64,
@@ -39,8 +38,7 @@ pub struct Totals {
 }
 
 /// The response times of one step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct StepTotals {
     /// The name of its measure.
     pub name: String,

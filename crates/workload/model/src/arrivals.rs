@@ -51,8 +51,7 @@ pub(crate) fn bin_s(span_s: u64) -> u64 {
 }
 
 /// How users arrive.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Arrivals {
     /// How many.
     pub users: u64,
@@ -113,8 +112,7 @@ pub struct Arrivals {
 }
 
 /// Laplace's test of a trend.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Trend {
     /// The users' mean time after the middle of the recording, in standard deviations: above 0 where they
     /// become more.
@@ -124,8 +122,7 @@ pub struct Trend {
 }
 
 /// Counts after the cycle has been taken out of time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct RescaledCounts {
     /// Windows.
     pub windows: u64,

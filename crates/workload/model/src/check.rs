@@ -38,8 +38,7 @@ pub struct Check {
 }
 
 /// A test of a check.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct CheckTest {
     /// `arrivals`, `segments`, `starts`, `transitions`, `thinks`, `mean thinks` or `lengths`.
     pub quantity: String,

@@ -13,8 +13,7 @@ const BARS_MAX: u64 = 40;
 const BARS_SHARE: f64 = 0.98;
 
 /// Durations beside their fits.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Curves {
     /// Places, seconds.
     pub at_s: Vec<f64>,
@@ -27,8 +26,7 @@ pub struct Curves {
 }
 
 /// Durations in a bin.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct Bar {
     /// Lower edge, seconds.
     pub from_s: f64,
@@ -39,11 +37,10 @@ pub struct Bar {
 }
 
 /// A fit at the same places.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct FittedCurve {
     /// Which.
-    #[cfg_attr(feature = "typescript", ts(type = "string"))]
+    #[ts(type = "string")]
     pub family: Family,
     /// P(no longer), as the clock shows it.
     pub upto: Vec<f64>,

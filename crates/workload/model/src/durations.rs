@@ -28,8 +28,7 @@ const MEAN_ERRORS: f64 = 4.0;
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
 /// Durations and their fits. Times are in seconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Durations {
     /// How many there were.
     pub count: u64,
@@ -48,8 +47,7 @@ pub struct Durations {
 }
 
 /// The result of fitting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ts_rs::TS)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The best fit is not rejected, and is used.
@@ -63,11 +61,10 @@ pub enum Outcome {
 }
 
 /// A family with its most likely parameters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Fit {
     /// Which.
-    #[cfg_attr(feature = "typescript", ts(type = "string"))]
+    #[ts(type = "string")]
     pub family: Family,
     /// Parameters by name.
     pub parameters: Vec<Parameter>,
@@ -78,8 +75,7 @@ pub struct Fit {
 }
 
 /// A parameter with its 95 % interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Parameter {
     /// As in `stats::fit::Family::parameters`.
     pub name: String,
@@ -92,8 +88,7 @@ pub struct Parameter {
 }
 
 /// A test of a fit, its p-values by parametric bootstrap.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Test {
     /// How many durations were tested.
     pub count: u64,

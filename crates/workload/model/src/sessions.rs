@@ -25,8 +25,7 @@ const CANDIDATES_S: [f64; 7] = [60.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.
 pub(crate) const REQUESTS_MAX: usize = 100_000;
 
 /// The inactivity gap, and why it is that.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Gap {
     /// Seconds.
     pub seconds: f64,
@@ -42,8 +41,7 @@ pub struct Gap {
 }
 
 /// Why a gap was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ts_rs::TS)]
 #[serde(rename_all = "lowercase")]
 pub enum GapReason {
     /// It was requested.

@@ -99,8 +99,7 @@ impl std::str::FromStr for Rule {
 }
 
 /// How users arrive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, ts_rs::TS)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArrivalProcess {
     /// A Poisson process of one rate.

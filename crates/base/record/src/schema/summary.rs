@@ -149,8 +149,7 @@ pub enum Verdict {
 }
 
 /// A sentence with a figure, its evidence and what it means.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Finding {
     /// How grave it is.
     pub severity: Severity,
@@ -182,8 +181,7 @@ impl Finding {
 }
 
 /// How grave a finding is, least first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ts_rs::TS)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// As it should be.
@@ -197,8 +195,7 @@ pub enum Severity {
 }
 
 /// One threshold's outcome.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct ThresholdResult {
     /// As written in the scenario.
     pub text: String,
@@ -220,8 +217,7 @@ pub struct ThresholdResult {
 }
 
 /// Users over the complete run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ts_rs::TS)]
 pub struct UsersSummary {
     /// Users the plan starts; the expected number if arrivals are random.
     pub planned: f64,
@@ -278,8 +274,7 @@ fn is_none(count: &u64) -> bool {
 }
 
 /// The generator's own state.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ts_rs::TS)]
 pub struct HealthSummary {
     /// Median of the lag of all operations.
     pub lag_p50_ns: u64,
@@ -444,8 +439,7 @@ impl Latency {
 }
 
 /// The confidence interval, at 95 %, of a percentile.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct PercentileInterval {
     /// The percentile, in 0..1.
     pub share: f64,
@@ -483,8 +477,7 @@ impl PercentileInterval {
 }
 
 /// How the interval of a percentile was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ts_rs::TS)]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalMethod {
     /// By the ranks of the binomial distribution for all operations, which are independent as far as their
@@ -495,8 +488,7 @@ pub enum IntervalMethod {
 }
 
 /// Why an end of an interval is not determined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ts_rs::TS)]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalMissing {
     /// There are too few operations for this percentile.

@@ -72,8 +72,7 @@ pub struct RegionTally {
 }
 
 /// Sessions that did not reach the end of their program, of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ts_rs::TS)]
 pub struct UnfinishedSessions {
     /// Index into `RunInfo::sessions`.
     pub session: u16,
@@ -128,8 +127,9 @@ impl WhyNot {
 }
 
 /// Why a session did not reach the end of its program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ts_rs::TS,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEnd {
     /// A step failed.
@@ -141,8 +141,9 @@ pub enum SessionEnd {
 }
 
 /// The state of a user when its session ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ts_rs::TS,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum UserState {
     /// It thinks, or waits for its pace, before the step.

@@ -18,8 +18,7 @@ const ERRORS_MIN: f64 = 0.01;
 const SUSTAINED_MIN: f64 = 0.5;
 
 /// Signs of overload. Those of the generator come first: they explain the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ts_rs::TS)]
 #[serde(rename_all = "snake_case")]
 pub enum Sign {
     /// The generator began operations later than it may.
@@ -38,8 +37,7 @@ const SIGNS: [Sign; 5] =
     [Sign::GeneratorLag, Sign::GeneratorCpu, Sign::Errors, Sign::Responses, Sign::Backlog];
 
 /// When each sign was seen first at the load that did not hold.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Bend {
     /// The load that did not hold.
     pub load: f64,

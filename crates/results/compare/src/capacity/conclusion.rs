@@ -8,8 +8,7 @@ use super::bend::Bend;
 use crate::law::Parameter;
 
 /// The result of a search.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Conclusion {
     /// The setting that was varied, as `--set` knows it.
     pub of: String,
@@ -37,8 +36,7 @@ pub struct Conclusion {
 }
 
 /// A load with its trials and their mean figures.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct LevelFigures {
     /// The load.
     pub load: f64,
@@ -67,8 +65,7 @@ pub struct LevelFigures {
 }
 
 /// X(N) = λN/(1 + σ(N − 1) + κN(N − 1)), N in flight.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Law {
     /// λ: throughput by second with one in flight on average; value, lower and upper bound.
     pub lambda: Parameter,

@@ -27,8 +27,7 @@ const GROWTH_USERS_MIN: f64 = 10.0;
 const GROWTH_OF_ARRIVALS: f64 = 1.05;
 
 /// Outcome of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ts_rs::TS)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// All thresholds hold.
@@ -40,8 +39,7 @@ pub enum Outcome {
 }
 
 /// One run at one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Trial {
     /// The load.
     pub load: f64,
@@ -60,8 +58,7 @@ pub struct Trial {
 }
 
 /// Figures of a run, from the phase in which most operations ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct TrialFigures {
     /// Requests and handshakes that succeeded, by second: X.
     pub per_s: f64,

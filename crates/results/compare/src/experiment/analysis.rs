@@ -37,8 +37,7 @@ pub struct Analysis {
 }
 
 /// A factor.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct FactorFigures {
     /// It stands for the factor in the names of terms.
     pub letter: char,
@@ -49,8 +48,7 @@ pub struct FactorFigures {
 }
 
 /// A combination that was measured too rarely.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct MissingCell {
     /// Levels by factor.
     pub levels: Vec<String>,
@@ -61,8 +59,7 @@ pub struct MissingCell {
 }
 
 /// A run that does not count.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct LeftOut {
     /// Which.
     pub run: String,
@@ -114,8 +111,7 @@ pub struct PublishedFigures {
 }
 
 /// A main effect or an interaction of values that others measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct PublishedTerm {
     /// Letters of the term's factors.
     pub name: String,
@@ -126,8 +122,7 @@ pub struct PublishedTerm {
 }
 
 /// The values of one combination, as they were measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct CellFigures {
     /// Levels by factor, from 0.
     pub levels: Vec<usize>,
@@ -172,8 +167,7 @@ pub struct FitFigures {
 }
 
 /// An estimate.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct EstimateFigures {
     /// The best guess.
     pub value: f64,
@@ -186,8 +180,7 @@ pub struct EstimateFigures {
 }
 
 /// A main effect or an interaction.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct TermFigures {
     /// Letters of the term's factors.
     pub name: String,
@@ -212,8 +205,7 @@ pub struct TermFigures {
 }
 
 /// A level of a factor.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct LevelFigures {
     /// Name of the level.
     pub level: String,
@@ -224,8 +216,7 @@ pub struct LevelFigures {
 }
 
 /// Variation that the model does not explain.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct ErrorFigures {
     /// Degrees of freedom.
     pub df: usize,
@@ -238,8 +229,7 @@ pub struct ErrorFigures {
 }
 
 /// Means by the levels of two factors, of the values as they were measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct InteractionTable {
     /// Rows and columns, from 0.
     pub factors: [usize; 2],

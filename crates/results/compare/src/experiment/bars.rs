@@ -22,8 +22,7 @@ pub struct Bars {
 }
 
 /// The means of one combination of the other factors.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct BarGroup {
     /// By factor, from 0; `None` of the factor whose levels stand side by side.
     pub levels: Vec<Option<usize>>,
@@ -35,8 +34,7 @@ pub struct BarGroup {
 }
 
 /// The mean of one combination.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct Bar {
     /// The level, from 0.
     pub level: usize,

@@ -25,8 +25,7 @@ pub struct Claim {
 }
 
 /// Whether a claim holds. Two means are separable if their intervals part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ts_rs::TS)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimVerdict {
     /// All pairs part, in the order that was published.
@@ -55,8 +54,7 @@ pub struct ClaimFigures {
 }
 
 /// A claim at one combination of the other factors.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct ClaimPlace {
     /// By factor, from 0; `None` of the factor whose levels are ordered.
     pub levels: Vec<Option<usize>>,

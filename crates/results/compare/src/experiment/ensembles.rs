@@ -86,8 +86,7 @@ pub struct TestedModes {
 }
 
 /// Runs of which each is like each.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Mode {
     /// Numbers in the experiment.
     pub runs: Vec<usize>,
@@ -100,8 +99,7 @@ pub struct Mode {
 }
 
 /// Operations by bin; those beyond the bins are in the outermost.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ts_rs::TS)]
 pub struct Histogram {
     /// Operations by bin.
     pub counts: Vec<u64>,

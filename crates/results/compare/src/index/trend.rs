@@ -11,8 +11,7 @@ use judge::course::Number;
 const RUNS_MAX: usize = 200;
 
 /// The figures of the runs of one scenario.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Trend {
     /// The scenario's name.
     pub name: String,
@@ -29,8 +28,7 @@ pub struct Trend {
 }
 
 /// A run of a trend.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct TrendRun {
     /// The id of its entry.
     pub id: String,
@@ -43,8 +41,7 @@ pub struct TrendRun {
 }
 
 /// A figure of all runs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct TrendFigure {
     /// `p99`.
     pub name: &'static str,
@@ -57,8 +54,7 @@ pub struct TrendFigure {
 }
 
 /// Consecutive runs in which a figure scatters around one value.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct TrendPart {
     /// First run of the part.
     pub from: usize,

@@ -8,8 +8,7 @@ use serde::Serialize;
 use super::{Division, Number};
 
 /// Operations a second that ended in one way.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct ErrorTrack {
     /// Name of the outcome.
     pub kind: &'static str,

@@ -19,8 +19,7 @@ const BINS_PER_DECADE: f64 = 20.0;
 
 /// A measure's response times over time and as a distribution, of all operations: nanoseconds; `None` where
 /// there were none. Percentiles that fall among operations that were never answered are lower bounds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct MeasureCourse {
     /// Name of the measure, as in `run.json`.
     pub name: String,
@@ -49,8 +48,7 @@ pub struct MeasureCourse {
 }
 
 /// A bin of a histogram.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct Bin {
     /// Lower edge, in nanoseconds.
     pub from_ns: Number,

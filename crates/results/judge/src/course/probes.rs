@@ -12,8 +12,7 @@ const LINES_MAX: usize = 240;
 const POINTS_MAX: usize = 60_000;
 
 /// The lines of all probes.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, ts_rs::TS)]
 pub struct ProbeLines {
     /// The lines in the order of the record.
     pub lines: Vec<ProbeLine>,
@@ -22,8 +21,7 @@ pub struct ProbeLines {
 }
 
 /// The values of one probe.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct ProbeLine {
     /// Description of the probe.
     #[serde(flatten)]

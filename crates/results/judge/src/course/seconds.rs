@@ -10,8 +10,7 @@ use super::{Division, Number, SECOND_NS};
 const COVERED_MIN: f64 = 0.5;
 
 /// One column over time; `None` where nothing was recorded.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Track {
     /// Name of the column, as in `series.parquet`.
     pub name: &'static str,

@@ -22,8 +22,7 @@ const BREAK_HOURS_MIN: f64 = 3.0;
 const BREAK_ROUNDS: u32 = 999;
 
 /// A rate that follows the clock on the wall.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Cycle {
     /// Users per second in each hour of the day; or of the week, from Monday, where the week matters.
     pub rates: Vec<f64>,
@@ -40,8 +39,7 @@ pub struct Cycle {
 }
 
 /// An analysis of variance of hours' counts (their roots, whose variance does not depend on the rate).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct DaysTest {
     /// Fisher's F.
     pub f: f64,
@@ -52,8 +50,7 @@ pub struct DaysTest {
 }
 
 /// A day from which on the cycle is shifted against the clock: recordings were joined, or the clock was set.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Break {
     /// The first shifted day, from 0.
     pub day: usize,
@@ -150,8 +147,7 @@ struct Hour {
 }
 
 /// Why there is no cycle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ts_rs::TS)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoCycle {
     /// The counts do not add up to hours.

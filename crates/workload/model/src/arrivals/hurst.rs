@@ -27,8 +27,7 @@ const CONFIDENCE: f64 = 0.95;
 const EVEN_ERRORS: f64 = 3.0;
 
 /// Estimates of Hurst's H.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Hurst {
     /// Numbers of the series, and how long each is, seconds.
     pub numbers: usize,
@@ -44,8 +43,7 @@ pub struct Hurst {
 }
 
 /// One estimate of H.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct HurstEstimate {
     /// `aggregated-variance`, `rescaled-range`, `local-whittle`, `wavelet`.
     pub method: String,
@@ -67,8 +65,7 @@ pub struct HurstEstimate {
 }
 
 /// An estimate that could not be made: the counts vary no more than those of a Poisson process of one rate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct HurstHidden {
     /// As of an estimate.
     pub method: String,

@@ -14,8 +14,7 @@ const SLOTS_MAX: usize = 400;
 const BARS_MAX: u64 = 40;
 
 /// Pictures of arrivals.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Pictures {
     /// A slot's length, seconds.
     pub slot_s: u64,
@@ -28,8 +27,7 @@ pub struct Pictures {
 }
 
 /// The distribution of counts at one scale.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct CountsPicture {
     /// A window's length, seconds.
     pub window_s: u64,
@@ -38,8 +36,7 @@ pub struct CountsPicture {
 }
 
 /// A bar of the histogram.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct CountsBar {
     /// Minimum number of users.
     pub from: u64,

@@ -21,8 +21,7 @@ const WINDOWS_OF_LAG: usize = 4;
 const PAIRS_MIN: f64 = 20.0;
 const PAIRS_CHI_SQUARED_MIN: f64 = 1_000.0;
 /// Counts at one scale.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Scale {
     /// A window's length, seconds.
     pub window_s: u64,

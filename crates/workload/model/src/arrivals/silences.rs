@@ -10,8 +10,7 @@ const SILENCE_USERS_MIN: f64 = 30.0;
 const SILENCES_MAX: usize = 5;
 
 /// A stretch without anybody.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Silence {
     /// Start of the silence, in seconds from the recording's beginning.
     pub from_s: u64,
