@@ -1,4 +1,4 @@
-//! Sees to it that the page is there, which `web/` builds and the `web` feature takes in.
+//! Sees to it that the page is there, which `web/` builds and the `pages` feature takes in.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ const POLL: Duration = Duration::from_millis(100);
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    if std::env::var_os("CARGO_FEATURE_WEB").is_none() {
+    if std::env::var_os("CARGO_FEATURE_PAGES").is_none() {
         return;
     }
     wait_for_page();
