@@ -48,9 +48,9 @@ impl LivePage {
         let listener = page_listener::open(address, "--ui=127.0.0.1:7700")?;
         let system = |error: std::io::Error| Failure::new(Exit::System, error);
         let pages = Pages {
-            html: report::LIVE_HTML.to_owned(),
-            script: report::SCRIPT,
-            style: report::STYLE,
+            html: report::html::LIVE_HTML.to_owned(),
+            script: report::html::SCRIPT,
+            style: report::html::STYLE,
             actions: actions(interrupt, pause),
         };
         let limits = Limits::default();

@@ -8,14 +8,17 @@ mod capacity;
 mod compare;
 mod csv;
 mod experiment;
+#[cfg(feature = "pages")]
+pub mod html;
 mod intervals;
 mod json;
 mod junit;
 mod live;
 mod markdown;
 mod meters;
-#[cfg(feature = "pages")]
-mod model;
+// Tests look at all documents.
+#[cfg(any(test, feature = "full"))]
+pub mod model;
 mod over_time;
 mod page;
 mod probes;
@@ -39,11 +42,7 @@ pub use junit::run_junit;
 pub use live::{HeatColumn, Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use markdown::run_markdown;
 pub use meters::meters;
-#[cfg(feature = "pages")]
-pub use model::{model, model_check, model_markdown, model_reference_check};
 pub use over_time::over_time;
-#[cfg(feature = "pages")]
-pub use page::{INDEX_HTML, LIVE_HTML, SCRIPT, STYLE, with_note};
 pub use page::{LiveReport, Page, RunReport};
 pub use probes::{probes, probes_json};
 pub use screen::Screen;

@@ -1,6 +1,7 @@
 //! Models of workloads: a summary for the terminal, and the whole report.
 
 mod markdown;
+pub(crate) mod page;
 mod reference_check;
 
 use model::{Check, Finding, Model, Severity};
@@ -10,8 +11,8 @@ use units::counted;
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 
-pub use markdown::model_markdown;
-pub use reference_check::model_reference_check;
+pub use markdown::markdown;
+pub use reference_check::reference_check;
 
 /// Columns of the text.
 const COLUMNS: usize = 100;
@@ -21,7 +22,7 @@ const TESTS_MAX: usize = 12;
 const ROWS_MAX: usize = 12;
 
 /// A model, for a terminal. `directory`: where it was written.
-pub fn model(model: &Model, directory: &str, style: Style) -> String {
+pub fn summary(model: &Model, directory: &str, style: Style) -> String {
     let mut lines = vec![
         Line::default().tone(Tone::Strong, format!("MODEL {}", model.name)).render(COLUMNS, style),
         Line::default()
@@ -52,7 +53,7 @@ pub fn model(model: &Model, directory: &str, style: Style) -> String {
 }
 
 /// The result of a check, for a terminal.
-pub fn model_check(check: &Check, style: Style) -> String {
+pub fn check(check: &Check, style: Style) -> String {
     let rejected = check.tests.iter().filter(|test| test.rejected).count();
     let (tone, mark) = match check.holds {
         true => (Tone::Good, "MATCHES"),

@@ -7,19 +7,13 @@
 mod capacity;
 mod comparison;
 mod experiment;
-#[cfg(feature = "pages")]
-mod file;
 mod index;
 mod live;
 mod meters;
-#[cfg(feature = "pages")]
-mod model;
 mod run;
 
 use serde::Serialize;
 
-#[cfg(feature = "pages")]
-pub use file::{INDEX_HTML, LIVE_HTML, SCRIPT, STYLE, with_note};
 pub use live::LiveReport;
 pub use run::RunReport;
 
@@ -30,11 +24,11 @@ const DOCUMENT_FORMAT: u32 = 1;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     /// The window's title.
-    title: String,
+    pub(crate) title: String,
     /// The findings as sentences, for readers without scripts.
-    sentences: Vec<String>,
+    pub(crate) sentences: Vec<String>,
     /// The document.
-    json: String,
+    pub(crate) json: String,
 }
 
 /// The fields of all documents.
@@ -59,12 +53,17 @@ struct Head<'a> {
 }
 
 /// The fields that the documents of one kind have besides.
-trait Content: Serialize {
+pub(crate) trait Content: Serialize {
     const KIND: &'static str;
 }
 
 impl Page {
-    fn new<C: Content>(title: String, sentences: Vec<String>, throng: &str, content: &C) -> Page {
+    pub(crate) fn new<C: Content>(
+        title: String,
+        sentences: Vec<String>,
+        throng: &str,
+        content: &C,
+    ) -> Page {
         let document =
             Document { head: Head { format: DOCUMENT_FORMAT, kind: C::KIND, throng }, content };
         let json = serde_json::to_string(&document)
@@ -94,6 +93,6 @@ fn inert(json: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 #[cfg(test)]
 mod typescript;

@@ -59,7 +59,7 @@ pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
     let text = if args.json {
         report::json(&made.model)
     } else {
-        report::model(&made.model, &out.display().to_string(), terminal::style())
+        report::model::summary(&made.model, &out.display().to_string(), terminal::style())
     };
     written(writeln!(std::io::stdout(), "{text}"))
 }
@@ -195,7 +195,7 @@ fn write(out: &Path, made: &BuiltModel) -> Result<(), Failure> {
     for (name, text) in made.files() {
         put(&name, &text)?;
     }
-    put(REPORT, &report::model_markdown(&made.model))?;
+    put(REPORT, &report::model::markdown(&made.model))?;
     page::beside(&Page::model(&made.model, None, page::VERSION), out, None)?;
     put(MODEL, &json)
 }

@@ -24,9 +24,9 @@ pub(crate) fn ui(args: &UiArgs) -> Result<Exit, Failure> {
     let listener = page_listener::open(&args.listen, "--listen 127.0.0.1:7701")?;
     let results = Directory::open(&args.directory)?;
     let pages = ResultsPages {
-        html: report::INDEX_HTML.to_owned(),
-        script: report::SCRIPT,
-        style: report::STYLE,
+        html: report::html::INDEX_HTML.to_owned(),
+        script: report::html::SCRIPT,
+        style: report::html::STYLE,
     };
     let (end, ended) = channel();
     ctrlc::set_handler(move || {
@@ -130,7 +130,7 @@ impl Results for Directory {
             },
         };
         Some(made.map(|html| match note.text() {
-            Some(note) => report::with_note(&html, note),
+            Some(note) => report::html::with_note(&html, note),
             None => html,
         }))
     }

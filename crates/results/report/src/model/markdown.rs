@@ -16,7 +16,7 @@ const BARS: &[char] = &[' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 const PICTURE_COLUMNS: usize = 100;
 
 /// The report: what fits, what does not, and every test.
-pub fn model_markdown(model: &Model) -> String {
+pub fn markdown(model: &Model) -> String {
     let mut out = format!("# The workload of {}\n\n", plain(&model.name));
     findings(model, &mut out);
     log(model, &mut out);

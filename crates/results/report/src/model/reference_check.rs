@@ -7,7 +7,7 @@ use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 
 /// The result of a test against reference figures, for a terminal.
-pub fn model_reference_check(check: &ReferenceCheck, style: Style) -> String {
+pub fn reference_check(check: &ReferenceCheck, style: Style) -> String {
     let (tone, mark) = match check.holds {
         true => (Tone::Good, "AGREES"),
         false => (Tone::Bad, "DISAGREES"),

@@ -14,10 +14,9 @@ use super::comparison::ComparisonDocument;
 use super::experiment::ExperimentDocument;
 use super::index::{IndexDocument, TrendDocument};
 use super::meters::MetersDocument;
-#[cfg(feature = "full")]
-use super::model::ModelDocument;
 use super::run::RunDocument;
 use super::{Content, Head};
+use crate::model::page::ModelDocument;
 
 const HEADER: &str = "// Written by `UPDATE=1 cargo test -p report --features full`, from the types in Rust: \
                       do not edit.\n";
@@ -238,7 +237,6 @@ fn the_page_knows_the_types_of_its_documents() {
     files.add::<MetersDocument<'static>>("meters", "MetersDocument");
     files.add::<IndexDocument<'static>>("results", "IndexDocument");
     files.add::<TrendDocument<'static>>("trend", "TrendDocument");
-    #[cfg(feature = "full")]
     files.add::<ModelDocument<'static>>("model", "ModelDocument");
 
     let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();

@@ -30,7 +30,7 @@ pub(super) fn against(args: &ModelCheckArgs, table: &Path) -> Result<Exit, Failu
     let text = if args.json {
         json
     } else {
-        report::model_reference_check(&found, terminal::style()) + "\n"
+        report::model::reference_check(&found, terminal::style()) + "\n"
     };
     written(write!(std::io::stdout(), "{text}"))?;
     Ok(if found.holds { Exit::Passed } else { Exit::Failed })

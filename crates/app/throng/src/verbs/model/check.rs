@@ -47,7 +47,8 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
     // The model's page, with its check.
     let page = Page::model(&first, Some(&found), page::VERSION);
     page::beside(&page, &args.dir, None)?;
-    let text = if args.json { json } else { report::model_check(&found, terminal::style()) + "\n" };
+    let text =
+        if args.json { json } else { report::model::check(&found, terminal::style()) + "\n" };
     written(write!(std::io::stdout(), "{text}"))?;
     Ok(if found.holds { Exit::Passed } else { Exit::Failed })
 }

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use super::Page;
+use crate::page::Page;
 
 /// A page that a server serves: its document comes later, its policy with the reply.
 macro_rules! served {
@@ -32,9 +32,9 @@ pub const INDEX_HTML: &str =
     served!("index", "This page needs its script to list results, and scripts are disabled.");
 
 /// The page's script, built from `web/`; `build.rs` checks that it exists.
-pub const SCRIPT: &str = include_str!("../../../../../web/dist/page.js");
+pub const SCRIPT: &str = include_str!("../../../../web/dist/page.js");
 /// The page's style, likewise.
-pub const STYLE: &str = include_str!("../../../../../web/dist/page.css");
+pub const STYLE: &str = include_str!("../../../../web/dist/page.css");
 
 impl Page {
     /// The complete file. It loads nothing, and its policy allows only its own script.
@@ -80,7 +80,7 @@ pub fn with_note(html: &[u8], note: &str) -> Vec<u8> {
 }
 
 /// The source expression of a script or style in a policy (CSP 3, §2.3.1).
-pub(super) fn source(text: &str) -> String {
+fn source(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
 
@@ -88,3 +88,6 @@ pub(super) fn source(text: &str) -> String {
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use model::{
 };
 use serde::Serialize;
 
-use super::{Content, Page};
+use crate::page::{Content, Page};
 
 /// Most entries in a page of lists that are as long as a log has kinds of things.
 const SEGMENTS_MAX: usize = 24;
@@ -23,7 +23,7 @@ const TESTS_MAX: usize = 500;
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub(super) struct ModelDocument<'a> {
+pub(crate) struct ModelDocument<'a> {
     name: &'a str,
     findings: Vec<record::schema::Finding>,
     log: ShownLog<'a>,
