@@ -20,10 +20,6 @@ mod protocols;
 mod received;
 mod requests;
 pub mod schedule;
-#[cfg(feature = "full")]
-mod scripts;
-#[cfg(not(feature = "full"))]
-#[path = "no_scripts.rs"]
 mod scripts;
 pub mod sequences;
 pub mod shard;

@@ -7,24 +7,22 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `context` | loading, calls and steps |
-//! | `bindings` | what the top level of a script declares |
-//! | `step` | the code around the text of a step |
-//! | `values` | values of both languages |
-//! | `state` | clock, random numbers and limits of a call |
-//! | `failure` | what went wrong, and where |
-//! | `prelude.js` | what scripts find beside the language, and what they do not |
+//! | `calls` | what calls are given, and what goes wrong |
+//! | `quickjs/context` | loading, calls and steps |
+//! | `quickjs/bindings` | what the top level of a script declares |
+//! | `quickjs/step` | the code around the text of a step |
+//! | `quickjs/values` | values of both languages |
+//! | `quickjs/state` | clock, random numbers and limits of a call |
+//! | `quickjs/failure` | what went wrong, and where |
+//! | `quickjs/prelude.js` | what scripts find beside the language, and what they do not |
+//! | `no_quickjs` | a program without the feature `full` has no JavaScript: each script is an error |
 
-mod bindings;
-mod context;
-mod failure;
-mod state;
-mod step;
-mod values;
+mod calls;
+#[cfg(feature = "full")]
+mod quickjs;
+#[cfg(not(feature = "full"))]
+#[path = "no_quickjs.rs"]
+mod quickjs;
 
-#[cfg(test)]
-mod tests;
-
-pub use context::{Context, Limits, SCRIPT_BYTES_MAX};
-pub use failure::{Failure, Fault};
-pub use state::Surroundings;
+pub use calls::{Failure, Fault, Limits, SCRIPT_BYTES_MAX, Surroundings};
+pub use quickjs::{Context, FAULT_HINT};

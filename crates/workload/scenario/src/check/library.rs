@@ -1,9 +1,7 @@
-//! The script of a scenario while it is compiled. Without the feature `scripts` there is none, and what needs one is an
-//! error.
+//! The script of a scenario while it is compiled.
 
 use plan::{Script, ScriptStep};
-#[cfg(feature = "full")]
-use script::{Context, Fault, Limits, SCRIPT_BYTES_MAX};
+use script::{Context, FAULT_HINT, Fault, Limits, SCRIPT_BYTES_MAX};
 
 /// An error in a text in JavaScript.
 pub(super) struct Problem {
@@ -13,14 +11,9 @@ pub(super) struct Problem {
     pub(super) hint: &'static str,
 }
 
-#[cfg(feature = "full")]
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Problem {
-        Problem {
-            message: fault.message,
-            place: fault.place,
-            hint: "it is JavaScript without modules, promises, timers, files and sockets; see docs/scripts.md",
-        }
+        Problem { message: fault.message, place: fault.place, hint: FAULT_HINT }
     }
 }
 
@@ -38,7 +31,6 @@ pub(super) struct Scripts {
     steps: Vec<ScriptStep>,
     /// There is a file, and it is wrong: nothing that is called is blamed for that.
     is_broken: bool,
-    #[cfg(feature = "full")]
     context: Option<Context>,
 }
 
@@ -78,13 +70,10 @@ impl Scripts {
             return None;
         }
         Some(Script {
-            #[cfg(feature = "full")]
             declared: self
                 .context
                 .as_ref()
                 .map_or_else(Vec::new, |context| context.declared().to_vec()),
-            #[cfg(not(feature = "full"))]
-            declared: Vec::new(),
             file: self.file,
             text: self.text.into(),
             functions: self.used,
@@ -93,10 +82,7 @@ impl Scripts {
             memory_bytes_max: self.memory_bytes_max,
         })
     }
-}
 
-#[cfg(feature = "full")]
-impl Scripts {
     fn limits(&self) -> Limits {
         Limits { time_max_ns: self.time_max_ns, memory_bytes_max: self.memory_bytes_max }
     }
@@ -130,26 +116,5 @@ impl Scripts {
         made?;
         self.steps.push(step);
         Ok(super::index(self.steps.len() - 1))
-    }
-}
-
-/// Why nothing can be compiled.
-#[cfg(not(feature = "full"))]
-fn absent() -> Problem {
-    Problem {
-        message: "this program was built without scripts".to_owned(),
-        place: None,
-        hint: "build it with its default features, or with `--features scripts`",
-    }
-}
-
-#[cfg(not(feature = "full"))]
-impl Scripts {
-    pub(super) fn load(&mut self, _: &str, _: &str) -> Result<&[String], Problem> {
-        Err(absent())
-    }
-
-    pub(super) fn step(&mut self, _: ScriptStep) -> Result<u16, Problem> {
-        Err(absent())
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rquickjs::object::Filter;
 use rquickjs::{Ctx, Exception, Value};
 
-use crate::failure::Fault;
+use crate::calls::Fault;
 
 /// Longest name that is tried.
 const NAME_BYTES_MAX: usize = 100;

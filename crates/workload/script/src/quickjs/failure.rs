@@ -2,25 +2,11 @@
 
 use rquickjs::{Ctx, Error, Exception, Value};
 
-use crate::state::State;
+use super::state::State;
+use crate::calls::{Failure, Fault};
 
 /// Longest text of an error that is passed on, in characters.
 const TEXT_CHARS_MAX: usize = 300;
-
-/// An error in a script or step, found when it is loaded.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Fault {
-    /// In words.
-    pub message: String,
-    /// Line and column, from 1, as far as they are known.
-    pub place: Option<(u32, u32)>,
-}
-
-/// Why a call has no value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Failure(pub String);
 
 /// An exception that was thrown: its words, and the innermost place in one of some texts.
 pub(crate) struct Thrown {

@@ -1,18 +1,11 @@
-//! The surroundings of a call: the clock, random numbers, and the limit on its time.
+//! What QuickJS asks for during a call: the clock, random numbers, and the limit on its time.
 
 use std::cell::Cell;
 
 use machine::clock::thread_cpu_ns;
 use stats::rng::Rng;
 
-/// The values that a call may look at besides its arguments.
-#[derive(Debug)]
-pub struct Surroundings<'a> {
-    /// The run's clock: milliseconds since the Unix epoch.
-    pub now_ms: i64,
-    /// The stream from which `Math.random` draws.
-    pub rng: &'a mut Rng,
-}
+use crate::calls::Surroundings;
 
 /// Shared by a context and by what QuickJS calls back.
 #[derive(Debug, Default)]

@@ -16,14 +16,13 @@ use rquickjs::{
     Array, Ctx, Exception, Function, Object, Persistent, Result, Runtime, Value as JsValue,
 };
 
-use crate::bindings::{built_in, declared};
-use crate::failure::{Failure, Fault, LimitTexts, Thrown, thrown};
-use crate::state::{State, Surroundings};
-use crate::step::{self, STEP_FILE};
-use crate::values::{from_js, to_js};
+use super::bindings::{built_in, declared};
+use super::failure::{LimitTexts, Thrown, thrown};
+use super::state::State;
+use super::step::{self, STEP_FILE};
+use super::values::{from_js, to_js};
+use crate::calls::{Failure, Fault, Limits, Surroundings};
 
-/// Largest text of a script, in bytes.
-pub const SCRIPT_BYTES_MAX: usize = 256 << 10;
 /// Time that evaluating a script may take when it is loaded.
 const LOADING_NS_MAX: u64 = 2_000_000_000;
 /// Stack of a call. Loops are threads with 2 MiB.
@@ -34,15 +33,6 @@ const JOBS_MAX: u32 = 1000;
 const PROMISES: &str = "it uses promises, which nothing waits for: write functions without `async`";
 
 type Intrinsics = (Date, Eval, RegExpCompiler, RegExp, Json, MapSet, TypedArrays, Promise);
-
-/// The limits of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// CPU time of a call, in nanoseconds.
-    pub time_max_ns: u64,
-    /// Memory of a context, in bytes.
-    pub memory_bytes_max: usize,
-}
 
 /// A scenario's functions and steps, for one thread.
 pub struct Context {

@@ -1,0 +1,39 @@
+//! What calls of scripts are given, and what goes wrong.
+
+use stats::rng::Rng;
+
+/// Largest text of a script, in bytes.
+pub const SCRIPT_BYTES_MAX: usize = 256 << 10;
+
+/// The limits of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// CPU time of a call, in nanoseconds.
+    pub time_max_ns: u64,
+    /// Memory of a context, in bytes.
+    pub memory_bytes_max: usize,
+}
+
+/// The values that a call may look at besides its arguments.
+#[derive(Debug)]
+pub struct Surroundings<'a> {
+    /// The run's clock: milliseconds since the Unix epoch.
+    pub now_ms: i64,
+    /// The stream from which `Math.random` draws.
+    pub rng: &'a mut Rng,
+}
+
+/// An error in a script or step, found when it is loaded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// In words.
+    pub message: String,
+    /// Line and column, from 1, as far as they are known.
+    pub place: Option<(u32, u32)>,
+}
+
+/// Why a call has no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Failure(pub String);
