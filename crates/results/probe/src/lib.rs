@@ -12,7 +12,7 @@
 //! | `clock` | the run's clock |
 //! | `source`, `open` | what a source is; which there are |
 //! | `host`, `process`, `cgroup` | this machine, from `/proc` and `/sys` |
-//! | `redis`, `mysql`, `postgres` | databases, by their own clients |
+//! | `databases` | databases, by their own clients |
 //! | `nginx`, `prometheus`, `web` | pages |
 //!
 //! A source that does not answer is reported as lost; the others do not wait for it. What comes from
@@ -20,23 +20,22 @@
 
 mod cgroup;
 mod clock;
+#[cfg(feature = "full")]
+mod databases;
+#[cfg(not(feature = "full"))]
+#[path = "no_databases.rs"]
+mod databases;
 #[doc(hidden)]
 pub mod fuzzing;
 mod host;
 mod ledger;
-#[cfg(feature = "full")]
-mod mysql;
 mod newest;
 mod nginx;
 mod open;
 mod pool;
-#[cfg(feature = "full")]
-mod postgres;
 mod process;
 mod prometheus;
 mod reading;
-#[cfg(feature = "full")]
-mod redis;
 mod sockets;
 mod source;
 mod tls;

@@ -5,7 +5,7 @@ use plan::probes::{Page, Probe, ProbeKind, ProcessSpec, Secret};
 
 use crate::reading::SourceId;
 use crate::source::{ProbeError, ReadError, Source, TargetLocation};
-use crate::{cgroup, host, nginx, process, prometheus};
+use crate::{cgroup, databases, host, nginx, process, prometheus};
 
 /// Longest reason that is recorded, in characters.
 const REASON_CHARS_MAX: usize = 300;
@@ -19,51 +19,6 @@ pub fn check(probes: &[Probe]) -> Result<(), ProbeError> {
         databases::check(&probe.kind)?;
     }
     Ok(())
-}
-
-/// Probes of databases, by their clients.
-#[cfg(feature = "full")]
-mod databases {
-    use super::{ProbeError, ProbeKind, Source};
-    use crate::{mysql, postgres, redis};
-
-    pub(super) fn check(kind: &ProbeKind) -> Result<(), ProbeError> {
-        match kind {
-            ProbeKind::Redis(url) => redis::check(url),
-            ProbeKind::Mysql(url) => mysql::check(url),
-            ProbeKind::Postgres(url) => postgres::check(url),
-            _ => Ok(()),
-        }
-    }
-
-    /// The source of a database's probe; `None`: it is no database's.
-    pub(super) fn open(kind: &ProbeKind) -> Result<Option<Box<dyn Source>>, ProbeError> {
-        Ok(match kind {
-            ProbeKind::Redis(url) => Some(Box::new(redis::Redis::new(url)?)),
-            ProbeKind::Mysql(url) => Some(Box::new(mysql::Mysql::new(url)?)),
-            ProbeKind::Postgres(url) => Some(Box::new(postgres::Postgres::new(url)?)),
-            _ => None,
-        })
-    }
-}
-
-/// The program has no client of a database.
-#[cfg(not(feature = "full"))]
-mod databases {
-    use super::{ProbeError, ProbeKind, Source};
-
-    pub(super) fn check(kind: &ProbeKind) -> Result<(), ProbeError> {
-        open(kind).map(drop)
-    }
-
-    pub(super) fn open(kind: &ProbeKind) -> Result<Option<Box<dyn Source>>, ProbeError> {
-        match kind {
-            ProbeKind::Redis(_) | ProbeKind::Mysql(_) | ProbeKind::Postgres(_) => {
-                Err(ProbeError::NotBuilt { kind: kind.word() })
-            }
-            _ => Ok(None),
-        }
-    }
 }
 
 /// The source of a probe, and what it is called in the record.

@@ -66,14 +66,6 @@ pub enum ProbeError {
     },
 }
 
-#[cfg(feature = "full")]
-impl ProbeError {
-    /// A URL that cannot be used.
-    pub(crate) fn url(kind: &'static str, url: &plan::probes::Secret, problem: &str) -> Self {
-        Self::Url { kind, problem: url.hide_in(problem) }
-    }
-}
-
 /// Place of the target, for probes that name it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TargetLocation {

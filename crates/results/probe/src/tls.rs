@@ -1,10 +1,4 @@
-//! TLS for the clients that take a configuration, and what its errors say.
-
-#[cfg(feature = "full")]
-mod config;
-
-#[cfg(feature = "full")]
-pub(crate) use config::{check_mysql, config, postgres};
+//! What errors of TLS say.
 
 /// Plain words for errors that the TLS library calls by names of its code.
 const WORDS: &[(&str, &str)] = &[

@@ -7,8 +7,8 @@ use redis::{ConnectionAddr, ConnectionInfo};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
+use crate::databases::tls;
 use crate::source::ANSWER_MAX;
-use crate::tls;
 
 /// Most bytes of an answer; an `INFO` of a server with many databases has 10 KB.
 const ANSWER_BYTES_MAX: usize = 1 << 20;

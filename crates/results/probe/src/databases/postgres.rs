@@ -7,9 +7,9 @@ use rustls::ClientConfig;
 use tokio_postgres_rustls::MakeRustlsConnect;
 use trust::PostgresUrl;
 
+use super::tls;
 use crate::reading::Reading;
 use crate::source::{ANSWER_MAX, ProbeError, ReadError, Source};
-use crate::tls;
 
 /// Query for the activity of clients' sessions.
 const ACTIVITY: &str = "\

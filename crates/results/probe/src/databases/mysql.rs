@@ -8,9 +8,9 @@ use mysql::{Conn, Opts, OptsBuilder};
 use plan::probes::Secret;
 use trust::MysqlUrl;
 
+use super::tls;
 use crate::reading::Reading;
 use crate::source::{ANSWER_MAX, ProbeError, ReadError, Source};
-use crate::tls;
 
 /// Most rows of an answer; servers have about 600 variables.
 const ROWS_MAX: usize = 10_000;
