@@ -14,7 +14,6 @@ pub(super) enum RequestError {
     #[error("the maximum of {max} rooms is reached")]
     TooManyRooms { max: usize },
     #[error("too many messages are waiting to be stored; try again")]
-    #[cfg_attr(not(feature = "full"), expect(dead_code, reason = "messages wait for a store only"))]
     Busy,
     #[error("the message could not be stored")]
     Store,

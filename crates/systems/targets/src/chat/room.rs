@@ -64,22 +64,17 @@ impl Room {
 
     /// Takes a message; its number. `now_ms` is called when it is its turn.
     pub(super) fn append(&self, said: &Utterance, now_ms: impl FnOnce() -> f64) -> u64 {
-        let mut log = self.log();
-        let id = self.head() + 1;
-        self.push(&mut log, Message::new(&self.name, id, said, now_ms()));
-        id
+        self.publish(|id| Message::new(&self.name, id, said, now_ms()))
     }
 
-    /// Takes a message that has its number already: the next one, or any in an empty room.
-    #[cfg(feature = "full")]
-    pub(super) fn publish(&self, message: Message) {
+    /// Takes a message, made of its number when it is its turn; in an empty room it may have another one. Returns its
+    /// number.
+    pub(super) fn publish(&self, make: impl FnOnce(u64) -> Message) -> u64 {
         let mut log = self.log();
-        debug_assert!(log.messages.is_empty() || message.id == self.head() + 1);
-        self.push(&mut log, message);
-    }
-
-    fn push(&self, log: &mut Log, message: Message) {
+        let next = self.head() + 1;
+        let message = make(next);
         let id = message.id;
+        debug_assert!(log.messages.is_empty() || id == next);
         log.bytes += message.json.len();
         log.messages.push_back(Arc::new(message));
         while log.messages.len() > self.history_max
@@ -90,6 +85,7 @@ impl Room {
             }
         }
         self.head.send_replace(id);
+        id
     }
 
     /// The number of the last message; 0 if there was none.

@@ -106,7 +106,7 @@ fn restore(
     store.read(|stored: StoredMessage| {
         let room = room(&stored.room).map_err(|_| RestoreError::TooMany)?;
         let StoredMessage { id, said, sent_at_ms, .. } = stored;
-        room.publish(Message::new(&room.name, id, &said, sent_at_ms));
+        room.publish(|_| Message::new(&room.name, id, &said, sent_at_ms));
         Ok(())
     })
 }
@@ -255,7 +255,7 @@ impl Store {
         for (stored, (room, done)) in batch.iter().zip(waiting) {
             if written {
                 let StoredMessage { id, said, sent_at_ms, .. } = stored;
-                room.publish(Message::new(&room.name, *id, said, *sent_at_ms));
+                room.publish(|_| Message::new(&room.name, *id, said, *sent_at_ms));
             }
             // The speaker may be gone.
             let _ = done.send(if written { Ok(stored.id) } else { Err(RequestError::Store) });
