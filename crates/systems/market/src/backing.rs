@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::addresses::{BusAddress, ServerAddress, can_race};
+use super::outside::{BusAddress, ServerAddress, can_race};
 use super::store::{Driver, Queries};
 use crate::bus::Claims;
 use server::{ServerError, ServerOptions, check_rules};

@@ -4,29 +4,11 @@
 //! far behind loses messages, and learns how many. Whoever publishes, a channel's messages are numbered without
 //! gaps, and a distribution goes out at most once in each batch time.
 
-#[cfg(feature = "full")]
-mod address;
-mod channels;
+pub(crate) mod channels;
 mod claims;
-#[cfg(feature = "full")]
-mod hub;
-#[cfg(feature = "full")]
-mod link;
 mod memory;
 pub mod messages;
-#[cfg(feature = "full")]
-mod metrics;
 pub mod model;
-#[cfg(feature = "full")]
-mod nats;
-#[cfg(feature = "full")]
-mod opening;
-#[cfg(feature = "full")]
-mod order;
-#[cfg(feature = "full")]
-pub mod redis;
-#[cfg(feature = "full")]
-mod remote;
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -35,18 +17,8 @@ use messages::Update;
 use model::GameId;
 use server::reactor::Notice;
 
-#[cfg(feature = "full")]
-pub use address::{BusAddress, BusAddressError};
 pub use claims::{ClaimSet, Claims};
-#[cfg(feature = "full")]
-pub use hub::Hub;
 pub use memory::Memory;
-#[cfg(feature = "full")]
-pub use metrics::BusMetrics;
-#[cfg(feature = "full")]
-pub use opening::open;
-#[cfg(feature = "full")]
-pub use remote::{BusOptions, Remote};
 
 /// Future that a bus's calls return.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, BusError>> + Send + 'a>>;
@@ -117,8 +89,3 @@ pub trait Subscription: Send {
     /// The next delivery; `None` once the bus is gone.
     fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Delivery>> + Send + '_>>;
 }
-
-#[cfg(test)]
-pub(crate) mod testing;
-#[cfg(test)]
-mod tests;

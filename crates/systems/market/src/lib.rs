@@ -12,11 +12,6 @@
 //!            batch ─────► bus ──► fan-out ──► clients ◄───┘
 //! ```
 
-#[cfg(feature = "full")]
-mod addresses;
-#[cfg(not(feature = "full"))]
-#[path = "no_addresses.rs"]
-mod addresses;
 mod backing;
 mod batch;
 mod books;
@@ -35,10 +30,10 @@ mod opening;
 mod opening;
 mod options;
 #[cfg(feature = "full")]
-mod outside;
+pub mod outside;
 #[cfg(not(feature = "full"))]
 #[path = "no_outside.rs"]
-mod outside;
+pub mod outside;
 mod payout;
 mod protocol;
 mod relay;
@@ -63,14 +58,11 @@ use server::{Operations, ServerError, Stop, operator_routes, reactor};
 use feed::Story;
 use state::MarketState;
 
-#[cfg(feature = "full")]
-pub use crate::bus::{BusAddress, BusAddressError};
 pub use crate::bus::{ClaimSet, Claims};
 pub use backing::{Backing, MarketPart};
 pub use options::{Broadcast, Listing, MarketOptions};
+pub use outside::{BusAddress, BusAddressError, OpenError};
 pub use replay::{REPLAY_FILE_MAX, Replay, ReplayError};
-#[cfg(feature = "full")]
-pub use store::OpenError;
 pub use store::{Driver, Queries};
 
 /// Most connections of operators to a process that serves no users.
@@ -101,7 +93,6 @@ pub enum MarketError {
     #[error(transparent)]
     Server(#[from] ServerError),
     /// State cannot be kept in the store.
-    #[cfg(feature = "full")]
     #[error("cannot use the store {at}")]
     Store {
         /// The server, without its password.
@@ -110,7 +101,6 @@ pub enum MarketError {
         source: OpenError,
     },
     /// The region's accounts cannot be kept there.
-    #[cfg(feature = "full")]
     #[error("cannot use the ledger {at}")]
     Ledger {
         /// The server, without its password.

@@ -7,11 +7,12 @@ use tokio::task::JoinSet;
 
 use super::MarketError;
 use super::options::MarketOptions;
-use super::outside::Outside;
+use super::outside::bus::{self, BusOptions, Remote};
+use super::outside::store::{CachedOptions, CachedStore, Purpose, Regional, Sql, SqlOptions};
+use super::outside::{BusAddress, Outside, ServerAddress};
 use super::state::MarketState;
-use super::store::{CachedOptions, CachedStore, Purpose, Regional, Sql, SqlOptions, Store};
-use crate::bus::{Bus, BusAddress, BusOptions, Remote};
-use server::database::ServerAddress;
+use super::store::Store;
+use crate::bus::Bus;
 
 impl MarketState {
     /// A market with all that the options name. Blocks until everything is reached.
@@ -122,7 +123,7 @@ fn open_bus(
         wait: options.backing.wait,
         claims: options.backing.claims,
     };
-    crate::bus::open(address, &options)
+    bus::open(address, &options)
         .map_err(|error| MarketError::Bus { at: address.to_string(), problem: error.to_string() })
 }
 

@@ -1,11 +1,23 @@
-//! The parts of a market outside of its process, and their metrics.
+//! The parts of a market outside of its process: their addresses, the parts, and their metrics.
+
+pub mod bus;
+pub(crate) mod store;
 
 use std::sync::Arc;
 
-use super::store::{CachedStore, Regional, Sql};
-use crate::bus::Remote;
 use crate::bus::model::{GameId, PoolId};
+use bus::Remote;
 use server::metrics::Page;
+use store::{CachedStore, Regional, Sql};
+
+pub use bus::{BusAddress, BusAddressError};
+pub(crate) use server::database::ServerAddress;
+pub use store::OpenError;
+
+/// Whether processes may claim in two steps there.
+pub(crate) fn can_race(bus: &BusAddress) -> bool {
+    !matches!(bus, BusAddress::Nats(_))
+}
 
 /// Stores, cache and bus outside of this process.
 #[derive(Default)]

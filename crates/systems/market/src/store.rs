@@ -3,13 +3,7 @@
 //! The seam behind which a database can stand: every call may take a round trip, and each is one
 //! transaction.
 
-#[cfg(feature = "full")]
-mod cached;
 mod memory;
-#[cfg(feature = "full")]
-mod regional;
-#[cfg(feature = "full")]
-mod sql;
 
 use std::pin::Pin;
 
@@ -17,15 +11,7 @@ use super::ledger::Money;
 use super::transactions::{Prediction, Settlement, StoreError, Verdict};
 use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, User};
 
-#[cfg(feature = "full")]
-pub(crate) use cached::{CachedOptions, CachedStore};
 pub(crate) use memory::Memory;
-#[cfg(feature = "full")]
-pub(crate) use regional::Regional;
-#[cfg(feature = "full")]
-pub use sql::OpenError;
-#[cfg(feature = "full")]
-pub(crate) use sql::{Purpose, Sql, SqlOptions};
 
 /// How the statements of a request reach the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -239,7 +239,7 @@ const KERNEL_FILES: &[&str] = &[
     "crates/base/machine/src/procfs.rs",
     "crates/base/record/src/whole.rs",
     // Only for tests: it freezes servers.
-    "crates/systems/market/src/bus/testing.rs",
+    "crates/systems/market/src/outside/bus/testing.rs",
     "crates/systems/server/src/metrics.rs",
     "crates/systems/server/src/threads/files.rs",
     "crates/lab/lab/src/wan/namespace.rs",

@@ -13,19 +13,19 @@ const CAPACITY: usize = 64;
 
 /// One channel a game.
 #[derive(Debug)]
-pub(super) struct Channels {
-    senders: Vec<broadcast::Sender<Delivery>>,
+pub(crate) struct Channels {
+    pub(crate) senders: Vec<broadcast::Sender<Delivery>>,
 }
 
 impl Channels {
     /// Channels for games 1 to `games`.
-    pub(super) fn new(games: u32) -> Self {
+    pub(crate) fn new(games: u32) -> Self {
         let senders = (0..games).map(|_| broadcast::Sender::new(CAPACITY));
         Self { senders: senders.collect() }
     }
 
     /// Sends to all subscriptions of `game`, in the order of the calls.
-    pub(super) fn send(&self, game: GameId, delivery: Delivery) {
+    pub(crate) fn send(&self, game: GameId, delivery: Delivery) {
         if let Some(sender) = self.sender(game) {
             // The only failure is that nobody subscribes.
             let _ = sender.send(delivery);
@@ -33,20 +33,13 @@ impl Channels {
     }
 
     /// Everything sent for `game` from now on.
-    pub(super) fn subscribe(&self, game: GameId) -> Box<dyn Subscription> {
+    pub(crate) fn subscribe(&self, game: GameId) -> Box<dyn Subscription> {
         // A game that is not played has a channel on which nothing ever comes.
         let receiver = match self.sender(game) {
             Some(sender) => sender.subscribe(),
             None => broadcast::channel(1).1,
         };
         Box::new(receiver)
-    }
-
-    /// Deliveries that wait for the slowest subscription of any game.
-    #[cfg(feature = "full")]
-    pub(super) fn queued_max(&self) -> usize {
-        let lengths = self.senders.iter().map(broadcast::Sender::len);
-        lengths.max().unwrap_or_default()
     }
 
     fn sender(&self, game: GameId) -> Option<&broadcast::Sender<Delivery>> {

@@ -1,11 +1,5 @@
 //! Claims: the right to publish a distribution.
 
-#[cfg(feature = "full")]
-mod tokens;
-
-#[cfg(feature = "full")]
-pub(super) use tokens::{Token, Tokens};
-
 /// How processes agree on who publishes a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Claims {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::batch::publish_distributions;
-use crate::bus::Remote;
 use crate::bus::model::{GameId, Outcome, PoolId, User};
-use crate::bus::testing::{Server, got, next, returns, up_to};
 use crate::options::MarketOptions;
+use crate::outside::bus::Remote;
+use crate::outside::bus::testing::{Server, got, next, returns, up_to};
 use crate::state::MarketState;
 use crate::transactions::Prediction;
 
