@@ -89,7 +89,6 @@ fn the_limit_is_found_to_the_last_user() {
     assert_eq!(seeds.collect::<std::collections::HashSet<_>>().len(), trials);
     Ended::of(throng(["show"]).arg(runs[0].path())).with(0);
     // So it is in a browser, as is the search.
-    #[cfg(feature = "quick")]
     for of in runs.iter().map(std::fs::DirEntry::path).chain([directory]) {
         assert!(of.join("report.html").exists(), "{}", of.display());
     }

@@ -115,7 +115,6 @@ fn an_experiment_runs_and_is_analysed() {
     assert!(q > 10e6, "{q}");
     assert_eq!(analysis["responses"][1]["fit"]["terms"][1]["name"], "B");
     // The experiment and each of its runs have a page.
-    #[cfg(feature = "quick")]
     for of in directories.iter().map(String::as_str).chain([""]) {
         assert!(space.path("out").join(of).join("report.html").exists(), "{of}");
     }

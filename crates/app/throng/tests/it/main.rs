@@ -32,9 +32,7 @@ mod model;
 mod mqtt;
 mod needs;
 mod once;
-#[cfg(feature = "quick")]
 mod pages;
-#[cfg(feature = "quick")]
 mod pauses;
 mod people;
 mod probes;
@@ -54,6 +52,5 @@ mod thesis;
 mod tidy;
 mod tsung;
 mod tutorial;
-#[cfg(feature = "quick")]
 mod ui;
 mod workers;

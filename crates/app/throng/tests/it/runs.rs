@@ -43,7 +43,6 @@ fn the_directory_holds_what_is_documented() {
     let documented = [
         "events.jsonl",
         "latency.hlog",
-        #[cfg(feature = "quick")]
         "report.html",
         "requests.parquet",
         "run.json",

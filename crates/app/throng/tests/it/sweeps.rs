@@ -107,7 +107,6 @@ fn the_value_of_greatest_throughput_is_found() {
     let overrides = state(&run, "run.json")["overrides"].to_string();
     let width = format!("width={}", trials[0]["load"].as_f64().unwrap());
     assert!(overrides.contains(&width) && overrides.contains("seed=1"), "{overrides}");
-    #[cfg(feature = "quick")]
     assert!(directory.join("report.html").exists());
     // Where the curve still rises, the result says so.
     let args = ["--over", "width=1,2,4", "--repeat", "1"];
