@@ -1,18 +1,17 @@
 //! The command line: verbs and their arguments.
 
-#[cfg(not(feature = "full"))]
-mod absent;
 pub(crate) mod ads;
 mod attempt;
 pub(crate) mod balancer;
 mod compare;
 pub(crate) mod fleet;
 #[cfg(feature = "full")]
-mod import;
+pub(crate) mod full;
+#[cfg(not(feature = "full"))]
+#[path = "absent/args.rs"]
+pub(crate) mod full;
 pub(crate) mod lab;
 pub(crate) mod market;
-#[cfg(feature = "full")]
-mod model;
 mod new;
 mod probe;
 mod protos;
@@ -31,26 +30,14 @@ use machine::limits::USERS_MAX;
 use record::Durability;
 
 pub(crate) use self::compare::{CompareArgs, CorrectionArg, TimeArg};
-#[cfg(not(feature = "full"))]
-pub(crate) use absent::AbsentArgs as ModelArgs;
-#[cfg(not(feature = "full"))]
-pub(crate) use absent::{AbsentArgs as ImportArgs, AbsentArgs as ReproduceArgs};
 pub(crate) use attempt::TryArgs;
-#[cfg(feature = "full")]
-pub(crate) use import::{
-    FileArgs, ImportArgs, Layout, Publication, ReproduceArgs, ResultsArgs, SamplesArgs, Statics,
-    UnitArg,
-};
-#[cfg(feature = "full")]
-pub(crate) use model::{
-    ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelCheckArgs, ModelVerb, ReferenceArgs,
-};
+pub(crate) use full::{ImportArgs, ModelArgs, ReproduceArgs};
 pub(crate) use new::{NewArgs, TemplateArg};
 pub(crate) use probe::{ExportArgs, ExportRunArgs, ProbeArgs};
 pub(crate) use protos::ProtosArgs;
 pub(crate) use ui::UiArgs;
 
-use crate::imports::Leniency;
+use crate::full::Leniency;
 use crate::settings::{
     RUNS, parse_confidence, parse_duration, parse_growth, parse_load, parse_netns, parse_part,
     parse_run, parse_set,
@@ -105,7 +92,6 @@ pub(crate) enum Verb {
     /// Compute scalability meters of runs, as published and normalised, and their cost
     Meters(MetersArgs),
     /// Build a scenario from access logs: fit and test sessions, arrivals and behaviour
-    #[cfg_attr(feature = "full", command(after_help = model::EXIT_CODES))]
     Model(Box<ModelArgs>),
     /// Convert a Tsung file or a HAR recording to a scenario, or published results to run directories
     Import(ImportArgs),

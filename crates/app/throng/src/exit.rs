@@ -1,6 +1,7 @@
 //! All exit codes, and how failures are printed.
 
 use std::error::Error as _;
+use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,6 +46,18 @@ pub(crate) struct Failure {
     report: miette::Report,
 }
 
+/// The error, its causes and its hint in one line, for output other than a terminal.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let causes = self.report.chain().map(ToString::to_string);
+        f.write_str(&causes.collect::<Vec<_>>().join(": "))?;
+        match self.report.help() {
+            Some(hint) => write!(f, " ({hint})"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Failure {
     /// An error and its chain of causes.
     pub(crate) fn new(
@@ -69,17 +82,6 @@ impl Failure {
     /// An error at a position of a text.
     pub(crate) fn at_source(exit: Exit, report: miette::Report) -> Failure {
         Failure { exit, report }
-    }
-
-    /// The error, its causes and its hint in one line, for output other than a terminal.
-    #[cfg(feature = "quick")]
-    pub(crate) fn one_line(&self) -> String {
-        let causes = self.report.chain().map(ToString::to_string);
-        let mut text = causes.collect::<Vec<_>>().join(": ");
-        if let Some(hint) = self.report.help() {
-            text += &format!(" ({hint})");
-        }
-        text
     }
 
     /// Prints it on standard error.

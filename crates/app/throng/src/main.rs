@@ -5,18 +5,16 @@ mod excerpt;
 mod exit;
 mod exports;
 #[cfg(feature = "full")]
-mod imports;
+mod full;
 #[cfg(not(feature = "full"))]
-#[path = "no_imports.rs"]
-mod imports;
-#[cfg(feature = "quick")]
-mod live_page;
-#[cfg(not(feature = "quick"))]
-#[path = "no_live_page.rs"]
-mod live_page;
+#[path = "absent/full.rs"]
+mod full;
 mod page;
 #[cfg(feature = "quick")]
-mod page_listener;
+mod pages;
+#[cfg(not(feature = "quick"))]
+#[path = "absent/pages.rs"]
+mod pages;
 mod settings;
 mod source;
 mod systems;

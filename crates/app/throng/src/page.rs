@@ -8,6 +8,7 @@ use record::schema::Summary;
 use report::{Page, RunReport};
 
 use crate::exit::{Exit, Failure};
+use crate::pages;
 
 /// The file name of a report in the directory of its result.
 pub(crate) const FILE: &str = "report.html";
@@ -33,7 +34,7 @@ pub(crate) fn of_run(run: &Run, summary: &Summary, course: &Course) -> Result<Pa
 /// fails, an error is printed, and nothing else changes: the record is complete without it. `None` in a program
 /// that was built without pages.
 pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Option<(Page, PathBuf)> {
-    if !cfg!(feature = "quick") {
+    if pages::check().is_err() {
         return None;
     }
     let path = directory.join(FILE);
@@ -59,7 +60,7 @@ pub(crate) fn beside(
     directory: &Path,
     requested: Option<&Path>,
 ) -> Result<Option<PathBuf>, Failure> {
-    if requested.is_none() && !cfg!(feature = "quick") {
+    if requested.is_none() && pages::check().is_err() {
         return Ok(None);
     }
     let path = requested.map_or_else(|| directory.join(FILE), Path::to_owned);
@@ -68,24 +69,9 @@ pub(crate) fn beside(
 }
 
 /// Writes a page under a temporary name and renames it.
-#[cfg(feature = "quick")]
 pub(crate) fn write(page: &Page, path: &Path) -> Result<(), Failure> {
-    record::write_whole(path, page.html().as_bytes()).map_err(|error| Failure::new(Exit::Io, error))
-}
-
-/// An error: this program was built without pages.
-#[cfg(not(feature = "quick"))]
-pub(crate) fn write(_: &Page, _: &Path) -> Result<(), Failure> {
-    Err(none())
-}
-
-/// The error of a program without pages.
-pub(crate) fn none() -> Failure {
-    Failure::hinted(
-        Exit::Usage,
-        "this program was built without pages".to_owned(),
-        "build it with its default features, after scripts/web.sh",
-    )
+    let html = pages::html(page)?;
+    record::write_whole(path, html.as_bytes()).map_err(|error| Failure::new(Exit::Io, error))
 }
 
 /// The line with the path of a page, printed below that of the record.

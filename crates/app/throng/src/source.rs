@@ -1,11 +1,5 @@
 //! Reads scenarios and compiles them to plans, or prints their diagnostics.
 
-#[cfg(feature = "full")]
-mod imported;
-#[cfg(not(feature = "full"))]
-#[path = "source/not_imported.rs"]
-mod imported;
-
 use std::cell::{Cell, RefCell};
 use std::io::Read;
 use std::ops::Range;
@@ -23,11 +17,7 @@ use scenario::{Diagnostic, Experiment, Load, Settings, Severity, Source, UrlRun,
 use crate::args::LoadArgs;
 use crate::excerpt;
 use crate::exit::{Exit, Failure, print_error, shows_warnings};
-use crate::imports::{Conversion, Leniency, is_xml};
-
-#[cfg(feature = "full")]
-pub(crate) use imported::from_har;
-pub(crate) use imported::from_tsung;
+use crate::full::{self, Conversion, Leniency, is_xml};
 
 /// Default of `--duration` for a URL.
 const URL_RUN_DURATION: &str = "10s";
@@ -64,6 +54,39 @@ pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> 
         return from_tsung(name, &bytes, leniency);
     }
     text_of(name, bytes)
+}
+
+/// Converts a Tsung file to a scenario and prints the diagnostics of the conversion.
+pub(crate) fn from_tsung(name: &str, bytes: &[u8], leniency: Leniency) -> Result<Text, Failure> {
+    let folder = folder(name);
+    let files = |name: &str| read_input(&folder.join(name), FILES_BYTES_MAX);
+    let (original, converted, diagnostics) = full::from_tsung(name, bytes, leniency, &files)?;
+    converted_text(name, original, converted, &diagnostics)
+}
+
+/// Prints the diagnostics of a conversion and returns the scenario, if there is one.
+pub(crate) fn converted_text(
+    name: &str,
+    original: String,
+    converted: Option<Conversion>,
+    diagnostics: &[Diagnostic],
+) -> Result<Text, Failure> {
+    for diagnostic in diagnostics {
+        print(diagnostic, diagnostic.span.clone(), name, &original);
+    }
+    let Some(converted) = converted else {
+        return Err(wrong(
+            name,
+            diagnostics,
+            "docs/tsung.md and docs/har.md list what is supported",
+        ));
+    };
+    Ok(Text {
+        name: name.to_owned(),
+        text: full::scenario_text(&converted).to_owned(),
+        sets: Vec::new(),
+        original: Some((original, converted)),
+    })
 }
 
 /// Reads any other document; `-` is standard input.

@@ -103,18 +103,6 @@ impl View {
         }
     }
 
-    /// Says at once, on standard error, what the user must know.
-    #[cfg(feature = "full")]
-    pub(crate) fn notice(&mut self, what: &str) {
-        if let View::Screen(_, screen) = self {
-            // The next second draws it again, below the line.
-            let _ = screen.clear();
-        }
-        if !matches!(self, View::Nothing) {
-            let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{what}\n"));
-        }
-    }
-
     /// Clears the view, to make room for the verdict.
     pub(crate) fn end(&mut self) {
         if let View::Screen(_, screen) = self {

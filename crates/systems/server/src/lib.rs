@@ -15,7 +15,7 @@
 //! 3. `serve(options, ready, shutdown)` checks the options, makes the state and calls [`serve`] with the work
 //!    of a thread: [`reactor::serve`] if it has WebSockets or event streams, else
 //!    [`http::serve_connections`]. `run(options, stop, ready)` is [`run`] around it.
-//! 4. `throng` needs a variant of `args::System` with its flags, and a branch in `verbs/serve.rs`;
+//! 4. `throng` needs a variant of `args::System` with its flags, and a branch in `verbs/quick/serve.rs`;
 //!    `run.target` in scenarios and their checks follow from these flags.
 //! 5. A page `docs/NAME.md`, an example, tests on real sockets in the crate's `tests/it`.
 //!

@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::TypedValueParser;
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::ads::LogFormatArg;
 use super::serve::ListenArgs;
+use crate::full::policies;
 use crate::settings::{parse_address, parse_duration, parse_share, parse_size};
 
 #[derive(Debug, ClapArgs)]
@@ -144,21 +144,6 @@ pub(crate) enum WeightsArg {
     Listed,
     /// What backends report of their work at /load
     Learned,
-}
-
-/// The names of policies, and what each chooses.
-#[cfg(feature = "full")]
-fn policies() -> impl TypedValueParser<Value = String> {
-    let kinds = balancer::policy::Kind::all();
-    let values =
-        kinds.map(|kind| clap::builder::PossibleValue::new(kind.name()).help(kind.about()));
-    clap::builder::PossibleValuesParser::new(values)
-}
-
-/// Without the systems under test there is no policy: the verb says so, whatever the name.
-#[cfg(not(feature = "full"))]
-fn policies() -> impl TypedValueParser<Value = String> {
-    clap::builder::NonEmptyStringValueParser::new()
 }
 
 /// The name of a header field.

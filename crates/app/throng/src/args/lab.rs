@@ -139,8 +139,7 @@ pub(crate) struct LabScaleArgs {
 }
 
 /// A number of instances of a service.
-#[derive(Debug, Clone)]
-#[cfg_attr(not(feature = "full"), expect(dead_code, reason = "there are no labs"))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scale {
     pub(crate) service: String,
     /// `None`: in each of its regions.

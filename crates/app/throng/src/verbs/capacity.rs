@@ -16,7 +16,7 @@ use scenario::{LoadSettingError, load_setting};
 
 use crate::args::CapacityArgs;
 use crate::exit::{Exit, Failure, written};
-use crate::imports::Leniency;
+use crate::full::Leniency;
 use crate::page;
 use crate::source::{self, CompiledScenario, Text};
 use crate::terminal::{self, View};

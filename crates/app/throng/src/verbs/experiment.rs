@@ -198,14 +198,6 @@ fn finish(
     })
 }
 
-/// The page of the experiment in a directory, as far as it got. Nothing is written.
-#[cfg(feature = "quick")]
-pub(crate) fn page_of(directory: &Path) -> Result<Page, Failure> {
-    let (experiment, state) = stored(directory)?;
-    let analysis = analyze_runs(&experiment, &state, directory);
-    Ok(Page::experiment(&analysis, page::VERSION))
-}
-
 /// Writes the tables of `--csv`.
 fn tables(args: &ExperimentArgs, analysis: &Analysis) -> Result<(), Failure> {
     let Some(folder) = &args.csv else {
@@ -242,7 +234,7 @@ fn analyze_directory(args: &ExperimentArgs, directory: &Path) -> Result<Exit, Fa
 }
 
 /// The experiment in a directory, and how far it got.
-fn stored(directory: &Path) -> Result<(scenario::Experiment, ExperimentState), Failure> {
+pub(crate) fn stored(directory: &Path) -> Result<(scenario::Experiment, ExperimentState), Failure> {
     let state = known(directory)?;
     let copy = directory.join(EXPERIMENT_COPY);
     record::index::check_file(&copy, u64::MAX).map_err(|why| {

@@ -21,9 +21,9 @@ use crate::args::fleet::{OnLossArg, RowsArg};
 use crate::args::{ResultFiles, RunArgs};
 use crate::exit::{Exit, Failure, written};
 use crate::exports;
-use crate::imports;
-use crate::live_page::LivePage;
+use crate::full;
 use crate::page;
+use crate::pages::{self, LivePage};
 use crate::source::{self, CompiledScenario, Text};
 use crate::terminal::{self, View};
 use crate::verbs;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let overrides = [&text.sets[..], &args.sets.sets].concat();
     let CompiledScenario { plan, inputs } = source::compile(&text, &overrides)?;
     let requests = text.original;
-    let requests = requests.map(|(_, converted)| imports::tsung_requests(&converted));
+    let requests = requests.map(|(_, converted)| full::tsung_requests(&converted));
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
     let interrupt = interrupt()?;
     let pause = pause()?;
@@ -136,8 +136,8 @@ pub(crate) fn write_results(
 
 /// Refuses files that could not be written after the run.
 pub(crate) fn check_results(files: &ResultFiles) -> Result<(), Failure> {
-    if files.html.is_some() && !cfg!(feature = "quick") {
-        return Err(page::none());
+    if files.html.is_some() {
+        pages::check()?;
     }
     let all = [&files.junit, &files.markdown, &files.html];
     for path in all.into_iter().flatten() {

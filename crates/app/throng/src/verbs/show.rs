@@ -1,11 +1,5 @@
 //! `throng show RUN`: the verdict of a finished run, or the results of a killed one.
 
-#[cfg(feature = "full")]
-mod imported;
-#[cfg(not(feature = "full"))]
-#[path = "show/no_imported.rs"]
-mod imported;
-
 use std::io::Write;
 
 use judge::course::Course;
@@ -15,6 +9,7 @@ use record::{Import, RecordError, Run};
 
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure, written};
+use crate::full;
 use crate::page;
 use crate::terminal;
 use crate::verbs::note;
@@ -51,7 +46,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let mut text = if args.json {
         report::run_json(&summary, &directory)
     } else if let Some(import) = published(&run)? {
-        imported::results(&summary, run.info(), &import, &directory)?
+        full::import_text(&summary, run.info(), &import, &directory)?
     } else {
         report::verdict(&summary, run.info(), &directory, terminal::style())
             + &over_time(course.as_ref().filter(|_| run.info().clock != NO_CLOCK))
@@ -111,7 +106,7 @@ pub(crate) fn judge_again(run: &Run, allow_lost_workers: bool) -> Result<Summary
     let refuse = |error: RecordError| Failure::new(Exit::NoInput, error);
     if let Some(import) = published(run)? {
         let tally = run.tally().map_err(refuse)?.unwrap_or_default();
-        return imported::judge(run.info(), &import, &tally);
+        return full::judge_import(run.info(), &import, &tally);
     }
     judge::judge_again(run, allow_lost_workers).map_err(|error| Failure::new(Exit::NoInput, error))
 }

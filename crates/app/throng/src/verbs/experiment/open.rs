@@ -12,7 +12,7 @@ use scenario::{Experiment, Severity};
 
 use crate::excerpt;
 use crate::exit::{Exit, Failure};
-use crate::imports::Leniency;
+use crate::full::Leniency;
 use crate::source::{self, CompiledScenario, Text};
 
 /// An experiment that can be run.

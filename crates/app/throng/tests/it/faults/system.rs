@@ -49,17 +49,13 @@ fn a_port_in_use_is_an_error() {
         let mut run = throng(["run", url, "--duration", "1s", flag]);
         Ended::of(run.arg("--runs").arg(space.path("runs")))
     };
-    let mut ended = vec![
+    let space = Space::new();
+    for ended in [
         run(&format!("--prometheus={address}")),
         Ended::of(&mut throng(["probe", "--serve", &address])),
-    ];
-    if cfg!(feature = "quick") {
-        ended.push(run(&format!("--ui={address}")));
-        let space = Space::new();
-        let mut ui = throng(["ui", "--listen", &address]);
-        ended.push(Ended::of(ui.arg(space.path(""))));
-    }
-    for ended in ended {
+        run(&format!("--ui={address}")),
+        Ended::of(throng(["ui", "--listen", &address]).arg(space.path(""))),
+    ] {
         let ended = ended.with(71);
         ended.stderr_contains("Address already in use");
         ended.stderr_contains("port 0");

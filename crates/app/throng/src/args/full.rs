@@ -1,0 +1,12 @@
+//! Arguments of verbs that only the whole program has.
+
+mod import;
+mod model;
+
+pub(crate) use import::{
+    FileArgs, ImportArgs, Layout, Publication, ReproduceArgs, ResultsArgs, SamplesArgs, Statics,
+    UnitArg,
+};
+pub(crate) use model::{
+    ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelCheckArgs, ModelVerb, ReferenceArgs,
+};

@@ -1,0 +1,152 @@
+//! Samples that another tool measured, as run directories.
+
+use std::io::Write;
+use std::path::Path;
+
+use record::samples::{Format, SAMPLES_MAX, SampleImport, Samples, Unit, parse};
+use record::{RecordError, Run};
+
+use crate::args::full::{ResultsArgs, SamplesArgs, UnitArg};
+use crate::exit::{Exit, Failure, written};
+use crate::settings::RUNS;
+use crate::source;
+use crate::terminal;
+
+/// Largest file, in bytes.
+const BYTES_MAX: u64 = 1 << 30;
+/// Runs of one import at most, as many as can be compared.
+const RUNS_MAX: usize = compare::RUNS_MAX;
+/// The name of runs unless one is given.
+const NAME: &str = "samples";
+
+/// Each file and column as a run directory.
+pub(super) fn import(
+    files: &[String],
+    args: &SamplesArgs,
+    results: &ResultsArgs,
+) -> Result<Exit, Failure> {
+    let (measure, format) = format(args)?;
+    let count = files.len() * format.columns.len().max(1);
+    if count > RUNS_MAX {
+        return Err(Failure::hinted(
+            Exit::Usage,
+            format!("{count} files and columns are too many: {RUNS_MAX} runs can be compared"),
+            "import fewer at a time",
+        ));
+    }
+    if results.layout.is_some() {
+        super::misplaced(&files[0], "a file of samples", Some("--as"))?;
+    }
+    if results.start.is_some() && count > 1 {
+        return Err(Failure::hinted(
+            Exit::Usage,
+            format!("these are the samples of {count} runs, but --start applies to one"),
+            "import them one at a time",
+        ));
+    }
+    // All are read before the first is written, so that a bad line leaves nothing behind.
+    let mut read = Vec::new();
+    for file in files {
+        read.push((file, read_samples(file, &format)?));
+    }
+    for (file, all) in &read {
+        for samples in all {
+            let imported = SampleImport {
+                samples,
+                source: file,
+                name: args.name.as_deref().unwrap_or(NAME),
+                label: &label(file, samples),
+                measure,
+                started_unix_ns: results.start,
+                throng: env!("CARGO_PKG_VERSION"),
+            };
+            let text = write(&imported, results)?;
+            if !results.quiet {
+                written(write!(std::io::stdout(), "{text}"))?;
+            }
+        }
+    }
+    Ok(Exit::Passed)
+}
+
+/// The measure, and how the files are to be read.
+fn format(args: &SamplesArgs) -> Result<(&str, Format), Failure> {
+    let missing = |option: &str, hint: &str| {
+        let message = format!("{option} is missing: it says what the samples are");
+        Failure::hinted(Exit::Usage, message, hint)
+    };
+    let Some(measure) = &args.measure else {
+        let hint = "give the name of the operation that was timed, such as --measure request";
+        return Err(missing("--measure", hint));
+    };
+    let Some(of) = args.unit else {
+        return Err(missing("--unit", "give --unit s, ms, us or ns"));
+    };
+    let start = args.start_column.clone();
+    let start = start.zip(args.start_unit.map(unit));
+    let mut columns = args.columns.clone();
+    columns.sort();
+    if let Some(twice) = columns.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(Failure::hinted(
+            Exit::Usage,
+            format!("column {:?} is given twice", twice[0]),
+            "give each column once",
+        ));
+    }
+    let format = Format { columns: args.columns.clone(), unit: unit(of), start };
+    Ok((measure, format))
+}
+
+fn unit(arg: UnitArg) -> Unit {
+    match arg {
+        UnitArg::Ns => Unit::Ns,
+        UnitArg::Us => Unit::Us,
+        UnitArg::Ms => Unit::Ms,
+        UnitArg::S => Unit::S,
+    }
+}
+
+fn read_samples(file: &str, format: &Format) -> Result<Vec<Samples>, Failure> {
+    let bytes = source::read_bytes(file, BYTES_MAX)?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(Failure::hinted(
+            Exit::Data,
+            format!("{file} is larger than {}", units::bytes(BYTES_MAX)),
+            &format!("divide it; a column has {SAMPLES_MAX} samples at most"),
+        ));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n');
+        let message = format!("{file}, line {}: not UTF-8", line.count() + 1);
+        Failure::hinted(Exit::Data, message, "save the file as UTF-8 text")
+    })?;
+    parse(&text, format).map_err(|error| {
+        Failure::new(Exit::Data, std::io::Error::other(format!("{file}, {error}")))
+    })
+}
+
+/// A word for these samples: the file's name without its extension, and the column.
+fn label(file: &str, samples: &Samples) -> String {
+    let stem = match file {
+        "-" => None,
+        file => Path::new(file).file_stem(),
+    };
+    let stem = stem.map_or("input".into(), |stem| stem.to_string_lossy());
+    match &samples.column {
+        Some(column) => format!("{stem}-{column}"),
+        None => stem.into_owned(),
+    }
+}
+
+/// Makes the run directory, and returns the text on it.
+fn write(imported: &SampleImport<'_>, results: &ResultsArgs) -> Result<String, Failure> {
+    let io = |error: RecordError| Failure::new(Exit::Io, error);
+    let root = results.runs.as_deref().unwrap_or(Path::new(RUNS));
+    let dir = imported.write(root).map_err(super::results::not_written)?;
+    let run = Run::open(dir.path()).map_err(io)?;
+    let summary = judge::judge_again(&run, false).map_err(|error| Failure::new(Exit::Io, error))?;
+    dir.write_summary(&summary).map_err(io)?;
+    let directory = dir.path().display().to_string();
+    Ok(report::verdict(&summary, run.info(), &directory, terminal::style()) + "\n")
+}

@@ -1,0 +1,229 @@
+//! `throng ui DIR`: past results in a browser: a list, reports, and comparisons.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::sync::{Mutex, PoisonError};
+
+use compare::index::{self, Entry, Index, Kind, Listing};
+use compare::{Options, Step, compare_with_progress};
+use controller::experiment::analyze_runs;
+use live::{Comparison, ComparisonRequest, NoteRefusal, Progress, Results, ResultsPages};
+use record::{Note, Run};
+use report::Page;
+
+use crate::args::UiArgs;
+use crate::exit::{Exit, Failure, written};
+use crate::page;
+use crate::pages::listener;
+use crate::verbs::{experiment, model, show};
+
+/// Larger reports are not served.
+const REPORT_BYTES_MAX: u64 = 256 << 20;
+
+pub(crate) fn ui(args: &UiArgs) -> Result<Exit, Failure> {
+    let listener = listener::open(&args.listen, "--listen 127.0.0.1:7701")?;
+    let results = Directory::open(&args.directory)?;
+    let pages = ResultsPages {
+        html: report::html::INDEX_HTML.to_owned(),
+        script: report::html::SCRIPT,
+        style: report::html::STYLE,
+    };
+    let (end, ended) = channel();
+    ctrlc::set_handler(move || {
+        // The receiver lives as long as the process.
+        let _ = end.send(());
+    })
+    .map_err(|error| Failure::new(Exit::System, error))?;
+    let _server = live::serve_results(listener.socket, listener.access, pages, results)
+        .map_err(|error| Failure::new(Exit::System, error))?;
+    written(writeln!(std::io::stdout(), "results    {}", listener.url))?;
+    let _ = ended.recv();
+    Ok(Exit::Passed)
+}
+
+/// A directory of results.
+struct Directory {
+    /// Path of the directory as the user wrote it.
+    name: String,
+    /// The canonical path, to check that entries are below it.
+    root: PathBuf,
+    index: Mutex<Index>,
+    /// The entries of the last listing, by id.
+    entries: Mutex<HashMap<String, Entry>>,
+}
+
+impl Directory {
+    fn open(directory: &Path) -> Result<Directory, Failure> {
+        let refuse = |error: std::io::Error| {
+            Failure::hinted(
+                Exit::NoInput,
+                format!("cannot read {}: {error}", directory.display()),
+                "give the directory that contains the runs, as in throng ui runs",
+            )
+        };
+        let root = directory.canonicalize().map_err(refuse)?;
+        let results = Directory {
+            name: directory.display().to_string(),
+            index: Mutex::new(Index::new(&root)),
+            root,
+            entries: Mutex::default(),
+        };
+        results.refresh().map_err(refuse)?;
+        Ok(results)
+    }
+
+    /// Lists the current results.
+    fn refresh(&self) -> std::io::Result<Listing> {
+        let listing = {
+            let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+            index.list()?
+        };
+        let entries = listing.entries.iter();
+        let entries = entries.map(|entry| (entry.id.clone(), entry.clone())).collect();
+        *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = entries;
+        Ok(listing)
+    }
+
+    /// The entry of an id, which may be newer than the last listing. Directories may have been replaced since,
+    /// so it is checked again that the entry is below the root.
+    fn entry(&self, id: &str) -> Option<Entry> {
+        let known = || {
+            let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            entries.get(id).cloned()
+        };
+        let entry = known().or_else(|| {
+            self.refresh().ok()?;
+            known()
+        })?;
+        let path = entry.location.canonicalize().ok()?;
+        path.starts_with(&self.root).then_some(entry)
+    }
+}
+
+impl Results for Directory {
+    fn list(&self) -> String {
+        let listing = self.refresh().unwrap_or_else(|error| Listing {
+            entries: Vec::new(),
+            omitted: vec![format!("the directory cannot be read: {error}")],
+        });
+        Page::index(&listing, &self.name, page::VERSION).json().to_owned()
+    }
+
+    fn report(&self, id: &str) -> Option<Result<Vec<u8>, String>> {
+        let entry = self.entry(id)?;
+        let file = match entry.kind {
+            Kind::Page => entry.location.clone(),
+            _ => entry.location.join(page::FILE),
+        };
+        let note = match entry.kind {
+            Kind::Run => Note::read(&entry.location),
+            _ => Note::default(),
+        };
+        let made = match std::fs::symlink_metadata(&file) {
+            Ok(about) if about.is_file() && about.len() <= REPORT_BYTES_MAX => {
+                std::fs::read(&file).map_err(|error| error.to_string())
+            }
+            Ok(about) if about.is_file() => Err("the file is too large".to_owned()),
+            _ => match make_report(&entry) {
+                Ok(page) => Ok(page.html().into_bytes()),
+                Err(failure) => Err(failure.to_string()),
+            },
+        };
+        Some(made.map(|html| match note.text() {
+            Some(note) => report::html::with_note(&html, note),
+            None => html,
+        }))
+    }
+
+    fn trend(&self, id: &str) -> Option<String> {
+        let entries: Vec<Entry> = {
+            let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            entries.values().cloned().collect()
+        };
+        let trend = index::trend(&entries, id)?;
+        Some(Page::trend(&trend, page::VERSION).json().to_owned())
+    }
+
+    fn write_note(&self, id: &str, text: &str) -> Option<Result<Option<String>, NoteRefusal>> {
+        let entry = self.entry(id).filter(|entry| entry.kind == Kind::Run)?;
+        let note = match Note::parse(text) {
+            Ok(note) => note,
+            Err(error) => return Some(Err(NoteRefusal::Text(error.to_string()))),
+        };
+        let written = note.write(&entry.location);
+        Some(match written {
+            Ok(()) => Ok(note.text().map(str::to_owned)),
+            Err(error) => Err(NoteRefusal::Disk(Failure::new(Exit::Io, error).to_string())),
+        })
+    }
+
+    fn compare(
+        &self,
+        request: &ComparisonRequest,
+        report: &mut dyn FnMut(Progress),
+    ) -> Result<Comparison, String> {
+        let open = |ids: &[String]| -> Result<Vec<Run>, String> {
+            let runs = ids.iter().map(|id| {
+                let entry = self.entry(id).filter(|entry| entry.kind == Kind::Run);
+                let entry = entry.ok_or("one of the runs no longer exists")?;
+                Run::open(&entry.location)
+                    .map_err(|error| Failure::new(Exit::NoInput, error).to_string())
+            });
+            runs.collect()
+        };
+        let options = Options { force: request.force, curves: true, ..Options::default() };
+        let mut step = |step: Step<'_>| report(progress(step));
+        let runs = open(&request.runs)?;
+        let baseline = open(&request.baseline)?;
+        let comparison = compare_with_progress(&runs, &baseline, &options, &mut step)
+            .map_err(|error| Failure::new(Exit::Data, error).to_string())?;
+        let page = Page::comparison(&comparison, page::VERSION);
+        Ok(Comparison { document: page.json().to_owned(), html: page.html() })
+    }
+}
+
+fn progress(step: Step<'_>) -> Progress {
+    match step {
+        Step::Reading { number, of } => {
+            Progress { what: "reading runs".to_owned(), done: number, total: of }
+        }
+        Step::Comparing { number, of, measure } => {
+            Progress { what: format!("comparing {measure}"), done: number, total: of }
+        }
+    }
+}
+
+/// Makes the report of a result that has none.
+fn make_report(entry: &Entry) -> Result<Page, Failure> {
+    match entry.kind {
+        Kind::Run => {
+            let run =
+                Run::open(&entry.location).map_err(|error| Failure::new(Exit::NoInput, error))?;
+            let summary = show::judged(&run, false)?;
+            let course = judge::course::read(&run);
+            let course = course.map_err(|error| Failure::new(Exit::NoInput, error))?;
+            page::of_run(&run, &summary, &course)
+        }
+        Kind::Experiment => experiment_page(&entry.location),
+        Kind::Model => model::page_of(&entry.location),
+        Kind::Search => Err(Failure::hinted(
+            Exit::NoInput,
+            "the search was interrupted".to_owned(),
+            "throng capacity --resume finishes it and writes a report",
+        )),
+        Kind::Page => Err(Failure::hinted(
+            Exit::NoInput,
+            "the file no longer exists".to_owned(),
+            "reload the list",
+        )),
+    }
+}
+
+/// The page of the experiment in a directory, as far as it got. Nothing is written.
+fn experiment_page(directory: &Path) -> Result<Page, Failure> {
+    let (experiment, state) = experiment::stored(directory)?;
+    let analysis = analyze_runs(&experiment, &state, directory);
+    Ok(Page::experiment(&analysis, page::VERSION))
+}
