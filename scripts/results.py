@@ -4,7 +4,7 @@
     scripts/results.py SKIPPED LOG [JUNIT]
 
 JUNIT is nextest's report. LOG is what was printed: by nextest or cargo test, by the clients' node --test, and by
-the pages' vitest. SKIPPED has a line for each test that lacked something (tests/needs.rs); to its runner it has passed.
+the pages' vitest. SKIPPED has a line for each test that lacked something (testkit::needs); to its runner it has passed.
 """
 
 import pathlib

@@ -6,7 +6,7 @@
 # fails and if no test ran. Arguments go to nextest, and only that runs.
 #
 # Lints and tests share one build (scripts/lints.sh). What is installed and what Node checks goes beside that build.
-# Databases that tests share are started once (tests/services.rs).
+# Databases that tests share are started once (testkit::services).
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -30,7 +30,7 @@ work=$(mktemp -d)
 # PostgreSQL's user copies its files from here.
 chmod 755 "$work"
 log=$work/log
-# Tests append a line to this file when they skip (tests/needs.rs).
+# Tests append a line to this file when they skip (testkit::needs).
 export THRONG_SKIPPED=$work/skipped
 # What servers are made of once (scripts/services).
 export THRONG_SERVICES_MADE=$work/made

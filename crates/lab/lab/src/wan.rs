@@ -32,11 +32,6 @@ pub use network::{Emulator, Late, MTU, Network, NetworkCounts, Subnet};
 use std::io;
 use std::net::Ipv4Addr;
 
-#[cfg(test)]
-#[path = "../../../../tests/needs.rs"]
-#[expect(dead_code, reason = "shared data is for other tests")]
-mod needs;
-
 /// Why there is no network.
 #[derive(Debug, thiserror::Error)]
 pub enum WanError {

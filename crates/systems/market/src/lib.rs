@@ -253,12 +253,4 @@ async fn report(state: &MarketState) -> Report {
 }
 
 #[cfg(test)]
-#[path = "../../../../tests/needs.rs"]
-#[expect(dead_code, reason = "shared data is for other tests")]
-mod needs;
-#[cfg(test)]
-#[path = "../../../../tests/services.rs"]
-#[expect(dead_code, reason = "servers are stopped and started in other tests")]
-mod services;
-#[cfg(test)]
 mod tests;

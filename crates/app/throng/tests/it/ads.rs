@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use serde_json::Value;
+use testkit::needs::shared_data;
 
-use crate::support::{Ended, Served, Space, root, shared_data, throng};
+use crate::support::{Ended, Served, Space, root, throng};
 
 const PUBLISHERS: &str = "\
 publisher,session_probability,impression,redeem,click,convert

@@ -9,7 +9,9 @@ mod gitlab;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Ended, Served, Space, plain, root, skip, throng, yaml};
+use testkit::needs::skip;
+
+use crate::support::{Ended, Served, Space, plain, root, throng, yaml};
 use forge::Forge;
 
 /// What the repository is tested with: one request, 100 times a second.

@@ -6,8 +6,9 @@ use std::process::{Command, Stdio};
 
 use record::schema::{Summary, Verdict};
 use serde_json::Value;
+use testkit::needs::skip;
 
-use crate::support::{Ended, Served, Space, golden, root, skip, throng, with_files, yaml};
+use crate::support::{Ended, Served, Space, golden, root, throng, with_files, yaml};
 
 /// The program run in the project's directory, so that messages hold no path of this machine.
 fn at_root(args: &[&str]) -> Ended {

@@ -134,7 +134,7 @@ fn manifests_are_as_they_were() {
 fn chart_and_manifest_make_the_same_objects() {
     for (name, args, values) in MANIFESTS {
         let Some(chart) = chart(values) else {
-            return crate::support::skip("helm is not installed");
+            return testkit::needs::skip("helm is not installed");
         };
         let (chart, manifest) = (by_name(&chart), by_name(&manifest(args)));
         let names = |objects: &std::collections::BTreeMap<String, Value>| {
@@ -159,7 +159,7 @@ fn chart_and_manifest_make_the_same_objects() {
 fn charts_are_as_they_were() {
     for (name, values) in CHARTS {
         let Some(chart) = chart(values) else {
-            return crate::support::skip("helm is not installed");
+            return testkit::needs::skip("helm is not installed");
         };
         golden_file(&format!("testdata/deploy/{name}.yaml"), &chart);
     }

@@ -18,8 +18,9 @@ use std::time::Duration;
 
 use record::schema::{EventKind, RunStatus, Summary, Verdict};
 use rustix::process::{Pid, Signal, kill_process};
+use testkit::needs::skip;
 
-use crate::support::{Ended, Relay, Running, Space, pass, skip, throng, without_unshare};
+use crate::support::{Ended, Relay, Running, Space, pass, throng, without_unshare};
 use crate::workers::planned;
 
 /// Visitors who come and go. Some of what the plan is made of is not in the text.

@@ -18,8 +18,9 @@ use std::time::{Duration, Instant};
 use record::schema::{RunStatus, Verdict};
 use record::{Outcome, Run};
 use rustix::process::Signal;
+use testkit::needs::skip;
 
-use crate::support::{Ended, Running, Space, pass, read_head, server, skip, throng};
+use crate::support::{Ended, Running, Space, pass, read_head, server, throng};
 
 /// Processes at once: each has next to nothing to do.
 const AT_ONCE: usize = 16;

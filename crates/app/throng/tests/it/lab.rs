@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use record::Run;
 use record::schema::{EventKind, Verdict};
+use testkit::needs::skip;
 
-use crate::support::{Ended, Space, golden, pass, root, skip, throng};
+use crate::support::{Ended, Space, golden, pass, root, throng};
 
 /// Two regions, 40 ms apart; the server in each says where it is.
 const FILE: &str = "

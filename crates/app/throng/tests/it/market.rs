@@ -15,8 +15,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
+use testkit::services::Services;
+
 use crate::stores::{address, metric, through, until};
-use crate::support::{Database, Relay, Services, pass};
+use crate::support::{Database, Relay, pass};
 use players::Players;
 use processes::Processes;
 

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use record::schema::Verdict;
 use serde_json::Value;
+use testkit::needs::shared_data;
 
-use crate::support::{Ended, Served, Space, shared_data, throng};
+use crate::support::{Ended, Served, Space, throng};
 
 /// A shop's log: 300 visits, each of two to four requests, by users of their own.
 fn log() -> String {

@@ -7,8 +7,10 @@ use std::thread;
 use std::time::Duration;
 
 use record::Outcome;
+use testkit::needs::skip;
+use testkit::services::Services;
 
-use crate::support::{Ended, Services, Space, pass, skip};
+use crate::support::{Ended, Space, pass};
 
 /// What the servers of `scripts/services` are protected by.
 const PASSWORD: &str = "open-sesame";

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use record::schema::EventKind;
 use record::{Probes, Run};
+use testkit::services::Services;
 
-use crate::support::{Ended, Running, Served, Services, Space, holding, pass, throng};
+use crate::support::{Ended, Running, Served, Space, holding, pass, throng};
 
 /// What the servers of `scripts/services` are protected by.
 const PASSWORD: &str = "open-sesame";

@@ -11,7 +11,9 @@ use std::net::SocketAddr;
 
 use client::Client;
 
-use crate::support::{Database, Ended, Served, Services, Space, throng};
+use testkit::services::Services;
+
+use crate::support::{Database, Ended, Served, Space, throng};
 
 fn address(served: &Served) -> SocketAddr {
     let address = served.url.strip_prefix("tcp://");

@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex};
 use record::Run;
 use record::schema::{Summary, Verdict};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use testkit::needs::skip;
 
-use crate::support::{Ended, Running, Space, plain, server, skip, throng};
+use crate::support::{Ended, Running, Space, plain, server, throng};
 
 /// Percent of the circle up to each region's end.
 const ENDS: [(&str, u64); 3] = [("ireland", 65), ("virginia", 85), ("sydney", 100)];

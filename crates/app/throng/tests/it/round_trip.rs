@@ -5,8 +5,9 @@ use std::process::Command;
 
 use convert::{Leniency, tsung};
 use serde_json::Value;
+use testkit::needs::{shared_data, skip};
 
-use crate::support::{Ended, Space, plain, root, shared_data, skip, throng};
+use crate::support::{Ended, Space, plain, root, throng};
 
 fn json(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()

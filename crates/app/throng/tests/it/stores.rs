@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
+use testkit::needs::skip;
+use testkit::services::Services;
 
-use crate::support::{
-    Database, Ended, Relay, Running, Served, Services, Space, root, skip, throng,
-};
+use crate::support::{Database, Ended, Relay, Running, Served, Space, root, throng};
 
 /// What the servers of `scripts/services` are protected by.
 const PASSWORD: &str = "open-sesame";

@@ -2,21 +2,15 @@
 //! and servers that are no program of ours.
 
 mod databases;
-#[path = "../../../../../tests/needs.rs"]
-mod needs;
 mod program;
 mod relay;
 mod servers;
-#[path = "../../../../../tests/services.rs"]
-mod services;
 mod space;
 mod yaml;
 
 pub(crate) use databases::Database;
-pub(crate) use needs::{shared_data, skip};
 pub(crate) use program::{Ended, Running, Served, plain, throng, with_files, without_unshare};
 pub(crate) use relay::{Direction, Fault, Relay};
 pub(crate) use servers::{Nobody, Tls, pass, read_head, server, websocket};
-pub(crate) use services::Services;
 pub(crate) use space::{Space, golden, golden_file, holding, root};
 pub(crate) use yaml::{yaml, yamls};

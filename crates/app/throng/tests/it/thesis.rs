@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use ::thesis::{Agreement, ReproducedCell, Reproduction, Results, Settings};
 use record::Run;
 use record::schema::Summary;
+use testkit::needs::shared_data;
 
-use crate::support::{Ended, Space, golden, root, shared_data, throng};
+use crate::support::{Ended, Space, golden, root, throng};
 
 /// Small results of our own making with every fault that is known.
 const FAULTY: &str = "testdata/import/results";

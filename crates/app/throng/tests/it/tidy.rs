@@ -24,6 +24,8 @@ const SYSTEMS: &str = "systems";
 const SHARED_WITH_SYSTEMS: &[&str] = &["stats", "trust"];
 /// The folder that alone may import the systems under test.
 const APP: &str = "app";
+/// What tests share. Crates have it as a dev-dependency, and what it imports is in no program: walls do not hold for it.
+const TESTKIT: &str = "testkit";
 
 /// Third-party crates, who may depend on them, and what the others do instead.
 const WALLS: &[(&[&str], &[&str], &str)] = &[
@@ -208,9 +210,26 @@ fn systems_under_test_import_none_of_the_generators_crates() {
 }
 
 #[test]
-fn third_party_walls_hold() {
+fn tests_alone_depend_on_what_tests_share() {
     let mut found = Vec::new();
     for package in PACKAGES.iter() {
+        let mut others =
+            package.dependencies.iter().filter(|dep| dep.kind != DependencyKind::Development);
+        if others.any(|dep| dep.name == TESTKIT) {
+            found.push(package.name.to_string());
+        }
+    }
+    none(
+        "programs that contain helpers of tests",
+        "Make `testkit` a dev-dependency, or move what is not for tests to another crate.",
+        &found,
+    );
+}
+
+#[test]
+fn third_party_walls_hold() {
+    let mut found = Vec::new();
+    for package in PACKAGES.iter().filter(|package| *package.name != TESTKIT) {
         for (name, _) in imports(package) {
             for (walled, allowed, instead) in WALLS {
                 if walled.contains(&name) && !allowed.contains(&package.name.as_str()) {
@@ -238,7 +257,8 @@ fn the_codecs_do_without_std() {
 const KERNEL_FILES: &[&str] = &[
     "crates/base/machine/src/procfs.rs",
     "crates/base/record/src/whole.rs",
-    // Only for tests: it freezes servers.
+    // Only for tests: they freeze servers.
+    "crates/app/testkit/src/services.rs",
     "crates/systems/market/src/outside/bus/testing.rs",
     "crates/systems/server/src/metrics.rs",
     "crates/systems/server/src/threads/files.rs",

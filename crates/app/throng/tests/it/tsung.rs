@@ -4,7 +4,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Ended, Served, Space, root, server, shared_data, throng};
+use testkit::needs::shared_data;
+
+use crate::support::{Ended, Served, Space, root, server, throng};
 
 /// A file that lies beside the project, where it does.
 fn shared(name: &str) -> Option<PathBuf> {

@@ -15,8 +15,10 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
+use testkit::needs::skip;
+
 use crate::cookbook::{run_script, stated_code, with_time};
-use crate::support::{Running, Served, Space, plain, root, skip};
+use crate::support::{Running, Served, Space, plain, root};
 
 /// The shop of the tutorial, and the ports that pages name.
 const SHOP: &str = "python3 examples/tutorial/shop.py";

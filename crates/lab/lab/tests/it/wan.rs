@@ -4,9 +4,6 @@
 
 mod calibrating;
 mod forwarding;
-#[path = "../../../../../tests/needs.rs"]
-#[expect(dead_code, reason = "shared data is for other tests")]
-mod needs;
 mod netem;
 mod streams;
 mod support;

@@ -1,14 +1,13 @@
 //! Real recordings, where they are.
 
-#[path = "../../../../../tests/needs.rs"]
-mod needs;
+use testkit::needs::shared_data;
 
 use crate::Space;
 
 /// NASA's two months: 28 days of July and, joined to them without the days between, all of August.
 #[test]
 fn nasa_log_shows_day_week_join_and_silence() {
-    let Some(path) = needs::shared_data("logs/nasa-http-1995-requests-per-second.txt.xz") else {
+    let Some(path) = shared_data("logs/nasa-http-1995-requests-per-second.txt.xz") else {
         return;
     };
     let space = Space::new();

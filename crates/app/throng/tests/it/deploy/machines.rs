@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use testkit::needs::skip;
+
 use super::objects::by_name;
-use crate::support::{Ended, Running, Space, plain, root, skip, yaml};
+use crate::support::{Ended, Running, Space, plain, root, yaml};
 
 const UNITS: [&str; 2] = ["throng-agent.service", "throng-nats.service"];
 

@@ -4,7 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Ended, Space, plain, root, skip, yaml};
+use testkit::needs::skip;
+
+use crate::support::{Ended, Space, plain, root, yaml};
 
 /// Answers by what it is given; `CODE` is the exit code of the run's container, `STATES` the Job's conditions.
 const KUBECTL: &str = r#"#!/bin/sh

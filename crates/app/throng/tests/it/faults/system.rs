@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::process::Signal;
+use testkit::needs::skip;
 
 use crate::support::{
-    Ended, Nobody, Running, Served, Space, pass, plain, read_head, server, skip, throng,
+    Ended, Nobody, Running, Served, Space, pass, plain, read_head, server, throng,
 };
 
 #[test]

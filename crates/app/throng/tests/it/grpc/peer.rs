@@ -4,8 +4,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
+use testkit::needs::skip;
 
-use crate::support::{Space, skip};
+use crate::support::Space;
 
 /// Answers calls with their own bytes, and reports what it counted once its standard input ends.
 const SCRIPT: &str = r#"

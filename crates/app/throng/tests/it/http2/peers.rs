@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use testkit::needs::skip;
 
 use super::certificate;
-use crate::support::{Space, pass, skip};
+use crate::support::{Space, pass};
 
 /// Answers what the tests request, and reports what it counted once its standard input ends.
 const SCRIPT: &str = r#"

@@ -5,9 +5,10 @@ use std::process::Command;
 use record::Outcome;
 use record::schema::EventKind;
 use stats::rng::{Purpose, Rng};
+use testkit::needs::skip;
 
 use super::Lab;
-use crate::support::{Ended, root, skip, throng};
+use crate::support::{Ended, root, throng};
 
 const SECOND: u64 = 1_000_000_000;
 /// The share of users that keep the first answer.

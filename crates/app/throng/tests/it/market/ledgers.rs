@@ -5,9 +5,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use testkit::services::Services;
+
 use super::players::Players;
 use crate::stores::{address, metric, through, until};
-use crate::support::{Database, Fault, Relay, Served, Services, pass};
+use crate::support::{Database, Fault, Relay, Served, pass};
 
 /// How long nothing passes between a region and the owner.
 const SILENT_FOR: Duration = Duration::from_secs(10);

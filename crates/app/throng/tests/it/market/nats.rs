@@ -2,11 +2,13 @@
 
 use std::process::{Child, Command, Stdio};
 
+use testkit::services::Services;
+
 use super::players::Players;
 use super::processes::Processes;
 use super::{BATCH, SEED, open_money, publication};
 use crate::stores::{metric, until};
-use crate::support::{Database, Services, Space, pass};
+use crate::support::{Database, Space, pass};
 
 /// Ended with the test.
 struct Started(Child);

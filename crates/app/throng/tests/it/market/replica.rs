@@ -4,10 +4,11 @@
 use std::net::TcpStream;
 
 use serde_json::{Value, json};
+use testkit::services::Services;
 use tungstenite::{Message, WebSocket};
 
 use crate::stores::{fetch, metric, until};
-use crate::support::{Database, Served, Services};
+use crate::support::{Database, Served};
 
 /// How far the replica is behind: so long that this test does not take longer to look.
 const BEHIND_S: u32 = 8;

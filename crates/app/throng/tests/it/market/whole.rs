@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::support::{Ended, Services, Space, root};
+use testkit::services::Services;
+
+use crate::support::{Ended, Space, root};
 
 fn script(name: &str, space: &Space) -> Command {
     let mut command = Command::new(root().join("examples/market").join(name));

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use rustix::process::{Signal, kill_process};
+use testkit::services::Services;
 
 use super::address;
 use super::client::Client;
 use crate::stores::until;
-use crate::support::{Database, Served, Services};
+use crate::support::{Database, Served};
 
 /// Connections to the database, of all middlewares together.
 const CONNECTIONS: &str = "SELECT count(*) FROM pg_stat_activity \

@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 
 use postgres::NoTls;
 use rustix::process::{Pid, Signal, kill_process};
+use testkit::services::Services;
 
 use super::accounts::{Account, Ending, Popped, Sent, Span};
 use super::client::{Client, Failure, NO_QUEUE, STOPPING, UNAVAILABLE, UNKNOWN_OUTCOME};
-use crate::support::{Database, Relay, Running, Services, throng};
+use crate::support::{Database, Relay, Running, throng};
 
 const CLIENTS: u32 = 64;
 const QUEUES: u32 = 6;

@@ -2,9 +2,11 @@
 
 use mysql::prelude::Queryable;
 use rcgen::{CertificateParams, KeyPair};
+use testkit::needs::skip;
+use testkit::services::Services;
 
 use super::{Database, PASSWORD, ad, events, fetch, metric, small};
-use crate::support::{Ended, Served, Services, Space, skip, throng};
+use crate::support::{Ended, Served, Space, throng};
 
 /// How a database's URL requires TLS by this authority.
 fn encrypted(database: &Database, ca: &str) -> String {

@@ -1,8 +1,7 @@
 //! Databases of a test's own on the servers of `scripts/services`.
 
 use mysql::prelude::Queryable;
-
-use super::Services;
+use testkit::services::Services;
 
 /// A database of a test's own on a server.
 pub(crate) struct Database {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{ROOT, files_below, none, read, relative};
+use super::{ROOT, TESTKIT, files_below, none, read, relative};
 
 /// Sources that must not name any of [`IMPURE`], by the beginnings of their paths below `crates`.
 const PURE: &[&str] = &[
@@ -87,9 +87,11 @@ fn is_part_of(path: &str, module: &str) -> bool {
     path.strip_prefix(module).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
 
-/// Whether a file is compiled for tests, examples or benchmarks only.
+/// Whether a file is compiled for tests, examples or benchmarks only, by its place.
 fn is_beside_src(path: &str) -> bool {
-    ["tests", "examples", "benches"].contains(&path.split('/').nth(3).unwrap_or_default())
+    let mut parts = path.split('/').skip(2);
+    let (krate, folder) = (parts.next(), parts.next().unwrap_or_default());
+    krate == Some(TESTKIT) || ["tests", "examples", "benches"].contains(&folder)
 }
 
 #[test]
@@ -112,6 +114,7 @@ fn files_of_tests_are_known_by_their_whole_path() {
     let by_path = |path: &str| SOURCES.iter().find(|source| source.path == path).unwrap();
     assert!(by_path("crates/results/judge/src/sample.rs").is_test);
     assert!(!by_path("crates/base/stats/src/sample.rs").is_test);
+    assert!(by_path("crates/app/testkit/src/needs.rs").is_test);
 }
 
 fn shipped() -> impl Iterator<Item = &'static Source> {

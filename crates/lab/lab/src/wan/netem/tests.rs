@@ -6,9 +6,10 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
+use testkit::needs;
+
 use super::*;
 use crate::wan::link::{Backlog, Rate};
-use crate::wan::needs;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 

@@ -8,8 +8,8 @@ use lab::wan::{
     Backlog, Emulator, Jitter, Link, Loss, Namespace, Network, Rate, Subnet, WanError,
     netem_available,
 };
+use testkit::needs;
 
-use crate::wan::needs;
 use crate::wan::support::{between_two, udp};
 
 /// 20 ms, less what a wake-up of the forwarder is taken to have lasted.

@@ -3,8 +3,8 @@
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
-use crate::wan::needs;
 use lab::wan::{Forwarder, Link, Namespace, Port, WanError};
+use testkit::needs;
 
 /// The deadline of what a test waits for; reached only if it fails.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);

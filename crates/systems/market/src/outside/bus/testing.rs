@@ -15,8 +15,8 @@ use tokio::time::timeout;
 use crate::bus::messages::payload;
 use crate::bus::{BusError, Claims, Delivery, Subscription};
 use crate::outside::bus::{BusAddress, BusOptions, Remote};
-use crate::services::Services;
 use server::database::ServerAddress;
+use testkit::services::Services;
 
 /// How long anything may take before a test fails.
 pub(crate) const LONG: Duration = Duration::from_secs(20);

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
+use testkit::services::Services;
+
 use super::*;
-use crate::support::Services;
 
 /// The disk of servers that have one of their own.
 pub(super) struct Disk(PathBuf);

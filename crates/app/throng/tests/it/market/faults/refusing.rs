@@ -1,10 +1,10 @@
 //! A Redis that refuses to write.
 
 use redis::{Connection, cmd};
+use testkit::services::Services;
 
 use super::disk::Disk;
 use super::*;
-use crate::support::Services;
 
 fn set(client: &mut Connection, name: &str, value: &str) {
     let mut config = cmd("CONFIG");

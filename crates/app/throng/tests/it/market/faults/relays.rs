@@ -1,8 +1,10 @@
 //! Connections that are cut, that bring half of a message, that are late or silent.
 
+use testkit::services::Services;
+
 use super::*;
 use crate::stores::{address, through};
-use crate::support::{Direction, Fault, Relay, Services};
+use crate::support::{Direction, Fault, Relay};
 
 /// What is wrong with a connection, one after the other.
 const FAULTS: [Fault; 7] = [

@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 
+use testkit::services::Services;
+
 use super::*;
-use crate::support::Services;
 
 /// Stops, kills and freezes a server behind a market.
 fn server_returns(kind: &'static str, server: &'static str) {

@@ -121,7 +121,7 @@ fn tc_reads_what_is_written_for_each_link() {
     let namespace = match Namespace::empty(Ipv4Addr::UNSPECIFIED) {
         Ok(namespace) => namespace,
         Err(error @ WanError::NotPermitted { .. }) => {
-            return crate::wan::needs::skip(&error.to_string());
+            return testkit::needs::skip(&error.to_string());
         }
         Err(error) => panic!("{error}"),
     };
@@ -129,7 +129,7 @@ fn tc_reads_what_is_written_for_each_link() {
     let nonsense = tried("qdisc add dev lo root netem delay soon\n").unwrap_err();
     match nonsense {
         WanError::NoProgram(program) => {
-            return crate::wan::needs::skip(&format!("{program} is not installed"));
+            return testkit::needs::skip(&format!("{program} is not installed"));
         }
         nonsense => assert!(!is_without_netem(&nonsense.to_string()), "{nonsense}"),
     }

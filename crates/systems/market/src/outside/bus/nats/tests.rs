@@ -142,7 +142,7 @@ async fn a_stream_of_others_on_the_same_subjects_is_reported() {
 
 #[tokio::test]
 async fn tls_needs_a_certificate_that_is_trusted() {
-    let services = crate::services::Services::start(&["nats"]);
+    let services = testkit::services::Services::start(&["nats"]);
     let Some((services, ca)) = services.as_ref().and_then(|it| Some((it, it.ca()?))) else {
         return;
     };

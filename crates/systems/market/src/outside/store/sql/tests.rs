@@ -13,10 +13,10 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use server::database::{Sql as Connection, StoreAddress, Value};
+use testkit::services::Services;
 
 use super::*;
 use crate::bus::model::Outcome;
-use crate::services::Services;
 use crate::transactions::Refusal;
 
 /// Kinds of servers, by their names in `scripts/services`.

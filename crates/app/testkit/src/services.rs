@@ -1,6 +1,4 @@
 //! Real servers from the system's packages, started by `scripts/services`.
-//!
-//! Crates include this file by its path, beside `needs.rs`.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -11,13 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value};
 
-use super::needs::skip;
+use super::needs::{root, skip};
 
 /// The variable in which `scripts/test.sh` describes the servers that it started for all tests.
 const SHARED: &str = "THRONG_SERVICES";
 
 /// Servers that run as long as this exists, and those that run for all tests.
-pub(crate) struct Services {
+pub struct Services {
     services: Value,
     /// The script that started them; none for those that all tests share.
     own: Option<Own>,
@@ -40,12 +38,12 @@ struct Orders {
 impl Services {
     /// The servers that all tests share, in which each test has a database of its own; where nobody started them, servers
     /// that are started now. A test that stops a server, changes its settings or empties it starts its own.
-    pub(crate) fn shared(names: &[&str]) -> Option<Self> {
+    pub fn shared(names: &[&str]) -> Option<Self> {
         Self::start_beside(names, &[])
     }
 
     /// Servers that all tests share, and others of the test's own.
-    pub(crate) fn start_beside(shared: &[&str], own: &[&str]) -> Option<Self> {
+    pub fn start_beside(shared: &[&str], own: &[&str]) -> Option<Self> {
         let Ok(text) = std::env::var(SHARED) else {
             return Self::start(&[shared, own].concat());
         };
@@ -66,7 +64,7 @@ impl Services {
     }
 
     /// Starts these. A test is reported as skipped where the script cannot be run.
-    pub(crate) fn start(names: &[&str]) -> Option<Self> {
+    pub fn start(names: &[&str]) -> Option<Self> {
         let mut command = Command::new(Self::script());
         command.args(names);
         Self::start_by(&mut command)
@@ -74,7 +72,7 @@ impl Services {
 
     /// Starts these with their files on a disk of this size in memory, which only they see. A test is reported as
     /// skipped where nothing can be mounted.
-    pub(crate) fn start_on_disk(names: &[&str], size: &str) -> Option<Self> {
+    pub fn start_on_disk(names: &[&str], size: &str) -> Option<Self> {
         let mount = "mount -t tmpfs -o \"size=$1,mode=755\" tmpfs /mnt && ";
         let unshare = |script: &str| {
             let mut command = Command::new("unshare");
@@ -92,7 +90,7 @@ impl Services {
     }
 
     fn script() -> PathBuf {
-        super::needs::root().join("scripts/services")
+        root().join("scripts/services")
     }
 
     fn start_by(command: &mut Command) -> Option<Self> {
@@ -112,7 +110,7 @@ impl Services {
     }
 
     /// Where a server is. The test is reported as skipped where it is not installed.
-    pub(crate) fn url(&self, name: &str) -> Option<&str> {
+    pub fn url(&self, name: &str) -> Option<&str> {
         let service = &self.services[name];
         let url = service["url"].as_str();
         if url.is_none() {
@@ -122,7 +120,7 @@ impl Services {
     }
 
     /// The authority of the servers' certificate. The test is reported as skipped without openssl.
-    pub(crate) fn ca(&self) -> Option<&str> {
+    pub fn ca(&self) -> Option<&str> {
         let servers = self.services.as_object()?.values();
         let ca = servers.filter_map(|server| server["ca"].as_str()).next();
         if ca.is_none() {
@@ -132,17 +130,17 @@ impl Services {
     }
 
     /// Where a server speaks TLS alone.
-    pub(crate) fn tls_url(&self, name: &str) -> Option<&str> {
+    pub fn tls_url(&self, name: &str) -> Option<&str> {
         self.services[name]["tls_url"].as_str()
     }
 
     /// Where a server speaks its protocol over WebSockets.
-    pub(crate) fn ws_url(&self, name: &str) -> Option<&str> {
+    pub fn ws_url(&self, name: &str) -> Option<&str> {
         self.services[name]["ws_url"].as_str()
     }
 
     /// The process of a server that there is.
-    pub(crate) fn pid(&self, name: &str) -> u32 {
+    pub fn pid(&self, name: &str) -> u32 {
         if let Some(own) = &self.own
             && let Some(pid) = own.orders.lock().unwrap().pids.get(name)
         {
@@ -154,22 +152,22 @@ impl Services {
     }
 
     /// The disk of servers that have one of their own, by a path that everybody sees.
-    pub(crate) fn disk(&self) -> PathBuf {
+    pub fn disk(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root/mnt", self.own().script.id()))
     }
 
     /// Stops a server in good order.
-    pub(crate) fn stop(&self, name: &str) {
+    pub fn stop(&self, name: &str) {
         self.order("stop", name);
     }
 
     /// Kills all processes of a server at once.
-    pub(crate) fn kill(&self, name: &str) {
+    pub fn kill(&self, name: &str) {
         self.order("kill", name);
     }
 
     /// Stops a server's processes where they are, until what is returned is dropped.
-    pub(crate) fn freeze(&self, name: &str) -> Frozen {
+    pub fn freeze(&self, name: &str) -> Frozen {
         let pid = self.pid(name);
         // PostgreSQL has a process for each connection.
         let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
@@ -185,7 +183,7 @@ impl Services {
     }
 
     /// Starts a server again that was stopped or killed, with its data.
-    pub(crate) fn start_again(&self, name: &str) {
+    pub fn start_again(&self, name: &str) {
         self.order("start", name);
     }
 
@@ -207,7 +205,7 @@ impl Services {
 }
 
 /// A server's processes, stopped until this is dropped.
-pub(crate) struct Frozen(Vec<Pid>);
+pub struct Frozen(Vec<Pid>);
 
 impl Drop for Frozen {
     fn drop(&mut self) {

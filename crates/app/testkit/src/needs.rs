@@ -1,13 +1,12 @@
 //! What some tests need that is not in the repository: published data, servers, rights.
 //!
-//! Test crates include this file by its path. A test that lacks what it needs calls [`skip`];
-//! `scripts/test.sh` then counts it as skipped, not as passed.
+//! A test that lacks what it needs calls [`skip`]; `scripts/test.sh` then counts it as skipped, not as passed.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The root of the workspace.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     let root = above.find(|folder| folder.join("Cargo.lock").exists());
     root.unwrap().to_owned()
@@ -16,7 +15,7 @@ pub(crate) fn root() -> PathBuf {
 /// A file or directory of the shared data: below `THRONG_DATA`, else below `../shared/data`.
 /// If it is missing, the test is reported as skipped.
 #[must_use]
-pub(crate) fn shared_data(name: &str) -> Option<PathBuf> {
+pub fn shared_data(name: &str) -> Option<PathBuf> {
     let beside = root().join("../shared/data");
     let data = std::env::var_os("THRONG_DATA").map_or(beside, PathBuf::from);
     let path = data.join(name);
@@ -29,7 +28,7 @@ pub(crate) fn shared_data(name: &str) -> Option<PathBuf> {
 
 /// Reports that the running test could not check all that it is for: on standard error, which
 /// test runners do not capture, and in the file that `THRONG_SKIPPED` names.
-pub(crate) fn skip(why: &str) {
+pub fn skip(why: &str) {
     // nextest names the test and its program; otherwise a test has a thread that is called after it.
     let test = match (std::env::var("NEXTEST_BINARY_ID"), std::env::var("NEXTEST_TEST_NAME")) {
         (Ok(program), Ok(test)) => format!("{program} {test}"),

@@ -1,0 +1,11 @@
+//! What tests of several crates share. Tests alone depend on it.
+//!
+//! Crates have it as a dev-dependency. Its functions fail the test that calls them by panicking.
+//!
+//! A test in the `src` of a crate on which this one depends sees that crate's types twice: its own, and those that this
+//! one was compiled with. Such a test takes from here only what names none of them.
+#![deny(missing_docs)]
+#![expect(clippy::unwrap_used, reason = "a test's helper fails the test by panicking")]
+
+pub mod needs;
+pub mod services;
