@@ -7,5 +7,8 @@
 #![deny(missing_docs)]
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test by panicking")]
 
+pub mod client;
+pub mod http;
 pub mod needs;
+pub mod queue_client;
 pub mod services;

@@ -8,13 +8,10 @@ use std::time::Duration;
 use running::{Running, options};
 use rustix::process::{Signal, getpid, kill_process};
 use targets::worker::Fault;
+use testkit::http::soon;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
-use http::soon;
-
-#[path = "../../../../tests/http.rs"]
-mod http;
 #[path = "it/worker/running.rs"]
 mod running;
 

@@ -1,16 +1,12 @@
 //! `throng serve queue`: as a command, as the target of a scenario, and under faults.
 
 mod accounts;
-#[path = "../../../../../tests/queue_client.rs"]
-#[expect(dead_code, reason = "the crate of the queue uses all of it")]
-mod client;
 mod processes;
 mod soak;
 
 use std::net::SocketAddr;
 
-use client::Client;
-
+use testkit::queue_client::Client;
 use testkit::services::Services;
 
 use crate::support::{Database, Ended, Served, Space, throng};

@@ -6,10 +6,9 @@ use std::path::Path;
 use ads::{AdsError, AdsOptions, LogFormat, Report, StoreAddress, Writes};
 use serde_json::Value;
 use server::ServerError;
+use testkit::http::{get, raw, soon};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-
-use crate::http::{get, raw, soon};
 
 /// Options for a test: one app server and few ads.
 fn options() -> AdsOptions {

@@ -2,5 +2,3 @@
 #![expect(clippy::unwrap_used, reason = "the tests' helpers fail tests by panicking, too")]
 
 mod ads;
-#[path = "../../../../../tests/http.rs"]
-mod http;

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use balancer::policy::Kind;
+use testkit::http::{get, raw, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
-use crate::http::{get, raw, soon};
 use crate::support::{Act, Backend, Running, request, response};
 
 /// An address at which nobody listens.

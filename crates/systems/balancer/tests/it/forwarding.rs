@@ -10,12 +10,12 @@ use axum::routing::any;
 use balancer::LogFormat;
 use balancer::policy::Kind;
 use futures_util::{SinkExt, StreamExt};
+use testkit::http::{get, raw, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::http::{get, raw, soon};
 use crate::support::{Act, Backend, Running, request, response, websocket_echo, worker};
 
 /// hyper's server, which answers with the body that it got.

@@ -5,8 +5,6 @@
 mod corpus;
 mod faults;
 mod forwarding;
-#[path = "../../../../../tests/http.rs"]
-mod http;
 mod policies;
 mod requests;
 mod routing;

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use balancer::http::{Framing, HeadSearch, RequestHead, read_request};
+use testkit::http::{raw, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::http::{raw, soon};
 use crate::support::{Act, Backend, Running};
 
 const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 1, 2, 3));

@@ -11,12 +11,12 @@ use balancer::{LearnOptions, Source};
 use futures_util::StreamExt as _;
 use stats::dist::Dist;
 use targets::echo::{self, EchoOptions};
+use testkit::http::{get, raw, soon};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-use crate::http::{get, raw, soon};
 use crate::support::{Act, Backend, Running, websocket_echo, worker};
 
 /// The body of an answer to a request with this cookie field, and the cookie that it sets.

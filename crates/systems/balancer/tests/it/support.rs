@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex};
 use balancer::{BalancerError, BalancerOptions, Event, Report, Source};
 use targets::echo::{self, EchoOptions};
 use targets::worker::{self, WorkerOptions};
+use testkit::http::soon;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-
-use crate::http::soon;
 
 /// A running balancer.
 pub(crate) struct Running {
@@ -65,7 +64,7 @@ impl Running {
 
     /// A figure of the metrics page.
     pub(crate) async fn metric(&self, name: &str) -> f64 {
-        let (_, page) = crate::http::get(self.metrics, "/metrics").await;
+        let (_, page) = testkit::http::get(self.metrics, "/metrics").await;
         let begin = format!("balancer_{name} ");
         let line = page.lines().find(|line| line.starts_with(&begin));
         let line = line.unwrap_or_else(|| panic!("no {name} in {page}"));

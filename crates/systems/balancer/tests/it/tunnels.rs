@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use balancer::Timeouts;
+use testkit::http::soon;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::http::soon;
 use crate::support::Running;
 
 /// A WebSocket, as far as the balancer looks: its client, and its backend.

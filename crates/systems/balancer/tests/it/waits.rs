@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
+use testkit::http::{raw, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::http::{raw, soon};
 use crate::support::{Act, Backend, Running, request, response};
 
 const SHORT: Duration = Duration::from_millis(100);

@@ -2,10 +2,11 @@
 
 use futures_util::SinkExt;
 use serde_json::json;
+use testkit::http::raw;
 use tokio::io::AsyncWriteExt;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::support::{Market, calm, raw};
+use crate::support::{Fan, Market, calm};
 
 #[tokio::test]
 async fn bad_requests_are_answered_and_the_connection_stays() {

@@ -1,12 +1,13 @@
 //! The WebSocket protocol between its two handshakes, and the second of them.
 
 use futures_util::{SinkExt, StreamExt};
+use testkit::http::{get, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
-use crate::support::{Market, calm, frame, get, soon};
+use crate::support::{Fan, Market, calm, frame};
 
 #[tokio::test]
 async fn a_request_in_fragments_with_a_ping_between() {

@@ -2,11 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "the tests' helpers fail tests by panicking, too")]
 
 mod bad_input;
-#[path = "../../../../../tests/client.rs"]
-mod client;
 mod framing;
-#[path = "../../../../../tests/http.rs"]
-mod http;
 mod market;
 mod opening;
 mod process;

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ::market::{Broadcast, Listing, Replay};
 use serde_json::json;
 
-use crate::support::{Market, calm};
+use crate::support::{Fan, Market, calm};
 
 #[tokio::test]
 async fn a_visit_from_games_to_a_prediction() {

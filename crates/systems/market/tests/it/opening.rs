@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use testkit::client::{HANDSHAKE, read_until};
+use testkit::http::{get, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{HANDSHAKE, Market, calm, frame, get, read_until, soon};
+use crate::support::{Fan, Market, calm, frame};
 
 const GAMES: &[u8] = br#"{"op":"games"}"#;
 /// What the reply to it ends with: four games, 0:0 each.

@@ -8,8 +8,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use rustls::{ClientConnection, StreamOwned};
+use testkit::client::HANDSHAKE;
 
-use crate::support::{HANDSHAKE, calm, frame};
+use crate::support::{calm, frame};
 use crate::tls::Secure;
 
 /// Set for the child process, which runs the same test and only serves.

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use ::market::{MarketOptions, MarketPart};
 use serde_json::{Value, json};
+use testkit::client::Client;
+use testkit::http::{get, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::support::{Client, JOIN, Market, PREDICT, calm, get, soon};
+use crate::support::{Fan, JOIN, Market, PREDICT, calm};
 
 /// A relay in front of `upstream` that waits half a second.
 async fn relay(upstream: SocketAddr) -> Market {

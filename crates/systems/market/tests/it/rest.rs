@@ -1,8 +1,9 @@
 //! The REST reads and the operators' pages.
 
 use serde_json::{Value, json};
+use testkit::http::get;
 
-use crate::support::{Market, calm, get};
+use crate::support::{Fan, Market, calm};
 
 #[tokio::test]
 async fn reads_show_what_the_stream_shows() {

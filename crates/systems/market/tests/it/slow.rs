@@ -1,6 +1,8 @@
 //! Broadcasts: to many, and to those who do not read.
 
-use crate::support::{JOIN, Market, PREDICT, calm, fall_behind_and_catch_up, for_slow_readers};
+use crate::support::{
+    Fan, JOIN, Market, PREDICT, calm, fall_behind_and_catch_up, for_slow_readers,
+};
 
 #[tokio::test]
 async fn everyone_gets_the_same_message_once() {

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use market::MarketError;
 use server::ServerError;
+use testkit::http::soon;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-use crate::support::{Market, calm, soon};
+use crate::support::{Fan, Market, calm};
 
 #[tokio::test]
 async fn a_stop_closes_everything_with_a_reason() {

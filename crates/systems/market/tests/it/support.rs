@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use market::{MarketError, MarketOptions, Report};
 use serde_json::Value;
+use testkit::client::Client;
+use testkit::http::{get, soon};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::Message;
-
-pub(crate) use crate::client::*;
 
 /// Options without goals during a test, on one thread.
 pub(crate) fn calm() -> MarketOptions {
@@ -87,9 +87,17 @@ impl Stopping {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
+/// What a fan does on a connection to the market.
+pub(crate) trait Fan {
     /// Sends a request and returns the reply to it; pushed messages are skipped.
-    pub(crate) async fn request(&mut self, request: &str) -> Value {
+    async fn request(&mut self, request: &str) -> Value;
+
+    /// The next pushed message of a type.
+    async fn news(&mut self, kind: &str) -> Value;
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Fan for Client<S> {
+    async fn request(&mut self, request: &str) -> Value {
         self.send(request).await;
         loop {
             let message = self.json().await;
@@ -99,8 +107,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         }
     }
 
-    /// The next pushed message of a type.
-    pub(crate) async fn news(&mut self, kind: &str) -> Value {
+    async fn news(&mut self, kind: &str) -> Value {
         loop {
             let message = self.json().await;
             if message["type"] == kind {

@@ -12,6 +12,8 @@ use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use server::TlsFiles;
 use tempfile::TempDir;
+use testkit::client::Client;
+use testkit::http::{raw, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -20,7 +22,7 @@ use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::support::{
-    Client, JOIN, Market, PREDICT, calm, fall_behind_and_catch_up, for_slow_readers, raw, soon,
+    Fan, JOIN, Market, PREDICT, calm, fall_behind_and_catch_up, for_slow_readers,
 };
 
 /// A certificate for localhost, and clients that trust it.

@@ -4,7 +4,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::time::Duration;
 
-use crate::queue_client::*;
+use testkit::queue_client::*;
+
 use crate::support::{Queue, free_address, on_each_store, pause, small};
 
 #[test]

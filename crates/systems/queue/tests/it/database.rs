@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use queue::{Fill, Index, QueueError, SchemaError};
+use testkit::queue_client::*;
 
-use crate::queue_client::*;
 use crate::support::{
     Queue, address, database, free_address, number, page, pause, small, sql, until_metric, with_sql,
 };

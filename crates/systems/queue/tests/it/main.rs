@@ -4,8 +4,6 @@
 mod bad_frames;
 mod database;
 mod operations;
-#[path = "../../../../../tests/queue_client.rs"]
-mod queue_client;
 mod starts;
 mod support;
 mod waiting;

@@ -1,8 +1,8 @@
 //! What the operations do, on each store.
 
 use queue::{Fill, PopLocking};
+use testkit::queue_client::*;
 
-use crate::queue_client::*;
 use crate::support::{Queue, on_each_store, pause, small};
 
 #[test]

@@ -6,10 +6,10 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use queue::{Fill, Index, QueueError, SchemaError};
+use testkit::queue_client::*;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
-use crate::queue_client::*;
 use crate::support::{
     Queue, address, database, free_address, number, page, pause, small, with_sql,
 };

@@ -10,12 +10,11 @@ use std::time::Duration;
 
 use queue::{QueueError, QueueOptions, Report};
 use server::database::{ServerAddress, StoreAddress};
+use testkit::queue_client::Client;
 use testkit::services::Services;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use tokio_postgres::{Client as Sql, NoTls};
-
-use crate::queue_client::Client;
 
 /// One PostgreSQL server for all tests, which have a database each.
 static SERVICES: LazyLock<Option<Services>> = LazyLock::new(|| Services::shared(&["postgres"]));

@@ -4,8 +4,8 @@ use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
 use queue::{QueueOptions, Wait};
+use testkit::queue_client::*;
 
-use crate::queue_client::*;
 use crate::support::{
     Queue, address, database, free_address, on_each_store, small, sql, until_metric,
 };

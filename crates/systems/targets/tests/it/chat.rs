@@ -13,13 +13,13 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 use targets::chat::{self, ChatError, ChatOptions, Report};
+use testkit::client::Client;
+use testkit::http::{get, raw, soon};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::handshake::client::Response;
-
-use crate::client::{Client, get, raw, soon};
 
 /// Options for a test: one thread without files of its own.
 fn options() -> ChatOptions {

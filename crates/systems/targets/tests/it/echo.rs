@@ -9,10 +9,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::Message;
 
+use testkit::client::Client;
+use testkit::http::{get, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-
-use crate::client::{Client, get, soon};
 
 #[tokio::test]
 async fn messages_come_back_as_they_went() {

@@ -2,10 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "the tests' helpers fail tests by panicking, too")]
 
 mod chat;
-#[path = "../../../../../tests/client.rs"]
-mod client;
 mod echo;
-#[path = "../../../../../tests/http.rs"]
-mod http;
 mod stall;
 mod worker;

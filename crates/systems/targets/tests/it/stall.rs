@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use server::ServerError;
 use targets::stall::{self, StallOptions};
+use testkit::http::{get, soon};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-
-use crate::client::{get, soon};
 
 #[tokio::test]
 async fn answers_wait_for_the_end_of_a_stall() {

@@ -5,11 +5,10 @@ use std::time::Duration;
 use running::{Running, options};
 use serde_json::Value;
 use targets::worker::Cpu;
+use testkit::http::{get, raw, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
-
-use crate::client::{get, raw, soon};
 
 mod running;
 

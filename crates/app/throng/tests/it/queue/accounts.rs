@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use super::client::Message;
+use testkit::queue_client::Message;
 
 /// A server that lost its client may work on the client's request for this much longer.
 const AFTERLIFE: Duration = Duration::from_secs(2);

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use rustix::process::{Signal, kill_process};
+use testkit::queue_client::Client;
 use testkit::services::Services;
 
 use super::address;
-use super::client::Client;
 use crate::stores::until;
 use crate::support::{Database, Served};
 

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use postgres::NoTls;
 use rustix::process::{Pid, Signal, kill_process};
+use testkit::queue_client::{Client, Failure, NO_QUEUE, STOPPING, UNAVAILABLE, UNKNOWN_OUTCOME};
 use testkit::services::Services;
 
 use super::accounts::{Account, Ending, Popped, Sent, Span};
-use super::client::{Client, Failure, NO_QUEUE, STOPPING, UNAVAILABLE, UNKNOWN_OUTCOME};
 use crate::support::{Database, Relay, Running, throng};
 
 const CLIENTS: u32 = 64;

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use testkit::client::Client;
+use testkit::http::soon;
 
 use super::{Chat, options};
-use crate::client::{Client, soon};
 
 const LOBBY: &str = r#"{"channel":"ChatChannel"}"#;
 

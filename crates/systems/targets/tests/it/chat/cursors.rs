@@ -1,12 +1,13 @@
 //! Cursors under concurrent writers: on every transport each message comes once and in order.
 
 use serde_json::Value;
+use testkit::client::Client;
+use testkit::http::soon;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::{Chat, ids, options};
-use crate::client::{Client, soon};
 
 const WRITERS: u64 = 4;
 const EACH: u64 = 50;
@@ -17,7 +18,7 @@ async fn poll(address: std::net::SocketAddr, wait: &str) -> Vec<u64> {
     let (mut after, mut seen) = (0, Vec::new());
     while (seen.len() as u64) < ALL {
         let target = format!("/chat/poll?after={after}&limit=7{wait}");
-        let (_, body) = crate::client::get(address, &target).await;
+        let (_, body) = testkit::http::get(address, &target).await;
         let found: Value = serde_json::from_str(&body).unwrap();
         seen.extend(ids(&found["messages"]));
         after = found["last"].as_u64().unwrap();

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use futures_util::SinkExt;
 use serde_json::{Value, json};
+use testkit::client::Client;
+use testkit::http::{get, raw};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::{Chat, options};
-use crate::client::{Client, get, raw};
 
 /// Sends a message and returns what comes next.
 async fn request(client: &mut Client, message: Value) -> Value {
@@ -122,7 +123,7 @@ async fn a_silent_connection_is_closed() {
 #[tokio::test]
 async fn versions_that_nobody_speaks_are_refused() {
     let chat = Chat::start(options()).await;
-    let handshake = crate::client::HANDSHAKE;
+    let handshake = testkit::client::HANDSHAKE;
     let bad = handshake.replace("/v1/stream", "/socket/websocket?vsn=3.0.0");
     let answer = raw(chat.address, bad.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");

@@ -1,9 +1,9 @@
 //! Speaking and polling, with and without waiting.
 
 use serde_json::json;
+use testkit::http::{get, raw, soon};
 
 use super::{Chat, ids, options};
-use crate::client::{get, raw, soon};
 
 #[tokio::test]
 async fn what_is_said_is_found_after_a_cursor() {

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use testkit::client::read_until;
+use testkit::http::soon;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use super::{Chat, options};
-use crate::client::{read_until, soon};
 
 #[tokio::test]
 async fn slow_readers_are_cut_and_others_are_not_held_up() {

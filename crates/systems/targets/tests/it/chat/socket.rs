@@ -1,10 +1,10 @@
 //! The plain WebSocket.
 
 use serde_json::json;
+use testkit::http::soon;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::{Chat, options};
-use crate::client::soon;
 
 #[tokio::test]
 async fn everybody_in_the_room_gets_what_is_said_there() {

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use testkit::client::read_until;
+use testkit::http::soon;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
 use super::{Chat, options};
-use crate::client::{read_until, soon};
 
 /// A stream that is read to the byte.
 struct Stream(BufReader<TcpStream>);

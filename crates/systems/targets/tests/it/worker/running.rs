@@ -6,10 +6,9 @@ use serde_json::Value;
 use server::ServerError;
 use stats::dist::Dist;
 use targets::worker::{self, Report, WorkerOptions};
+use testkit::http::{get, soon};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-
-use crate::http::{get, soon};
 
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,

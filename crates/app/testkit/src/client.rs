@@ -1,6 +1,4 @@
 //! A client for tests of servers: WebSocket by a library of other people, and plain HTTP.
-//!
-//! Test crates include this file by its path, beside `http.rs`.
 
 use std::net::SocketAddr;
 
@@ -12,15 +10,17 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-pub(crate) use super::http::{get, raw, soon};
+use super::http::soon;
 
 /// A WebSocket client.
-pub(crate) struct Client<S = TcpStream> {
-    pub(crate) socket: WebSocketStream<S>,
+pub struct Client<S = TcpStream> {
+    /// What carries its messages.
+    pub socket: WebSocketStream<S>,
 }
 
 impl Client {
-    pub(crate) async fn open(address: SocketAddr, target: &str) -> Self {
+    /// Connects to this address, and upgrades the connection by a request for `target`.
+    pub async fn open(address: SocketAddr, target: &str) -> Self {
         let stream = TcpStream::connect(address).await.unwrap();
         let url = format!("ws://{address}{target}");
         let (socket, _) = soon(client_async(url, stream)).await.unwrap();
@@ -29,17 +29,18 @@ impl Client {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
-    pub(crate) async fn send(&mut self, text: &str) {
+    /// Sends a text.
+    pub async fn send(&mut self, text: &str) {
         self.socket.send(Message::text(text)).await.unwrap();
     }
 
     /// The next message of any kind.
-    pub(crate) async fn message(&mut self) -> Message {
+    pub async fn message(&mut self) -> Message {
         soon(self.socket.next()).await.expect("connection is open").unwrap()
     }
 
     /// The next text, parsed; pings are skipped.
-    pub(crate) async fn json(&mut self) -> Value {
+    pub async fn json(&mut self) -> Value {
         loop {
             match self.message().await {
                 Message::Text(text) => return serde_json::from_str(&text).unwrap(),
@@ -50,7 +51,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     }
 
     /// The code with which the server closes, whatever comes before.
-    pub(crate) async fn close_code(&mut self) -> CloseCode {
+    pub async fn close_code(&mut self) -> CloseCode {
         loop {
             match self.message().await {
                 Message::Close(Some(frame)) => return frame.code,
@@ -62,12 +63,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
 }
 
 /// The handshake of RFC 6455, section 1.3.
-pub(crate) const HANDSHAKE: &str = "GET /v1/stream HTTP/1.1\r\nHost: x\r\n\
+pub const HANDSHAKE: &str = "GET /v1/stream HTTP/1.1\r\nHost: x\r\n\
     Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
 /// Reads until `bytes` end with `end`.
-pub(crate) async fn read_until(stream: &mut TcpStream, end: &str) -> String {
+pub async fn read_until(stream: &mut TcpStream, end: &str) -> String {
     let mut bytes = Vec::new();
     while !bytes.ends_with(end.as_bytes()) {
         let count = soon(stream.read_buf(&mut bytes)).await.unwrap();

@@ -1,6 +1,4 @@
 //! Requests on plain sockets, for tests of servers.
-//!
-//! Test crates include this file by its path.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,12 +11,12 @@ use tokio::time::timeout;
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Gives up on a future that does not come.
-pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
+pub async fn soon<T>(what: impl Future<Output = T>) -> T {
     timeout(TIMEOUT, what).await.expect("should have happened long ago")
 }
 
 /// One GET on a connection of its own: status and body.
-pub(crate) async fn get(address: SocketAddr, target: &str) -> (u16, String) {
+pub async fn get(address: SocketAddr, target: &str) -> (u16, String) {
     let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let response = raw(address, request.as_bytes()).await;
     let status = response.split(' ').nth(1).unwrap().parse().unwrap();
@@ -27,7 +25,7 @@ pub(crate) async fn get(address: SocketAddr, target: &str) -> (u16, String) {
 }
 
 /// Sends bytes on a connection of their own and returns all that comes back.
-pub(crate) async fn raw(address: SocketAddr, bytes: &[u8]) -> String {
+pub async fn raw(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(bytes).await.unwrap();
     let mut response = Vec::new();
