@@ -11,4 +11,6 @@ pub mod client;
 pub mod http;
 pub mod needs;
 pub mod queue_client;
+#[cfg(feature = "runs")]
+pub mod runs;
 pub mod services;

@@ -1,4 +1,4 @@
-//! The run of `tests/sample_run.rs`, all well. Tests spoil what they are about.
+//! The run of `testkit::runs::sample`, all well. Tests spoil what they are about.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,8 @@ use record::schema::{FORMAT_VERSION, Finding, MeasureInfo, SeriesRow, Summary};
 
 use crate::{Figures, judge_figures};
 
-#[path = "../../../../tests/sample_run.rs"]
-pub(crate) mod run;
-
-pub(crate) use run::{MS, REQUEST, SECOND, US, info, phase, row};
+pub(crate) use testkit::runs::sample::{REQUEST, info, phase, row};
+pub(crate) use testkit::runs::{MS, SECOND, US};
 
 /// The number of updates among the measures.
 pub(crate) const UPDATE: usize = 2;

@@ -9,8 +9,8 @@ use plan::LoadSetting;
 use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
 use record::Outcome as Ended;
 use record::schema::{Finding, Severity};
-
-use crate::made::{Made, SECOND};
+use testkit::runs::SECOND;
+use testkit::runs::made::Made;
 
 fn load_setting() -> LoadSetting {
     LoadSetting { path: "rate".to_owned(), value: 100.0, unit: "/s".to_owned() }

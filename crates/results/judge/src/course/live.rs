@@ -207,10 +207,10 @@ impl LiveRun {
 mod tests {
     use crate::totals::Totals;
     use plan::thresholds::Names;
+    use testkit::runs::sample;
 
     use super::*;
     use crate::course::Number;
-    use crate::sample::run as sample;
 
     /// A run of an hour as planned, of which two seconds passed; the second had failures, too.
     fn two_seconds() -> LiveRun {

@@ -5,13 +5,11 @@ use std::path::Path;
 use judge::analyze::{Analysis, AnalyzeError, Question, analyze};
 use record::schema::Severity;
 use record::{Measurement, Outcome};
+use testkit::runs::made::{Made, operation};
+use testkit::runs::{MS, SECOND};
 
-use crate::made::{MS, Made, SECOND, operation};
-
-impl Made {
-    fn analysed(&self) -> Analysis {
-        analyze(&self.write(|_| ()), &Question::default()).unwrap()
-    }
+fn analysed(made: &Made) -> Analysis {
+    analyze(&made.write(|_| ()), &Question::default()).unwrap()
 }
 
 #[track_caller]
@@ -33,7 +31,7 @@ fn has_finding(analysis: &Analysis, code: &str) -> bool {
 
 #[test]
 fn an_even_run_is_steady_from_its_beginning_and_never_down() {
-    let analysis = Made::answering(60, |_| 10.0).analysed();
+    let analysis = analysed(&Made::answering(60, |_| 10.0));
     assert_eq!(finding(&analysis, "steady-state").severity, Severity::Good);
     assert_eq!(analysis.warm_up.cut_ns, 0);
     assert!(!has_finding(&analysis, "trend") && !has_finding(&analysis, "leak"));
@@ -57,7 +55,7 @@ fn an_even_run_is_steady_from_its_beginning_and_never_down() {
 
 #[test]
 fn a_warm_up_is_found_and_excluded() {
-    let analysis = Made::answering(120, |s| 10.0 + 60.0 * (-s / 5.0).exp()).analysed();
+    let analysis = analysed(&Made::answering(120, |s| 10.0 + 60.0 * (-s / 5.0).exp()));
     let cut_s = analysis.warm_up.cut_ns / SECOND;
     assert!((10..=35).contains(&cut_s), "{cut_s} s");
     let request = &analysis.measures[0];
@@ -75,7 +73,7 @@ fn a_warm_up_is_found_and_excluded() {
 
 #[test]
 fn a_target_that_grows_slower_is_reported_with_how_much() {
-    let analysis = Made::answering(120, |s| 10.0 + 10.0 * s / 120.0).analysed();
+    let analysis = analysed(&Made::answering(120, |s| 10.0 + 10.0 * s / 120.0));
     let drift = analysis.trends.iter().find(|drift| drift.name == "response of request").unwrap();
     assert!(drift.is_shown && drift.change_low > 0.0);
     assert!(finding(&analysis, "not-steady").text.contains("request"));
@@ -92,14 +90,14 @@ fn connections_that_only_grow_are_a_leak() {
     for (n, row) in made.series.iter_mut().enumerate() {
         row.connections = 5 + 2 * n as u64;
     }
-    let leak = finding(&made.analysed(), "leak").clone();
+    let leak = finding(&analysed(&made), "leak").clone();
     assert!(leak.text.starts_with("connections rises by"), "{}", leak.text);
     // As users do, so it is none.
     made.root = tempfile::tempdir().unwrap();
     for (n, row) in made.series.iter_mut().enumerate() {
         row.users = 5 + 2 * n as u64;
     }
-    assert!(!has_finding(&made.analysed(), "leak"));
+    assert!(!has_finding(&analysed(&made), "leak"));
 }
 
 /// Two seconds without an answer, one second without one, one in which three in five fail.
@@ -119,7 +117,7 @@ fn failing() -> Made {
 
 #[test]
 fn outages_give_times_between_failures_and_to_repair() {
-    let analysis = failing().analysed();
+    let analysis = analysed(&failing());
     let found = analysis.availability.as_ref().unwrap();
     let outages: Vec<_> = found
         .outages
@@ -161,7 +159,7 @@ fn an_outage_to_the_end_was_not_repaired() {
     for row in made.rows.iter_mut().filter(|row| row.due_ns >= 50 * SECOND) {
         row.outcome = Outcome::Refused;
     }
-    let analysis = made.analysed();
+    let analysis = analysed(&made);
     let found = analysis.availability.as_ref().unwrap();
     assert_eq!((found.failures, found.down_ns, &found.mttr_ns), (1, 10 * SECOND, &None));
     assert!(finding(&analysis, "down").text.contains("never recovered"));
@@ -173,7 +171,7 @@ fn requests_that_stay_unanswered_are_a_leak_and_no_change_of_load() {
     for (second, row) in made.series.iter_mut().enumerate() {
         (row.users, row.in_flight) = (20 + second as u64, 1 + second as u64);
     }
-    let analysis = made.analysed();
+    let analysis = analysed(&made);
     let leak = finding(&analysis, "leak");
     assert!(leak.text.ends_with("requests stay unanswered, and their users wait"), "{}", leak.text);
     assert!(analysis.findings.iter().all(|f| !f.text.contains("the load itself changes")),);
@@ -197,7 +195,7 @@ fn closed() -> Made {
 
 #[test]
 fn the_laws_hold_where_counts_and_times_agree() {
-    let analysis = closed().analysed();
+    let analysis = analysed(&closed());
     let little = analysis.laws.little.as_ref().unwrap();
     close(little.product, 10.0, 0.01);
     close(little.per_s, 500.0, 0.01);
@@ -216,12 +214,12 @@ fn the_laws_hold_where_counts_and_times_agree() {
 fn laws_that_the_counts_break_are_reported() {
     let mut made = closed();
     made.series.iter_mut().for_each(|row| row.in_flight = 14);
-    let analysis = made.analysed();
+    let analysis = analysed(&made);
     assert_eq!(finding(&analysis, "little").severity, Severity::Warning);
     // Half of the users never do anything, or it is not in the record.
     made.root = tempfile::tempdir().unwrap();
     made.series.iter_mut().for_each(|row| row.users = 100);
-    let analysis = made.analysed();
+    let analysis = analysed(&made);
     assert_eq!(analysis.laws.response.as_ref().unwrap().test.holds, None);
     assert_eq!(finding(&analysis, "response-law").severity, Severity::Note);
 }
@@ -229,7 +227,7 @@ fn laws_that_the_counts_break_are_reported() {
 #[test]
 fn a_law_of_few_operations_or_users_is_not_testable() {
     // Twenty operations of 10 ms a second are 0.2 in flight: a gauge of whole ones cannot contradict that.
-    let analysis = Made::answering(30, |_| 10.0).analysed();
+    let analysis = analysed(&Made::answering(30, |_| 10.0));
     let little = analysis.laws.little.as_ref().unwrap();
     assert_eq!(little.test.holds, None);
     let found = finding(&analysis, "little");
@@ -241,7 +239,7 @@ fn a_law_of_few_operations_or_users_is_not_testable() {
         made.rows.push(operation(user, user * MS, 25 * SECOND, Outcome::Ok));
     }
     made.series.iter_mut().for_each(|row| row.in_flight = 200);
-    let little = made.analysed().laws.little.unwrap();
+    let little = analysed(&made).laws.little.unwrap();
     assert_eq!(little.test.holds, None, "{little:?}");
 }
 
@@ -266,7 +264,7 @@ fn users_with_several_operations_at_once_have_no_pauses_between_them() {
     made.rows.extend(at_once);
     made.rows.sort_by_key(|row| row.done_ns);
     made.series.iter_mut().for_each(|row| row.in_flight = 20);
-    let analysis = made.analysed();
+    let analysis = analysed(&made);
     let little = analysis.laws.little.as_ref().unwrap();
     assert_eq!(little.test.holds, Some(true));
     assert_eq!(analysis.laws.response.as_ref().unwrap().test.holds, None);
@@ -280,7 +278,7 @@ fn sampled_rows_say_nothing_of_pauses() {
     let mut made = closed();
     let kept = made.rows.iter().step_by(2).map(|row| Measurement { weight: 2, ..*row });
     made.rows = kept.collect();
-    let analysis = made.analysed();
+    let analysis = analysed(&made);
     assert_eq!(analysis.laws.response, None);
     close(analysis.laws.little.unwrap().product, 10.0, 0.02);
 }
@@ -333,7 +331,7 @@ fn what_cannot_be_analysed_is_refused_with_a_reason() {
 
 #[test]
 fn a_run_in_which_nothing_happened_gives_no_figures() {
-    let analysis = Made::of(30).analysed();
+    let analysis = analysed(&Made::of(30));
     assert_eq!(analysis.measures, []);
     assert_eq!(analysis.availability, None);
     assert_eq!(analysis.laws.little, None);

@@ -8,8 +8,8 @@ use record::{Run, RunDir};
 use stats::hist::LogHistogram;
 use stats::interval::quantile_interval;
 use stats::rng::{Purpose, Rng};
-
-use crate::made::{MS, SECOND, info};
+use testkit::runs::made::info;
+use testkit::runs::{MS, SECOND};
 
 /// A run of this many seconds, each with the same number of requests; `time` draws them, by second.
 fn write(

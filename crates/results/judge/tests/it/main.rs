@@ -3,8 +3,6 @@
 
 mod analyze;
 mod intervals;
-#[path = "../../../../../tests/made.rs"]
-mod made;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,8 +11,8 @@ use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
 use record::schema::{MeasureTally, PhaseTally, RunStatus, SeriesRow, Severity, Tally, Verdict};
 use record::{Measurement, Outcome, Run, RunDir};
 use stats::hist::LogHistogram;
-
-use made::{MS, SECOND, info};
+use testkit::runs::made::info;
+use testkit::runs::{MS, SECOND};
 
 /// Requests in each second: nine that end well, one that does not.
 const OK_PER_S: u64 = 9;

@@ -1,4 +1,4 @@
-//! A run for tests of several crates: 60 s at 100 users/s, each making one request of 10 ms.
+//! The figures of a run: 60 s at 100 users/s, each making one request of 10 ms.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use record::schema::{
     FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RunInfo, RunStatus, SeriesRow,
 };
 
-pub(crate) const SECOND: u64 = 1_000_000_000;
-pub(crate) const MS: u64 = 1_000_000;
-pub(crate) const US: u64 = 1_000;
-/// The number of its requests among the measures.
-pub(crate) const REQUEST: usize = 1;
+use super::{MS, SECOND, US};
 
-pub(crate) fn phase(name: &str, kind: &str, seconds: (u64, u64), users: f64) -> PhaseInfo {
+/// The number of its requests among the measures.
+pub const REQUEST: usize = 1;
+
+/// A phase from one second to another.
+pub fn phase(name: &str, kind: &str, seconds: (u64, u64), users: f64) -> PhaseInfo {
     PhaseInfo {
         name: name.to_owned(),
         kind: kind.to_owned(),
@@ -22,7 +22,8 @@ pub(crate) fn phase(name: &str, kind: &str, seconds: (u64, u64), users: f64) -> 
     }
 }
 
-pub(crate) fn info() -> RunInfo {
+/// What is said of the run.
+pub fn info() -> RunInfo {
     let measure = |name: &str, kind: &str| MeasureInfo::new(name, kind);
     RunInfo {
         format: FORMAT_VERSION,
@@ -56,7 +57,8 @@ pub(crate) fn info() -> RunInfo {
     }
 }
 
-pub(crate) fn row(second: u64) -> SeriesRow {
+/// What is said of one of its seconds.
+pub fn row(second: u64) -> SeriesRow {
     SeriesRow {
         start_ns: second * SECOND,
         end_ns: (second + 1) * SECOND,

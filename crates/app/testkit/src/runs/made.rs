@@ -1,4 +1,4 @@
-//! Runs that are made by hand, so that what is in them is known.
+//! Runs made of operations, and written as run directories.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,10 +10,10 @@ use record::{Measurement, Outcome, Run, RunDir};
 use stats::hist::LogHistogram;
 use tempfile::TempDir;
 
-pub(crate) const SECOND: u64 = 1_000_000_000;
-pub(crate) const MS: u64 = 1_000_000;
+use super::{MS, SECOND};
 
-pub(crate) fn info() -> RunInfo {
+/// What is said of a run of six seconds at 10 users/s; the first two are the warm-up.
+pub fn info() -> RunInfo {
     let phase = |name: &str, start_s: u64, end_s: u64| PhaseInfo {
         name: name.to_owned(),
         kind: "rate".to_owned(),
@@ -54,15 +54,19 @@ pub(crate) fn info() -> RunInfo {
 }
 
 /// A run combined second by second.
-pub(crate) struct Made {
-    pub(crate) root: TempDir,
-    pub(crate) seconds: u64,
-    pub(crate) rows: Vec<Measurement>,
-    pub(crate) series: Vec<SeriesRow>,
+pub struct Made {
+    /// The directory below which it is written.
+    pub root: TempDir,
+    /// How long it lasted.
+    pub seconds: u64,
+    /// Its operations, in any order.
+    pub rows: Vec<Measurement>,
+    /// What is said of each of its seconds.
+    pub series: Vec<SeriesRow>,
 }
 
 /// An operation: its user, when it was due and sent, how long it took, how it ended.
-pub(crate) fn operation(user: u64, due_ns: u64, time_ns: u64, outcome: Outcome) -> Measurement {
+pub fn operation(user: u64, due_ns: u64, time_ns: u64, outcome: Outcome) -> Measurement {
     Measurement {
         due_ns,
         sent_ns: due_ns,
@@ -87,7 +91,7 @@ fn noise(seed: u64) -> impl FnMut() -> f64 {
 
 impl Made {
     /// A run in which nothing happens yet.
-    pub(crate) fn of(seconds: u64) -> Made {
+    pub fn of(seconds: u64) -> Made {
         let row = |second: u64| SeriesRow {
             start_ns: second * SECOND,
             end_ns: (second + 1) * SECOND,
@@ -106,7 +110,7 @@ impl Made {
     }
 
     /// Twenty operations a second that take about this many milliseconds, by second.
-    pub(crate) fn answering(seconds: u64, time_ms: impl Fn(f64) -> f64) -> Made {
+    pub fn answering(seconds: u64, time_ms: impl Fn(f64) -> f64) -> Made {
         let mut made = Made::of(seconds);
         let mut noise = noise(seconds);
         for second in 0..seconds {
@@ -120,12 +124,13 @@ impl Made {
         made
     }
 
-    pub(crate) fn write(&self, change: impl Fn(&mut RunInfo)) -> Run {
+    /// Writes the run, with `change` of what is said of it.
+    pub fn write(&self, change: impl Fn(&mut RunInfo)) -> Run {
         self.write_into(self.root.path(), change)
     }
 
-    /// Writes the run below this directory.
-    pub(crate) fn write_into(&self, root: &Path, change: impl Fn(&mut RunInfo)) -> Run {
+    /// Writes the run below this directory, with `change` of what is said of it.
+    pub fn write_into(&self, root: &Path, change: impl Fn(&mut RunInfo)) -> Run {
         let mut info = RunInfo {
             phases: vec![PhaseInfo {
                 name: "all".to_owned(),
