@@ -11,6 +11,7 @@ pub mod client;
 pub mod http;
 pub mod needs;
 pub mod queue_client;
+pub mod replay;
 #[cfg(feature = "runs")]
 pub mod runs;
 pub mod services;

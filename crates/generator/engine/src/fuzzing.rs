@@ -1,9 +1,5 @@
 //! The fuzzers' way to what the engine reads of a target's answers. Not part of the crate's interface.
 
-#[cfg(test)]
-#[path = "../../../../fuzz/replay.rs"]
-pub(crate) mod replay;
-
 use plan::Protocol;
 
 use plan::json::{items, json_number, pairs, pointer, unquoted};
@@ -40,5 +36,5 @@ pub fn answers(data: &[u8]) {
 
 #[test]
 fn no_answer_panics() {
-    replay::replay("answers", 200, answers);
+    testkit::replay::replay("answers", 200, answers);
 }

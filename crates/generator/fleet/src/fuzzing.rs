@@ -1,9 +1,5 @@
 //! The fuzzers' way to what agents, runs and controllers say of themselves. Not part of the crate's interface.
 
-#[cfg(test)]
-#[path = "../../../../fuzz/replay.rs"]
-mod replay;
-
 use crate::cards::{AgentCard, RunCard, json, parse};
 
 /// Reads `data` as cards of both kinds: each is read or left out, and what was read comes back as it is.
@@ -23,5 +19,5 @@ pub fn cards(data: &[u8]) {
 
 #[test]
 fn no_card_panics() {
-    replay::replay("cards", 200, cards);
+    testkit::replay::replay("cards", 200, cards);
 }

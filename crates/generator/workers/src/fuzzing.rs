@@ -1,9 +1,5 @@
 //! The fuzzers' way to the frames of workers. Not part of the crate's interface.
 
-#[cfg(test)]
-#[path = "../../../../fuzz/replay.rs"]
-mod replay;
-
 use serde::de::DeserializeOwned;
 
 use super::frame::FrameReader;
@@ -26,5 +22,5 @@ fn read<T: DeserializeOwned>(data: &[u8]) {
 
 #[test]
 fn no_frame_panics() {
-    replay::replay("worker_frames", 200, worker_frames);
+    testkit::replay::replay("worker_frames", 200, worker_frames);
 }

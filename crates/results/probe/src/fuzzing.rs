@@ -1,9 +1,5 @@
 //! The fuzzers' way to the pages of metrics. Not part of the crate's interface.
 
-#[cfg(test)]
-#[path = "../../../../fuzz/replay.rs"]
-mod replay;
-
 /// Reads `data` as a page in Prometheus' text format: each line is read or refused, and nothing panics.
 pub fn pages(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
@@ -16,5 +12,5 @@ pub fn pages(data: &[u8]) {
 
 #[test]
 fn no_page_of_metrics_panics() {
-    replay::replay("pages", 200, pages);
+    testkit::replay::replay("pages", 200, pages);
 }

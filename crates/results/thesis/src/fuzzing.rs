@@ -1,9 +1,5 @@
 //! The fuzzers' way to the parsers of published files. Not part of the crate's interface.
 
-#[cfg(test)]
-#[path = "../../../../fuzz/replay.rs"]
-mod replay;
-
 use crate::import::{parse_metric, parse_report};
 
 /// Reads `data` as a client's report and as a metric: each is read, repaired or refused, and nothing panics.
@@ -16,5 +12,5 @@ pub fn publications(data: &[u8]) {
 
 #[test]
 fn no_published_file_panics() {
-    replay::replay("publications", 200, publications);
+    testkit::replay::replay("publications", 200, publications);
 }

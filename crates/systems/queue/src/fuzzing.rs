@@ -1,9 +1,5 @@
 //! The fuzzers' way to the wire format. Not part of the crate's interface.
 
-#[cfg(test)]
-#[path = "../../../../fuzz/replay.rs"]
-mod replay;
-
 use crate::wire::{Framing, HEADER_BYTES, Operation, Request, framing};
 
 /// Small, so that inputs reach it.
@@ -28,5 +24,5 @@ pub fn queue_frames(data: &[u8]) {
 
 #[test]
 fn no_frame_panics() {
-    replay::replay("queue_frames", 200, queue_frames);
+    testkit::replay::replay("queue_frames", 200, queue_frames);
 }

@@ -1,9 +1,5 @@
 //! The fuzzers' way to what the servers read of their clients. Not part of the crate's interface.
 
-#[cfg(test)]
-#[path = "../../../../fuzz/replay.rs"]
-mod replay;
-
 use crate::http::{Endpoint, route};
 use crate::websocket::frames::{DecodeResult, Fragments, take};
 
@@ -57,10 +53,10 @@ pub fn openings(data: &[u8]) {
 
 #[test]
 fn no_frame_of_a_client_panics() {
-    replay::replay("client_frames", 200, client_frames);
+    testkit::replay::replay("client_frames", 200, client_frames);
 }
 
 #[test]
 fn no_opening_panics() {
-    replay::replay("openings", 200, openings);
+    testkit::replay::replay("openings", 200, openings);
 }

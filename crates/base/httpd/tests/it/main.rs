@@ -2,10 +2,10 @@
 
 #[path = "../../../../../fuzz/bodies/httpd.rs"]
 mod bodies;
-#[path = "../../../../../fuzz/replay.rs"]
-mod replay;
+
+use testkit::replay::replay;
 
 #[test]
 fn no_head_panics() {
-    replay::replay("heads", 200, bodies::heads);
+    replay("heads", 200, bodies::heads);
 }

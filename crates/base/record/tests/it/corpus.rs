@@ -2,10 +2,8 @@
 
 #[path = "../../../../../fuzz/bodies/record.rs"]
 mod bodies;
-#[path = "../../../../../fuzz/replay.rs"]
-mod replay;
 
-use replay::replay;
+use testkit::replay::replay;
 
 #[test]
 fn no_file_of_a_run_panics() {

@@ -33,10 +33,10 @@ pub fn locations(data: &[u8]) {
 
 #[test]
 fn no_body_panics() {
-    crate::fuzzing::replay::replay("contents", 200, contents);
+    testkit::replay::replay("contents", 200, contents);
 }
 
 #[test]
 fn no_location_panics() {
-    crate::fuzzing::replay::replay("locations", 200, locations);
+    testkit::replay::replay("locations", 200, locations);
 }

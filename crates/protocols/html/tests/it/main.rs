@@ -2,11 +2,11 @@
 
 #[path = "../../../../../fuzz/bodies/html.rs"]
 mod bodies;
-#[path = "../../../../../fuzz/replay.rs"]
-mod replay;
 
 mod corpus {
-    use super::{bodies, replay::replay};
+    use testkit::replay::replay;
+
+    use super::bodies;
 
     #[test]
     fn no_page_panics() {

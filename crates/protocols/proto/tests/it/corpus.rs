@@ -2,10 +2,8 @@
 
 #[path = "../../../../../fuzz/bodies/proto.rs"]
 mod bodies;
-#[path = "../../../../../fuzz/replay.rs"]
-pub(crate) mod replay;
 
-use replay::replay;
+use testkit::replay::replay;
 
 #[test]
 fn http1_reads_any_bytes_alike_however_they_are_cut() {

@@ -2,10 +2,8 @@
 
 #[path = "../../../../../fuzz/bodies/grpc.rs"]
 mod bodies;
-#[path = "../../../../../fuzz/replay.rs"]
-mod replay;
 
-use replay::replay;
+use testkit::replay::replay;
 
 #[test]
 fn answers() {

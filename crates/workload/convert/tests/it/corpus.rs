@@ -2,10 +2,8 @@
 
 #[path = "../../../../../fuzz/bodies/convert.rs"]
 mod bodies;
-#[path = "../../../../../fuzz/replay.rs"]
-mod replay;
 
-use replay::replay;
+use testkit::replay::replay;
 
 #[test]
 fn no_recording_panics() {

@@ -2,10 +2,8 @@
 
 #[path = "../../../../../fuzz/bodies/model.rs"]
 mod bodies;
-#[path = "../../../../../fuzz/replay.rs"]
-mod replay;
 
-use replay::replay;
+use testkit::replay::replay;
 
 #[test]
 fn no_log_panics() {

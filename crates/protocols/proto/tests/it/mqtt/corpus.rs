@@ -3,7 +3,7 @@
 #[path = "../../../../../../fuzz/bodies/mqtt.rs"]
 mod bodies;
 
-use crate::corpus::replay::replay;
+use testkit::replay::replay;
 
 #[test]
 fn packets_are_read_alike_however_they_are_cut() {

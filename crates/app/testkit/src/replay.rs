@@ -2,17 +2,15 @@
 //! each time, unless `make fuzz` gives another seed.
 
 use std::io::Write;
-use std::path::Path;
+
+use super::needs::root;
 
 /// Runs `body` on the corpus of `target` and on that number of variants of each of its files, or on as many as
 /// FUZZ_VARIANTS says. FUZZ_SEED says which these are; the number of executions is appended to the file FUZZ_COUNTS.
-pub(crate) fn replay(target: &str, variants_count: u64, body: impl Fn(&[u8])) {
+pub fn replay(target: &str, variants_count: u64, body: impl Fn(&[u8])) {
     let variants_count = setting("FUZZ_VARIANTS").unwrap_or(variants_count);
     let seed = setting("FUZZ_SEED").unwrap_or(0);
-    let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let root = above.find(|folder| folder.join("Cargo.lock").exists());
-    let root = root.expect("a crate stands in its workspace");
-    let corpus = root.join("fuzz/corpus");
+    let corpus = root().join("fuzz/corpus");
     let entries = std::fs::read_dir(corpus.join(target)).expect("each target has a corpus");
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     files.sort();
