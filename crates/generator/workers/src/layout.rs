@@ -105,30 +105,14 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             Op::Think(dist) | Op::Pace { every: dist, .. } => {
                 idle_s += rounds * visits * dist.mean().max(0.0);
             }
-            Op::Http(_)
-            | Op::WsOpen(_)
-            | Op::SseOpen(_)
-            | Op::TcpOpen(_)
-            | Op::CallOpen(_)
-            | Op::CallEnd(_)
-            | Op::Send(_)
-            | Op::Channel(_)
-            | Op::Expect(_) => {
-                exchanges += rounds * visits;
-            }
+            op if op.is_exchange() => exchanges += rounds * visits,
             Op::Meet(op) if op.timeout_ns() > 0 => return f64::INFINITY,
             // The length of a restarted session or of a wait by expression is not known.
             Op::Restart { .. } | Op::ThinkFor(_) => return f64::INFINITY,
             _ => {}
         }
     }
-    let keeps = |op: &Op| {
-        matches!(
-            op,
-            Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::CallOpen(_) | Op::Poll(_)
-        )
-    };
-    let holds = session.ops.iter().any(keeps);
+    let holds = session.ops.iter().any(Op::stays_open);
     let shared = plan.options.http_connections == HttpConnections::Shared && !holds;
     // Users that share connections hold none while they think.
     exchanges * EXCHANGE_S + if shared { 0.0 } else { idle_s }

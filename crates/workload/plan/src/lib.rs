@@ -66,7 +66,7 @@ pub use phases::{
 pub use reconnect::{Backoff, Jitter, Pauses, WsReconnect};
 pub use regions::{REGION, RecordedMeasures, Region};
 pub use script::{Script, ScriptOp, ScriptStep};
-pub use session::{Branch, Failures, Op, Parallel, Retry, Session, Transaction, Visits};
+pub use session::*;
 pub use streams::{Poll, Reconnect, SseOpen, WsOpen};
 pub use tcp::{Payload, TcpOpen};
 pub use thresholds::{Basis, Comparison, Figure, Stat, Threshold};

@@ -5,23 +5,14 @@ use std::ops::Range;
 use serde::Serialize;
 use stats::dist::Dist;
 
-use crate::calls::{Call, CallEnd, CallOpen};
-use crate::channels::ChannelOp;
-use crate::data::Feed;
-use crate::expr::{Condition, Expr, Template};
-use crate::http::HttpOp;
 use crate::ids::{MeasureId, Pc, Register, Slot};
-use crate::matching::Save;
-use crate::meetings::MeetOp;
-use crate::messages::{Expect, SendOp};
-use crate::script::ScriptOp;
-use crate::streams::{Poll, SseOpen, WsOpen};
-use crate::tcp::TcpOpen;
 
 mod length;
+mod op;
 mod parallel;
 mod retry;
 
+pub use op::*;
 pub use parallel::{Branch, Parallel};
 pub use retry::{Failures, Retry};
 
@@ -86,175 +77,6 @@ pub struct Pace<'s> {
     pub rounds: Option<Register>,
     /// The user has not come to it in this round.
     pub is_ahead: bool,
-}
-
-/// One instruction of a session.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub enum Op {
-    /// Send an HTTP request and wait for its response.
-    Http(Box<HttpOp>),
-    /// Open a WebSocket (connect, TLS, upgrade) and wait for it. A user has at most one.
-    WsOpen(Box<WsOpen>),
-    /// Open a stream of server-sent events and wait for its head. It takes the WebSocket's place: a
-    /// user has at most one of either.
-    SseOpen(Box<SseOpen>),
-    /// Poll again and again, beside the steps, for messages. It takes the WebSocket's place, too.
-    Poll(Box<Poll>),
-    /// Open a plain TCP connection and wait for it. It takes the WebSocket's place, too.
-    TcpOpen(Box<TcpOpen>),
-    /// Open a call of gRPC whose messages later steps send and expect. It takes the WebSocket's place, too.
-    CallOpen(Box<CallOpen>),
-    /// End it.
-    CallEnd(Box<CallEnd>),
-    /// Send a message; wait for its reply if there is one.
-    Send(Box<SendOp>),
-    /// Join, push to or leave a channel over the WebSocket.
-    Channel(Box<ChannelOp>),
-    /// Wait for a message.
-    Expect(Box<Expect>),
-    /// Close the connection that brings messages: a WebSocket with this status, waiting for the
-    /// peer to close; an event stream; or stop polling.
-    Close { code: u16 },
-    /// Wait; the draw is in seconds, negative draws count as 0.
-    Think(Dist),
-    /// Wait this number of seconds; below zero counts as 0.
-    ThinkFor(Expr),
-    /// Wait until `every` seconds after the last time this op was due (the first time: no wait).
-    /// The due times form a schedule that replies cannot delay.
-    Pace { register: Register, every: Dist },
-    /// Assign a variable.
-    Set { slot: Slot, value: Template },
-    /// Run a step that is written in JavaScript.
-    Script(Box<ScriptOp>),
-    /// Meet other users: a rendezvous, a counter, a queue.
-    Meet(Box<MeetOp>),
-    /// Take a row of the users' own data, or finish where there is none.
-    Feed(Box<Feed>),
-    /// Count `measure` as an error of kind `check` where `condition` is false; the user goes on.
-    Check { condition: Condition, measure: MeasureId },
-    /// Record a time that the scenario has computed or saved, as a measure of its own.
-    Measure {
-        value: Expr,
-        /// Length of the value's unit, in nanoseconds.
-        unit_ns: f64,
-        measure: MeasureId,
-    },
-    /// Start a counted loop: evaluate `times`, jump to `end` when it is below 1.
-    LoopStart { register: Register, times: Expr, end: Pc },
-    /// Count one round; jump back to `body` while rounds are left.
-    LoopEnd { register: Register, body: Pc },
-    /// Go to `to`.
-    Jump(Pc),
-    /// Go to `to` when the condition is false.
-    JumpUnless { condition: Expr, to: Pc },
-    /// Go to one of the branches, with probability in proportion to its weight.
-    Choose(Vec<(f64, Pc)>),
-    /// The first attempt at the steps of a [`Retry`] begins.
-    RetryStart { attempts: Register },
-    /// An attempt ends. It has failed if `until` is false.
-    RetryEnd { until: Option<Condition> },
-    /// Run branches at the same time, and continue behind them when all have ended.
-    Parallel(Box<Parallel>),
-    /// A branch ends.
-    BranchEnd,
-    /// Restart the session, at most `times_max` times a user; then the user has finished.
-    Restart { register: Register, times_max: u64 },
-    /// A transaction or group starts.
-    TransactionStart {
-        register: Register,
-        /// As [`Transaction::failure`].
-        failure: Register,
-        measure: MeasureId,
-    },
-    /// It ends: measure from its start to now.
-    TransactionEnd { register: Register, failure: Register, measure: MeasureId },
-    /// The user has finished.
-    Stop,
-}
-
-impl Op {
-    /// The measure of the operation that this instruction begins; `None` if it begins none.
-    pub fn measure(&self) -> Option<MeasureId> {
-        match self {
-            Op::Http(http) => Some(http.measure),
-            Op::WsOpen(open) => Some(open.measure),
-            Op::SseOpen(open) => Some(open.measure),
-            Op::Poll(poll) => Some(poll.measure),
-            Op::TcpOpen(open) => Some(open.measure),
-            Op::CallOpen(open) => Some(open.measure),
-            Op::CallEnd(end) => Some(end.measure),
-            Op::Send(send) => Some(send.reply.as_ref().map_or(send.measure, |r| r.measure)),
-            Op::Channel(op) => Some(op.measure),
-            Op::Expect(expect) => Some(expect.measure),
-            Op::Meet(op) => op.measure(),
-            _ => None,
-        }
-    }
-
-    /// The measure of what waits for messages that the target sends by itself, in the step or beside it, for as long as that
-    /// takes.
-    pub fn waiting_measure(&self) -> Option<MeasureId> {
-        match self {
-            Op::Expect(expect) => Some(expect.measure),
-            Op::Poll(poll) => Some(poll.measure),
-            Op::SseOpen(open) => open.reconnect.as_ref().map(|reconnect| reconnect.measure),
-            Op::WsOpen(open) => open.reconnect.as_ref().map(|reconnect| reconnect.measure),
-            _ => None,
-        }
-    }
-
-    /// The timeout of an operation that needs a connection, its set-up included; 0 for any other instruction.
-    pub fn timeout_ns(&self) -> u64 {
-        match self {
-            Op::Http(http) => http.timeout_ns,
-            Op::WsOpen(open) => open.timeout_ns,
-            Op::SseOpen(open) => open.timeout_ns,
-            Op::TcpOpen(open) => open.timeout_ns,
-            Op::CallOpen(open) => open.timeout_ns,
-            Op::Poll(poll) => poll.timeout_ns,
-            _ => 0,
-        }
-    }
-
-    /// The call of gRPC that this instruction makes, if its answer is awaited at once.
-    #[inline]
-    pub fn call(&self) -> Option<&Call> {
-        match self {
-            Op::Http(http) => http.call.as_deref(),
-            _ => None,
-        }
-    }
-
-    /// The schema's number of the message that this instruction sends with a call, if it makes one.
-    pub fn call_request(&self) -> Option<u32> {
-        match self {
-            Op::CallOpen(open) => Some(open.request),
-            op => op.call().map(|call| call.request),
-        }
-    }
-
-    /// The values that the operation begun by this instruction saves from its answer.
-    pub fn saves(&self) -> &[Save] {
-        let reply = match self {
-            Op::Http(http) => return &http.save,
-            Op::Expect(expect) => return &expect.save,
-            Op::Send(send) => &send.reply,
-            Op::Channel(op) => &op.reply,
-            _ => return &[],
-        };
-        reply.as_ref().map_or(&[], |reply| &reply.save)
-    }
-
-    /// The variable that a value of a queue is for.
-    pub fn takes(&self) -> Option<Slot> {
-        match self {
-            Op::Meet(op) => match **op {
-                MeetOp::Dequeue { slot, .. } => Some(slot),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
 }
 
 impl Session {

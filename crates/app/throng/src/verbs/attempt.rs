@@ -7,7 +7,7 @@ mod text;
 use std::io::Write;
 
 use controller::{ScenarioText, TraceEvent, TracedEvent, TryRequest};
-use plan::{ChannelVerb, MeasureId, MeasureKind, MeetOp, Op, Plan, SessionId, Slot};
+use plan::{MeasureId, MeasureKind, Plan, SessionId, Slot};
 use record::schema::SessionEnd;
 
 use super::run::{failure, interrupt};
@@ -104,55 +104,6 @@ fn is_failure(event: &TraceEvent) -> bool {
         | TraceEvent::Message { .. }
         | TraceEvent::Set { .. }
         | TraceEvent::Enough => false,
-    }
-}
-
-/// Name of an instruction in a scenario.
-fn word(op: &Op) -> &'static str {
-    match op {
-        Op::Http(http) if http.call.is_some() => "grpc",
-        Op::Http(_) => "request",
-        Op::WsOpen(open) if open.mqtt.is_some() => "mqtt",
-        Op::WsOpen(_) => "ws",
-        Op::SseOpen(_) => "sse",
-        Op::Poll(_) => "poll",
-        Op::TcpOpen(_) => "tcp",
-        Op::CallOpen(_) => "grpc",
-        Op::CallEnd(_) => "close",
-        Op::Send(_) => "send",
-        Op::Channel(op) if op.delivery.is_some() => mqtt_word(op.verb),
-        Op::Channel(_) => "channel",
-        Op::Expect(_) => "expect",
-        Op::Close { .. } => "close",
-        Op::Think(_) | Op::ThinkFor(_) => "think",
-        Op::Pace { .. } => "pace",
-        Op::Set { .. } => "set",
-        Op::Script(_) => "js",
-        Op::Feed(_) => "feed",
-        Op::Meet(op) => match **op {
-            MeetOp::Rendezvous { .. } => "rendezvous",
-            MeetOp::Next { .. } => "next",
-            MeetOp::Enqueue { .. } => "enqueue",
-            MeetOp::Dequeue { .. } => "dequeue",
-        },
-        Op::Check { .. } => "check",
-        Op::Measure { .. } => "measure",
-        Op::LoopStart { .. } | Op::LoopEnd { .. } => "loop",
-        Op::Jump(_) | Op::JumpUnless { .. } => "if",
-        Op::Choose(_) => "choice",
-        Op::RetryStart { .. } | Op::RetryEnd { .. } => "retry",
-        Op::Parallel(_) | Op::BranchEnd => "parallel",
-        Op::Restart { .. } => "restart",
-        Op::TransactionStart { .. } | Op::TransactionEnd { .. } => "transaction",
-        Op::Stop => "stop",
-    }
-}
-
-fn mqtt_word(verb: ChannelVerb) -> &'static str {
-    match verb {
-        ChannelVerb::Join => "subscribe",
-        ChannelVerb::Push => "publish",
-        ChannelVerb::Leave => "unsubscribe",
     }
 }
 

@@ -1,8 +1,7 @@
 //! A session while it is compiled.
 
 use plan::expr::{Expr, TemplatePart};
-use plan::{DataId, MeetOp, Op, Pc, Protocol, Register, Retry, Slot, Transaction, Visits};
-use stats::dist::Dist;
+use plan::{DataId, Op, Pc, Protocol, Register, Retry, Slot, Transaction, Visits};
 
 use super::index;
 use super::parallel::InBranch;
@@ -121,41 +120,7 @@ impl Program {
 
 /// Whether any of these instructions lets time pass.
 pub(super) fn wait_in(ops: &[Op]) -> bool {
-    ops.iter().any(|op| match op {
-        Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::Expect(_) => true,
-        // Values may be there.
-        Op::Meet(op) => matches!(**op, MeetOp::Rendezvous { timeout_ns: 1.., .. }),
-        Op::CallEnd(end) => !end.cancels,
-        Op::Send(send) => send.reply.is_some(),
-        Op::Channel(op) => {
-            let acknowledged = op.delivery.as_ref().is_some_and(|own| own.qos > 0);
-            op.confirmed || op.reply.is_some() || acknowledged
-        }
-        Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
-        Op::ThinkFor(seconds) => !matches!(seconds, Expr::Const(_)),
-        // A poll's user goes on at once; to close takes time only where it was opened before.
-        Op::Poll(_)
-        | Op::CallOpen(_)
-        | Op::Close { .. }
-        | Op::Set { .. }
-        | Op::Script(_)
-        | Op::Feed(_)
-        | Op::Check { .. }
-        | Op::Measure { .. }
-        | Op::LoopStart { .. }
-        | Op::LoopEnd { .. }
-        | Op::Jump(_)
-        | Op::JumpUnless { .. }
-        | Op::Choose(_)
-        | Op::RetryStart { .. }
-        | Op::RetryEnd { .. }
-        | Op::Parallel(_)
-        | Op::BranchEnd
-        | Op::Restart { .. }
-        | Op::TransactionStart { .. }
-        | Op::TransactionEnd { .. }
-        | Op::Stop => false,
-    })
+    ops.iter().any(Op::waits)
 }
 
 /// Whether any of these instructions may turn out not to be possible without being an operation.
@@ -177,23 +142,6 @@ pub(super) fn may_fail_in(ops: &[Op]) -> bool {
 
 /// True if there is an operation that opens what stays open between steps.
 pub(super) fn may_lose_in(ops: &[Op]) -> bool {
-    let opens =
-        |op: &Op| matches!(op, Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::CallOpen(_));
-    ops.iter().any(opens)
-}
-
-fn never_positive(dist: &Dist) -> bool {
-    match dist {
-        Dist::Constant(seconds) => *seconds <= 0.0,
-        Dist::Empirical(values) => values.iter().all(|v| *v <= 0.0),
-        Dist::Mixture(parts) => parts.iter().all(|(_, part)| never_positive(part)),
-        Dist::Clamped { inner, max, .. } => *max <= 0.0 || never_positive(inner),
-        Dist::Uniform { max, .. } => *max <= 0.0,
-        Dist::Exponential { .. }
-        | Dist::Normal { .. }
-        | Dist::LogNormal { .. }
-        | Dist::Weibull { .. }
-        | Dist::Pareto { .. }
-        | Dist::Gamma { .. } => false,
-    }
+    // A poll that is lost goes on.
+    ops.iter().any(|op| op.stays_open() && !matches!(op, Op::Poll(_)))
 }

@@ -7,7 +7,7 @@ use plan::{Failures, Jitter, MeasureId, MeasureKind, Op, Retry, Transaction};
 use super::Checker;
 use super::fields::Fields;
 use super::http::status_range;
-use super::program::{Program, may_lose_in};
+use super::program::Program;
 use crate::document::node::Node;
 
 /// Attempts that a scenario can set.
@@ -100,7 +100,7 @@ impl Checker<'_> {
         });
         program.push(Op::RetryEnd { until });
         let steps = &program.ops[start..];
-        let opens_stream = may_lose_in(steps) || steps.iter().any(|op| matches!(op, Op::Poll(_)));
+        let opens_stream = steps.iter().any(Op::stays_open);
         let ends = program.pc();
         let retry = &mut program.retries[place];
         retry.when = when;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::body::plain as text;
 use super::text::header;
-use super::{View, ending, measure_name, variable_name, word};
+use super::{View, ending, measure_name, variable_name};
 
 /// Prints each event as a line.
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ impl JsonView {
             "event": "step",
             "session": program.name,
             "instruction": pc,
-            "does": op.map(word),
+            "does": op.map(plan::Op::word),
             "name": measure.map(|id| measure_name(plan, id)),
         })
     }

@@ -9,7 +9,7 @@ use record::{Measurement, Outcome};
 use report::{Style, visible};
 
 use super::body::{self, BodyText};
-use super::{View, ending, is_aside, measure_name, variable_name, word};
+use super::{View, ending, is_aside, measure_name, variable_name};
 
 /// Colours of the terminal (ECMA-48 §8.3.117).
 const BOLD: &str = "1";
@@ -83,7 +83,7 @@ impl TextView {
         if let Some(measure) = op.measure() {
             self.steps += 1;
             let name = measure_name(plan, measure);
-            let head = match word(op) {
+            let head = match op.word() {
                 word if name.starts_with(word) || matches!(op, Op::Http(_)) => name.to_owned(),
                 word => format!("{word} {name}"),
             };
@@ -96,7 +96,7 @@ impl TextView {
             out += &format!("\n{:>3}  {head}  ({at})\n", self.steps);
         } else if matches!(op, Op::Think(_) | Op::ThinkFor(_) | Op::Pace { .. }) {
             self.paused_ns = Some(at_ns);
-            out += &format!("\n     {}", word(op));
+            out += &format!("\n     {}", op.word());
         }
         out
     }
