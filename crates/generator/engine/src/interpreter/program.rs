@@ -51,9 +51,6 @@ impl Interpreter<'_> {
         self.users.clear_blame();
         match op {
             Op::Http(http) => self.request(now_ns, key, http),
-            Op::WsOpen(_) | Op::SseOpen(_) | Op::Poll(_) | Op::CallOpen(_) | Op::TcpOpen(_) => {
-                self.open(now_ns, key, op)
-            }
             Op::CallEnd(end) => self.end_call_by_step(now_ns, key, end),
             Op::Send(send) => self.send(now_ns, key, send),
             Op::Channel(op) if op.verb == ChannelVerb::Leave => {
@@ -103,6 +100,8 @@ impl Interpreter<'_> {
                 self.cannot_compute(now_ns, key, op, &error);
                 Flow::Fail
             }),
+            // The protocols know which instructions open their connections.
+            _ => self.open(now_ns, key, op),
         }
     }
 
