@@ -318,7 +318,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &TRANSITION,
     ];
     let dists = [&DIST, &UNIFORM, &NORMAL, &LOGNORMAL, &WEIBULL, &PARETO, &GAMMA, &MIXTURE_PART];
-    let steps = STEPS.iter().chain(in_steps);
+    let steps = STEPS.iter().copied().chain(in_steps);
     top.into_iter()
         .chain(steps)
         .chain(dists)

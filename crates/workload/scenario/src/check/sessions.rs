@@ -163,7 +163,7 @@ impl Checker<'_> {
     /// The table of the step's verb: its first key that is one. `check` is also a part of other
     /// steps and counts only where it stands alone.
     fn step_table(&mut self, node: &Node) -> Option<&'static Table> {
-        let verb = |name: &str| STEPS.iter().find(|t| t.verb() == name);
+        let verb = |name: &str| STEPS.iter().copied().find(|t| t.verb() == name);
         let Some(entries) = node.mapping() else {
             let bare = node.text().filter(|_| !node.is_null()).and_then(verb);
             self.expected(node, "a step like `think: 1s`");
@@ -185,7 +185,7 @@ impl Checker<'_> {
         if table.is_none() {
             match entries.first() {
                 Some(entry) => {
-                    let names = STEPS.iter().map(Table::verb);
+                    let names = STEPS.iter().map(|table| table.verb());
                     let hint = other_tools::hint_for_step(&entry.key)
                         .map(str::to_owned)
                         .or_else(|| suggest::hint(&entry.key, "the steps are", names));

@@ -106,7 +106,7 @@ const REPLY: Key = key("reply", Kind::Mapping(&EXPECT), Absent, "The reply to wa
 const TIMEOUT: Key =
     key("timeout", Kind::Duration, Said("`options.timeout`"), "Limit for the server's reply");
 
-pub(crate) const JOIN: Table = Table {
+pub(crate) static JOIN: Table = Table {
     name: "join",
     groups: &[&[
         key(
@@ -139,7 +139,7 @@ pub(crate) const JOIN: Table = Table {
     ]],
 };
 
-pub(crate) const PUSH: Table = Table {
+pub(crate) static PUSH: Table = Table {
     name: "push",
     groups: &[&[
         key("push", Kind::Mapping(&PUSHED), Required, "For `phoenix`: sends an event to a topic"),
@@ -159,7 +159,7 @@ pub static PUSHED: Table = Table {
     ]],
 };
 
-pub(crate) const PERFORM: Table = Table {
+pub(crate) static PERFORM: Table = Table {
     name: "perform",
     groups: &[&[
         key(
@@ -185,7 +185,7 @@ pub static PERFORMED: Table = Table {
     ]],
 };
 
-pub(crate) const EMIT: Table = Table {
+pub(crate) static EMIT: Table = Table {
     name: "emit",
     groups: &[&[
         key(
@@ -215,7 +215,7 @@ pub static EMITTED: Table = Table {
     ]],
 };
 
-pub(crate) const LEAVE: Table = Table {
+pub(crate) static LEAVE: Table = Table {
     name: "leave",
     groups: &[&[
         key(

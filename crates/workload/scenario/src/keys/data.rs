@@ -51,7 +51,7 @@ pub static DATA: Table = Table {
     ]],
 };
 
-pub(super) const FEED: Table = Table {
+pub(crate) static FEED: Table = Table {
     name: "feed",
     groups: &[&[
         Key {

@@ -41,7 +41,7 @@ pub static GRAPHQL_REQUEST: Table = Table {
     ]],
 };
 
-pub(super) const GRAPHQL: Table = Table {
+pub(crate) static GRAPHQL: Table = Table {
     name: "graphql",
     groups: &[&[
         key(

@@ -25,7 +25,7 @@ pub static GRPC_FILES: Table = Table {
     ]],
 };
 
-pub(super) const CALL: Table = Table {
+pub(crate) static CALL: Table = Table {
     name: "grpc",
     groups: &[&[
         key(

@@ -57,7 +57,7 @@ pub static TRANSITION: Table = Table {
     ]],
 };
 
-pub(super) const STEP: Table = Table {
+pub(crate) static STEP: Table = Table {
     name: "markov",
     groups: &[&[Key {
         name: "markov",

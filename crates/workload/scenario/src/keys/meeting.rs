@@ -33,7 +33,7 @@ pub static SHARED: Table = Table {
 /// Fates of users whose time is over, in the order of their meanings.
 pub const ON_TIMEOUT: &[&str] = &["continue", "fail"];
 
-pub(super) const RENDEZVOUS: Table = Table {
+pub(crate) static RENDEZVOUS: Table = Table {
     name: "rendezvous",
     groups: &[&[
         key(
@@ -59,7 +59,7 @@ pub(super) const RENDEZVOUS: Table = Table {
     ]],
 };
 
-pub(super) const NEXT: Table = Table {
+pub(crate) static NEXT: Table = Table {
     name: "next",
     groups: &[&[key(
         "next",
@@ -69,7 +69,7 @@ pub(super) const NEXT: Table = Table {
     )]],
 };
 
-pub(super) const ENQUEUE: Table = Table {
+pub(crate) static ENQUEUE: Table = Table {
     name: "enqueue",
     groups: &[&[
         key(
@@ -85,7 +85,7 @@ pub(super) const ENQUEUE: Table = Table {
     ]],
 };
 
-pub(super) const DEQUEUE: Table = Table {
+pub(crate) static DEQUEUE: Table = Table {
     name: "dequeue",
     groups: &[&[
         key(

@@ -39,7 +39,7 @@ const TIMEOUT: Key = key(
     "Limit for the server's acknowledgement",
 );
 
-pub(crate) const MQTT: Table = Table {
+pub(crate) static MQTT: Table = Table {
     name: "mqtt",
     groups: &[&[
         key(
@@ -123,7 +123,7 @@ pub static WILL: Table = Table {
 const SUBSCRIPTION: Kind =
     Kind::Any(&[Kind::Template, Kind::List(&Kind::Template), Kind::Mapping(&SUBSCRIBED)]);
 
-pub(crate) const SUBSCRIBE: Table = Table {
+pub(crate) static SUBSCRIBE: Table = Table {
     name: "subscribe",
     groups: &[&[
         key(
@@ -159,7 +159,7 @@ pub(crate) const SUBSCRIBE: Table = Table {
     ]],
 };
 
-pub(crate) const UNSUBSCRIBE: Table = Table {
+pub(crate) static UNSUBSCRIBE: Table = Table {
     name: "unsubscribe",
     groups: &[&[
         key(
@@ -174,7 +174,7 @@ pub(crate) const UNSUBSCRIBE: Table = Table {
     ]],
 };
 
-pub(crate) const PUBLISH: Table = Table {
+pub(crate) static PUBLISH: Table = Table {
     name: "publish",
     groups: &[&[
         key(

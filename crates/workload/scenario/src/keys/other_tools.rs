@@ -76,7 +76,7 @@ pub fn hint_for_key(table: &'static Table, written: &str) -> Option<String> {
     if std::ptr::eq(table, &OPTIONS) && DOCUMENT.key(written).is_some() {
         return Some(format!("`{written}` stands at the top level of the file"));
     }
-    let is_step = |table: &Table| STEPS.iter().any(|step| std::ptr::eq(step, table));
+    let is_step = |table: &Table| STEPS.iter().any(|step| std::ptr::eq(*step, table));
     if !is_step(table) {
         return None;
     }

@@ -68,7 +68,7 @@ pub const FAILURES: &[&str] = &[
 ];
 
 /// The step.
-pub(super) const STEP: Table = Table {
+pub(crate) static STEP: Table = Table {
     name: "retry",
     groups: &[&[
         key(

@@ -16,7 +16,8 @@ pub fn schema() -> Value {
     }
     let any_of =
         |tables: &'static [Table]| -> Vec<Value> { tables.iter().map(reference).collect() };
-    defs.insert("step".to_owned(), json!({ "anyOf": any_of(STEPS) }));
+    let steps: Vec<Value> = STEPS.iter().map(|table| reference(table)).collect();
+    defs.insert("step".to_owned(), json!({ "anyOf": steps }));
     defs.insert("phase".to_owned(), json!({ "anyOf": any_of(PHASES) }));
     let mut probes = any_of(PROBES);
     probes.push(json!({ "const": "host" }));
@@ -78,7 +79,7 @@ fn add_values(defs: &mut Map<String, Value>) {
 /// Steps and phases share the name `steps`; their definitions must not.
 fn table_id(table: &Table) -> String {
     let is_in = |tables: &'static [Table]| tables.iter().any(|t| std::ptr::eq(t, table));
-    let group = if is_in(STEPS) {
+    let group = if is_step(table) {
         "step-"
     } else if is_in(PHASES) {
         "phase-"
@@ -86,6 +87,10 @@ fn table_id(table: &Table) -> String {
         "keys-"
     };
     format!("{group}{}", table.name.replace(' ', "-"))
+}
+
+fn is_step(table: &Table) -> bool {
+    STEPS.iter().any(|step| std::ptr::eq(*step, table))
 }
 
 fn reference(table: &Table) -> Value {
@@ -117,8 +122,7 @@ fn object(table: &Table) -> Value {
         });
     }
     // A step or phase without its verb would be another one.
-    let is_verb = |tables: &'static [Table]| tables.iter().any(|t| std::ptr::eq(t, table));
-    if required.is_empty() && is_verb(STEPS) {
+    if required.is_empty() && is_step(table) {
         required.push(table.verb());
     }
     json!({

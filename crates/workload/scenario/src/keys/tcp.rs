@@ -4,7 +4,7 @@ use super::Default::{Absent, Required, Said, Text};
 use super::tags::TAGS;
 use super::{Key, Kind, Table};
 
-pub(crate) const TCP: Table = Table {
+pub(crate) static TCP: Table = Table {
     name: "tcp",
     groups: &[&[
         Key {
