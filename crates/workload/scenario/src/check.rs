@@ -46,6 +46,7 @@ mod servers;
 mod sessions;
 mod sign;
 mod sse;
+mod steps;
 mod tags;
 mod tcp;
 mod templates;
@@ -58,6 +59,7 @@ pub use arrivals::USERS_MAX;
 pub use thresholds::figure;
 
 pub(crate) use self::document::stem;
+pub(crate) use self::steps::{STEPS, is_step};
 pub(crate) use fields::Fields;
 pub use http::is_token_byte;
 pub use multipart::BINARY;

@@ -1,35 +1,34 @@
 //! The language of scenarios and experiments: every mapping as a table of keys.
 //!
 //! The tables are the only place where a key's name, type, default and meaning stand. The check
-//! for unknown keys, the JSON Schema ([`schema()`]) and the reference in `docs/scenario-reference.md`
-//! ([`reference()`]) follow from them. [`other_tools`] knows the words of other load generators, and what to write
-//! instead of them.
+//! for unknown keys, the JSON Schema ([`crate::schema()`]) and the reference in `docs/scenario-reference.md`
+//! ([`crate::reference()`]) follow from them. A step may also have its table beside what it compiles to.
+//! [`other_tools`] knows the words of other load generators, and what to write instead of them.
 
 mod arrivals;
 mod auth;
-mod channels;
-mod data;
+pub(crate) mod channels;
+pub(crate) mod data;
 mod dist;
 mod document;
 mod experiment;
-mod graphql;
-mod grpc;
-mod markov;
+pub(crate) mod graphql;
+pub(crate) mod grpc;
+pub(crate) mod markov;
 mod matching;
-mod meeting;
-mod mqtt;
+pub(crate) mod meeting;
+pub(crate) mod mqtt;
 mod options;
 pub mod other_tools;
 mod phase;
 mod probes;
 mod recorded;
 mod requests;
-mod retry;
-mod schema;
-mod steps;
-mod tags;
+pub(crate) mod retry;
+pub(crate) mod steps;
+pub(crate) mod tags;
 mod target;
-mod tcp;
+pub(crate) mod tcp;
 
 pub use self::document::{DOCUMENT, MESSAGE, SESSION, SETUP, STAMPS};
 pub use self::graphql::{GRAPHQL_REQUEST, SUBSCRIBED};
@@ -49,8 +48,7 @@ pub use probes::{PROBES, PROCESS};
 pub use recorded::SOURCES;
 pub use requests::{EXPECTATIONS, HTTP_REQUEST, PART, WEBSOCKET};
 pub use retry::FAILURES;
-pub use schema::{experiment_schema, schema};
-pub use steps::{CHOICE, ITEMS, STEPS};
+pub use steps::{CHOICE, ITEMS};
 pub use target::{HTTP_VERSIONS, SERVER, TARGET_URL, TLS};
 pub use tcp::{COUNTS, FRAMING, WIDTHS};
 
@@ -250,96 +248,5 @@ impl Kind {
     }
 }
 
-/// Steps whose keys are those of `get`, so that the documentation shows them once.
-const LIKE_GET: &[&str] = &["head", "post", "put", "patch", "delete"];
-
-/// The tables that the documentation shows, in its order: a name and the rows in Markdown.
-pub fn reference() -> Vec<(&'static str, String)> {
-    let shown = all_tables().filter(|table| !LIKE_GET.contains(&table.name));
-    shown.map(|table| (table.name, markdown(table))).collect()
-}
-
 /// The designs of experiments.
 pub const DESIGNS: &[&str] = &["full", "2^k", "2^(k-r)", "sweep"];
-
-/// The tables that the documentation of experiments shows, as [`reference()`] does.
-pub fn experiment_reference() -> Vec<(&'static str, String)> {
-    let shown = experiment_tables().into_iter();
-    shown.map(|table| (table.name, markdown(table))).collect()
-}
-
-/// Every table of experiments.
-pub(crate) fn experiment_tables() -> [&'static Table; 7] {
-    [&EXPERIMENT, &FACTOR, &RESPONSE, &PUBLISHED, &PUBLISHED_VALUE, &CLAIM, &COMPARE]
-}
-
-/// Every table of the language.
-pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
-    let top = [
-        &DOCUMENT,
-        &TARGET_URL,
-        &SERVER,
-        &TLS,
-        &OPTIONS,
-        &CONNECT_RETRIES,
-        &DNS,
-        &AUTH,
-        &CREDENTIALS,
-        &SIGN,
-        &AWS,
-        &GRPC_FILES,
-        &DATA,
-        &SHARED,
-        &MESSAGE,
-        &STAMPS,
-        &SETUP,
-        &SESSION,
-    ];
-    let in_steps = [
-        &HTTP_REQUEST,
-        &GRAPHQL_REQUEST,
-        &PART,
-        &WEBSOCKET,
-        &RECONNECT,
-        &FRAMING,
-        &PUSHED,
-        &PERFORMED,
-        &EMITTED,
-        &SUBSCRIBED,
-        &ITEMS,
-        &WILL,
-        &MQTT_MESSAGE,
-        &EXPECT,
-        &WHEN,
-        &SAVE,
-        &CHOICE,
-        &MARKOV,
-        &STATE,
-        &TRANSITION,
-    ];
-    let dists = [&DIST, &UNIFORM, &NORMAL, &LOGNORMAL, &WEIBULL, &PARETO, &GAMMA, &MIXTURE_PART];
-    let steps = STEPS.iter().copied().chain(in_steps);
-    top.into_iter()
-        .chain(steps)
-        .chain(dists)
-        .chain(PHASES.iter())
-        .chain([&STEP_RANGE, &SOURCES, &SINGLE])
-        .chain(PROBES.iter())
-        .chain([&PROCESS])
-}
-
-fn markdown(table: &Table) -> String {
-    let mut rows = String::from("| key | value | default | meaning |\n|---|---|---|---|\n");
-    for key in table.keys() {
-        let default = match key.default {
-            Default::Required => "required".to_owned(),
-            Default::Absent => "–".to_owned(),
-            Default::Text(text) => format!("`{text}`"),
-            Default::Said(said) => said.to_owned(),
-        };
-        let row =
-            format!("| `{}` | {} | {default} | {} |\n", key.name, key.kind.described(), key.doc);
-        rows.push_str(&row);
-    }
-    rows
-}

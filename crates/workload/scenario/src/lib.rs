@@ -12,6 +12,8 @@ pub mod expression;
 pub mod keys;
 mod load_setting;
 mod overrides;
+mod schema;
+mod tables;
 mod url;
 
 use crate::document::yaml;
@@ -19,7 +21,8 @@ use units::parse;
 
 pub use crate::document::{Diagnostic, Severity, Source, render};
 pub use crate::expression::is_name;
-pub use crate::keys::{experiment_reference, experiment_schema, reference, schema};
+pub use crate::schema::{experiment_schema, schema};
+pub use crate::tables::{experiment_reference, reference};
 pub use check::{
     BINARY, CheckSystem, PROXY_VARIABLES, Settings, SystemPart, SystemProblem, USERS_MAX, compile,
     compile_checking, figure, is_token_byte, probes as probe_list,

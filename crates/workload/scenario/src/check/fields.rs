@@ -76,6 +76,13 @@ impl std::ops::Deref for DefaultedNode<'_> {
     }
 }
 
+/// Advice on what to write instead of a word that is no key.
+type Advice = fn(&str) -> Option<String>;
+
+fn hint_for_key(table: &'static Table, written: &str, advice: Advice) -> Option<String> {
+    other_tools::hint_for_key(table, written).or_else(|| advice(written))
+}
+
 impl Checker<'_> {
     /// The entries of a mapping; reports unknown and missing keys. `called`: how
     /// messages call the mapping.
@@ -85,17 +92,28 @@ impl Checker<'_> {
         table: &'static Table,
         called: &str,
     ) -> Option<Fields<'n>> {
+        self.fields_advised(node, table, called, |_| None)
+    }
+
+    /// As [`Checker::fields`], with further advice on what to write instead of a word that is no key.
+    pub(super) fn fields_advised<'n>(
+        &mut self,
+        node: &'n Node,
+        table: &'static Table,
+        called: &str,
+        advice: Advice,
+    ) -> Option<Fields<'n>> {
         let Some(entries) = node.mapping() else {
             self.expected(node, &format!("a mapping ({called})"));
             return None;
         };
-        let known = self.known_entries(entries, table, called);
+        let known = self.known_entries(entries, table, called, advice);
         let fields = Fields { table, entries: known, place: node.place.clone() };
         // Who misspelt a key has not left it out.
         let meant = |name: &str| {
             entries.iter().any(|entry| {
                 let written = entry.key.as_str();
-                let meant = || match other_tools::hint_for_key(table, written) {
+                let meant = || match hint_for_key(table, written, advice) {
                     Some(_) => other_tools::key_meant(table, written),
                     None => suggest::nearest(written, table.names()),
                 };
@@ -111,6 +129,7 @@ impl Checker<'_> {
         entries: &'n [Entry],
         table: &'static Table,
         called: &str,
+        advice: Advice,
     ) -> Vec<&'n Entry> {
         let mut known = Vec::new();
         for entry in entries {
@@ -119,7 +138,7 @@ impl Checker<'_> {
                 continue;
             }
             let message = format!("unknown key `{}` in {called}", entry.key);
-            let hint = other_tools::hint_for_key(table, &entry.key)
+            let hint = hint_for_key(table, &entry.key, advice)
                 .or_else(|| suggest::hint(&entry.key, "the keys here are", table.names()));
             self.diagnostics.error("unknown-key", &entry.key_place, message).hint_some(hint);
         }

@@ -15,8 +15,6 @@ use super::headers::add_absent;
 use super::program::Program;
 use crate::document::node::{Node, Place};
 
-/// The steps of MQTT.
-pub(super) const MQTT_STEPS: &[&str] = &["mqtt", "subscribe", "unsubscribe", "publish"];
 /// Subprotocol that a WebSocket with MQTT offers (MQTT 5 §6.0).
 const SUBPROTOCOL: &str = "mqtt";
 /// Nanoseconds of a second.

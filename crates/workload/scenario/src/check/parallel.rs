@@ -21,6 +21,15 @@ pub(super) const OF_ANOTHER_BRANCH: &str =
 const OPENED_OUTSIDE: &str = "what stays open between steps belongs to the user: open, use and close it before or after \
                               `parallel`";
 
+/// Whether a step may stand in a branch of `parallel`.
+pub(super) enum BranchRule {
+    Allowed,
+    /// It is about a connection that stays open between steps.
+    StaysOpen,
+    /// The hint says what to write instead.
+    Refused(&'static str),
+}
+
 /// State of the branches of a step while they are compiled.
 #[derive(Debug, Default)]
 pub(super) struct InBranch {
@@ -115,29 +124,21 @@ impl Checker<'_> {
     pub(super) fn may_be_in_branch(
         &mut self,
         verb: &str,
+        rule: &BranchRule,
         fields: &Fields<'_>,
         program: &Program,
     ) -> bool {
         let Some(place) = self.place_in_branch(verb, fields, program) else {
             return true;
         };
-        let hint = match verb {
-            "ws" | "sse" | "poll" | "tcp" | "join" | "push" | "perform" | "emit" | "leave"
-            | "mqtt" | "subscribe" | "unsubscribe" | "publish" | "send" | "expect" | "close" => {
-                self.stays_open(&place);
-                return false;
+        match *rule {
+            BranchRule::Allowed => return true,
+            BranchRule::StaysOpen => self.stays_open(&place),
+            BranchRule::Refused(hint) => {
+                let message = format!("`{verb}` cannot stand in a branch of `parallel`");
+                self.diagnostics.error("in-branch", &place, message).hint(hint);
             }
-            "parallel" => "write its branches beside the others",
-            "forever" => "branches have to end: write `loop: 10`, or `while` with a condition",
-            "feed" => "write `feed` before `parallel`: the branches have the row's variables",
-            "pace" => "write `pace` before `parallel`, or `think` here",
-            "stop" | "restart" => {
-                "set a variable here, and behind `parallel` write `if` with this step"
-            }
-            _ => return true,
-        };
-        let message = format!("`{verb}` cannot stand in a branch of `parallel`");
-        self.diagnostics.error("in-branch", &place, message).hint(hint);
+        }
         false
     }
 

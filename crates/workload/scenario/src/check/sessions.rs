@@ -1,13 +1,12 @@
-//! Sessions, and which step is which.
+//! Sessions, and the steps in them.
 
-use crate::keys::{Kind, SESSION, STEPS, Table, other_tools};
+use crate::keys::{Kind, SESSION, other_tools};
 use plan::{Op, Session};
 use stats::dist::Dist;
 
 use super::Checker;
-use super::fields::Fields;
-use super::mqtt::MQTT_STEPS;
 use super::program::Program;
+use super::steps::{STEPS, Step, step};
 use crate::document::node::{Entry, Node};
 use crate::document::suggest;
 
@@ -71,103 +70,55 @@ impl Checker<'_> {
     }
 
     fn sound_step(&mut self, node: &Node, program: &mut Program) {
-        let Some(table) = self.step_table(node) else {
+        let Some(step) = self.kind_of(node) else {
             return;
         };
-        let called = format!("a `{}` step", table.verb());
-        let Some(fields) = self.fields(node, table, &called) else {
+        let verb = step.keys.verb();
+        let called = format!("a `{verb}` step");
+        let Some(fields) = self.fields_advised(node, step.keys, &called, hint_in_step) else {
             return;
         };
-        let Some(value) = fields.get(table.verb()) else {
+        let Some(value) = fields.get(verb) else {
             return;
         };
-        if !self.may_be_in_branch(table.verb(), &fields, program) {
+        if !self.may_be_in_branch(verb, &step.in_branch, &fields, program) {
             return;
         }
-        let tags = match table.key("tags") {
+        let tags = match step.keys.key("tags") {
             Some(_) => fields.get("tags"),
             None => None,
         };
         let tags = self.enter_tags(tags);
-        self.compile_step(table.verb(), value, &fields, program);
+        (step.compile)(self, value, &fields, program);
         self.tags = tags;
     }
 
-    fn compile_step(
-        &mut self,
-        verb: &str,
-        value: &Node,
-        fields: &Fields<'_>,
-        program: &mut Program,
-    ) {
-        match verb {
-            "http" | "get" | "head" | "post" | "put" | "patch" | "delete" => {
-                self.http(verb, value, fields, program);
-            }
-            "graphql" => self.graphql(value, fields, program),
-            "grpc" => self.grpc(value, fields, program),
-            "ws" => self.ws(value, fields, program),
-            "sse" => self.sse(value, fields, program),
-            "poll" => self.poll(value, fields, program),
-            "join" => self.join(value, fields, program),
-            "push" => self.push(value, fields, program),
-            "perform" => self.perform(value, fields, program),
-            "emit" => self.emit(value, fields, program),
-            "leave" => self.leave(value, fields, program),
-            "tcp" => self.tcp(value, fields, program),
-            _ if MQTT_STEPS.contains(&verb) => self.mqtt_step(verb, value, fields, program),
-            "send" => self.send(value, fields, program),
-            "expect" => self.expect_step(value, program),
-            "close" => self.close(value, fields, program),
-            "think" => {
-                if let Some(dist) = self.dist(value) {
-                    program.push(Op::Think(dist));
-                }
-            }
-            "think_seconds" => {
-                if let Some(seconds) = self.expression(value, program) {
-                    program.push(Op::ThinkFor(seconds));
-                }
-            }
-            "pace" => {
-                if let Some(every) = self.dist(value) {
-                    let register = program.register();
-                    program.push(Op::Pace { register, every });
-                }
-            }
-            "set" => self.set(value, program),
-            "js" => self.js_step(value, fields, program),
-            "feed" => self.feed(value, fields, program),
-            "markov" => self.markov(value, program),
-            "check" => self.check_step(value, fields, program),
-            "measure" => self.measure_step(value, fields, program),
-            "loop" => self.loop_step(value, fields, program),
-            "foreach" => self.foreach_step(value, fields, program),
-            "forever" => self.forever(value, program),
-            "while" => self.while_step(value, fields, program),
-            "if" => self.if_step(value, fields, program),
-            "choose" => self.choose(value, program),
-            "group" => self.group(value, fields, program),
-            "transaction" => self.transaction(value, fields, program),
-            "parallel" => self.parallel(value, program),
-            "rendezvous" | "next" | "enqueue" | "dequeue" => {
-                self.step_between(verb, value, fields, program);
-            }
-            "retry" => self.retry(value, fields, program),
-            "stop" => self.stop(value, program),
-            "restart" => self.restart(value, program),
-            verb => unreachable!("the step `{verb}` has a table and no meaning"),
+    pub(super) fn think(&mut self, value: &Node, program: &mut Program) {
+        if let Some(dist) = self.dist(value) {
+            program.push(Op::Think(dist));
         }
     }
 
-    /// The table of the step's verb: its first key that is one. `check` is also a part of other
+    pub(super) fn think_seconds(&mut self, value: &Node, program: &mut Program) {
+        if let Some(seconds) = self.expression(value, program) {
+            program.push(Op::ThinkFor(seconds));
+        }
+    }
+
+    pub(super) fn pace(&mut self, value: &Node, program: &mut Program) {
+        if let Some(every) = self.dist(value) {
+            let register = program.register();
+            program.push(Op::Pace { register, every });
+        }
+    }
+
+    /// The kind of the step, by its verb: its first key that is one. `check` is also a part of other
     /// steps and counts only where it stands alone.
-    fn step_table(&mut self, node: &Node) -> Option<&'static Table> {
-        let verb = |name: &str| STEPS.iter().copied().find(|t| t.verb() == name);
+    fn kind_of(&mut self, node: &Node) -> Option<&'static Step> {
         let Some(entries) = node.mapping() else {
-            let bare = node.text().filter(|_| !node.is_null()).and_then(verb);
+            let bare = node.text().filter(|_| !node.is_null()).and_then(step);
             self.expected(node, "a step like `think: 1s`");
-            if let Some(table) = bare {
+            if let Some(Step { keys: table, .. }) = bare {
                 let hint = match table.keys().next().map(|key| &key.kind) {
                     Some(Kind::Nothing) => format!("write `{}:` with a colon", table.verb()),
                     _ => format!("write `{}: …`", table.verb()),
@@ -176,16 +127,16 @@ impl Checker<'_> {
             }
             return None;
         };
-        let mut found = entries.iter().filter_map(|e| verb(&e.key));
+        let mut found = entries.iter().filter_map(|e| step(&e.key));
         let first = found.next();
-        let table = match first {
-            Some(table) if table.verb() == "check" => found.next().or(first),
+        let found = match first {
+            Some(step) if step.keys.verb() == "check" => found.next().or(first),
             other => other,
         };
-        if table.is_none() {
+        if found.is_none() {
             match entries.first() {
                 Some(entry) => {
-                    let names = STEPS.iter().map(|table| table.verb());
+                    let names = STEPS.iter().map(|step| step.keys.verb());
                     let hint = other_tools::hint_for_step(&entry.key)
                         .map(str::to_owned)
                         .or_else(|| suggest::hint(&entry.key, "the steps are", names));
@@ -197,6 +148,16 @@ impl Checker<'_> {
                 None => self.expected(node, "a step like `think: 1s`"),
             }
         }
-        table
+        found
+    }
+}
+
+/// Advice on a word that is no key of the step in which it stands.
+fn hint_in_step(written: &str) -> Option<String> {
+    match step(written) {
+        Some(_) => {
+            Some(format!("`{written}` is a step of its own: begin a line with `- {written}:`"))
+        }
+        None => other_tools::hint_in_step(written),
     }
 }

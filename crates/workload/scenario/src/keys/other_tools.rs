@@ -4,7 +4,7 @@
 
 mod words;
 
-use crate::keys::{DOCUMENT, OPTIONS, PHASES, STEPS, Table};
+use crate::keys::{DOCUMENT, OPTIONS, PHASES, Table};
 
 /// Words that mean one thing here.
 struct Words {
@@ -76,13 +76,11 @@ pub fn hint_for_key(table: &'static Table, written: &str) -> Option<String> {
     if std::ptr::eq(table, &OPTIONS) && DOCUMENT.key(written).is_some() {
         return Some(format!("`{written}` stands at the top level of the file"));
     }
-    let is_step = |table: &Table| STEPS.iter().any(|step| std::ptr::eq(*step, table));
-    if !is_step(table) {
-        return None;
-    }
-    if STEPS.iter().any(|step| step.verb() == written) {
-        return Some(format!("`{written}` is a step of its own: begin a line with `- {written}:`"));
-    }
+    None
+}
+
+/// Advice on a word that stands in a step, if it is a step of another tool that waits.
+pub fn hint_in_step(written: &str) -> Option<String> {
     let words = find(&[words::WAITS], written)?;
     Some(format!("as a step of its own, {}", words.hint))
 }
@@ -105,7 +103,8 @@ pub fn hint_for_phase(written: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::all_tables;
+    use crate::check::STEPS;
+    use crate::tables::all_tables;
 
     #[test]
     fn no_word_is_a_key_where_it_is_explained() {
@@ -127,7 +126,7 @@ mod tests {
         }
         let steps = words::WAITS.iter().chain(words::STEP);
         for word in steps.flat_map(|words| words.written.split(' ')) {
-            assert!(STEPS.iter().all(|step| step.verb() != word), "{word}");
+            assert!(STEPS.iter().all(|step| step.keys.verb() != word), "{word}");
         }
         for word in words::PHASE.iter().flat_map(|words| words.written.split(' ')) {
             assert!(PHASES.iter().all(|phase| phase.verb() != word), "{word}");

@@ -4,7 +4,7 @@ use super::Default::Absent;
 use super::{Key, Kind};
 
 /// Tags of steps that measure something.
-pub(super) const TAGS: Key =
+pub(crate) const TAGS: Key =
     key("[Tags](scenario.md#tags-and-groups), in addition to those of its session and groups");
 
 /// Tags of a session.

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::keys::{
-    DIST, DOCUMENT, Default, EXPERIMENT, Kind, PHASES, PROBES, STEPS, Table, WHEN, all_tables,
-    experiment_tables,
-};
+use crate::check::{STEPS, is_step};
+use crate::keys::{DIST, DOCUMENT, Default, EXPERIMENT, Kind, PHASES, PROBES, Table, WHEN};
+use crate::tables::{all_tables, experiment_tables};
 
 /// JSON Schema, draft 2020-12, made from the tables of keys.
 pub fn schema() -> Value {
@@ -16,7 +15,7 @@ pub fn schema() -> Value {
     }
     let any_of =
         |tables: &'static [Table]| -> Vec<Value> { tables.iter().map(reference).collect() };
-    let steps: Vec<Value> = STEPS.iter().map(|table| reference(table)).collect();
+    let steps: Vec<Value> = STEPS.iter().map(|step| reference(step.keys)).collect();
     defs.insert("step".to_owned(), json!({ "anyOf": steps }));
     defs.insert("phase".to_owned(), json!({ "anyOf": any_of(PHASES) }));
     let mut probes = any_of(PROBES);
@@ -87,10 +86,6 @@ fn table_id(table: &Table) -> String {
         "keys-"
     };
     format!("{group}{}", table.name.replace(' ', "-"))
-}
-
-fn is_step(table: &Table) -> bool {
-    STEPS.iter().any(|step| std::ptr::eq(*step, table))
 }
 
 fn reference(table: &Table) -> Value {
