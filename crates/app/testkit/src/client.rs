@@ -1,4 +1,4 @@
-//! A client for tests of servers: WebSocket by a library of other people, and plain HTTP.
+//! A WebSocket client for tests of servers, by a library of other people.
 
 use std::net::SocketAddr;
 

@@ -182,7 +182,7 @@ impl Conductor<'_> {
                 Err(RunError::Interrupted) => return Ok(false),
                 Err(RunError::Record(error)) => return Err(error.into()),
                 Err(RunError::Failed { why, .. }) => {
-                    watch(Progress::Failed { run: &run, why: &why })
+                    watch(Progress::Failed { run: &run, why: &why });
                 }
             }
             if !self.pause() {

@@ -170,7 +170,7 @@ fn await_start(
     loop {
         match reader.next()? {
             ToWorker::Ping { number } => {
-                controller.send(&ToController::Pong { number, clock_ns: monotonic_ns() })
+                controller.send(&ToController::Pong { number, clock_ns: monotonic_ns() });
             }
             ToWorker::Start { clock_ns, unix_ns } => {
                 return Ok(Zero { monotonic_ns: clock_ns, unix_ns });
@@ -285,7 +285,7 @@ impl Controller {
                 }
             }
             ToWorker::Ping { number } => {
-                self.send(&ToController::Pong { number: *number, clock_ns: monotonic_ns() })
+                self.send(&ToController::Pong { number: *number, clock_ns: monotonic_ns() });
             }
             // They come once, before the start; later ones are ignored.
             ToWorker::Slice(_) | ToWorker::Start { .. } => {}

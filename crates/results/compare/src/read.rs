@@ -333,7 +333,7 @@ impl RunMeasure {
         let mut known = self.failed.clone();
         match &self.times {
             Times::Rows(windows) => {
-                windows.iter().flatten().for_each(|&ns| known.record(ns as u64))
+                windows.iter().flatten().for_each(|&ns| known.record(ns as u64));
             }
             Times::Histograms(windows) => windows.iter().for_each(|hist| known.merge(hist)),
         }

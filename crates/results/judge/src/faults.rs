@@ -31,7 +31,7 @@ pub fn from_events(events: &[Event]) -> Vec<Fault<'_>> {
     for event in events {
         match &event.what {
             EventKind::FaultBegan { number, text } => {
-                faults.push(Fault { number: *number, text, from_ns: event.at_ns, until_ns: None })
+                faults.push(Fault { number: *number, text, from_ns: event.at_ns, until_ns: None });
             }
             EventKind::FaultEnded { number, .. } => {
                 let begun = faults.iter_mut().find(|fault| fault.number == *number);

@@ -23,7 +23,7 @@ pub fn from_events(events: &[Event]) -> Vec<Pause> {
         let open = pauses.last_mut().filter(|pause| pause.until_ns.is_none());
         match (&event.what, open) {
             (EventKind::ArrivalsPaused, None) => {
-                pauses.push(Pause { from_ns: event.at_ns, until_ns: None })
+                pauses.push(Pause { from_ns: event.at_ns, until_ns: None });
             }
             (EventKind::ArrivalsResumed, Some(pause)) => pause.until_ns = Some(event.at_ns),
             _ => {}

@@ -6,7 +6,7 @@ use plan::{Script, ScriptStep};
 use crate::calls::{Failure, Fault, Limits, Surroundings};
 
 /// What to do about a [`Fault`].
-pub const FAULT_HINT: &str = "build it with its default features, or with `--features scripts`";
+pub const FAULT_HINT: &str = "build it with its default features";
 
 /// A value of this type never exists.
 #[derive(Debug)]

@@ -89,7 +89,7 @@ pub(crate) fn table_of_counts(out: &mut impl Write, samples: u64) -> io::Result<
                     add(&mut with, own, *h);
                     match own {
                         Ok(Estimate { low: Some(low), high: Some(high), .. }) => {
-                            width += high - low
+                            width += high - low;
                         }
                         _ => hidden += 1,
                     }

@@ -251,7 +251,7 @@ impl<'p> Interpreter<'p> {
                 self.act_on(now_ns, slot, len, text, *then);
             }
             IncomingMessage::Reply { number, ok, payload } => {
-                self.answered(now_ns, slot, len, number, ok, payload)
+                self.answered(now_ns, slot, len, number, ok, payload);
             }
             IncomingMessage::Joined { topic } => self.joined(now_ns, slot, &topic, Ok(())),
             IncomingMessage::Refused { topic, reason } => {

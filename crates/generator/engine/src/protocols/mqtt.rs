@@ -357,7 +357,7 @@ impl Interpreter<'_> {
                 self.act_on(now_ns, slot, len, b"", incoming);
             }
             Event::Connected { session_present, keep_alive_s } => {
-                self.accepted(now_ns, slot, session_present, keep_alive_s)
+                self.accepted(now_ns, slot, session_present, keep_alive_s);
             }
             Event::Refused { reason, text } => {
                 let reason = describe_reason(self.version(slot), reason, text);

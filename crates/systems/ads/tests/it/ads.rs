@@ -32,7 +32,7 @@ impl Network {
         let (ready, address) = oneshot::channel();
         let served =
             tokio::spawn(ads::serve(options, move |address| ready.send(address).unwrap(), async {
-                drop(stop.await)
+                drop(stop.await);
             }));
         Self { address: soon(address).await.unwrap(), shutdown, served }
     }

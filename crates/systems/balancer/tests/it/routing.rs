@@ -205,7 +205,7 @@ async fn websockets_find_their_backend_after_its_restart() {
         let (stop, stopped) = oneshot::channel::<()>();
         let served =
             tokio::spawn(echo::serve(options, |address| ready.send(address).unwrap(), async {
-                drop(stopped.await)
+                drop(stopped.await);
             }));
         (soon(address).await.unwrap(), stop, served)
     };

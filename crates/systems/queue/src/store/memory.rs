@@ -116,7 +116,7 @@ impl Memory {
             }
             Request::Queues { receiver, limit } => state.waiting(*receiver, *limit, out),
             Request::Messages { sender, receiver, limit } => {
-                state.sent(*sender, *receiver, *limit, texts_max, out)
+                state.sent(*sender, *receiver, *limit, texts_max, out);
             }
         }
         Ok(Outcome::Done)

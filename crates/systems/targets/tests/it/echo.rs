@@ -21,7 +21,7 @@ async fn messages_come_back_as_they_went() {
     let options = EchoOptions::default();
     let served =
         tokio::spawn(echo::serve(options, move |address| ready.send(address).unwrap(), async {
-            drop(stop.await)
+            drop(stop.await);
         }));
     let address = soon(address).await.unwrap();
     assert_eq!(get(address, "/hello").await, (200, "ok\n".to_owned()));
@@ -47,7 +47,7 @@ async fn bytes_come_back_as_they_went() {
     options.raw = true;
     let served =
         tokio::spawn(echo::serve(options, move |address| ready.send(address).unwrap(), async {
-            drop(stop.await)
+            drop(stop.await);
         }));
     let address = soon(address).await.unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();

@@ -234,7 +234,7 @@ fn packed_files_are_read_as_they_are_and_as_far_as_they_go() {
     match space.model(&packed[..packed.len() - 5], &space.settings()) {
         Ok(cut) => assert!(cut.model.log.files[0].cut_off.is_some()),
         Err(error) => {
-            assert!(matches!(error, ModelError::Nothing { .. } | ModelError::Format { .. }))
+            assert!(matches!(error, ModelError::Nothing { .. } | ModelError::Format { .. }));
         }
     }
 }

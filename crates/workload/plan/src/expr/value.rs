@@ -127,7 +127,7 @@ impl Value {
             }
             (Escape::JsonText, Value::Text(t)) => write_json_text(t, out),
             (Escape::Url, Value::Text(t)) => {
-                write_url(t, out, |b| b.is_ascii_alphanumeric() || b"-._~".contains(&b))
+                write_url(t, out, |b| b.is_ascii_alphanumeric() || b"-._~".contains(&b));
             }
             (Escape::UrlRaw, Value::Text(t)) => {
                 write_url(t, out, |b| b.is_ascii_graphic() && b != b'#');

@@ -41,6 +41,10 @@ const fn outside(keys: &'static Table, hint: &'static str, compile: Compile) -> 
 }
 
 /// The kinds of steps.
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a path to a method of `Checker<'_>` is of one lifetime, a closure of any"
+)]
 pub(crate) static STEPS: &[Step] = &[
     plain(&steps::HTTP_STEP, |c, v, f, p| c.http("http", v, f, p)),
     plain(&steps::GET, |c, v, f, p| c.http("get", v, f, p)),

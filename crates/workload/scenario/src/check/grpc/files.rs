@@ -33,6 +33,6 @@ pub(super) fn compile(
 pub(super) fn compile(_: &[String], _: &[String], _: Read<'_>) -> Result<Schema, Problem> {
     Err(Problem {
         message: "this program was built without gRPC".to_owned(),
-        hint: "build it with its default features, or with `--features grpc`",
+        hint: "build it with its default features",
     })
 }

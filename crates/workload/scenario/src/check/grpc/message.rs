@@ -53,7 +53,7 @@ impl Pieces {
                 self.bytes.extend_from_slice(&bytes);
             }
             Content::Template(value) => {
-                self.push(Piece::Value { key, kind: field.kind, name: field.name.clone(), value })
+                self.push(Piece::Value { key, kind: field.kind, name: field.name.clone(), value });
             }
         }
     }
