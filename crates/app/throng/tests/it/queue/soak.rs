@@ -296,7 +296,8 @@ fn with_users<T>(
 #[test]
 #[expect(clippy::disallowed_methods, reason = "which request came before which is what is tested")]
 fn nothing_is_lost_doubled_or_invented_whatever_dies() {
-    let Some(services) = Services::shared(&["postgres"]) else {
+    // Sessions are killed, after which a server ends all others.
+    let Some(services) = Services::start(&["postgres"]) else {
         return;
     };
     let Some(database) = Database::on(&services, "postgres", "queue_soak") else {
