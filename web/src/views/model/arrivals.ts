@@ -20,7 +20,7 @@ const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'
 
 export function arrivals(doc: ModelDocument, again: () => void): Child[] {
   const names = doc.arrivals.map((one) => one.name);
-  const [chosen, chooser] = choose('arrivals-of', 'ShownArrivals of', names, again);
+  const [chosen, chooser] = choose('arrivals-of', 'Arrivals of', names, again);
   const of = doc.arrivals[chosen];
   if (!of) return [];
   const requested = of.process_requested ? ', as requested' : '';
@@ -67,7 +67,7 @@ function overTime(of: ShownArrivals): Child {
     ...(expected.length > 0 ? [{ name: 'the process', values: per(expected) }] : []),
   ];
   return figure({
-    title: 'ShownArrivals over time',
+    title: 'Arrivals over time',
     note: `Users a second; each point covers ${span(slot_s)}${expected.length > 0 ? '. The line is the rate of the process' : '. The scenario repeats the recorded arrivals, so there is no process to draw'}.`,
     legend: all.map(({ name }, style) => ({ name, style })),
     frame: () => [

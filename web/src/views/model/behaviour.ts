@@ -29,7 +29,7 @@ export function classes(doc: ModelDocument): HTMLElement {
 
 export function behaviour(doc: ModelDocument, again: () => void): Child[] {
   const names = doc.behaviours.map((one) => one.name);
-  const [chosen, chooser] = choose('behaviour-of', 'ShownBehaviour of', names, again);
+  const [chosen, chooser] = choose('behaviour-of', 'Behaviour of', names, again);
   const of = doc.behaviours[chosen];
   if (!of) return [];
   const thinks = of.thinks.map((one) => one.name);
