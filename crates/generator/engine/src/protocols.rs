@@ -209,7 +209,35 @@ impl<'p> Interpreter<'p> {
             Op::Poll(poll) => self.start_poll(now_ns, key, poll),
             Op::CallOpen(open) => self.open_call(now_ns, key, open),
             Op::TcpOpen(open) => self.open_tcp(now_ns, key, open),
-            other => unreachable!("{other:?} opens no connection"),
+            // Each is named, so that a new instruction does not compile until it has its place.
+            Op::Http(_)
+            | Op::CallEnd(_)
+            | Op::Send(_)
+            | Op::Channel(_)
+            | Op::Expect(_)
+            | Op::Close { .. }
+            | Op::Think(_)
+            | Op::ThinkFor(_)
+            | Op::Pace { .. }
+            | Op::Set { .. }
+            | Op::Script(_)
+            | Op::Meet(_)
+            | Op::Feed(_)
+            | Op::Check { .. }
+            | Op::Measure { .. }
+            | Op::LoopStart { .. }
+            | Op::LoopEnd { .. }
+            | Op::Jump(_)
+            | Op::JumpUnless { .. }
+            | Op::Choose(_)
+            | Op::RetryStart { .. }
+            | Op::RetryEnd { .. }
+            | Op::Parallel(_)
+            | Op::BranchEnd
+            | Op::Restart { .. }
+            | Op::TransactionStart { .. }
+            | Op::TransactionEnd { .. }
+            | Op::Stop => unreachable!("{op:?} opens no connection"),
         }
     }
 
