@@ -427,8 +427,8 @@ mod tests {
     fn span(options: &Options, ended_s: u64) -> Option<Span> {
         let mut info = sample::info();
         info.phases = vec![
-            sample::phase("warm", "rate", (0, 20), 1.0),
-            sample::phase("hot", "rate", (20, 60), 1.0),
+            sample::phase("warm", "rate", 0, 20, 1.0),
+            sample::phase("hot", "rate", 20, 60, 1.0),
         ];
         Span::of(&info, ended_s * SECOND, options)
     }

@@ -10,17 +10,11 @@ use record::{Measurement, Outcome, Run, RunDir};
 use stats::hist::LogHistogram;
 use tempfile::TempDir;
 
+use super::sample::phase;
 use super::{MS, SECOND};
 
 /// What is said of a run of six seconds at 10 users/s; the first two are the warm-up.
 pub fn info() -> RunInfo {
-    let phase = |name: &str, start_s: u64, end_s: u64| PhaseInfo {
-        name: name.to_owned(),
-        kind: "rate".to_owned(),
-        start_ns: start_s * SECOND,
-        end_ns: end_s * SECOND,
-        users_planned: 10.0 * (end_s - start_s) as f64,
-    };
     RunInfo {
         format: FORMAT_VERSION,
         id: "20261121T101500-judged-3f2a".to_owned(),
@@ -47,7 +41,7 @@ pub fn info() -> RunInfo {
         steps: Vec::new(),
         expects_overload: false,
         sessions: vec!["visitor".to_owned()],
-        phases: vec![phase("warm-up", 0, 2), phase("measured", 2, 6)],
+        phases: vec![phase("warm-up", "rate", 0, 2, 20.0), phase("measured", "rate", 2, 6, 40.0)],
         tls_unverified: false,
         workers: Vec::new(),
     }

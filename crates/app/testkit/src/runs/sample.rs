@@ -12,12 +12,12 @@ use super::{MS, SECOND, US};
 pub const REQUEST: usize = 1;
 
 /// A phase from one second to another.
-pub fn phase(name: &str, kind: &str, seconds: (u64, u64), users: f64) -> PhaseInfo {
+pub fn phase(name: &str, kind: &str, start_s: u64, end_s: u64, users: f64) -> PhaseInfo {
     PhaseInfo {
         name: name.to_owned(),
         kind: kind.to_owned(),
-        start_ns: seconds.0 * SECOND,
-        end_ns: seconds.1 * SECOND,
+        start_ns: start_s * SECOND,
+        end_ns: end_s * SECOND,
         users_planned: users,
     }
 }
@@ -51,7 +51,7 @@ pub fn info() -> RunInfo {
         steps: Vec::new(),
         expects_overload: false,
         sessions: vec!["visitor".to_owned()],
-        phases: vec![phase("constant", "rate", (0, 60), 6000.0)],
+        phases: vec![phase("constant", "rate", 0, 60, 6000.0)],
         tls_unverified: false,
         workers: Vec::new(),
     }

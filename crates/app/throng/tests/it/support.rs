@@ -12,5 +12,6 @@ pub(crate) use databases::Database;
 pub(crate) use program::{Ended, Running, Served, plain, throng, with_files, without_unshare};
 pub(crate) use relay::{Direction, Fault, Relay};
 pub(crate) use servers::{Nobody, Tls, pass, read_head, server, websocket};
-pub(crate) use space::{Space, golden, golden_file, holding, root};
+pub(crate) use space::{Space, golden, golden_file, holding};
+pub(crate) use testkit::needs::root;
 pub(crate) use yaml::{yaml, yamls};

@@ -294,8 +294,8 @@ mod tests {
     fn thresholds_are_judged_by_phase() {
         let mut info = sample::info();
         info.phases = vec![
-            sample::phase("ramp", "rate", (0, 1), 100.0),
-            sample::phase("hold", "hold", (1, 60), 0.0),
+            sample::phase("ramp", "rate", 0, 1, 100.0),
+            sample::phase("hold", "hold", 1, 60, 0.0),
         ];
         let mut live_run = LiveRun::new(&info);
         let none = LogHistogram::new();

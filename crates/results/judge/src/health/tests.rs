@@ -89,8 +89,8 @@ fn poisson_phases_may_differ_from_what_was_expected() {
 fn starts_recovered_in_the_next_phase_are_no_shortfall() {
     let mut info = sample::info();
     info.phases = vec![
-        sample::phase("ramp", "rate", (0, 30), 3000.0),
-        sample::phase("hold", "hold", (30, 60), 0.0),
+        sample::phase("ramp", "rate", 0, 30, 3000.0),
+        sample::phase("hold", "hold", 30, 60, 0.0),
     ];
     let mut rows: Vec<SeriesRow> = (0..60).map(sample::row).collect();
     for row in &mut rows[30..] {

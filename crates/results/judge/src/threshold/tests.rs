@@ -205,8 +205,8 @@ fn checks_that_never_failed_have_no_errors() {
 fn phases_are_kept_separate() {
     let mut info = sample::info();
     info.phases = vec![
-        sample::phase("ramp", "rate", (0, 20), 6000.0),
-        sample::phase("hold", "hold", (20, 60), 0.0),
+        sample::phase("ramp", "rate", 0, 20, 6000.0),
+        sample::phase("hold", "hold", 20, 60, 0.0),
     ];
     let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
     succeed(&mut figures, 0, REQUEST, 1000, 10 * MS, 0);

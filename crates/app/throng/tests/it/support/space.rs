@@ -7,13 +7,9 @@ use std::process::Command;
 use record::Run;
 use record::schema::Summary;
 use tempfile::TempDir;
+use testkit::needs::root;
 
 use super::throng;
-
-/// The project's directory.
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
-}
 
 /// Compares with `testdata/cli/NAME.expected`, which `UPDATE=1` rewrites.
 #[track_caller]

@@ -4,7 +4,7 @@ use crate::sample::{self, SECOND};
 /// A phase of 60 s of this kind, in each second of which `due` users were due and `users` are present at the end.
 fn figures(kind: &str, due: impl Fn(u64) -> u64, users: impl Fn(u64) -> u64) -> Figures {
     let mut info = sample::info();
-    info.phases = vec![sample::phase("load", kind, (0, 60), 6_000.0)];
+    info.phases = vec![sample::phase("load", kind, 0, 60, 6_000.0)];
     let row = |second: u64| SeriesRow {
         start_ns: second * SECOND,
         end_ns: (second + 1) * SECOND,
