@@ -97,8 +97,9 @@ test+=(--workspace --locked --tests)
 
 # They end with their input, which this script holds.
 coproc SERVERS { exec scripts/services mysql postgres redis nginx; }
-servers=$SERVERS_PID
-if read -r services <&"${SERVERS[0]}"; then
+# The shell forgets a coprocess that has ended.
+servers=$SERVERS_PID answers=${SERVERS[0]} orders=${SERVERS[1]}
+if read -r services <&"$answers"; then
     export THRONG_SERVICES=$services
 fi
 if [ $# -gt 0 ]; then
@@ -114,7 +115,7 @@ else
         [ "$its" -eq 0 ] || status=1
     done
 fi
-eval "exec ${SERVERS[1]}>&-"
+eval "exec $orders>&-"
 wait "$servers"
 
 reports=()
