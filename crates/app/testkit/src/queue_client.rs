@@ -184,7 +184,9 @@ impl Client {
     /// Sends a text, and returns the message's id; receiver 0 is anybody.
     pub fn send(
         &mut self,
-        (queue, sender, receiver): (u32, u32, u32),
+        queue: u32,
+        sender: u32,
+        receiver: u32,
         text: &str,
     ) -> Result<u64, Failure> {
         let payload = self.request(SEND, &fields(&[queue, sender, receiver], text))?;

@@ -41,7 +41,8 @@ fn money_is_kept_while_processes_are_killed() {
     };
     let number_of =
         |name, default| std::env::var(name).map_or(default, |text| text.parse().unwrap());
-    let (requests, seed) = (number_of("MARKET_REQUESTS", REQUESTS), number_of("MARKET_SEED", SEED));
+    let requests = number_of("MARKET_REQUESTS", REQUESTS);
+    let seed = number_of("MARKET_SEED", SEED);
     let kill_every = Duration::from_millis(number_of("MARKET_KILL_EVERY", KILL_EVERY_MS));
     for (number, database) in (0..).zip(Database::each(&services, "ads_market_money")) {
         let redis = format!("{redis}{number}");

@@ -114,11 +114,13 @@ fn paused_by_page(workers: &str) {
     assert_eq!(live.post("/stop"), 202);
     drop(live);
     running.end().with(2);
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     assert_eq!(run.info().status, RunStatus::Interrupted);
     let events = run.events().unwrap();
     let at = |what: &EventKind| events.iter().find(|event| event.what == *what).unwrap().at_ns;
-    let (from_ns, until_ns) = (at(&EventKind::ArrivalsPaused), at(&EventKind::ArrivalsResumed));
+    let from_ns = at(&EventKind::ArrivalsPaused);
+    let until_ns = at(&EventKind::ArrivalsResumed);
     let rows = run.series().unwrap();
     // A loop may have been late to hear of it by some of a second.
     let within =
@@ -133,7 +135,8 @@ fn paused_by_page(workers: &str) {
     assert!(paused.unwrap().evidence["users_paused"] >= 40.0);
     // Each who was due was started or skipped, but for those of the last moments.
     let sum = |count: fn(&SeriesRow) -> u64| rows.iter().map(count).sum::<u64>();
-    let (due, met) = (sum(|row| row.users_due), sum(|row| row.users_started + row.users_paused));
+    let due = sum(|row| row.users_due);
+    let met = sum(|row| row.users_started + row.users_paused);
     assert!(met <= due + 1 && met + 80 >= due, "{met} of {due}");
 }
 

@@ -64,7 +64,8 @@ pub(crate) fn ad(url: &str) -> Option<Value> {
 /// The requests of an offer's events, in their order.
 pub(crate) fn events(ad: &Value) -> [(&'static str, String); 4] {
     let text = |name: &str| ad[name].as_str().unwrap().to_owned();
-    let (id, advertiser) = (text("offer_id"), text("advertiser"));
+    let id = text("offer_id");
+    let advertiser = text("advertiser");
     [
         ("GET", format!("/offers/{id}/impression.gif")),
         ("POST", format!("/offers/{id}/redeem/")),
@@ -218,7 +219,8 @@ fn requests_fail_while_a_store_is_away_and_then_succeed() {
     for database in Database::each(&services, "ads_lost") {
         let what = database.kind;
         let relays = [&*database.url, redis].map(|url| Relay::to(address(url)));
-        let (store, cache) = (through(&database.url, &relays[0]), through(redis, &relays[1]));
+        let store = through(&database.url, &relays[0]);
+        let cache = through(redis, &relays[1]);
         let server = Served::start(&small(&store, &["--cache", &cache, "--store-wait", "2s"]));
         for (relay, code, name) in
             [(&relays[0], "store", "ads_store"), (&relays[1], "cache", "ads_cache")]
@@ -345,7 +347,8 @@ fn three_databases_are_in_one_report() {
     let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
         return;
     };
-    let (databases, redis) = (Database::each(&services, "ads_report"), services.url("redis"));
+    let databases = Database::each(&services, "ads_report");
+    let redis = services.url("redis");
     let ([mariadb, postgres], Some(redis)) = (&databases[..], redis) else {
         return;
     };

@@ -73,7 +73,8 @@ fn tags_that_are_not_wanted_are_skipped() {
 
 #[test]
 fn intervals_come_back_in_order() {
-    let (few, many) = (recorded(&[0, 5, 2047]), recorded(&(1..2000).collect::<Vec<_>>()));
+    let few = recorded(&[0, 5, 2047]);
+    let many = recorded(&(1..2000).collect::<Vec<_>>());
     let empty = LogHistogram::new();
     let found = round_trip(&[
         (0, 1_000_000_000, "connect", &few),

@@ -16,8 +16,10 @@ fn rng() -> Rng {
 fn a_resampled_quantile_has_the_distribution_of_the_bootstrap() {
     for case in cases("resampled_quantile") {
         // Against a constant, the interval's bounds are percentiles of the quantile itself.
-        let (zero, mut rng) = (Sample::counted(vec![(0.0, 1000)]).unwrap(), rng());
-        let (sorted, cdf) = (numbers(&case["sorted"]), numbers(&case["cdf"]));
+        let zero = Sample::counted(vec![(0.0, 1000)]).unwrap();
+        let mut rng = rng();
+        let sorted = numbers(&case["sorted"]);
+        let cdf = numbers(&case["cdf"]);
         let values = sample(&case["values"]);
         for confidence in [0.5, 0.8, 0.9, 0.95] {
             let bootstrap = Bootstrap { confidence, ..BOOTSTRAP };
@@ -40,10 +42,13 @@ fn a_resampled_quantile_has_the_distribution_of_the_bootstrap() {
 #[test]
 fn differences_agree_with_scipys_bootstrap() {
     for case in cases("quantile_difference") {
-        let (a, b, q) = (sample(&case["a"]), sample(&case["b"]), number(&case["q"]));
+        let a = sample(&case["a"]);
+        let b = sample(&case["b"]);
+        let q = number(&case["q"]);
         let found = difference(&a, &b, q, BOOTSTRAP, &mut rng());
         assert_near(found.second - found.first, number(&case["difference"]), 1e-12, "difference");
-        let (low, high) = (number(&case["low"]), number(&case["high"]));
+        let low = number(&case["low"]);
+        let high = number(&case["high"]);
         let interval = found.interval.unwrap();
         let near = 0.03 * (high - low);
         assert!((interval.low - low).abs() <= near, "{interval:?} {low}");
@@ -53,13 +58,15 @@ fn differences_agree_with_scipys_bootstrap() {
 
 #[test]
 fn too_small_groups_have_no_interval() {
-    let (one, many) = (Sample::new(vec![3.0]).unwrap(), Sample::counted(vec![(2.0, 500)]).unwrap());
+    let one = Sample::new(vec![3.0]).unwrap();
+    let many = Sample::counted(vec![(2.0, 500)]).unwrap();
     let found = difference(&one, &many, 0.5, BOOTSTRAP, &mut rng());
     assert_eq!((found.first, found.second, found.interval), (3.0, 2.0, None));
     let found = difference(&many, &many, 0.999, BOOTSTRAP, &mut rng());
     assert_eq!(found.interval, None, "the 0.999 quantile of 500 numbers");
     let found = difference(&many, &many, 0.5, BOOTSTRAP, &mut rng());
-    let (interval, relative) = (found.interval.unwrap(), found.relative.unwrap());
+    let interval = found.interval.unwrap();
+    let relative = found.relative.unwrap();
     assert_eq!((interval.low, interval.high, relative.high), (0.0, 0.0, 0.0));
 }
 
@@ -84,7 +91,8 @@ fn hundred_million_numbers_cost_as_much_as_ten() {
 #[test]
 fn welch_agrees_with_scipy() {
     for case in cases("welch") {
-        let (a, b) = (numbers(&case["a"]), numbers(&case["b"]));
+        let a = numbers(&case["a"]);
+        let b = numbers(&case["b"]);
         let (found, p) = ensemble::welch(&a, &b, 0.95).unwrap();
         assert_near(p.unwrap(), number(&case["p"]), 1e-9, "p");
         assert_near(found.interval.low, number(&case["low"]), 1e-8, "low");

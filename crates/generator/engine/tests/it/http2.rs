@@ -155,7 +155,8 @@ fn a_response_may_follow_goaway_and_the_next_request_has_a_new_connection() {
 
 #[test]
 fn the_end_of_an_idle_connection_is_met_as_with_http_1() {
-    let (get, post) = ("get: /\n      as: page", "post: /\n      as: page\n      body: x");
+    let get = "get: /\n      as: page";
+    let post = "post: /\n      as: page\n      body: x";
     for (step, outcome, connections) in [(get, Outcome::Ok, 2), (post, Outcome::Closed, 1)] {
         let answers: Vec<fn(&Got) -> Vec<PeerAction>> =
             vec![|got| ok(got, "first"), |_| vec![PeerAction::Close], |got| ok(got, "second")];

@@ -62,7 +62,8 @@ fn the_body_of_an_open_request_goes_on_until_it_ends() {
 #[test]
 fn a_100_is_an_event_of_requests_whose_body_goes_on() {
     let mut client = Client::greeted(0);
-    let (open, plain) = (client.open(), client.get());
+    let open = client.open();
+    let plain = client.get();
     for id in [open, plain] {
         client.take(&headers(id, 0, &[(":status", "103")])).unwrap();
         client.take(&headers(id, 0, &[(":status", "100")])).unwrap();
@@ -171,7 +172,8 @@ fn bodies_wait_for_the_windows() {
 fn bodies_that_waited_are_reported_when_they_go_out() {
     let mut client = Client::greeted(0);
     client.take(&settings(&[(4, 10)])).unwrap();
-    let (first, second) = (client.request(&[b'a'; 25], false), client.request(&[b'b'; 30], false));
+    let first = client.request(&[b'a'; 25], false);
+    let second = client.request(&[b'b'; 30], false);
     let streams_bytes = client.connection.memory_bytes() - 15 - 20;
     assert!(client.connection.has_unsent() && streams_bytes < 300);
     assert_eq!(client.connection.take_late(), []);

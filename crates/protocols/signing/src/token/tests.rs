@@ -92,7 +92,8 @@ fn verifies(token: &str, how: &'static dyn VerificationAlgorithm, public: &str) 
 fn signatures_that_differ_each_time_are_valid() {
     for file in ["p256.pem", "p256-sec1.pem"] {
         let key = key(Algorithm::Es256, file);
-        let (one, two) = (key.token(None, CLAIMS).unwrap(), key.token(None, CLAIMS).unwrap());
+        let one = key.token(None, CLAIMS).unwrap();
+        let two = key.token(None, CLAIMS).unwrap();
         assert_ne!(one, two);
         verifies(&one, &ECDSA_P256_SHA256_FIXED, "p256-public.pem");
     }

@@ -88,7 +88,8 @@ fn location(response: &str) -> &str {
 
 /// The events of an offer, in their order, as a user's browser would ask for them.
 async fn convert(network: &Network, ad: &Value) -> Vec<u16> {
-    let (id, advertiser) = (ad["offer_id"].as_str().unwrap(), ad["advertiser"].as_str().unwrap());
+    let id = ad["offer_id"].as_str().unwrap();
+    let advertiser = ad["advertiser"].as_str().unwrap();
     let impression = network.request("GET", &format!("/offers/{id}/impression.gif")).await;
     let redeem = network.request("POST", ad["url"].as_str().unwrap()).await;
     let claim = network.request("GET", location(&redeem.1)).await;

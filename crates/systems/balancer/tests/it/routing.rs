@@ -54,7 +54,8 @@ async fn sticky(backends: &[&Backend]) -> Running {
 
 #[tokio::test]
 async fn a_session_stays_on_its_backend() {
-    let (one, two) = (Backend::start(Act::ok("one")).await, Backend::start(Act::ok("two")).await);
+    let one = Backend::start(Act::ok("one")).await;
+    let two = Backend::start(Act::ok("two")).await;
     let balancer = sticky(&[&one, &two]).await;
     let (first, set) = send(&balancer, "").await;
     let set = set.unwrap();
@@ -168,7 +169,8 @@ async fn a_region_without_backends_is_refused() {
 async fn weights_are_learned_from_reports() {
     let with_time =
         async |seconds| worker(move |options| options.service_time = Dist::Constant(seconds)).await;
-    let (fast, slow) = (with_time(0.002).await, with_time(0.04).await);
+    let fast = with_time(0.002).await;
+    let slow = with_time(0.04).await;
     let balancer = Running::start(&[fast, slow], |options| {
         options.policy = Kind::WeightedRoundRobin;
         let mut learn = LearnOptions::default();

@@ -31,7 +31,7 @@ fn messages_outlive_the_middleware() {
     let queue = Queue::start(options.clone());
     let mut client = queue.client();
     let id = client.create(1).unwrap();
-    let sent = client.send((id, 1, 0), "kept").unwrap();
+    let sent = client.send(id, 1, 0, "kept").unwrap();
     drop(queue);
     let queue = Queue::start(options);
     let message = queue.client().pop(id, 1, 0).unwrap().unwrap();
@@ -93,7 +93,7 @@ fn requests_are_refused_while_the_database_is_away_and_served_when_it_is_back() 
     sql(&other, &format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
     sql(&other, &format!("{end} = '{name}'"));
-    let failures = std::iter::repeat_with(|| client.send((id, 1, 0), "text"));
+    let failures = std::iter::repeat_with(|| client.send(id, 1, 0, "text"));
     // Until the middleware has noticed, a send may still have been on its way.
     let failure = failures.take(10_000).find_map(|sent| match sent {
         Err(Failure::Code(UNKNOWN_OUTCOME, _)) | Ok(_) => None,
@@ -139,7 +139,7 @@ fn fewer_connections_than_wished_are_enough() {
             let mut client = queue.client();
             std::thread::spawn(move || {
                 for _ in 0..50 {
-                    client.send((id, 1, 0), "text").unwrap();
+                    client.send(id, 1, 0, "text").unwrap();
                 }
             })
         })
@@ -176,7 +176,7 @@ fn a_database_that_does_not_answer_is_given_up() {
     });
     // A new connection may take a moment.
     let sent = (0..1_000).find_map(|_| {
-        let sent = client.send((id, 1, 0), "surely").ok();
+        let sent = client.send(id, 1, 0, "surely").ok();
         if sent.is_none() {
             pause(20);
         }
@@ -238,7 +238,7 @@ fn a_queue_deleted_in_mid_flight_is_an_error_or_none() {
                         loop {
                             let done = match number {
                                 0 => client.pop(id, 1, 0).map(drop),
-                                _ => client.send((id, 1, 0), "text").map(drop),
+                                _ => client.send(id, 1, 0, "text").map(drop),
                             };
                             match done.map_err(|failure| failure.code()) {
                                 Ok(()) => {}
@@ -249,7 +249,7 @@ fn a_queue_deleted_in_mid_flight_is_an_error_or_none() {
                     })
                 })
                 .collect();
-            client.send((id, 1, 0), "text").unwrap();
+            client.send(id, 1, 0, "text").unwrap();
             client.delete(id).unwrap();
             for sender in senders {
                 sender.join().unwrap();

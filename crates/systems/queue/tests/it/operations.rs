@@ -10,10 +10,11 @@ fn messages_are_popped_in_order_by_those_who_may() {
     for options in on_each_store(&small()) {
         let queue = Queue::start(options);
         let mut client = queue.client();
-        let (one, other) = (client.create(1).unwrap(), client.create(1).unwrap());
-        let first = client.send((one, 5, 7), "for seven").unwrap();
-        let second = client.send((one, 6, 0), "for anybody").unwrap();
-        let third = client.send((one, 5, 8), "für acht").unwrap();
+        let one = client.create(1).unwrap();
+        let other = client.create(1).unwrap();
+        let first = client.send(one, 5, 7, "for seven").unwrap();
+        let second = client.send(one, 6, 0, "for anybody").unwrap();
+        let third = client.send(one, 5, 8, "für acht").unwrap();
         assert!(first < second && second < third);
         assert_eq!(client.peek(other, 7).unwrap(), None);
 
@@ -46,9 +47,9 @@ fn queues_and_messages_are_listed() {
         let mut client = queue.client();
         let queues: Vec<u32> = (0..3).map(|_| client.create(9).unwrap()).collect();
         for &queue in queues.iter().rev() {
-            client.send((queue, 5, 7), "one").unwrap();
-            client.send((queue, 5, 7), "two").unwrap();
-            client.send((queue, 5, 0), "").unwrap();
+            client.send(queue, 5, 7, "one").unwrap();
+            client.send(queue, 5, 7, "two").unwrap();
+            client.send(queue, 5, 0, "").unwrap();
         }
         assert_eq!(client.queues(7, 0).unwrap(), queues);
         assert_eq!(client.queues(7, 2).unwrap(), queues[..2]);
@@ -66,7 +67,7 @@ fn queues_and_messages_are_listed() {
 
         // Only what has together at most as many bytes as a payload.
         for _ in 0..3 {
-            client.send((queues[0], 6, 0), &"x".repeat(500)).unwrap();
+            client.send(queues[0], 6, 0, &"x".repeat(500)).unwrap();
         }
         assert_eq!(client.messages(6, 1, 0).unwrap().len(), 2);
     }
@@ -77,16 +78,17 @@ fn a_deleted_queue_is_gone_with_its_messages() {
     for options in on_each_store(&small()) {
         let queue = Queue::start(options);
         let mut client = queue.client();
-        let (gone, kept) = (client.create(1).unwrap(), client.create(1).unwrap());
+        let gone = client.create(1).unwrap();
+        let kept = client.create(1).unwrap();
         for queue in [gone, gone, kept] {
-            client.send((queue, 5, 7), "text").unwrap();
+            client.send(queue, 5, 7, "text").unwrap();
         }
         assert_eq!(client.delete(gone).unwrap(), 2);
         assert_eq!(client.messages(5, 7, 0).unwrap().len(), 1);
         assert_eq!(client.queues(7, 0).unwrap(), [kept]);
         let failures = [
             client.delete(gone).map(drop),
-            client.send((gone, 5, 0), "text").map(drop),
+            client.send(gone, 5, 0, "text").map(drop),
             client.peek(gone, 7).map(drop),
             client.pop(gone, 7, 0).map(drop),
             client.pop(gone, 7, 100).map(drop),

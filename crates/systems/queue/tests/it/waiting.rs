@@ -46,10 +46,11 @@ fn a_pop_waits_for_its_message() {
         let mut sender = queue.client();
         let id = sender.create(1).unwrap();
         let begin = now();
-        let (mut seven, mut eight) = (waiting(&queue, id, 7), waiting(&queue, id, 8));
-        sender.send((id, 1, 8), "for eight").unwrap();
+        let mut seven = waiting(&queue, id, 7);
+        let mut eight = waiting(&queue, id, 8);
+        sender.send(id, 1, 8, "for eight").unwrap();
         assert_eq!(eight.answer(POP).unwrap()[28..], *b"for eight");
-        sender.send((id, 1, 0), "for anybody").unwrap();
+        sender.send(id, 1, 0, "for anybody").unwrap();
         assert_eq!(seven.answer(POP).unwrap()[28..], *b"for anybody");
         assert!(begin.elapsed() < Duration::from_millis(LONG_MS.into()));
         assert_eq!(sender.peek(id, 7).unwrap(), None);
@@ -63,8 +64,7 @@ fn each_of_many_waiting_pops_gets_one_message() {
         let mut sender = queue.client();
         let id = sender.create(1).unwrap();
         let mut clients: Vec<Client> = (1..=20).map(|number| waiting(&queue, id, number)).collect();
-        let mut sent: Vec<u64> =
-            (0..20).map(|_| sender.send((id, 1, 0), "text").unwrap()).collect();
+        let mut sent: Vec<u64> = (0..20).map(|_| sender.send(id, 1, 0, "text").unwrap()).collect();
         let mut got: Vec<u64> = clients
             .iter_mut()
             .map(|client| u64::from_be_bytes(client.answer(POP).unwrap()[..8].try_into().unwrap()))
@@ -101,7 +101,7 @@ fn a_pop_that_is_woken_and_fails_wakes_the_next() {
          END $$;
          CREATE TRIGGER fail_once BEFORE DELETE ON message FOR EACH ROW EXECUTE FUNCTION fail_once()",
     );
-    sender.send((id, 1, 0), "text").unwrap();
+    sender.send(id, 1, 0, "text").unwrap();
     assert_eq!(first.refusal(POP), REFUSED);
     assert_eq!(second.answer(POP).unwrap()[28..], *b"text");
 }
@@ -136,7 +136,7 @@ fn a_polling_pop_looks_at_the_end_of_its_wait() {
     until_metric(metrics, "pops_waiting 1");
     // Its first look is over when a worker has nothing left to do.
     until_metric(metrics, "store_connections_busy 0");
-    sender.send((id, 1, 0), "text").unwrap();
+    sender.send(id, 1, 0, "text").unwrap();
     assert_eq!(client.answer(POP).unwrap()[28..], *b"text");
 }
 
@@ -151,7 +151,7 @@ fn a_client_that_leaves_while_it_waits_takes_no_message() {
         let mut gone = gone;
         // The answer says that it does not wait any more.
         assert_eq!(gone.answer(POP).unwrap(), [0; 28]);
-        let sent = sender.send((id, 1, 0), "text").unwrap();
+        let sent = sender.send(id, 1, 0, "text").unwrap();
         assert_eq!(sender.pop(id, 1, 0).unwrap().unwrap().id, sent);
     }
 }

@@ -131,7 +131,7 @@ impl User<'_> {
             0 => 0,
             _ => 1 + self.random.below(RECEIVERS),
         };
-        let (span, ending) = self.request(|client| client.send((queue, sender, receiver), &text));
+        let (span, ending) = self.request(|client| client.send(queue, sender, receiver, &text));
         self.account.sent.push(Sent { queue, sender, receiver, text, span, ending });
     }
 

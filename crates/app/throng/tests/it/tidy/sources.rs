@@ -90,7 +90,8 @@ fn is_part_of(path: &str, module: &str) -> bool {
 /// Whether a file is compiled for tests, examples or benchmarks only, by its place.
 fn is_beside_src(path: &str) -> bool {
     let mut parts = path.split('/').skip(2);
-    let (krate, folder) = (parts.next(), parts.next().unwrap_or_default());
+    let krate = parts.next();
+    let folder = parts.next().unwrap_or_default();
     krate == Some(TESTKIT) || ["tests", "examples", "benches"].contains(&folder)
 }
 
