@@ -3,6 +3,8 @@
 
 mod due;
 mod intervals;
+mod lag_moves;
+mod lag_seconds;
 mod measure_figure;
 mod rates;
 mod read;
@@ -24,6 +26,8 @@ use crate::limits::FLOW_SECONDS_MAX;
 use crate::names;
 pub(crate) use intervals::Population;
 use intervals::PopulationInterval;
+pub(crate) use lag_moves::{Limit, Moves};
+pub(crate) use lag_seconds::{KnownMoves, LimitedTimes};
 pub(crate) use measure_figure::MeasureFigure;
 pub(crate) use rates::CompletionCounts;
 pub(crate) use regions::MeasureGroup;
@@ -69,6 +73,9 @@ pub struct Figures {
     pub workers: Vec<WorkerTally>,
     /// Intervals of percentiles; empty unless [`find_intervals`](Figures::find_intervals) was called.
     intervals: Vec<PopulationInterval>,
+    /// The operations that thresholds would find within their limits without the generator's own part of their times;
+    /// empty unless `lag_decisions::read` was called.
+    pub(crate) lag_moves: Vec<KnownMoves>,
     /// Cells by phase, then by measure; a run without phases has one row.
     cells: Vec<Vec<Cell>>,
 }
@@ -265,6 +272,7 @@ impl Figures {
             regions: Vec::new(),
             workers: Vec::new(),
             intervals: Vec::new(),
+            lag_moves: Vec::new(),
             cells,
         }
     }

@@ -102,6 +102,7 @@ pub fn judge(
 ) -> Result<Summary, JudgeError> {
     let mut figures = Figures::read(run)?;
     figures.find_intervals(run, thresholds)?;
+    lag_decisions::read(&mut figures, run, thresholds)?;
     Ok(judge_figures(&figures, thresholds, allow_lost_workers))
 }
 

@@ -212,11 +212,6 @@ fn of_part(figures: &Figures, part: &MeasureFigure) -> Option<f64> {
         _ => {}
     }
     let cell = figures.merged(phase, measures);
-    let hist = match basis {
-        Basis::Response | Basis::Succeeded => &cell.response,
-        Basis::Service => &cell.service,
-        Basis::Lag => &cell.lag,
-    };
     let completed: CompletionCounts =
         measures.iter().map(|&measure| figures.completed(phase, measure)).sum();
     let (counted, completed) = match basis {
@@ -233,7 +228,7 @@ fn of_part(figures: &Figures, part: &MeasureFigure) -> Option<f64> {
         may_be_none: !measures.is_empty()
             && measures.iter().all(|&measure| may_be_none(figures, measure)),
     };
-    of_counts(stat, &counts).or_else(|| of_times(stat, hist))
+    of_counts(stat, &counts).or_else(|| of_times(stat, times(&cell, basis)))
 }
 
 /// The numbers that counting figures are made of.
@@ -278,6 +273,24 @@ fn of_counts(stat: Stat, counts: &Counts) -> Option<f64> {
             ratio(succeeded, counts.ended).or(counts.may_be_none.then_some(1.0))
         }
         _ => None,
+    }
+}
+
+/// A statistic of the times of a cell, or its lower bound.
+pub(crate) fn of_cell(stat: Stat, basis: Basis, cell: &Cell) -> Option<RunValue> {
+    if basis == Basis::Response {
+        return of_responses(stat, cell);
+    }
+    let value = of_times(stat, times(cell, basis))?;
+    Some(RunValue { value, is_bound: false })
+}
+
+/// The times of operations that succeeded.
+fn times(cell: &Cell, basis: Basis) -> &LogHistogram {
+    match basis {
+        Basis::Response | Basis::Succeeded => &cell.response,
+        Basis::Service => &cell.service,
+        Basis::Lag => &cell.lag,
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) struct TimeTag {
 }
 
 impl TimeKind {
-    fn of(self, cell: &mut Cell) -> &mut stats::hist::LogHistogram {
+    pub(super) fn of(self, cell: &mut Cell) -> &mut stats::hist::LogHistogram {
         match self {
             TimeKind::Response => &mut cell.response,
             TimeKind::Service => &mut cell.service,
