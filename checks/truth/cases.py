@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Eleven runs in which a load tool is easily wrong, two of them also with a time limit, each against what is known of
+"""Twelve runs in which a load tool is easily wrong, two of them also with a time limit, each against what is known of
 its target.
 
     checks/truth/cases.py [CASE]...    all of them, or these; THRONG names another binary
@@ -154,6 +154,39 @@ def timeouts(bed: Bed) -> str:
 def lag_of_a_step(bed: Bed) -> str:
     """Lag of one step of two: the finding names that step (a run made by hand, by the unit test)."""
     return unit_test("lag_names_the_step_that_is_late")
+
+
+@case
+def lag_of_others(bed: Bed) -> str:
+    """One answer takes a second. The generator is stopped for 200 ms when others are in flight: it is the target's."""
+
+    def stop(process: subprocess.Popen) -> None:
+        time.sleep(10)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGCONT)
+
+    options = "--queue-path", "/slow", "--service", 1, "--distribution", "deterministic", "--delay", 0.01
+    with target(*options) as server:
+        text = f"""
+name: truth
+target: http://127.0.0.1:{server.port}/
+sessions:
+  visitor: [{{ get: /, as: page }}]
+  slow: {{ weight: 0, steps: [{{ get: /slow, as: page }}] }}
+arrivals:
+  - {{ at: 100ms, session: slow }}
+  - {{ constant: 25/s, for: 20s }}
+thresholds: ["max(page) < 900ms"]
+options: {{ http_connections: shared, lag_max: 1s }}
+"""
+        run = bed.run(text, while_running=stop)
+    slowest = run.threshold("max(page) < 900ms")
+    require(slowest["value"] >= 1e9, f"the slowest took {slowest['shown']}")
+    lag_max = run.summary["health"]["lag_max_ns"]
+    require(lag_max >= 50e6, f"the stop made a lag of {lag_max / 1e6:.0f} ms")
+    require((run.verdict, run.code) == ("failed", 1), f"{run.verdict}, exit code {run.code}: {run.codes}")
+    return slowest["shown"]
 
 
 @case
