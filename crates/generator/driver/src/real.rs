@@ -9,6 +9,7 @@ mod barrier;
 mod cpu;
 mod deals;
 mod groups;
+mod idle;
 mod lateness;
 mod setup;
 mod sockets;
@@ -21,6 +22,7 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 
 use engine::Shard;
 use engine::command::{Command, Commands, ConnId};
+use engine::measure::Delta;
 use machine::clock::{Dilation, monotonic_ns};
 use machine::thread;
 use plan::{Plan, ProxyKind};
@@ -28,7 +30,8 @@ use record::Measurement;
 use rustix::event::epoll::{self, EventFlags};
 
 use crate::addresses::Addresses;
-use cpu::CpuMeter;
+use cpu::{CpuMeter, Span};
+use idle::IdleTime;
 use lateness::Lateness;
 use sockets::{SocketEvent, Sockets};
 
@@ -101,7 +104,7 @@ pub fn run_loop(
         sockets: Sockets::new(setup, unix::paths(plan))?,
         zero_ns: 0,
         cpu: CpuMeter::new(),
-        idle_ns: 0,
+        idle: IdleTime::default(),
         waiting_since_ns: None,
         lateness: Lateness::default(),
         woken_ns: 0,
@@ -125,7 +128,7 @@ struct EventLoop<'a> {
     /// The run's zero on the monotonic clock.
     zero_ns: u64,
     cpu: CpuMeter,
-    idle_ns: u64,
+    idle: IdleTime,
     /// Since when the loop has had nothing to do, until the clock is next looked at.
     waiting_since_ns: Option<u64>,
     /// How long news may have been there before they were in hand.
@@ -217,7 +220,7 @@ impl EventLoop<'_> {
     fn look_at_clock(&mut self) -> u64 {
         let now_ns = self.now_ns();
         if let Some(since_ns) = self.waiting_since_ns.take() {
-            self.idle_ns += now_ns - since_ns;
+            self.idle.add(since_ns, now_ns);
         }
         self.lateness.look(now_ns);
         now_ns
@@ -246,9 +249,9 @@ impl EventLoop<'_> {
         let is_busy = now_ns.saturating_sub(self.woken_ns) < GATHER_NS;
         if waiting == WaitMode::Wide && is_busy && left_ns > 0 {
             let gather_ns = GATHER_NS.min(left_ns);
+            self.waiting_since_ns = Some(self.now_ns());
             cpu::sleep(gather_ns);
             left_ns -= gather_ns;
-            self.waiting_since_ns = Some(now_ns);
         }
         let sleep_ns = match waiting {
             WaitMode::Precise => left_ns.saturating_sub(Dilation::of_process().shrink_ns(SPIN_NS)),
@@ -270,7 +273,8 @@ impl EventLoop<'_> {
         // The clock is next looked at when the first event's bytes are in hand: one reading serves
         // both. With something due already there was nothing to wait for.
         if left_ns > 0 && (sleep_ns > 0 || events.is_empty()) {
-            self.waiting_since_ns = Some(now_ns);
+            // What was done since the round began is no part of the wait, where the clock says so.
+            self.waiting_since_ns.get_or_insert(began_ns);
         }
     }
 
@@ -353,13 +357,10 @@ impl EventLoop<'_> {
 
     /// Rows go on in batches, and with the end of each second, so that none is kept back for longer.
     fn hand_over(&mut self, all: bool) {
-        let mut has_closed = false;
-        for mut delta in self.shard.take_deltas() {
-            has_closed = true;
-            delta.cpu = self.cpu.read(std::mem::take(&mut self.idle_ns));
-            let sample_max = if all { usize::MAX } else { traffic::SAMPLE_MAX };
-            delta.traffic = self.sockets.traffic(sample_max);
-            (self.news)(LoopNews::Delta(Box::new(delta)));
+        let deltas = self.shard.take_deltas();
+        let has_closed = !deltas.is_empty();
+        if has_closed {
+            self.hand_over_deltas(deltas, all);
         }
         let Some(rows) = self.shard.take_rows(all || has_closed) else {
             return;
@@ -370,6 +371,27 @@ impl EventLoop<'_> {
             let rate = self.shard.thin_rows(rows);
             let at_ns = self.now_ns();
             (self.news)(LoopNews::Thinned { loop_id: self.number, at_ns, rate });
+        }
+    }
+
+    /// Adds what the shard cannot know of its intervals, and reports them.
+    fn hand_over_deltas(&mut self, deltas: Vec<Delta>, all: bool) {
+        let closed = deltas.iter().map(|delta| Span {
+            length_ns: delta.end_ns.saturating_sub(delta.start_ns),
+            idle_ns: self.idle.take_until(delta.end_ns),
+        });
+        let closed: Vec<Span> = closed.collect();
+        let open_since_ns = deltas.last().map_or(0, |delta| delta.end_ns);
+        let open = Span {
+            length_ns: self.now_ns().saturating_sub(open_since_ns),
+            idle_ns: self.idle.left_ns(),
+        };
+        let figures = self.cpu.read(&closed, open);
+        for (mut delta, cpu) in deltas.into_iter().zip(figures) {
+            delta.cpu = cpu;
+            let sample_max = if all { usize::MAX } else { traffic::SAMPLE_MAX };
+            delta.traffic = self.sockets.traffic(sample_max);
+            (self.news)(LoopNews::Delta(Box::new(delta)));
         }
     }
 
