@@ -133,8 +133,11 @@ counters! {
         users_connected: "1", Sum, Column(users_connected);
         /// Connections that failed and were retried (`options.connect_retries`).
         connects_retried: "1", Sum, Column(connects_retried);
-        /// Requests that met the end of an idle connection and were sent again on a fresh one.
+        /// Requests that were sent again over another connection because the server had ended theirs.
         requests_retried: "1", Sum, Column(requests_retried);
+        /// Those of them whose connection's end the server had announced (`GOAWAY` of HTTP/2). The others met the end
+        /// of an idle connection.
+        requests_goaway: "1", Sum, Column(requests_goaway);
         /// Operations begun.
         sends: "1", Sum, Column(sends);
         /// Operations ended.

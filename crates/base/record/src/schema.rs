@@ -315,9 +315,13 @@ pub struct SeriesRow {
     pub users_connected: u64,
     /// Connections that failed and were retried (`options.connect_retries`).
     pub connects_retried: u64,
-    /// Requests that met the end of an idle connection and were sent again on a fresh one.
+    /// Requests that were sent again over another connection because the server had ended theirs.
     #[serde(default)]
     pub requests_retried: u64,
+    /// Those of them whose connection's end the server had announced (`GOAWAY` of HTTP/2). The others met the end of an
+    /// idle connection.
+    #[serde(default)]
+    pub requests_goaway: u64,
     /// Operations begun (closing a connection is none).
     pub sends: u64,
     /// Operations that ended, with success or not.

@@ -166,9 +166,9 @@ pub(crate) fn connects_retried(case: &Case<'_>) -> Vec<Finding> {
     vec![finding.with("retries", n as f64).done()]
 }
 
-/// Requests that were sent again on another connection.
+/// Requests that were sent again because an idle connection had ended.
 pub(crate) fn requests_retried(case: &Case<'_>) -> Vec<Finding> {
-    let n = case.figures.total(|row| row.requests_retried);
+    let n = case.figures.total(|row| row.requests_retried.saturating_sub(row.requests_goaway));
     if n == 0 {
         return Vec::new();
     }
@@ -179,6 +179,24 @@ pub(crate) fn requests_retried(case: &Case<'_>) -> Vec<Finding> {
         if n == 1 { "was" } else { "were" }
     );
     let finding = finding(Severity::Note, "requests-retried", text);
+    vec![finding.with("retries", n as f64).done()]
+}
+
+/// Requests that were sent again because the server had announced the end of their connection.
+pub(crate) fn requests_goaway(case: &Case<'_>) -> Vec<Finding> {
+    let n = case.figures.total(|row| row.requests_goaway);
+    if n == 0 {
+        return Vec::new();
+    }
+    let text = format!(
+        "{} sent again over another connection: the target announced the end of theirs (`GOAWAY`), as after a number \
+         of requests, a time, or before a restart",
+        match n {
+            1 => "1 request was".to_owned(),
+            _ => format!("{} were", units::counted(n, "request")),
+        }
+    );
+    let finding = finding(Severity::Note, "requests-goaway", text);
     vec![finding.with("retries", n as f64).done()]
 }
 
@@ -425,7 +443,8 @@ mod tests {
         let mut figures = figures();
         figures.series[7].unmatched = 3;
         figures.series[8].connects_retried = 40;
-        figures.series[8].requests_retried = 2;
+        figures.series[8].requests_retried = 9;
+        figures.series[8].requests_goaway = 7;
         let note = EventKind::Note { text: "2 ages were negative and count as 0".to_owned() };
         figures.events = vec![Event { at_ns: SECOND, what: note }; 2];
         check(
@@ -436,6 +455,9 @@ mod tests {
                 Note requests-retried
                     2 requests met the end of an idle connection and were sent again on a fresh one:
                     the target closes idle connections sooner than users use them again
+                Note requests-goaway
+                    7 requests were sent again over another connection: the target announced the end
+                    of theirs (`GOAWAY`), as after a number of requests, a time, or before a restart
                 Note unmatched-messages
                     3 messages matched neither a waiting step nor an entry of `messages`
                 Note note

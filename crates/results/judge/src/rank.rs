@@ -92,6 +92,8 @@ pub(crate) enum Rank {
     ConnectsRetried,
     /// `requests-retried`.
     RequestsRetried,
+    /// `requests-goaway`.
+    RequestsGoaway,
     /// `bodies-decoded`.
     Bodies,
     /// `users-held`.

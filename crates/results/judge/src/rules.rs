@@ -69,6 +69,7 @@ const RULES: &[Rule] = &[
     rule(Rank::Channels, channels::findings),
     rule(Rank::ConnectsRetried, findings::connects_retried),
     rule(Rank::RequestsRetried, findings::requests_retried),
+    rule(Rank::RequestsGoaway, findings::requests_goaway),
     rule(Rank::Bodies, findings::bodies_decoded),
     rule(Rank::Sequences, sequences::findings),
     rule(Rank::Clocks, clock_skew::findings),

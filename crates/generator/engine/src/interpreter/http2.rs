@@ -402,6 +402,7 @@ impl Interpreter<'_> {
         let Some(carrier) = self.conns[slot].carrier() else {
             return;
         };
+        let is_announced = carrier.ending.is_some();
         let ending = carrier.ending.filter(|&code| code != Code::NoError);
         let closed = matches!(outcome, Outcome::Closed | Outcome::Reset);
         let (outcome, detail) = match ending {
@@ -418,11 +419,16 @@ impl Interpreter<'_> {
         let endpoint = self.conns[slot].endpoint;
         let waiting = self.conns.take_waiting(slot);
         self.conns.close(&mut self.users, slot);
+        let retried = self.recorder.counts.requests_retried;
         for id in rows {
             // One that failed may have taken others of its user with it.
             if let Some(slot) = self.conns.live(id) {
                 self.lost(now_ns, slot, outcome, || detail.clone());
             }
+        }
+        if is_announced {
+            let counts = &mut self.recorder.counts;
+            counts.requests_goaway += counts.requests_retried - retried;
         }
         self.release_waiting(now_ns, endpoint, waiting, None);
     }

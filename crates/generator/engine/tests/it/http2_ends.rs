@@ -113,6 +113,7 @@ fn an_event_stream_that_was_not_processed_is_opened_again() {
     }
     assert_eq!(ran.outcomes("connect"), [Outcome::Ok; 2]);
     assert_eq!(ran.total(|counts| counts.requests_retried), 1);
+    assert_eq!(ran.total(|counts| counts.requests_goaway), 1);
     assert_eq!(ran.total(|counts| counts.sends), 3);
     assert_eq!(peer.requests[1].line, peer.requests[2].line);
     // Twice as long as one attempt.
@@ -129,7 +130,11 @@ fn a_request_that_is_sent_again_is_the_same() {
     - get: /?x=${random(1, 1000000000)}
       as: page";
     for options in ["", ", redirects: 0"] {
-        for answer in [vec![PeerAction::Close], sent(&[go_away(1, 0)])] {
+        // The server closes; or says that it did not process the request; or that it may have, and closes.
+        let mut last = sent(&[go_away(3, 0)]);
+        last.push(PeerAction::Close);
+        let answers = [(vec![PeerAction::Close], 0), (sent(&[go_away(1, 0)]), 1), (last, 1)];
+        for (answer, announced) in answers {
             let mut peer = Http2Peer::new(MS, move |got: &Got| match got.stream {
                 3 if got.conn == 0 => answer.clone(),
                 _ => ok(got, "fine"),
@@ -139,6 +144,8 @@ fn a_request_that_is_sent_again_is_the_same() {
             let lines = peer.lines();
             assert_eq!((lines.len(), lines[1]), (4, lines[2]));
             assert_ne!(lines[2], lines[3]);
+            assert_eq!(ran.total(|counts| counts.requests_retried), 1);
+            assert_eq!(ran.total(|counts| counts.requests_goaway), announced);
         }
     }
 }

@@ -53,6 +53,7 @@ const COLUMNS: &[(&str, Kind, Get)] = &[
     ("users_paused", Rate, |r| r.users_paused as f64),
     ("connects_retried", Rate, |r| r.connects_retried as f64),
     ("requests_retried", Rate, |r| r.requests_retried as f64),
+    ("requests_goaway", Rate, |r| r.requests_goaway as f64),
     ("sends", Rate, |r| r.sends as f64),
     ("done", Rate, |r| r.done as f64),
     ("answered", Rate, |r| r.answered as f64),

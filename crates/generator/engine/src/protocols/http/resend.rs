@@ -1,8 +1,9 @@
-//! Requests that met the end of an idle connection.
+//! Requests that met the end of an idle connection, or of one whose end the server announced.
 //!
 //! A server may close an idle connection at any time. A request that is on its way meanwhile is lost, and nobody is to
 //! blame: clients send it once more, on a fresh connection, if it is safe to carry it out twice (RFC 9110 §9.2.2,
-//! RFC 9112 §9.3.1). The operation stays the same and counts from when it was due.
+//! RFC 9112 §9.3.1). The operation stays the same and counts from when it was due. A server of HTTP/2 may say which
+//! requests it did not process (`GOAWAY`, RFC 9113 §6.8): they are counted apart, since no connection was idle.
 
 use record::Outcome;
 
@@ -56,6 +57,7 @@ impl Interpreter<'_> {
         let key = self.conns[slot].user;
         let endpoint = self.conns[slot].endpoint;
         self.recorder.counts.requests_retried += 1;
+        self.recorder.counts.requests_goaway += u64::from(unprocessed);
         self.conns.close(&mut self.users, slot);
         self.restore_values(key);
         match unprocessed {
@@ -74,6 +76,7 @@ impl Interpreter<'_> {
     /// Sends a poll's request once more.
     pub(crate) fn poll_again(&mut self, now_ns: u64, slot: ConnSlot, unprocessed: bool) {
         self.recorder.counts.requests_retried += 1;
+        self.recorder.counts.requests_goaway += u64::from(unprocessed);
         self.conns.park(&mut self.users, slot);
         // Parking ended the operation in flight; it continues.
         self.conns.begin_background();
