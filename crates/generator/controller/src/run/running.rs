@@ -68,6 +68,8 @@ struct Progress {
     /// Users present at the last interval's end.
     users: u64,
     interrupted: bool,
+    /// When the loops were stopped before the plan's end, since the run's start.
+    stopped_ns: Option<u64>,
     /// Phases whose start is in the events.
     phases_started: usize,
     draining: bool,
@@ -85,6 +87,7 @@ impl Progress {
             guard: Guard::new(),
             users: 0,
             interrupted: false,
+            stopped_ns: None,
             phases_started: 0,
             draining: false,
             counts: Counts::default(),
@@ -238,6 +241,9 @@ impl Running {
             }
             if !self.journal.is_writing() {
                 self.stop.drain();
+            }
+            if self.stop.is_draining() && self.progress.stopped_ns.is_none() {
+                self.progress.stopped_ns = Some(self.now_ns());
             }
             while let Some(interval) = self.merger.next() {
                 let end_ns = interval.row.end_ns;
@@ -394,8 +400,7 @@ impl Running {
     /// Adds the figures that the loops do not know.
     fn complete_row(&mut self, interval: &mut Interval, usage: Usage) {
         let row = &mut interval.row;
-        row.users_due =
-            starts::due_between(&self.plan, row.start_ns, row.end_ns) + row.users_repeated;
+        row.users_due = starts::due_in(&self.plan, row, self.progress.stopped_ns);
         let totals = host::totals(&self.networks);
         row.cpu_process_ns =
             totals.cpu_process_ns.saturating_sub(self.progress.totals.cpu_process_ns)

@@ -1,6 +1,7 @@
 //! The numbers of users that the plan starts over time.
 
 use plan::Plan;
+use record::schema::SeriesRow;
 
 /// Users that the plan starts by `at_ns`, restarts aside.
 pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {
@@ -13,6 +14,17 @@ pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {
 pub(crate) fn due_between(plan: &Plan, from_ns: u64, until_ns: u64) -> u64 {
     let due = |at_ns| due_by(plan, at_ns).round() as u64;
     due(until_ns) - due(from_ns)
+}
+
+/// Users that were due in an interval, sessions restarted included. After `stopped_ns`, when the run was stopped, nobody
+/// is due, whatever the plan has; each loop stops at its next look, so they know how many were due until then.
+pub(crate) fn due_in(plan: &Plan, row: &SeriesRow, stopped_ns: Option<u64>) -> u64 {
+    let planned = due_between(plan, row.start_ns, row.end_ns);
+    let due = match stopped_ns {
+        Some(stopped_ns) if row.end_ns > stopped_ns => planned.min(row.users_fell_due),
+        Some(_) | None => planned,
+    };
+    due + row.users_repeated
 }
 
 #[cfg(test)]
@@ -30,6 +42,27 @@ mod tests {
         let plan = plan();
         assert_eq!(due_by(&plan, 1_000_000_000), 10.0);
         assert_eq!(due_by(&plan, 9_000_000_000), 20.0);
+    }
+
+    #[test]
+    fn nobody_is_due_once_a_run_was_stopped() {
+        const MS: u64 = 1_000_000;
+        let plan = plan();
+        let row = |start_ms, end_ms, users_fell_due| SeriesRow {
+            start_ns: start_ms * MS,
+            end_ns: end_ms * MS,
+            users_fell_due,
+            users_repeated: 1,
+            ..SeriesRow::default()
+        };
+        let due = |row, stopped_ms: Option<u64>| due_in(&plan, &row, stopped_ms.map(|ms| ms * MS));
+        assert_eq!(due(row(0, 1_000, 8), None), 11);
+        // Somebody presses Ctrl-C at 1.4 s; one loop stops at once, the other one 50 ms later.
+        assert_eq!(due(row(0, 1_000, 8), Some(1_400)), 11);
+        assert_eq!(due(row(1_000, 1_450, 4), Some(1_400)), 5);
+        // Or operations in flight take longer.
+        assert_eq!(due(row(1_000, 2_000, 4), Some(1_400)), 5);
+        assert_eq!(due(row(1_500, 2_000, 0), Some(1_400)), 1);
     }
 
     #[test]

@@ -156,9 +156,9 @@ impl Starts {
         let rest = if due > 0.0 { counted / due } else { 1.0 };
         let refused = sum(|row| row.users_refused);
         let started = figures::users_begun(figures.rows(number)).saturating_sub(refused);
-        // If a phase was cut short, only the engine knows how many were due.
-        let whole =
-            figures.info.status == RunStatus::Complete || figures.ended_ns() >= phase.end_ns;
+        // If a run was cut short, only the engine knows how many were due: operations in flight may have lasted until
+        // after the phase.
+        let whole = figures.info.status == RunStatus::Complete;
         let planned = if whole { phase.users_planned * rest } else { 0.0 };
         let planned = counted.max(planned);
         Starts {

@@ -565,6 +565,30 @@ fn memory_that_ran_short_ends_the_ramp_and_the_trust() {
     );
 }
 
+/// Two seconds before the end of the phase nobody is due any more, and an operation in flight lasts until after it.
+#[test]
+fn who_ends_a_run_owes_it_no_users() {
+    let mut figures = figures();
+    for row in &mut figures.series[58..] {
+        (row.users_due, row.users_started) = (0, 0);
+    }
+    let last = SeriesRow { users_due: 0, users_started: 0, ..sample::row(60) };
+    figures.series.push(last);
+    figures.info.ended_ns = 61 * SECOND;
+    figures.info.status = RunStatus::Interrupted;
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal run-incomplete
+                the run was interrupted after 1 min of 1 min
+            Good generator-healthy
+                the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+                memory (precise mode, 1 loop)
+        "#]],
+    );
+}
+
 #[test]
 fn an_exited_target_is_reported_before_its_consequences() {
     let mut figures = figures();

@@ -215,8 +215,7 @@ impl<'p> Recording<'p> {
             merger.add(delta);
             while let Some(mut interval) = merger.next() {
                 let row = &mut interval.row;
-                row.users_due =
-                    starts::due_between(self.plan, row.start_ns, row.end_ns) + row.users_repeated;
+                row.users_due = starts::due_in(self.plan, row, None);
                 if machine.no_cpu == NoCpu::Throttled {
                     row.cpu_throttled_ns = machine.frozen_ns(row.start_ns, row.end_ns);
                 }
