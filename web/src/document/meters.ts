@@ -27,7 +27,12 @@ export type InputValue = {
   ratio: number | null;
   /** Share of the weights: the elasticity of the normalised form. */
   weight: number;
+  /** How the values of its probes came to the moments at which they are compared; `null`: they were read at them. */
+  joining: Joining | null;
 };
+
+/** How values came to moments at which their source was not read. */
+export type Joining = 'carried' | 'interpolated' | 'mixed';
 
 /** A meter of one run. */
 export type MeterValue = {
@@ -43,6 +48,8 @@ export type MeterValue = {
   normalised: number | null;
   /** Number of the moments for which it was computed; `null`: for the run as a whole. */
   moments: number | null;
+  /** The source at whose moments it was computed, where its sources were not read at the same ones. */
+  moments_of: string | null;
   /** The inputs in the given order. */
   inputs: Array<InputValue>;
 };

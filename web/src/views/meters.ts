@@ -180,6 +180,7 @@ function inputTable(
         each(all, 'elasticity, published', '', (one) => one.input.elasticity),
         each(all, 'weight, normalised', 'share', (one) => one.input.weight),
         each(all, 'times the reference', '', (one) => one.input.ratio),
+        each(all, 'to the same moments', '', (one) => one.input.joining ?? '–'),
       ],
     }),
   );

@@ -10,8 +10,9 @@
 //! whatever the reference (Fleming and Wallace 1986).
 
 mod inputs;
+mod join;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plan::meters::{Meter, Meters};
 use record::Import;
@@ -20,10 +21,13 @@ use record::schema::Summary;
 use serde::Serialize;
 use stats::polygon;
 
-use crate::Figures;
 use crate::cost::{Cost, Usage};
+use crate::{Figures, probes};
 
 pub use inputs::InputError;
+pub use join::Joining;
+
+use join::{AllReadings, Timeline};
 
 /// A run as meters see it.
 #[derive(Debug)]
@@ -80,6 +84,8 @@ pub struct InputValue {
     pub ratio: Option<f64>,
     /// Share of the weights: the elasticity of the normalised form.
     pub weight: f64,
+    /// How the values of its probes came to the moments at which they are compared; `None`: they were read at them.
+    pub joining: Option<Joining>,
 }
 
 /// A meter of one run.
@@ -97,6 +103,8 @@ pub struct MeterValue {
     pub normalised: Option<f64>,
     /// Number of the moments for which it was computed; `None`: for the run as a whole.
     pub moments: Option<usize>,
+    /// The source at whose moments it was computed, where its sources were not read at the same ones.
+    pub moments_of: Option<String>,
     /// The inputs in the given order.
     pub inputs: Vec<InputValue>,
 }
@@ -152,9 +160,10 @@ pub fn meter(meters: &Meters, runs: &[Subject]) -> Result<Vec<RunMeters>, Meters
     let reference = reference(meters, runs)?;
     let mut found = Vec::new();
     for run in runs {
+        let readings = AllReadings::of(run, meters.window_s);
         let mut values: Vec<MeterValue> = Vec::new();
         for meter in &meters.meters {
-            values.push(published(meter, run, meters.window_s, &values)?);
+            values.push(published(meter, run, &readings, &values)?);
         }
         found.push(values);
     }
@@ -181,10 +190,11 @@ fn reference(meters: &Meters, runs: &[Subject]) -> Result<usize, MetersError> {
 fn published(
     meter: &Meter,
     run: &Subject,
-    window_s: Option<f64>,
+    readings: &AllReadings,
     before: &[MeterValue],
 ) -> Result<MeterValue, MetersError> {
-    let (mut inputs, moments) = input_values(meter, run, window_s, before)?;
+    let timeline = meter.each_moment.then(|| timeline(meter, run, readings)).flatten();
+    let (mut inputs, moments) = input_values(meter, run, readings, timeline.as_ref(), before)?;
     let radii = |of: fn(&Extremes) -> f64| inputs.iter().map(|i| of(&i.radius)).collect::<Vec<_>>();
     let means = radii(|radius| radius.mean);
     // One polygon for each moment, or one for the run as a whole.
@@ -222,8 +232,19 @@ fn published(
         order_free,
         normalised: None,
         moments: count,
+        moments_of: timeline
+            .and_then(|timeline| run.probes.list.get(timeline.of_probe?))
+            .map(probes::name),
         inputs,
     })
+}
+
+/// The moments of a meter whose probes were read at different ones; `None`: at the same ones.
+fn timeline(meter: &Meter, run: &Subject, readings: &AllReadings) -> Option<Timeline> {
+    let probes: BTreeSet<usize> =
+        meter.inputs.iter().flat_map(|input| inputs::probes(input, run)).collect();
+    let timeline = readings.timeline(&probes.into_iter().collect::<Vec<usize>>());
+    timeline.of_probe.is_some().then_some(timeline)
 }
 
 /// Radii of one input by moment, in nanoseconds since the run's start.
@@ -233,7 +254,8 @@ type Moments = BTreeMap<i64, f64>;
 fn input_values(
     meter: &Meter,
     run: &Subject,
-    window_s: Option<f64>,
+    readings: &AllReadings,
+    timeline: Option<&Timeline>,
     before: &[MeterValue],
 ) -> Result<(Vec<InputValue>, Vec<Moments>), MetersError> {
     let mut inputs = Vec::new();
@@ -246,7 +268,7 @@ fn input_values(
             run: run.name.clone(),
             why: Box::new(why),
         };
-        let taken = inputs::take(input, run, window_s, before).map_err(at)?;
+        let taken = inputs::take(input, run, readings, timeline, before).map_err(at)?;
         moments.push(taken.moments);
         inputs.push(InputValue {
             name: input.name.clone(),
@@ -255,6 +277,7 @@ fn input_values(
             elasticity: None,
             ratio: None,
             weight: if weights > 0.0 { input.weight / weights } else { 0.0 },
+            joining: taken.joining,
         });
     }
     Ok((inputs, moments))

@@ -202,7 +202,8 @@ fn total(values: &[(i64, f64)]) -> f64 {
     sum
 }
 
-fn name(info: &ProbeInfo) -> String {
+/// A source, for people.
+pub(crate) fn name(info: &ProbeInfo) -> String {
     match info.role == info.via || info.role.is_empty() {
         true => format!("{} {}", info.via, info.source),
         false => format!("{} ({} {})", info.role, info.via, info.source),

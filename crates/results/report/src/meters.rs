@@ -1,9 +1,9 @@
 //! Meters as text: published, normalised, and their inputs.
 
 use judge::cost::{Cost, Usage};
-use judge::meters::{InputValue, MeterValue, RunMeters};
+use judge::meters::{InputValue, Joining, MeterValue, RunMeters};
 
-use crate::style::{Line, Style, Tone};
+use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 use crate::verdict::{COLUMNS, INDENT};
 
@@ -25,6 +25,9 @@ pub fn meters(runs: &[RunMeters], reference: &str, style: Style) -> String {
         lines.extend(values(&run.meters).render(COLUMNS, style));
         lines.push(String::new());
         lines.extend(inputs(&run.meters).render(COLUMNS, style));
+        let joined = run.meters.iter().filter_map(joined);
+        lines
+            .extend(joined.flat_map(|text| wrapped(&text)).map(|line| line.render(COLUMNS, style)));
         lines.extend(whole(run).iter().map(|line| line.render(COLUMNS, style)));
         lines.push(String::new());
     }
@@ -98,6 +101,38 @@ fn input_cells(input: &InputValue) -> Vec<(Option<Tone>, String)> {
         (None, ratio),
         (None, units::percent(input.weight)),
     ]
+}
+
+/// How the probes of a meter came to the same moments; `None`: they were read at them.
+fn joined(meter: &MeterValue) -> Option<String> {
+    let of = |joining: Joining| {
+        let inputs = meter.inputs.iter().filter(|input| input.joining == Some(joining));
+        let names: Vec<&str> = inputs.map(|input| input.name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    let kinds = [
+        (Joining::Carried, "carried: each value holds since the reading before it"),
+        (Joining::Interpolated, "interpolated between two readings"),
+        (Joining::Mixed, "carried or interpolated, by metric"),
+    ];
+    let kinds = kinds
+        .into_iter()
+        .filter_map(|(joining, words)| of(joining).map(|names| format!("{names} ({words})")));
+    let kinds: Vec<String> = kinds.collect();
+    if kinds.is_empty() {
+        return None;
+    }
+    let moments = match &meter.moments_of {
+        Some(source) => format!("at the moments of {source}"),
+        None => "at the moments of one of them".to_owned(),
+    };
+    let kinds = kinds.join("; ");
+    Some(format!("{}: sources read at different times are compared {moments}: {kinds}", meter.name))
+}
+
+fn wrapped(text: &str) -> Vec<Line> {
+    let lines = wrap(text, COLUMNS - INDENT.len()).into_iter();
+    lines.map(|line| Line::default().text(INDENT).tone(Tone::Dim, line)).collect()
 }
 
 /// Scalability and cost of a run.

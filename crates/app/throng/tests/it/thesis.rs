@@ -112,7 +112,8 @@ fn meters_of_a_run_of_our_own() {
     let space = Space::new();
     let fans = crate::runs::FANS
         .replace("save: { pool: /pool } }", "save: { pool: /pool }, as: request }");
-    Ended::of(&mut space.run_text(&fans, &["--set", "arrivals.1.hold=300ms"])).with(0);
+    let fans = fans + "probes: [ host, { process: target, role: market } ]\n";
+    Ended::of(&mut space.run_text(&fans, &["--set", "arrivals.1.hold=2s"])).with(0);
     let meters = root().join("examples/meters/runs.yaml");
     let mut command = throng(["meters"]);
     command.args(space.directories()).arg("--meters").arg(meters);
@@ -120,6 +121,10 @@ fn meters_of_a_run_of_our_own() {
     ended.stdout_contains("fans the reference of the normalised form");
     let connected = ended.out.lines().find(|line| line.contains("connected")).unwrap();
     assert!(connected.contains(" 20.0000 "), "{connected}");
+    // The two sources are queried by threads of their own, which have no moment in common.
+    let crum = ended.out.lines().find(|line| line.contains("CRUM (")).unwrap();
+    assert!(crum.contains("moment"), "{crum}");
+    ended.stdout_contains("CRUM: sources read at different times are compared at the moments of ");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use plan::meters::{From, Input};
 use plan::{Basis, Figure, Stat};
 
+use super::join::{AllReadings, Joining, Moment, Timeline};
 use super::{Extremes, MeterValue, Subject};
 use crate::cost::Usage;
 use crate::names::RunNames;
@@ -33,8 +34,8 @@ pub enum InputError {
         /// The metrics that were reported.
         known: String,
     },
-    /// The metrics were reported, but never all of them at one moment of the run.
-    #[error("its metrics were never all reported at the same moment of the run")]
+    /// The metrics were reported, but never all of them in the same part of the run.
+    #[error("its metrics were never all reported in the same part of the run")]
     NoMoment,
     /// It is reported in a unit that cannot be turned into the one wanted.
     #[error("it is in {from:?}, which cannot be converted to {to:?}")]
@@ -62,15 +63,19 @@ pub(super) struct InputReading {
     pub(super) unit: String,
     /// Radii by nanoseconds since the run's start, where they come from probes.
     pub(super) moments: BTreeMap<i64, f64>,
+    /// How they came to these moments; `None`: their sources were read at them.
+    pub(super) joining: Option<Joining>,
 }
 
+/// Takes an input from a run. `timeline`: the moments of its meter, where they are not those of its own sources.
 pub(super) fn take(
     input: &Input,
     run: &Subject,
-    window_s: Option<f64>,
+    readings: &AllReadings,
+    timeline: Option<&Timeline>,
     before: &[MeterValue],
 ) -> Result<InputReading, InputError> {
-    let raw = raw(input, run, window_s, before)?;
+    let raw = raw(input, run, readings, timeline, before)?;
     let factor = input.scale * factor(&raw.unit, input.unit.as_deref())?;
     let turn = |value: f64| {
         let scaled = value * factor;
@@ -96,6 +101,7 @@ pub(super) fn take(
             _ => unit,
         },
         moments,
+        joining: raw.joining,
     })
 }
 
@@ -103,11 +109,12 @@ pub(super) fn take(
 fn raw(
     input: &Input,
     run: &Subject,
-    window_s: Option<f64>,
+    readings: &AllReadings,
+    timeline: Option<&Timeline>,
     before: &[MeterValue],
 ) -> Result<InputReading, InputError> {
     let whole = |radius: Extremes, unit: String| {
-        Ok(InputReading { radius, unit, moments: BTreeMap::new() })
+        Ok(InputReading { radius, unit, moments: BTreeMap::new(), joining: None })
     };
     match &input.from {
         From::Figure { mean, worst, best } => {
@@ -120,12 +127,20 @@ fn raw(
             whole(radius, unit)
         }
         From::Probe { metrics, per, weigh } => {
-            let probes = probes(metrics, per.as_deref(), weigh, run, window_s)?;
-            let values: Vec<f64> = probes.moments.values().copied().collect();
+            let ratio = ProbeRatio::of(metrics, per.as_deref(), weigh, run)?;
+            let probes = ratio.probes();
+            let own = timeline.is_none().then(|| readings.timeline(&probes));
+            let timeline = timeline.or(own.as_ref()).ok_or(InputError::NoMoment)?;
+            let moments = timeline.moments.iter();
+            let moments = moments
+                .filter_map(|&moment| Some((moment.at_ns, ratio.at(readings, timeline, moment)?)));
+            let moments: BTreeMap<i64, f64> = moments.collect();
+            let values: Vec<f64> = moments.values().copied().collect();
             Ok(InputReading {
                 radius: statistics(&values).ok_or(InputError::NoMoment)?,
-                unit: probes.unit,
-                moments: probes.moments,
+                unit: ratio.unit(),
+                moments,
+                joining: readings.joining(timeline, &probes),
             })
         }
         From::Value(values) => {
@@ -238,61 +253,89 @@ fn imported(figure: &Figure, run: &Subject) -> Option<f64> {
     }
 }
 
-/// Values of probes by moment.
-struct ProbeSeries {
-    moments: BTreeMap<i64, f64>,
+/// The probes of an input: a sum over all sources, divided by another.
+struct ProbeRatio {
+    above: ProbeSum,
+    below: Option<ProbeSum>,
+}
+
+/// The metrics over all sources, added up or weighted.
+struct ProbeSum {
+    /// Places in the list of probes, each with its factor.
+    factors: Vec<(usize, f64)>,
+    /// The sum is divided by this.
+    total: f64,
     unit: String,
 }
 
-/// The metrics over all sources by moment, added up or weighted, divided by another.
-fn probes(
-    metrics: &[(String, f64)],
-    per: Option<&str>,
-    weigh: &[(String, f64)],
-    run: &Subject,
-    window_s: Option<f64>,
-) -> Result<ProbeSeries, InputError> {
-    let sum = summed(metrics, weigh, run, window_s)?;
-    let Some(per) = per else {
-        return Ok(sum);
-    };
-    let below = summed(&[(per.to_owned(), 1.0)], weigh, run, window_s)?;
-    let unit = match sum.unit == below.unit {
-        true => String::new(),
-        false => format!("{}/{}", sum.unit, below.unit),
-    };
-    let moments = sum.moments.into_iter();
-    let ratio = moments.filter_map(|(at, value)| Some((at, value / below.moments.get(&at)?)));
-    Ok(ProbeSeries { moments: ratio.collect(), unit })
-}
+impl ProbeRatio {
+    fn of(
+        metrics: &[(String, f64)],
+        per: Option<&str>,
+        weigh: &[(String, f64)],
+        run: &Subject,
+    ) -> Result<ProbeRatio, InputError> {
+        let above = ProbeSum::of(metrics, weigh, run)?;
+        let below = per.map(|per| ProbeSum::of(&[(per.to_owned(), 1.0)], weigh, run));
+        Ok(ProbeRatio { above, below: below.transpose()? })
+    }
 
-fn summed(
-    metrics: &[(String, f64)],
-    weigh: &[(String, f64)],
-    run: &Subject,
-    window_s: Option<f64>,
-) -> Result<ProbeSeries, InputError> {
-    let (factors, unit) = factors(metrics, weigh, run)?;
-    let total: f64 = match weigh.is_empty() {
-        true => 1.0,
-        false => factors.iter().flatten().sum(),
-    };
-    let sources = factors.iter().flatten().count();
-    let end_ns = match window_s {
-        Some(seconds) => (seconds * 1e9) as i64 - 1,
-        None => run.figures.ended_ns().cast_signed(),
-    };
-    let mut moments: BTreeMap<i64, (usize, f64)> = BTreeMap::new();
-    let rows = run.probes.rows.iter();
-    for row in rows.filter(|row| (0..=end_ns).contains(&row.at_ns)) {
-        if let Some(factor) = factors[row.probe as usize] {
-            let moment = moments.entry(row.at_ns).or_default();
-            *moment = (moment.0 + 1, moment.1 + row.value * factor / total);
+    fn probes(&self) -> Vec<usize> {
+        let sums = [&self.above].into_iter().chain(&self.below);
+        sums.flat_map(|sum| sum.factors.iter().map(|&(probe, _)| probe)).collect()
+    }
+
+    /// The value at a moment; `None`: that of a source is not known.
+    fn at(&self, readings: &AllReadings, timeline: &Timeline, moment: Moment) -> Option<f64> {
+        let above = self.above.at(readings, timeline, moment)?;
+        match &self.below {
+            Some(below) => Some(above / below.at(readings, timeline, moment)?),
+            None => Some(above),
         }
     }
-    // A moment counts where every source reported.
-    let whole = moments.into_iter().filter(|(_, moment)| moment.0 == sources);
-    Ok(ProbeSeries { moments: whole.map(|(at, moment)| (at, moment.1)).collect(), unit })
+
+    fn unit(&self) -> String {
+        match &self.below {
+            None => self.above.unit.clone(),
+            Some(below) if below.unit == self.above.unit => String::new(),
+            Some(below) => format!("{}/{}", self.above.unit, below.unit),
+        }
+    }
+}
+
+impl ProbeSum {
+    fn of(
+        metrics: &[(String, f64)],
+        weigh: &[(String, f64)],
+        run: &Subject,
+    ) -> Result<ProbeSum, InputError> {
+        let (factors, unit) = factors(metrics, weigh, run)?;
+        let total: f64 = match weigh.is_empty() {
+            true => 1.0,
+            false => factors.iter().flatten().sum(),
+        };
+        let factors = factors.into_iter().enumerate();
+        let factors = factors.filter_map(|(probe, factor)| Some((probe, factor?)));
+        Ok(ProbeSum { factors: factors.collect(), total, unit })
+    }
+
+    fn at(&self, readings: &AllReadings, timeline: &Timeline, moment: Moment) -> Option<f64> {
+        let mut factors = self.factors.iter();
+        factors.try_fold(0.0, |sum, &(probe, factor)| {
+            Some(sum + readings.value(timeline, probe, moment)? * factor / self.total)
+        })
+    }
+}
+
+/// The probes that an input takes its values from; none if it is of another kind, or there are none.
+pub(super) fn probes(input: &Input, run: &Subject) -> Vec<usize> {
+    match &input.from {
+        From::Probe { metrics, per, weigh } => {
+            let ratio = ProbeRatio::of(metrics, per.as_deref(), weigh, run);
+            ratio.map_or(Vec::new(), |ratio| ratio.probes())
+        }
+        From::Figure { .. } | From::Value(_) | From::Meter(_) | From::HoursPerMoney => Vec::new(),
+    }
 }
 
 /// The factor of each probe that belongs to the input, and the unit of the first.

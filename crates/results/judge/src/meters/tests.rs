@@ -106,6 +106,80 @@ fn moments_are_those_at_which_all_sources_reported() {
     near(found.order_free, found.published.mean);
 }
 
+/// A host that is read at whole seconds, and a process that is read a quarter of a second later. Both are read until
+/// 4 s, the process from `second` on.
+fn read_apart(second: i64) -> Subject {
+    let probe = |via: &str, metric: &str, unit: &str| ProbeInfo {
+        role: via.to_owned(),
+        region: String::new(),
+        source: "web-1".to_owned(),
+        metric: metric.to_owned(),
+        via: via.to_owned(),
+        unit: unit.to_owned(),
+    };
+    let list = vec![
+        probe("host", "memory_used", "%"),
+        probe("process", "cpu", "%"),
+        probe("process", "memory_resident", "B"),
+    ];
+    let mut rows = Vec::new();
+    for at in 0..=4 {
+        let value = (at + 1) as f64;
+        let at_ns = at * 1_000_000_000;
+        rows.push(ProbeRow { at_ns, probe: 0, value: 10.0 * value });
+        let at_ns = (at + second) * 1_000_000_000 + 250_000_000;
+        rows.push(ProbeRow { at_ns, probe: 1, value: 100.0 * value });
+        rows.push(ProbeRow { at_ns, probe: 2, value: 1_000.0 * value });
+    }
+    Subject { probes: Probes { list, rows }, ..run("a") }
+}
+
+const APART: &str = "meters:
+  CRUM:
+    states: moments
+    inputs:
+      - { name: used, probe: memory_used }
+      - { name: cpu, probe: cpu }
+      - { name: resident, probe: memory_resident }
+";
+
+#[test]
+fn sources_that_are_read_at_different_times_are_joined() {
+    let found = only(APART, &read_apart(0));
+    // At 1 s: a quarter of the second before with 100 % and the rest with 200 %; three quarters of the way from 1,000 B
+    // to 2,000 B. At 0 s nothing was known of the process.
+    assert_eq!(found.moments, Some(4));
+    assert_eq!(found.moments_of.as_deref(), Some("host web-1"));
+    let radius = |input: usize| {
+        let Extremes { worst, mean, best } = found.inputs[input].radius;
+        (worst, mean, best)
+    };
+    assert_eq!(radius(0), (10.0, 30.0, 50.0));
+    assert_eq!(radius(1), (175.0, 325.0, 475.0));
+    assert_eq!(radius(2), (1_750.0, 3_250.0, 4_750.0));
+    let joinings: Vec<Option<Joining>> = found.inputs.iter().map(|input| input.joining).collect();
+    assert_eq!(joinings, [None, Some(Joining::Carried), Some(Joining::Interpolated)]);
+    let area = |a: f64, b: f64, c: f64| 0.75f64.sqrt() / 2.0 * (a * b + b * c + c * a);
+    near(found.published.worst, area(20.0, 175.0, 1_750.0));
+    near(found.published.best, area(50.0, 475.0, 4_750.0));
+}
+
+#[test]
+fn metrics_of_one_input_are_joined_each_by_its_kind() {
+    let text = "meters: { M: { inputs: [ { probe: { memory_used: 1, cpu: 1, memory_resident: 1 } }, { value: 1 }, \
+        { value: 1 } ] } }";
+    let found = only(text, &read_apart(0));
+    assert_eq!((found.moments, found.moments_of), (None, None));
+    assert_eq!(found.inputs[0].radius.worst, 20.0 + 175.0 + 1_750.0);
+    assert_eq!(found.inputs[0].joining, Some(Joining::Mixed));
+}
+
+#[test]
+fn sources_that_were_never_read_in_the_same_part_of_a_run_have_no_moment() {
+    let error = meter(&meters(APART), &[read_apart(30)]).unwrap_err().to_string();
+    assert!(error.ends_with("never all reported in the same part of the run"), "{error}");
+}
+
 #[test]
 fn a_large_input_drowns_the_published_form_and_not_the_normalised_one() {
     let text = "meters:
