@@ -138,6 +138,10 @@ counters! {
         /// Those of them whose connection's end the server had announced (`GOAWAY` of HTTP/2). The others met the end
         /// of an idle connection.
         requests_goaway: "1", Sum, Column(requests_goaway);
+        /// TLS handshakes that agreed on everything.
+        tls_handshakes_full: "1", Sum, Column(tls_handshakes_full);
+        /// TLS handshakes that resumed a session of before.
+        tls_handshakes_resumed: "1", Sum, Column(tls_handshakes_resumed);
         /// Operations begun.
         sends: "1", Sum, Column(sends);
         /// Operations ended.

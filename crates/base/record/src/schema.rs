@@ -15,7 +15,7 @@ pub use rows::{RowsKept, RowsPart, WorkerRows};
 pub use summary::{
     ClockSummary, Finding, HealthSummary, IntervalMethod, IntervalMissing, Latency, MeasureSummary,
     PercentileInterval, PhaseSummary, RegionSummary, Severity, Summary, TagSummary,
-    ThresholdResult, TrafficSummary, UsersSummary, Verdict, WireFigures,
+    ThresholdResult, TlsHandshakes, TrafficSummary, UsersSummary, Verdict, WireFigures,
 };
 pub use tally::{
     MeasureTally, NeverBegun, PhaseTally, RegionTally, SessionEnd, Tally, UnfinishedSessions,
@@ -322,6 +322,12 @@ pub struct SeriesRow {
     /// idle connection.
     #[serde(default)]
     pub requests_goaway: u64,
+    /// TLS handshakes that agreed on everything.
+    #[serde(default)]
+    pub tls_handshakes_full: u64,
+    /// TLS handshakes that resumed a session of before.
+    #[serde(default)]
+    pub tls_handshakes_resumed: u64,
     /// Operations begun (closing a connection is none).
     pub sends: u64,
     /// Operations that ended, with success or not.

@@ -6,7 +6,7 @@ use crate::columnar::{self, Column, Field, Kind, Metadata, Packing, TableReader,
 use crate::schema::{RunInfo, SeriesRow};
 use crate::{Durability, RecordError};
 
-/// Keeps all rows (344 bytes per second of the run) and rewrites the file at each checkpoint, so that it
+/// Keeps all rows (360 bytes per second of the run) and rewrites the file at each checkpoint, so that it
 /// is always one complete, well-packed table.
 #[derive(Debug)]
 pub struct SeriesWriter {
@@ -181,6 +181,8 @@ series! {
     connects_retried: u64,
     requests_retried: u64,
     requests_goaway: u64,
+    tls_handshakes_full: u64,
+    tls_handshakes_resumed: u64,
     sends: u64,
     done: u64,
     answered: u64,

@@ -4,6 +4,7 @@
 
 use plan::expr::Value;
 use proto::ws::{self, Deflater, InflatingDecoder};
+use rustls::client::Tls13ClientSessionValue;
 
 use crate::conn::carried::CarriedWebSocket;
 use crate::conn::{Carrier, Conn, PendingOperation};
@@ -15,6 +16,7 @@ use crate::protocols::websocket::deflate::Compression;
 use crate::protocols::websocket::pauses::Reconnectable;
 use crate::schedule::wheel;
 use crate::tables::slots;
+use crate::tls::{ServerSessions, TICKETS_MAX};
 use crate::users::User;
 
 /// The most that the allocator adds to a block of memory: its header and rounding to 16 bytes.
@@ -105,6 +107,16 @@ fn a_protocol_of_channels_takes_216_bytes_more() {
 fn mqtt_takes_184_bytes_more() {
     let mqtt = size_of::<Mqtt>() + BLOCK;
     assert!(mqtt <= 184, "MQTT has {mqtt} bytes");
+}
+
+/// A user that keeps TLS sessions of a server has this, and of each ticket its bytes, its secret and the server's
+/// certificates. The table of all users' is up to half empty.
+#[test]
+fn tls_sessions_of_its_own_take_512_bytes_more() {
+    let entry = 2 * (size_of::<(u32, Vec<ServerSessions>)>() + 1);
+    let tickets = TICKETS_MAX * size_of::<Tls13ClientSessionValue>() + BLOCK;
+    let own = entry + size_of::<ServerSessions>() + BLOCK + tickets;
+    assert!(own <= 512, "TLS sessions of a user's own take {own} bytes");
 }
 
 /// Compressed messages: this much is there from the start, the rest from the first message on.

@@ -1,14 +1,23 @@
 //! TLS of a client as a transformation of bytes: ciphertext in, plaintext out, and back.
 
+mod own;
+
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use plan::{EndpointId, HttpVersion, Plan};
+use plan::{EndpointId, HttpVersion, Plan, TlsResumption};
 use record::Outcome;
+use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
-use rustls::{CertificateError, ClientConfig, ClientConnection, Error};
+use rustls::{CertificateError, ClientConfig, ClientConnection, Error, HandshakeKind};
 
 use trust::describe;
+
+use crate::tables::slots::UserKey;
+use own::OwnSessions;
+
+#[cfg(test)]
+pub(crate) use own::{ServerSessions, TICKETS_MAX};
 
 /// HTTP/2 among the names of protocols (RFC 7301, RFC 9113 §3.1).
 const HTTP2: &[u8] = b"h2";
@@ -21,6 +30,8 @@ pub struct TlsClients {
     http2: Option<Arc<ClientConfig>>,
     /// By endpoint; `None` for plain TCP.
     names: Vec<Option<ServerName<'static>>>,
+    /// Sessions to resume, where each user has its own.
+    own: Option<Arc<OwnSessions>>,
 }
 
 impl TlsClients {
@@ -40,12 +51,42 @@ impl TlsClients {
             HttpVersion::Http2 => &[HTTP2],
             HttpVersion::Auto => &[HTTP2, b"http/1.1"],
         };
+        let mut own = None;
+        let config = config.map(|config| {
+            let resumption = match plan.options.tls.resumption {
+                // All that are made from one configuration have one store.
+                TlsResumption::Shared => return config,
+                TlsResumption::Off => Resumption::disabled(),
+                TlsResumption::Own => {
+                    Resumption::store(own.insert(Arc::new(OwnSessions::new())).clone())
+                }
+            };
+            let mut changed = ClientConfig::clone(&config);
+            changed.resumption = resumption;
+            Arc::new(changed)
+        });
         let http2 = config.as_ref().map(|config| {
             let mut own = ClientConfig::clone(config);
             own.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
             Arc::new(own)
         });
-        Ok(TlsClients { config, http2, names })
+        Ok(TlsClients { config, http2, names, own })
+    }
+
+    /// A connection of this user begins TLS next, or bytes of it are decrypted; `NONE`: users share it.
+    #[inline]
+    pub(crate) fn enter(&self, user: impl FnOnce() -> UserKey) {
+        if let Some(own) = &self.own {
+            own.enter(user());
+        }
+    }
+
+    /// The user is gone, and with it what it could resume.
+    #[inline]
+    pub(crate) fn forget(&self, user: UserKey) {
+        if let Some(own) = &self.own {
+            own.forget(user);
+        }
     }
 
     /// A session with the endpoint; `None` for plain TCP. `may_be_http2`: that is offered if the plan
@@ -114,6 +155,11 @@ impl Tls {
     /// Both sides will speak HTTP/2.
     pub fn agreed_on_http2(&self) -> bool {
         self.session.alpn_protocol() == Some(HTTP2)
+    }
+
+    /// The handshake resumed a session.
+    pub fn is_resumed(&self) -> bool {
+        self.session.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
     /// The handshake is not done.

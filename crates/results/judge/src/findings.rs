@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use record::schema::{Event, EventKind, Finding, MeasureSummary, Severity, ThresholdResult};
+use record::schema::{
+    Event, EventKind, Finding, MeasureSummary, Severity, ThresholdResult, TlsHandshakes,
+};
 
 use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, ERROR_TEXT_CHARS_MAX, NOTES_MAX};
-use crate::summary::per_second;
+use crate::summary::{self, per_second};
 
 /// Regions that have no network of their own.
 pub(crate) fn regions_at_home(case: &Case<'_>) -> Vec<Finding> {
@@ -200,6 +202,24 @@ pub(crate) fn requests_goaway(case: &Case<'_>) -> Vec<Finding> {
     vec![finding.with("retries", n as f64).done()]
 }
 
+/// TLS handshakes, and how many were spared by sessions of before.
+pub(crate) fn tls_handshakes(case: &Case<'_>) -> Vec<Finding> {
+    let Some(TlsHandshakes { full, resumed }) = summary::tls_handshakes(case.figures) else {
+        return Vec::new();
+    };
+    let text = format!(
+        "{} set up: {} by a full handshake, {} from a session of before",
+        match full + resumed {
+            1 => "TLS of 1 connection was".to_owned(),
+            n => format!("TLS of {} was", units::counted(n, "connection")),
+        },
+        units::count(full),
+        units::count(resumed),
+    );
+    let finding = finding(Severity::Note, "tls-handshakes", text);
+    vec![finding.with("full", full as f64).with("resumed", resumed as f64).done()]
+}
+
 /// Bodies that were decoded.
 pub(crate) fn bodies_decoded(case: &Case<'_>) -> Vec<Finding> {
     let encoded = case.figures.total(|row| row.encoded_in);
@@ -290,7 +310,7 @@ pub(crate) fn throughput(case: &Case<'_>) -> Vec<Finding> {
 
 /// Segments and bytes that the connections took on the wire.
 pub(crate) fn traffic(case: &Case<'_>) -> Vec<Finding> {
-    let Some(traffic) = crate::summary::traffic(case.figures) else {
+    let Some(traffic) = summary::traffic(case.figures) else {
         return Vec::new();
     };
     let total = traffic.total;
@@ -445,6 +465,8 @@ mod tests {
         figures.series[8].connects_retried = 40;
         figures.series[8].requests_retried = 9;
         figures.series[8].requests_goaway = 7;
+        figures.series[8].tls_handshakes_full = 1_000;
+        figures.series[9].tls_handshakes_resumed = 20;
         let note = EventKind::Note { text: "2 ages were negative and count as 0".to_owned() };
         figures.events = vec![Event { at_ns: SECOND, what: note }; 2];
         check(
@@ -458,6 +480,9 @@ mod tests {
                 Note requests-goaway
                     7 requests were sent again over another connection: the target announced the end
                     of theirs (`GOAWAY`), as after a number of requests, a time, or before a restart
+                Note tls-handshakes
+                    TLS of 1,020 connections was set up: 1,000 by a full handshake, 20 from a
+                    session of before
                 Note unmatched-messages
                     3 messages matched neither a waiting step nor an entry of `messages`
                 Note note

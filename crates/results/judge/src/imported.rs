@@ -43,6 +43,7 @@ pub fn judge_samples(run: &Run, import: &Import) -> Result<Summary, JudgeError> 
         users: UsersSummary::default(),
         health: HealthSummary::default(),
         traffic: None,
+        tls_handshakes: None,
         clocks: Vec::new(),
         measures,
         totals: Vec::new(),

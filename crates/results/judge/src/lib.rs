@@ -156,6 +156,7 @@ fn summary_of(case: Case<'_>) -> Summary {
         users: case.users,
         health: case.health,
         traffic: summary::traffic(figures),
+        tls_handshakes: summary::tls_handshakes(figures),
         clocks: clocks::summarise(figures),
         measures: case.measures,
         totals: summary::totals(figures, None),

@@ -94,6 +94,8 @@ pub(crate) enum Rank {
     RequestsRetried,
     /// `requests-goaway`.
     RequestsGoaway,
+    /// `tls-handshakes`.
+    TlsHandshakes,
     /// `bodies-decoded`.
     Bodies,
     /// `users-held`.

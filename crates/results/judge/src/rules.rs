@@ -70,6 +70,7 @@ const RULES: &[Rule] = &[
     rule(Rank::ConnectsRetried, findings::connects_retried),
     rule(Rank::RequestsRetried, findings::requests_retried),
     rule(Rank::RequestsGoaway, findings::requests_goaway),
+    rule(Rank::TlsHandshakes, findings::tls_handshakes),
     rule(Rank::Bodies, findings::bodies_decoded),
     rule(Rank::Sequences, sequences::findings),
     rule(Rank::Clocks, clock_skew::findings),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plan::Basis;
 use record::schema::{
     Latency, MeasureSummary, PercentileInterval, PhaseSummary, RegionSummary, TagSummary,
-    TrafficSummary, UsersSummary, WireFigures,
+    TlsHandshakes, TrafficSummary, UsersSummary, WireFigures,
 };
 use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
@@ -64,6 +64,15 @@ pub(crate) fn traffic(figures: &Figures) -> Option<TrafficSummary> {
         total: figures(1.0),
         per_connection: figures(connections as f64),
     })
+}
+
+/// TLS handshakes that came to their end; `None`: there were none.
+pub(crate) fn tls_handshakes(figures: &Figures) -> Option<TlsHandshakes> {
+    let found = TlsHandshakes {
+        full: figures.total(|row| row.tls_handshakes_full),
+        resumed: figures.total(|row| row.tls_handshakes_resumed),
+    };
+    (found != TlsHandshakes::default()).then_some(found)
 }
 
 /// The measures of a phase that measured something; of the whole run also all steps of the scenario.

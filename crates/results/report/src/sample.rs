@@ -261,6 +261,7 @@ pub(crate) fn summary() -> Summary {
             host_memory_aborts: 0,
         },
         traffic: None,
+        tls_handshakes: None,
         clocks: Vec::new(),
         measures: vec![
             measure("handshake", 24_000, 0, 412_000),

@@ -36,6 +36,7 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
         users: users(info, import),
         health: HealthSummary::default(),
         traffic: None,
+        tls_handshakes: None,
         clocks: Vec::new(),
         measures,
         totals: Vec::new(),

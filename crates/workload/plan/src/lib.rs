@@ -58,7 +58,8 @@ pub use mqtt::{Delivery, MqttOpen, MqttWill};
 pub use numbered::MessageNumber;
 pub use once::Once;
 pub use options::{
-    ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls, WebSockets,
+    ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls, TlsResumption,
+    WebSockets,
 };
 pub use phases::{
     Phase, PhaseKind, Population, RATE_MAX_PER_S, Series, Single, Spacing, Trace, closed_until_ns,

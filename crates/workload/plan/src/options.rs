@@ -106,4 +106,17 @@ pub struct Tls {
     pub identity_files: Option<(String, String)>,
     /// Sent and checked instead of the endpoint's host.
     pub server_name: Option<String>,
+    /// Which sessions of before new connections resume.
+    pub resumption: TlsResumption,
+}
+
+/// Which TLS sessions of before new connections resume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum TlsResumption {
+    /// Those of the same user: a user's first connection to a server is a full handshake.
+    Own,
+    /// Those of any user of the process.
+    Shared,
+    /// None.
+    Off,
 }

@@ -35,6 +35,9 @@ pub struct Summary {
     /// Traffic of the generator's connections; left out if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic: Option<TrafficSummary>,
+    /// TLS handshakes; left out if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls_handshakes: Option<TlsHandshakes>,
     /// The clocks that stamped messages, as far as they are known to differ or not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<ClockSummary>,
@@ -102,6 +105,15 @@ pub struct ClockSummary {
     pub ahead_max_ns: u64,
     /// True if stamps were corrected by the offset.
     pub corrected: bool,
+}
+
+/// TLS handshakes over the complete run, those that came to their end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TlsHandshakes {
+    /// Those that agreed on everything, certificates included.
+    pub full: u64,
+    /// Those that resumed a session of before.
+    pub resumed: u64,
 }
 
 /// Traffic of the connections over the complete run.

@@ -125,6 +125,7 @@ pub(crate) fn summary() -> Summary {
         users: UsersSummary::default(),
         health: HealthSummary { rows_kept: 1.0, ..HealthSummary::default() },
         traffic: None,
+        tls_handshakes: None,
         clocks: Vec::new(),
         measures: vec![measure_summary()],
         totals: Vec::new(),

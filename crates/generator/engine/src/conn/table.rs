@@ -185,7 +185,8 @@ impl Connections {
     }
 
     /// TCP, and the tunnel if there is one, are set up: begins TLS if the endpoint wants it. True: there is nothing to wait for.
-    pub(crate) fn secure(&mut self, slot: ConnSlot) -> Result<bool, TlsFailure> {
+    pub(crate) fn secure(&mut self, users: &Users<'_>, slot: ConnSlot) -> Result<bool, TlsFailure> {
+        self.tls.enter(|| self.tls_owner(users, slot));
         let conn = &mut self.table[slot];
         let may_be_carried = conn.may_be_carried();
         let Some(tls) = self.tls.session(conn.endpoint, may_be_carried) else {
@@ -198,6 +199,21 @@ impl Connections {
         let _ = tls.flush(&mut self.commands.bytes);
         self.push_send(slot, start);
         Ok(false)
+    }
+
+    /// The user whose TLS sessions the connection resumes and keeps; `NONE`: users share it.
+    fn tls_owner(&self, users: &Users<'_>, slot: ConnSlot) -> UserKey {
+        let conn = &self.table[slot];
+        let is_shared = self.shared.is_some() && conn.may_be_carried();
+        match is_shared || conn.user == UserKey::NONE {
+            true => UserKey::NONE,
+            false => users.owner(conn.user),
+        }
+    }
+
+    /// The user is gone, and with it the TLS sessions that it could resume.
+    pub(crate) fn forget_tls(&self, key: UserKey) {
+        self.tls.forget(key);
     }
 
     /// A connection is being set up that needs no TCP connection of its own.
@@ -440,10 +456,12 @@ impl Connections {
     /// peer has closed its side.
     pub(crate) fn decrypt(
         &mut self,
+        users: &Users<'_>,
         slot: ConnSlot,
         cipher: &[u8],
         plain: &mut Vec<u8>,
     ) -> Result<bool, TlsFailure> {
+        self.tls.enter(|| self.tls_owner(users, slot));
         let start = self.commands.bytes.len();
         let Some(tls) = &mut self.table[slot].tls else {
             return Ok(false);

@@ -28,7 +28,7 @@ impl Interpreter<'_> {
 
     /// TCP, and the tunnel if there is one, are set up.
     pub(crate) fn connected_to_target(&mut self, now_ns: u64, slot: ConnSlot) {
-        match self.conns.secure(slot) {
+        match self.conns.secure(&self.users, slot) {
             Ok(true) => self.established(now_ns, slot),
             Ok(false) => {}
             Err(failure) => self.secure_failed(now_ns, slot, failure),
@@ -65,11 +65,12 @@ impl Interpreter<'_> {
             return self.take_in(now_ns, slot, bytes);
         }
         let mut plain = Vec::new();
-        let closed = match self.conns.decrypt(slot, bytes, &mut plain) {
+        let closed = match self.conns.decrypt(&self.users, slot, bytes, &mut plain) {
             Ok(closed) => closed,
             Err(failure) => return self.secure_failed(now_ns, slot, failure),
         };
         if self.conns.is_secured(slot) {
+            self.count_tls(slot);
             self.connection_came(slot);
             self.established(now_ns, slot);
         }
@@ -78,6 +79,16 @@ impl Interpreter<'_> {
         }
         if closed && self.conns.live(id).is_some() {
             self.peer_closed(now_ns, slot);
+        }
+    }
+
+    /// TLS is set up: by a full handshake, or from a session of before.
+    fn count_tls(&mut self, slot: ConnSlot) {
+        let is_resumed = self.conns[slot].tls.as_ref().is_some_and(|tls| tls.is_resumed());
+        let counts = &mut self.recorder.counts;
+        match is_resumed {
+            true => counts.tls_handshakes_resumed += 1,
+            false => counts.tls_handshakes_full += 1,
         }
     }
 

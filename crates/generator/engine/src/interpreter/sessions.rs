@@ -245,6 +245,7 @@ impl Interpreter<'_> {
         self.end_subscription(now_ns, key);
         self.abandon_dialled(now_ns, key);
         self.conns.close_all(&mut self.users, key);
+        self.conns.forget_tls(key);
         self.identities.remove(key);
         self.follows.forget(key);
         self.users.remove(key);

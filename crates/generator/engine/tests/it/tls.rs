@@ -40,7 +40,12 @@ enum End {
 
 /// Runs the scenario; each request gets this response, then this happens.
 fn run_with(response: &str, end: End) -> Ran {
-    let plan = plan(TEXT);
+    run_text(TEXT, response, end)
+}
+
+/// The same with another scenario.
+fn run_text(text: &str, response: &str, end: End) -> Ran {
+    let plan = plan(text);
     let setup = Setup {
         share: Share::new(0, 1),
         rows_max: 64,
@@ -161,4 +166,44 @@ fn a_body_with_content_length_is_complete_however_the_connection_ends() {
         let ran = run_with(response, end);
         assert_eq!(ran.outcomes("request")[0], Outcome::Ok);
     }
+}
+
+/// Full and resumed handshakes of a scenario whose server closes each connection after a response.
+fn handshakes(text: &str) -> (u64, u64) {
+    let ran = run_text(text, UNTIL_CLOSE, End::Closed);
+    assert_eq!(ran.total(|counts| counts.errors), 0, "{:?}", ran.details());
+    let full = ran.total(|counts| counts.tls_handshakes_full);
+    (full, ran.total(|counts| counts.tls_handshakes_resumed))
+}
+
+#[test]
+fn a_first_visit_is_a_full_handshake_unless_users_share_sessions() {
+    // Two users with two connections each.
+    let text = TEXT.replace("constant: 1/s", "constant: 2/s");
+    assert_eq!(handshakes(&text), (2, 2));
+    for (options, found) in [
+        ("tls: { resumption: own }", (2, 2)),
+        ("tls: { resumption: shared }", (1, 3)),
+        ("tls: { resumption: off }", (4, 0)),
+        // Connections that users share are those of one client.
+        ("http_connections: shared", (1, 3)),
+    ] {
+        let text = format!("{text}options: {{ {options} }}\n");
+        assert_eq!(handshakes(&text), found, "{options}");
+    }
+}
+
+/// A ticket is used once, and a user keeps two.
+#[test]
+fn branches_resume_the_sessions_of_their_user() {
+    let text = "
+name: tls
+target: https://localhost/
+sessions:
+  main:
+    - get: /
+    - parallel: [ { get: /a }, { get: /b }, { get: /c } ]
+arrivals: [ { constant: 1/s, for: 1s } ]
+";
+    assert_eq!(handshakes(text), (2, 2));
 }

@@ -54,6 +54,8 @@ const COLUMNS: &[(&str, Kind, Get)] = &[
     ("connects_retried", Rate, |r| r.connects_retried as f64),
     ("requests_retried", Rate, |r| r.requests_retried as f64),
     ("requests_goaway", Rate, |r| r.requests_goaway as f64),
+    ("tls_handshakes_full", Rate, |r| r.tls_handshakes_full as f64),
+    ("tls_handshakes_resumed", Rate, |r| r.tls_handshakes_resumed as f64),
     ("sends", Rate, |r| r.sends as f64),
     ("done", Rate, |r| r.done as f64),
     ("answered", Rate, |r| r.answered as f64),

@@ -5,7 +5,10 @@ use std::ops::RangeInclusive;
 
 use crate::keys::{CODINGS, CONNECT_RETRIES, DNS, HTTP_VERSIONS, OPTIONS, TLS, Table};
 use plan::expr::Template;
-use plan::{ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls, WebSockets};
+use plan::{
+    ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls, TlsResumption,
+    WebSockets,
+};
 use units::parse::{self, UnitError};
 
 use super::Checker;
@@ -219,8 +222,13 @@ impl Checker<'_> {
     }
 
     fn tls(&mut self, node: Option<&Node>) -> Tls {
-        let mut tls =
-            Tls { verify: true, ca_files: Vec::new(), identity_files: None, server_name: None };
+        let mut tls = Tls {
+            verify: true,
+            ca_files: Vec::new(),
+            identity_files: None,
+            server_name: None,
+            resumption: TlsResumption::Own,
+        };
         let Some(fields) = node.and_then(|node| self.fields(node, &TLS, "`tls`")) else {
             return tls;
         };
@@ -231,6 +239,11 @@ impl Checker<'_> {
         tls.identity_files = self.identity(&fields);
         let name = fields.get("server_name").and_then(|node| self.word(node, "a host's name"));
         tls.server_name = name.map(|word| word.text);
+        tls.resumption = match self.option_choice(&TLS, &fields, "resumption") {
+            1 => TlsResumption::Shared,
+            2 => TlsResumption::Off,
+            _ => TlsResumption::Own,
+        };
         tls
     }
 

@@ -108,5 +108,13 @@ pub static TLS: Table = Table {
             default: Said("the URL's host"),
             doc: "Sent to the server (SNI) and checked against its certificate",
         },
+        Key {
+            name: "resumption",
+            kind: Kind::Word(&["own", "shared", "off"]),
+            default: Text("own"),
+            doc: "Which TLS sessions new connections resume. `own`: the user's, so that its first connection to a server \
+                  is a full handshake; `shared`: those of all users; `off`: none. See \
+                  [TLS sessions](http.md#tls-sessions)",
+        },
     ]],
 };

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use plan::{HttpConnections, HttpVersion, MeasureKind, Mode, Source, Target};
+use plan::{HttpConnections, HttpVersion, MeasureKind, Mode, Source, Target, TlsResumption};
 
 use crate::{plan, plan_with, rendered};
 
@@ -41,6 +41,18 @@ fn users_have_a_certificate_with_its_key() {
     let files = ("user.pem".to_owned(), "user.key".to_owned());
     assert_eq!(tls("cert: user.pem, key: user.key"), Some(files));
     assert_eq!(tls("verify: false"), None);
+}
+
+#[test]
+fn users_resume_tls_sessions_of_their_own_unless_the_scenario_says_otherwise() {
+    let resumption = |tls: &str| {
+        let top = format!("target: https://a.test/\noptions: {{ tls: {tls} }}");
+        plan(&with_top(&top)).options.tls.resumption
+    };
+    assert_eq!(resumption("{ verify: false }"), TlsResumption::Own);
+    assert_eq!(resumption("{ resumption: own }"), TlsResumption::Own);
+    assert_eq!(resumption("{ resumption: shared }"), TlsResumption::Shared);
+    assert_eq!(resumption("{ resumption: off }"), TlsResumption::Off);
 }
 
 #[test]

@@ -176,6 +176,7 @@ impl Recorded {
             users: UsersSummary::default(),
             health: HealthSummary::default(),
             traffic: None,
+            tls_handshakes: None,
             clocks: Vec::new(),
             measures: Vec::new(),
             totals: Vec::new(),
