@@ -373,6 +373,10 @@ export type UnfinishedSessions = {
   state: UserState;
   /** Why they ended. */
   end: SessionEnd;
+  /** `crate::Outcome::name` of the failure that ended them; `null`: they were cut off, or the record does not say. */
+  outcome: string | null;
+  /** The step that failed, if it is no operation and has no measure: "`set` of `code`". */
+  own_step: string | null;
   /** How many. */
   users: number;
 };

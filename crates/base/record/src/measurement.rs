@@ -289,6 +289,12 @@ impl Outcome {
         )
     }
 
+    /// True if neither the target nor the way to it has a part in the failure: the step cannot be done, a script failed,
+    /// or the generator has no memory for a value.
+    pub fn is_own(self) -> bool {
+        matches!(self, Outcome::Step | Outcome::Script | Outcome::NoMemory)
+    }
+
     /// True if the generator, not the target, was at its limit.
     pub fn is_generator_limit(self) -> bool {
         matches!(self, Outcome::NoFiles | Outcome::NoPorts | Outcome::NoMemory)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plan::Plan;
-use plan::{MeasureId, MeasureKind, MessageNumber, Phase, SessionId};
+use plan::{MeasureId, MeasureKind, MessageNumber, Pc, Phase, SessionId};
 use record::schema::{SessionEnd, UnfinishedSessions, UserState, WhyNot};
 use record::{Measurement, Outcome};
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,20 @@ pub struct Delta {
     pub cpu: LoopCpu,
     /// Traffic of all connections so far.
     pub traffic: Traffic,
+}
+
+/// What ends a session before the end of its program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ending {
+    pub(crate) end: SessionEnd,
+    pub(crate) session: SessionId,
+    /// The step that the session was in, or would have come to next.
+    pub(crate) step: Option<MeasureId>,
+    pub(crate) state: UserState,
+    /// The failure that ended it.
+    pub(crate) outcome: Option<Outcome>,
+    /// The instruction that failed, if it was being done.
+    pub(crate) at: Option<Pc>,
 }
 
 /// One measure's share of a [`Delta`].
@@ -142,7 +156,9 @@ pub(crate) struct Recorder {
     stores: Vec<Store>,
     lag: LogHistogram,
     examples: Vec<Example>,
-    endings: BTreeMap<(SessionEnd, SessionId, Option<MeasureId>, UserState), u64>,
+    endings: BTreeMap<Ending, u64>,
+    /// The steps that are no operations, as endings name them, by session and instruction.
+    own_steps: BTreeMap<(SessionId, Pc), String>,
     pub(crate) broadcasts: Broadcasts,
     pub(crate) heads: Heads,
     pub(crate) settlements: Settlements,
@@ -182,12 +198,17 @@ impl Recorder {
             late: LogHistogram::new(),
         });
         let phase_ends: Vec<u64> = plan.phases.iter().map(Phase::end_ns).collect();
+        let own_steps = (0..).map(SessionId).zip(&plan.sessions).flat_map(|(id, session)| {
+            let steps = session.own_steps(&plan.data, &plan.measures).into_iter();
+            steps.map(move |(at, name)| ((id, at), name))
+        });
         Recorder {
             loop_id,
             stores: stores.collect(),
             lag: LogHistogram::new(),
             examples: Vec::new(),
             endings: BTreeMap::new(),
+            own_steps: own_steps.collect(),
             broadcasts: Broadcasts::default(),
             heads: Heads::default(),
             settlements: Settlements::default(),
@@ -236,19 +257,13 @@ impl Recorder {
     }
 
     /// Counts a session that did not reach the end of its program.
-    pub(crate) fn session_ended(
-        &mut self,
-        end: SessionEnd,
-        session: SessionId,
-        step: Option<MeasureId>,
-        state: UserState,
-    ) {
-        match end {
+    pub(crate) fn session_ended(&mut self, ending: Ending) {
+        match ending.end {
             SessionEnd::Failed => self.counts.users_failed += 1,
             SessionEnd::Stopped => self.counts.users_stopped += 1,
             SessionEnd::CutOff => self.counts.users_cut += 1,
         }
-        *self.endings.entry((end, session, step, state)).or_default() += 1;
+        *self.endings.entry(ending).or_default() += 1;
     }
 
     /// Records an operation that begins and ends at once: a message that came in, and that may have
@@ -473,11 +488,14 @@ impl Recorder {
             late: std::mem::take(&mut store.late),
         });
         let endings = std::mem::take(&mut self.endings).into_iter();
-        let endings = endings.map(|((end, session, step, state), users)| UnfinishedSessions {
-            session: session.0,
-            step: step.map(|step| step.0),
-            state,
-            end,
+        let own_steps = &self.own_steps;
+        let endings = endings.map(|(ending, users)| UnfinishedSessions {
+            session: ending.session.0,
+            step: ending.step.map(|step| step.0),
+            state: ending.state,
+            end: ending.end,
+            outcome: ending.outcome.map(|outcome| outcome.name().to_owned()),
+            own_step: ending.at.and_then(|at| own_steps.get(&(ending.session, at)).cloned()),
             users,
         });
         self.deltas.push(Delta {

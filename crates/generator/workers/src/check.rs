@@ -24,7 +24,7 @@ const REPORTS_MAX: usize = 1 << 16;
 const ENDINGS_MAX: usize = 1 << 16;
 /// Digits of a digest.
 const DIGEST_DIGITS: usize = 64;
-/// Longest path, and longest text about rows.
+/// Longest path, longest text about rows, and longest name of a step.
 const TEXT_BYTES_MAX: usize = 4 << 10;
 /// No run lasts as long; 36 years.
 const TIME_NS_MAX: u64 = 1 << 60;
@@ -139,7 +139,10 @@ impl Check {
         }
         let knows = |ending: &UnfinishedSessions| {
             let step = ending.step.map_or(0, usize::from);
-            usize::from(ending.session) < self.sessions_count && step < self.measures_count
+            let texts = [&ending.outcome, &ending.own_step];
+            usize::from(ending.session) < self.sessions_count
+                && step < self.measures_count
+                && texts.into_iter().flatten().all(|text| text.len() <= TEXT_BYTES_MAX)
         };
         if delta.endings.len() > ENDINGS_MAX || !delta.endings.iter().all(knows) {
             return Err(ImpossibleValue("endings of sessions that the plan does not have"));

@@ -49,7 +49,7 @@ pub enum State {
     Measured,
     /// All thresholds hold, and the run can be trusted.
     Passed,
-    /// A threshold does not hold, nothing succeeded, or a step never did.
+    /// A threshold does not hold, nothing succeeded, a step never did, or sessions failed of themselves.
     Failed,
     /// The run cannot be trusted.
     Untrusted,

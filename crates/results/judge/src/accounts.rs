@@ -9,6 +9,9 @@ use record::schema::{
 };
 
 mod due;
+mod own;
+
+pub(crate) use own::failures as own_failures;
 
 use crate::case::Case;
 use crate::figures::Figures;
@@ -148,24 +151,12 @@ fn broken(figures: &Figures) -> Option<Finding> {
 /// Sessions that ended in this way, with where most of them were.
 fn ended(figures: &Figures, end: SessionEnd) -> Option<Finding> {
     let endings = figures.endings.iter().filter(|e| e.end == end);
-    let mut endings: Vec<(String, u64)> = endings.map(|e| (at(figures, e), e.users)).collect();
-    if !figures.info.regions.is_empty() {
-        endings = over_regions(endings);
-    }
-    endings.sort_by_key(|&(_, users)| std::cmp::Reverse(users));
+    let endings = by_place(endings.map(|e| (at(figures, e), e.users)));
     let users: u64 = endings.iter().map(|(_, users)| users).sum();
     if users == 0 {
         return None;
     }
-    let mut places: Vec<String> = endings
-        .iter()
-        .take(ENDINGS_MAX)
-        .map(|(at, users)| format!("{} {at}", units::count(*users)))
-        .collect();
-    let rest: u64 = endings.iter().skip(ENDINGS_MAX).map(|e| e.1).sum();
-    if rest > 0 {
-        places.push(format!("{} elsewhere", units::count(rest)));
-    }
+    let places = listed_places(&endings);
     let started = figures.total(|row| row.users_started);
     let (severity, code, what) = match end {
         SessionEnd::CutOff => {
@@ -182,14 +173,14 @@ fn ended(figures: &Figures, end: SessionEnd) -> Option<Finding> {
         "{} of {} {what}: {}",
         units::count(users),
         units::counted(started, "session"),
-        places.join(", ")
+        places
     );
     let draft = finding(severity, code, text);
     Some(draft.with("sessions", users as f64).done())
 }
 
-/// Users at the same place in several regions as one number.
-fn over_regions(endings: Vec<(String, u64)>) -> Vec<(String, u64)> {
+/// Users at the same place as one number, the most first: they may be of several regions, or have met several failures.
+fn by_place(endings: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
     let mut all: Vec<(String, u64)> = Vec::new();
     for (at, users) in endings {
         match all.iter_mut().find(|(known, _)| *known == at) {
@@ -197,11 +188,32 @@ fn over_regions(endings: Vec<(String, u64)>) -> Vec<(String, u64)> {
             None => all.push((at, users)),
         }
     }
+    all.sort_by_key(|&(_, users)| std::cmp::Reverse(users));
     all
+}
+
+/// The places with most users, and how many are elsewhere.
+fn listed_places(endings: &[(String, u64)]) -> String {
+    let first = endings.iter().take(ENDINGS_MAX);
+    let mut places: Vec<String> =
+        first.map(|(at, users)| format!("{} {at}", units::count(*users))).collect();
+    let rest: u64 = endings.iter().skip(ENDINGS_MAX).map(|e| e.1).sum();
+    if rest > 0 {
+        places.push(format!("{} elsewhere", units::count(rest)));
+    }
+    places.join(", ")
 }
 
 /// The state and step in which a session ended, as "thinking before GET /b".
 fn at(figures: &Figures, ending: &UnfinishedSessions) -> String {
+    if let Some(step) = &ending.own_step {
+        return match figures.info.sessions.get(usize::from(ending.session)) {
+            Some(session) if figures.info.sessions.len() > 1 => {
+                format!("at {step} (session {session})")
+            }
+            _ => format!("at {step}"),
+        };
+    }
     let step = ending.step.and_then(|step| figures.info.measures.get(usize::from(step)));
     let step = step.map(|step| match figures.info.regions.is_empty() {
         true => step.name.clone(),
@@ -341,6 +353,8 @@ mod tests {
             end: SessionEnd::CutOff,
             users,
         };
+            outcome: None,
+            own_step: None,
         figures.endings =
             vec![ending(UserState::Waiting, Some(1), 3), ending(UserState::Thinking, Some(1), 22)];
         let text = "25 of 6,000 sessions were cut off at the end of the run: 22 thinking before request, \

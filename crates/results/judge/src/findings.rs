@@ -136,7 +136,7 @@ fn times_of_errors(measure: &MeasureSummary) -> String {
 }
 
 /// The text of the first of these errors, without its kind, which stands before it.
-fn first_text(events: &[Event], measure: &str, kind: &str) -> Option<String> {
+pub(crate) fn first_text(events: &[Event], measure: &str, kind: &str) -> Option<String> {
     let detail = events.iter().find_map(|event| match &event.what {
         EventKind::Error { measure: of, outcome, detail, .. }
             if of == measure && outcome == kind =>

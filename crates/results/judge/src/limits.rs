@@ -70,6 +70,9 @@ pub const ERROR_KINDS_MAX: usize = 3;
 /// Most characters of the first error of a kind that such a finding quotes.
 pub const ERROR_TEXT_CHARS_MAX: usize = 80;
 
+/// A run of whose sessions a larger share failed for reasons of our own is not the one that was wanted.
+pub const OWN_FAILURES_SHARE_MAX: f64 = 0.01;
+
 /// Most kinds of endings of sessions that a finding names.
 pub const ENDINGS_MAX: usize = 4;
 

@@ -33,6 +33,8 @@ pub(crate) enum Rank {
     ThresholdsByLag,
 
     // The run has failed.
+    /// `own-failures`.
+    OwnFailures,
     /// `nothing-succeeded`, `steps-never-succeeded`.
     Failures,
 

@@ -58,6 +58,7 @@ const RULES: &[Rule] = &[
     rule(Rank::Certificates, health::certificates),
     rule(Rank::Probes, probes::findings),
     // Sessions, steps and operations.
+    rule(Rank::OwnFailures, accounts::own_failures),
     rule(Rank::Failures, accounts::failed),
     rule(Rank::Thresholds, findings::thresholds),
     rule(Rank::Errors, findings::operations_failed),

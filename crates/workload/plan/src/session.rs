@@ -5,7 +5,9 @@ use std::ops::Range;
 use serde::Serialize;
 use stats::dist::Dist;
 
+use crate::data::Data;
 use crate::ids::{MeasureId, Pc, Register, Slot};
+use crate::measures::Measure;
 
 mod length;
 mod op;
@@ -83,6 +85,32 @@ impl Session {
     /// The measure of the operation at `pc`, or else of the next one in the program's text.
     pub fn next_measure(&self, pc: Pc) -> Option<MeasureId> {
         self.ops.iter().skip(pc as usize).find_map(Op::measure)
+    }
+
+    /// The steps that are no operations and have no measure, by their instruction, as findings call them: "`set` of `code`".
+    /// `data` and `measures`: those of the plan.
+    pub fn own_steps(&self, data: &[Data], measures: &[Measure]) -> Vec<(Pc, String)> {
+        let ops = (0..).zip(&self.ops);
+        let named = ops.filter_map(|(at, op)| {
+            let of = match op {
+                Op::Set { slot, .. } => self.slot_names.get(slot.index()),
+                Op::Feed(feed) => data.get(feed.data.index()).map(|data| &data.name),
+                Op::Check { measure, .. } | Op::Measure { measure, .. } => {
+                    measures.get(measure.index()).map(|measure| &measure.name)
+                }
+                Op::Script(_)
+                | Op::ThinkFor(_)
+                | Op::LoopStart { .. }
+                | Op::JumpUnless { .. }
+                | Op::RetryEnd { until: Some(_) }
+                | Op::Parallel(_) => None,
+                Op::Meet(meet) if meet.measure().is_none() => None,
+                _ => return None,
+            };
+            let of = of.map_or(String::new(), |name| format!(" of `{name}`"));
+            Some((at, format!("`{}`{of}", op.word())))
+        });
+        named.collect()
     }
 
     /// True if `pc` is in the body of a loop without an end of its own. A user in such a loop is meant

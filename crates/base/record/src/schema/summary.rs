@@ -154,7 +154,7 @@ pub enum Verdict {
     Measured,
     /// All thresholds hold, and the run can be trusted. Exit code 0.
     Passed,
-    /// A threshold does not hold, nothing succeeded, or a step never did. Exit code 1.
+    /// A threshold does not hold, nothing succeeded, a step never did, or sessions failed of themselves. Exit code 1.
     Failed,
     /// The generator was the limit, or the run is not the one that was planned. Exit code 2.
     Untrusted,
@@ -176,7 +176,8 @@ pub struct Finding {
 
 impl Finding {
     /// Codes of findings that make a run fail whatever its thresholds say.
-    pub const FAILING: [&str; 3] = ["setup-failed", "nothing-succeeded", "steps-never-succeeded"];
+    pub const FAILING: [&str; 4] =
+        ["setup-failed", "own-failures", "nothing-succeeded", "steps-never-succeeded"];
     /// Codes of findings that say that the target did not do what was due. A run with thresholds that hold has failed
     /// then, unless its scenario expects that.
     pub const OVERLOAD: [&str; 2] = ["target-saturated", "target-stopped"];

@@ -72,7 +72,7 @@ pub struct RegionTally {
 }
 
 /// Sessions that did not reach the end of their program, of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ts_rs::TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ts_rs::TS)]
 pub struct UnfinishedSessions {
     /// Index into `RunInfo::sessions`.
     pub session: u16,
@@ -82,6 +82,12 @@ pub struct UnfinishedSessions {
     pub state: UserState,
     /// Why they ended.
     pub end: SessionEnd,
+    /// [`crate::Outcome::name`] of the failure that ended them; `None`: they were cut off, or the record does not say.
+    #[serde(default)]
+    pub outcome: Option<String>,
+    /// The step that failed, if it is no operation and has no measure: "`set` of `code`".
+    #[serde(default)]
+    pub own_step: Option<String>,
     /// How many.
     pub users: u64,
 }

@@ -53,12 +53,11 @@ impl Outcomes {
         }
         for ending in &interval.endings {
             let is_same = |kept: &&mut UnfinishedSessions| {
-                UnfinishedSessions { users: 0, ..**kept }
-                    == UnfinishedSessions { users: 0, ..*ending }
+                UnfinishedSessions { users: ending.users, ..(*kept).clone() } == *ending
             };
             match self.endings.iter_mut().find(is_same) {
                 Some(kept) => kept.users += ending.users,
-                None => self.endings.push(*ending),
+                None => self.endings.push(ending.clone()),
             }
         }
         // Operations that end in the drain count as those of a phase after the last.

@@ -10,6 +10,7 @@ use record::schema::{SessionEnd, UserState, WhyNot};
 
 use crate::conn::{Conn, Stage};
 use crate::interpreter::{Interpreter, nanoseconds};
+use crate::measure::Ending;
 use crate::tables::slots::UserKey;
 use crate::trace::TraceEvent;
 use crate::users::Wait;
@@ -64,7 +65,7 @@ impl Interpreter<'_> {
             true => (SessionEnd::Stopped, WhyNot::Stopped),
             false => (SessionEnd::Failed, WhyNot::Failed),
         };
-        self.count_ending(key, end);
+        self.count_ending(key, end, Some(outcome));
         // The next session of the same user catches up with its paces.
         if !self.repeats(now_ns, key) {
             self.count_missed(now_ns, key, why);
@@ -75,7 +76,7 @@ impl Interpreter<'_> {
 
     /// The run is over for this session.
     fn cut_off(&mut self, now_ns: u64, key: UserKey) {
-        self.count_ending(key, SessionEnd::CutOff);
+        self.count_ending(key, SessionEnd::CutOff, None);
         self.count_missed_at_end(now_ns, key);
         self.end_session(now_ns, key, Outcome::Unfinished);
     }
@@ -99,7 +100,7 @@ impl Interpreter<'_> {
         self.leave(now_ns, key);
     }
 
-    fn count_ending(&mut self, key: UserKey, end: SessionEnd) {
+    fn count_ending(&mut self, key: UserKey, end: SessionEnd, outcome: Option<Outcome>) {
         let user = &self.users[key];
         let state = match user.wait {
             Wait::Until | Wait::Restart => UserState::Thinking,
@@ -115,9 +116,11 @@ impl Interpreter<'_> {
             Wait::Nothing | Wait::Leaving => UserState::Working,
         };
         let step = self.users.session(key).next_measure(user.pc);
+        // What a user waits for may end its session as well, and no instruction is at fault then.
+        let at = (outcome.is_some() && state == UserState::Working).then_some(user.pc);
         let session = user.session;
         self.recorder.trace(|| TraceEvent::Ended { end: Some(end) });
-        self.recorder.session_ended(end, session, step, state);
+        self.recorder.session_ended(Ending { end, session, step, state, outcome, at });
     }
 
     /// The run ends for the user: counts what was due before the end and has not begun, the step that it waits

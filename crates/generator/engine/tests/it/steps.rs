@@ -1,9 +1,10 @@
 //! Control: loops, branches, choices, transactions, values.
 
 use record::Outcome;
+use record::schema::{SessionEnd, UnfinishedSessions, UserState};
 
 use crate::peers::{HttpPeer, ok, response};
-use crate::support::{MS, run};
+use crate::support::{MS, Ran, run};
 
 fn paths(steps: &str, arrivals: &str) -> Vec<String> {
     let text = format!(
@@ -307,4 +308,45 @@ arrivals:
 ";
     let ran = run(text, &mut HttpPeer::new(|_| 5 * MS, |_| ok("ok")));
     assert_eq!(ran.outcomes("checkout"), [Outcome::Unfinished; 3]);
+}
+
+/// Two users: the first one's session fails after a second, the other's ends after two.
+fn failing(thresholds: &str) -> Ran {
+    let text = format!(
+        "
+name: own
+target: http://target.test/
+sessions:
+  main:
+    - get: /
+    - think: 1s
+    - if: user == 0
+      then: [ {{ set: {{ x: \"${{1 / (user - user)}}\" }} }} ]
+    - think: 1s
+    - get: /pay
+      as: pay
+arrivals:
+  - {{ constant: 1/s, for: 2s }}
+  - {{ hold: 20s }}
+thresholds: [ {thresholds} ]
+"
+    );
+    run(&text, &mut HttpPeer::new(|_| MS, |_| ok("ok")))
+}
+
+#[test]
+fn a_session_that_fails_of_itself_says_at_which_step_and_why() {
+    let ran = failing("");
+    let endings: Vec<_> = ran.run.deltas.iter().flat_map(|delta| &delta.endings).collect();
+    let pay = ran.plan.measures.iter().position(|measure| measure.name == "pay");
+    let expected = UnfinishedSessions {
+        session: 0,
+        step: pay.map(|pay| pay as u16),
+        state: UserState::Working,
+        end: SessionEnd::Failed,
+        outcome: Some("step".to_owned()),
+        own_step: Some("`set` of `x`".to_owned()),
+        users: 1,
+    };
+    assert_eq!(endings, [&expected]);
 }

@@ -48,7 +48,9 @@ fn delta() -> Delta {
             session: 0,
             step: Some(1),
             state: UserState::Waiting,
-            end: SessionEnd::CutOff,
+            end: SessionEnd::Failed,
+            outcome: Some("step".to_owned()),
+            own_step: Some("`set` of `code`".to_owned()),
             users: 2,
         }],
         broadcasts: vec![Broadcast {
