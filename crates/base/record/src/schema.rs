@@ -74,7 +74,7 @@ pub struct RunInfo {
     pub measures: Vec<MeasureInfo>,
     /// Names of the sessions; other files refer to the index.
     pub sessions: Vec<String>,
-    /// The measures that steps of the scenario begin, by their index.
+    /// The measures that steps of the scenario begin, check or take, by their index.
     #[serde(default)]
     pub steps: Vec<u16>,
     /// As planned; other files refer to the index.
@@ -195,7 +195,8 @@ pub struct WorkerClock {
 pub struct MeasureInfo {
     /// Unique among the measures of its kind.
     pub name: String,
-    /// `connect`, `request`, `handshake`, `message`, `transaction` or `check`.
+    /// `connect`, `request`, `handshake`, `message`, `redirect`, `meeting`, `transaction`, `check`, `value`, or `step`: what
+    /// failed and is no operation.
     pub kind: String,
     /// Keys and values by which figures are added up. A group is `group`, its value with those around it:
     /// `outer/inner`.

@@ -41,6 +41,8 @@ pub struct Delta {
     pub examples: Vec<Example>,
     /// Sessions that did not reach the end of their program.
     pub endings: Vec<UnfinishedSessions>,
+    /// How long sessions took; empty unless a threshold needs it.
+    pub sessions: SessionTimes,
     /// Numbered messages that the loop's users got.
     pub broadcasts: Vec<Broadcast>,
     /// How far their sequences had come.
@@ -53,6 +55,23 @@ pub struct Delta {
     pub cpu: LoopCpu,
     /// Traffic of all connections so far.
     pub traffic: Traffic,
+}
+
+/// How long the sessions took that ended, from when they were due.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SessionTimes {
+    /// Those that came to the end of their program.
+    pub finished: LogHistogram,
+    /// Those that failed, were stopped or cut off: they would have taken at least that long.
+    pub unfinished: LogHistogram,
+}
+
+impl SessionTimes {
+    /// Adds others.
+    pub fn merge(&mut self, other: &SessionTimes) {
+        self.finished.merge(&other.finished);
+        self.unfinished.merge(&other.unfinished);
+    }
 }
 
 /// What ends a session before the end of its program.
@@ -157,6 +176,7 @@ pub(crate) struct Recorder {
     lag: LogHistogram,
     examples: Vec<Example>,
     endings: BTreeMap<Ending, u64>,
+    pub(crate) session_times: SessionTimes,
     /// The steps that are no operations, as endings name them, by session and instruction.
     own_steps: BTreeMap<(SessionId, Pc), String>,
     pub(crate) broadcasts: Broadcasts,
@@ -208,6 +228,7 @@ impl Recorder {
             lag: LogHistogram::new(),
             examples: Vec::new(),
             endings: BTreeMap::new(),
+            session_times: SessionTimes::default(),
             own_steps: own_steps.collect(),
             broadcasts: Broadcasts::default(),
             heads: Heads::default(),
@@ -509,6 +530,7 @@ impl Recorder {
             lag: std::mem::take(&mut self.lag),
             examples: std::mem::take(&mut self.examples),
             endings: endings.collect(),
+            sessions: std::mem::take(&mut self.session_times),
             broadcasts: self.broadcasts.take(),
             heads: self.heads.take(),
             settlements: self.settlements.take(),

@@ -225,6 +225,8 @@ pub(crate) struct Users<'p> {
     pub(crate) scripts: Option<Box<Scripts>>,
     /// The run's zero, nanoseconds since the Unix epoch.
     pub(crate) zero_unix_ns: u64,
+    /// When the sessions of the users were due, by key; `None`: nobody needs to know how long they take.
+    sessions_due_ns: Option<Vec<u64>>,
 }
 
 impl<'p> Users<'p> {
@@ -241,6 +243,7 @@ impl<'p> Users<'p> {
             saved: Charges::new(buffers),
             scripts: None,
             zero_unix_ns: 0,
+            sessions_due_ns: plan.times_sessions().then(Vec::new),
         }
     }
 
@@ -265,7 +268,26 @@ impl<'p> Users<'p> {
         let session = &self.plan.sessions[user.session.index()];
         user.slots = vec![Value::default(); session.slots_count as usize].into();
         user.registers = vec![0; session.registers_count as usize].into();
-        self.table.insert(user)
+        let key = self.table.insert(user);
+        self.begin_session(key);
+        key
+    }
+
+    /// The user's session begins, and is due when its first step is.
+    pub(crate) fn begin_session(&mut self, key: UserKey) {
+        let Some(all) = &mut self.sessions_due_ns else {
+            return;
+        };
+        let place = key.place() as usize;
+        if all.len() <= place {
+            all.resize(place + 1, 0);
+        }
+        all[place] = self.table[key].due_ns;
+    }
+
+    /// When the user's session was due; `None` if nobody needs to know.
+    pub(crate) fn session_due_ns(&self, key: UserKey) -> Option<u64> {
+        self.sessions_due_ns.as_ref()?.get(key.place() as usize).copied()
     }
 
     pub(crate) fn remove(&mut self, key: UserKey) {

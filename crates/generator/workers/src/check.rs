@@ -169,7 +169,8 @@ impl Check {
         let hists = delta.measures.iter();
         let hists = hists.flat_map(|m| [&m.response, &m.failed, &m.censored, &m.service, &m.lag]);
         let hists = hists.chain(delta.measures.iter().map(|m| &m.late));
-        let hists = hists.chain([&delta.lag]).map(LogHistogram::count);
+        let others = [&delta.lag, &delta.sessions.finished, &delta.sessions.unfinished];
+        let hists = hists.chain(others).map(LogHistogram::count);
         let traffic = delta.traffic.numbers();
         let counters = delta.counts.values().chain(delta.gauges.values());
         let counters = counters.chain(delta.cpu.values());
@@ -211,7 +212,7 @@ fn within(value: u64, max: u64, what: &'static str) -> Result<(), ImpossibleValu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::measure::{Counts, Gauges, LoopCpu};
+    use engine::measure::{Counts, Gauges, LoopCpu, SessionTimes};
     use engine::traffic::Traffic;
 
     fn check() -> Check {
@@ -238,6 +239,7 @@ mod tests {
             lag: LogHistogram::new(),
             examples: Vec::new(),
             endings: Vec::new(),
+            sessions: SessionTimes::default(),
             broadcasts: Vec::new(),
             heads: Vec::new(),
             settlements: Vec::new(),
@@ -292,6 +294,9 @@ mod tests {
         assert!(!is_accepted(&mut check(), large));
         let mut large = delta(4, 0, 10);
         large.lag.record_n(1, COUNTER_MAX + 1);
+        assert!(!is_accepted(&mut check(), large));
+        let mut large = delta(4, 0, 10);
+        large.sessions.unfinished.record_n(1, COUNTER_MAX + 1);
         assert!(!is_accepted(&mut check(), large));
         let mut phase = delta(4, 0, 10);
         phase.phase = 1;

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use driver::real::LoopNews;
-use engine::measure::{Counts, Delta, Gauges, LoopCpu, MeasureDelta, OUTCOMES};
+use engine::measure::{Counts, Delta, Gauges, LoopCpu, MeasureDelta, OUTCOMES, SessionTimes};
 use engine::traffic::Traffic;
 use machine::clock::monotonic_ns;
 use plan::MeasureId;
@@ -157,6 +157,7 @@ fn delta(loop_id: u16, second: u64, prepared: PreparedReports) -> Delta {
         lag,
         examples: Vec::new(),
         endings: Vec::new(),
+        sessions: SessionTimes::default(),
         broadcasts: Vec::new(),
         heads: Vec::new(),
         settlements: Vec::new(),

@@ -326,7 +326,8 @@ fn described(
 fn common(all: &[&Run], options: &Options) -> Vec<Common> {
     let is_wanted = |name: &String| options.only.as_ref().is_none_or(|only| only.contains(name));
     let first = all[0].info().measures.iter();
-    let first = first.filter(|m| m.kind != "check" && is_wanted(&m.name));
+    let is_timed = |kind: &str| !matches!(kind, "check" | "step");
+    let first = first.filter(|m| is_timed(&m.kind) && is_wanted(&m.name));
     let in_all = first.filter_map(|wanted| {
         let place = |run: &&Run| run.info().measures.iter().position(|m| m == wanted);
         let places: Option<Vec<usize>> = all.iter().map(place).collect();

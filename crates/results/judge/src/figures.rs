@@ -6,9 +6,11 @@ mod intervals;
 mod lag_moves;
 mod lag_seconds;
 mod measure_figure;
+mod own;
 mod rates;
 mod read;
 mod regions;
+mod sessions;
 mod tags;
 mod unfinished;
 mod windows;
@@ -31,6 +33,7 @@ pub(crate) use lag_seconds::{KnownMoves, LimitedTimes};
 pub(crate) use measure_figure::MeasureFigure;
 pub(crate) use rates::CompletionCounts;
 pub(crate) use regions::MeasureGroup;
+use sessions::SessionTimes;
 pub(crate) use windows::Window;
 
 /// The measurements of one run.
@@ -78,6 +81,8 @@ pub struct Figures {
     pub(crate) lag_moves: Vec<KnownMoves>,
     /// Cells by phase, then by measure; a run without phases has one row.
     cells: Vec<Vec<Cell>>,
+    /// How long sessions took, by phase; empty unless a threshold needed it.
+    session_times: Vec<SessionTimes>,
 }
 
 /// The percentiles of a summary.
@@ -273,6 +278,7 @@ impl Figures {
             workers: Vec::new(),
             intervals: Vec::new(),
             lag_moves: Vec::new(),
+            session_times: vec![SessionTimes::default(); cells.len()],
             cells,
         }
     }

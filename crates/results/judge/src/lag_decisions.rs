@@ -165,6 +165,7 @@ fn of_mean(figures: &Figures, threshold: &Threshold) -> Option<LagDecision> {
         ref measures,
         basis: basis @ (Basis::Response | Basis::Succeeded | Basis::Service),
         phase,
+        ..
     } = MeasureFigure::of(figures, &threshold.figure)?
     else {
         return None;

@@ -1,5 +1,7 @@
 //! Thresholds and the figures that they compare with a limit.
 
+mod sessions;
+
 use plan::{Basis, Comparison, Figure, Stat, Threshold, Wire};
 use record::schema::{PercentileInterval, ThresholdResult, WireFigures};
 use stats::hist::LogHistogram;
@@ -143,11 +145,15 @@ pub(crate) fn find(figures: &Figures, figure: &Figure) -> Option<RunValue> {
     if unknown(figures, figure).is_some() {
         return None;
     }
+    if let Figure::Sessions { stat, basis, phase } = *figure {
+        return sessions::find(figures, stat, basis, phase);
+    }
     if let Some(MeasureFigure {
         stat: stat @ (Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_)),
         measures,
         basis: Basis::Response,
         phase,
+        ..
     }) = MeasureFigure::of(figures, figure)
     {
         return of_responses(stat, &figures.merged(phase, &measures));
@@ -197,12 +203,14 @@ fn exact(figures: &Figures, figure: &Figure) -> Option<f64> {
         Figure::Measure { .. } | Figure::Measures { .. } => {
             of_part(figures, &MeasureFigure::of(figures, figure)?)
         }
+        // It may be a bound.
+        Figure::Sessions { .. } => None,
     }
 }
 
 /// A figure of measures.
 fn of_part(figures: &Figures, part: &MeasureFigure) -> Option<f64> {
-    let MeasureFigure { stat, ref measures, basis, phase } = *part;
+    let MeasureFigure { stat, ref measures, basis, phase, is_of_all } = *part;
     // Nothing offered is no result.
     match stat {
         Stat::Offered => return figures.offered_per_s(measures).filter(|&rate| rate > 0.0),
@@ -211,7 +219,13 @@ fn of_part(figures: &Figures, part: &MeasureFigure) -> Option<f64> {
         }
         _ => {}
     }
-    let cell = figures.merged(phase, measures);
+    let cell = match stat {
+        // Without requests there is nothing to have errors.
+        Stat::Errors | Stat::ErrorRate | Stat::SuccessRate if is_of_all && !measures.is_empty() => {
+            figures.with_own_failures(phase)
+        }
+        _ => figures.merged(phase, measures),
+    };
     let completed: CompletionCounts =
         measures.iter().map(|&measure| figures.completed(phase, measure)).sum();
     let (counted, completed) = match basis {
@@ -246,12 +260,16 @@ struct Counts {
     may_be_none: bool,
 }
 
-/// True for what is counted where it happens and no user begins: checks that do not hold, redirects, and what is wrong
-/// with numbered messages.
+/// True for what is counted where it happens and no user begins: steps that fail of themselves, redirects, and what is
+/// wrong with numbered messages. A check that nobody came to says nothing, where the record knows that it is a step.
 fn may_be_none(figures: &Figures, measure: usize) -> bool {
     let info = figures.info.measures.get(measure);
     info.is_some_and(|info| match info.kind.as_str() {
-        "check" | "redirect" => true,
+        "step" | "redirect" => true,
+        "check" => {
+            let is_step = figures.info.steps.contains(&(measure as u16));
+            !is_step || figures.begun_of(None, measure) > 0
+        }
         "message" => sequence_counts::is_anomaly(&info.over_regions()),
         _ => false,
     })
@@ -331,7 +349,9 @@ pub(crate) fn unit(figure: &Figure) -> Unit {
         Figure::Users | Figure::Refused | Figure::Wire(_) => Unit::Count,
         Figure::Cost | Figure::CostPerUserHour => Unit::Plain,
         Figure::Behind(_) => Unit::Nanoseconds,
-        Figure::Measure { stat, .. } | Figure::Measures { stat, .. } => match stat {
+        Figure::Measure { stat, .. }
+        | Figure::Measures { stat, .. }
+        | Figure::Sessions { stat, .. } => match stat {
             Stat::Count | Stat::Errors => Unit::Count,
             Stat::Rate | Stat::Offered | Stat::Begun => Unit::PerSecond,
             Stat::ErrorRate | Stat::SuccessRate => Unit::Share,

@@ -10,10 +10,10 @@ use crate::number::Number;
 const ORDER: [&str; 6] = ["request", "transaction", "message", "handshake", "redirect", "connect"];
 
 /// Kinds of measures that are no operations of a step's own: a connection or a redirect is part of one, a pushed message is
-/// begun by the target, a meeting is between users, a transaction consists of others, a check says how one ended, and a value
-/// was computed.
-const NOT_OFFERED: [&str; 7] =
-    ["connect", "redirect", "message", "meeting", "transaction", "check", "value"];
+/// begun by the target, a meeting is between users, a transaction consists of others, a check says how one ended, a value
+/// was computed, and a step that failed of itself is none.
+const NOT_OFFERED: [&str; 8] =
+    ["connect", "redirect", "message", "meeting", "transaction", "check", "value", "step"];
 
 /// The first figures of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]

@@ -73,6 +73,25 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
+/// The numbers of sessions that started and failed, and of steps that failed of themselves: no test case counts them if
+/// the verdict does not depend on them. Empty where nothing is known of sessions.
+fn properties(summary: &Summary) -> String {
+    let users = &summary.users;
+    if users.sessions == 0 {
+        return String::new();
+    }
+    let own = summary.measures.iter().filter(|measure| measure.kind == "step");
+    let own: u64 = own.map(|measure| measure.errors).sum();
+    let properties = [
+        ("sessions", users.sessions),
+        ("sessions.failed", users.failed + users.stopped),
+        ("steps.failed", own),
+    ];
+    let properties = properties
+        .map(|(name, value)| format!("      <property name=\"{name}\" value=\"{value}\"/>\n"));
+    format!("    <properties>\n{}    </properties>\n", properties.concat())
+}
+
 /// A run as a JUnit report: a test case for whether it can be trusted, one for each threshold, and one for each
 /// finding for which the run has failed.
 pub fn run_junit(summary: &Summary) -> String {
@@ -92,6 +111,7 @@ pub fn run_junit(summary: &Summary) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {totals}>\n  <testsuite \
          name=\"{name}\" {totals} time=\"{took_s}\">\n"
     );
+    text += &properties(summary);
     let (status, message) = match fatal.first() {
         None => (Status::Passed, ""),
         Some(first) => (Status::Error, *first),
@@ -148,6 +168,11 @@ mod tests {
             <?xml version="1.0" encoding="UTF-8"?>
             <testsuites tests="4" failures="2" errors="0" skipped="0">
               <testsuite name="football" tests="4" failures="2" errors="0" skipped="0" time="500">
+                <properties>
+                  <property name="sessions" value="24000"/>
+                  <property name="sessions.failed" value="0"/>
+                  <property name="steps.failed" value="0"/>
+                </properties>
                 <testcase name="the run can be trusted" classname="throng.run" time="0"/>
                 <testcase name="connected &gt;= 99.9%" classname="throng.run" time="0"/>
                 <testcase name="p98(request) &lt; 10ms" classname="throng.run" time="0">
@@ -194,6 +219,21 @@ mod tests {
                 assert!(text.contains(&counts(0, 0)), "{code}: {text}");
             }
         }
+    }
+
+    #[test]
+    fn sessions_that_failed_are_counted() {
+        let mut run = summary();
+        (run.users.failed, run.users.stopped) = (54, 6);
+        run.measures[0].kind = "step".to_owned();
+        run.measures[0].errors = 55;
+        let text = run_junit(&run);
+        let property = |name: &str, value: u32| {
+            text.contains(&format!("<property name=\"{name}\" value=\"{value}\"/>"))
+        };
+        assert!(property("sessions.failed", 60) && property("steps.failed", 55), "{text}");
+        run.users.sessions = 0;
+        assert!(!run_junit(&run).contains("<properties>"));
     }
 
     #[test]

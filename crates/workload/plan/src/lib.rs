@@ -116,7 +116,7 @@ pub struct Plan {
     /// The measure of steps that could not be done and are no operations: a `set` whose value
     /// cannot be computed, a `feed` that finds no row. Open WebSockets, TCP connections and event
     /// streams that were lost between steps are counted there, too. [`builtin::CONNECT`] if there
-    /// are no such steps.
+    /// are no such steps. [`MeasureKind::Step`] but for that.
     pub faults: MeasureId,
     /// Redirects that were followed, one row each. [`builtin::CONNECT`] where none are.
     pub redirects: MeasureId,
@@ -199,6 +199,11 @@ impl Plan {
     /// How many users all phases together are expected to start.
     pub fn users_planned(&self) -> f64 {
         self.phases.iter().map(Phase::users_planned).sum::<f64>() + self.singles.len() as f64
+    }
+
+    /// True if a threshold needs to know how long sessions take.
+    pub fn times_sessions(&self) -> bool {
+        self.thresholds.iter().any(|threshold| threshold.figure.times_sessions())
     }
 
     /// The measures of a run's record; [`Threshold`]s refer to them.

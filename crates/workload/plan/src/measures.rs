@@ -75,6 +75,8 @@ pub enum MeasureKind {
     Check,
     /// Times that the scenario has computed or saved.
     Value,
+    /// Steps that failed of themselves and are no operations; only errors are counted.
+    Step,
 }
 
 /// Measures every plan has, at fixed places.
@@ -85,6 +87,9 @@ pub mod builtin {
     /// The name of the measure that counts steps which failed and are no operations, and streams lost between steps; with a number
     /// behind it where the scenario measures something of that name.
     pub const FAULTS_NAME: &str = "steps";
+    /// The name of sessions in figures, unless the scenario measures something of that name. They are no measure: users
+    /// are counted apart.
+    pub const SESSIONS_NAME: &str = "sessions";
     /// The name of the measure of redirects that were followed, with the same remark.
     pub const REDIRECTS_NAME: &str = "redirects";
     /// How many there are.

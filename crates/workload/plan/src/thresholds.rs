@@ -85,6 +85,21 @@ pub enum Figure {
         /// The phase, as in [`Figure::Measure`].
         phase: Option<usize>,
     },
+    /// A figure of sessions: `failed(sessions)`, `p95(sessions)`. One that was cut off has not ended.
+    Sessions {
+        stat: Stat,
+        /// [`Basis::Response`] or [`Basis::Succeeded`].
+        basis: Basis,
+        /// The phase, as in [`Figure::Measure`].
+        phase: Option<usize>,
+    },
+}
+
+impl Figure {
+    /// True if it is of how long sessions took, which is measured for those alone that need it.
+    pub fn times_sessions(&self) -> bool {
+        matches!(self, Figure::Sessions { stat, .. } if stat.is_of_times())
+    }
 }
 
 /// Which number of a measure.
@@ -98,7 +113,7 @@ pub enum Stat {
     Offered,
     /// Operations that began, per second of the planned load: `begun(x)`.
     Begun,
-    /// Failed operations: `errors(x)`.
+    /// Failed operations: `errors(x)`; of sessions `failed(sessions)` as well.
     Errors,
     /// Failed operations as a share of all: `error_rate(x)`.
     ErrorRate,
@@ -109,6 +124,22 @@ pub enum Stat {
     Max,
     /// The quantile, in 0..=1: `p98(x)`.
     Quantile(f64),
+}
+
+impl Stat {
+    /// True for those of a distribution of times.
+    pub fn is_of_times(self) -> bool {
+        match self {
+            Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => true,
+            Stat::Count
+            | Stat::Rate
+            | Stat::Offered
+            | Stat::Begun
+            | Stat::Errors
+            | Stat::ErrorRate
+            | Stat::SuccessRate => false,
+        }
+    }
 }
 
 /// Which of a measure's durations, and of which operations.

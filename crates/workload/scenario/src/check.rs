@@ -383,5 +383,6 @@ fn kind_name(kind: MeasureKind) -> &'static str {
         MeasureKind::Transaction => "a transaction",
         MeasureKind::Check => "a check",
         MeasureKind::Value => "times of a `measure` step",
+        MeasureKind::Step => "steps that failed of themselves",
     }
 }

@@ -6,6 +6,7 @@
 //! there is no complaint at all.
 
 mod bed;
+mod own;
 mod percentiles;
 mod situations;
 mod sums;

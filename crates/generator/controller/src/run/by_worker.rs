@@ -79,7 +79,7 @@ impl ByWorker {
 
 #[cfg(test)]
 mod tests {
-    use engine::measure::{Counts, Gauges, LoopCpu, MeasureDelta, OUTCOMES};
+    use engine::measure::{Counts, Gauges, LoopCpu, MeasureDelta, OUTCOMES, SessionTimes};
     use engine::traffic::Traffic;
     use plan::MeasureId;
 
@@ -120,6 +120,7 @@ mod tests {
             lag,
             examples: Vec::new(),
             endings: Vec::new(),
+            sessions: SessionTimes::default(),
             broadcasts: Vec::new(),
             heads: Vec::new(),
             settlements: Vec::new(),

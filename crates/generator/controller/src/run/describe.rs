@@ -103,13 +103,15 @@ fn target(plan: &Plan) -> String {
     }
 }
 
-/// The measures that the steps begin of sessions that users may have.
+/// The measures of the steps of sessions that users may have: what these begin, check or measure.
 fn steps(plan: &Plan) -> Vec<u16> {
     let sessions = plan.sessions.iter().enumerate();
     let had = sessions.filter(|(number, _)| plan.has_users_of(*number));
     let ops = had.flat_map(|(_, session)| &session.ops);
     let steps = ops.filter_map(|op| match op {
-        plan::Op::TransactionStart { measure, .. } => Some(*measure),
+        plan::Op::TransactionStart { measure, .. }
+        | plan::Op::Check { measure, .. }
+        | plan::Op::Measure { measure, .. } => Some(*measure),
         op => op.measure(),
     });
     let recorded = plan.recorded();
@@ -158,6 +160,7 @@ fn measure(measure: &plan::Measure) -> MeasureInfo {
         MeasureKind::Transaction => "transaction",
         MeasureKind::Check => "check",
         MeasureKind::Value => "value",
+        MeasureKind::Step => "step",
     };
     MeasureInfo {
         name: measure.name.clone(),
@@ -197,6 +200,26 @@ fn kind(phase: &Phase) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_are_what_is_begun_checked_and_measured() {
+        let text = "target: http://h/
+sessions:
+  s:
+    - { get: /, as: page, save: { took: time } }
+    - { check: took < 9, as: fast }
+    - { measure: took, as: seen }
+    - { set: { x: \"${took * 2}\" } }
+arrivals: [ { hold: 1s }, { constant: 1/s, for: 1s } ]
+";
+        let plan = crate::testing::plan(text);
+        let recorded = measures(&plan);
+        let steps = steps(&plan).into_iter();
+        let steps: Vec<&str> = steps.map(|step| &*recorded[usize::from(step)].name).collect();
+        assert_eq!(steps, ["page", "fast", "seen"]);
+        let own = recorded.iter().find(|measure| measure.name == "steps");
+        assert_eq!(own.map(|measure| &*measure.kind), Some("step"));
+    }
 
     #[test]
     fn what_waits_for_messages_is_marked() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use engine::measure::Example;
-use plan::MeasureId;
+use plan::{MeasureId, builtin};
 use record::schema::{
     Event, EventKind, OnceEnded, RowsPart, RunInfo, RunStatus, Tally, WorkerClock,
 };
@@ -200,6 +200,13 @@ impl Journal {
                 self.latency.interval(row.start_ns, length_ns, &format!("{name}{suffix}"), hist)?;
                 rest();
             }
+        }
+        // Empty where a measure has that name.
+        let sessions =
+            [("", &interval.sessions.finished), (".censored", &interval.sessions.unfinished)];
+        for (suffix, hist) in sessions.into_iter().filter(|(_, hist)| !hist.is_empty()) {
+            let tag = format!("{}{suffix}", builtin::SESSIONS_NAME);
+            self.latency.interval(row.start_ns, length_ns, &tag, hist)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use engine::measure::{Delta, Example, MeasureDelta};
+use engine::measure::{Delta, Example, MeasureDelta, SessionTimes};
 use engine::sequences::{ClockReading, Settlement};
 use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
@@ -22,6 +22,7 @@ pub(crate) struct Interval {
     pub(crate) measures: BTreeMap<MeasureId, MeasureDelta>,
     pub(crate) examples: Vec<Example>,
     pub(crate) endings: Vec<UnfinishedSessions>,
+    pub(crate) sessions: SessionTimes,
     pub(crate) counts: Counts,
     /// The counts of each region.
     pub(crate) regions: Vec<Counts>,
@@ -213,6 +214,7 @@ impl Interval {
             measures: BTreeMap::new(),
             examples: Vec::new(),
             endings: Vec::new(),
+            sessions: SessionTimes::default(),
             counts: Counts::default(),
             regions: Vec::new(),
             settlements: Vec::new(),
@@ -233,6 +235,7 @@ impl Interval {
         self.counts.merge(&delta.counts);
         self.examples.extend(delta.examples);
         self.endings.extend(delta.endings);
+        self.sessions.merge(&delta.sessions);
         self.settlements.extend(delta.settlements);
         self.lag.merge(&delta.lag);
         for measure in delta.measures {
@@ -322,6 +325,7 @@ mod tests {
             lag: LogHistogram::new(),
             examples: Vec::new(),
             endings: Vec::new(),
+            sessions: SessionTimes::default(),
             broadcasts: Vec::new(),
             heads: Vec::new(),
             settlements: Vec::new(),

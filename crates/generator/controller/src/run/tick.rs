@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use engine::measure::{Example, MeasureDelta};
+use engine::measure::{Example, MeasureDelta, SessionTimes};
 use engine::sequences::ClockReading;
 use judge::course::{LiveRun, SecondOf};
 use plan::Plan;
@@ -64,6 +64,7 @@ impl Tick<'_> {
         Second {
             row: self.row.clone(),
             measures: measures.cloned().collect(),
+            sessions: self.interval.sessions.clone(),
             events: self.events.to_vec(),
             probes: self.probes.to_vec(),
             interrupted: self.interrupted,
@@ -77,6 +78,7 @@ impl Tick<'_> {
 pub struct Second {
     row: SeriesRow,
     measures: Vec<MeasureDelta>,
+    sessions: SessionTimes,
     events: Vec<Event>,
     probes: Vec<ProbeValue>,
     /// True if the run is being stopped.
@@ -99,6 +101,7 @@ impl Second {
             lag: &delta.lag,
         });
         live_run.add(&self.row, seconds);
+        live_run.sessions(&self.row, &self.sessions.finished, &self.sessions.unfinished);
         self.events.into_iter().for_each(|event| live_run.event(event));
         let probes = self.probes.into_iter();
         live_run.probes(probes.map(|probed| (probed.info, probed.at_ns, probed.value)));

@@ -4,7 +4,7 @@
 //! generator, or is cut off at the end of the run. [`Interpreter::end_session`] counts it; what becomes
 //! of the user is another matter.
 
-use plan::Pc;
+use plan::{MeetOp, Op, Pc, builtin};
 use record::Outcome;
 use record::schema::{SessionEnd, UserState, WhyNot};
 
@@ -28,11 +28,12 @@ impl Interpreter<'_> {
     pub(crate) fn finish_session(&mut self, now_ns: u64, key: UserKey) -> bool {
         self.recorder.counts.users_finished += 1;
         self.recorder.trace(|| TraceEvent::Ended { end: None });
+        self.time_session(now_ns, key, true);
         self.end_session(now_ns, key, Outcome::Unfinished);
         let repeats = self.repeats(now_ns, key);
         if repeats {
             self.reset(now_ns, key);
-            self.count_restart();
+            self.count_restart(key);
         } else {
             if self.users[key].repeats_until_ns > 0 {
                 self.count_missed(now_ns, key, WhyNot::Busy);
@@ -65,6 +66,8 @@ impl Interpreter<'_> {
             true => (SessionEnd::Stopped, WhyNot::Stopped),
             false => (SessionEnd::Failed, WhyNot::Failed),
         };
+        self.count_own_failure(key, outcome);
+        self.time_session(now_ns, key, false);
         self.count_ending(key, end, Some(outcome));
         // The next session of the same user catches up with its paces.
         if !self.repeats(now_ns, key) {
@@ -76,6 +79,7 @@ impl Interpreter<'_> {
 
     /// The run is over for this session.
     fn cut_off(&mut self, now_ns: u64, key: UserKey) {
+        self.time_session(now_ns, key, false);
         self.count_ending(key, SessionEnd::CutOff, None);
         self.count_missed_at_end(now_ns, key);
         self.end_session(now_ns, key, Outcome::Unfinished);
@@ -95,9 +99,42 @@ impl Interpreter<'_> {
     pub(crate) fn finish_early(&mut self, now_ns: u64, key: UserKey) {
         let key = self.become_user(now_ns, key);
         self.recorder.counts.users_finished += 1;
+        self.time_session(now_ns, key, true);
         self.count_missed_at_end(now_ns, key);
         self.end_session(now_ns, key, Outcome::Unfinished);
         self.leave(now_ns, key);
+    }
+
+    /// What ended the session is a failure of the run's account. One of a request was counted as the request's, and one
+    /// of a step that cannot be done as well; the others have no other count among all errors.
+    fn count_own_failure(&mut self, key: UserKey, outcome: Outcome) {
+        let is_other = match self.users.op(key) {
+            Some(Op::Check { .. } | Op::RetryEnd { .. }) => outcome == Outcome::Check,
+            Some(Op::Meet(op)) => match **op {
+                MeetOp::Rendezvous { .. } | MeetOp::Dequeue { .. } => outcome == Outcome::Timeout,
+                MeetOp::Next { .. } | MeetOp::Enqueue { .. } => false,
+            },
+            _ => false,
+        };
+        let measure = self.plan.faults;
+        if is_other && measure != builtin::CONNECT {
+            self.recorder.check(measure, outcome);
+        }
+    }
+
+    /// Records how long the session took, if that is of interest.
+    fn time_session(&mut self, now_ns: u64, key: UserKey, has_finished: bool) {
+        let Some(due_ns) = self.users.session_due_ns(key) else {
+            return;
+        };
+        let times = &mut self.recorder.session_times;
+        match has_finished {
+            true => {
+                let done_ns = self.users[key].ready_ns.clamp(due_ns, now_ns.max(due_ns));
+                times.finished.record(done_ns - due_ns);
+            }
+            false => times.unfinished.record(now_ns.saturating_sub(due_ns)),
+        }
     }
 
     fn count_ending(&mut self, key: UserKey, end: SessionEnd, outcome: Option<Outcome>) {
@@ -205,7 +242,7 @@ impl Interpreter<'_> {
     /// The pause before a restart is over.
     pub(crate) fn restart(&mut self, now_ns: u64, key: UserKey) {
         if self.repeats(now_ns, key) {
-            self.count_restart();
+            self.count_restart(key);
             self.proceed(now_ns, key);
         } else {
             self.count_missed(now_ns, key, WhyNot::Failed);
@@ -213,9 +250,10 @@ impl Interpreter<'_> {
         }
     }
 
-    fn count_restart(&mut self) {
+    fn count_restart(&mut self, key: UserKey) {
         self.recorder.counts.users_repeated += 1;
         self.recorder.counts.users_started += 1;
+        self.users.begin_session(key);
     }
 
     fn repeats(&self, now_ns: u64, key: UserKey) -> bool {

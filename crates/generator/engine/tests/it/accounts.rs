@@ -359,8 +359,8 @@ fn seen_in(case: &Case) -> Seen {
         let rows: Vec<&Measurement> =
             run.rows.iter().filter(|row| usize::from(row.measure) == id).collect();
         let counted = outcomes(run, id);
-        // Checks are counted and have no rows.
-        if measure.kind != MeasureKind::Check {
+        // Checks, and steps that failed of themselves, are counted and have no rows.
+        if !matches!(measure.kind, MeasureKind::Check | MeasureKind::Step) {
             let mut of_rows = vec![0; engine::measure::OUTCOMES];
             rows.iter().for_each(|row| of_rows[row.outcome as usize] += 1);
             if id == plan::builtin::CONNECT.index() {

@@ -1,10 +1,12 @@
 //! Control: loops, branches, choices, transactions, values.
 
+use engine::measure::SessionTimes;
 use record::Outcome;
 use record::schema::{SessionEnd, UnfinishedSessions, UserState};
+use stats::hist::LogHistogram;
 
 use crate::peers::{HttpPeer, ok, response};
-use crate::support::{MS, Ran, run};
+use crate::support::{MS, Ran, S, run};
 
 fn paths(steps: &str, arrivals: &str) -> Vec<String> {
     let text = format!(
@@ -349,4 +351,55 @@ fn a_session_that_fails_of_itself_says_at_which_step_and_why() {
         users: 1,
     };
     assert_eq!(endings, [&expected]);
+}
+
+#[test]
+fn sessions_are_timed_for_those_that_need_it() {
+    let times = |thresholds: &str| {
+        let ran = failing(thresholds);
+        let mut times = SessionTimes::default();
+        ran.run.deltas.iter().for_each(|delta| times.merge(&delta.sessions));
+        times
+    };
+    assert_eq!(times("failed(sessions) < 9"), SessionTimes::default());
+    let times = times("p95(sessions) < 9s");
+    let one = |times: &LogHistogram| (times.count(), times.max() / S, times.max() % S / (10 * MS));
+    assert_eq!(one(&times.finished), (1, 2, 0));
+    assert_eq!(one(&times.unfinished), (1, 1, 0));
+}
+
+/// What ends a session and is a failure of no request is a failure all the same.
+#[test]
+fn an_attempt_that_does_not_reach_what_it_was_to_is_counted() {
+    let session = |steps: &str| {
+        let text = format!(
+            "
+name: own
+target: http://target.test/
+sessions:
+  main:
+{steps}
+arrivals:
+  - {{ constant: 1/s, for: 1s }}
+  - {{ hold: 20s }}
+"
+        );
+        run(&text, &mut HttpPeer::new(|_| MS, |_| ok("ok")))
+    };
+    let ran = session(
+        "    - retry: 2
+      pause: 10ms
+      until: user == 7
+      steps: [ { get: / } ]",
+    );
+    assert_eq!(ran.total(|counts| counts.users_failed), 1);
+    assert_eq!(ran.counted("steps", Outcome::Check), 1);
+    let ran = session(
+        "    - retry: 2
+      pause: 10ms
+      steps: [ { get: / }, { check: user == 7, as: seventh } ]",
+    );
+    assert_eq!(ran.total(|counts| counts.users_failed), 1);
+    assert_eq!(ran.counted("seventh", Outcome::Check), 2);
+    assert_eq!(ran.counted("steps", Outcome::Check), 1);
 }

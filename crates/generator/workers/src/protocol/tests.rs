@@ -1,4 +1,6 @@
-use engine::measure::{Counts, Delta, Example, Gauges, LoopCpu, MeasureDelta, OUTCOMES};
+use engine::measure::{
+    Counts, Delta, Example, Gauges, LoopCpu, MeasureDelta, OUTCOMES, SessionTimes,
+};
 use engine::sequences::{Broadcast, Claim, ClockReading, Head, Settlement};
 use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
@@ -36,7 +38,7 @@ fn delta() -> Delta {
             lag: LogHistogram::new(),
             late: LogHistogram::new(),
         }],
-        lag: hist,
+        lag: hist.clone(),
         examples: vec![Example {
             at_ns: 5,
             measure: MeasureId(1),
@@ -53,6 +55,7 @@ fn delta() -> Delta {
             own_step: Some("`set` of `code`".to_owned()),
             users: 2,
         }],
+        sessions: SessionTimes { finished: hist, unfinished: LogHistogram::new() },
         broadcasts: vec![Broadcast {
             message: MessageId(0),
             sequence: 300,

@@ -142,11 +142,11 @@ pub(super) fn read(run: &Run, start_ns: u64, end_ns: u64) -> Result<Seconds, Rec
     Ok(seconds)
 }
 
-/// Measures by their tag in the latency log. Checks have no times, and may have a measure's name.
+/// Measures by their tag in the latency log. Checks and steps that failed of themselves have no times, and may have a measure's name.
 pub(super) fn places(info: &RunInfo) -> HashMap<String, usize> {
     let measures = info.measures.iter().enumerate();
     measures
-        .filter(|(_, measure)| !matches!(measure.kind.as_str(), "check" | "value"))
+        .filter(|(_, measure)| !matches!(measure.kind.as_str(), "check" | "value" | "step"))
         .map(|(number, measure)| (measure.name.clone(), number))
         .collect()
 }

@@ -114,6 +114,16 @@ impl LiveRun {
         self.figures.series.push(row.clone());
     }
 
+    /// Adds how long sessions took that ended in this second: those that finished, and the others.
+    pub fn sessions(
+        &mut self,
+        row: &SeriesRow,
+        finished: &LogHistogram,
+        unfinished: &LogHistogram,
+    ) {
+        self.figures.add_session_times(row.phase as usize, finished, unfinished);
+    }
+
     /// Adds an event of the run.
     pub fn event(&mut self, event: Event) {
         if let EventKind::WorkerLost { worker, .. } = event.what

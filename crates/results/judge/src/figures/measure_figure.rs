@@ -12,6 +12,8 @@ pub(crate) struct MeasureFigure {
     pub(crate) measures: Vec<usize>,
     pub(crate) basis: Basis,
     pub(crate) phase: Option<usize>,
+    /// No measure is named: all requests are meant, and failures that are none of a request count as well.
+    pub(crate) is_of_all: bool,
 }
 
 impl MeasureFigure {
@@ -26,12 +28,14 @@ impl MeasureFigure {
                 },
                 basis,
                 phase,
+                is_of_all: measure.is_none(),
             },
             Figure::Measures { stat, ref measures, basis, phase } => MeasureFigure {
                 stat,
                 measures: measures.iter().map(|measure| measure.index()).collect(),
                 basis,
                 phase,
+                is_of_all: false,
             },
             Figure::Connected
             | Figure::Users
@@ -39,6 +43,7 @@ impl MeasureFigure {
             | Figure::Cost
             | Figure::CostPerUserHour
             | Figure::Behind(_)
+            | Figure::Sessions { .. }
             | Figure::Wire(_) => return None,
         };
         Some(match all.stat {

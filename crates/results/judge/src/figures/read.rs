@@ -81,6 +81,7 @@ impl Figures {
                 figures.add_flow(&interval, tag, &mut due);
             }
             let Some(&tag) = tags.get(interval.tag.as_str()) else {
+                figures.add_session_interval(&interval);
                 return;
             };
             if requests.contains(&tag.measure) {

@@ -206,7 +206,9 @@ fn figure(text: &str, run: &Subject) -> Result<(f64, String), InputError> {
     };
     let value = value.ok_or_else(|| InputError::Nothing(text.to_owned()))?;
     let unit = match &figure {
-        Figure::Measure { stat, .. } | Figure::Measures { stat, .. } => match stat {
+        Figure::Measure { stat, .. }
+        | Figure::Measures { stat, .. }
+        | Figure::Sessions { stat, .. } => match stat {
             Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => "ns",
             Stat::Rate | Stat::Offered | Stat::Begun => "1/s",
             Stat::Count | Stat::Errors | Stat::ErrorRate | Stat::SuccessRate => "",

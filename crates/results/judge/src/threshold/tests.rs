@@ -320,3 +320,65 @@ fn a_value_beyond_its_limit_never_reads_like_it() {
     assert_eq!(shown(Unit::Share, 0.998_999, 0.999), "99.8999 %");
     assert_eq!(shown(Unit::PerSecond, 249.9, 250.0), "249.9/s");
 }
+
+#[test]
+fn sessions_have_figures() {
+    let mut figures = figures();
+    let row = &mut figures.series[0];
+    (row.users_finished, row.users_failed, row.users_stopped) = (40, 54, 6);
+    // Of those that were cut off nothing is known.
+    let row = &mut figures.series[1];
+    (row.users_finished, row.users_cut) = (90, 10);
+    let of = |stat, basis| Figure::Sessions { stat, basis, phase: None };
+    let all = |stat| of(stat, Basis::Response);
+    check(&figures, all(Stat::Count), 6_000.0, true, "5,990");
+    check(&figures, of(Stat::Count, Basis::Succeeded), 6_000.0, true, "5,930");
+    check(&figures, all(Stat::Errors), 60.0, false, "60");
+    check(&figures, all(Stat::ErrorRate), 0.02, true, "1.00 %");
+    check(&figures, all(Stat::Rate), 101.0, true, "99.8/s");
+    check(&figures, all(Stat::Begun), 101.0, true, "100/s");
+    check(&figures, all(Stat::Quantile(0.5)), 3e9, false, "nothing measured");
+    let mut finished = LogHistogram::new();
+    finished.record_n(2_000 * MS, 100);
+    let mut unfinished = LogHistogram::new();
+    unfinished.record_n(3_000 * MS, 60);
+    figures.add_session_times(0, &finished, &unfinished);
+    check(&figures, all(Stat::Quantile(0.5)), 3e9, true, "2.00 s");
+    check(&figures, all(Stat::Quantile(0.99)), 5e9, false, "≥ 3.00 s");
+    check(&figures, of(Stat::Quantile(0.99), Basis::Succeeded), 5e9, true, "2.00 s");
+    let none = Figures::new(sample::info(), Vec::new(), Vec::new());
+    check(&none, all(Stat::ErrorRate), 0.01, false, "nothing measured");
+}
+
+/// 60 requests succeeded, and 54 users then could not compute a value. Whether conditions hold is counted apart.
+#[test]
+fn what_failed_of_itself_is_among_all_errors() {
+    let mut info = sample::info();
+    info.measures.truncate(REQUEST + 1);
+    for (name, kind) in [("steps", "step"), ("holds", "check")] {
+        info.measures.push(record::schema::MeasureInfo::new(name, kind));
+    }
+    let mut figures = Figures::new(info, vec![sample::row(0)], Vec::new());
+    succeed(&mut figures, 0, REQUEST, 60, MS, 0);
+    fail(&mut figures, 2, Outcome::Step, 54);
+    fail(&mut figures, 3, Outcome::Check, 7);
+    fail(&mut figures, 3, Outcome::Script, 2);
+    let all = |stat| measure(stat, None, Basis::Response, None);
+    check(&figures, all(Stat::Errors), 1.0, false, "56");
+    check(&figures, all(Stat::ErrorRate), 0.01, false, "48.28 %");
+    check(&figures, all(Stat::SuccessRate), 0.99, true, "51.72 %");
+    check(&figures, all(Stat::Count), 61.0, true, "60");
+    check(&figures, request(Stat::Errors), 1.0, true, "0");
+}
+
+#[test]
+fn a_check_that_nobody_came_to_says_nothing() {
+    let mut info = sample::info();
+    info.measures[REQUEST].kind = "check".to_owned();
+    info.steps = vec![REQUEST as u16];
+    let mut figures = Figures::new(info, vec![sample::row(0)], Vec::new());
+    check(&figures, request(Stat::Errors), 1.0, false, "nothing measured");
+    check(&figures, request(Stat::ErrorRate), 0.01, false, "nothing measured");
+    figures.begun = vec![0, 5];
+    check(&figures, request(Stat::Errors), 1.0, true, "0");
+}

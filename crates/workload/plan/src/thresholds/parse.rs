@@ -68,6 +68,7 @@ pub struct MeasureTags<'c> {
 pub(super) enum Measures {
     One(MeasureId),
     Several(Vec<MeasureId>),
+    Sessions,
 }
 
 impl Names<'_> {
@@ -191,7 +192,12 @@ impl Names<'_> {
             let hint = format!("write it like {name}({}{suffix})", self.example_measure());
             return Err(FigureError::new(name_span, message).hint(hint));
         }
-        let (stat, unit) = stat(&text[name_span.clone()], name_span)?;
+        // Sessions have no errors of their own.
+        let name_of_stat = match (&text[name_span.clone()], self.is_of_sessions(&written[open..])) {
+            ("failed", true) => "errors",
+            (name, _) => name,
+        };
+        let (stat, unit) = stat(name_of_stat, name_span)?;
         let Some(inner) = written[open + 1..].strip_suffix(')') else {
             if let Some((figure, phase)) = written.rsplit_once(") in ") {
                 let place = span.start + figure.len() + 2..span.end;
@@ -214,12 +220,17 @@ impl Names<'_> {
             return Err(FigureError::new(span, message).hint(hint));
         }
         let (measure, basis) = self.measure(text, measure_span.clone())?;
-        check_basis(basis, stat, unit, measure_span)?;
+        check_basis(basis, stat, unit, measure_span.clone())?;
+        if measure == Measures::Sessions && !matches!(basis, Basis::Response | Basis::Succeeded) {
+            let message = "only operations have `.service` and `.lag`";
+            return Err(FigureError::new(measure_span, message));
+        }
         let figure = match measure {
             Measures::One(measure) => {
                 Figure::Measure { stat, measure: Some(measure), basis, phase }
             }
             Measures::Several(measures) => Figure::Measures { stat, measures, basis, phase },
+            Measures::Sessions => Figure::Sessions { stat, basis, phase },
         };
         Ok((figure, unit))
     }
@@ -250,12 +261,20 @@ impl Names<'_> {
         if let Some(found) = self.measures.iter().position(|&measure| measure == name) {
             return Some(Measures::One(index(found)));
         }
-        let several =
-            self.sharing(name).or_else(|| tags::find(self.tags, written)).or_else(|| {
-                let (named, tags) = self.named(written)?;
-                tags::with_all(self.tags, named, tags)
-            })?;
-        Some(Measures::Several(several.into_iter().map(index).collect()))
+        let several = self.sharing(name).or_else(|| tags::find(self.tags, written)).or_else(|| {
+            let (named, tags) = self.named(written)?;
+            tags::with_all(self.tags, named, tags)
+        });
+        match several {
+            Some(several) => Some(Measures::Several(several.into_iter().map(index).collect())),
+            None => (name == builtin::SESSIONS_NAME).then_some(Measures::Sessions),
+        }
+    }
+
+    /// True for `(sessions)`, unless that is the name of a measure.
+    fn is_of_sessions(&self, brackets: &str) -> bool {
+        let inner = brackets.strip_prefix('(').and_then(|inner| inner.strip_suffix(')'));
+        inner.is_some_and(|name| self.which(name.trim()) == Some(Measures::Sessions))
     }
 
     /// The places of the measures that share this name.

@@ -8,7 +8,7 @@ use plan::{
 };
 
 use super::fields::Fields;
-use super::program::{may_fail_in, may_lose_in};
+use super::program::{may_end_without_request, may_fail_in, may_lose_in};
 use super::unix::folder_of;
 use super::{Checker, SystemPart};
 use crate::document::node::{Node, NodeKind, Place};
@@ -178,12 +178,15 @@ impl Checker<'_> {
         let may_fail = |session: &Session| {
             let mut retries = session.retries.iter();
             let has_condition = retries.any(|retry| retry.when.is_some());
-            has_condition || may_fail_in(&session.ops) || may_lose_in(&session.ops)
+            has_condition
+                || may_fail_in(&session.ops)
+                || may_lose_in(&session.ops)
+                || may_end_without_request(session)
         };
         if !sessions.iter().any(may_fail) {
             return builtin::CONNECT;
         }
-        self.own_measure(builtin::FAULTS_NAME, MeasureKind::Check)
+        self.own_measure(builtin::FAULTS_NAME, MeasureKind::Step)
     }
 
     /// A measure that the scenario does not name; underscores follow its name where the scenario has another of it.

@@ -1,7 +1,7 @@
 //! A session while it is compiled.
 
 use plan::expr::{Expr, TemplatePart};
-use plan::{DataId, Op, Pc, Protocol, Register, Retry, Slot, Transaction, Visits};
+use plan::{DataId, MeetOp, Op, Pc, Protocol, Register, Retry, Session, Slot, Transaction, Visits};
 
 use super::index;
 use super::parallel::InBranch;
@@ -136,6 +136,20 @@ pub(super) fn may_fail_in(ops: &[Op]) -> bool {
         | Op::JumpUnless { condition: expr, .. }
         | Op::ThinkFor(expr) => !matches!(expr, Expr::Const(_)),
         Op::Script(_) | Op::Feed(_) | Op::RetryEnd { until: Some(_) } => true,
+        _ => false,
+    })
+}
+
+/// True if what ends a session may be a failure of no request: an attempt in which a check was false, others who did not
+/// come in time.
+pub(super) fn may_end_without_request(session: &Session) -> bool {
+    session.ops.iter().any(|op| match op {
+        Op::Check { .. } => !session.retries.is_empty(),
+        Op::Meet(op) => match **op {
+            MeetOp::Rendezvous { fails, .. } => fails,
+            MeetOp::Dequeue { .. } => true,
+            MeetOp::Next { .. } | MeetOp::Enqueue { .. } => false,
+        },
         _ => false,
     })
 }

@@ -21,6 +21,28 @@ fn figure(stat: Stat, measure: Option<u16>, basis: Basis, phase: Option<usize>) 
     Figure::Measure { stat, measure: measure.map(MeasureId), basis, phase }
 }
 
+fn sessions(stat: Stat, basis: Basis, phase: Option<usize>) -> Figure {
+    Figure::Sessions { stat, basis, phase }
+}
+
+#[test]
+fn sessions_are_those_of_users_unless_a_step_is_called_so() {
+    let named = scenario("p95(sessions) < 1s").replace("as: request", "as: sessions");
+    let found = &plan(&named).thresholds[0].figure;
+    assert_eq!(*found, figure(Stat::Quantile(0.95), Some(2), Basis::Response, None));
+    assert!(!plan(&named).times_sessions());
+    // How long sessions take is measured for those that need it.
+    assert!(plan(&scenario("p95(sessions) < 1s")).times_sessions());
+    assert!(!plan(&scenario("failed(sessions) < 1")).times_sessions());
+    for (text, message) in [
+        ("p95(sessions.lag) < 1s", "only operations have `.service` and `.lag`"),
+        ("failed(request) < 1", "there is no figure `failed`"),
+    ] {
+        let found = rendered(&scenario(text), &[]);
+        assert!(found.contains(message), "{text}: {found}");
+    }
+}
+
 #[test]
 fn figures_of_every_kind() {
     let near = |threshold: &Threshold, limit: f64| (threshold.limit - limit).abs() < 1e-9 * limit;
@@ -95,6 +117,24 @@ fn figures_of_every_kind() {
             figure(Stat::Count, Some(2), Basis::Succeeded, None),
             Comparison::Greater,
             5.0,
+        ),
+        (
+            "failed(sessions) <= 1",
+            sessions(Stat::Errors, Basis::Response, None),
+            Comparison::LessEqual,
+            1.0,
+        ),
+        (
+            "error_rate(sessions) < 1% in hold",
+            sessions(Stat::ErrorRate, Basis::Response, Some(1)),
+            Comparison::Less,
+            0.01,
+        ),
+        (
+            "p95( sessions.succeeded ) < 3s",
+            sessions(Stat::Quantile(0.95), Basis::Succeeded, None),
+            Comparison::Less,
+            3e9,
         ),
         (
             "count(request) != 5",

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use record::schema::Summary;
+use record::schema::{SessionEnd, Summary};
 use stats::rng::{Purpose, Rng};
 
 use super::bed::Bed;
@@ -26,6 +26,10 @@ fn scenario(number: u64, rng: &mut Rng) -> String {
         "[ { forever: [ { pace: 100ms }, { get: /, as: a }, { get: /b, as: b } ] } ]",
         "[ { loop: 30, steps: [ { pace: 200ms }, { get: /, as: a, save: { state: /ok } } ] }, { get: /b, as: b } ]",
     ]);
+    // In one of five, a third of the users cannot compute what they need.
+    let own = "[ { get: /, as: a }, { if: user % 3 == 0, then: [ { set: { x: \"${1 / (user - user)}\" } } ] }, \
+                { get: /b, as: b } ]";
+    let session = if number % 5 == 4 { own } else { session };
     let _ = writeln!(text, "sessions:\n  s: {session}");
     let phases = [
         "{ constant: 7/s, for: 2s }",
@@ -40,6 +44,7 @@ fn scenario(number: u64, rng: &mut Rng) -> String {
         one_of(&phases),
         one_of(&phases)
     );
+    text += "thresholds: [ \"errors >= 0\", \"failed(sessions) >= 0\", \"error_rate(sessions) >= 0%\" ]\n";
     text
 }
 
@@ -76,6 +81,7 @@ fn all_that_was_due_is_accounted_for_in_the_summary() {
     let mut never_begun = 0;
     let mut paused = 0;
     let mut unstarted = 0;
+    let mut own = 0;
     for number in (0..cases).chain(FAILED_ONCE) {
         let (text, summary) = judged(number);
         let broken = summary.findings.iter().find(|f| f.code == "sums-broken");
@@ -90,8 +96,26 @@ fn all_that_was_due_is_accounted_for_in_the_summary() {
             );
             never_begun += never;
         }
+        check_sessions(&summary, &format!("case {number}:\n{text}"));
+        own += summary.findings.iter().filter(|found| found.code == "own-failures").count();
         paused += summary.users.paused;
         unstarted += summary.users.unstarted;
     }
     assert!(never_begun > 0 && paused > 0 && unstarted > 0, "{never_begun} {paused} {unstarted}");
+    assert!(own > 0);
+}
+
+/// Sessions that failed are among the errors, and in the figures of sessions as they are counted by their endings.
+fn check_sessions(summary: &Summary, case: &str) {
+    let users = &summary.users;
+    let endings = users.endings.iter().filter(|ending| ending.end != SessionEnd::CutOff);
+    let failed: u64 = endings.map(|ending| ending.users).sum();
+    assert_eq!(failed, users.failed + users.stopped, "{case}");
+    assert_eq!(users.sessions, users.finished + failed + users.cut_off, "{case}");
+    let ended = users.finished + failed;
+    let [errors, of_sessions, share] =
+        [0, 1, 2].map(|threshold: usize| summary.thresholds[threshold].value);
+    assert_eq!(of_sessions, (ended > 0).then_some(failed as f64), "{case}");
+    assert_eq!(share, (ended > 0).then(|| failed as f64 / ended as f64), "{case}");
+    assert!(errors.unwrap_or(0.0) >= failed as f64, "{errors:?} errors, {failed} sessions, {case}");
 }
