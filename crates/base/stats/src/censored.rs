@@ -6,6 +6,10 @@
 //! longer than `t` is the product of `1 − dᵢ/nᵢ` over all times up to `t` at which something ended, with
 //! `dᵢ` that ended then and `nᵢ` that had neither ended nor been given up before. Who is given up at a time
 //! at which another ended counts among `nᵢ`. Without censored times it is the empirical distribution.
+//!
+//! That holds if who is given up at a time is like those that wait on. Where a queue grows to the end of a recording, those
+//! cut off there are not: each of them would have waited for longer than all before it. They *outlast* the times that are
+//! known, and stay among `nᵢ` to the end.
 
 mod influence;
 
@@ -43,6 +47,8 @@ pub struct CensoredTimes {
     known: LogHistogram,
     /// All: those that are censored as if they had ended where they were given up.
     seen: LogHistogram,
+    /// Those of `seen` that leave the ones at risk where they ended or were given up; `None`: all do.
+    leaving: Option<LogHistogram>,
     /// The share that takes longer than a time, for each time at which something ended, ascending. Empty if
     /// nothing is censored.
     survival: Vec<(u64, f64)>,
@@ -55,23 +61,60 @@ const ROUNDING: f64 = 1e-12;
 impl CensoredTimes {
     /// The distribution of `known` times and of those that took at least as long as in `censored`.
     pub fn new(known: &LogHistogram, censored: &LogHistogram) -> CensoredTimes {
+        CensoredTimes::outlasted(known, censored, &LogHistogram::new())
+    }
+
+    /// The same with those of the `censored` that outlast every known time, `outlasting`.
+    pub fn outlasted(
+        known: &LogHistogram,
+        censored: &LogHistogram,
+        outlasting: &LogHistogram,
+    ) -> CensoredTimes {
         let mut seen = known.clone();
         seen.merge(censored);
-        let mut survival = Vec::new();
-        if !censored.is_empty() {
-            let mut given_up = censored.iter().peekable();
-            let mut at_risk = seen.count();
-            let mut share = 1.0;
-            for (lowest, highest, ended) in known.iter() {
-                while let Some((.., count)) = given_up.next_if(|(before, ..)| *before < lowest) {
-                    at_risk -= count;
-                }
-                share *= 1.0 - ended as f64 / at_risk as f64;
-                at_risk -= ended;
-                survival.push((highest.min(known.max()), share));
-            }
+        let given_up = (!outlasting.is_empty()).then(|| without(censored, outlasting));
+        let survival = match censored.is_empty() {
+            true => Vec::new(),
+            false => survival(known, given_up.as_ref().unwrap_or(censored), seen.count()),
+        };
+        let leaving = given_up.map(|mut leaving| {
+            leaving.merge(known);
+            leaving
+        });
+        CensoredTimes {
+            known: known.clone(),
+            seen,
+            leaving,
+            survival,
+            count_censored: censored.count(),
         }
-        CensoredTimes { known: known.clone(), seen, survival, count_censored: censored.count() }
+    }
+
+    /// Those that leave the ones at risk at their times.
+    fn leaving(&self) -> &LogHistogram {
+        self.leaving.as_ref().unwrap_or(&self.seen)
+    }
+
+    /// The number of those that are to be expected still to wait, of the ones that began in these stretches of time: each
+    /// with the age of the youngest and of the oldest, and how many began evenly between. Ages rise from stretch to
+    /// stretch.
+    pub fn expected_waiting(&self, begun: impl IntoIterator<Item = (f64, f64, f64)>) -> f64 {
+        let all;
+        let survival = match self.count_censored {
+            0 => {
+                all = survival(&self.known, &LogHistogram::new(), self.known.count());
+                &all
+            }
+            _ => &self.survival,
+        };
+        let mut waited =
+            Waited { steps: survival.iter().peekable(), at: 0.0, share: 1.0, sum: 0.0 };
+        let begun = begun.into_iter().filter(|(youngest, oldest, _)| youngest < oldest);
+        let expected = begun.map(|(youngest, oldest, count)| {
+            let before = waited.until(youngest);
+            count * (waited.until(oldest) - before) / (oldest - youngest)
+        });
+        expected.sum()
     }
 
     /// All times, known and censored.
@@ -159,6 +202,55 @@ impl CensoredTimes {
     }
 }
 
+/// The share that takes longer than each time at which something ended, of this `count` at first.
+fn survival(known: &LogHistogram, given_up: &LogHistogram, count: u64) -> Vec<(u64, f64)> {
+    let mut given_up = given_up.iter().peekable();
+    let mut at_risk = count;
+    let mut share = 1.0;
+    let steps = known.iter().map(|(lowest, highest, ended)| {
+        while let Some((.., count)) = given_up.next_if(|(before, ..)| *before < lowest) {
+            at_risk -= count;
+        }
+        share *= 1.0 - ended as f64 / at_risk as f64;
+        at_risk -= ended;
+        (highest.min(known.max()), share)
+    });
+    steps.collect()
+}
+
+/// The numbers of `all` without those of a `part` of them.
+fn without(all: &LogHistogram, part: &LogHistogram) -> LogHistogram {
+    let mut part = part.iter().peekable();
+    let mut rest = LogHistogram::new();
+    for (lowest, highest, count) in all.iter() {
+        let own = part.next_if(|(bucket, ..)| *bucket == lowest).map_or(0, |(.., own)| own);
+        rest.record_n(highest.min(all.max()), count.saturating_sub(own));
+    }
+    rest
+}
+
+/// The time for which something waits on average until an age that only rises.
+struct Waited<I: Iterator> {
+    /// Times at which something ended, with the share that takes longer.
+    steps: std::iter::Peekable<I>,
+    /// The age so far, with the share that takes longer and the time waited.
+    at: f64,
+    share: f64,
+    sum: f64,
+}
+
+impl<'a, I: Iterator<Item = &'a (u64, f64)>> Waited<I> {
+    /// The time waited until this age: the integral of the share that takes longer.
+    fn until(&mut self, age: f64) -> f64 {
+        while let Some(&(time, share)) = self.steps.next_if(|(time, _)| *time as f64 <= age) {
+            self.sum += self.share * (time as f64 - self.at).max(0.0);
+            self.at = self.at.max(time as f64);
+            self.share = share;
+        }
+        self.sum + self.share * (age - self.at).max(0.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -221,6 +313,65 @@ mod tests {
         let nobody = CensoredTimes::new(&LogHistogram::new(), &censored);
         assert_eq!(nobody.quantile(0.01), Quantile::AtLeast(1000));
         assert_eq!(nobody.min(), Quantile::AtLeast(1000));
+    }
+
+    /// A server that does 100 a second and gets 112: from 0 on, each waits 0.12 s longer than the one a second before it. Of
+    /// 60 s, those of the last 6.4 s are cut off at 60 s, when the others have taken up to 6.43 s.
+    #[test]
+    fn a_queue_that_grows_cuts_off_those_that_would_have_waited_longest() {
+        let (mut known, mut cut_off) = (LogHistogram::new(), LogHistogram::new());
+        for n in 0..6720_u64 {
+            let (due_us, done_us) = (n * 1_000_000 / 112, (n + 1) * 10_000);
+            match done_us <= 60_000_000 {
+                true => known.record(done_us - due_us),
+                false => cut_off.record(60_000_000 - due_us),
+            }
+        }
+        assert_eq!((known.count(), cut_off.count()), (6000, 720));
+        let truth = |q: f64| q * 6720.0 * (10_000.0 - 1e6 / 112.0) + 10_000.0;
+        let found = CensoredTimes::outlasted(&known, &cut_off, &cut_off);
+        for q in [0.1, 0.5, 0.8, 0.89] {
+            let Quantile::At(time) = found.quantile(q) else { panic!("{q} is known") };
+            assert!((time as f64 / truth(q) - 1.0).abs() < 0.003, "{q}: {time}");
+        }
+        for q in [0.9, 0.95, 0.99] {
+            let quantile = found.quantile(q);
+            assert!(quantile.is_bound() && quantile.value() as f64 <= truth(q), "{q}");
+        }
+        assert!((found.share_beyond() - 720.0 / 6720.0).abs() < 1e-9);
+        assert!(found.max().is_bound());
+        // As if they were like the others that waited as long, they seem faster, and p95 known.
+        let alike = CensoredTimes::new(&known, &cut_off);
+        assert!((alike.quantile(0.8).value() as f64) < 0.95 * truth(0.8));
+        assert!(!alike.quantile(0.95).is_bound());
+        let second = |n: u32| (f64::from(n) * 1e6, f64::from(n + 1) * 1e6, 112.0);
+        let expected = alike.expected_waiting((0..60).map(second));
+        assert!(
+            (300.0..500.0).contains(&expected),
+            "{expected}: more are cut off than wait usually"
+        );
+    }
+
+    /// Little's law: at 100 a second of which half take 10 ms and half 3 s, 150.5 are waited for.
+    #[test]
+    fn as_many_wait_as_began_while_they_last() {
+        let ages = |seconds: std::ops::Range<u32>| {
+            seconds.map(|n| (f64::from(n) * 1e6, f64::from(n + 1) * 1e6, 100.0))
+        };
+        let waiting = |slow: u64, cut_off: u64, seconds| {
+            let (mut known, mut censored) = (hist(&[10_000; 50]), LogHistogram::new());
+            known.record_n(3_000_000, slow);
+            censored.record_n(1_000_000, cut_off);
+            CensoredTimes::new(&known, &censored).expected_waiting(ages(seconds))
+        };
+        // Ten of the slow ones may be cut off before their end.
+        for (slow, cut_off) in [(50, 0), (40, 10)] {
+            let found = waiting(slow, cut_off, 0..10);
+            assert!((found - 150.5).abs() < 0.2, "{found}");
+            // After a drain of 2 s the last of them are left.
+            let found = waiting(slow, cut_off, 2..12);
+            assert!((found - 50.0).abs() < 0.2, "{found}");
+        }
     }
 
     /// The estimate of each time by redistribution to the right (Efron 1967): a censored time hands its

@@ -26,18 +26,18 @@ impl Influence {
     pub(super) fn new(times: &CensoredTimes, at: u64) -> Influence {
         let n = times.seen.count();
         let below = times.known.count_at_most(at);
-        if times.seen.count_at_most(at) == below {
+        if times.leaving().count_at_most(at) == below {
             let share = if n == 0 { 0.0 } else { below as f64 / n as f64 };
             return Influence { at, share, variance: share * (1.0 - share), steps: Vec::new() };
         }
         let mut at_risk = n;
-        let mut seen = times.seen.iter().peekable();
+        let mut leaving = times.leaving().iter().peekable();
         let mut longer = 1.0;
         let mut greenwood = 0.0;
         let mut taken = 0.0;
         let mut steps = Vec::new();
         for (lowest, highest, ended) in times.known.iter().take_while(|&(low, ..)| low <= at) {
-            while let Some((.., count)) = seen.next_if(|(before, ..)| *before < lowest) {
+            while let Some((.., count)) = leaving.next_if(|(before, ..)| *before < lowest) {
                 at_risk -= count;
             }
             let risk = at_risk as f64;
