@@ -37,22 +37,23 @@ pub struct Drift {
     pub p_adjusted: f64,
     /// The correlation of neighbouring points for which `p` is corrected.
     pub correlation: f64,
-    /// True if the change is significant, and large enough to matter.
+    /// True if the change is significant, its bounds have its sign, and it is large enough to matter.
     pub is_shown: bool,
 }
 
 /// Tests all series for a trend in these slots.
 pub(super) fn trends(seconds: &Seconds, kept: Range<usize>) -> Vec<Drift> {
     let group = kept.len().div_ceil(POINTS_MAX);
-    let mut drifts: Vec<Drift> = series(seconds)
-        .into_iter()
-        .filter_map(|series| drift(seconds, kept.clone(), group, &series))
-        .collect();
+    let found = series(seconds);
+    let found = found.iter().filter_map(|series| drift(seconds, kept.clone(), group, series));
+    let (mut drifts, stopped): (Vec<Drift>, Vec<bool>) = found.unzip();
     let p: Vec<f64> = drifts.iter().map(|drift| drift.p).collect();
-    for (drift, p) in drifts.iter_mut().zip(holm(&p)) {
+    for ((drift, p), has_stopped) in drifts.iter_mut().zip(holm(&p)).zip(stopped) {
         drift.p_adjusted = p;
         let large = drift.change.abs() >= CHANGE_MIN * drift.level.abs() && drift.change != 0.0;
-        drift.is_shown = p < 1.0 - CONFIDENCE && large;
+        // Of a series with many equal points the test may be sure of what its bounds are not.
+        let has_sign = drift.change_low > 0.0 || drift.change_high < 0.0;
+        drift.is_shown = p < 1.0 - CONFIDENCE && large && has_sign && !has_stopped;
     }
     drifts
 }
@@ -97,13 +98,14 @@ fn series(seconds: &Seconds) -> Vec<Series<'_>> {
     all
 }
 
-/// Tests one series; `None`: it has too few points, or is constant.
+/// Tests one series, and finds whether it is of connections that have stopped to rise; `None`: it has too few points, or is
+/// constant.
 fn drift(
     seconds: &Seconds,
     kept: Range<usize>,
     group: usize,
     series: &Series<'_>,
-) -> Option<Drift> {
+) -> Option<(Drift, bool)> {
     let places: Vec<usize> = kept.collect();
     let mut points = Vec::with_capacity(places.len() / group + 1);
     // The last points are left out if they do not fill a group: their mean would scatter more than the others.
@@ -129,7 +131,8 @@ fn drift(
     let length_s = points[points.len() - 1].0 - points[0].0;
     let mut values: Vec<f64> = points.iter().map(|point| point.1).collect();
     values.sort_by(f64::total_cmp);
-    Some(Drift {
+    let only_grows = series.name == "connections" && only_grows(&points);
+    let drift = Drift {
         name: series.name.clone(),
         unit: series.unit,
         level: values[values.len() / 2],
@@ -140,5 +143,17 @@ fn drift(
         p_adjusted: found.p,
         correlation: found.correlation,
         is_shown: false,
-    })
+    };
+    Some((drift, only_grows && !rises(&points[points.len() / 2..])))
+}
+
+/// True of a series that never falls, such as the connections of a shared pool: it keeps the most that it ever needed, and
+/// any such record is a rise. Only one that continues is a trend.
+fn only_grows(points: &[(f64, f64)]) -> bool {
+    points.windows(2).all(|pair| pair[0].1 <= pair[1].1)
+}
+
+/// True if these points rise for certain.
+fn rises(points: &[(f64, f64)]) -> bool {
+    trend(points, CONFIDENCE).is_ok_and(|found| found.slope_low > 0.0)
 }

@@ -100,6 +100,18 @@ fn connections_that_only_grow_are_a_leak() {
     assert!(!has_finding(&analysed(&made), "leak"));
 }
 
+/// A shared pool has as many connections as were ever in use at once: a few more from time to time, and ever fewer.
+#[test]
+fn connections_of_a_pool_that_grows_by_its_peaks_are_no_leak() {
+    let mut made = Made::answering(60, |_| 10.0);
+    for (n, row) in made.series.iter_mut().enumerate() {
+        let peaks = [0, 1, 2, 4, 7, 12, 21, 34, 50];
+        row.connections = 5 + peaks.iter().filter(|&&at| at <= n).count() as u64;
+    }
+    let analysis = analysed(&made);
+    assert!(!has_finding(&analysis, "leak") && !has_finding(&analysis, "trend"));
+}
+
 /// Two seconds without an answer, one second without one, one in which three in five fail.
 fn failing() -> Made {
     let mut made = Made::answering(60, |_| 10.0);
