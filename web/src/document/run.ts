@@ -345,7 +345,7 @@ export type Totals = {
   offered_per_s: number | null;
   /** Operations of steps that began in that time, by second of it; `null` if the record does not say. */
   begun_per_s: number | null;
-  /** Operations of steps that the target answered, by second of the run with its drain; `null` if it is not known when that was. */
+  /** Operations of steps that the target answered in that time, by second of it; `null` if it is not known when that was. */
   completed_per_s: number | null;
   /** Response times of the step that users wait for most often. */
   step: StepTotals | null;

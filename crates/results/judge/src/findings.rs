@@ -7,10 +7,10 @@ use record::schema::{
 };
 
 use crate::case::Case;
-use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, ERROR_TEXT_CHARS_MAX, NOTES_MAX};
 use crate::summary::{self, per_second};
+use crate::totals::of_steps;
 
 /// Regions that have no network of their own.
 pub(crate) fn regions_at_home(case: &Case<'_>) -> Vec<Finding> {
@@ -277,18 +277,11 @@ pub(crate) fn notes(case: &Case<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Operations that ended without an answer of the target.
-fn never_answered(figures: &Figures) -> u64 {
-    let cells = (0..figures.info.measures.len()).map(|measure| figures.cell(None, measure));
-    let unanswered = cells.map(|cell| cell.ended() + cell.unfinished() - cell.answered().total());
-    unanswered.sum()
-}
-
-/// Operations that were completed, and bytes.
+/// Operations of steps that were completed while load was planned, and bytes.
 pub(crate) fn throughput(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
-    let seconds = figures.completion_seconds(None);
-    let completed = figures.total(|row| row.done).saturating_sub(never_answered(figures));
+    let seconds = figures.seconds(None);
+    let completed = of_steps(&case.measures).map(|measure| measure.completed).sum();
     let sent = figures.total(|row| row.bytes_out);
     let received = figures.total(|row| row.bytes_in);
     let per_s = per_second(completed, seconds);
@@ -347,8 +340,8 @@ mod tests {
     use record::schema::{MeasureInfo, Verdict};
 
     use super::*;
-    use crate::judge_figures;
     use crate::sample::{self, REQUEST, SECOND, fail, figures, judged, rendered};
+    use crate::{Figures, judge_figures};
 
     /// All findings but the first, which is about the generator's health.
     fn check(findings: &[Finding], expect: &Expect) {
@@ -396,7 +389,7 @@ mod tests {
                 Warning errors
                     connect: 2 of 2 failed (100 %): 2 × refused
                 Note throughput
-                    5,094 operations completed in 1 min: 84.9/s, 586 KiB sent, 2.29 MiB received
+                    6,040 operations completed in 1 min: 101/s, 586 KiB sent, 2.29 MiB received
             "#]],
         );
     }

@@ -125,7 +125,7 @@ fn summarise(figures: &Figures, phase: Option<usize>, group: MeasureGroup) -> Me
             None => figures.offered_per_s(measures),
         },
         begun_per_s: figures.begun_per_s(phase, measures),
-        rate_per_s: per_second(completed, figures.completion_seconds(phase)),
+        rate_per_s: per_second(completed, figures.seconds(phase)),
         errors: cell.failed(),
         errors_by_kind: errors.collect(),
         response: censored(&times.all_responses())

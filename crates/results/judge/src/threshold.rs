@@ -238,7 +238,7 @@ fn of_part(figures: &Figures, part: &MeasureFigure) -> Option<f64> {
         counted,
         completed,
         failed: cell.failed(),
-        seconds: figures.completion_seconds(phase),
+        seconds: figures.seconds(phase),
         may_be_none: !measures.is_empty()
             && measures.iter().all(|&measure| may_be_none(figures, measure)),
     };

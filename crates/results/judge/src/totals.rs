@@ -31,7 +31,7 @@ pub struct Totals {
     pub offered_per_s: Option<Number>,
     /// Operations of steps that began in that time, by second of it; `None` if the record does not say.
     pub begun_per_s: Option<Number>,
-    /// Operations of steps that the target answered, by second of the run with its drain; `None` if it is not known when that was.
+    /// Operations of steps that the target answered in that time, by second of it; `None` if it is not known when that was.
     pub completed_per_s: Option<Number>,
     /// Response times of the step that users wait for most often.
     pub step: Option<StepTotals>,
@@ -57,7 +57,7 @@ impl Totals {
     pub fn of(summary: &Summary) -> Totals {
         let measures = summary.over_regions();
         let all = || measures.iter();
-        let steps = || all().filter(|m| !NOT_OFFERED.contains(&m.kind.as_str()));
+        let steps = || of_steps(measures);
         let operations = all().map(|m| m.count).sum();
         let errors = all().map(|m| m.errors).sum();
         // Imported samples have operations without times.
@@ -75,6 +75,11 @@ impl Totals {
             step: main_step(measures).and_then(step_totals),
         }
     }
+}
+
+/// The measures of these whose operations are of steps.
+pub(crate) fn of_steps(measures: &[MeasureSummary]) -> impl Iterator<Item = &MeasureSummary> {
+    measures.iter().filter(|m| !NOT_OFFERED.contains(&m.kind.as_str()))
 }
 
 fn step_totals(measure: &MeasureSummary) -> Option<StepTotals> {
@@ -98,22 +103,26 @@ pub(crate) fn main_step(measures: &[MeasureSummary]) -> Option<&MeasureSummary> 
 #[cfg(test)]
 mod tests {
     use record::Outcome;
-    use record::schema::{NeverBegun, WhyNot};
+    use record::schema::{MeasureInfo, NeverBegun, WhyNot};
 
     use super::*;
     use crate::figures::CompletionCounts;
     use crate::sample;
 
     /// 60 s of load and 20 s of drain. Of 6,000 requests and more, 60 timed out, 1,200 began in the drain, 10 were
-    /// interrupted, and 300 that were due never began.
+    /// interrupted, and 300 that were due never began. They were the attempts of 3,000 blocks that are tried again.
     fn drained() -> crate::Figures {
         let mut figures = sample::figures();
         figures.info.ended_ns = 80 * sample::SECOND;
+        figures.info.measures.push(MeasureInfo::new("retry", "transaction"));
+        let mut figures = crate::Figures::new(figures.info, figures.series, Vec::new());
+        sample::succeed(&mut figures, 0, RETRY, 3_000, 20 * sample::MS, 0);
+        sample::succeed(&mut figures, 0, sample::REQUEST, 6_000, 10 * sample::MS, 0);
         sample::succeed(&mut figures, 0, sample::REQUEST, 1_200, sample::MS, 0);
         sample::fail(&mut figures, sample::REQUEST, Outcome::Timeout, 60);
         sample::fail(&mut figures, sample::REQUEST, Outcome::Unfinished, 10);
         sample::succeed(&mut figures, 0, 0, 9000, sample::MS, 0);
-        figures.begun = vec![9_000, 7_270];
+        figures.begun = vec![9_000, 7_270, 3_000];
         figures.never_begun = vec![NeverBegun {
             measure: sample::REQUEST as u16,
             why: WhyNot::Busy,
@@ -123,20 +132,26 @@ mod tests {
         figures.add_begun(0, sample::REQUEST, 6_070);
         figures.add_begun(1, sample::REQUEST, 1_200);
         let succeeded = |succeeded| CompletionCounts { succeeded, failed: 0 };
-        figures.drained = vec![succeeded(0), succeeded(1_200)];
+        figures.drained = vec![succeeded(0), succeeded(1_200), succeeded(600)];
         figures
     }
+
+    const RETRY: usize = 2;
 
     #[test]
     fn each_rate_is_over_the_time_in_which_it_happened() {
         let summary = sample::judged(&drained());
         let totals = Totals::of(&summary);
-        assert_eq!((totals.operations, totals.errors), (16_260, 60));
-        assert_eq!(totals.error_share, Some(Number(60.0 / 16_260.0)));
+        assert_eq!((totals.operations, totals.errors), (19_260, 60));
+        assert_eq!(totals.error_share, Some(Number(60.0 / 19_260.0)));
         assert_eq!(totals.unfinished, 10);
         assert_eq!(totals.offered_per_s, Some(Number(6_370.0 / 60.0)));
         assert_eq!(totals.begun_per_s, Some(Number(6_070.0 / 60.0)));
-        assert_eq!(totals.completed_per_s, Some(Number(7_200.0 / 80.0)));
+        // Neither what was answered after the load is among them, nor the blocks, which are made of the others.
+        assert_eq!(totals.completed_per_s, Some(Number(6_000.0 / 60.0)));
+        let mut notes = summary.findings.iter();
+        let throughput = notes.find(|finding| finding.code == "throughput").unwrap();
+        assert!(throughput.text.starts_with("6,000 operations completed in 1 min: 100/s, "));
         let step = totals.step.unwrap();
         assert_eq!(step.name, "request", "although there are more connections");
         assert!((step.p50_ns as f64 / 10e6 - 1.0).abs() < 0.001, "{step:?}");

@@ -354,7 +354,7 @@ pub struct MeasureSummary {
     pub retried: u64,
     /// Ended, successful or failed.
     pub count: u64,
-    /// Those of them that the target answered, with success or with a failure; in the last phase without the drain.
+    /// Those of them that the target answered, with success or with a failure, while load was planned: without the drain.
     #[serde(default)]
     pub completed: u64,
     /// Operations that were due while load was planned, by second of that time; `None` in a phase, and where the record
@@ -364,7 +364,7 @@ pub struct MeasureSummary {
     /// Operations that began while load was planned, by second of that time; `None` where the record does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun_per_s: Option<f64>,
-    /// `completed` by second, of a phase or of the complete run with its drain.
+    /// `completed` by second of the phase, or of the time in which load was planned.
     pub rate_per_s: f64,
     /// Operations that failed, those included that were unfinished at the end and had waited for longer than any answer
     /// took.

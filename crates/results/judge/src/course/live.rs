@@ -90,6 +90,10 @@ impl LiveRun {
         let phase = row.phase as usize + usize::from(is_drain);
         for second in measures {
             self.figures.add_begun(phase, second.measure, second.begun);
+            let outcomes = Outcome::ALL.iter().zip(second.outcomes);
+            for (outcome, &count) in outcomes.filter(|_| is_drain) {
+                self.figures.add_drained(second.measure, outcome.name(), count);
+            }
             let cell = self.figures.cell_mut(row.phase as usize, second.measure);
             let (Some(cell), Some(course)) = (cell, self.courses.get_mut(second.measure)) else {
                 continue;

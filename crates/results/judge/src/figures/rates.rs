@@ -56,22 +56,22 @@ impl Figures {
         end_ns.min(self.ended_ns()).saturating_sub(start_ns) as f64 / 1e9
     }
 
-    /// The seconds in which operations were completed: those of a phase, or of the complete run with its drain.
-    pub fn completion_seconds(&self, phase: Option<usize>) -> f64 {
-        match phase {
-            Some(_) => self.seconds(phase),
-            None => self.ended_ns() as f64 / 1e9,
-        }
-    }
-
-    /// Operations of a measure that the target answered within a phase, or over the complete run.
+    /// Operations of a measure that the target answered within a phase, or while load was planned: without those that it
+    /// answered in the drain.
     pub(crate) fn completed(&self, phase: Option<usize>, measure: usize) -> CompletionCounts {
         let answered = self.cell(phase, measure).answered();
-        let is_last = phase.is_some_and(|phase| phase + 1 == self.info.phases.len());
+        let is_last = phase.is_none_or(|phase| phase + 1 == self.info.phases.len());
         match self.drained.get(measure) {
             Some(drained) if is_last => answered.without(*drained),
             _ => answered,
         }
+    }
+
+    /// Adds operations of a measure that ended in the drain, by the name of their outcome.
+    pub(crate) fn add_drained(&mut self, measure: usize, outcome: &str, operations: u64) {
+        let length = self.drained.len().max(measure + 1);
+        self.drained.resize(length, CompletionCounts::default());
+        self.drained[measure].count(outcome, operations);
     }
 
     /// Operations of a measure that began in a phase, in the last one with the drain, or over the run; of those that

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::schema::Tally;
 use record::{Interval, Measurement, RecordError, Run};
 
-use super::{Cell, CompletionCounts, Figures, Flow};
+use super::{Cell, Figures, Flow};
 use crate::limits::FLOW_SECONDS_MAX;
 
 /// One of a cell's histograms, as a tag of the latency log names it.
@@ -40,23 +40,25 @@ impl TimeKind {
     }
 }
 
-/// The ends of operations, as far as they matter to a [`Flow`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// A connection was established.
-    Connected,
-    /// A request or handshake got an answer.
-    Answered,
-    /// It got none.
-    Unanswered,
-}
-
-/// The operations that a tag of the latency log is about.
+/// The operations that a tag of the latency log is about, and how they ended.
 #[derive(Debug, Clone, Copy)]
 struct EndTag {
     /// Index of the measure.
     measure: usize,
-    end: End,
+    kind: EndKind,
+    /// The target answered them, with success or with a failure.
+    is_answered: bool,
+}
+
+/// Operations, as far as they matter to a [`Flow`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EndKind {
+    /// A connection was established.
+    Connected,
+    /// A request or handshake ended.
+    Request,
+    /// None of a flow.
+    Other,
 }
 
 /// Nanoseconds in a second.
@@ -122,23 +124,21 @@ impl Figures {
         tags
     }
 
-    /// The tags of response times of connections, requests and handshakes: their measure, and how these ended.
+    /// The tags of response times of operations that take time: their measure, and how these ended.
     fn end_tags(&self) -> HashMap<String, EndTag> {
         let mut tags = HashMap::new();
         for (measure, info) in self.info.measures.iter().enumerate() {
             let name = &info.name;
-            let tag = |end| EndTag { measure, end };
-            match info.kind.as_str() {
-                "connect" => {
-                    tags.insert(name.clone(), tag(End::Connected));
-                }
-                "request" | "handshake" => {
-                    tags.insert(name.clone(), tag(End::Answered));
-                    tags.insert(format!("{name}.failed"), tag(End::Answered));
-                    tags.insert(format!("{name}.censored"), tag(End::Unanswered));
-                }
-                _ => {}
-            }
+            let (succeeded, others) = match info.kind.as_str() {
+                "connect" => (EndKind::Connected, EndKind::Other),
+                "request" | "handshake" => (EndKind::Request, EndKind::Request),
+                "transaction" | "redirect" | "meeting" => (EndKind::Other, EndKind::Other),
+                _ => continue,
+            };
+            let tag = |kind, is_answered| EndTag { measure, kind, is_answered };
+            tags.insert(name.clone(), tag(succeeded, true));
+            tags.insert(format!("{name}.failed"), tag(others, true));
+            tags.insert(format!("{name}.censored"), tag(others, false));
         }
         tags
     }
@@ -149,41 +149,49 @@ impl Figures {
         if ended >= FLOW_SECONDS_MAX {
             return;
         }
-        if self.flow.len() <= ended {
-            self.flow.resize(ended + 1, Flow::default());
-        }
         let count = interval.hist.count();
         let total_s = interval.hist.mean() * count as f64 / 1e9;
-        if tag.end == End::Connected {
-            self.flow[ended].connected += count;
-            self.flow[ended].connect_s += total_s;
-            return;
+        let is_request = tag.kind == EndKind::Request;
+        if is_request {
+            due.resize(due.len().max(ended + 1), 0.0);
         }
-        due.resize(due.len().max(ended + 1), 0.0);
-        let is_answered = tag.end == End::Answered;
         for (_, response_ns, count) in interval.hist.iter() {
             for (second, share) in due_in(interval, response_ns) {
                 let second = second.min(ended);
                 let count = share * count as f64;
-                due[second] += count;
+                if is_request {
+                    due[second] += count;
+                }
                 if let Some(window) = self.window_mut(tag.measure, second) {
                     window.due += count;
-                    if is_answered {
+                    if tag.is_answered {
                         window.served += count;
                         window.served_s += count * response_ns as f64 / 1e9;
                     }
                 }
             }
         }
-        let second = &mut self.flow[ended];
-        second.ended += count;
-        if is_answered {
-            second.answered += count;
-            second.response_s += total_s;
+        if tag.kind != EndKind::Other && self.flow.len() <= ended {
+            self.flow.resize(ended + 1, Flow::default());
+        }
+        match tag.kind {
+            EndKind::Connected => {
+                self.flow[ended].connected += count;
+                self.flow[ended].connect_s += total_s;
+            }
+            EndKind::Request => {
+                let second = &mut self.flow[ended];
+                second.ended += count;
+                if tag.is_answered {
+                    second.answered += count;
+                    second.response_s += total_s;
+                }
+            }
+            EndKind::Other => {}
         }
         if let Some(window) = self.window_mut(tag.measure, ended) {
             window.ended += count as f64;
-            if is_answered {
+            if tag.is_answered {
                 window.answered += count as f64;
                 window.answered_s += total_s;
             }
@@ -218,10 +226,8 @@ impl Figures {
                 let number = measure.measure as usize;
                 self.add_begun(phase.phase as usize, number, measure.begun);
                 if is_drain {
-                    let length = self.drained.len().max(number + 1);
-                    self.drained.resize(length, CompletionCounts::default());
                     for (outcome, n) in &measure.outcomes {
-                        self.drained[number].count(outcome, *n);
+                        self.add_drained(number, outcome, *n);
                     }
                 }
                 let cell = self.cell_mut(last.min(phase.phase as usize), number);
@@ -334,7 +340,7 @@ mod tests {
     use super::*;
     use crate::sample::REQUEST;
 
-    const ANSWERED: EndTag = EndTag { measure: REQUEST, end: End::Answered };
+    const ANSWERED: EndTag = EndTag { measure: REQUEST, kind: EndKind::Request, is_answered: true };
 
     #[test]
     fn operations_were_due_evenly_over_the_length_of_their_interval() {
