@@ -12,7 +12,7 @@ use stats::sample::{Edge, Sample};
 
 use super::unit::{Ends, Rate, Unit};
 use super::{AllOperations, Options, Source, Time};
-use judge::JudgeError;
+use judge::{Figures, JudgeError};
 
 /// Windows that a run is cut into, to be compared where there is one run a side only. Ten pairs have
 /// 1,024 permutations, so the least p-value is 0.002.
@@ -58,6 +58,8 @@ pub(crate) struct RunMeasure {
     pub(crate) failed: LogHistogram,
     /// How long operations were waited for that were never answered; empty if service times are read.
     pub(crate) unanswered: LogHistogram,
+    /// Those of them that the end of the run cut off, and that would have taken longer than all others.
+    outlasting: LogHistogram,
 }
 
 impl Span {
@@ -158,6 +160,13 @@ pub(crate) fn read(
     if by_rows.contains(&false) {
         read_histograms(run, span, places, &mut all, options.time)?;
         read_tally(run, span, places, &mut all, options)?;
+    }
+    let is_any_unanswered = all.iter().any(|measured| !measured.unanswered.is_empty());
+    if span.drains && is_any_unanswered {
+        let figures = Figures::read(run)?;
+        for (measured, &place) in all.iter_mut().zip(places) {
+            measured.outlasting = figures.cell(None, place).outlasting;
+        }
     }
     for measured in &mut all {
         if !measured.window_ends.is_empty() {
@@ -313,6 +322,7 @@ impl RunMeasure {
             window_ends: vec![Ends::default(); if by_rows { WINDOWS } else { 0 }],
             failed: LogHistogram::new(),
             unanswered: LogHistogram::new(),
+            outlasting: LogHistogram::new(),
         }
     }
 
@@ -337,7 +347,7 @@ impl RunMeasure {
             }
             Times::Histograms(windows) => windows.iter().for_each(|hist| known.merge(hist)),
         }
-        let times = CensoredTimes::new(&known, &self.unanswered);
+        let times = CensoredTimes::outlasted(&known, &self.unanswered, &self.outlasting);
         let found: Vec<Quantile> = quantiles.iter().map(|&q| times.quantile(q)).collect();
         Some(AllOperations {
             count: times.count(),

@@ -49,7 +49,8 @@ pub struct Figures {
     pub probes: Probes,
     /// Requests and handshakes by second of the run; empty if the record does not say.
     pub flow: Vec<Flow>,
-    /// Requests and handshakes by measure, then by window of the run; empty if the record does not say.
+    /// Operations by measure, then by window of the run; empty if the record does not say. Those that happen at once, such as
+    /// messages, have none.
     pub(crate) windows: Vec<Vec<Window>>,
     /// The 98th percentile of all requests that ended in each second of the run, failed ones as never answered; `None`:
     /// none ended.
@@ -127,6 +128,11 @@ pub struct Cell {
     pub failed_response: LogHistogram,
     /// The times for which operations that were never answered were waited for, from when they were due.
     pub unanswered: LogHistogram,
+    /// Those of them that the end of the run cut off.
+    pub(crate) cut_off: LogHistogram,
+    /// Those that would have taken longer than every operation that was answered, where more were cut off than wait at any
+    /// moment for as long as the others took: those due last had to wait longer than those before.
+    pub outlasting: LogHistogram,
     /// All operations by the name of their outcome.
     pub outcomes: BTreeMap<String, u64>,
     /// Operations that were unfinished at the end of the run and count as failed, since they had waited for longer than
@@ -185,9 +191,14 @@ impl Cell {
     /// Response times of all operations: those never answered took at least as long as they were waited
     /// for.
     pub fn all_responses(&self) -> CensoredTimes {
+        CensoredTimes::outlasted(&self.answered_times(), &self.unanswered, &self.outlasting)
+    }
+
+    /// Response times of the operations that the target answered, with success or with a failure.
+    pub(crate) fn answered_times(&self) -> LogHistogram {
         let mut known = self.response.clone();
         known.merge(&self.failed_response);
-        CensoredTimes::new(&known, &self.unanswered)
+        known
     }
 
     /// Operations that succeeded. The log and the tally of a killed run may be a few seconds
@@ -246,6 +257,8 @@ impl Cell {
         self.late.merge(&other.late);
         self.failed_response.merge(&other.failed_response);
         self.unanswered.merge(&other.unanswered);
+        self.cut_off.merge(&other.cut_off);
+        self.outlasting.merge(&other.outlasting);
         self.overdue += other.overdue;
         for (outcome, n) in &other.outcomes {
             *self.outcomes.entry(outcome.clone()).or_default() += n;

@@ -58,6 +58,13 @@ pub const ERROR_FINDINGS_MAX: usize = 5;
 /// and at least this long, in nanoseconds: what is shorter, the end of the run may have interrupted.
 pub const OVERDUE_NS_MIN: u64 = 1_000_000_000;
 
+/// Operations that the end of the run cut off would have taken longer than all that were answered, if they are more than
+/// usually wait at one moment: by this factor, since a record by the second does not say when in it they were due …
+pub const CUT_OFF_SHARE: f64 = 1.05;
+
+/// … and by this many standard deviations of a Poisson number.
+pub const CUT_OFF_Z: f64 = 3.0;
+
 /// Percentiles name the share of failures that were answered sooner if it is at least this.
 pub const FAILED_SOONER_MIN: f64 = 0.001;
 
@@ -127,17 +134,25 @@ pub const SATURATED_ANSWERED_MAX: f64 = 0.95;
 pub const SATURATED_BACKLOG_MIN: f64 = 20.0;
 /// … and this many times what Little's law makes of the response times at the beginning …
 pub const SATURATED_TIMES_LITTLE: f64 = 3.0;
+/// … of which those of the requests due first count as this share of the run at most …
+pub const SATURATED_FIRST_SHARE_MAX: f64 = 1.0 / 6.0;
 /// … and their number grows: by Student's t over windows with this confidence …
 pub const SATURATED_CONFIDENCE: f64 = 0.99;
 /// … or by this many standard deviations of the counts, if these were as random as Poisson's.
 pub const SATURATED_Z: f64 = 5.0;
+/// Where the responses of the beginning explain a backlog, it has to grow so in each half of a time of this many windows a
+/// half at least, by Student's t.
+pub const SATURATED_STEADY_WINDOWS_MIN: usize = 5;
+/// Requests that wait at the end of the run are backlog if they have waited for no longer than this share of the answers took:
+/// those that are lost wait for longer than nearly all of them.
+pub const SATURATED_WAIT_QUANTILE: f64 = 0.95;
 /// Requests that were never answered are a target's backlog if the share of those answered fell in the run by this
 /// many standard errors: the split is the one with the greatest difference, which chance makes larger than usual …
 pub const FADING_Z: f64 = 5.0;
 /// … and those answered had to wait for long before it fell: for at least this share of the time that the others were
 /// waited for …
 pub const FADING_WAIT_SHARE_MIN: f64 = 0.25;
-/// … and for this many times what the fastest ones took.
+/// … and for this many times what the fastest ones took, or for longer than those due first by the same share.
 pub const FADING_TIMES_FASTEST: f64 = 3.0;
 /// Fewer answers have no mean response time to speak of.
 pub const FADING_ANSWERS_MIN: f64 = 5.0;

@@ -9,7 +9,8 @@ use crate::figures::{self, Figures, Flow, MeasureGroup, Window};
 use crate::finding::finding;
 use crate::generator::Cause;
 use crate::limits::{
-    SLOW_CONNECTS_S_MIN, SLOW_CONNECTS_TIMES, SLOW_STEP_SHARE_MIN, SLOW_STEP_TIMES_OTHERS,
+    SATURATED_WAIT_QUANTILE, SLOW_CONNECTS_S_MIN, SLOW_CONNECTS_TIMES, SLOW_STEP_SHARE_MIN,
+    SLOW_STEP_TIMES_OTHERS,
 };
 use crate::silence::{self, Silence};
 use backlog::{Backlog, Stream, Times};
@@ -30,8 +31,16 @@ pub(crate) struct Saturation {
 
 impl Saturation {
     pub(crate) fn finding(&self) -> Finding {
-        let Backlog { since_s, due_per_s, answered_per_s, given_up, waiting, is_short, .. } =
-            self.backlog;
+        let Backlog {
+            since_s,
+            due_per_s,
+            answered_per_s,
+            given_up,
+            waiting,
+            first_s,
+            is_short,
+            ..
+        } = self.backlog;
         let what = match (is_short, &self.step) {
             (true, _) => "the run is too short to say whether the target keeps up".to_owned(),
             (false, Some(step)) => format!("the target fell behind at {step} from {since_s} s on"),
@@ -50,6 +59,10 @@ impl Saturation {
             waiting_text = units::count(waiting);
         }
         text += &format!("{waiting_text} waited when the last phase ended");
+        if let Some(first_s) = first_s {
+            let first = units::duration(first_s * 1e9);
+            text += &format!("; those due first took {first}: it was busy from the beginning");
+        }
         let (severity, code) = match is_short {
             true => (Severity::Note, SHORT),
             false => (Severity::Warning, CODE),
@@ -196,8 +209,16 @@ fn stream(figures: &Figures, measures: &[usize]) -> Stream {
     Stream {
         windows: figures.planned_windows(measures),
         window_s: figures.window_s(),
+        in_flight: measures.iter().map(|&measure| in_flight(figures, measure)).sum(),
         is_held: false,
     }
+}
+
+/// Requests that waited when the run ended, without those that waited for longer than answers take.
+fn in_flight(figures: &Figures, measure: usize) -> f64 {
+    let cell = figures.cell(None, measure);
+    let longest_ns = cell.answered_times().quantile(SATURATED_WAIT_QUANTILE);
+    cell.cut_off.count_at_most(longest_ns) as f64
 }
 
 fn times(figures: &Figures, measures: &[usize]) -> Times {

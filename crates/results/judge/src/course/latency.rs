@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{RecordError, Run};
+use record::{Outcome, RecordError, Run};
 use serde::Serialize;
 use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 
 use super::{Division, MEASURES_MAX, Number, SECOND_NS};
+use crate::Figures;
 
 /// Most columns of a heat map.
 pub(super) const HEAT_COLUMNS_MAX: u64 = 150;
@@ -110,8 +111,9 @@ impl Responses {
         self.unanswered.clear();
     }
 
-    fn distribution(&self) -> CensoredTimes {
-        CensoredTimes::new(&self.known, &self.unanswered)
+    /// `outlasting`: those of the unanswered that would have taken longer than all others.
+    fn distribution(&self, outlasting: &LogHistogram) -> CensoredTimes {
+        CensoredTimes::outlasted(&self.known, &self.unanswered, outlasting)
     }
 }
 
@@ -129,6 +131,8 @@ pub(super) struct Building {
     open: Open,
     heat: BTreeMap<(u32, i32), u64>,
     responses: Responses,
+    /// See `Cell::outlasting`; in all of the run's responses.
+    outlasting: LogHistogram,
 }
 
 /// The courses of the measures with the most operations, and the number of further measures.
@@ -152,7 +156,20 @@ pub(super) fn read(
             all[measure].add(interval.start_ns, kind, &interval.hist, division);
         }
     })?;
+    if was_cut_off(run)? {
+        let figures = Figures::read(run)?;
+        for (building, measure) in all.iter_mut().zip(chosen) {
+            building.outlasting = figures.cell(None, measure).outlasting;
+        }
+    }
     Ok((all.into_iter().map(|m| m.finish(division)).collect(), left_out))
+}
+
+/// True if the end of the run cut off any operation.
+fn was_cut_off(run: &Run) -> Result<bool, RecordError> {
+    let tally = run.tally()?;
+    let mut measures = tally.iter().flat_map(|tally| &tally.phases).flat_map(|p| &p.measures);
+    Ok(measures.any(|measure| measure.outcomes.contains_key(Outcome::Unfinished.name())))
 }
 
 /// Indices of the measures with the most operations, in the order of the run's list, and the number of
@@ -212,6 +229,7 @@ impl Building {
             open: Open::default(),
             heat: BTreeMap::new(),
             responses: Responses::default(),
+            outlasting: LogHistogram::new(),
         }
     }
 
@@ -243,7 +261,7 @@ impl Building {
     fn close(&mut self, division: Division) {
         self.stretch(self.open.slot + 1);
         let Open { slot, responses } = &mut self.open;
-        let all = responses.distribution();
+        let all = responses.distribution(&LogHistogram::new());
         if all.is_empty() {
             return;
         }
@@ -290,7 +308,7 @@ impl Building {
             count: self.responses.succeeded,
             heat: heat.map(|((column, row), n)| (column, row, n)).collect(),
             bins: bins(&self.responses.known),
-            response: shares(&self.responses.distribution()),
+            response: shares(&self.responses.distribution(&self.outlasting)),
             ..self.course
         }
     }

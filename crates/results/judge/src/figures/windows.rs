@@ -1,9 +1,9 @@
-//! The requests and handshakes of each measure by the time in which they were due: what became of them.
+//! The operations of each measure by the time in which they were due: what became of them.
 
 use super::Figures;
 use crate::limits::{FLOW_SECONDS_MAX, WINDOWS_MAX, WINDOWS_MIN};
 
-/// Requests and handshakes of one measure, or of several, in one window of the run.
+/// Operations of one measure, or of several, in one window of the run: requests, mostly.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Window {
     /// Requests that were due in it.
@@ -58,6 +58,23 @@ impl Figures {
             }
         }
         sum
+    }
+
+    /// The operations of a measure that were due in each window, the youngest first, by how long before `end_ns` that was:
+    /// the least and the greatest age, in nanoseconds, and their number.
+    pub(super) fn due_before(
+        &self,
+        measure: usize,
+        end_ns: u64,
+    ) -> impl Iterator<Item = (f64, f64, f64)> {
+        let window_ns = self.window_s() as u64 * 1_000_000_000;
+        let windows = self.windows.get(measure).map_or(&[][..], Vec::as_slice);
+        let windows = windows.iter().enumerate().rev();
+        windows.map(move |(at, window)| {
+            let start_ns = at as u64 * window_ns;
+            let age_ns = |at_ns: u64| end_ns.saturating_sub(at_ns) as f64;
+            (age_ns(start_ns + window_ns), age_ns(start_ns), window.due)
+        })
     }
 
     /// The window of a measure in which this second is; `None` in years.

@@ -4,7 +4,13 @@
 //! Little's law (1961): rate × response time. So it counts only far above what the response times of the
 //! beginning would explain.
 //!
-//! Requests that the target loses have no answer either. A share of all requests that is lost, the same from the
+//! A target may be busy with other work when a run begins. Then the responses of the beginning are long, and explain too
+//! much. So arrivals are also compared with completions one by one: if all requests took as long as those due first, each
+//! would be answered that much later than it was due. A target that answers fewer than that, ever more so to the end,
+//! falls behind, however long its responses were at first.
+//!
+//! What waits when the run ends is backlog, too: its drain may be shorter than that. But requests that the target loses
+//! have no answer either. They wait for longer than answers take. A share of all requests that is lost, the same from the
 //! first second on, is no backlog. A target that falls behind answers the first ones, later ones more and more slowly,
 //! and then some, or all, too late for their time limit.
 
@@ -13,8 +19,8 @@ use stats::student::two_sided_t;
 use crate::figures::Window;
 use crate::limits::{
     FADING_ANSWERS_MIN, FADING_TIMES_FASTEST, FADING_WAIT_SHARE_MIN, FADING_Z,
-    SATURATED_ANSWERED_MAX, SATURATED_BACKLOG_MIN, SATURATED_CONFIDENCE, SATURATED_SECONDS_MIN,
-    SATURATED_TIMES_LITTLE, SATURATED_Z,
+    SATURATED_ANSWERED_MAX, SATURATED_BACKLOG_MIN, SATURATED_CONFIDENCE, SATURATED_FIRST_SHARE_MAX,
+    SATURATED_SECONDS_MIN, SATURATED_STEADY_WINDOWS_MIN, SATURATED_TIMES_LITTLE, SATURATED_Z,
 };
 
 /// Requests and handshakes of one step, or of all.
@@ -24,6 +30,8 @@ pub(super) struct Stream {
     pub(super) windows: Vec<Window>,
     /// Length of a window.
     pub(super) window_s: usize,
+    /// Requests that still waited when the run ended, and for no longer than answers take.
+    pub(super) in_flight: f64,
     /// Some of those due are users that could not start, as the target was slow to accept connections.
     pub(super) is_held: bool,
 }
@@ -50,6 +58,8 @@ pub(super) struct Backlog {
     pub(super) given_up: u64,
     /// Requests that waited at the end of the last phase.
     pub(super) waiting: u64,
+    /// The time that the requests due first had to wait, in seconds, if the backlog is no more than that explains, but grew.
+    pub(super) first_s: Option<f64>,
     /// Answers came too late for the time limits. A target that does no more than that seems to stop until this second
     /// at the latest.
     pub(super) too_late_s: Option<f64>,
@@ -60,40 +70,18 @@ pub(super) struct Backlog {
 /// The backlog of a stream, if it has one that grows. `times` is called where it matters.
 pub(super) fn find(stream: &Stream, times: impl FnOnce() -> Times) -> Option<Backlog> {
     let windows = &stream.windows;
-    let behind: Vec<f64> = windows
-        .iter()
-        .scan(0.0, |behind, window| {
-            *behind += window.due - window.answered;
-            Some(*behind)
-        })
-        .collect();
-    let late = &windows[windows.len() / 2..];
-    let due = sum(late, |w| w.due);
-    let answered = sum(late, |w| w.answered);
-    if answered >= SATURATED_ANSWERED_MAX * due {
-        return None;
-    }
-    let rate = due / (late.len() * stream.window_s) as f64;
-    let little = |response_s: f64| SATURATED_TIMES_LITTLE * rate * response_s;
-    let early = EarlyResponses::of(windows);
-    let backlog = *behind.last()?;
-    if backlog <= SATURATED_BACKLOG_MIN.max(little(early.median_s)) {
-        return None;
-    }
-    let few = SATURATED_BACKLOG_MIN.max(little(early.shortest_s)).min(backlog / 4.0);
-    let since = behind.iter().rposition(|&waiting| waiting <= few);
-    let since = since.map_or(0, |at| at + 1).min(windows.len() - 1);
+    let first_s = first_response_s(windows);
+    let above = grows_above_usual(stream, first_s);
+    let is_steady = above.is_none();
+    let since = above.or_else(|| grows_steadily(stream, first_s?))?;
     let rest = &windows[since..];
-    let is_short = windows.len() * stream.window_s < SATURATED_SECONDS_MIN;
-    if !is_short && !grows(rest) {
-        return None;
-    }
-    let lost = sum(windows, |w| w.due - w.served);
+    let backlog = sum(windows, |w| w.due - w.answered);
+    let lost = sum(windows, |w| w.due - w.served) - stream.in_flight;
     let mut too_late = None;
     if !stream.is_held && 2.0 * lost >= backlog {
         let onset = fading_from(windows)?;
         let times = times();
-        let way = decline(windows, onset, times)?;
+        let way = decline(windows, onset, times, first_s)?;
         let given_up = sum(windows, |w| w.ended - w.answered);
         let is_late = way == Decline::Slowly && 2.0 * given_up >= lost;
         let last_s = ((onset + 2) * stream.window_s) as f64 + times.waited_s;
@@ -106,9 +94,96 @@ pub(super) fn find(stream: &Stream, times: impl FnOnce() -> Times) -> Option<Bac
         answered_per_s: sum(rest, |w| w.answered) / seconds,
         given_up: sum(rest, |w| w.ended - w.answered).round() as u64,
         waiting: sum(windows, |w| w.due - w.ended).round() as u64,
+        first_s: first_s.filter(|_| is_steady),
         too_late_s: too_late,
-        is_short,
+        is_short: stream.is_short(),
     })
+}
+
+impl Stream {
+    fn is_short(&self) -> bool {
+        self.windows.len() * self.window_s < SATURATED_SECONDS_MIN
+    }
+}
+
+/// The window from which on a backlog grew to the end, far above what the response times of the beginning explain: those of
+/// what was answered early, and those of the requests due first, `first_s`. Of these the slow ones have no answer yet when
+/// a run is short, so that the former are too short; the latter are long if most requests of the run wait for the first
+/// ones, and count as a sixth of the run at most.
+fn grows_above_usual(stream: &Stream, first_s: Option<f64>) -> Option<usize> {
+    let windows = &stream.windows;
+    let behind: Vec<f64> = windows
+        .iter()
+        .scan(0.0, |behind, window| {
+            *behind += window.due - window.answered;
+            Some(*behind)
+        })
+        .collect();
+    let late = &windows[windows.len() / 2..];
+    if !answers_too_few(late) {
+        return None;
+    }
+    let rate = sum(late, |w| w.due) / (late.len() * stream.window_s) as f64;
+    let little = |response_s: f64| SATURATED_TIMES_LITTLE * rate * response_s;
+    let early = EarlyResponses::of(windows);
+    let backlog = *behind.last()?;
+    let first_max_s = (windows.len() * stream.window_s) as f64 * SATURATED_FIRST_SHARE_MAX;
+    let usual_s = early.median_s.max(first_s.unwrap_or(0.0).min(first_max_s));
+    if backlog <= SATURATED_BACKLOG_MIN.max(little(usual_s)) {
+        return None;
+    }
+    let few = SATURATED_BACKLOG_MIN.max(little(early.shortest_s)).min(backlog / 4.0);
+    let since = behind.iter().rposition(|&waiting| waiting <= few);
+    let since = since.map_or(0, |at| at + 1).min(windows.len() - 1);
+    (stream.is_short() || grows(&windows[since..])).then_some(since)
+}
+
+/// The window from which on fewer were answered, to the end, than if all took as long as those due first: `first_s`.
+fn grows_steadily(stream: &Stream, first_s: f64) -> Option<usize> {
+    let windows = &stream.windows;
+    let sums = |of: fn(&Window) -> f64| -> Vec<f64> {
+        let sums = windows.iter().scan(0.0, |sum, window| {
+            *sum += of(window);
+            Some(*sum)
+        });
+        std::iter::once(0.0).chain(sums).collect()
+    };
+    let due = sums(|w| w.due);
+    let answered = sums(|w| w.answered);
+    let delay = first_s / stream.window_s as f64;
+    // What was due until then, in windows: evenly within each.
+    let due_until = |at: f64| {
+        let at = at.max(0.0);
+        let whole = (at as usize).min(windows.len());
+        due[whole] + windows.get(whole).map_or(0.0, |w| w.due * at.fract())
+    };
+    let expected = |at: usize| due_until(at as f64 - delay);
+    let from = (delay.ceil() as usize).min(windows.len());
+    let few = (from..windows.len())
+        .rposition(|at| expected(at + 1) - answered[at + 1] <= SATURATED_BACKLOG_MIN);
+    let since = few.map_or(from, |place| from + place + 1);
+    let rest = windows[since..].iter().zip(since..);
+    let rest = rest.map(|(w, at)| Window { due: expected(at + 1) - expected(at), ..*w });
+    let rest: Vec<Window> = rest.collect();
+    let (early, late) = rest.split_at(rest.len() / 2);
+    let is_long = early.len() >= SATURATED_STEADY_WINDOWS_MIN;
+    (is_long && answers_too_few(late) && rises(early) && rises(late)).then_some(since)
+}
+
+/// True if a smaller share of what was due was answered than a target leaves waiting that keeps up.
+fn answers_too_few(windows: &[Window]) -> bool {
+    sum(windows, |w| w.answered) < SATURATED_ANSWERED_MAX * sum(windows, |w| w.due)
+}
+
+/// The mean response time of the requests that were due first, those of the first window and of more if it had few;
+/// `None`: there were too few.
+fn first_response_s(windows: &[Window]) -> Option<f64> {
+    let mut first = Window::default();
+    let first = windows.iter().find_map(|window| {
+        first.add(window);
+        (first.served >= SATURATED_BACKLOG_MIN).then_some(first)
+    })?;
+    Some(first.served_s / first.served)
 }
 
 pub(super) fn sum(windows: &[Window], of: impl Fn(&Window) -> f64) -> f64 {
@@ -136,16 +211,21 @@ impl EarlyResponses {
 /// more than they scatter, or their sum by more than random counts do. The backlog itself is their sum, so its own
 /// points depend on each other.
 fn grows(windows: &[Window]) -> bool {
+    let grown = sum(windows, |w| w.due - w.answered);
+    let random = sum(windows, |w| w.due + w.answered).sqrt();
+    windows.len() >= 2 && (rises(windows) || grown > SATURATED_Z * random)
+}
+
+/// The first of these reasons alone.
+fn rises(windows: &[Window]) -> bool {
     if windows.len() < 2 {
         return false;
     }
     let count = windows.len() as f64;
-    let grown = sum(windows, |w| w.due - w.answered);
-    let mean = grown / count;
+    let mean = sum(windows, |w| w.due - w.answered) / count;
     let squares = sum(windows, |w| (w.due - w.answered - mean).powi(2));
     let error = (squares / (count - 1.0) / count).sqrt();
-    let random = sum(windows, |w| w.due + w.answered).sqrt();
-    mean > two_sided_t(SATURATED_CONFIDENCE, count - 1.0) * error || grown > SATURATED_Z * random
+    mean > two_sided_t(SATURATED_CONFIDENCE, count - 1.0) * error
 }
 
 /// The window from which on a smaller share of what was due was ever answered, to the end; `None` if the share did
@@ -179,7 +259,7 @@ enum Decline {
 
 /// The way in which answers went missing from a window on; `None`: not because the target fell behind. Who is refused, or
 /// whose answer is lost by a target that is as fast as ever, waits for nothing.
-fn decline(windows: &[Window], from: usize, times: Times) -> Option<Decline> {
+fn decline(windows: &[Window], from: usize, times: Times, first_s: Option<f64>) -> Option<Decline> {
     let mean_s = sum(windows, |w| w.served_s) / sum(windows, |w| w.served);
     if times.waited_s < FADING_WAIT_SHARE_MIN * mean_s {
         return None;
@@ -188,9 +268,11 @@ fn decline(windows: &[Window], from: usize, times: Times) -> Option<Decline> {
     let last = windows[from - 1..].iter();
     let last = last.filter(|w| w.served >= FADING_ANSWERS_MIN);
     let slowest_s = last.map(|w| w.served_s / w.served).fold(0.0, f64::max);
-    if slowest_s >= FADING_WAIT_SHARE_MIN * times.waited_s
-        && slowest_s >= FADING_TIMES_FASTEST * times.fastest_s
-    {
+    let long_s = FADING_WAIT_SHARE_MIN * times.waited_s;
+    // The fastest are slow, too, if the target was busy from the first second on.
+    let is_slower = slowest_s >= FADING_TIMES_FASTEST * times.fastest_s
+        || first_s.is_some_and(|first_s| slowest_s - first_s >= long_s);
+    if slowest_s >= long_s && is_slower {
         return Some(Decline::Slowly);
     }
     let is_silent = sum(&windows[from..], |w| w.answered) == 0.0;

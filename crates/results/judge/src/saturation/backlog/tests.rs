@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::*;
+use crate::limits::SATURATED_WAIT_QUANTILE;
 
 /// A queue, first come, first served, worked out in steps of a hundredth of a second.
 #[derive(Clone, Copy)]
@@ -18,6 +19,8 @@ struct Queue {
     leak: u64,
     /// Time that the run lets requests wait after its load.
     drain_s: f64,
+    /// Time for which it works on what came before the run.
+    busy_s: f64,
 }
 
 /// Requests that were due at one moment, as many as still wait.
@@ -27,8 +30,15 @@ struct Waiting {
     n: f64,
 }
 
-const FAST: Queue =
-    Queue { capacity: 480.0, delay_s: 0.0, limit_s: 1000.0, notices: false, leak: 0, drain_s: 0.0 };
+const FAST: Queue = Queue {
+    capacity: 480.0,
+    delay_s: 0.0,
+    limit_s: 1000.0,
+    notices: false,
+    leak: 0,
+    drain_s: 0.0,
+    busy_s: 0.0,
+};
 
 const STEPS: usize = 100;
 
@@ -38,10 +48,10 @@ const PER_S: f64 = STEPS as f64;
 impl Queue {
     /// The backlog found of a run with this number of requests due in each second.
     fn found(self, seconds: usize, due: impl Fn(usize) -> f64) -> Option<Backlog> {
-        let mut stream =
-            Stream { windows: vec![Window::default(); seconds], window_s: 1, is_held: false };
+        let windows = vec![Window::default(); seconds];
+        let mut stream = Stream { windows, window_s: 1, ..Stream::default() };
         let mut times = Vec::new();
-        let mut waits = Vec::new();
+        let mut waits = Waits::default();
         let mut count = 0;
         let mut lose = |n: f64| n * ((count_up(&mut count) < self.leak) as u8 as f64);
         let mut queue: VecDeque<Waiting> = VecDeque::new();
@@ -56,7 +66,7 @@ impl Queue {
                 give_up(&mut stream, &mut waits, due(lost), self.limit_s, end_s);
                 queue.push_back(due(n - lost));
             }
-            let mut left = self.capacity / PER_S;
+            let mut left = if now_s < self.busy_s { 0.0 } else { self.capacity / PER_S };
             while let Some(front) = queue.front_mut().filter(|_| left > 0.0) {
                 let response_s = now_s - front.due_s + self.delay_s + 0.002;
                 let is_late = response_s > self.limit_s;
@@ -90,7 +100,10 @@ impl Queue {
             all.sort_by(f64::total_cmp);
             all.get((all.len() as f64 * share) as usize).copied().unwrap_or(0.0)
         };
-        let times = Times { fastest_s: of(times, 0.0), waited_s: of(waits, 0.5) };
+        let longest_s = of(times.clone(), SATURATED_WAIT_QUANTILE);
+        let in_flight = waits.at_end.iter().filter(|(wait_s, _)| *wait_s <= longest_s);
+        stream.in_flight = in_flight.map(|(_, n)| n).sum();
+        let times = Times { fastest_s: of(times, 0.0), waited_s: of(waits.all_s, 0.5) };
         find(&stream, || times)
     }
 }
@@ -101,15 +114,23 @@ fn count_up(count: &mut u64) -> u64 {
     *count
 }
 
+/// How long requests waited that were not answered.
+#[derive(Default)]
+struct Waits {
+    all_s: Vec<f64>,
+    /// Those that the end of the run cut off, with their numbers.
+    at_end: Vec<(f64, f64)>,
+}
+
 /// Requests that wait until their time limit, or the end of the run.
-fn give_up(stream: &mut Stream, waits: &mut Vec<f64>, requests: Waiting, limit_s: f64, end_s: f64) {
+fn give_up(stream: &mut Stream, waits: &mut Waits, requests: Waiting, limit_s: f64, end_s: f64) {
     let Waiting { due_s, n } = requests;
     if n > 0.0 {
-        waits.push(limit_s.min(end_s - due_s));
+        waits.all_s.push(limit_s.min(end_s - due_s));
     }
-    if due_s + limit_s < end_s
-        && let Some(window) = stream.windows.get_mut((due_s + limit_s) as usize)
-    {
+    if due_s + limit_s >= end_s {
+        waits.at_end.push((end_s - due_s, n));
+    } else if let Some(window) = stream.windows.get_mut((due_s + limit_s) as usize) {
         window.ended += n;
     }
 }
@@ -129,6 +150,27 @@ fn a_server_below_its_capacity_is_not_saturated() {
     assert_eq!(FAST.found(60, |_| 0.0), None);
 }
 
+/// Half of the requests take 10 ms, the others 9 s. What is answered early is fast, and ever more wait for 9 s.
+#[test]
+fn responses_that_are_long_from_the_first_on_are_no_backlog() {
+    let mut windows = vec![Window::default(); 10];
+    for second in 0..10 {
+        windows[second].due = 100.0;
+        windows[second].served = 100.0;
+        windows[second].served_s = 50.0 * 0.01 + 50.0 * 9.0;
+        windows[second].answered += 50.0;
+        windows[second].answered_s += 50.0 * 0.01;
+        windows[second].ended += 50.0;
+        if let Some(later) = windows.get_mut(second + 9) {
+            later.answered += 50.0;
+            later.answered_s += 50.0 * 9.0;
+            later.ended += 50.0;
+        }
+    }
+    let stream = Stream { windows, window_s: 1, ..Stream::default() };
+    assert_eq!(find(&stream, Times::default), None);
+}
+
 #[test]
 fn a_server_above_its_capacity_falls_behind_at_once() {
     for (seconds, drain_s) in [(3, 0.0), (4, 0.0), (8, 0.0), (60, 0.0), (8, 30.0)] {
@@ -139,6 +181,54 @@ fn a_server_above_its_capacity_falls_behind_at_once() {
         let waiting = 567.0 * seconds as f64;
         assert!((found.waiting as f64 - waiting).abs() < 6.0, "{found:?}");
         assert_eq!((found.given_up, found.is_short), (0, false));
+    }
+}
+
+/// Of 112 requests a second it answers 100. 720 wait at the end of the load, and a drain of 2 s is enough for 200.
+#[test]
+fn a_backlog_is_none_the_less_one_if_the_run_does_not_wait_for_it() {
+    for drain_s in [0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 30.0] {
+        let slow = Queue { capacity: 100.0, drain_s, ..FAST };
+        for (rate, waiting) in [(107.0, 420.0), (112.0, 720.0), (150.0, 3000.0)] {
+            let found = slow.found(60, |_| rate);
+            let found = found.unwrap_or_else(|| panic!("{rate}/s, {drain_s} s of drain"));
+            assert!(found.since_s <= 5, "{found:?}");
+            assert!((found.answered_per_s - 100.0).abs() < 1.0, "{found:?}");
+            assert!((found.waiting as f64 - waiting).abs() < 3.0, "{found:?}");
+            assert_eq!((found.given_up, found.too_late_s, found.is_short), (0, None, false));
+        }
+    }
+    // The same after a while.
+    let slow = Queue { capacity: 100.0, drain_s: 2.0, ..FAST };
+    let found = slow.found(60, |at| if at < 30 { 80.0 } else { 130.0 }).unwrap();
+    assert!((30..=33).contains(&found.since_s), "{found:?}");
+}
+
+#[test]
+fn a_server_that_is_busy_when_the_run_begins_falls_behind() {
+    for busy_s in [2.0, 7.0, 20.0] {
+        for drain_s in [0.0, 2.0, 30.0] {
+            let busy = Queue { capacity: 100.0, busy_s, drain_s, ..FAST };
+            let found = busy.found(60, |_| 115.0);
+            let found =
+                found.unwrap_or_else(|| panic!("busy for {busy_s} s, {drain_s} s of drain"));
+            assert!(found.since_s as f64 <= busy_s + 4.0, "{found:?}");
+            assert!((found.due_per_s - 115.0).abs() < 1.0, "{found:?}");
+            assert!((found.answered_per_s - 100.0).abs() < 6.0, "{found:?}");
+            // All of those due and not answered, those of the first seconds included.
+            let waiting = 60.0 * 115.0 - (60.0 - busy_s) * 100.0;
+            assert!((found.waiting as f64 - waiting).abs() < 3.0, "{found:?}");
+        }
+    }
+    let busy = Queue { capacity: 100.0, busy_s: 7.0, drain_s: 2.0, ..FAST };
+    let first_s = busy.found(60, |_| 115.0).unwrap().first_s.unwrap();
+    assert!((first_s - 7.1).abs() < 0.1, "{first_s}");
+    // A time limit of 10 s is reached by those due from 20 s on.
+    let found = Queue { limit_s: 10.0, ..busy }.found(60, |_| 115.0).unwrap();
+    assert!(found.too_late_s.is_some() && found.given_up > 1000, "{found:?}");
+    // It keeps up with as many as it can do, and works off what came before.
+    for rate in [50.0, 90.0, 100.0] {
+        assert_eq!(busy.found(60, |_| rate), None, "{rate}/s");
     }
 }
 
@@ -206,7 +296,7 @@ fn until(at: usize, seconds: usize, ends: bool) -> Stream {
             answered_s: served / 100.0,
         }
     };
-    Stream { windows: (0..seconds).map(window).collect(), window_s: 1, is_held: false }
+    Stream { windows: (0..seconds).map(window).collect(), window_s: 1, ..Stream::default() }
 }
 
 #[test]
