@@ -281,7 +281,7 @@ pub(crate) fn notes(case: &Case<'_>) -> Vec<Finding> {
 pub(crate) fn throughput(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
     let seconds = figures.seconds(None);
-    let completed = of_steps(&case.measures).map(|measure| measure.completed).sum();
+    let completed: u64 = of_steps(&case.measures).map(|measure| measure.completed).sum();
     let sent = figures.total(|row| row.bytes_out);
     let received = figures.total(|row| row.bytes_in);
     let per_s = per_second(completed, seconds);
