@@ -9,11 +9,13 @@ use crate::data::Data;
 use crate::ids::{MeasureId, Pc, Register, Slot};
 use crate::measures::Measure;
 
+mod awaited;
 mod length;
 mod op;
 mod parallel;
 mod retry;
 
+pub use awaited::{Awaited, Expects};
 pub use op::*;
 pub use parallel::{Branch, Parallel};
 pub use retry::{Failures, Retry};

@@ -281,6 +281,15 @@ impl Op {
         )
     }
 
+    /// True if it opens or closes the connection that brings messages, or sends something over it.
+    pub fn uses_stream(&self) -> bool {
+        let uses = matches!(
+            self,
+            Op::Send(_) | Op::Channel(_) | Op::CallEnd(_) | Op::Close { .. } | Op::Restart { .. }
+        );
+        uses || self.stays_open()
+    }
+
     /// True if a connection of the user's own stays open behind it.
     pub fn stays_open(&self) -> bool {
         matches!(

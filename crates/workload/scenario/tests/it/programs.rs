@@ -439,3 +439,98 @@ arrivals: [ { hold: 1s } ]
     let measure = &plan.measures[plan.redirects.index()];
     assert_eq!((&*measure.name, measure.kind), ("redirects", MeasureKind::Redirect));
 }
+
+/// The measures of the `expect`s that may take a message that comes while the user is at the step with this number, from
+/// 0: before it has begun, and after.
+#[track_caller]
+fn awaited(steps: &str, step: usize) -> [Vec<String>; 2] {
+    let (plan, session) = compiled(steps);
+    let awaited = session.awaited();
+    let is_step = |op: &Op| op.is_exchange() || op.stays_open() || op.waits();
+    let steps = (0..).zip(&session.ops).filter(|(_, op)| is_step(op));
+    let pc = steps.map(|(pc, _)| pc).nth(step).expect("there are as many steps");
+    [false, true].map(|has_begun| {
+        let pcs = awaited.pcs(awaited.at(pc, has_begun));
+        let measure = |pc: u32| session.ops[pc as usize].measure().expect("it has a measure");
+        pcs.map(|pc| plan.measures[measure(pc).index()].name.clone()).collect()
+    })
+}
+
+#[test]
+fn an_expect_may_take_what_comes_after_the_last_step_on_its_connection() {
+    let steps = "
+- ws: /
+- think: 1s
+- post: /a
+- expect: { as: first }
+- expect: { as: second }
+- send: x
+- get: /b
+- expect: { as: third }
+- think: 1s
+";
+    let both = ["first", "second"].map(str::to_owned).to_vec();
+    let third = vec!["third".to_owned()];
+    assert_eq!(awaited(steps, 0), [vec![], both.clone()]);
+    assert_eq!(awaited(steps, 1), [both.clone(), both.clone()]);
+    assert_eq!(awaited(steps, 2), [both.clone(), both.clone()]);
+    assert_eq!(awaited(steps, 3), [both.clone(), both[1..].to_vec()]);
+    // What is sent is not answered before.
+    assert_eq!(awaited(steps, 4), [both[1..].to_vec(), vec![]]);
+    assert_eq!(awaited(steps, 5), [vec![], third.clone()]);
+    assert_eq!(awaited(steps, 7), [third, vec![]]);
+    assert_eq!(awaited(steps, 8), [vec![], vec![]]);
+}
+
+#[test]
+fn loops_branches_and_attempts_lead_back_to_an_expect() {
+    let own = vec!["own".to_owned()];
+    let steps = "
+- sse: /
+- loop: 3
+  steps:
+    - post: /a
+    - expect: { as: own }
+    - think: 1s
+- think: 1s
+";
+    assert_eq!(awaited(steps, 3), [own.clone(), own.clone()]);
+    assert_eq!(awaited(steps, 4), [vec![], vec![]]);
+    let steps = "
+- sse: /
+- set: { a: 1 }
+- post: /a
+- if: a == 1
+  then:
+    - expect: { as: own }
+  else:
+    - think: 1s
+";
+    assert_eq!(awaited(steps, 1), [own.clone(), own.clone()]);
+    let steps = "
+- sse: /
+- retry: 2
+  steps:
+    - post: /a
+    - expect: { as: own }
+    - get: /b
+- think: 1s
+";
+    assert_eq!(awaited(steps, 3), [own.clone(), own]);
+    assert_eq!(awaited(steps, 4), [vec![], vec![]]);
+}
+
+/// Nothing is kept for users who never wait for a message of its own.
+#[test]
+fn sessions_without_an_expect_await_nothing() {
+    let (_, session) = compiled(
+        "
+- ws: /
+- forever:
+    - pace: 1s
+    - send: { op: ask }
+      reply: { when: { /re: ask } }
+",
+    );
+    assert_eq!(session.awaited(), plan::Awaited::default());
+}
