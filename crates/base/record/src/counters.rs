@@ -158,6 +158,8 @@ counters! {
         decoded_in: "B", Sum, Column(decoded_in);
         /// Messages that no step waited for and no `messages` entry matched.
         unmatched: "1", Sum, Column(unmatched);
+        /// Messages that a later step could have taken, and that were too many or too large to be kept for it.
+        early_dropped: "1", Sum, Note("messages came before a step that could have taken them, and were too many or too large to be kept for it");
         /// Messages whose stamp was in the future. They have a measure of their own.
         stamps_ahead: "1", Sum, None;
         /// Messages whose stamp was before the run; they have no age.

@@ -9,6 +9,7 @@
 //! | `operations` | measured operations, from their beginning to their row |
 //! | `sessions` | how sessions end, restart and fail |
 //! | `connections` | news of connections, and what each means to its user |
+//! | `early` | messages that came before the step that takes them began |
 //! | `incoming` | bytes received: decoded, and handed to their protocol |
 //! | `http2` | what comes over a connection that carries many requests |
 //! | `transactions` | how transactions and groups end |
@@ -23,6 +24,7 @@ mod attempts;
 mod background;
 mod branches;
 mod connections;
+mod early;
 mod flow;
 mod http2;
 mod incoming;

@@ -1,20 +1,26 @@
 //! Messages, whatever transport brought them: replies that a step waits for, and messages that the
 //! server pushes.
 
+pub(crate) mod early;
 mod stamps;
+
+use std::sync::Arc;
 
 use plan::Plan;
 use plan::json::depth_note;
 use plan::{
-    Acknowledgement, Expect, Match, MeasureId, MessageId, MessageNumber, PushedMessage, Source,
+    Acknowledgement, Expect, Expects, Match, MeasureId, MessageId, MessageNumber, Op,
+    PushedMessage, Source,
 };
 use record::{Measurement, Outcome};
 
-use crate::measure::Recorder;
+use crate::measure::{Counts, Recorder};
+use crate::messages::early::{EarlyMessage, EarlyMessages};
 use crate::received::ReceivedMessage;
 use crate::sequences::{
     Accounts, Broadcast, EndedSequence, NumberFit, SubscriptionOrigin, sequence,
 };
+use crate::tables::budget::Budget;
 use crate::tables::slots::UserKey;
 use crate::users::Users;
 use stamps::{Clocks, SendTime};
@@ -36,6 +42,8 @@ pub(crate) struct Messages<'p> {
     plan: &'p Plan,
     /// Accounts of the users that are subscribed to numbered messages.
     pub(crate) accounts: Accounts<UserKey>,
+    /// What later steps may take.
+    pub(crate) early: EarlyMessages,
     clocks: Clocks,
     /// How long what is received now may have been there before it was read.
     pub(crate) read_late_ns: u64,
@@ -43,10 +51,11 @@ pub(crate) struct Messages<'p> {
 }
 
 impl<'p> Messages<'p> {
-    pub(crate) fn new(plan: &'p Plan) -> Messages<'p> {
+    pub(crate) fn new(plan: &'p Plan, buffers: &Arc<Budget>) -> Messages<'p> {
         Messages {
             plan,
             accounts: Accounts::new(plan),
+            early: EarlyMessages::new(plan, buffers),
             clocks: Clocks::new(plan),
             read_late_ns: 0,
             scratch: Vec::new(),
@@ -134,13 +143,111 @@ impl<'p> Messages<'p> {
         recorder: &mut Recorder,
         delivery: &Delivery<'_>,
     ) {
+        self.settle(users, recorder, delivery, false);
+    }
+
+    /// The same. `is_accounted`: its number, if it has one, was accounted for when it came.
+    fn settle(
+        &mut self,
+        users: &mut Users<'_>,
+        recorder: &mut Recorder,
+        delivery: &Delivery<'_>,
+        is_accounted: bool,
+    ) {
         recorder.counts.bytes_in += delivery.len as u64;
         match self.find_pushed(users, delivery) {
             Some((place, message)) => {
-                self.record_pushed(users, recorder, delivery, place, message);
+                self.record_pushed(users, recorder, delivery, place, message, is_accounted);
             }
             None => recorder.counts.unmatched += 1,
         }
+    }
+
+    /// Keeps a message that no step waits for if one of these steps may take it later. Its number is accounted for now.
+    /// False: none of them can take it.
+    pub(crate) fn keep_early(
+        &mut self,
+        users: &mut Users<'_>,
+        recorder: &mut Recorder,
+        delivery: &Delivery<'_>,
+        expects: Expects,
+    ) -> bool {
+        let session = users.session(delivery.user);
+        let pcs: Vec<_> = self.early.pcs(&users[delivery.user], expects).collect();
+        let may_take = pcs.into_iter().any(|pc| match session.ops.get(pc as usize) {
+            Some(Op::Expect(expect)) => self.may_be_expected(users, delivery, expect),
+            _ => false,
+        });
+        if !may_take {
+            return false;
+        }
+        self.track_expected(users, recorder, delivery, None);
+        let message = EarlyMessage::new(delivery, self.read_late_ns);
+        let dropped = self.early.keep(delivery.user, message);
+        recorder.counts.early_dropped += dropped.len() as u64;
+        self.settle_early(users, recorder, delivery.user, dropped);
+        true
+    }
+
+    /// Is this a message that a step can take which has not begun?
+    fn may_be_expected(
+        &mut self,
+        users: &mut Users<'_>,
+        delivery: &Delivery<'_>,
+        expect: &Expect,
+    ) -> bool {
+        if expect.when.is_empty() {
+            return self.find_pushed(users, delivery).is_none();
+        }
+        let scope = &mut users.scope(delivery.now_ns, delivery.user);
+        delivery.received.may_match(&expect.when, scope, &mut self.scratch)
+    }
+
+    /// Takes the first of the user's early messages that this step waits for. What came before the last step on the
+    /// connection began is over.
+    pub(crate) fn take_early(
+        &mut self,
+        users: &mut Users<'_>,
+        recorder: &mut Recorder,
+        user: UserKey,
+        expect: &Expect,
+    ) -> Option<EarlyMessage> {
+        let passed = self.early.take_passed(user, users[user].due_ns);
+        self.settle_early(users, recorder, user, passed);
+        let kept = self.early.detach(user)?;
+        let place = kept.messages.iter().position(|early| {
+            let received = early.message.received();
+            self.is_expected(users, &early.delivery(user, &received), expect)
+        });
+        self.early.take(user, kept, place)
+    }
+
+    /// No step can take the user's early messages any more.
+    pub(crate) fn drop_early(
+        &mut self,
+        users: &mut Users<'_>,
+        recorder: &mut Recorder,
+        user: UserKey,
+    ) {
+        let messages = self.early.take_all(user);
+        self.settle_early(users, recorder, user, messages);
+    }
+
+    /// Records messages that no step has taken, with the times at which they came.
+    fn settle_early(
+        &mut self,
+        users: &mut Users<'_>,
+        recorder: &mut Recorder,
+        user: UserKey,
+        messages: impl IntoIterator<Item = EarlyMessage>,
+    ) {
+        let read_late_ns = self.read_late_ns;
+        for early in messages {
+            self.read_late_ns = early.read_late_ns;
+            let received = early.message.received();
+            self.settle(users, recorder, &early.delivery(user, &received), true);
+        }
+        self.read_late_ns = read_late_ns;
     }
 
     fn record_pushed(
@@ -150,15 +257,26 @@ impl<'p> Messages<'p> {
         delivery: &Delivery<'_>,
         place: MessageId,
         message: &PushedMessage,
+        is_accounted: bool,
     ) {
         let measure = message.measure;
         let user = &users[delivery.user];
         let now_ns = delivery.now_ns;
         let received = delivery.received;
         let zero_ns = users.zero_unix_ns;
-        let counts = &mut recorder.counts;
+        let numbered = message.numbered.as_ref().filter(|_| is_accounted);
+        // What is wrong with its number has been counted, and what is odd about its stamp.
+        if numbered.is_some_and(|numbered| received.count(&numbered.from).is_none()) {
+            return;
+        }
+        let mut counted = Counts::default();
+        let counts = match numbered {
+            Some(_) => &mut counted,
+            None => &mut recorder.counts,
+        };
         let sent = self.clocks.sent(place, message, received, zero_ns, now_ns, counts);
-        let is_numbered = self.account(recorder, delivery, place, message, users, sent);
+        let is_numbered =
+            is_accounted || self.account(recorder, delivery, place, message, users, sent);
         if sent == SendTime::Missing {
             recorder.example(now_ns, measure, Outcome::Save, user.number, || {
                 let note = depth_note(received.body);

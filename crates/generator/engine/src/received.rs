@@ -1,5 +1,7 @@
 //! Looking into responses and messages: sources, conditions, saved values.
 
+mod owned;
+
 use std::borrow::Cow;
 
 use html::{Page, TooMuch, page_bytes};
@@ -9,6 +11,8 @@ use plan::{Match, MatchTest, Source};
 use proto::http1;
 
 use crate::users::Scope;
+
+pub(crate) use owned::OwnedMessage;
 
 /// A page that was parsed for one value, for the next ones of the same body.
 pub(crate) type ParsedPage = Option<Result<Page, TooMuch>>;
@@ -235,11 +239,30 @@ impl<'a> ReceivedMessage<'a> {
         when.iter().all(|condition| self.holds(condition, scope, scratch))
     }
 
+    /// Can all conditions hold later, whatever the values of variables are then?
+    pub(crate) fn may_match(
+        &self,
+        when: &[Match],
+        scope: &mut Scope<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> bool {
+        when.iter().all(|condition| match &condition.test {
+            MatchTest::Equals(wanted) if wanted.as_static().is_none() => self.has(&condition.from),
+            MatchTest::Equals(_) | MatchTest::Exists => self.holds(condition, scope, scratch),
+        })
+    }
+
+    fn has(&self, source: &Source) -> bool {
+        match source {
+            Source::Pointer(tokens) => pointer(self.body, tokens).is_some(),
+            Source::Regex { regex, .. } => regex.is_match(self.body),
+            source => self.value(source).is_some(),
+        }
+    }
+
     fn holds(&self, condition: &Match, scope: &mut Scope<'_>, scratch: &mut Vec<u8>) -> bool {
         match (&condition.test, &condition.from) {
-            (MatchTest::Exists, Source::Pointer(tokens)) => pointer(self.body, tokens).is_some(),
-            (MatchTest::Exists, Source::Regex { regex, .. }) => regex.is_match(self.body),
-            (MatchTest::Exists, source) => self.value(source).is_some(),
+            (MatchTest::Exists, source) => self.has(source),
             (MatchTest::Equals(wanted), Source::Pointer(tokens)) => {
                 let Some(raw) = pointer(self.body, tokens) else {
                     return false;
@@ -346,6 +369,24 @@ mod tests {
             assert_eq!(excerpt(body), expected);
         }
         assert!(excerpt(&[b'x'; 201]).ends_with("x`…"));
+    }
+
+    #[test]
+    fn a_copy_is_the_same_message() {
+        let labels = [
+            Label::Nothing,
+            Label::Event { name: b"said", id: b"7" },
+            Label::Frame(b"\x03abc"),
+            Label::Channel { topic: b"room", event: b"said" },
+            Label::Published { topic: b"a/b", retained: true, properties: b"\x26" },
+        ];
+        for label in labels {
+            let received = ReceivedMessage::labelled(b"abc", label);
+            let copy = OwnedMessage::new(&received);
+            assert_eq!(format!("{:?}", copy.received()), format!("{received:?}"));
+            let label = copy.bytes() - 3;
+            assert_eq!(label > 0, !matches!(received.label, Label::Nothing));
+        }
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl<'p> Shard<'p> {
         let conns = Connections::new(plan, tls, wire_rng, capacity, &setup.buffers);
         let recorder = Recorder::new(plan, share.index as u16, setup.rows_max);
         let last = plan.phases.last().filter(|last| last.until_done);
-        let mut interpreter = Interpreter::new(plan, users, conns, recorder);
+        let mut interpreter = Interpreter::new(plan, users, conns, recorder, &setup.buffers);
         if !plan.meetings.is_empty() {
             interpreter.desk = Some(Box::new(Desk::new(&setup.meeting, share.index)));
         }

@@ -8,6 +8,7 @@ use rustls::client::Tls13ClientSessionValue;
 
 use crate::conn::carried::CarriedWebSocket;
 use crate::conn::{Carrier, Conn, PendingOperation};
+use crate::messages::early::EarlyMessage;
 use crate::protocols::channels::state::{Channels, Topic};
 use crate::protocols::mqtt::client::Mqtt;
 use crate::protocols::poll::Poller;
@@ -117,6 +118,13 @@ fn tls_sessions_of_its_own_take_512_bytes_more() {
     let tickets = TICKETS_MAX * size_of::<Tls13ClientSessionValue>() + BLOCK;
     let own = entry + size_of::<ServerSessions>() + BLOCK + tickets;
     assert!(own <= 512, "TLS sessions of a user's own take {own} bytes");
+}
+
+/// A message that came before a step which may take it has this beside its bytes.
+#[test]
+fn a_message_that_is_kept_takes_80_bytes() {
+    let early = size_of::<EarlyMessage>();
+    assert!(early <= 80, "a message that is kept has {early} bytes");
 }
 
 /// Compressed messages: this much is there from the start, the rest from the first message on.

@@ -311,6 +311,9 @@ impl Interpreter<'_> {
             // The message may still come; the connection is sound.
             Wait::Reply if !self.is_joining(key) => {
                 self.explain(now_ns, key, outcome, detail);
+                if matches!(self.users.op(key), Some(Op::Expect(_))) {
+                    self.expect_ended(now_ns, key);
+                }
                 self.complete(now_ns, key, outcome, 0);
             }
             _ => {

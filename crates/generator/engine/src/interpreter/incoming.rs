@@ -1,6 +1,6 @@
 //! Bytes received: decoded by one loop for all protocols, each event handed to its protocol's steps.
 
-use plan::Op;
+use plan::{Expect, Op};
 use record::Outcome;
 
 use crate::conn::{Decoder, Event, Failure, Link, Reuse, Stage};
@@ -9,7 +9,7 @@ use crate::messages::Delivery;
 use crate::protocols::Protocol;
 use crate::received::{Label, ReceivedMessage};
 use crate::tables::budget::EXHAUSTED;
-use crate::tables::slots::ConnSlot;
+use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
 impl<'p> Interpreter<'p> {
@@ -232,12 +232,25 @@ impl<'p> Interpreter<'p> {
             let users = &mut self.users;
             let recorder = &mut self.recorder;
             self.messages.track_expected(users, recorder, &delivery, request_ns);
-            let save = &expect.save;
-            let outcome = self.answered_with_errors(now_ns, key, expect.graphql, save, received);
-            let outcome =
-                outcome.unwrap_or_else(|| self.examine(now_ns, key, save, &expect.check, received));
+            let outcome = self.weigh_message(now_ns, key, expect, received);
+            if matches!(self.users.op(key), Some(Op::Expect(_))) {
+                self.expect_ended(now_ns, key);
+            }
             return self.conclude(now_ns, key, outcome, 0);
         }
-        self.messages.take_pushed(&mut self.users, &mut self.recorder, &delivery);
+        self.take_unawaited(&delivery);
+    }
+
+    /// Looks into the message that a step waited for.
+    pub(crate) fn weigh_message(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        expect: &Expect,
+        received: &ReceivedMessage<'_>,
+    ) -> Outcome {
+        let save = &expect.save;
+        let outcome = self.answered_with_errors(now_ns, key, expect.graphql, save, received);
+        outcome.unwrap_or_else(|| self.examine(now_ns, key, save, &expect.check, received))
     }
 }

@@ -82,7 +82,7 @@ impl Interpreter<'_> {
     }
 
     /// Has a variable no value that the operation in flight was to give it?
-    fn lacks_saved(&self, key: UserKey) -> bool {
+    pub(crate) fn lacks_saved(&self, key: UserKey) -> bool {
         let user = &self.users[key];
         let lacks =
             |save: &Save| save.default.is_none() && user.slots[save.slot.index()] == Value::Nothing;

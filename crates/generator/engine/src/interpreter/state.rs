@@ -1,5 +1,7 @@
 //! State that all users of a shard share.
 
+use std::sync::Arc;
+
 use plan::Plan;
 
 use crate::conn::Connections;
@@ -9,6 +11,7 @@ use crate::measure::{Gauges, Recorder};
 use crate::meeting::Desk;
 use crate::messages::Messages;
 use crate::requests::Requests;
+use crate::tables::budget::Budget;
 use crate::tables::slots::UserKey;
 use crate::users::Users;
 
@@ -42,6 +45,7 @@ impl<'p> Interpreter<'p> {
         users: Users<'p>,
         conns: Connections,
         recorder: Recorder,
+        buffers: &Arc<Budget>,
     ) -> Interpreter<'p> {
         Interpreter {
             plan,
@@ -51,7 +55,7 @@ impl<'p> Interpreter<'p> {
             identities: Identities::default(),
             follows: Follows::default(),
             desk: None,
-            messages: Messages::new(plan),
+            messages: Messages::new(plan, buffers),
             recorder,
             in_flight: 0,
             end_ns: plan.end_ns(),

@@ -100,6 +100,12 @@ impl Interpreter<'_> {
 
     /// The session closes its stream, or the stream is lost for good.
     pub(crate) fn end_subscription(&mut self, now_ns: u64, key: UserKey) {
+        self.drop_early(key);
+        self.interrupt_subscription(now_ns, key);
+    }
+
+    /// The same of a stream that is about to come back: a step may take what came over it before.
+    pub(crate) fn interrupt_subscription(&mut self, now_ns: u64, key: UserKey) {
         let joined = self.topics(key);
         self.messages.end(&mut self.recorder, now_ns, key, &joined);
     }

@@ -5,7 +5,7 @@
 
 mod deadlines;
 pub(crate) mod state;
-mod streams;
+pub(crate) mod streams;
 
 use grpc::{AnswerError, Ending, Frame, FrameError, Frames, OK, Schema};
 use plan::Op;

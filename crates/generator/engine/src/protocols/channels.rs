@@ -52,6 +52,7 @@ impl<'p> Interpreter<'p> {
     }
 
     pub(crate) fn send_to_channel(&mut self, now_ns: u64, key: UserKey, op: &ChannelOp) -> Flow {
+        self.drop_early(key);
         self.begin(now_ns, key);
         let Some(slot) = self.open_stream(now_ns, key) else {
             return Flow::Fail;

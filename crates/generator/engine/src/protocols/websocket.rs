@@ -258,6 +258,7 @@ impl<'p> Interpreter<'p> {
 
     /// Sends a message over the user's WebSocket or TCP connection.
     pub(crate) fn send(&mut self, now_ns: u64, key: UserKey, send: &SendOp) -> Flow {
+        self.drop_early(key);
         self.begin(now_ns, key);
         let Some(slot) = self.open_stream(now_ns, key) else {
             return Flow::Fail;
@@ -345,8 +346,12 @@ impl<'p> Interpreter<'p> {
         rendered.map_err(|error| error.to_string())
     }
 
+    /// Waits for a message, unless it is there.
     pub(crate) fn expect(&mut self, now_ns: u64, key: UserKey, expect: &Expect) -> Flow {
         self.begin(now_ns, key);
+        if let Some(flow) = self.expect_early(now_ns, key, expect) {
+            return flow;
+        }
         // A poll, or a stream that reconnects, may still bring what is waited for.
         let background = self.conns.find(&self.users, key, Conn::is_background);
         if background.is_none() {

@@ -6,7 +6,7 @@
 
 use grpc::{Ending, Frame, OK};
 use plan::calls::{CallEnd, CallOpen};
-use plan::{Op, Payload, Save, SendOp, Source};
+use plan::{Expect, Op, Payload, Save, SendOp, Source};
 use proto::http1::{self, Head};
 use record::Outcome;
 
@@ -178,16 +178,14 @@ impl<'p> Interpreter<'p> {
     fn take_call_message(&mut self, now_ns: u64, slot: ConnSlot, framed: &[u8]) {
         let key = self.conns[slot].user;
         let expected = self.expected(key);
+        let waits = self.users[key].wait == Wait::Reply;
+        // A step that takes any message has this one.
+        let is_taken = waits && expected.is_some_and(|expect| expect.when.is_empty());
         let is_read = self.recorder.trace.is_some()
             || !self.plan.messages.is_empty()
-            || expected.is_some_and(|expect| {
-                let is_plain = expect.when.is_empty() && expect.check.is_empty();
-                !(is_plain && expect.save.is_empty())
-            });
-        let saves_head = expected.is_some_and(|expect| {
-            let is_of_head = |save: &Save| matches!(save.from, Source::Header(_));
-            expect.save.iter().any(is_of_head)
-        });
+            || expected.is_some_and(reads)
+            || (!is_taken && self.is_read_later(key));
+        let saves_head = expected.is_some_and(saves_head);
         let read = match is_read {
             true => self.read_call_message(slot, framed),
             false => Ok(Vec::new()),
@@ -203,6 +201,13 @@ impl<'p> Interpreter<'p> {
             }
             Err((outcome, detail)) => self.call_lost(now_ns, slot, outcome, || detail),
         }
+    }
+
+    /// True if a later step may take what comes now, and look into it.
+    fn is_read_later(&self, key: UserKey) -> bool {
+        let ops = &self.users.session(key).ops;
+        let mut later = self.messages.early.later(&self.users[key]);
+        later.any(|pc| matches!(&ops[pc as usize], Op::Expect(expect) if reads(expect)))
     }
 
     fn read_call_message(&mut self, slot: ConnSlot, framed: &[u8]) -> Result<Vec<u8>, Fault> {
@@ -351,4 +356,15 @@ impl<'p> Interpreter<'p> {
         self.wait_for(key, Wait::Close, deadline_ns);
         Flow::Wait
     }
+}
+
+/// True if a step looks into the message that it waits for.
+fn reads(expect: &Expect) -> bool {
+    !(expect.when.is_empty() && expect.check.is_empty() && expect.save.is_empty())
+}
+
+/// True if a step saves something of the metadata with which the answer began.
+pub(crate) fn saves_head(expect: &Expect) -> bool {
+    let is_of_head = |save: &Save| matches!(save.from, Source::Header(_));
+    expect.save.iter().any(is_of_head)
 }

@@ -59,7 +59,7 @@ impl<'p> Interpreter<'p> {
         }
         if let Some(own) = self.conns[slot].reconnectable() {
             own.reconnecting.lost = true;
-            self.end_subscription(now_ns, key);
+            self.interrupt_subscription(now_ns, key);
         }
         self.wait_to_reconnect_websocket(now_ns, slot);
         if self.users[key].wait != Wait::Reply {
