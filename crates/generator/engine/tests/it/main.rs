@@ -16,6 +16,7 @@ mod continuing;
 mod deflate;
 mod deliveries;
 mod depth;
+mod early;
 mod events;
 mod faults;
 mod feeds;
