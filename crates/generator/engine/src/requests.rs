@@ -173,7 +173,7 @@ pub(crate) fn encode_http(
     Ok(())
 }
 
-/// Appends a GET request without a body, with one more header if given.
+/// Appends a GET request without a body, with one more header if given. That replaces one of its name.
 pub(crate) fn encode_get(
     path: &Template,
     headers: &[(String, Template)],
@@ -185,8 +185,9 @@ pub(crate) fn encode_get(
     let path = render_target(path, scope)?;
     let headers = Headers::render(headers, scope)?;
     let host = headers.host().unwrap_or(authority);
-    let headers = headers.iter().chain(further);
-    http1::encode_request(out, "GET", &path, host, headers, None);
+    let replaces = |name: &str| further.is_some_and(|(new, _)| new.eq_ignore_ascii_case(name));
+    let kept = headers.iter().filter(|(name, _)| !replaces(name));
+    http1::encode_request(out, "GET", &path, host, kept.chain(further), None);
     Ok(())
 }
 

@@ -202,6 +202,26 @@ fn a_lost_stream_reconnects() {
     assert_eq!(ran.total(|counts| counts.errors), 0);
 }
 
+/// A step may begin behind an event that it knows; the ids of the stream take the place of that one.
+#[test]
+fn an_id_of_the_stream_replaces_the_steps_own() {
+    let open = "sse: /stream\n      headers: { Last-Event-ID: \"40\" }";
+    let steps = "    - expect: { when: { body: two }, within: 20s, as: two }";
+    let mut peer = Stage::new([
+        vec![(0, say(HEAD)), (MS, PeerAction::Close)],
+        vec![(0, say(HEAD)), (0, say("id: 41\ndata: one\n\n")), (MS, PeerAction::Close)],
+        vec![(0, say(HEAD)), (0, say("data: two\n\n"))],
+    ]);
+    let ran = run(&scenario(open, steps), &mut peer);
+    assert_eq!(ran.outcomes("two"), [Outcome::Ok]);
+    let ids = |request: &String| -> Vec<String> {
+        let lines = request.lines().map(str::to_ascii_lowercase);
+        lines.filter(|line| line.starts_with("last-event-id")).collect()
+    };
+    let ids: Vec<_> = peer.requests.iter().map(ids).collect();
+    assert_eq!(ids, [["last-event-id: 40"], ["last-event-id: 40"], ["last-event-id: 41"]]);
+}
+
 /// One timer serves both: steps fall due to the nanosecond while attempts do, and attempts do not
 /// wait for steps.
 #[test]

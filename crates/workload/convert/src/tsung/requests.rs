@@ -16,6 +16,8 @@ const NAME_BYTES_MAX: usize = 200;
 const VERBS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 /// Content type that Tsung sends with a body if the document names none.
 const FORM: &str = "application/x-www-form-urlencoded";
+/// Headers that follow from a request's body, which a scenario cannot write.
+const FRAMING: [&str; 2] = ["content-length", "transfer-encoding"];
 
 /// Settings around a request.
 pub(super) struct Around {
@@ -240,7 +242,12 @@ impl Importer<'_> {
                         let message = "a `Cookie` header replaces the cookies that the server set; Tsung sends both";
                         self.diagnostics.differs("cookie-header", value_at(part, "name"), message);
                     }
-                    if let Some(name) = name {
+                    let is_framing =
+                        |name: &str| FRAMING.iter().any(|own| name.eq_ignore_ascii_case(own));
+                    if name.is_some_and(is_framing) {
+                        let message = "the length of a body is counted".to_owned();
+                        self.diagnostics.ignored(value_at(part, "name"), message);
+                    } else if let Some(name) = name {
                         headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
                         headers.push((name.to_owned(), value));
                     }

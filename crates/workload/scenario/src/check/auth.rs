@@ -8,7 +8,7 @@ use plan::expr::{Escape, Expr, Func, Template, TemplatePart, Value};
 
 use super::Checker;
 use super::fields::Fields;
-use super::headers::add_absent;
+use super::headers::{add_absent, has};
 use super::program::Program;
 use crate::document::node::Node;
 
@@ -36,6 +36,7 @@ impl Checker<'_> {
         headers: &mut Vec<(String, Template)>,
         program: &Program,
     ) {
+        self.one_authorization(fields, headers);
         match (self.auth_of(fields, program), fields.key_place("auth")) {
             (Some(Auth::Header(value)), _) => add_absent(headers, "authorization", &value),
             (Some(Auth::Challenge(_)), Some(place)) => {
@@ -45,6 +46,22 @@ impl Checker<'_> {
             }
             // The run's own is meant for its requests.
             (Some(Auth::Challenge(_)), None) | (None, _) => {}
+        }
+    }
+
+    /// Reports an `auth` beside a header that says the same.
+    pub(super) fn one_authorization(
+        &mut self,
+        fields: &Fields<'_>,
+        headers: &[(String, Template)],
+    ) {
+        let writes = fields.get("auth").is_some_and(|node| node.text() != Some("none"));
+        if let (true, true, Some(place)) =
+            (writes, has(headers, "authorization"), fields.key_place("auth"))
+        {
+            self.diagnostics
+                .error("bad-auth", place, "this step has either `auth` or a header `authorization`")
+                .hint("remove one of them");
         }
     }
 

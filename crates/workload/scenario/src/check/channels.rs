@@ -70,6 +70,11 @@ impl Checker<'_> {
             }
             offered.push(word.text);
         }
+        if !offered.is_empty() {
+            let hint = "write them in one of the two";
+            let names = &["sec-websocket-protocol"];
+            self.made_elsewhere(fields.get("headers"), names, "`subprotocols`", hint);
+        }
         if offered.is_empty() {
             let own = match protocol {
                 Some(Protocol::ActionCable) => Some(CABLE_SUBPROTOCOLS),

@@ -56,6 +56,7 @@ impl Checker<'_> {
             name: operation.name.unwrap_or_else(|| "graphql".to_owned()),
             location: self.location(&path, program),
         };
+        self.no_multipart_type(fields, "graphql");
         let content = Content {
             body: operation.json,
             content_type: Some("application/json".to_owned()),

@@ -252,7 +252,7 @@ impl Checker<'_> {
                 self.diagnostics.error("bad-header", &entry.key_place, message).hint(hint);
             }
         }
-        headers.extend(self.headers(fields.get("metadata"), program));
+        headers.extend(self.named_values(fields.get("metadata"), "header", program));
         self.add_auth(fields, &mut headers, program);
         for (name, value) in &self.headers {
             if !grpc::is_reserved(name) {

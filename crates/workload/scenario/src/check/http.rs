@@ -10,7 +10,7 @@ use units::parse::UnitError;
 use super::Checker;
 use super::auth::Auth;
 use super::fields::Fields;
-use super::headers::add_absent;
+use super::headers::{FRAMING, add_absent, has};
 use super::location::Location;
 use super::matching::SaveScope;
 use super::program::Program;
@@ -18,6 +18,9 @@ use crate::document::node::{Node, Place};
 
 /// Content types accepted for answers of GraphQL (GraphQL over HTTP, section 4).
 const GRAPHQL_TYPES: &str = "application/graphql-response+json, application/json;q=0.9";
+
+/// The beginning of content types of bodies with several parts.
+const MULTIPART: &str = "multipart/";
 
 /// The method and address of a request, before its other keys.
 pub(super) struct Line<'n> {
@@ -171,12 +174,11 @@ impl Checker<'_> {
         program: &mut Program,
     ) {
         let Content { body, content_type, continue_ns, graphql } = content;
-        let Head { mut headers, own_cookies, digest, sign } =
-            self.request_head(fields, content_type, program);
-        if graphql.is_some() {
-            add_absent(&mut headers, "accept", &Template::fixed(GRAPHQL_TYPES));
-        }
-        self.only_signed(sign.is_some(), &headers, &line.url.place);
+        let accept = graphql.as_ref().map(|_| GRAPHQL_TYPES.to_owned());
+        let made = [("content-type", content_type), ("accept", accept)];
+        let Head { headers, own_cookies, digest, sign } =
+            self.request_head(fields, &made, continue_ns > 0, program);
+        self.only_signed(sign.as_deref(), &headers, &line.url.place);
         let encoding =
             headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"));
         let decodes = encoding.is_some_and(|(_, value)| value.as_static() != Some("identity"));
@@ -229,6 +231,8 @@ impl Checker<'_> {
                 .hint("write `status: 200` for the status, and `check: CONDITION` for values that `save` took");
             return 0;
         }
+        let hint = "remove the header";
+        self.made_elsewhere(fields.get("headers"), &["expect"], "the key `expect`", hint);
         if self.choice(node, crate::keys::EXPECTATIONS).is_some() && !has_body {
             self.diagnostics
                 .error("bad-expect", &node.place, "this request has no body to wait with")
@@ -237,19 +241,23 @@ impl Checker<'_> {
         self.continue_ns
     }
 
-    /// Compiles a request's head without its first line.
+    /// Compiles a request's head without its first line. `made`: what the step adds by itself; `expects`: the engine
+    /// adds an `expect`.
     fn request_head(
         &mut self,
         fields: &Fields<'_>,
-        content_type: Option<String>,
+        made: &[(&str, Option<String>)],
+        expects: bool,
         program: &mut Program,
     ) -> Head {
         let mut headers = self.headers(fields.get("headers"), program);
         let own_cookies = self.own_cookies(fields, &mut headers, program);
-        if let Some(content_type) = content_type {
-            let value = Template::fixed(&content_type);
-            add_absent(&mut headers, "content-type", &value);
+        for (name, value) in made {
+            if let Some(value) = value {
+                add_absent(&mut headers, name, &Template::fixed(value));
+            }
         }
+        self.one_authorization(fields, &headers);
         let mut digest = None;
         let sign = self.sign_of(fields, program);
         let auth = match &sign {
@@ -258,11 +266,21 @@ impl Checker<'_> {
         };
         match auth {
             Some(Auth::Header(value)) => add_absent(&mut headers, "authorization", &value),
-            Some(Auth::Challenge(who)) => digest = Some(Box::new(who)),
-            None => {}
+            // A request with an `authorization` of its own answers no challenge by another one.
+            Some(Auth::Challenge(who)) if !has(&headers, "authorization") => {
+                digest = Some(Box::new(who));
+            }
+            Some(Auth::Challenge(_)) | None => {}
         }
+        // What the engine adds is there already.
+        let is_taken = |name: &str| {
+            expects && name.eq_ignore_ascii_case("expect")
+                || digest.is_some() && name.eq_ignore_ascii_case("authorization")
+        };
         for (name, value) in &self.headers {
-            add_absent(&mut headers, name, value);
+            if !is_taken(name) {
+                add_absent(&mut headers, name, value);
+            }
         }
         if let Some(codings) = &self.accept_encoding {
             add_absent(&mut headers, "accept-encoding", codings);
@@ -292,18 +310,41 @@ impl Checker<'_> {
             self.diagnostics.error("two-bodies", place, message);
         }
         if let Some(node) = fields.get("json") {
+            self.no_multipart_type(fields, "json");
             return (self.json(node, program), Some("application/json".to_owned()));
         }
         if let Some(node) = fields.get("form") {
+            self.no_multipart_type(fields, "form");
             return (
                 self.form(node, program),
                 Some("application/x-www-form-urlencoded".to_owned()),
             );
         }
         if let Some(node) = fields.get("multipart") {
+            let hint =
+                "remove it: it has to name the boundary of the parts, which `multipart` chooses";
+            self.made_elsewhere(fields.get("headers"), &["content-type"], "`multipart`", hint);
             return self.multipart(node, program).unzip();
         }
         (fields.get("body").and_then(|node| self.template(node, Escape::None, program)), None)
+    }
+
+    /// Reports a content type of several parts for a body that has none. `key`: what the body is written as.
+    pub(super) fn no_multipart_type(&mut self, fields: &Fields<'_>, key: &str) {
+        let entries = fields.get("headers").and_then(Node::mapping).unwrap_or_default();
+        for entry in entries {
+            let value = entry.value.text().unwrap_or_default().trim_start();
+            let is_multipart = value
+                .get(..MULTIPART.len())
+                .is_some_and(|front| front.eq_ignore_ascii_case(MULTIPART));
+            if entry.key.eq_ignore_ascii_case("content-type") && is_multipart {
+                let message =
+                    format!("the body of `{key}` has no parts, which this type announces");
+                self.diagnostics
+                    .error("bad-header", &entry.value.place, message)
+                    .hint("write the body as `multipart`, or remove the header");
+            }
+        }
     }
 
     /// `application/x-www-form-urlencoded`, with `%20` for blanks.
@@ -334,11 +375,13 @@ impl Checker<'_> {
         node: Option<&Node>,
         program: &Program,
     ) -> Vec<(String, Template)> {
+        let hint = "remove it: it follows from the body";
+        self.made_elsewhere(node, FRAMING, "every request", hint);
         self.named_values(node, "header", program)
     }
 
     /// Names and values that stand in a request's head; `what` they are.
-    fn named_values(
+    pub(super) fn named_values(
         &mut self,
         node: Option<&Node>,
         what: &str,
@@ -381,8 +424,7 @@ impl Checker<'_> {
         if written.is_empty() {
             return Vec::new();
         }
-        let has_header = headers.iter().any(|(n, _)| n.eq_ignore_ascii_case("cookie"));
-        if let (true, Some(place)) = (has_header, fields.key_place("cookies")) {
+        if let (true, Some(place)) = (has(headers, "cookie"), fields.key_place("cookies")) {
             self.diagnostics.error(
                 "misplaced-key",
                 place,

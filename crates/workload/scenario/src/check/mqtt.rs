@@ -55,10 +55,9 @@ impl Checker<'_> {
         program.protocol = Some(protocol);
         let mqtt = self.introduction(fields, five, program);
         let mut headers = self.headers(fields.get("headers"), program);
-        for (name, value) in &self.headers {
-            add_absent(&mut headers, name, value);
-        }
+        self.no_handshake_headers(fields.get("headers"));
         add_absent(&mut headers, "sec-websocket-protocol", &Template::fixed(SUBPROTOCOL));
+        self.add_headers_of_run_to_handshake(&mut headers);
         let measure = self.measure_from(fields, "as", "mqtt", MeasureKind::Handshake);
         let timeout_ns = self.timeout(fields.get("timeout"));
         let reconnect = self.reconnect_websocket(fields, Some(protocol), program);

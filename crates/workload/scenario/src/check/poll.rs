@@ -4,7 +4,6 @@ use plan::{MeasureKind, Op, Poll};
 
 use super::Checker;
 use super::fields::Fields;
-use super::headers::add_absent;
 use super::matching::SaveScope;
 use super::program::Program;
 use crate::document::node::Node;
@@ -16,9 +15,7 @@ impl Checker<'_> {
         let location = self.fixed_location(node, program);
         let mut headers = self.headers(fields.get("headers"), program);
         self.add_auth(fields, &mut headers, program);
-        for (name, value) in &self.headers {
-            add_absent(&mut headers, name, value);
-        }
+        self.add_headers_of_run(&mut headers);
         let every_ns = fields.get("every").and_then(|node| self.duration_ns(node));
         let each = fields.get("each").and_then(|node| self.pointer(node));
         let save = self.saves(fields.get("save"), SaveScope::Response, program);

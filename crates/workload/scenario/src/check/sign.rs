@@ -5,6 +5,7 @@ use plan::expr::{Escape, Template};
 
 use super::Checker;
 use super::fields::Fields;
+use super::headers::has;
 use super::program::Program;
 use crate::document::node::{Node, Place};
 use crate::keys::{AWS, SIGN};
@@ -29,22 +30,24 @@ impl Checker<'_> {
         Some(signed)
     }
 
-    /// Reports a header `authorization` of a request that is signed.
+    /// Reports headers of a request that its signature writes.
     pub(super) fn only_signed(
         &mut self,
-        is_signed: bool,
+        signed: Option<&Aws>,
         headers: &[(String, Template)],
         place: &Place,
     ) {
-        let is_it = |(name, _): &(String, Template)| name.eq_ignore_ascii_case("authorization");
-        if is_signed && headers.iter().any(is_it) {
-            self.diagnostics
-                .error(
-                    "bad-sign",
-                    place,
-                    "this request is signed and has a header `authorization`, too",
-                )
-                .hint("remove the header, or write `sign: none`");
+        let Some(signed) = signed else { return };
+        // Credentials that do not expire have an empty one, which is not sent.
+        let token = signed.session_token.as_ref().filter(|token| token.as_static() != Some(""));
+        let token = token.map(|_| "x-amz-security-token");
+        for name in ["authorization"].into_iter().chain(token) {
+            if has(headers, name) {
+                let message = format!("this request is signed and has a header `{name}`, too");
+                self.diagnostics
+                    .error("bad-sign", place, message)
+                    .hint("remove the header, or write `sign: none`");
+            }
         }
     }
 

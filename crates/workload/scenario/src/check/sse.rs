@@ -16,13 +16,12 @@ impl Checker<'_> {
         let location = self.fixed_location(node, program);
         let mut headers = self.headers(fields.get("headers"), program);
         self.add_auth(fields, &mut headers, program);
-        for (name, value) in &self.headers {
-            add_absent(&mut headers, name, value);
-        }
-        // HTML standard section 9.2.2: what a browser's `EventSource` sends.
+        // HTML standard section 9.2.2: what a browser's `EventSource` sends. The run's headers are those of all its
+        // requests, so the step's come first.
         let accept = Template::fixed("text/event-stream");
         add_absent(&mut headers, "accept", &accept);
         add_absent(&mut headers, "cache-control", &Template::fixed("no-store"));
+        self.add_headers_of_run(&mut headers);
         let measure = self.measure_from(fields, "as", "stream", MeasureKind::Handshake);
         let timeout_ns = self.timeout(fields.get("timeout"));
         let reconnect = self.reconnect(fields);

@@ -10,7 +10,6 @@ use proto::ws::Offer;
 
 use super::Checker;
 use super::fields::Fields;
-use super::headers::add_absent;
 use super::matching::SaveScope;
 use super::program::Program;
 use crate::document::node::{Node, NodeKind, Place};
@@ -38,11 +37,10 @@ impl Checker<'_> {
         let protocol = self.protocol(fields);
         program.protocol = protocol;
         let mut headers = self.headers(fields.get("headers"), program);
+        self.no_handshake_headers(fields.get("headers"));
         self.add_auth(fields, &mut headers, program);
-        for (name, value) in &self.headers {
-            add_absent(&mut headers, name, value);
-        }
         self.add_subprotocols(fields, protocol, &mut headers);
+        self.add_headers_of_run_to_handshake(&mut headers);
         let measure = self.measure_from(fields, "as", "handshake", MeasureKind::Handshake);
         let timeout_ns = self.timeout(fields.get("timeout"));
         if let Some((endpoint, mut path)) = location {

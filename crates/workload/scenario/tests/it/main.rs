@@ -12,6 +12,7 @@ mod documents;
 mod experiments;
 mod expressions;
 mod functions;
+mod headers;
 mod identity;
 mod layout;
 mod lengths;
