@@ -1,5 +1,7 @@
 //! The `Location` of a redirect, resolved against the URL that was requested (RFC 3986 §5.2).
 
+use plan::expr::value::stands_in_url;
+
 /// Longest URL that is followed, in bytes; RFC 9110 §4.1 wants 8,000 at least.
 const URL_BYTES_MAX: usize = 16 << 10;
 
@@ -32,7 +34,7 @@ pub enum Unfollowable {
 }
 
 /// The address of a `Location` (in bytes, as received) relative to the one that was requested. The fragment is left out,
-/// and what cannot stand in a request line is percent-encoded, as browsers do.
+/// and what no URL may contain is percent-encoded.
 pub fn resolve(base: &Address, location: &[u8]) -> Result<Address, Unfollowable> {
     if location.len() > URL_BYTES_MAX {
         return Err(Unfollowable::TooLong(location.len()));
@@ -115,11 +117,11 @@ fn normalised(target: &str) -> String {
     format!("/{}{folder}{query}", kept.join("/"))
 }
 
-/// Bytes that cannot stand in a request line are percent-encoded.
+/// Bytes that no URL may contain are percent-encoded, those of a fragment's `#` aside.
 fn encoded(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {
-        if byte.is_ascii_graphic() {
+        if stands_in_url(byte) {
             text.push(char::from(byte));
         } else {
             text.push_str(&format!("%{byte:02X}"));
@@ -193,6 +195,7 @@ mod tests {
             ("//c/d/../e", (false, "c", "/e")),
             ("https://[::1]:9/x", (true, "[::1]:9", "/x")),
             ("http://b/ä b", (false, "b", "/%C3%A4%20b")),
+            ("//b/a\"<c>?^`{d}|\\e%7b", (false, "b", "/a%22%3Cc%3E?%5E%60%7Bd%7D%7C%5Ce%7b")),
         ] {
             let found = resolve(&base("/"), location.as_bytes()).unwrap();
             let (tls, authority, target) = expected;

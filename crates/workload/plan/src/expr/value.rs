@@ -130,7 +130,7 @@ impl Value {
                 write_url(t, out, |b| b.is_ascii_alphanumeric() || b"-._~".contains(&b));
             }
             (Escape::UrlRaw, Value::Text(t)) => {
-                write_url(t, out, |b| b.is_ascii_graphic() && b != b'#');
+                write_url(t, out, |b| stands_in_url(b) && b != b'#');
             }
             _ => self.write_text(out),
         }
@@ -194,6 +194,12 @@ pub fn write_json_text(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(&bytes[plain..]);
 }
 
+/// RFC 3986 section 2: characters that a URL may contain, `%` included. All others are percent-encoded, also those that
+/// a request line could hold: many servers refuse it then.
+pub fn stands_in_url(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte)
+}
+
 /// RFC 3986 section 2.3: all but unreserved characters become `%XX`.
 fn write_url(text: &str, out: &mut Vec<u8>, stays: fn(u8) -> bool) {
     for &byte in text.as_bytes() {
@@ -244,6 +250,15 @@ mod tests {
         assert_eq!(escaped(&Value::Nothing, Escape::Json), "null");
         assert_eq!(escaped(&Value::Float(f64::NAN), Escape::Json), "null");
         assert_eq!(escaped(&Value::Int(-5), Escape::Json), "-5");
+    }
+
+    /// Unreserved and reserved characters (RFC 3986 sections 2.2 and 2.3) and what encodes others.
+    #[test]
+    fn a_url_of_a_response_keeps_what_urls_may_contain() {
+        let kept = "AZaz09-._~:/?[]@!$&'()*+,;=%20";
+        assert_eq!(escaped(&Value::text(kept), Escape::UrlRaw), kept);
+        let others = Value::text("\"<>\\^`{|}# ");
+        assert_eq!(escaped(&others, Escape::UrlRaw), "%22%3C%3E%5C%5E%60%7B%7C%7D%23%20");
     }
 
     #[test]
