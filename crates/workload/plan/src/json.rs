@@ -74,6 +74,11 @@ pub fn pairs<'a>(json: &'a [u8], mut each: impl FnMut(&str, &'a [u8])) -> Option
     Some(())
 }
 
+/// The text behind a byte order mark. No text should begin with one, and a reader may ignore it (RFC 8259 §8.1).
+pub fn unmarked(json: &[u8]) -> &[u8] {
+    json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json)
+}
+
 /// RFC 6901 §4: digits without a leading zero.
 fn array_index(token: &str) -> Option<usize> {
     let plain =
@@ -126,6 +131,24 @@ mod tests {
         assert_eq!(at(json, &["b"]), None);
         assert_eq!(at("not json", &["b"]), None);
         assert_eq!(at("", &[]), None);
+    }
+
+    /// .NET and PHP write one where a file has it.
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_text() {
+        let object = "\u{feff} {\"id\": 7}".as_bytes();
+        assert_eq!(pointer(object, &["id".to_owned()]), Some(&b"7"[..]));
+        assert_eq!(pointer(object, &[]), Some(&b"{\"id\": 7}"[..]));
+        let mut seen = Vec::new();
+        assert_eq!(pairs(object, |key, value| seen.push((key.to_owned(), value))), Some(()));
+        assert_eq!(seen, [("id".to_owned(), &b"7"[..])]);
+        let list = "\u{feff}[1,\"\u{feff}\"]".as_bytes();
+        assert_eq!(items(list), Some(vec![&b"1"[..], "\"\u{feff}\"".as_bytes()]));
+        assert_eq!(each_item(list, |_| true), Some(2));
+        assert_eq!(first_items::<1>(list), Some(([&b"1"[..]], 1)));
+        // One alone is none of JSON, and neither are two.
+        assert_eq!(pointer("\u{feff}".as_bytes(), &[]), None);
+        assert_eq!(items("\u{feff}\u{feff}[]".as_bytes()), None);
     }
 
     /// Each way into a text that is nested 200,000 levels deep, on a small stack.

@@ -15,7 +15,7 @@ pub(super) struct Shallow<'a>(&'a [u8]);
 impl<'a> Shallow<'a> {
     /// `None`: it is nested too deeply.
     pub(super) fn new(json: &'a [u8]) -> Option<Shallow<'a>> {
-        (!is_too_deep(json)).then_some(Shallow(json.trim_ascii()))
+        (!is_too_deep(json)).then_some(Shallow(super::unmarked(json).trim_ascii()))
     }
 
     pub(super) fn bytes(self) -> &'a [u8] {

@@ -27,6 +27,7 @@ fn cells_keep_what_they_are() {
     assert_eq!(json.table.value(0, 1), Value::text("[1]"));
     assert_eq!(json.table.value(1, 0), Value::text("x"));
     assert_eq!(json.table.value(1, 1), Value::Nothing);
+    assert_eq!(data("file: marked.jsonl").table.value(0, 0), Value::Int(1));
 }
 
 #[test]

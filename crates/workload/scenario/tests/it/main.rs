@@ -60,6 +60,7 @@ const FILES: &[(&str, &str)] = &[
     ("negative.txt", "1 2\n3 -4\n"),
     ("accounts.csv", "user name,password\nann,a\nbob,\"b, \"\"2\"\"\"\ncy,c\n"),
     ("products.jsonl", "{\"product\": 7, \"tags\": [1]}\n\n{\"tags\": null, \"product\": \"x\"}\n"),
+    ("marked.jsonl", "\u{feff}{\"a\": 1}\n{\"a\": 2}\n"),
     ("plain.txt", "ann;\"a;7\r\n\nbob;;8\n"),
     ("users.csv", "ann;\"o;x\nbob;\"h\n"),
     ("short.csv", "a,b\n1,2\n3\n"),

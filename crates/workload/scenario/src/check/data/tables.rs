@@ -120,6 +120,7 @@ pub(super) fn read_plain(
 }
 
 pub(super) fn read_json_lines(text: &str) -> Result<Read, Fault> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
     let mut lines = lines.filter(|(_, line)| !line.trim().is_empty()).peekable();
     let Some(&(first, line)) = lines.peek() else {
