@@ -14,6 +14,13 @@ use crate::ids::SessionId;
 
 /// Highest rate, per second.
 pub const RATE_MAX_PER_S: f64 = 1e7;
+/// Sums of decimal rates miss whole numbers by a rounding error; it must not add a user.
+pub const START_SLACK: f64 = 1e-6;
+
+/// How many of evenly spaced users are due before their number reaches `users`: the first is due at 0.
+fn started(users: f64) -> f64 {
+    (users - START_SLACK).ceil().max(0.0)
+}
 
 /// One stretch of the arrival process.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -68,6 +75,16 @@ pub enum Spacing {
     Even,
     /// As a Poisson process.
     Poisson,
+}
+
+impl Spacing {
+    /// How many users are expected before the integral of the rate reaches `users`.
+    fn users_due(self, users: f64) -> f64 {
+        match self {
+            Spacing::Even => started(users),
+            Spacing::Poisson => users,
+        }
+    }
 }
 
 /// Many numbers that are shared. Its `Debug` says how many and a hash of their bits: a plan's text
@@ -189,7 +206,8 @@ impl Phase {
         self.start_ns + (self.duration_ns as f64 * share).round() as u64
     }
 
-    /// How many users the phase is expected to start; of a closed population each counts once.
+    /// How many users the phase is expected to start, which is how many it starts unless chance decides; of a closed
+    /// population each counts once.
     pub fn users_planned(&self) -> f64 {
         self.users_by(self.end_ns())
     }
@@ -203,11 +221,12 @@ impl Phase {
         };
         let t = into_ns as f64 / 1e9;
         let users = match &self.kind {
-            PhaseKind::Rate { from_per_s, to_per_s, .. } => {
+            PhaseKind::Rate { from_per_s, to_per_s, spacing } => {
                 let length = self.duration_ns as f64 / 1e9;
-                from_per_s * t + (to_per_s - from_per_s) * t * t / (2.0 * length)
+                let users = from_per_s * t + (to_per_s - from_per_s) * t * t / (2.0 * length);
+                spacing.users_due(users)
             }
-            PhaseKind::Trace(trace) => trace.users_by(t),
+            PhaseKind::Trace(trace) => trace.spacing.users_due(trace.users_by(t)),
             PhaseKind::Starts(times) => times.values().partition_point(|time| *time < t) as f64,
             PhaseKind::Together(streams) => {
                 let phases = streams.iter().flatten();
@@ -292,6 +311,37 @@ mod tests {
             }
         }
         assert_eq!(gallop(&[], 1.0), 0);
+    }
+
+    fn phase(from_per_s: f64, to_per_s: f64, spacing: Spacing) -> Phase {
+        Phase {
+            name: String::new(),
+            kind: PhaseKind::Rate { from_per_s, to_per_s, spacing },
+            start_ns: 0,
+            duration_ns: 3_000_000_000,
+            session: None,
+            weights: None,
+            users_max: None,
+            until_done: false,
+        }
+    }
+
+    /// The area of 0/s to 7/s over 3 s is 10.5; users 0 to 10 are due within it.
+    #[test]
+    fn an_even_phase_plans_whole_users() {
+        let ramp = phase(0.0, 7.0, Spacing::Even);
+        assert_eq!(ramp.users_planned(), 11.0);
+        assert_eq!(Phase { users_max: Some(4), ..ramp.clone() }.users_planned(), 4.0);
+        assert_eq!(phase(0.0, 7.0, Spacing::Poisson).users_planned(), 10.5);
+        // After half a second the area is 7/24, after a second 7/6.
+        assert_eq!([0.5, 1.0].map(|s| ramp.users_by((s * 1e9) as u64)), [1.0, 2.0]);
+        // At 3.3/s user 3 is due after 0.909 s; sums of such rates are not exact.
+        let steady = phase(3.3, 3.3, Spacing::Even);
+        assert_eq!([0.9, 0.91].map(|s| steady.users_by((s * 1e9) as u64)), [3.0, 4.0]);
+        assert_eq!(phase(0.1, 0.1, Spacing::Even).users_planned(), 1.0);
+        let bins = Trace::new(0.1, &[0.35; 30], Spacing::Even);
+        let trace = Phase { kind: PhaseKind::Trace(bins), ..steady };
+        assert_eq!(trace.users_planned(), 11.0);
     }
 
     #[test]

@@ -5,13 +5,10 @@
 //! shards are skipped at once: with a hundred loops, visiting them would cost more than the own ones.
 
 use plan::Plan;
-use plan::{Phase, PhaseKind, SessionId, Spacing, Trace, closed_until_ns};
+use plan::{Phase, PhaseKind, START_SLACK, SessionId, Spacing, Trace, closed_until_ns};
 use stats::rng::{Purpose, Rng};
 
 use crate::schedule::share::Share;
-
-/// Sums of decimal rates miss whole numbers by a rounding error; it must not add a user.
-const SLACK: f64 = 1e-6;
 
 /// One planned start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,7 +165,7 @@ impl<'p> Walk<'p> {
             }
             PhaseKind::Trace(trace) => {
                 let place = self.next_place(trace.spacing);
-                let is_in = place + SLACK < phase.users_planned();
+                let is_in = place + START_SLACK < phase.users_planned();
                 is_in.then(|| trace.time_of(place, &mut self.bin)).flatten()
             }
             PhaseKind::Starts(times) => {
@@ -256,10 +253,10 @@ impl Arrivals<'_> {
 fn count_by_number(phase: &Phase) -> Option<u64> {
     match &phase.kind {
         PhaseKind::Closed(population) => Some(population.starts()),
-        PhaseKind::Starts(_) => Some(phase.users_planned() as u64),
-        PhaseKind::Rate { spacing: Spacing::Even, .. }
+        PhaseKind::Starts(_)
+        | PhaseKind::Rate { spacing: Spacing::Even, .. }
         | PhaseKind::Trace(Trace { spacing: Spacing::Even, .. }) => {
-            Some((phase.users_planned() - SLACK).ceil().max(0.0) as u64)
+            Some(phase.users_planned() as u64)
         }
         PhaseKind::Rate { .. } | PhaseKind::Trace(_) | PhaseKind::Together(_) | PhaseKind::Hold => {
             None
@@ -271,7 +268,7 @@ fn count_by_number(phase: &Phase) -> Option<u64> {
 /// `Λ(t) = a·t + (b − a)·t² / 2T`. `None` if that is not before the ramp's end.
 fn time_of_place(place: f64, from_per_s: f64, to_per_s: f64, seconds: f64) -> Option<f64> {
     let total = (from_per_s + to_per_s) / 2.0 * seconds;
-    if place + SLACK >= total {
+    if place + START_SLACK >= total {
         return None;
     }
     let slope = (to_per_s - from_per_s) / seconds;

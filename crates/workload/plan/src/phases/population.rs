@@ -71,7 +71,7 @@ impl Population {
     /// Users that have started after this share of the phase, above 0.
     pub(super) fn started_by(self, share: f64) -> f64 {
         let risen = self.to_count.saturating_sub(self.from_count);
-        self.at_once() as f64 + risen as f64 * share
+        self.at_once() as f64 + super::started(risen as f64 * share)
     }
 }
 
@@ -125,7 +125,8 @@ mod tests {
             [closed(0, 0, 0, 5), closed(10, 5, 5, 5), closed(20, 5, 5, 1), closed(30, 1, 3, 3)];
         let starts: Vec<f64> = phases.iter().map(Phase::users_planned).collect();
         assert_eq!(starts, [5.0, 0.0, 0.0, 2.0]);
-        assert_eq!(phases[0].users_by(5_000_000_000), 2.5);
+        // Those of 0, 2 and 4 s.
+        assert_eq!(phases[0].users_by(5_000_000_000), 3.0);
         let until = |at: usize, place| closed_until_ns(&phases[at..], place).unwrap() as f64 / 1e9;
         let left: Vec<f64> = (0..5).map(|place| until(0, place)).collect();
         assert_eq!(left, [40.0, 30.0, 27.5, 25.0, 22.5]);

@@ -73,7 +73,7 @@ fn any_number_of_loops_starts_the_recorded_users() {
         let slack = if ["trace-2", "together"].contains(&phase.name.as_str()) {
             4.0 * planned.sqrt()
         } else {
-            1.0
+            0.5
         };
         assert!((count - planned).abs() < slack, "{}: {count}, {planned}", phase.name);
     }
