@@ -18,6 +18,9 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, Sign
 use serde::{Deserialize, Serialize};
 pub use urls::{MysqlUrl, PostgresUrl, SslMode, UrlError, redis_url};
 
+/// What the library calls a certificate that has no extensions, as OpenSSL makes them unless some are wanted.
+const OF_OLD_VERSION: &str = "UnsupportedCertVersion";
+
 /// How much of a server's certificate is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verify {
@@ -110,6 +113,11 @@ pub fn client_config(
                     certificate: identity.certificate.0.clone(),
                     key: identity.key.0.clone(),
                 },
+                Error::InvalidCertificate(_) => {
+                    refuse_identity(&identity.certificate.0)(describe(&error))
+                }
+                // Nothing else of it is general: no algorithm takes the key.
+                Error::General(problem) => refuse_identity(&identity.key.0)(problem),
                 error => TrustError::Config(error),
             })?
         }
@@ -215,6 +223,11 @@ fn describe_certificate(reason: &CertificateError, setting: &str) -> String {
                  this certificate"
             )
         }
+        OF_OLD_VERSION => {
+            "it is of an older version of X.509 than 3, which TLS does not take; sign \
+                           it with extensions (`openssl x509 -req -extfile FILE`)"
+                .to_owned()
+        }
         name => words(name),
     }
 }
@@ -318,6 +331,31 @@ mod tests {
         assert!(shown.contains("user.key") && !shown.contains("45"), "{shown}");
     }
 
+    /// The library's own word for it is that of a peer's certificate.
+    #[test]
+    fn a_certificate_of_users_that_is_too_old_is_named() {
+        let file = |name: &str| {
+            let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+            std::fs::read(folder.join("../../../testdata/keys").join(name)).unwrap()
+        };
+        let certificate = ("user.pem".to_owned(), file("p256-version-1.pem"));
+        let key = ("user.key".to_owned(), file("p256.pem"));
+        let error = refused(&Identity { certificate, key });
+        let expected = "user.pem: invalid certificate: it is of an older version of X.509 than 3";
+        assert!(error.starts_with(expected), "{error}");
+        assert!(!error.contains("peer"), "{error}");
+    }
+
+    /// RSA keys of 1,024 bits are refused (NIST SP 800-131A).
+    #[test]
+    fn a_key_that_no_algorithm_takes_is_named() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let small = std::fs::read(folder.join("../../../testdata/keys/rsa-small.pem")).unwrap();
+        let weak = Identity { key: ("user.key".to_owned(), small), ..identity() };
+        let error = refused(&weak);
+        assert!(error.starts_with("user.key: "), "{error}");
+    }
+
     #[test]
     fn errors_are_words() {
         let certificate = |reason| describe(&Error::InvalidCertificate(reason));
@@ -333,7 +371,12 @@ mod tests {
             ),
             (
                 certificate(other("UnsupportedCertVersion")),
-                "invalid certificate: unsupported cert version",
+                "invalid certificate: it is of an older version of X.509 than 3, which TLS does not take; sign it \
+                 with extensions (`openssl x509 -req -extfile FILE`)",
+            ),
+            (
+                certificate(other("UnsupportedCriticalExtension")),
+                "invalid certificate: unsupported critical extension",
             ),
             (certificate(CertificateError::NotValidYet), "invalid certificate: not valid yet"),
             (
