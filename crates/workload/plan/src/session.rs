@@ -31,6 +31,8 @@ pub struct Session {
     pub cookies: bool,
     /// The program. A user that runs off its end has finished.
     pub ops: Vec<Op>,
+    /// For each instruction the line of the scenario that it is from, from 1; 0: an override.
+    pub lines: Vec<u32>,
     /// How often parts of the program are expected to be done.
     pub visits: Vec<Visits>,
     /// The session's transactions and groups, by where they begin.
@@ -84,6 +86,15 @@ pub struct Pace<'s> {
 }
 
 impl Session {
+    /// Where the instruction at `pc` comes from, in words.
+    pub fn place(&self, pc: Pc) -> String {
+        match self.lines.get(pc as usize) {
+            Some(0) => format!("session {:?}, in an override", self.name),
+            Some(line) => format!("session {:?}, line {line}", self.name),
+            None => format!("session {:?}", self.name),
+        }
+    }
+
     /// The measure of the operation at `pc`, or else of the next one in the program's text.
     pub fn next_measure(&self, pc: Pc) -> Option<MeasureId> {
         self.ops.iter().skip(pc as usize).find_map(Op::measure)

@@ -112,9 +112,7 @@ impl Interpreter<'_> {
             Op::Check { measure, .. } | Op::Measure { measure, .. } => *measure,
             _ => self.plan.faults,
         };
-        self.fault(now_ns, key, measure, || {
-            format!("session {:?}, instruction {at}: {error}", session.name)
-        });
+        self.fault(now_ns, key, measure, || format!("{}: {error}", session.place(at)));
     }
 
     /// The instructions that evaluate an expression; none waits for the target.

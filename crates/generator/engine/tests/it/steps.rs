@@ -259,7 +259,8 @@ arrivals:
     assert_eq!(ran.outcomes("never"), []);
     assert_eq!(ran.counted("steps", Outcome::Step), 1);
     assert_eq!(ran.counted("connect", Outcome::Step), 0);
-    assert!(ran.details()[0].contains("division by zero"), "{:?}", ran.details());
+    let expected = "session \"main\", line 8: division by zero";
+    assert!(ran.details()[0].contains(expected), "{:?}", ran.details());
 }
 
 /// It would find the same again at once, and stop every other user of its loop.

@@ -30,6 +30,7 @@ impl Checker<'_> {
             self.note_variable(&entry.key, &entry.value);
             let slot = self.variable(&entry.key, &entry.key_place, program);
             if let (Some(slot), Some(value)) = (slot, value) {
+                program.line = self.diagnostics.line_of(&entry.value.place);
                 program.push(Op::Set { slot, value });
             }
         }

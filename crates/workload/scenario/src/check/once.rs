@@ -61,7 +61,7 @@ impl Checker<'_> {
         let totals = std::mem::take(&mut self.totals);
         let (steps, time_limit_ns, cookies) = self.once_parts(node, name);
         self.between.alone = Some(name);
-        let mut program = Program::default();
+        let mut program = Program::at_line(self.diagnostics.line_of(place));
         if is_strict {
             let measure = self.measure(name, MeasureKind::Transaction, place);
             self.attempts_at(measure, 1, steps, None, None, &mut program);
@@ -133,6 +133,7 @@ impl Program {
             transactions: self.transactions,
             retries: self.retries,
             ops: self.ops,
+            lines: self.lines,
         }
     }
 }

@@ -23,6 +23,9 @@ pub(super) struct OpenCall {
 #[derive(Debug, Default)]
 pub(super) struct Program {
     pub(super) ops: Vec<Op>,
+    /// The line of each instruction, and that of what is being compiled; 0: an override.
+    pub(super) lines: Vec<u32>,
+    pub(super) line: u32,
     /// Variables in the order in which they are first set; those that are there so far are
     /// defined.
     pub(super) slot_names: Vec<String>,
@@ -52,6 +55,11 @@ pub(super) struct Program {
 }
 
 impl Program {
+    /// A program that begins in this line.
+    pub(super) fn at_line(line: u32) -> Program {
+        Program { line, ..Program::default() }
+    }
+
     /// The next instruction's place.
     pub(super) fn pc(&self) -> Pc {
         Pc::try_from(self.ops.len()).expect("the limit on nodes bounds a program's length")
@@ -59,6 +67,7 @@ impl Program {
 
     pub(super) fn push(&mut self, op: Op) -> usize {
         self.ops.push(op);
+        self.lines.push(self.line);
         self.ops.len() - 1
     }
 

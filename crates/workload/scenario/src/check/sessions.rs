@@ -63,10 +63,12 @@ impl Checker<'_> {
     pub(super) fn step(&mut self, node: &Node, program: &mut Program) {
         let diagnostics = self.diagnostics.count();
         let start = program.ops.len();
+        let around = std::mem::replace(&mut program.line, self.diagnostics.line_of(&node.place));
         self.sound_step(node, program);
         if self.diagnostics.count() > diagnostics && !program.waits_since(start) {
             program.push(Op::Think(Dist::Constant(1.0)));
         }
+        program.line = around;
     }
 
     fn sound_step(&mut self, node: &Node, program: &mut Program) {

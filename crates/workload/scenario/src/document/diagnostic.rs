@@ -177,6 +177,14 @@ impl<'a> Collector<'a> {
         self.line_starts.partition_point(|&start| start <= at)
     }
 
+    /// The line, from 1, in which a place begins; 0: it is in an override.
+    pub fn line_of(&self, place: &Place) -> u32 {
+        match place.set {
+            Some(_) => 0,
+            None => u32::try_from(self.line(place.span.start)).unwrap_or(u32::MAX),
+        }
+    }
+
     fn position(&self, at: usize) -> (usize, usize) {
         let line = self.line(at);
         let before = self.text.get(self.line_starts[line - 1]..at).unwrap_or_default();

@@ -99,6 +99,44 @@ fn requests_have_bodies_and_headers() {
     );
 }
 
+/// What fails at run time is named by the line that it was written in.
+#[test]
+fn instructions_know_their_lines() {
+    let text = "target: http://127.0.0.1/
+sessions:
+  s:
+    - set: { a: 1 }
+    - loop: 2
+      steps:
+        - think: 1s
+        - set:
+            b: 1
+            c: 2
+    - check: a == 1
+arrivals: [ { hold: 1s } ]
+teardown:
+  - think: 1s
+";
+    let plan = crate::plan_with(text, &[("sessions.s.0.set.a", "2")]);
+    let session = &plan.sessions[0];
+    let words: Vec<_> = session.ops.iter().map(Op::word).zip(session.lines.clone()).collect();
+    let expected = [
+        ("set", 0),
+        ("loop", 5),
+        ("think", 7),
+        ("set", 9),
+        ("set", 10),
+        ("loop", 5),
+        ("check", 11),
+    ];
+    assert_eq!(words, expected);
+    assert_eq!(plan.teardown.as_ref().unwrap().session.lines, [14]);
+    assert_eq!(
+        [0, 3, 99].map(|pc| session.place(pc)),
+        ["session \"s\", in an override", "session \"s\", line 9", "session \"s\""]
+    );
+}
+
 #[test]
 fn a_websocket_conversation() {
     let (plan, session) = compiled(
@@ -440,6 +478,8 @@ arrivals: [ { hold: 1s } ]
     assert_eq!((&*measure.name, measure.kind), ("redirects", MeasureKind::Redirect));
 }
 
+const NONE: [Vec<String>; 2] = [Vec::new(), Vec::new()];
+
 /// The measures of the `expect`s that may take a message that comes while the user is at the step with this number, from
 /// 0: before it has begun, and after.
 #[track_caller]
@@ -479,7 +519,7 @@ fn an_expect_may_take_what_comes_after_the_last_step_on_its_connection() {
     assert_eq!(awaited(steps, 4), [both[1..].to_vec(), vec![]]);
     assert_eq!(awaited(steps, 5), [vec![], third.clone()]);
     assert_eq!(awaited(steps, 7), [third, vec![]]);
-    assert_eq!(awaited(steps, 8), [vec![], vec![]]);
+    assert_eq!(awaited(steps, 8), NONE);
 }
 
 #[test]
@@ -495,7 +535,7 @@ fn loops_branches_and_attempts_lead_back_to_an_expect() {
 - think: 1s
 ";
     assert_eq!(awaited(steps, 3), [own.clone(), own.clone()]);
-    assert_eq!(awaited(steps, 4), [vec![], vec![]]);
+    assert_eq!(awaited(steps, 4), NONE);
     let steps = "
 - sse: /
 - set: { a: 1 }
@@ -517,7 +557,7 @@ fn loops_branches_and_attempts_lead_back_to_an_expect() {
 - think: 1s
 ";
     assert_eq!(awaited(steps, 3), [own.clone(), own]);
-    assert_eq!(awaited(steps, 4), [vec![], vec![]]);
+    assert_eq!(awaited(steps, 4), NONE);
 }
 
 /// Nothing is kept for users who never wait for a message of its own.
