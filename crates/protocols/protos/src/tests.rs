@@ -64,6 +64,23 @@ fn files_and_their_imports_become_a_schema() {
     assert!(matches!(order.field("fetch").unwrap().kind, Kind::Bool));
 }
 
+/// Of several names of one number the first is shown, as by Protocol Buffers' own libraries.
+#[test]
+fn names_of_numbers_are_in_the_order_of_their_file() {
+    let text = "syntax = \"proto2\";\nenum Grade { option allow_alias = true; GOOD = 2; FINE = 2; \
+                LOW = -1; BAD = 1; POOR = 1; WELL = 2; }\n\
+                message Outer { enum Kind { option allow_alias = true; A = 0; B = 0; } }\n";
+    let schema = compiled(&[("grade.proto", text)]).unwrap();
+    let of = |name: &str| schema.enumerations.iter().find(|own| own.name == name).unwrap();
+    let grade = of("Grade");
+    let names: Vec<_> = grade.values.iter().map(|(name, number)| (&**name, *number)).collect();
+    let expected = [("GOOD", 2), ("FINE", 2), ("LOW", -1), ("BAD", 1), ("POOR", 1), ("WELL", 2)];
+    assert_eq!(names, expected);
+    assert_eq!([2, 1, -1].map(|number| grade.name_of(number)), ["GOOD", "BAD", "LOW"].map(Some));
+    assert_eq!(["GOOD", "WELL"].map(|name| grade.number(name)), [Some(2), Some(2)]);
+    assert_eq!(of("Outer.Kind").name_of(0), Some("A"));
+}
+
 #[test]
 fn problems_have_their_places() {
     let importing = "syntax = \"proto3\";\n  import \"b.proto\";\n";

@@ -94,8 +94,10 @@ impl Numbers {
     }
 }
 
+/// The descriptor's own list is ordered by number, and has the last of several names of one number first.
 fn enumeration(own: &EnumDescriptor) -> Enumeration {
-    let values = own.values().map(|value| (value.name().to_owned(), value.number()));
+    let values = own.enum_descriptor_proto().value.iter();
+    let values = values.map(|value| (value.name().to_owned(), value.number()));
     Enumeration { name: own.full_name().to_owned(), values: values.collect() }
 }
 
