@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use html::{Page, TooMuch, page_bytes};
 use plan::expr::{Template, Value, all_places};
-use plan::json::{depth_note, document_bytes, json_number, number, pointer, unquoted};
+use plan::json::{depth_note, document_bytes, is_same_number, json_number, pointer, unquoted};
 use plan::{Match, MatchTest, Source};
 use proto::http1;
 
@@ -217,7 +217,7 @@ impl<'a> ReceivedMessage<'a> {
     pub(crate) fn count(&self, source: &Source) -> Option<u64> {
         match self.value(source)? {
             Value::Int(int) => int.try_into().ok(),
-            Value::Text(text) => text.parse().ok(),
+            Value::Text(text) | Value::Number(text) => text.parse().ok(),
             _ => None,
         }
     }
@@ -304,7 +304,7 @@ fn with_text(
 fn json_equals(raw: &[u8], wanted: &[u8]) -> bool {
     match unquoted(raw) {
         Some(text) => *text == *wanted,
-        None => raw == wanted || number(raw).is_some_and(|n| Some(n) == number(wanted)),
+        None => raw == wanted || is_same_number(raw, wanted),
     }
 }
 
@@ -349,14 +349,17 @@ mod tests {
 
     #[test]
     fn values_keep_their_type() {
-        let received =
-            ReceivedMessage::message(br#"{"n": 12, "t": "a\u00e9", "o": {"a":1}, "z": null}"#);
+        let received = ReceivedMessage::message(
+            br#"{"n": 12, "t": "a\u00e9", "o": {"a":1}, "z": null, "u": 18446744073709551615}"#,
+        );
         let value = |name: &str| received.value(&Source::Pointer(vec![name.to_owned()]));
         assert_eq!(value("n"), Some(Value::Int(12)));
         assert_eq!(value("t"), Some(Value::text("a\u{e9}")));
         assert_eq!(value("o"), Some(Value::text(r#"{"a":1}"#)));
         assert_eq!(value("z"), Some(Value::Nothing));
         assert_eq!(value("x"), None);
+        assert_eq!(value("u"), Some(Value::unsigned(u64::MAX)));
+        assert_eq!(received.count(&Source::Pointer(vec!["u".to_owned()])), Some(u64::MAX));
     }
 
     #[test]
@@ -396,5 +399,8 @@ mod tests {
         assert!(json_equals(b"true", b"true"));
         assert!(!json_equals(br#""1""#, b"1.0"));
         assert!(!json_equals(b"nul", b"null"));
+        assert!(!json_equals(b"12345678901234567890", b"12345678901234567891"));
+        assert!(json_equals(b"123456789012345678901", b"1.23456789012345678901e20"));
+        assert!(!json_equals(b"123456789012345678901", b"123456789012345678902"));
     }
 }

@@ -412,7 +412,7 @@ impl<'p> Users<'p> {
 /// Bytes of a value that count.
 fn large_bytes(value: &Value) -> usize {
     match value {
-        Value::Text(text) if text.len() >= CHARGED_BYTES_MIN => text.len(),
+        Value::Text(text) | Value::Number(text) if text.len() >= CHARGED_BYTES_MIN => text.len(),
         _ => 0,
     }
 }

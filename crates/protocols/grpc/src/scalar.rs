@@ -14,6 +14,8 @@ pub enum Scalar<'a> {
     Int(i64),
     Float(f64),
     Text(&'a str),
+    /// A number in decimal that the other kinds cannot hold, or that is written in another way.
+    Number(&'a str),
 }
 
 /// A value that a field cannot have.
@@ -89,6 +91,10 @@ fn whole<T: TryFrom<i128>>(value: Scalar<'_>) -> Option<T> {
         // Larger ones are not exact.
         Scalar::Float(number) if number.fract() == 0.0 && number.abs() < 1e16 => number as i128,
         Scalar::Text(text) => text.parse().ok()?,
+        Scalar::Number(text) => match text.parse() {
+            Ok(number) => number,
+            Err(_) => return whole(Scalar::Float(text.parse().ok()?)),
+        },
         Scalar::Float(_) | Scalar::Bool(_) => return None,
     };
     T::try_from(number).ok()
@@ -101,7 +107,9 @@ fn real(value: Scalar<'_>) -> Option<f64> {
         Scalar::Text("NaN") => Some(f64::NAN),
         Scalar::Text("Infinity") => Some(f64::INFINITY),
         Scalar::Text("-Infinity") => Some(f64::NEG_INFINITY),
-        Scalar::Text(text) => text.parse().ok().filter(|number: &f64| number.is_finite()),
+        Scalar::Text(text) | Scalar::Number(text) => {
+            text.parse().ok().filter(|number: &f64| number.is_finite())
+        }
         Scalar::Bool(_) => None,
     }
 }
@@ -124,7 +132,7 @@ fn truth(value: Scalar<'_>) -> Option<bool> {
 fn text(value: Scalar<'_>) -> Option<&str> {
     match value {
         Scalar::Text(text) => Some(text),
-        Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_) => None,
+        Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_) | Scalar::Number(_) => None,
     }
 }
 
@@ -139,7 +147,7 @@ fn shown(value: Scalar<'_>) -> String {
         Scalar::Bool(truth) => truth.to_string(),
         Scalar::Int(number) => number.to_string(),
         Scalar::Float(number) => number.to_string(),
-        Scalar::Text(text) => text.to_owned(),
+        Scalar::Text(text) | Scalar::Number(text) => text.to_owned(),
     };
     match text.char_indices().nth(SHOWN_CHARS_MAX) {
         Some((end, _)) => format!("`{}…`", &text[..end]),
@@ -186,6 +194,10 @@ mod tests {
             (Kind::Int64, Scalar::Text("-1"), &minus_one),
             (Kind::Sint32, Scalar::Int(-1), &[1]),
             (Kind::Uint64, Scalar::Text("18446744073709551615"), &minus_one),
+            (Kind::Uint64, Scalar::Number("18446744073709551615"), &minus_one),
+            (Kind::Fixed64, Scalar::Number("9223372036854775809"), &[1, 0, 0, 0, 0, 0, 0, 0x80]),
+            (Kind::Int32, Scalar::Number("1.0e1"), &[10]),
+            (Kind::Float, Scalar::Number("1.50"), &[0, 0, 0xc0, 0x3f]),
             (Kind::Fixed32, Scalar::Float(258.0), &[2, 1, 0, 0]),
             (Kind::Sfixed64, Scalar::Int(-2), &[0xfe, 255, 255, 255, 255, 255, 255, 255]),
             (Kind::Double, Scalar::Int(1), &[0, 0, 0, 0, 0, 0, 0xf0, 0x3f]),
@@ -214,6 +226,12 @@ mod tests {
             (Kind::Double, Scalar::Text("many"), "`many` is not a number (double)"),
             (Kind::Bool, Scalar::Int(1), "`1` is not true or false (bool)"),
             (Kind::Text, Scalar::Int(1), "`1` is not text (string)"),
+            (Kind::Int64, Scalar::Number("9223372036854775808"), "whole number in range (int64)"),
+            (Kind::Uint64, Scalar::Number("18446744073709551616"), "in range (uint64)"),
+            (Kind::Uint64, Scalar::Number("1.5"), "`1.5` is not a whole number in range (uint64)"),
+            (Kind::Double, Scalar::Number("1e400"), "`1e400` is not a number (double)"),
+            // It is base64, but no text.
+            (Kind::Bytes, Scalar::Number("12345678901234567890"), "is not base64 (bytes)"),
             (Kind::Bytes, Scalar::Text("%"), "`%` is not base64 (bytes)"),
             (Kind::Enumeration(0), Scalar::Text("GREEN"), "`GREEN` is not a value of shop.Colour"),
         ] {

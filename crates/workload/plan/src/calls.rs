@@ -151,6 +151,7 @@ pub fn write_value(
         Value::Bool(truth) => Scalar::Bool(*truth),
         Value::Int(number) => Scalar::Int(*number),
         Value::Float(number) => Scalar::Float(*number),
+        Value::Number(text) => Scalar::Number(text),
     };
     write_scalar(schema, kind, scalar, out)
 }
@@ -173,4 +174,29 @@ pub fn nested_key(number: u32) -> Vec<u8> {
     let mut key = Vec::new();
     grpc::write_key(number, WireType::Length, &mut key);
     key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a reply's 64 bits became as JSON, sent back.
+    #[test]
+    fn numbers_without_a_sign_come_back() {
+        let schema = Schema::default();
+        for number in [u64::MAX, 1 << 63, 12_345_678_901_234_567_891] {
+            let value = Value::from_json(&number.to_string());
+            let mut fixed = Vec::new();
+            write_value(&schema, Kind::Fixed64, &value, &mut fixed).unwrap();
+            assert_eq!(fixed, number.to_le_bytes());
+            let (mut varint, mut expected) = (Vec::new(), Vec::new());
+            write_value(&schema, Kind::Uint64, &value, &mut varint).unwrap();
+            write_varint(number, &mut expected);
+            assert_eq!(varint, expected);
+            assert!(write_value(&schema, Kind::Int64, &value, &mut varint).is_err());
+            let mut text = Vec::new();
+            write_value(&schema, Kind::Text, &value, &mut text).unwrap();
+            assert!(text.ends_with(number.to_string().as_bytes()));
+        }
+    }
 }

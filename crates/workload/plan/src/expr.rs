@@ -40,6 +40,9 @@ pub enum Value {
     Int(i64),
     Float(f64),
     Text(Arc<str>),
+    /// A number as JSON writes it, whose text the other kinds would not give back: it is too large, has more digits than
+    /// a float, or is written in another way (`1.50`). Arithmetic reads it.
+    Number(Arc<str>),
 }
 
 /// A compiled expression.

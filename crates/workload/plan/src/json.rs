@@ -4,10 +4,14 @@ mod depth;
 mod document;
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use depth::Shallow;
 pub use depth::depth_note;
+pub(crate) use depth::end_of_string;
 pub use document::document_bytes;
+
+use crate::decimal;
 
 /// The text of the JSON value that `tokens` lead to (RFC 6901), as it stands in `json`.
 pub fn pointer<'a>(json: &'a [u8], tokens: &[String]) -> Option<&'a [u8]> {
@@ -97,8 +101,18 @@ pub fn unquoted(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(text.into_bytes()))
 }
 
-/// A number as JSON writes it.
-pub fn number(text: &[u8]) -> Option<f64> {
+/// Whether both texts are numbers of one value.
+pub fn is_same_number(a: &[u8], b: &[u8]) -> bool {
+    let begins = |text: &[u8]| text.first().is_some_and(|byte| !byte.is_ascii_alphabetic());
+    // Most texts that differ are no numbers, and may be long.
+    if !begins(a) || !begins(b) || a.starts_with(b"{") || a.starts_with(b"[") {
+        return false;
+    }
+    let texts = (std::str::from_utf8(a), std::str::from_utf8(b));
+    matches!(texts, (Ok(a), Ok(b)) if decimal::compare(a, b) == Some(Ordering::Equal))
+}
+
+fn number(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 

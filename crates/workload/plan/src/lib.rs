@@ -9,6 +9,7 @@ mod auth;
 pub mod calls;
 mod channels;
 mod data;
+mod decimal;
 mod elements;
 pub mod expr;
 pub mod graphql;

@@ -87,7 +87,7 @@ impl Queue {
 /// Memory of a value beside its place in the queue.
 fn bytes_of(value: &Value) -> usize {
     match value {
-        Value::Text(text) => text.len(),
+        Value::Text(text) | Value::Number(text) => text.len(),
         Value::Nothing | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
     }
 }

@@ -239,6 +239,46 @@ arrivals:
     assert_eq!(ran.counted("worked", Outcome::Step), 1);
 }
 
+/// Ids of 64 bits without a sign and beyond, and prices: saved by pointer, JSONPath and `foreach`, and sent back.
+#[test]
+fn numbers_are_sent_as_they_were_received() {
+    let text = "
+name: numbers
+target: http://target.test/
+sessions:
+  main:
+    - get: /
+      save: { u: /u, p: /p, all: \"$.ids[*]\", first: \"$.ids[0]\" }
+      check: u == 12345678901234567890
+    - check: u == 12345678901234567891
+      as: other
+    - check: u + 1 == 12345678901234567891 and first == 123456789012345678901
+      as: same
+    - get: /${u}/${p}
+    - foreach: all
+      as: id
+      steps:
+        - get: /${id}
+    - post: /
+      json: { u: \"${u}\", first: \"${first}\", next: \"${u + 1}\" }
+arrivals:
+  - { constant: 1/s, for: 1s }
+";
+    let body = r#"{"u": 12345678901234567890, "p": 1.50, "ids": [123456789012345678901, 1e2]}"#;
+    let mut peer = HttpPeer::new(|_| MS, move |_| ok(body));
+    let ran = run(text, &mut peer);
+    assert_eq!(ran.counted("other", Outcome::Check), 1);
+    assert_eq!(ran.counted("same", Outcome::Check), 0);
+    let path = |request: &String| request.split(' ').nth(1).expect("a path").to_owned();
+    let paths: Vec<String> = peer.requests.iter().map(path).collect();
+    let expected = ["/", "/12345678901234567890/1.50", "/123456789012345678901", "/100.0", "/"];
+    assert_eq!(paths, expected);
+    let sent = peer.requests.last().expect("a request");
+    let expected =
+        r#"{"u":12345678901234567890,"first":123456789012345678901,"next":12345678901234567891}"#;
+    assert!(sent.ends_with(expected), "{sent}");
+}
+
 #[test]
 fn an_evaluation_error_ends_the_session_with_its_reason() {
     let text = "

@@ -53,8 +53,7 @@ impl NumberForm {
         found.next().expect("each form comes from a name")
     }
 
-    /// The number that begins `bytes`; `None` where they end before it does. One that is not within
-    /// 64 bits with a sign comes as a float.
+    /// The number that begins `bytes`; `None` where they end before it does.
     pub fn read(self, bytes: &[u8]) -> Option<Value> {
         let mut big = [0; 8];
         let here = &mut big[8 - self.width..];
@@ -64,9 +63,7 @@ impl NumberForm {
         }
         let number = u64::from_be_bytes(big);
         Some(match self.kind {
-            NumberKind::Unsigned => {
-                i64::try_from(number).map_or(Value::Float(number as f64), Value::Int)
-            }
+            NumberKind::Unsigned => Value::unsigned(number),
             NumberKind::Signed => {
                 let unused = 64 - 8 * self.width;
                 Value::Int((number << unused) as i64 >> unused)
@@ -108,11 +105,11 @@ impl NumberForm {
         Ok(())
     }
 
-    fn holds(self, int: i64) -> bool {
-        let unused = 64 - 8 * self.width as u32;
+    fn holds(self, int: i128) -> bool {
+        let end = 1_i128 << (8 * self.width);
         match self.kind {
-            NumberKind::Signed => (int << unused) >> unused == int,
-            _ => int >= 0 && (unused == 0 || int as u64 >> (64 - unused) == 0),
+            NumberKind::Signed => (-end / 2..end / 2).contains(&int),
+            _ => (0..end).contains(&int),
         }
     }
 }
@@ -192,8 +189,12 @@ mod tests {
         assert_eq!(written("i32be", &Value::Int(-2)).unwrap(), [255, 255, 255, 254]);
         assert_eq!(written("f32be", &Value::Int(1)).unwrap(), [0x3f, 0x80, 0, 0]);
         assert_eq!(written("u8", &Value::text("7")).unwrap(), [7]);
+        let large = Value::from_json("12345678901234567891");
+        let bytes = 12_345_678_901_234_567_891_u64.to_le_bytes();
+        assert_eq!(written("u64le", &large).unwrap(), bytes);
+        assert_eq!(NumberForm::parse("u64le").unwrap().read(&bytes), Some(large));
         let whole = NumberForm::parse("u64be").unwrap().read(&[0xff; 8]);
-        assert_eq!(whole, Some(Value::Float(18_446_744_073_709_551_615.0)));
+        assert_eq!(whole, Some(Value::Number("18446744073709551615".into())));
         let negative = NumberForm::parse("i16le").unwrap().read(&[0xfe, 0xff]);
         assert_eq!(negative, Some(Value::Int(-2)));
     }
@@ -215,5 +216,7 @@ mod tests {
         assert!(written("i8", &Value::Int(-128)).is_ok());
         assert!(written("u8", &Value::Int(255)).is_ok());
         assert!(written("u64be", &Value::Int(i64::MAX)).is_ok());
+        assert!(written("i64be", &Value::unsigned(1 << 63)).is_err());
+        assert!(written("u64be", &Value::from_json("18446744073709551616")).is_err());
     }
 }

@@ -100,6 +100,7 @@ pub fn shown(value: &Value) -> String {
             let more = if short.len() < text.len() { "…" } else { "" };
             format!("{short:?}{more}")
         }
+        Value::Number(text) if text.len() > SHOWN_MAX => format!("{}…", &text[..SHOWN_MAX]),
         other => other.to_text().to_string(),
     }
 }

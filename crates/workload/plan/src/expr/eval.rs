@@ -11,7 +11,7 @@ use stats::rng::Rng;
 
 use super::functions::{apply, signed};
 use super::invented::invented;
-use super::numbers::{EvalError, described, number, to_int};
+use super::numbers::{EvalError, described, number, order, to_int, truncated, whole};
 use super::places::all_places;
 use super::value::Number;
 use super::{Binary, Context, Expr, Func, Unary, Value};
@@ -29,8 +29,8 @@ impl Expr {
             Expr::Const(value) => Ok(value.clone()),
             Expr::Var(slot) => Ok(context.var(*slot).clone()),
             Expr::Shared(slot) => Ok(context.shared(*slot).clone()),
-            Expr::User => int(context.user()),
-            Expr::Iteration => int(context.iteration()),
+            Expr::User => Ok(Value::unsigned(context.user())),
+            Expr::Iteration => Ok(Value::unsigned(context.iteration())),
             Expr::Call(func, args) => call(*func, args, context),
             Expr::Script(function, args) => {
                 let args = args.iter().map(|arg| arg.eval(context));
@@ -63,10 +63,7 @@ impl Expr {
 
     /// The expression as a number.
     pub fn eval_number<C: Context>(&self, context: &mut C) -> Result<f64, EvalError> {
-        Ok(match number(&self.eval(context)?)? {
-            Number::Int(i) => i as f64,
-            Number::Float(f) => f,
-        })
+        Ok(number(&self.eval(context)?)?.as_f64())
     }
 
     /// The expression as a count: truncated, below zero counts as zero.
@@ -76,16 +73,12 @@ impl Expr {
     }
 }
 
-fn int(n: u64) -> Result<Value, EvalError> {
-    i64::try_from(n).map(Value::Int).map_err(|_| EvalError::Overflow)
-}
-
 /// Calls a function whose arguments are constant and that needs nothing of a user.
 pub fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, EvalError>> {
     let first = args.first()?;
     match func {
         Func::Str => Some(Ok(Value::Text(first.to_text()))),
-        Func::Int => Some(to_int(first).map(Value::Int)),
+        Func::Int => Some(truncated(first)),
         Func::Len => Some(Ok(length(first))),
         Func::Base64 => Some(Ok(base64(args))),
         Func::Raw => Some(Ok(first.clone())),
@@ -153,7 +146,7 @@ pub fn unary(op: Unary, value: &Value) -> Result<Value, EvalError> {
     match op {
         Unary::Not => Ok(Value::Bool(!value.is_true())),
         Unary::Negate => match number(value)? {
-            Number::Int(i) => i.checked_neg().map(Value::Int).ok_or(EvalError::Overflow),
+            Number::Int(i) => whole(-i),
             Number::Float(f) => Ok(Value::Float(-f)),
         },
     }
@@ -195,10 +188,9 @@ fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Text(a), Value::Text(b)) => a == b,
         (Value::Nothing, _) | (_, Value::Nothing) => left == right,
-        _ => match (left.number(), right.number()) {
-            (Some(Number::Int(a)), Some(Number::Int(b))) => a == b,
-            (Some(a), Some(b)) => a.as_f64() == b.as_f64(),
-            _ => left.to_text() == right.to_text(),
+        _ => match order(left, right) {
+            Some(found) => found == Some(Ordering::Equal),
+            None => left.to_text() == right.to_text(),
         },
     }
 }
@@ -207,29 +199,27 @@ fn equal(left: &Value, right: &Value) -> bool {
 /// pairs have no order. `None`: not a
 /// number is on one side.
 fn compare(left: &Value, right: &Value) -> Result<Option<Ordering>, EvalError> {
-    match (left.number(), right.number()) {
-        (Some(Number::Int(a)), Some(Number::Int(b))) => Ok(Some(a.cmp(&b))),
-        (Some(a), Some(b)) => Ok(a.as_f64().partial_cmp(&b.as_f64())),
-        _ => match (left, right) {
-            (Value::Text(a), Value::Text(b)) => Ok(Some(a.cmp(b))),
-            _ => Err(EvalError::NoOrder(described(left), described(right))),
-        },
+    match (order(left, right), left, right) {
+        (Some(found), ..) => Ok(found),
+        (None, Value::Text(a), Value::Text(b)) => Ok(Some(a.cmp(b))),
+        (None, ..) => Err(EvalError::NoOrder(described(left), described(right))),
     }
 }
 
 /// Integers stay integers where the result is one; `7 / 2` is 3.5.
 fn arithmetic(op: Binary, left: Number, right: Number) -> Result<Value, EvalError> {
     if let (Number::Int(a), Number::Int(b)) = (left, right) {
+        // Neither is beyond 65 bits, so only products can be beyond 128.
         let exact = match op {
-            Binary::Add => a.checked_add(b),
-            Binary::Subtract => a.checked_sub(b),
+            Binary::Add => Some(a + b),
+            Binary::Subtract => Some(a - b),
             Binary::Multiply => a.checked_mul(b),
             _ if b == 0 => return Err(EvalError::DivisionByZero),
-            Binary::Remainder => a.checked_rem(b),
-            _ if a.checked_rem(b) == Some(0) => a.checked_div(b),
-            _ => return Ok(Value::Float(a as f64 / b as f64)),
+            Binary::Remainder => Some(a % b),
+            _ if a % b == 0 => Some(a / b),
+            _ => return Ok(Value::Float(left.as_f64() / right.as_f64())),
         };
-        return exact.map(Value::Int).ok_or(EvalError::Overflow);
+        return whole(exact.ok_or(EvalError::Overflow)?);
     }
     let a = left.as_f64();
     let b = right.as_f64();
@@ -276,7 +266,7 @@ fn call<C: Context>(func: Func, args: &[Expr], context: &mut C) -> Result<Value,
         }
         Func::Now => Ok(Value::Int(context.now_ms())),
         Func::Str => Ok(Value::Text(argument(args, 0, context)?.to_text())),
-        Func::Int => to_int(&argument(args, 0, context)?).map(Value::Int),
+        Func::Int => truncated(&argument(args, 0, context)?),
         Func::Len => Ok(length(&argument(args, 0, context)?)),
         Func::Base64 => {
             let values: Result<Vec<Value>, EvalError> =

@@ -1,25 +1,29 @@
 //! How values convert, compare and are written.
 //!
 //! - Truth: nothing, `false`, `0` and empty text are false; everything else is true.
-//! - Numbers: integers and floats are numbers, and so is text that reads as one.
+//! - Numbers: integers and floats are numbers, and so is text that reads as one. A number keeps its text until arithmetic
+//!   needs it; integers are exact from -2^63 to 2^64 - 1.
 //! - Text: nothing is empty text, booleans are `true` and `false`.
 
 use std::io::Write;
 use std::sync::Arc;
 
 use super::{Escape, Value};
+use crate::decimal::{is_json_number, is_whole_in_float};
 
 /// A value seen as a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
-    Int(i64),
+    /// From -2^63 to 2^64 - 1.
+    Int(i128),
     Float(f64),
 }
 
 impl Number {
     pub fn as_f64(self) -> f64 {
         match self {
-            Number::Int(i) => i as f64,
+            // Most are small, and converting 128 bits takes longer.
+            Number::Int(i) => i64::try_from(i).map_or(i as f64, |i| i as f64),
             Number::Float(f) => f,
         }
     }
@@ -31,7 +35,10 @@ impl Number {
             return None;
         }
         if let Ok(i) = text.parse::<i64>() {
-            return Some(Number::Int(i));
+            return Some(Number::Int(i.into()));
+        }
+        if let Ok(i) = text.parse::<u64>() {
+            return Some(Number::Int(i.into()));
         }
         text.parse::<f64>().ok().filter(|f| f.is_finite()).map(Number::Float)
     }
@@ -43,6 +50,35 @@ impl Value {
         Value::Text(Arc::from(text))
     }
 
+    /// The number that a text stands for, if it does; it is written as the text unless JSON has no such number (`+1`,
+    /// `007`).
+    pub fn from_number(text: &str) -> Option<Value> {
+        match Number::parse(text) {
+            Some(Number::Int(i)) => Value::whole(i),
+            Some(Number::Float(f)) if is_whole_in_float(text, f) || !is_json_number(text) => {
+                Some(Value::Float(f))
+            }
+            None if !is_json_number(text) => None,
+            Some(Number::Float(_)) | None => Some(Value::Number(text.into())),
+        }
+    }
+
+    /// A whole number; `None`: it is below -2^63 or above 2^64 - 1.
+    pub fn whole(number: i128) -> Option<Value> {
+        match i64::try_from(number) {
+            Ok(small) => Some(Value::Int(small)),
+            Err(_) => u64::try_from(number).ok().map(Value::unsigned),
+        }
+    }
+
+    /// A whole number of 64 bits without a sign.
+    pub fn unsigned(number: u64) -> Value {
+        match i64::try_from(number) {
+            Ok(small) => Value::Int(small),
+            Err(_) => Value::Number(number.to_string().into()),
+        }
+    }
+
     /// The value that one JSON text stands for: `null` is nothing, strings are unescaped, numbers
     /// are integers where they fit. Objects, arrays and what is no JSON stay as they are written.
     pub fn from_json(raw: &str) -> Value {
@@ -52,11 +88,7 @@ impl Value {
             Some(b'n') if raw == "null" => Value::Nothing,
             Some(b't') if raw == "true" => Value::Bool(true),
             Some(b'f') if raw == "false" => Value::Bool(false),
-            Some(b'-' | b'0'..=b'9') => match Number::parse(raw) {
-                Some(Number::Int(i)) => Value::Int(i),
-                Some(Number::Float(f)) => Value::Float(f),
-                None => Value::text(raw),
-            },
+            Some(b'-' | b'0'..=b'9') => Value::from_number(raw).unwrap_or_else(|| Value::text(raw)),
             _ => Value::text(raw),
         }
     }
@@ -68,11 +100,7 @@ impl Value {
             "" | "null" | "~" => Value::Nothing,
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
-            _ => match Number::parse(text) {
-                Some(Number::Int(i)) => Value::Int(i),
-                Some(Number::Float(f)) => Value::Float(f),
-                None => Value::text(text),
-            },
+            _ => Value::from_number(text).unwrap_or_else(|| Value::text(text)),
         }
     }
 
@@ -84,22 +112,7 @@ impl Value {
             Value::Int(i) => *i != 0,
             Value::Float(f) => *f != 0.0 && !f.is_nan(),
             Value::Text(t) => !t.is_empty(),
-        }
-    }
-
-    /// Whether it is what a message pattern expects: text by its characters, numbers by value,
-    /// booleans and nothing by the words `true`, `false` and `null`.
-    pub fn matches(&self, expected: &str) -> bool {
-        match self {
-            Value::Nothing => expected == "null",
-            Value::Bool(b) => expected == if *b { "true" } else { "false" },
-            Value::Text(t) => &**t == expected,
-            Value::Int(i) => match Number::parse(expected) {
-                Some(Number::Int(j)) => *i == j,
-                Some(Number::Float(f)) => *i as f64 == f,
-                None => false,
-            },
-            Value::Float(f) => Number::parse(expected).is_some_and(|n| n.as_f64() == *f),
+            Value::Number(_) => self.number().is_some_and(|number| number.as_f64() != 0.0),
         }
     }
 
@@ -111,7 +124,7 @@ impl Value {
             Value::Bool(false) => out.extend_from_slice(b"false"),
             Value::Int(i) => write!(out, "{i}").expect("writing to a Vec cannot fail"),
             Value::Float(f) => write!(out, "{f}").expect("writing to a Vec cannot fail"),
-            Value::Text(t) => out.extend_from_slice(t.as_bytes()),
+            Value::Text(t) | Value::Number(t) => out.extend_from_slice(t.as_bytes()),
         }
     }
 
@@ -126,7 +139,7 @@ impl Value {
                 out.push(b'"');
             }
             (Escape::JsonText, Value::Text(t)) => write_json_text(t, out),
-            (Escape::Url, Value::Text(t)) => {
+            (Escape::Url, Value::Text(t) | Value::Number(t)) => {
                 write_url(t, out, |b| b.is_ascii_alphanumeric() || b"-._~".contains(&b));
             }
             (Escape::UrlRaw, Value::Text(t)) => {
@@ -139,7 +152,7 @@ impl Value {
     /// The value as text; shared if it is text already.
     pub fn to_text(&self) -> Arc<str> {
         match self {
-            Value::Text(t) => Arc::clone(t),
+            Value::Text(t) | Value::Number(t) => Arc::clone(t),
             _ => {
                 let mut out = Vec::with_capacity(20);
                 self.write_text(&mut out);
@@ -150,9 +163,11 @@ impl Value {
 
     pub fn number(&self) -> Option<Number> {
         match self {
-            Value::Int(i) => Some(Number::Int(*i)),
+            Value::Int(i) => Some(Number::Int((*i).into())),
             Value::Float(f) => Some(Number::Float(*f)),
             Value::Text(t) => Number::parse(t),
+            // Beyond all floats it is infinite.
+            Value::Number(t) => Number::parse(t).or_else(|| t.parse().ok().map(Number::Float)),
             Value::Nothing | Value::Bool(_) => None,
         }
     }
@@ -228,7 +243,14 @@ mod tests {
             ("true", Value::Bool(true)),
             (" 12 ", Value::Int(12)),
             ("-0.5", Value::Float(-0.5)),
-            ("12345678901234567890", Value::Float(12_345_678_901_234_567_890.0)),
+            ("9223372036854775807", Value::Int(i64::MAX)),
+            ("-9223372036854775808", Value::Int(i64::MIN)),
+            ("12345678901234567890", Value::Number("12345678901234567890".into())),
+            ("123456789012345678901.5e7", Value::Number("123456789012345678901.5e7".into())),
+            ("10.50", Value::Number("10.50".into())),
+            ("1e400", Value::Number("1e400".into())),
+            ("007", Value::Int(7)),
+            ("1x", Value::text("1x")),
             ("\"g1\"", Value::text("g1")),
             (r#""a\"b\u00e4""#, Value::text("a\"bä")),
             (r#"{"a":1}"#, Value::text(r#"{"a":1}"#)),
@@ -261,15 +283,36 @@ mod tests {
         assert_eq!(escaped(&others, Escape::UrlRaw), "%22%3C%3E%5C%5E%60%7B%7C%7D%23%20");
     }
 
+    /// Digits beyond those of 64 bits, zeros at the end and exponents.
     #[test]
-    fn patterns_match_by_type() {
-        assert!(Value::Int(200).matches("200"));
-        assert!(Value::Int(200).matches("200.0"));
-        assert!(Value::text("200").matches("200"));
-        assert!(!Value::text("200").matches("200.0"));
-        assert!(Value::Bool(true).matches("true"));
-        assert!(Value::Nothing.matches("null"));
-        assert!(!Value::Nothing.matches(""));
+    fn numbers_are_written_as_they_were_read() {
+        for text in [
+            "9223372036854775808",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-9223372036854775809",
+            "12345678901234567890123456789012345678901234567890",
+            "0.1234567890123456789",
+            "100.00",
+            "0.0",
+            "-1.5",
+            "1E+3",
+            "1e-400",
+            "1e400",
+        ] {
+            for value in [Value::from_json(text), Value::from_plain(text)] {
+                assert_eq!(escaped(&value, Escape::Json), text);
+                assert_eq!(&*value.to_text(), text);
+                assert_eq!(value.is_true(), !matches!(text, "0.0" | "1e-400"), "{text}");
+            }
+        }
+        assert_eq!(escaped(&Value::from_json("1e+3"), Escape::Url), "1e%2B3");
+        // What JSON does not have is written as JSON has it.
+        let written = ["+18446744073709551615", ".5", "5.", "00.50"].map(Value::from_plain);
+        let written = written.map(|value| escaped(&value, Escape::Json));
+        assert_eq!(written, ["18446744073709551615", "0.5", "5", "0.5"]);
+        assert_eq!(Value::unsigned(u64::MAX), Value::Number("18446744073709551615".into()));
+        assert_eq!(Value::whole(1 << 64), None);
     }
 
     #[test]

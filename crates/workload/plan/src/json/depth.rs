@@ -65,7 +65,7 @@ fn nests_too_deeply(json: &[u8]) -> bool {
 }
 
 /// The end of the string whose opening quote stands before `at`.
-pub(super) fn end_of_string(json: &[u8], mut at: usize) -> usize {
+pub(crate) fn end_of_string(json: &[u8], mut at: usize) -> usize {
     while let Some(&byte) = json.get(at) {
         at += 1;
         match byte {

@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use plan::expr::Value;
-use plan::expr::value::Number;
 
 /// A piece of an expression.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,14 +113,10 @@ pub(crate) fn is_name_char(c: char) -> bool {
 
 fn number(rest: &str, at: usize) -> Result<(Token, usize), ExprError> {
     let end = rest.find(|c: char| !is_name_char(c) && c != '.').unwrap_or(rest.len());
-    let literal = match Number::parse(&rest[..end]) {
-        Some(Number::Int(i)) => Value::Int(i),
-        Some(Number::Float(f)) => Value::Float(f),
-        None => {
-            let message = format!("`{}` is not a number", &rest[..end]);
-            return Err(ExprError::new(at..at + end, message)
-                .hint("numbers in expressions have no unit; quote text: '10ms'"));
-        }
+    let Some(literal) = Value::from_number(&rest[..end]) else {
+        let message = format!("`{}` is not a number", &rest[..end]);
+        return Err(ExprError::new(at..at + end, message)
+            .hint("numbers in expressions have no unit; quote text: '10ms'"));
     };
     Ok((Token::Literal(literal), end))
 }

@@ -101,6 +101,51 @@ fn operators_bind_and_compare_as_documented() {
     }
 }
 
+/// Whole numbers are exact up to 2^64 - 1; beyond that the text of a number is kept until it is computed with.
+#[test]
+fn large_numbers_are_exact() {
+    let unsigned = Value::unsigned;
+    for (expression, expected) in [
+        ("9223372036854775807 + 1", unsigned(1 << 63)),
+        ("18446744073709551614 + 1", unsigned(u64::MAX)),
+        ("18446744073709551615 - 18446744073709551614", Value::Int(1)),
+        ("18446744073709551615 % 10", Value::Int(5)),
+        ("18446744073709551614 / 2", Value::Int(i64::MAX)),
+        ("4294967296 * 4294967295", unsigned(18_446_744_069_414_584_320)),
+        ("-9223372036854775808", Value::Int(i64::MIN)),
+        ("int('18446744073709551615')", unsigned(u64::MAX)),
+        ("int(1e19)", unsigned(10_000_000_000_000_000_000)),
+        ("abs(-9223372036854775807 - 1)", unsigned(1 << 63)),
+        ("round(18446744073709551615)", unsigned(u64::MAX)),
+        ("max(18446744073709551614, 18446744073709551615, 1)", unsigned(u64::MAX)),
+        ("min('18446744073709551615', 18446744073709551616)", unsigned(u64::MAX)),
+        ("12345678901234567890 == 12345678901234567891", Value::Bool(false)),
+        ("12345678901234567890 == '12345678901234567890'", Value::Bool(true)),
+        ("12345678901234567890 < 12345678901234567891", Value::Bool(true)),
+        ("123456789012345678901 == 123456789012345678902", Value::Bool(false)),
+        ("123456789012345678901 < 123456789012345678902", Value::Bool(true)),
+        ("'123456789012345678902' > '123456789012345678901'", Value::Bool(true)),
+        ("9007199254740993 == 9007199254740992.0", Value::Bool(false)),
+        ("9007199254740992 == 9007199254740992.0", Value::Bool(true)),
+        ("1.50 == 1.5 and 3 / 2 == 1.50 and 2 == 2.0 and 0.1 + 0.1 == 0.20", Value::Bool(true)),
+        ("0.1 == 0.10000000000000000001", Value::Bool(false)),
+        ("1152921504606846976 == 1073741824.5 * 2 * 536870912 - 536870912", Value::Bool(true)),
+        ("str(123456789012345678901) + 'x'", Value::text("123456789012345678901x")),
+        (
+            "json('{\"a\": [12345678901234567890, 1.50]}', '/a/0')",
+            unsigned(12_345_678_901_234_567_890),
+        ),
+        ("json('[1.50]', '/0')", Value::Number("1.50".into())),
+        ("json('[12345678901234567890123]', '/0') + 0 > 1e22", Value::Bool(true)),
+        (
+            "join('[12345678901234567890123, 1.50]', ' ')",
+            Value::text("12345678901234567890123 1.50"),
+        ),
+    ] {
+        assert_eq!(value(expression), expected, "{expression}");
+    }
+}
+
 #[test]
 fn draws_have_their_form() {
     let Value::Text(uuid) = value("uuid()") else { panic!("no text") };
@@ -126,7 +171,9 @@ fn failures_say_why() {
     assert_eq!(failure("n / (n - 5)"), "division by zero");
     assert_eq!(failure("w - 1"), "`word` is not a number");
     assert_eq!(failure("nothing < 1"), "nothing and `1` cannot be ordered");
-    assert_eq!(failure("n + 9223372036854775807"), "integer overflow");
+    assert_eq!(failure("n + 18446744073709551615"), "integer overflow");
+    assert_eq!(failure("n * -9223372036854775807"), "integer overflow");
+    assert_eq!(failure("random(n, 18446744073709551615)"), "integer overflow");
     assert_eq!(failure("random(n, 1)"), "random(5, 1): the range is empty");
     assert_eq!(
         failure("random_string(n - 6)"),

@@ -71,9 +71,12 @@ fn values_keep_their_kind_both_ways() {
         assert_eq!(call(&mut context, "same", std::slice::from_ref(&value)), Ok(value));
     }
     // No number of JavaScript holds it, so it is a text of the same digits.
-    let large = Value::Int(i64::MAX);
-    let digits = Value::text("9223372036854775807");
-    assert_eq!(call(&mut context, "same", &[large]), Ok(digits));
+    for digits in ["9223372036854775807", "12345678901234567890", "-123456789012345678901"] {
+        let large = Value::from_json(digits);
+        assert_eq!(call(&mut context, "same", &[large]), Ok(Value::text(digits)));
+    }
+    let price = Value::from_json("10.50");
+    assert_eq!(call(&mut context, "same", &[price]), Ok(Value::Float(10.5)));
 }
 
 #[test]

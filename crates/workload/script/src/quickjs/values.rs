@@ -5,6 +5,7 @@
 //! JSON text, as the scenario's language has them.
 
 use plan::expr::Value;
+use plan::expr::value::Number;
 use rquickjs::{Ctx, Exception, Result, Value as JsValue};
 
 /// The largest integer up to which all are exact (`Number.MAX_SAFE_INTEGER`).
@@ -27,7 +28,18 @@ pub(crate) fn to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> 
         },
         Value::Float(number) => JsValue::new_float(ctx.clone(), *number),
         Value::Text(words) => text(words)?,
+        Value::Number(digits) => match value.number() {
+            Some(Number::Float(number)) if number.is_finite() && !is_integer(digits) => {
+                JsValue::new_float(ctx.clone(), number)
+            }
+            _ => text(digits)?,
+        },
     })
+}
+
+/// Whether the text of a number is that of an integer; those that it can hold are of another kind of values.
+fn is_integer(digits: &str) -> bool {
+    digits.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())
 }
 
 /// The value that JavaScript returned.

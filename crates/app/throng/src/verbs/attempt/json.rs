@@ -145,5 +145,14 @@ fn variable(value: &Variable) -> Value {
         Variable::Int(int) => (*int).into(),
         Variable::Float(float) => (*float).into(),
         Variable::Text(text) => (&**text).into(),
+        // Its text, unless a number of this program's JSON has all of its digits.
+        Variable::Number(text) => match serde_json::from_str::<serde_json::Number>(text) {
+            Ok(number)
+                if plan::json::is_same_number(number.to_string().as_bytes(), text.as_bytes()) =>
+            {
+                number.into()
+            }
+            _ => (&**text).into(),
+        },
     }
 }

@@ -1,7 +1,9 @@
 //! Functions of numbers.
 
+use std::cmp::Ordering;
+
 use super::{Pure, wrong};
-use crate::expr::numbers::{number, to_int};
+use crate::expr::numbers::{number, order, to_int, truncated_float, whole};
 use crate::expr::value::Number;
 use crate::expr::{EvalError, Value};
 
@@ -9,16 +11,16 @@ use crate::expr::{EvalError, Value};
 const DIGITS_MAX: i64 = 15;
 
 pub(super) fn apply(function: Pure, args: &[Value]) -> Result<Value, EvalError> {
-    let first = number(args.first().unwrap_or(&Value::Nothing))?;
-    match (function, first) {
+    let value = args.first().unwrap_or(&Value::Nothing);
+    match (function, number(value)?) {
         (Pure::Round, first) if args.len() > 1 => round(first.as_f64(), &args[1]),
-        (Pure::Min | Pure::Max, first) => extreme(function, first, &args[1..]),
-        (Pure::Abs, Number::Int(i)) => i.checked_abs().map(Value::Int).ok_or(EvalError::Overflow),
+        (Pure::Min | Pure::Max, _) => extreme(function, value, &args[1..]),
+        (Pure::Abs, Number::Int(i)) => whole(i.abs()),
         (Pure::Abs, Number::Float(f)) => Ok(Value::Float(f.abs())),
-        (_, Number::Int(i)) => Ok(Value::Int(i)),
-        (Pure::Floor, Number::Float(f)) => to_int(&Value::Float(f.floor())).map(Value::Int),
-        (Pure::Ceil, Number::Float(f)) => to_int(&Value::Float(f.ceil())).map(Value::Int),
-        (_, Number::Float(f)) => to_int(&Value::Float(f.round())).map(Value::Int),
+        (_, Number::Int(i)) => whole(i),
+        (Pure::Floor, Number::Float(f)) => truncated_float(f.floor()),
+        (Pure::Ceil, Number::Float(f)) => truncated_float(f.ceil()),
+        (_, Number::Float(f)) => truncated_float(f.round()),
     }
 }
 
@@ -34,25 +36,21 @@ fn round(value: f64, digits: &Value) -> Result<Value, EvalError> {
     Ok(Value::Float(if rounded.is_finite() { rounded } else { value }))
 }
 
-fn extreme(function: Pure, first: Number, rest: &[Value]) -> Result<Value, EvalError> {
+/// One of the numbers, as it is written.
+fn extreme(function: Pure, first: &Value, rest: &[Value]) -> Result<Value, EvalError> {
+    let wanted = match function {
+        Pure::Min => Ordering::Less,
+        _ => Ordering::Greater,
+    };
     let mut found = first;
     for value in rest {
-        let other = number(value)?;
-        let is_less = match (other, found) {
-            (Number::Int(a), Number::Int(b)) => a < b,
-            (a, b) => a.as_f64() < b.as_f64(),
-        };
-        let is_more = match (other, found) {
-            (Number::Int(a), Number::Int(b)) => a > b,
-            (a, b) => a.as_f64() > b.as_f64(),
-        };
-        let replaces = if function == Pure::Min { is_less } else { is_more };
-        if replaces {
-            found = other;
+        number(value)?;
+        if order(value, found) == Some(Some(wanted)) {
+            found = value;
         }
     }
     Ok(match found {
-        Number::Int(i) => Value::Int(i),
-        Number::Float(f) => Value::Float(f),
+        Value::Text(text) => Value::from_number(text).unwrap_or_else(|| found.clone()),
+        _ => found.clone(),
     })
 }

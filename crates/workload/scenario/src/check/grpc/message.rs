@@ -328,14 +328,14 @@ impl Checker<'_> {
     }
 }
 
-/// A value as it is written: quotes make it text, large numbers stay exact.
+/// A value as it is written: quotes make it text.
 fn plain<'s>(scalar: &'s Written, value: &'s Value) -> Scalar<'s> {
     match value {
         _ if scalar.quoted => Scalar::Text(&scalar.text),
         Value::Bool(truth) => Scalar::Bool(*truth),
         Value::Int(number) => Scalar::Int(*number),
-        Value::Float(_) if scalar.text.parse::<i128>().is_ok() => Scalar::Text(&scalar.text),
         Value::Float(number) => Scalar::Float(*number),
+        Value::Number(text) => Scalar::Number(text),
         Value::Text(_) | Value::Nothing => Scalar::Text(&scalar.text),
     }
 }
