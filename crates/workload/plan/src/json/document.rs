@@ -12,6 +12,10 @@ const OBJECT_BYTES: usize = 4 * 104 + 96;
 const PAIR_BYTES: usize = 2 * (104 + 16);
 /// Memory of a string beside its text.
 const STRING_BYTES: usize = 32;
+/// Memory of the text of a number whose digits a document does not hold, twice, with its place in a table.
+const LONG_NUMBER_BYTES: usize = 2 * 48;
+/// A number with more characters may be one.
+const NUMBER_CHARS_MAX: usize = 15;
 
 /// The most memory in bytes that a `serde_json::Value` of this text takes, as it is built with ordered objects on a
 /// 64-bit machine. It is some 20 bytes for each byte of an ordinary answer, 74 for `[1,1,…]`, and up to 154 for lists in
@@ -22,9 +26,12 @@ pub fn document_bytes(json: &[u8]) -> usize {
     let mut commas = 0_usize;
     let mut pairs = 0_usize;
     let mut strings = 0;
+    let mut long_numbers = 0;
+    let mut digits = 0_usize;
     let mut at = 0;
     while let Some(&byte) = json.get(at) {
         at += 1;
+        digits = if matches!(byte, b'0'..=b'9' | b'.') { digits + 1 } else { 0 };
         match byte {
             b'"' => {
                 strings += 1;
@@ -34,7 +41,7 @@ pub fn document_bytes(json: &[u8]) -> usize {
             b'{' => objects += 1,
             b',' => commas += 1,
             b':' => pairs += 1,
-            _ => {}
+            _ => long_numbers += usize::from(digits == NUMBER_CHARS_MAX + 1),
         }
     }
     // A comma stands before each pair of an object but its first one; the others are those of lists.
@@ -45,6 +52,7 @@ pub fn document_bytes(json: &[u8]) -> usize {
         (items, ITEM_BYTES),
         (pairs, PAIR_BYTES),
         (strings, STRING_BYTES),
+        (long_numbers, LONG_NUMBER_BYTES),
         (json.len(), 2),
     ];
     let bytes = all.map(|(count, bytes): (usize, usize)| count.saturating_mul(bytes));
@@ -110,6 +118,9 @@ mod tests {
         let pairs = OBJECT_BYTES + 2 * PAIR_BYTES + 2 * STRING_BYTES;
         let expected = pairs + LIST_BYTES + ITEM_BYTES + 2 * object.len();
         assert_eq!(document_bytes(object), expected);
+        let number = b"[123456789012345678901,1]";
+        let expected = LIST_BYTES + ITEM_BYTES + LONG_NUMBER_BYTES + 2 * number.len();
+        assert_eq!(document_bytes(number), expected);
         // What is no JSON has a bound, too.
         assert_eq!(document_bytes(b"::::"), 4 * PAIR_BYTES + 2 * 4);
     }
