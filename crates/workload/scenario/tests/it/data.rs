@@ -28,6 +28,10 @@ fn cells_keep_what_they_are() {
     assert_eq!(json.table.value(1, 0), Value::text("x"));
     assert_eq!(json.table.value(1, 1), Value::Nothing);
     assert_eq!(data("file: marked.jsonl").table.value(0, 0), Value::Int(1));
+    let numbers = data("file: numbers.jsonl").table;
+    assert_eq!(numbers.value(0, 0), Value::unsigned(u64::MAX));
+    assert_eq!(numbers.value(0, 1), Value::text("[12345678901234567890123, 1.50]"));
+    assert_eq!(numbers.value(1, 0), Value::Number("123456789012345678901234".into()));
 }
 
 #[test]

@@ -61,6 +61,11 @@ const FILES: &[(&str, &str)] = &[
     ("accounts.csv", "user name,password\nann,a\nbob,\"b, \"\"2\"\"\"\ncy,c\n"),
     ("products.jsonl", "{\"product\": 7, \"tags\": [1]}\n\n{\"tags\": null, \"product\": \"x\"}\n"),
     ("marked.jsonl", "\u{feff}{\"a\": 1}\n{\"a\": 2}\n"),
+    (
+        "numbers.jsonl",
+        "{\"id\": 18446744073709551615, \"in\": [12345678901234567890123, 1.50]}\n\
+         {\"id\": 12345678901234567890123, \"id\": 123456789012345678901234, \"in\": \"x\"}\n",
+    ),
     ("plain.txt", "ann;\"a;7\r\n\nbob;;8\n"),
     ("users.csv", "ann;\"o;x\nbob;\"h\n"),
     ("short.csv", "a,b\n1,2\n3\n"),

@@ -1,5 +1,7 @@
 //! Reading tables of users' data.
 
+use std::collections::HashMap;
+
 use plan::Table;
 use serde_json::Value as Json;
 
@@ -137,12 +139,22 @@ pub(super) fn read_json_lines(text: &str) -> Result<Read, Fault> {
             let message = format!("the first line has no `{}`", shortened(extra));
             return Err(at(number, 1, message));
         }
+        // Numbers have all of their digits in the line alone. Of pairs with the same key the last one counts.
+        let mut written = HashMap::new();
+        let taken = plan::json::pairs(line.as_bytes(), |key, value| {
+            written.insert(key.to_owned(), value);
+        });
         for column in &columns {
             let Some(value) = row.get(column) else {
                 let message = format!("`{}` is missing", shortened(column));
                 return Err(at(number, 1, message));
             };
-            table.push(&value.to_string()).map_err(|e| at(number, 1, e))?;
+            let text = taken.and_then(|()| std::str::from_utf8(written.get(column)?).ok());
+            let cell = match (value, text) {
+                (Json::Number(_) | Json::Array(_) | Json::Object(_), Some(text)) => text.to_owned(),
+                _ => value.to_string(),
+            };
+            table.push(&cell).map_err(|e| at(number, 1, e))?;
         }
     }
     table.finish(true)
