@@ -1,10 +1,12 @@
 //! Values, expressions and templates: what stands between `${` and `}`, and in `if` and `check`.
 //!
-//! This file holds the types; [`Condition`] says why an expression is false; [`binary`] writes numbers as bytes, [`eval`]
-//! runs expressions, `functions` has those of values alone, `invented` those of names, addresses and words, `places` reads
-//! JSONPath, [`value`] says how values convert and compare, [`template`] writes text.
+//! This file holds the types; [`Condition`] says why an expression is false; `computing` says which may take long;
+//! [`binary`] writes numbers as bytes, [`eval`] runs expressions, `functions` has those of values alone, `invented` those
+//! of names, addresses and words, `places` reads JSONPath, [`value`] says how values convert and compare, [`template`]
+//! writes text.
 
 pub mod binary;
+mod computing;
 mod condition;
 pub mod eval;
 mod functions;

@@ -10,6 +10,7 @@ use crate::ids::{MeasureId, Pc, Register, Slot};
 use crate::measures::Measure;
 
 mod awaited;
+mod computing;
 mod length;
 mod op;
 mod parallel;
