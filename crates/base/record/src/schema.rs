@@ -16,10 +16,11 @@ pub use summary::{
     ClockSummary, Finding, HealthSummary, IntervalMethod, IntervalMissing, Latency, MeasureSummary,
     PercentileInterval, PhaseSummary, RegionSummary, Severity, Summary, TagSummary,
     ThresholdResult, TlsHandshakes, TrafficSummary, UsersSummary, Verdict, WireFigures,
+    WorkSummary,
 };
 pub use tally::{
-    MeasureTally, NeverBegun, PhaseTally, RegionTally, SessionEnd, Tally, UnfinishedSessions,
-    UserState, WhyNot, WorkerTally,
+    MeasureTally, NeverBegun, PhaseTally, RegionTally, SessionEnd, StepWork, Tally,
+    UnfinishedSessions, UserState, WhyNot, WorkKind, WorkerTally,
 };
 
 /// Version of everything in the directory; raised when old readers would misread new data.

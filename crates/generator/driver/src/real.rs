@@ -23,6 +23,7 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 use engine::Shard;
 use engine::command::{Command, Commands, ConnId};
 use engine::measure::Delta;
+use engine::work::Clock;
 use machine::clock::{Dilation, monotonic_ns};
 use machine::thread;
 use plan::{Plan, ProxyKind};
@@ -122,6 +123,18 @@ pub fn run_loop(
     Ok(())
 }
 
+/// The clock of a run.
+struct RunClock {
+    /// The run's zero on the monotonic clock.
+    zero_ns: u64,
+}
+
+impl Clock for RunClock {
+    fn now_ns(&mut self) -> u64 {
+        monotonic_ns().saturating_sub(self.zero_ns)
+    }
+}
+
 struct EventLoop<'a> {
     shard: Shard<'a>,
     sockets: Sockets,
@@ -151,6 +164,7 @@ impl EventLoop<'_> {
     fn begin(&mut self, zero: Zero) {
         self.zero_ns = zero.monotonic_ns;
         self.shard.set_started(zero.unix_ns);
+        self.shard.time_work_with(Box::new(RunClock { zero_ns: self.zero_ns }));
         cpu::sleep_until(zero.monotonic_ns);
     }
 

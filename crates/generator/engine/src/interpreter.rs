@@ -18,6 +18,7 @@
 //! | `meetings` | steps between users: rendezvous, counters, queues |
 //! | `subscriptions` | from when until when users get pushed messages |
 //! | `background` | background operations |
+//! | `own_work` | what is computed for users, and what waits for that |
 //! | `tracing` | what a traced user does |
 
 mod attempts;
@@ -30,6 +31,7 @@ mod http2;
 mod incoming;
 mod meetings;
 mod operations;
+mod own_work;
 mod program;
 mod sessions;
 mod state;

@@ -31,5 +31,6 @@ pub mod tls;
 pub mod trace;
 pub mod traffic;
 mod users;
+pub mod work;
 
 pub use shard::{Setup, SetupError, Shard};

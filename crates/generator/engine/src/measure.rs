@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plan::Plan;
 use plan::{MeasureId, MeasureKind, MessageNumber, Pc, Phase, SessionId};
-use record::schema::{SessionEnd, UnfinishedSessions, UserState, WhyNot};
+use record::schema::{SessionEnd, StepWork, UnfinishedSessions, UserState, WhyNot, WorkKind};
 use record::{Measurement, Outcome};
 use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
@@ -41,6 +41,8 @@ pub struct Delta {
     pub examples: Vec<Example>,
     /// Sessions that did not reach the end of their program.
     pub endings: Vec<UnfinishedSessions>,
+    /// What the loop computed for steps.
+    pub own_work: Vec<StepWork>,
     /// How long sessions took; empty unless a threshold needs it.
     pub sessions: SessionTimes,
     /// Numbered messages that the loop's users got.
@@ -86,6 +88,22 @@ pub(crate) struct Ending {
     pub(crate) outcome: Option<Outcome>,
     /// The instruction that failed, if it was being done.
     pub(crate) at: Option<Pc>,
+}
+
+/// A step, as the loop's own work for it is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum WorkPlace {
+    Measure(MeasureId),
+    /// A step that is no operation.
+    Step(SessionId, Pc),
+}
+
+/// Own work of one kind for one step.
+#[derive(Debug, Clone, Copy, Default)]
+struct WorkTimes {
+    count: u64,
+    total_ns: u64,
+    max_ns: u64,
 }
 
 /// One measure's share of a [`Delta`].
@@ -176,6 +194,7 @@ pub(crate) struct Recorder {
     lag: LogHistogram,
     examples: Vec<Example>,
     endings: BTreeMap<Ending, u64>,
+    own_work: BTreeMap<(WorkPlace, WorkKind), WorkTimes>,
     pub(crate) session_times: SessionTimes,
     /// The steps that are no operations, as endings name them, by session and instruction.
     own_steps: BTreeMap<(SessionId, Pc), String>,
@@ -228,6 +247,7 @@ impl Recorder {
             lag: LogHistogram::new(),
             examples: Vec::new(),
             endings: BTreeMap::new(),
+            own_work: BTreeMap::new(),
             session_times: SessionTimes::default(),
             own_steps: own_steps.collect(),
             broadcasts: Broadcasts::default(),
@@ -285,6 +305,14 @@ impl Recorder {
             SessionEnd::CutOff => self.counts.users_cut += 1,
         }
         *self.endings.entry(ending).or_default() += 1;
+    }
+
+    /// Adds work of our own that took this long.
+    pub(crate) fn worked(&mut self, place: WorkPlace, kind: WorkKind, took_ns: u64) {
+        let times = self.own_work.entry((place, kind)).or_default();
+        times.count += 1;
+        times.total_ns += took_ns;
+        times.max_ns = times.max_ns.max(took_ns);
     }
 
     /// Records an operation that begins and ends at once: a message that came in, and that may have
@@ -519,6 +547,27 @@ impl Recorder {
             own_step: ending.at.and_then(|at| own_steps.get(&(ending.session, at)).cloned()),
             users,
         });
+        let own_work = std::mem::take(&mut self.own_work).into_iter();
+        let own_work = own_work.map(|((place, kind), times)| {
+            let WorkTimes { count, total_ns, max_ns } = times;
+            let work = StepWork {
+                kind,
+                measure: None,
+                session: None,
+                own_step: None,
+                count,
+                total_ns,
+                max_ns,
+            };
+            match place {
+                WorkPlace::Measure(measure) => StepWork { measure: Some(measure.0), ..work },
+                WorkPlace::Step(session, at) => StepWork {
+                    session: Some(session.0),
+                    own_step: own_steps.get(&(session, at)).cloned(),
+                    ..work
+                },
+            }
+        });
         self.deltas.push(Delta {
             loop_id: self.loop_id,
             start_ns: self.cut_start_ns,
@@ -530,6 +579,7 @@ impl Recorder {
             lag: std::mem::take(&mut self.lag),
             examples: std::mem::take(&mut self.examples),
             endings: endings.collect(),
+            own_work: own_work.collect(),
             sessions: std::mem::take(&mut self.session_times),
             broadcasts: self.broadcasts.take(),
             heads: self.heads.take(),

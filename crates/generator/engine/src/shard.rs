@@ -2,8 +2,8 @@
 //!
 //! A driver calls [`Shard::advance`] until nothing is due, reports what happened to connections
 //! through the `handle` methods, and after every call carries out [`Shard::commands`]. It must pass
-//! times that never go back, and read from [`Shard::next_ns`] how long it may sleep. The shard reads
-//! no clock and owns no socket.
+//! times that never go back, and read from [`Shard::next_ns`] how long it may sleep. The shard owns no socket. It reads no
+//! clock but the driver's, around work of its own that may take long ([`Shard::time_work_with`]).
 
 mod admission;
 
@@ -30,6 +30,7 @@ use crate::tables::slots::{Key, UserKey};
 use crate::tls::TlsClients;
 use crate::trace::{Trace, TraceRequest};
 use crate::users::{User, Users};
+use crate::work::Clock;
 use admission::{Admission, AdmissionDecision};
 
 /// Users and connections a shard makes room for ahead; more are taken, at the cost of a copy.
@@ -128,6 +129,11 @@ impl<'p> Shard<'p> {
         self.interpreter.conns.resolve_with(Resolver(resolve));
     }
 
+    /// Times work of our own by this clock. Without it such work counts as the target's time.
+    pub fn time_work_with(&mut self, clock: Box<dyn Clock>) {
+        self.interpreter.work.clock = Some(clock);
+    }
+
     /// Runs this user and reports what it does. The plan starts no users of its own.
     pub fn trace(&mut self, request: &TraceRequest) {
         self.admission.put_first(Arrival {
@@ -194,8 +200,15 @@ impl<'p> Shard<'p> {
     /// Does at most one thing that is due: starts a user, fires a timer, lets a user go. Returns
     /// false if nothing was left to do.
     pub fn advance(&mut self, now_ns: u64) -> bool {
-        self.close_intervals(now_ns);
+        self.begin_turn(now_ns);
         self.set_read_late(0);
+        let did = self.do_due(now_ns);
+        self.interpreter.end_turn();
+        did
+    }
+
+    /// What [`Shard::advance`] does in its turn.
+    fn do_due(&mut self, now_ns: u64) -> bool {
         match self.state {
             State::Running if now_ns >= self.interpreter.end_ns => self.begin_drain(),
             State::Running if self.is_done() && now_ns >= self.done_from_ns => {
@@ -316,8 +329,9 @@ impl<'p> Shard<'p> {
 
     /// The driver made the TCP connection.
     pub fn handle_connected(&mut self, now_ns: u64, id: ConnId) {
-        self.close_intervals(now_ns);
+        self.begin_turn(now_ns);
         self.interpreter.connected(now_ns, id);
+        self.interpreter.end_turn();
     }
 
     /// The driver could not make the TCP connection.
@@ -328,8 +342,9 @@ impl<'p> Shard<'p> {
         outcome: Outcome,
         detail: &str,
     ) {
-        self.close_intervals(now_ns);
+        self.begin_turn(now_ns);
         self.interpreter.connect_failed(now_ns, id, outcome, detail);
+        self.interpreter.end_turn();
     }
 
     /// Bytes received from now on may have been there for this long before they were read: the loop
@@ -348,19 +363,22 @@ impl<'p> Shard<'p> {
 
     /// The peer sent bytes.
     pub fn handle_received(&mut self, now_ns: u64, id: ConnId, bytes: &[u8]) {
-        self.close_intervals(now_ns);
+        self.begin_turn(now_ns);
         self.interpreter.received(now_ns, id, bytes);
+        self.interpreter.end_turn();
     }
 
     /// The peer closed its side, or the connection broke: then `failure` says how.
     pub fn handle_closed(&mut self, now_ns: u64, id: ConnId, failure: Option<(Outcome, &str)>) {
-        self.close_intervals(now_ns);
+        self.begin_turn(now_ns);
         self.interpreter.closed(now_ns, id, failure);
+        self.interpreter.end_turn();
     }
 
-    /// Closes the intervals that have ended, before anything is counted that happens now.
-    fn close_intervals(&mut self, now_ns: u64) {
+    /// Something happens now. Before anything of it is counted, the intervals that have ended are closed.
+    fn begin_turn(&mut self, now_ns: u64) {
         self.set_trace_time(now_ns);
+        self.interpreter.begin_turn(now_ns);
         if now_ns >= self.interpreter.recorder.cut_ns() {
             self.interpreter.count_scripts();
             let gauges = self.interpreter.gauges();

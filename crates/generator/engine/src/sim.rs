@@ -4,8 +4,10 @@
 //! the link takes time, so every figure can be worked out on paper, and the same
 //! plan gives the same run to the nanosecond.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::addresses::Choice;
@@ -15,9 +17,11 @@ use crate::meeting::{Meeting, RunPart};
 use crate::schedule::share::Share;
 use crate::tables::budget::Budget;
 use crate::trace::TraceRequest;
+use crate::work::Clock;
 use crate::{Setup, SetupError, Shard};
 use plan::EndpointId;
 use plan::Plan;
+use record::schema::WorkKind;
 use record::{Measurement, Outcome};
 
 /// A connection as the peer sees it: numbered in the order they were opened.
@@ -89,6 +93,8 @@ pub struct Link<'a> {
     pub frozen: Vec<(u64, u64)>,
     /// CPU time that the generator needs for one event or due item; until then it does nothing else.
     pub event_ns: u64,
+    /// CPU time that own work of each kind takes, whatever it is for.
+    pub work_ns: fn(WorkKind) -> u64,
     /// From then on no user starts; `u64::MAX`: never.
     pub arrivals_close_ns: u64,
     /// Times in which arrivals are paused: from, until.
@@ -108,6 +114,7 @@ impl Link<'_> {
             way: Box::new(|_, _, _| Verdict::Pass),
             frozen: Vec::new(),
             event_ns: 0,
+            work_ns: |_| 0,
             arrivals_close_ns: u64::MAX,
             pauses: Vec::new(),
             buffers: Arc::default(),
@@ -157,6 +164,10 @@ pub fn run(
     let shards: Result<Vec<Shard<'_>>, SetupError> =
         (0..shards_count).map(|index| Shard::new(plan, &setup(index))).collect();
     let mut shards = shards?;
+    let clock = VirtualClock { now_ns: Rc::default(), work_ns: link.work_ns };
+    for shard in &mut shards {
+        shard.time_work_with(Box::new(clock.clone()));
+    }
     if let (Some(request), Some(shard)) = (&link.trace, shards.first_mut()) {
         shard.trace(request);
     }
@@ -172,11 +183,30 @@ pub fn run(
         shards,
         network,
         peer,
+        clock,
         waiting: VecDeque::new(),
         names: BTreeMap::new(),
         paused: false,
     };
     Ok(sim.run())
+}
+
+/// The time within a turn of the generator, which goes on while it works.
+#[derive(Debug, Clone)]
+struct VirtualClock {
+    now_ns: Rc<Cell<u64>>,
+    work_ns: fn(WorkKind) -> u64,
+}
+
+impl Clock for VirtualClock {
+    fn now_ns(&mut self) -> u64 {
+        self.now_ns.get()
+    }
+
+    fn after(&mut self, work: WorkKind) -> u64 {
+        self.now_ns.set(self.now_ns.get() + (self.work_ns)(work));
+        self.now_ns.get()
+    }
 }
 
 /// An event in transit.
@@ -222,14 +252,14 @@ struct Network<'a> {
 }
 
 impl Network<'_> {
-    /// The generator does one thing more.
-    fn spend(&mut self, now_ns: u64) {
-        self.busy_until_ns = self.busy_until_ns.max(now_ns) + self.link.event_ns;
+    /// The generator does one thing more, in which it works until `worked_ns`.
+    fn spend(&mut self, now_ns: u64, worked_ns: u64) {
+        self.busy_until_ns = self.busy_until_ns.max(worked_ns) + self.link.event_ns;
         let second = (now_ns / 1_000_000_000) as usize;
         if self.busy_ns.len() <= second {
             self.busy_ns.resize(second + 1, 0);
         }
-        self.busy_ns[second] += self.link.event_ns;
+        self.busy_ns[second] += self.link.event_ns + (worked_ns - now_ns);
     }
 
     fn push(&mut self, at_ns: u64, conn: PeerConn, what: TransitEvent) {
@@ -311,6 +341,7 @@ struct Sim<'a, 'p> {
     shards: Vec<Shard<'p>>,
     network: Network<'a>,
     peer: &'a mut dyn Peer,
+    clock: VirtualClock,
     /// Arrivals while the generator had no CPU, in order.
     waiting: VecDeque<QueuedEvent>,
     /// Connections by (shard, the shard's name for them).
@@ -383,12 +414,14 @@ impl Sim<'_, '_> {
                 _ => {}
             }
             loop {
+                self.clock.now_ns.set(now_ns);
                 let did = self.shards[index].advance(now_ns);
-                self.carry_out(now_ns, index);
+                let worked_ns = self.clock.now_ns.get();
+                self.carry_out(worked_ns, index);
                 if !did {
                     break;
                 }
-                self.network.spend(now_ns);
+                self.network.spend(now_ns, worked_ns);
                 if self.network.busy_until_ns > now_ns {
                     return;
                 }
@@ -459,6 +492,7 @@ impl Sim<'_, '_> {
         let route = &self.network.conns[queued.conn as usize];
         let index = route.shard;
         let id = route.id;
+        self.clock.now_ns.set(now_ns);
         let shard = &mut self.shards[index];
         shard.set_read_late(now_ns.saturating_sub(queued.at_ns));
         match queued.what {
@@ -476,8 +510,9 @@ impl Sim<'_, '_> {
             | TransitEvent::ClosedAtPeer
             | TransitEvent::Timer(_) => {}
         }
-        self.network.spend(now_ns);
-        self.carry_out(now_ns, index);
+        let worked_ns = self.clock.now_ns.get();
+        self.network.spend(now_ns, worked_ns);
+        self.carry_out(worked_ns, index);
     }
 
     fn notify_peer(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) {

@@ -225,6 +225,8 @@ pub(crate) struct Users<'p> {
     pub(crate) scripts: Option<Box<Scripts>>,
     /// The run's zero, nanoseconds since the Unix epoch.
     pub(crate) zero_unix_ns: u64,
+    /// When work of our own was last done.
+    pub(crate) worked_ns: u64,
     /// When the sessions of the users were due, by key; `None`: nobody needs to know how long they take.
     sessions_due_ns: Option<Vec<u64>>,
 }
@@ -243,6 +245,7 @@ impl<'p> Users<'p> {
             saved: Charges::new(buffers),
             scripts: None,
             zero_unix_ns: 0,
+            worked_ns: 0,
             sessions_due_ns: plan.times_sessions().then(Vec::new),
         }
     }
@@ -350,8 +353,14 @@ impl<'p> Users<'p> {
         self.session(key).ops.get(self.table[key].pc as usize)
     }
 
+    /// The time, in a turn that began at `turn_ns`: work of our own may have been done in it.
+    #[inline]
+    pub(crate) fn now_ns(&self, turn_ns: u64) -> u64 {
+        turn_ns.max(self.worked_ns)
+    }
+
     pub(crate) fn unix_ms(&self, now_ns: u64) -> i64 {
-        ((self.zero_unix_ns + now_ns) / 1_000_000) as i64
+        ((self.zero_unix_ns + self.now_ns(now_ns)) / 1_000_000) as i64
     }
 
     /// The user's values as expressions see them now.

@@ -8,7 +8,7 @@ use plan::MessageId;
 use plan::Plan;
 use record::Measurement;
 use record::counters::COUNTER_MAX;
-use record::schema::UnfinishedSessions;
+use record::schema::{StepWork, UnfinishedSessions};
 use stats::hist::LogHistogram;
 
 use super::protocol::Loops;
@@ -22,6 +22,8 @@ const BROADCASTS_MAX: usize = 1 << 16;
 const REPORTS_MAX: usize = 1 << 16;
 /// Kinds of endings that an interval of a loop reports, at most.
 const ENDINGS_MAX: usize = 1 << 16;
+/// Steps and kinds of own work that an interval of a loop reports, at most.
+const OWN_WORK_MAX: usize = 1 << 16;
 /// Digits of a digest.
 const DIGEST_DIGITS: usize = 64;
 /// Longest path, longest text about rows, and longest name of a step.
@@ -147,6 +149,14 @@ impl Check {
         if delta.endings.len() > ENDINGS_MAX || !delta.endings.iter().all(knows) {
             return Err(ImpossibleValue("endings of sessions that the plan does not have"));
         }
+        let knows = |work: &StepWork| {
+            work.measure.map_or(0, usize::from) < self.measures_count
+                && work.session.map_or(0, usize::from) < self.sessions_count
+                && work.own_step.as_ref().is_none_or(|step| step.len() <= TEXT_BYTES_MAX)
+        };
+        if delta.own_work.len() > OWN_WORK_MAX || !delta.own_work.iter().all(knows) {
+            return Err(ImpossibleValue("own work for steps that the plan does not have"));
+        }
         let broadcasts = &delta.broadcasts;
         if broadcasts.len() > BROADCASTS_MAX {
             return Err(ImpossibleValue("too many broadcasts at once"));
@@ -165,7 +175,8 @@ impl Check {
         let outcomes = outcomes
             .chain(begun)
             .chain(delta.settlements.iter().map(|(_, n)| *n))
-            .chain(delta.endings.iter().map(|e| e.users));
+            .chain(delta.endings.iter().map(|e| e.users))
+            .chain(delta.own_work.iter().flat_map(|work| [work.count, work.total_ns, work.max_ns]));
         let hists = delta.measures.iter();
         let hists = hists.flat_map(|m| [&m.response, &m.failed, &m.censored, &m.service, &m.lag]);
         let hists = hists.chain(delta.measures.iter().map(|m| &m.late));
@@ -239,6 +250,7 @@ mod tests {
             lag: LogHistogram::new(),
             examples: Vec::new(),
             endings: Vec::new(),
+            own_work: Vec::new(),
             sessions: SessionTimes::default(),
             broadcasts: Vec::new(),
             heads: Vec::new(),

@@ -45,6 +45,7 @@ pub fn judge_samples(run: &Run, import: &Import) -> Result<Summary, JudgeError> 
         traffic: None,
         tls_handshakes: None,
         clocks: Vec::new(),
+        own_work: Vec::new(),
         measures,
         totals: Vec::new(),
         regions: Vec::new(),

@@ -263,6 +263,7 @@ pub(crate) fn summary() -> Summary {
         traffic: None,
         tls_handshakes: None,
         clocks: Vec::new(),
+        own_work: Vec::new(),
         measures: vec![
             measure("handshake", 24_000, 0, 412_000),
             measure("request", 720_000, 12, 3_100_000),

@@ -38,6 +38,7 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
         traffic: None,
         tls_handshakes: None,
         clocks: Vec::new(),
+        own_work: Vec::new(),
         measures,
         totals: Vec::new(),
         regions: Vec::new(),

@@ -245,6 +245,7 @@ fn tally(count: u64) -> Tally {
         never_begun: Vec::new(),
         retried: Vec::new(),
         endings: Vec::new(),
+        own_work: Vec::new(),
         regions: Vec::new(),
         workers: Vec::new(),
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{RegionTally, UnfinishedSessions};
+use super::{RegionTally, UnfinishedSessions, WorkKind};
 
 /// `summary.json`: the figures and the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,6 +41,10 @@ pub struct Summary {
     /// The clocks that stamped messages, as far as they are known to differ or not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<ClockSummary>,
+    /// The generator's own work by step, the largest total first; left out if no step computes anything that may take
+    /// long.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_work: Vec<WorkSummary>,
     /// Whole run, in the order of `RunInfo::measures`, those that measured something.
     pub measures: Vec<MeasureSummary>,
     /// The same measures over all regions, if the run has regions.
@@ -105,6 +109,28 @@ pub struct ClockSummary {
     pub ahead_max_ns: u64,
     /// True if stamps were corrected by the offset.
     pub corrected: bool,
+}
+
+/// What the generator itself computed for a step over the complete run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkSummary {
+    /// What it was for.
+    pub kind: WorkKind,
+    /// The step's name; of one that is no operation, what it does and in which session.
+    pub step: String,
+    /// How often it was done.
+    pub count: u64,
+    /// The time that it took in all.
+    pub total_ns: u64,
+    /// The longest of them.
+    pub max_ns: u64,
+}
+
+impl WorkSummary {
+    /// The time that it took on average.
+    pub fn mean_ns(&self) -> f64 {
+        self.total_ns as f64 / self.count.max(1) as f64
+    }
 }
 
 /// TLS handshakes over the complete run, those that came to their end.

@@ -29,6 +29,9 @@ pub struct Tally {
     /// Sessions that did not reach the end of their program.
     #[serde(default)]
     pub endings: Vec<UnfinishedSessions>,
+    /// The generator's own work, by step and kind; empty if no step computes anything that may take long.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_work: Vec<StepWork>,
     /// Users by region, in the order of `RunInfo::regions`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<RegionTally>,
@@ -90,6 +93,59 @@ pub struct UnfinishedSessions {
     pub own_step: Option<String>,
     /// How many.
     pub users: u64,
+}
+
+/// What the generator itself computed for a step: its users waited for that, and not for the target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepWork {
+    /// What it was for.
+    pub kind: WorkKind,
+    /// Index into `RunInfo::measures`; `None`: the step is no operation.
+    pub measure: Option<u16>,
+    /// Index into `RunInfo::sessions`, of a step that is no operation.
+    pub session: Option<u16>,
+    /// That step: "`set` of `token`".
+    pub own_step: Option<String>,
+    /// How often it was done.
+    pub count: u64,
+    /// The time that it took in all.
+    pub total_ns: u64,
+    /// The longest of them.
+    pub max_ns: u64,
+}
+
+impl StepWork {
+    /// Adds it to what is known of its step, or to the list.
+    pub fn add_to(&self, all: &mut Vec<StepWork>) {
+        let is_same = |known: &&mut StepWork| {
+            known.kind == self.kind
+                && known.measure == self.measure
+                && known.session == self.session
+                && known.own_step == self.own_step
+        };
+        match all.iter_mut().find(is_same) {
+            Some(known) => {
+                known.count += self.count;
+                known.total_ns = known.total_ns.saturating_add(self.total_ns);
+                known.max_ns = known.max_ns.max(self.max_ns);
+            }
+            None => all.push(self.clone()),
+        }
+    }
+}
+
+/// A kind of the generator's own work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkKind {
+    /// To run a step that is no operation: `js`, or a `set` that signs a token.
+    Step,
+    /// To make a request or message: its body, its signature, its encryption.
+    Encoding,
+    /// To decompress an answer, or to read the messages of a call.
+    Decoding,
+    /// To find in an answer what is saved or checked.
+    Save,
 }
 
 /// Operations of a step that were due and never began, for one reason.

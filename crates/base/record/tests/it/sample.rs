@@ -127,6 +127,7 @@ pub(crate) fn summary() -> Summary {
         traffic: None,
         tls_handshakes: None,
         clocks: Vec::new(),
+        own_work: Vec::new(),
         measures: vec![measure_summary()],
         totals: Vec::new(),
         regions: Vec::new(),

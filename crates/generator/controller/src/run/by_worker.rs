@@ -120,6 +120,7 @@ mod tests {
             lag,
             examples: Vec::new(),
             endings: Vec::new(),
+            own_work: Vec::new(),
             sessions: SessionTimes::default(),
             broadcasts: Vec::new(),
             heads: Vec::new(),

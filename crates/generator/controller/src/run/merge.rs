@@ -9,7 +9,7 @@ use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
 use record::Outcome;
 use record::counters::Counts;
-use record::schema::{SeriesRow, UnfinishedSessions};
+use record::schema::{SeriesRow, StepWork, UnfinishedSessions};
 use stats::hist::LogHistogram;
 use workers::Numbering;
 
@@ -22,6 +22,7 @@ pub(crate) struct Interval {
     pub(crate) measures: BTreeMap<MeasureId, MeasureDelta>,
     pub(crate) examples: Vec<Example>,
     pub(crate) endings: Vec<UnfinishedSessions>,
+    pub(crate) own_work: Vec<StepWork>,
     pub(crate) sessions: SessionTimes,
     pub(crate) counts: Counts,
     /// The counts of each region.
@@ -214,6 +215,7 @@ impl Interval {
             measures: BTreeMap::new(),
             examples: Vec::new(),
             endings: Vec::new(),
+            own_work: Vec::new(),
             sessions: SessionTimes::default(),
             counts: Counts::default(),
             regions: Vec::new(),
@@ -235,6 +237,9 @@ impl Interval {
         self.counts.merge(&delta.counts);
         self.examples.extend(delta.examples);
         self.endings.extend(delta.endings);
+        for work in &delta.own_work {
+            work.add_to(&mut self.own_work);
+        }
         self.sessions.merge(&delta.sessions);
         self.settlements.extend(delta.settlements);
         self.lag.merge(&delta.lag);
@@ -325,6 +330,7 @@ mod tests {
             lag: LogHistogram::new(),
             examples: Vec::new(),
             endings: Vec::new(),
+            own_work: Vec::new(),
             sessions: SessionTimes::default(),
             broadcasts: Vec::new(),
             heads: Vec::new(),

@@ -6,7 +6,8 @@ use plan::MeasureId;
 use record::Outcome;
 use record::counters::Counts;
 use record::schema::{
-    MeasureTally, NeverBegun, PhaseTally, RegionTally, RunInfo, Tally, UnfinishedSessions, WhyNot,
+    MeasureTally, NeverBegun, PhaseTally, RegionTally, RunInfo, StepWork, Tally,
+    UnfinishedSessions, WhyNot,
 };
 
 use super::merge::Interval;
@@ -26,6 +27,7 @@ pub(crate) struct Outcomes {
     /// Attempts that were tried again, by measure; empty while there are none.
     retried: Vec<u64>,
     endings: Vec<UnfinishedSessions>,
+    own_work: Vec<StepWork>,
     /// Counts of users by region.
     regions: Vec<Counts>,
     /// The end of the last phase.
@@ -59,6 +61,9 @@ impl Outcomes {
                 Some(kept) => kept.users += ending.users,
                 None => self.endings.push(ending.clone()),
             }
+        }
+        for work in &interval.own_work {
+            work.add_to(&mut self.own_work);
         }
         // Operations that end in the drain count as those of a phase after the last.
         let is_drain = interval.row.start_ns >= self.planned_end_ns;
@@ -97,6 +102,7 @@ impl Outcomes {
             never_begun: never_begun.collect(),
             retried: self.retried.clone(),
             endings: self.endings.clone(),
+            own_work: self.own_work.clone(),
             regions: self.regions.iter().map(users).collect(),
             ..Tally::default()
         };

@@ -210,6 +210,10 @@ impl Interpreter<'_> {
     /// The wait for a connection was none for the server: it is a part of the response time, and not of the service time.
     fn begin_in_turn(&mut self, now_ns: u64, key: UserKey) {
         let is_first = self.follows.hop(key).is_none();
+        let now_ns = self.users.now_ns(now_ns);
+        if self.work.is_timed() {
+            self.work.begun.push(key);
+        }
         let user = &mut self.users[key];
         if is_first && user.bytes_out == 0 && user.retries == 0 {
             let lag_ns = user.sent_ns.saturating_sub(user.ready_ns.max(user.due_ns));

@@ -2,6 +2,7 @@
 
 use plan::{Expect, Op};
 use record::Outcome;
+use record::schema::WorkKind;
 
 use crate::conn::{Decoder, Event, Failure, Link, Reuse, Stage};
 use crate::interpreter::Interpreter;
@@ -250,7 +251,11 @@ impl<'p> Interpreter<'p> {
         received: &ReceivedMessage<'_>,
     ) -> Outcome {
         let save = &expect.save;
+        let began_ns = self.begin_reading(key);
         let outcome = self.answered_with_errors(now_ns, key, expect.graphql, save, received);
-        outcome.unwrap_or_else(|| self.examine(now_ns, key, save, &expect.check, received))
+        let outcome =
+            outcome.unwrap_or_else(|| self.examine(now_ns, key, save, &expect.check, received));
+        self.end_work(key, WorkKind::Save, began_ns);
+        outcome
     }
 }

@@ -13,6 +13,10 @@ use crate::tables::slots::UserKey;
 impl Interpreter<'_> {
     /// The operation of a step begins now, which was counted as due.
     pub(crate) fn begin(&mut self, now_ns: u64, key: UserKey) {
+        if self.work.is_timed() {
+            self.work.begun.push(key);
+        }
+        let now_ns = self.users.now_ns(now_ns);
         let user = &mut self.users[key];
         user.sent_ns = now_ns.max(user.due_ns);
         user.bytes_out = 0;
@@ -121,6 +125,7 @@ impl Interpreter<'_> {
 
     /// Ends the operation just begun, which has succeeded already; the next step is due now.
     pub(crate) fn done_at_once(&mut self, now_ns: u64, key: UserKey) -> Flow {
+        let now_ns = self.users.now_ns(now_ns);
         self.record_operation(now_ns, key, Outcome::Ok, 0);
         let user = &mut self.users[key];
         user.due_ns = now_ns;

@@ -3,12 +3,13 @@
 use plan::expr::{Condition, EvalError, Value};
 use plan::{ChannelVerb, DrawnRow, Feed, MeasureId, Op, Pc, Register, Slot};
 use record::Outcome;
+use record::schema::WorkKind;
 use stats::dist::Dist;
 
 use crate::interpreter::{Flow, Interpreter};
 use crate::tables::slots::UserKey;
 use crate::trace::TraceEvent;
-use crate::users::{User, Wait};
+use crate::users::{Scope, User, Wait};
 
 /// Steps a user may take without waiting before others get their turn.
 const STEPS_MAX: u32 = 10_000;
@@ -119,13 +120,16 @@ impl Interpreter<'_> {
     fn compute(&mut self, now_ns: u64, key: UserKey, op: &Op) -> Result<Flow, EvalError> {
         match op {
             Op::Set { slot, value } => {
-                let value = value.eval(&mut self.users.scope(now_ns, key))?;
+                let value = self.evaluate(now_ns, key, |scope| value.eval(scope))?;
                 if let Some(flow) = self.assign(now_ns, key, *slot, value) {
                     return Ok(flow);
                 }
             }
             Op::Script(op) => {
-                for (slot, value) in self.users.run_script(now_ns, key, op)? {
+                let began_ns = self.begin_making(key);
+                let values = self.users.run_script(now_ns, key, op);
+                self.end_work(key, WorkKind::Step, began_ns);
+                for (slot, value) in values? {
                     if let Some(flow) = self.assign(now_ns, key, slot, value) {
                         return Ok(flow);
                     }
@@ -135,14 +139,14 @@ impl Interpreter<'_> {
                 return self.check(now_ns, key, condition, *measure);
             }
             Op::RetryEnd { until: Some(until) } => {
-                if !until.holds(&mut self.users.scope(now_ns, key))? {
+                if !self.evaluate(now_ns, key, |scope| until.holds(scope))? {
                     self.fail_attempt(now_ns, key, until);
                     return Ok(Flow::Wait);
                 }
                 self.trace_check(now_ns, key, until, true);
             }
             Op::Measure { value, unit_ns, measure } => {
-                let value = value.eval_number(&mut self.users.scope(now_ns, key))?;
+                let value = self.evaluate(now_ns, key, |scope| value.eval_number(scope))?;
                 if value >= 0.0 {
                     self.recorder.time(*measure, (value * unit_ns) as u64);
                 } else {
@@ -151,23 +155,36 @@ impl Interpreter<'_> {
                 }
             }
             Op::LoopStart { register, times, end } => {
-                let times = times.eval_count(&mut self.users.scope(now_ns, key))?;
+                let times = self.evaluate(now_ns, key, |scope| times.eval_count(scope))?;
                 self.users[key].registers[register.index()] = times;
                 if times == 0 {
                     return Ok(Flow::Jump(*end));
                 }
             }
             Op::JumpUnless { condition, to } => {
-                let holds = condition.eval_bool(&mut self.users.scope(now_ns, key))?;
+                let holds = self.evaluate(now_ns, key, |scope| condition.eval_bool(scope))?;
                 return Ok(if holds { Flow::Next } else { Flow::Jump(*to) });
             }
             Op::ThinkFor(seconds) => {
-                let seconds = seconds.eval_number(&mut self.users.scope(now_ns, key))?;
+                let seconds = self.evaluate(now_ns, key, |scope| seconds.eval_number(scope))?;
                 return Ok(self.pause(now_ns, key, nanoseconds(seconds)));
             }
             _ => {}
         }
         Ok(Flow::Next)
+    }
+
+    /// What an expression of the user's step gives.
+    fn evaluate<T>(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        evaluate: impl FnOnce(&mut Scope<'_>) -> Result<T, EvalError>,
+    ) -> Result<T, EvalError> {
+        let began_ns = self.begin_making(key);
+        let value = evaluate(&mut self.users.scope(now_ns, key));
+        self.end_work(key, WorkKind::Step, began_ns);
+        value
     }
 
     /// Gives a variable its value. The flow is what comes of it if there is no memory for that.
@@ -195,7 +212,7 @@ impl Interpreter<'_> {
         condition: &Condition,
         measure: MeasureId,
     ) -> Result<Flow, EvalError> {
-        let holds = condition.holds(&mut self.users.scope(now_ns, key))?;
+        let holds = self.evaluate(now_ns, key, |scope| condition.holds(scope))?;
         let outcome = if holds { Outcome::Ok } else { Outcome::Check };
         self.trace_check(now_ns, key, condition, holds);
         if !holds {

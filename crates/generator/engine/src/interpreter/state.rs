@@ -14,6 +14,7 @@ use crate::requests::Requests;
 use crate::tables::budget::Budget;
 use crate::tables::slots::UserKey;
 use crate::users::Users;
+use crate::work::OwnWork;
 
 /// Runs the sessions of a shard's users.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ pub(crate) struct Interpreter<'p> {
     pub(crate) desk: Option<Box<Desk<UserKey>>>,
     pub(crate) messages: Messages<'p>,
     pub(crate) recorder: Recorder,
+    pub(crate) work: OwnWork,
     /// Operations of steps in flight.
     pub(crate) in_flight: u64,
     /// When steps stop beginning.
@@ -57,6 +59,7 @@ impl<'p> Interpreter<'p> {
             desk: None,
             messages: Messages::new(plan, buffers),
             recorder,
+            work: OwnWork::new(plan),
             in_flight: 0,
             end_ns: plan.end_ns(),
             // A driver that is never late need not say so.

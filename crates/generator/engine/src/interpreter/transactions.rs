@@ -35,6 +35,7 @@ impl Interpreter<'_> {
         failed: Register,
         measure: MeasureId,
     ) -> Flow {
+        let now_ns = self.users.now_ns(now_ns);
         let user = &self.users[key];
         let start_ns = user.registers[register.index()];
         let done_ns = user.ready_ns.clamp(start_ns, now_ns);

@@ -12,6 +12,7 @@ use plan::Op;
 use plan::calls::Call;
 use proto::http1::Head;
 use record::Outcome;
+use record::schema::WorkKind;
 
 use crate::conn::PendingOperation;
 use crate::interpreter::Interpreter;
@@ -111,7 +112,9 @@ impl<'p> Interpreter<'p> {
         let key = self.conns[slot].user;
         self.conns.close(&mut self.users, slot);
         let text = ending.head_text(&answer.head, trailers);
+        let began_ns = self.begin_work(answer.is_read);
         let json = self.read_answer(key, ending, answer);
+        self.end_work(key, WorkKind::Decoding, began_ns);
         let shown = json.as_ref().map_or(&[][..], Vec::as_slice);
         let head = head_again(&text);
         self.trace_answer(key, &head, shown);
@@ -122,7 +125,9 @@ impl<'p> Interpreter<'p> {
             label: Label::Nothing,
             took_ns: Some(now_ns.saturating_sub(self.users[key].due_ns)),
         };
+        let began_ns = self.begin_reading(key);
         let verdict = self.judge_answer(now_ns, key, ending, answer, &received, &json);
+        self.end_work(key, WorkKind::Save, began_ns);
         let outcome = match verdict {
             Ok(outcome) => outcome,
             Err((outcome, detail)) => {

@@ -8,6 +8,7 @@ use plan::json::depth_note;
 use plan::{ChannelOp, ChannelVerb, Expect, Op, Pc, Protocol as ChannelProtocol};
 use proto::ws::{Event, MessageKind};
 use record::Outcome;
+use record::schema::WorkKind;
 
 use crate::channels::{ChannelEnd, EndKind, IncomingMessage, OutgoingMessage};
 use crate::interpreter::{Flow, Interpreter};
@@ -78,7 +79,10 @@ impl<'p> Interpreter<'p> {
         op: &ChannelOp,
     ) -> Result<bool, Unsent> {
         let start = self.conns.commands.bytes.len();
+        let key = self.conns[slot].user;
+        let began_ns = self.begin_making(key);
         let encoded = self.encode_for_channel(now_ns, slot, op);
+        self.end_work(key, WorkKind::Encoding, began_ns);
         if let Some(channels) = self.conns[slot].channels() {
             channels.deferred = matches!(encoded, Err(Unsent::Later));
         }
@@ -359,7 +363,10 @@ impl<'p> Interpreter<'p> {
         let users = &mut self.users;
         let messages = &mut self.messages;
         if messages.matches(users, &delivery, &expect.when) {
-            return self.examine(now_ns, key, &expect.save, &expect.check, &received);
+            let began_ns = self.begin_reading(key);
+            let outcome = self.examine(now_ns, key, &expect.save, &expect.check, &received);
+            self.end_work(key, WorkKind::Save, began_ns);
+            return outcome;
         }
         self.explain(now_ns, key, Outcome::Check, || {
             format!("the answer does not match: {}", excerpt(payload))

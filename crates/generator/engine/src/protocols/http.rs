@@ -9,6 +9,7 @@ use plan::expr::{Context, Template};
 use plan::{Digest, EndpointId, HttpOp, Op};
 use proto::http1::{self, Head};
 use record::Outcome;
+use record::schema::WorkKind;
 
 use crate::conn::{Link, PendingOperation, Reuse, SWITCHING, Stage, http_outcome};
 use crate::identity::Exchange;
@@ -82,7 +83,9 @@ impl<'p> Interpreter<'p> {
             return self.hold_unsent(now_ns, slot, sender);
         }
         let start = self.conns.commands.bytes.len();
+        let began_ns = self.begin_making(key);
         if let Err(error) = self.encode_request(now_ns, key, slot, http) {
+            self.end_work(key, WorkKind::Encoding, began_ns);
             self.conns.commands.bytes.truncate(start);
             self.conns.release(&mut self.users, slot);
             return self.cannot_send(now_ns, key, error);
@@ -94,6 +97,7 @@ impl<'p> Interpreter<'p> {
             decoder.begin(http.method == "HEAD");
         }
         let sender = self.send_for_user(slot, start);
+        self.end_work(key, WorkKind::Encoding, began_ns);
         if is_held {
             return self.wait_for_continue(now_ns, slot);
         }
@@ -253,7 +257,7 @@ impl<'p> Interpreter<'p> {
     ) {
         let key = self.conns[slot].user;
         let http = self.http_op(key);
-        let decoded = self.decoded(http, head, body);
+        let decoded = self.decoded(key, http, head, body);
         let plain = match &decoded {
             Ok(Some(plain)) => plain,
             Ok(None) | Err(_) => body,
@@ -305,6 +309,7 @@ impl<'p> Interpreter<'p> {
         let (http, Some(head)) = (self.http_op(key), received.head) else {
             return;
         };
+        let began_ns = self.begin_reading(key);
         let mut outcome = if !http.status.allows(head.status) {
             // What it lacks is not its fault: it is not the answer that was wanted.
             let _ = self.keep(now_ns, key, &http.save, received);
@@ -324,6 +329,7 @@ impl<'p> Interpreter<'p> {
             outcome = Outcome::HttpProtocol;
             self.explain(now_ns, key, outcome, || detail);
         }
+        self.end_work(key, WorkKind::Save, began_ns);
         self.conclude(now_ns, key, outcome, head.status);
     }
 

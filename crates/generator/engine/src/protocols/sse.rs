@@ -8,6 +8,7 @@ use plan::{Op, Pc, SseOpen};
 use proto::http1::{self, Head};
 use proto::sse;
 use record::Outcome;
+use record::schema::WorkKind;
 
 use crate::conn::background::Background;
 use crate::conn::{Decoder, NEVER, Stage};
@@ -80,7 +81,10 @@ impl<'p> Interpreter<'p> {
         let open = self.events_op(slot);
         let start = self.conns.commands.bytes.len();
         let before = self.users[key].value;
-        if let Err(error) = self.encode_stream_request(now_ns, slot, open) {
+        let began_ns = self.begin_opening(key, slot);
+        let encoded = self.encode_stream_request(now_ns, slot, open);
+        self.end_work(key, WorkKind::Encoding, began_ns);
+        if let Err(error) = encoded {
             if self.conns[slot].is_background() {
                 return self.attempt_failed(now_ns, slot, self.users.blame(), 0, &error);
             }

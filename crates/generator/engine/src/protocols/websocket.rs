@@ -10,6 +10,7 @@ use plan::{Expect, Op, SendOp, WsOpen};
 use proto::http1::{Event as HttpEvent, Head};
 use proto::ws::{self, DeflateParameters, Event, HandshakeError, MessageKind};
 use record::Outcome;
+use record::schema::WorkKind;
 
 use crate::conn::{Conn, Decoder, Link, PendingOperation, Stage, http_outcome};
 use crate::interpreter::{Flow, Interpreter, LEAVE_NS};
@@ -61,11 +62,14 @@ impl<'p> Interpreter<'p> {
         let is_carried = self.conns[slot].stream().is_some();
         let nonce = (!is_carried).then(|| self.conns.fresh_key());
         let start = self.conns.commands.bytes.len();
+        let began_ns = self.begin_opening(key, slot);
         let authority = self.requests.authority(self.conns[slot].endpoint);
         let before = self.users[key].value;
         let scope = &mut self.users.scope(now_ns, key);
         let out = &mut self.conns.commands.bytes;
-        if let Err(error) = encode_upgrade(open, authority, nonce.as_ref(), scope, out) {
+        let encoded = encode_upgrade(open, authority, nonce.as_ref(), scope, out);
+        self.end_work(key, WorkKind::Encoding, began_ns);
+        if let Err(error) = encoded {
             self.conns.commands.bytes.truncate(start);
             return self.not_upgraded(now_ns, slot, self.users.blame(), 0, error);
         }
@@ -314,6 +318,14 @@ impl<'p> Interpreter<'p> {
         slot: ConnSlot,
         send: &SendOp,
     ) -> Result<(), String> {
+        let key = self.conns[slot].user;
+        let began_ns = self.begin_making(key);
+        let sent = self.make_message(now_ns, slot, send);
+        self.end_work(key, WorkKind::Encoding, began_ns);
+        sent
+    }
+
+    fn make_message(&mut self, now_ns: u64, slot: ConnSlot, send: &SendOp) -> Result<(), String> {
         if let Protocol::Call(_) = self.conns[slot].speaks {
             return self.send_call_message(now_ns, slot, send);
         }

@@ -40,6 +40,7 @@ mod missed;
 mod mqtt;
 mod mqtt_filters;
 mod mqtt_sessions;
+mod own_work;
 mod pauses;
 mod peers;
 mod polls;

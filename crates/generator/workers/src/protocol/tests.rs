@@ -6,7 +6,7 @@ use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
 use proptest::prelude::*;
 use record::Outcome;
-use record::schema::{SessionEnd, UnfinishedSessions, UserState};
+use record::schema::{SessionEnd, StepWork, UnfinishedSessions, UserState, WorkKind};
 use stats::hist::LogHistogram;
 
 use super::super::adoption::Lot;
@@ -54,6 +54,15 @@ fn delta() -> Delta {
             outcome: Some("step".to_owned()),
             own_step: Some("`set` of `code`".to_owned()),
             users: 2,
+        }],
+        own_work: vec![StepWork {
+            kind: WorkKind::Encoding,
+            measure: Some(1),
+            session: None,
+            own_step: None,
+            count: 4,
+            total_ns: 300,
+            max_ns: 200,
         }],
         sessions: SessionTimes { finished: hist, unfinished: LogHistogram::new() },
         broadcasts: vec![Broadcast {
@@ -130,7 +139,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 16);
+    assert_eq!(PROTOCOL_VERSION, 17);
     let hello =
         Hello { magic: MAGIC, protocol: 1, throng: "0.1.0".to_owned(), token: "ab".to_owned() };
     assert_eq!(hex(&hello), "7468726f6e670105302e312e30026162");
@@ -161,7 +170,8 @@ fn messages_keep_their_form() {
             // News of a delta: loop, start, end, phase.
             "03001b8094ebdc0380a8d6b90701",
             // Counts and gauges.
-            "00000000000000000000000000000000040300000000000000000000000000000203020100",
+            "000000000000000000000000000000000000000403000000000000000000000000000000",
+            "0203020100",
             // One measure: its number, operations due, those that never began by reason, those that began, and how often
             // each of 61 outcomes.
             "01010601000001043d03",
@@ -179,8 +189,13 @@ fn messages_keep_their_form() {
             // The lag, an example.
             "b817e807e80701e80703",
             "01050106ac02046c617465",
-            // An ending.
-            "01000101030202",
+            // An ending: its session, step, state, end, outcome and own step, and how many.
+            "010001010300010473746570010f6073657460206f662060636f64656002",
+            // Our own work: its kind and measure, no session and no step of its own, how often, its sum and the longest.
+            "01010101000004ac02c801",
+            // Times of sessions that finished, and of others.
+            "b817e807e80701e80703",
+            "00000000",
             // A broadcast.
             "0100ac02050102030405",
             // A head, a settlement and how many make it.

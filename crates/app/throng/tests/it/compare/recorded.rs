@@ -178,6 +178,7 @@ impl Recorded {
             traffic: None,
             tls_handshakes: None,
             clocks: Vec::new(),
+            own_work: Vec::new(),
             measures: Vec::new(),
             totals: Vec::new(),
             regions: Vec::new(),

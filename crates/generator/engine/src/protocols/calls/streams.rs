@@ -9,6 +9,7 @@ use plan::calls::{CallEnd, CallOpen};
 use plan::{Expect, Op, Payload, Save, SendOp, Source};
 use proto::http1::{self, Head};
 use record::Outcome;
+use record::schema::WorkKind;
 
 use crate::conn::{Conn, NEVER};
 use crate::interpreter::{Flow, Interpreter};
@@ -39,7 +40,10 @@ impl<'p> Interpreter<'p> {
         let (link, protocol) = self.connection_for(key, endpoint);
         let slot = self.conns.add_stream(&mut self.users, key, carrier, link, protocol);
         self.count_connected(key);
-        if let Err(error) = self.send_call_head(now_ns, slot) {
+        let began_ns = self.begin_making(key);
+        let sent = self.send_call_head(now_ns, slot);
+        self.end_work(key, WorkKind::Encoding, began_ns);
+        if let Err(error) = sent {
             self.conns.close(&mut self.users, slot);
             return self.cannot(now_ns, key, error);
         }
@@ -50,7 +54,10 @@ impl<'p> Interpreter<'p> {
     /// The connection of a call is set up.
     pub(crate) fn begin_call(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
-        match self.send_call_head(now_ns, slot) {
+        let began_ns = self.begin_making(key);
+        let sent = self.send_call_head(now_ns, slot);
+        self.end_work(key, WorkKind::Encoding, began_ns);
+        match sent {
             Ok(()) => self.complete(now_ns, key, Outcome::Ok, 0),
             Err(error) => {
                 self.conns.close(&mut self.users, slot);
@@ -218,7 +225,10 @@ impl<'p> Interpreter<'p> {
             return Err((Outcome::Protocol, detail.to_owned()));
         }
         let bytes_max = self.message_bytes_max();
-        read_message(&self.plan.calls, open.reply, framed, bytes_max)
+        let began_ns = self.begin_work(true);
+        let read = read_message(&self.plan.calls, open.reply, framed, bytes_max);
+        self.end_work(self.conns[slot].user, WorkKind::Decoding, began_ns);
+        read
     }
 
     /// The server has ended a call, with these trailers.

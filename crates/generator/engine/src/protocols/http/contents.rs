@@ -3,14 +3,17 @@
 use plan::HttpOp;
 use proto::http1::Head;
 use record::Outcome;
+use record::schema::WorkKind;
 
 use crate::interpreter::Interpreter;
+use crate::tables::slots::UserKey;
 
 impl Interpreter<'_> {
     /// The body as it was before it was encoded; `Ok(None)`: it is not encoded, or nobody reads it. The error says why
     /// it cannot be decoded.
     pub(crate) fn decoded(
         &mut self,
+        key: UserKey,
         http: &HttpOp,
         head: &Head<'_>,
         body: &[u8],
@@ -28,7 +31,10 @@ impl Interpreter<'_> {
             return Ok(None);
         }
         let bytes_max = usize::try_from(self.conns.limits.body_bytes_max).unwrap_or(usize::MAX);
-        match crate::fetch::content::decode(&codings.join(","), body, bytes_max) {
+        let began_ns = self.begin_work(true);
+        let decoded = crate::fetch::content::decode(&codings.join(","), body, bytes_max);
+        self.end_work(key, WorkKind::Decoding, began_ns);
+        match decoded {
             Ok(plain) => {
                 self.recorder.counts.encoded_in += body.len() as u64;
                 self.recorder.counts.decoded_in += plain.len() as u64;

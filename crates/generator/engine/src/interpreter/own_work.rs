@@ -1,0 +1,103 @@
+//! Times the work of our own for users: it is neither a part of what the target took, nor lost.
+//!
+//! An operation is due when the user comes to it, and sent when its bytes leave. So what is computed for it before that is
+//! its lag, and so is what was computed of the answer before it, which was done when its bytes came.
+
+use plan::Op;
+use record::schema::WorkKind;
+
+use crate::interpreter::Interpreter;
+use crate::measure::WorkPlace;
+use crate::tables::slots::{ConnSlot, UserKey};
+use crate::users::Wait;
+
+impl Interpreter<'_> {
+    /// Something came or is due; the driver says when.
+    #[inline]
+    pub(crate) fn begin_turn(&mut self, now_ns: u64) {
+        self.work.turn_ns = now_ns;
+    }
+
+    /// The turn is over. All that it sends leaves now, behind all that was computed in it.
+    #[inline]
+    pub(crate) fn end_turn(&mut self) {
+        while let Some(key) = self.work.begun.pop() {
+            self.leave_late(key);
+        }
+    }
+
+    /// The user's operation, if it began in this turn, was sent when the last work of the turn was done. One that waits
+    /// for a connection has sent nothing yet.
+    fn leave_late(&mut self, key: UserKey) {
+        if self.users.get(key).is_none() {
+            return;
+        }
+        let worked_ns = self.users.worked_ns;
+        let user = &mut self.users[key];
+        let has_sent = matches!(user.wait, Wait::Response | Wait::Upgrade | Wait::Reply);
+        if has_sent && user.sent_ns >= self.work.turn_ns {
+            let late_ns = worked_ns.saturating_sub(user.sent_ns);
+            user.sent_ns += late_ns;
+            user.deadline_ns = user.deadline_ns.saturating_add(late_ns);
+        }
+    }
+
+    /// Work begins that the user's step needs before it sends or continues: the time, unless it is none to speak of.
+    #[inline]
+    pub(crate) fn begin_making(&mut self, key: UserKey) -> Option<u64> {
+        let user = &self.users[key];
+        let computing = self.work.at(user.session, user.pc);
+        self.begin_work(computing.before)
+    }
+
+    /// The same of what opens a stream. Where it reconnects, the user's step is another one.
+    pub(crate) fn begin_opening(&mut self, key: UserKey, slot: ConnSlot) -> Option<u64> {
+        match self.conns[slot].is_background() {
+            true => None,
+            false => self.begin_making(key),
+        }
+    }
+
+    /// The same of work on what the step got.
+    #[inline]
+    pub(crate) fn begin_reading(&mut self, key: UserKey) -> Option<u64> {
+        let user = &self.users[key];
+        let computing = self.work.at(user.session, user.pc);
+        self.begin_work(computing.after)
+    }
+
+    /// The time, if work begins that takes long enough.
+    #[inline]
+    pub(crate) fn begin_work(&mut self, is_long: bool) -> Option<u64> {
+        let clock = self.work.clock.as_mut().filter(|_| is_long)?;
+        Some(clock.now_ns())
+    }
+
+    /// Work for the user's step is done that began at `began_ns`, if that was looked at.
+    #[inline]
+    pub(crate) fn end_work(&mut self, key: UserKey, kind: WorkKind, began_ns: Option<u64>) {
+        if let Some(began_ns) = began_ns {
+            self.count_work(key, kind, began_ns);
+        }
+    }
+
+    fn count_work(&mut self, key: UserKey, kind: WorkKind, began_ns: u64) {
+        let Some(clock) = &mut self.work.clock else {
+            return;
+        };
+        let now_ns = clock.after(kind);
+        self.users.worked_ns = now_ns;
+        let took_ns = now_ns.saturating_sub(began_ns);
+        let measure = self.users.op(key).and_then(Op::measure);
+        let user = &mut self.users[key];
+        // An operation of an earlier turn has waited for its connection: its service time has that wait, not this work.
+        if kind == WorkKind::Encoding && !self.work.begun.contains(&key) {
+            user.sent_ns += took_ns;
+        }
+        let place = match measure {
+            Some(measure) => WorkPlace::Measure(measure),
+            None => WorkPlace::Step(user.session, user.pc),
+        };
+        self.recorder.worked(place, kind, took_ns);
+    }
+}
