@@ -41,7 +41,7 @@ pub struct Delta {
     pub examples: Vec<Example>,
     /// Sessions that did not reach the end of their program.
     pub endings: Vec<UnfinishedSessions>,
-    /// What the loop computed for steps.
+    /// The loop's own work, by step and kind.
     pub own_work: Vec<StepWork>,
     /// How long sessions took; empty unless a threshold needs it.
     pub sessions: SessionTimes,

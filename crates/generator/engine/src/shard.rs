@@ -207,7 +207,7 @@ impl<'p> Shard<'p> {
         did
     }
 
-    /// What [`Shard::advance`] does in its turn.
+    /// The turn of [`Shard::advance`].
     fn do_due(&mut self, now_ns: u64) -> bool {
         match self.state {
             State::Running if now_ns >= self.interpreter.end_ns => self.begin_drain(),

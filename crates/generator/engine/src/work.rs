@@ -26,7 +26,7 @@ pub trait Clock {
 pub(crate) struct Computing {
     /// Before it sends, or in order to continue.
     pub(crate) before: bool,
-    /// Of what it gets.
+    /// With what it gets.
     pub(crate) after: bool,
 }
 
@@ -55,7 +55,7 @@ impl OwnWork {
         OwnWork { clock: None, steps, has_some, turn_ns: 0, begun: Vec::new() }
     }
 
-    /// What the instruction computes.
+    /// Whether the instruction computes something.
     #[inline]
     pub(crate) fn at(&self, session: SessionId, pc: Pc) -> Computing {
         let steps = &self.steps[session.index()];

@@ -18,7 +18,8 @@ mod windows;
 use std::collections::BTreeMap;
 
 use record::schema::{
-    Event, EventKind, NeverBegun, RegionTally, RunInfo, SeriesRow, UnfinishedSessions, WorkerTally,
+    Event, EventKind, NeverBegun, RegionTally, RunInfo, SeriesRow, StepWork, UnfinishedSessions,
+    WorkerTally,
 };
 use record::{Outcome, Probes};
 use stats::censored::CensoredTimes;
@@ -71,6 +72,8 @@ pub struct Figures {
     pub(crate) begun_in: Vec<Vec<u64>>,
     /// Sessions that did not reach the end of their program.
     pub endings: Vec<UnfinishedSessions>,
+    /// The generator's own work, by step and kind; empty if there was none, or if the record does not say.
+    pub own_work: Vec<StepWork>,
     /// Users by region; empty if the record does not say.
     pub regions: Vec<RegionTally>,
     /// The tallies of the workers, in the order of the record.
@@ -287,6 +290,7 @@ impl Figures {
             retried: Vec::new(),
             begun_in: Vec::new(),
             endings: Vec::new(),
+            own_work: Vec::new(),
             regions: Vec::new(),
             workers: Vec::new(),
             intervals: Vec::new(),

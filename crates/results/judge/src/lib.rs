@@ -36,6 +36,7 @@ mod network;
 mod number;
 mod once;
 mod overload;
+mod own_work;
 pub mod pauses;
 pub mod probes;
 mod rank;
@@ -158,6 +159,7 @@ fn summary_of(case: Case<'_>) -> Summary {
         traffic: summary::traffic(figures),
         tls_handshakes: summary::tls_handshakes(figures),
         clocks: clocks::summarise(figures),
+        own_work: own_work::summarise(figures),
         measures: case.measures,
         totals: summary::totals(figures, None),
         regions: summary::regions(figures),

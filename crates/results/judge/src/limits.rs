@@ -20,6 +20,19 @@ pub const CPU_WAIT_MIN: f64 = 0.10;
 /// for others.
 pub const SCRIPTS_SHARE_MAX: f64 = 0.10;
 
+/// Own work that takes more than this share of a median response time on average is worth a warning …
+pub const OWN_WORK_OF_RESPONSE_MAX: f64 = 0.10;
+
+/// … provided it is at least this long, in nanoseconds.
+pub const OWN_WORK_NS_MIN: u64 = 100_000;
+
+/// Most steps whose own work is reported.
+pub const OWN_WORK_SHOWN_MAX: usize = 3;
+
+/// Own work that takes a millisecond ([`LAG_WARN_NS_MIN`]) is the cause of lateness that no other explains if it took as long,
+/// in all, as this share of all lag.
+pub const OWN_WORK_OF_LAG_MIN: f64 = 0.5;
+
 /// Connections were the cause of lateness where this share of the users in late seconds, or users in this share of these
 /// seconds, had to wait for other connections to be set up.
 pub const HELD_SHARE_MIN: f64 = 0.10;

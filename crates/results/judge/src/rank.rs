@@ -22,8 +22,8 @@ pub(crate) enum Rank {
     MemoryPressure,
     /// `generator-files`, `generator-ports`, `generator-memory`, `generator-refused`, `target-limit`.
     Shortages,
-    /// `generator-limited`, `generator-cpu`, `generator-starved`, `generator-lag`, `connecting-limit`, `target-limit`:
-    /// load that was missed or late.
+    /// `generator-limited`, `generator-cpu`, `generator-starved`, `generator-work`, `generator-lag`, `connecting-limit`,
+    /// `target-limit`: load that was missed or late.
     Load,
     /// `run-incomplete`.
     Incomplete,
@@ -62,6 +62,8 @@ pub(crate) enum Rank {
     Rows,
     /// `scripts-slow`.
     Scripts,
+    /// `own-work`.
+    OwnWork,
     /// `network-emulated`, `network-unmeasured`.
     Network,
     /// `time-dilated`.

@@ -32,6 +32,7 @@ const RULES: &[Rule] = &[
     rule(Rank::LagWithinLimit, health::lag_within_limit),
     rule(Rank::Storms, health::storms),
     rule(Rank::Scripts, health::scripts),
+    rule(Rank::OwnWork, health::own_work),
     // The run as a whole.
     rule(Rank::Incomplete, health::incomplete),
     rule(Rank::PlanChanged, pauses::of_another_plan),

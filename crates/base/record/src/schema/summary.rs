@@ -111,14 +111,14 @@ pub struct ClockSummary {
     pub corrected: bool,
 }
 
-/// What the generator itself computed for a step over the complete run.
+/// The generator's own work for a step over the complete run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkSummary {
-    /// What it was for.
+    /// The purpose of the work.
     pub kind: WorkKind,
     /// The step's name; of one that is no operation, what it does and in which session.
     pub step: String,
-    /// How often it was done.
+    /// The number of times that it was done.
     pub count: u64,
     /// The time that it took in all.
     pub total_ns: u64,

@@ -95,10 +95,10 @@ pub struct UnfinishedSessions {
     pub users: u64,
 }
 
-/// What the generator itself computed for a step: its users waited for that, and not for the target.
+/// The generator's own work for a step: users waited for that, and not for the target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepWork {
-    /// What it was for.
+    /// The purpose of the work.
     pub kind: WorkKind,
     /// Index into `RunInfo::measures`; `None`: the step is no operation.
     pub measure: Option<u16>,
@@ -106,7 +106,7 @@ pub struct StepWork {
     pub session: Option<u16>,
     /// That step: "`set` of `token`".
     pub own_step: Option<String>,
-    /// How often it was done.
+    /// The number of times that it was done.
     pub count: u64,
     /// The time that it took in all.
     pub total_ns: u64,

@@ -174,7 +174,7 @@ impl Interpreter<'_> {
         Ok(Flow::Next)
     }
 
-    /// What an expression of the user's step gives.
+    /// Evaluates an expression of the user's step.
     fn evaluate<T>(
         &mut self,
         now_ns: u64,

@@ -131,7 +131,7 @@ fn a_body_is_decompressed_and_read_on_our_own_account() {
     let length = body.len();
     let head =
         format!("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {length}\r\n\r\n");
-    let answer = [PeerAction::Send([head.as_bytes(), &body].concat())];
+    let answer = [PeerAction::Send([head.as_bytes(), body.as_slice()].concat())];
     let steps =
         "    - { get: /page, as: page, save: { all: body } }\n    - { get: /fast, as: fast }";
     let ran = ran(0, steps, &answer);

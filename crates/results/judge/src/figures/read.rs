@@ -217,6 +217,7 @@ impl Figures {
         self.never_begun.clone_from(&tally.never_begun);
         self.retried.clone_from(&tally.retried);
         self.endings.clone_from(&tally.endings);
+        self.own_work.clone_from(&tally.own_work);
         self.regions.clone_from(&tally.regions);
         self.workers.clone_from(&tally.workers);
         let last = self.info.phases.len().saturating_sub(1);

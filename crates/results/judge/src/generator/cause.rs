@@ -1,11 +1,13 @@
 //! The cause that held the generator back: a limit of its CPU, its own CPU, a target that is slow to take connections,
-//! somebody else's CPU, or none of them.
+//! somebody else's CPU, its own work for steps, or none of them.
 
 use record::schema::SeriesRow;
 
+use super::lag::is_timed;
 use crate::figures::{self, Figures};
 use crate::limits::{
-    BUSY_INTERVAL_NS_MIN, CPU_WAIT_MIN, HELD_SHARE_MIN, LOOP_BUSY_MIN, STARTS_SHARE_MIN,
+    BUSY_INTERVAL_NS_MIN, CPU_WAIT_MIN, HELD_SHARE_MIN, LAG_WARN_NS_MIN, LOOP_BUSY_MIN,
+    OWN_WORK_OF_LAG_MIN, STARTS_SHARE_MIN,
 };
 
 /// A cause with its figures, both shares of the time in which the run was late.
@@ -27,6 +29,7 @@ enum Kind {
     Cpu,
     Connecting,
     Starved,
+    Work,
     Unknown,
 }
 
@@ -69,6 +72,8 @@ impl Cause {
             Kind::Connecting
         } else if wait >= CPU_WAIT_MIN {
             Kind::Starved
+        } else if is_late_by_own_work(figures) {
+            Kind::Work
         } else {
             Kind::Unknown
         };
@@ -83,7 +88,7 @@ impl Cause {
     /// True if the generator or its machine held it back, whatever its target did.
     pub(super) fn is_generators(&self) -> bool {
         match self.kind {
-            Kind::Limited | Kind::Cpu | Kind::Starved => true,
+            Kind::Limited | Kind::Cpu | Kind::Starved | Kind::Work => true,
             Kind::Connecting | Kind::Unknown => false,
         }
     }
@@ -95,6 +100,7 @@ impl Cause {
             Kind::Cpu => "generator-cpu",
             Kind::Connecting => "connecting-limit",
             Kind::Starved => "generator-starved",
+            Kind::Work => "generator-work",
             Kind::Unknown => super::LAG,
         }
     }
@@ -116,6 +122,9 @@ impl Cause {
                 "other processes on this machine starved the generator of CPU (loops {busy} busy, \
                  waiting for a core {wait} of the time)"
             ),
+            Kind::Work => "operations waited for the generator's own work, such as signing, saving and `js` (see the finding \
+                `own-work`)"
+                .to_owned(),
             Kind::Unknown => {
                 let what = match waited_for_target {
                     true => "the generator waited for the target",
@@ -125,6 +134,16 @@ impl Cause {
             }
         }
     }
+}
+
+/// True if work of the generator's own for steps, each of which took long, explains most of the lag.
+fn is_late_by_own_work(figures: &Figures) -> bool {
+    let long = figures.own_work.iter();
+    let long = long.filter(|work| work.total_ns >= LAG_WARN_NS_MIN.saturating_mul(work.count));
+    let work_ns = long.map(|work| work.total_ns as f64).sum::<f64>();
+    let timed = (0..figures.info.measures.len()).filter(|&m| is_timed(figures.kind(m)));
+    let lag_ns = timed.map(|m| figures.cell(None, m).lag.sum() as f64).sum::<f64>();
+    work_ns > 0.0 && work_ns >= OWN_WORK_OF_LAG_MIN * lag_ns
 }
 
 /// The share of the users started that had to wait until other connections were set up; or of the seconds in

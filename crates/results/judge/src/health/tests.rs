@@ -1,6 +1,8 @@
 use expect_test::{Expect, expect};
 use record::Outcome;
-use record::schema::{Event, EventKind, MeasureInfo, RunStatus, SeriesRow, Verdict};
+use record::schema::{
+    Event, EventKind, MeasureInfo, RunStatus, SeriesRow, Severity, StepWork, Verdict, WorkKind,
+};
 
 use crate::Figures;
 use crate::sample::{
@@ -643,4 +645,70 @@ fn scripts_that_take_much_of_the_loops_time_are_named() {
     };
     assert_eq!(finding.severity, record::schema::Severity::Warning);
     assert!(finding.text.contains("took 34 % of the loops' time"), "{}", finding.text);
+}
+
+/// Work for the requests of the sample, 100 times this long.
+fn own_work(kind: WorkKind, each_ns: u64) -> StepWork {
+    StepWork {
+        kind,
+        measure: Some(REQUEST as u16),
+        session: None,
+        own_step: None,
+        count: 100,
+        total_ns: 100 * each_ns,
+        max_ns: 2 * each_ns,
+    }
+}
+
+#[test]
+fn own_work_that_is_a_large_share_of_a_response_is_named() {
+    let found = |each_ns| {
+        let mut figures = figures();
+        figures.cell_mut(0, REQUEST).map(std::mem::take);
+        succeed(&mut figures, 0, REQUEST, 6000, 30 * MS, US);
+        figures.own_work.push(own_work(WorkKind::Save, each_ns));
+        let findings = judged(&figures).findings.into_iter();
+        findings.filter(|f| f.code == "own-work").collect::<Vec<_>>()
+    };
+    assert!(found(900 * US).is_empty());
+    let [note] = &found(MS)[..] else {
+        panic!("{:?}", found(MS));
+    };
+    assert_eq!(note.severity, Severity::Note);
+    let [large] = &found(6 * MS)[..] else {
+        panic!("{:?}", found(6 * MS));
+    };
+    assert_eq!(large.severity, Severity::Warning);
+    let words =
+        "own work in `save` of request took 6.00 ms on average and 12.0 ms at most, 100 times";
+    assert!(large.text.contains(words), "{}", large.text);
+    assert!(large.text.contains(" of its median response time (30"), "{}", large.text);
+}
+
+#[test]
+fn short_own_work_is_no_matter_however_fast_the_target_is() {
+    let mut figures = figures();
+    figures.cell_mut(0, REQUEST).map(std::mem::take);
+    succeed(&mut figures, 0, REQUEST, 6000, 200 * US, US);
+    let mut named = |each_ns| {
+        figures.own_work = vec![own_work(WorkKind::Encoding, each_ns)];
+        judged(&figures).findings.iter().any(|finding| finding.code == "own-work")
+    };
+    assert!(!named(99 * US));
+    assert!(named(100 * US));
+}
+
+#[test]
+fn operations_that_waited_for_own_work_are_late_because_of_it() {
+    let late = |work_ns: u64| {
+        let mut figures = with_rows(|row| row.lag_p99_ns = 300 * MS);
+        succeed(&mut figures, 0, REQUEST, 100, 310 * MS, 300 * MS);
+        figures.own_work.push(own_work(WorkKind::Save, work_ns));
+        let summary = judged(&figures);
+        assert_eq!(summary.verdict, Verdict::Untrusted);
+        summary.findings[0].code.clone()
+    };
+    assert_eq!(late(290 * MS), "generator-work");
+    // Other lag is longer than all of this.
+    assert_eq!(late(100 * MS), "generator-lag");
 }

@@ -1,4 +1,4 @@
-//! Which expressions and templates may take long to evaluate, so that the engine times them.
+//! Expressions and templates that may take long to evaluate, so that the engine times them.
 
 use super::{Expr, Func, Pure, Template, TemplatePart};
 
@@ -79,9 +79,9 @@ impl Template {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Slot;
     use crate::expr::template::Builder;
     use crate::expr::{Binary, Escape};
+    use crate::ids::Slot;
 
     #[test]
     fn what_signs_hashes_or_reads_json_computes_wherever_it_stands() {

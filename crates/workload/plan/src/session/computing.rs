@@ -1,4 +1,4 @@
-//! Which instructions compute something that may take long, before they send and of what they get.
+//! Instructions that compute something which may take long, before they send or with what they get.
 
 use super::Op;
 use crate::expr::{Condition, Template};
