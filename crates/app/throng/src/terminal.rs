@@ -5,15 +5,17 @@ use std::io::{IsTerminal, Stdout};
 
 use controller::{Tick, TickMeasure};
 use record::schema::SeriesRow;
-use report::{HeatColumn, Live, LiveMeasure, LiveState, Screen, Stage, Style, plain_line};
+use report::{
+    HeatColumn, Live, LiveMeasure, LiveState, RATE_WINDOW_NS, Screen, Stage, Style, plain_line,
+    rate_window,
+};
 use stats::censored::Quantile;
 
-/// Intervals in the mean rate of a measure.
-const WINDOW: usize = 5;
 /// Seconds of latencies that are kept: more than a screen shows.
 const PAST: usize = 60;
-/// The interval of plain lines. There is one more when the run is interrupted, paused or resumed.
-const PLAIN_EVERY_NS: u64 = 5_000_000_000;
+/// The interval of plain lines: that of their rates, so that these leave out no time. There is one more when the run is
+/// interrupted, paused or resumed.
+const PLAIN_EVERY_NS: u64 = RATE_WINDOW_NS;
 
 /// Capabilities of standard output. `NO_COLOR` (no-color.org) is respected.
 pub(crate) fn style() -> Style {
@@ -49,14 +51,21 @@ pub(crate) struct History {
     last_line: Option<(u64, bool, bool)>,
 }
 
-/// The last intervals of a measure.
+/// The intervals of a measure that make up the window of rates.
 #[derive(Default)]
 struct Recent {
     errors: u64,
-    /// Operations that ended, those of them that were completed, and the length.
-    counts: VecDeque<(u64, u64, u64)>,
+    counts: VecDeque<IntervalCounts>,
     response: Option<[Quantile; 3]>,
     p99_past_ns: VecDeque<f64>,
+}
+
+/// The operations of a measure in one interval.
+#[derive(Clone, Copy)]
+struct IntervalCounts {
+    ended: u64,
+    /// Those of them that the target answered.
+    completed: u64,
 }
 
 impl View {
@@ -126,7 +135,7 @@ impl History {
         self.heat.push(column);
         let old = self.heat.len().saturating_sub(PAST);
         self.heat.drain(..old);
-        let length_ns = tick.row.end_ns.saturating_sub(tick.row.start_ns);
+        let intervals_max = rate_window(&self.rows).len();
         let measures = tick.over_regions();
         for measure in measures.iter() {
             if !self.measures.contains_key(&measure.name) {
@@ -136,8 +145,11 @@ impl History {
         }
         for (name, recent) in &mut self.measures {
             let second = measures.iter().find(|m| &m.name == name);
-            let (ended, completed) = second.map_or((0, 0), |m| (m.count, m.completed));
-            recent.close(ended, completed, length_ns);
+            let interval = IntervalCounts {
+                ended: second.map_or(0, |measure| measure.count),
+                completed: second.map_or(0, |measure| measure.completed),
+            };
+            recent.close(interval, intervals_max);
             let p99_ns = second.and_then(|m| m.response).map_or(0, |all| all[2].value());
             recent.p99_past_ns.push_back(p99_ns as f64);
             if recent.p99_past_ns.len() > PAST {
@@ -147,8 +159,11 @@ impl History {
     }
 
     fn live(&self) -> Vec<LiveMeasure> {
+        let window = rate_window(&self.rows);
+        let length_ns = |row: &SeriesRow| row.end_ns.saturating_sub(row.start_ns);
+        let time_ns: u64 = window.iter().map(length_ns).sum();
         let measures = self.order.iter().filter_map(|name| Some((name, self.measures.get(name)?)));
-        measures.map(|(name, recent)| recent.live(name)).collect()
+        measures.map(|(name, recent)| recent.live(name, time_ns)).collect()
     }
 
     fn state<'a>(&'a self, tick: &Tick<'_>, measures: &'a [LiveMeasure]) -> LiveState<'a> {
@@ -177,21 +192,19 @@ impl Recent {
         self.response = measure.response.or(self.response);
     }
 
-    /// Closes an interval with its numbers of operations that ended, and that were completed. Percentiles are not shown
-    /// after several without any.
-    fn close(&mut self, ended: u64, completed: u64, length_ns: u64) {
-        self.counts.push_back((ended, completed, length_ns));
-        if self.counts.len() > WINDOW {
-            self.counts.pop_front();
-        }
-        if self.counts.iter().all(|&(ended, ..)| ended == 0) {
+    /// Closes an interval, and keeps this many. Percentiles are not shown after as many without any operation.
+    fn close(&mut self, interval: IntervalCounts, intervals_max: usize) {
+        self.counts.push_back(interval);
+        let old = self.counts.len().saturating_sub(intervals_max);
+        self.counts.drain(..old);
+        if self.counts.iter().all(|interval| interval.ended == 0) {
             self.response = None;
         }
     }
 
-    fn live(&self, name: &str) -> LiveMeasure {
-        let completed: u64 = self.counts.iter().map(|&(_, completed, _)| completed).sum();
-        let time_ns: u64 = self.counts.iter().map(|&(.., length)| length).sum();
+    /// `time_ns`: that of the window of rates.
+    fn live(&self, name: &str, time_ns: u64) -> LiveMeasure {
+        let completed: u64 = self.counts.iter().map(|interval| interval.completed).sum();
         let quantile = |place: usize| self.response.map(|all| all[place]);
         LiveMeasure {
             name: name.to_owned(),

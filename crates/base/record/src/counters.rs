@@ -142,12 +142,12 @@ counters! {
         tls_handshakes_full: "1", Sum, Column(tls_handshakes_full);
         /// TLS handshakes that resumed a session of before.
         tls_handshakes_resumed: "1", Sum, Column(tls_handshakes_resumed);
-        /// Operations begun.
+        /// Operations begun, of all measures.
         sends: "1", Sum, Column(sends);
-        /// Operations ended.
+        /// Operations ended, of all measures.
         done: "1", Sum, Column(done);
-        /// Operations that failed.
-        errors: "1", Sum, Column(errors);
+        /// Operations that failed, of all measures. The column of errors counts those of steps.
+        errors: "1", Sum, None;
         /// Application bytes sent.
         bytes_out: "B", Sum, Column(bytes_out);
         /// Application bytes received.

@@ -17,6 +17,7 @@ pub mod index;
 pub mod latency;
 pub mod measurement;
 pub mod note;
+pub mod operations;
 pub mod parts;
 pub mod probes;
 pub mod requests;

@@ -330,14 +330,23 @@ pub struct SeriesRow {
     /// TLS handshakes that resumed a session of before.
     #[serde(default)]
     pub tls_handshakes_resumed: u64,
-    /// Operations begun (closing a connection is none).
+    /// Operations of all measures that began (closing a connection is none).
     pub sends: u64,
-    /// Operations that ended, with success or not.
+    /// Operations of all measures that ended, with success or not.
     pub done: u64,
+    /// Operations of steps that began; see [`OperationCounts`](crate::operations::OperationCounts), as for those below.
+    #[serde(default)]
+    pub operations_begun: u64,
+    /// Operations of steps that succeeded or failed.
+    #[serde(default)]
+    pub operations_ended: u64,
     /// Those of them that the target answered.
     #[serde(default)]
-    pub answered: u64,
-    /// Operations that failed.
+    pub operations_completed: u64,
+    /// What failed and is no operation of a step.
+    #[serde(default)]
+    pub own_failures: u64,
+    /// Operations of steps that failed, and `own_failures`.
     pub errors: u64,
     /// Application bytes sent.
     pub bytes_out: u64,
@@ -409,6 +418,13 @@ pub struct SeriesRow {
     pub ip_bytes_out: u64,
     /// Gauge: bytes of the IP packets received, estimated.
     pub ip_bytes_in: u64,
+}
+
+impl SeriesRow {
+    /// The number of which `errors` failed: operations of steps that ended, and what failed and is none.
+    pub fn errors_among(&self) -> u64 {
+        self.operations_ended + self.own_failures
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::measure::Delta;
 use engine::schedule::share::region_loops;
-use plan::{MeasureId, Plan, RecordedMeasures};
+use plan::{Measure, MeasureId, Plan, RecordedMeasures};
 use record::Measurement;
 
 /// The measures of the record to which the measures of each loop belong.
@@ -28,6 +28,11 @@ impl Numbering {
             regions: regions.collect(),
             regions_count: plan.regions.len(),
         }
+    }
+
+    /// The measures of the record, in the order of their numbers.
+    pub fn measures(&self) -> &[Measure] {
+        &self.recorded.measures
     }
 
     /// The number of regions.

@@ -48,7 +48,7 @@ pub fn from_events(events: &[Event]) -> Vec<Fault<'_>> {
 /// The effect of a fault on operations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Effect {
-    /// Operations that ended in the seconds that it touched.
+    /// Operations of steps that ended in the seconds that it touched, and steps that failed of themselves.
     done: u64,
     /// Failures among these.
     errors: u64,
@@ -72,9 +72,9 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
 }
 
 fn failed_share(row: &SeriesRow) -> f64 {
-    match row.done {
+    match row.errors_among() {
         0 => 0.0,
-        done => row.errors as f64 / done as f64,
+        all => row.errors as f64 / all as f64,
     }
 }
 
@@ -94,7 +94,7 @@ fn effect(figures: &Figures, fault: &Fault<'_>, usual: f64) -> Effect {
         .find(is_hurt)
         .filter(|row| row.start_ns <= until_ns);
     Effect {
-        done: during().map(|row| row.done).sum(),
+        done: during().map(SeriesRow::errors_among).sum(),
         errors: during().map(|row| row.errors).sum(),
         detected_ns: first.map(|row| row.end_ns - fault.from_ns),
         recovered_ns: hurt.map(|row| row.end_ns - until_ns),
@@ -169,7 +169,7 @@ mod tests {
             push(until, EventKind::FaultEnded { number: 1, text });
         }
         for row in &mut figures.series {
-            row.done = 100;
+            row.operations_ended = 100;
             row.errors = 0;
         }
         for &(second, errors) in errors {

@@ -1,6 +1,7 @@
 //! The names that thresholds and figures of a run can use.
 
 use plan::thresholds::{MeasureTags, Names};
+use record::operations::is_of_step;
 use record::schema::{MeasureInfo, RunInfo};
 
 /// The names of a run's measures, tags and phases.
@@ -38,5 +39,5 @@ fn tagged(measure: &MeasureInfo) -> MeasureTags<'_> {
 /// handshakes. Connections and checks have figures of their own, transactions are made of others, and
 /// messages that the target sends by itself would hide errors.
 pub fn is_request(kind: &str) -> bool {
-    matches!(kind, "request" | "handshake")
+    is_of_step(kind)
 }

@@ -39,7 +39,9 @@ pub use csv::{measures_csv, probes_csv, series_csv};
 pub use experiment::{experiment, experiment_claims_csv, experiment_json, experiment_means_csv};
 pub use json::{json, run_json};
 pub use junit::run_junit;
-pub use live::{HeatColumn, Live, LiveMeasure, LiveState, Stage, plain_line};
+pub use live::{
+    HeatColumn, Live, LiveMeasure, LiveState, RATE_WINDOW_NS, Stage, plain_line, rate_window,
+};
 pub use markdown::run_markdown;
 pub use meters::meters;
 pub use over_time::over_time;

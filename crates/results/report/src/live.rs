@@ -15,7 +15,7 @@ use chart::{bar, sparkline};
 pub use heat::HeatColumn;
 
 /// Rates of the live view are means over the newest rows that make up this time.
-const RATE_WINDOW_NS: u64 = 1_000_000_000;
+pub const RATE_WINDOW_NS: u64 = 5_000_000_000;
 /// Seconds in a sparkline.
 const SPARK_ROWS: usize = 30;
 /// Characters of the progress bar.
@@ -60,11 +60,11 @@ pub enum Stage {
     Interrupted,
 }
 
-/// The last seconds of a measure; the caller decides how many.
+/// The last seconds of a measure.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LiveMeasure {
     pub name: String,
-    /// Completed operations per second.
+    /// Completed operations per second, over the [`rate_window`].
     pub rate_per_s: f64,
     /// Errors since the run's start.
     pub errors: u64,
@@ -172,7 +172,8 @@ impl<'a> Live<'a> {
     }
 
     fn operations(&self, state: &LiveState<'_>, now: &Rates) -> Line {
-        let rates = state.rows.iter().map(|row| per_second(row.answered, length_ns(row)));
+        let rates = state.rows.iter();
+        let rates = rates.map(|row| per_second(row.operations_completed, length_ns(row)));
         let last = state.rows.last();
         label("completed", &units::rate(now.completed_per_s)).text(self.spark(rates)).text(format!(
             "  {} begun, {} in flight, {} connections open",
@@ -283,42 +284,53 @@ pub fn plain_line(info: &RunInfo, state: &LiveState<'_>) -> String {
 /// The current rates.
 struct Rates {
     started_per_s: f64,
-    /// Operations that began.
+    /// Operations of steps that began.
     begun_per_s: f64,
-    /// Operations that the target answered.
+    /// Operations of steps that the target answered.
     completed_per_s: f64,
 }
 
 impl Rates {
     fn compute(rows: &[SeriesRow]) -> Rates {
-        let mut started = 0;
-        let mut begun = 0;
-        let mut completed = 0;
-        let mut time_ns = 0;
-        for row in rows.iter().rev() {
-            if time_ns >= RATE_WINDOW_NS {
-                break;
-            }
-            started += row.users_started;
-            begun += row.sends;
-            completed += row.answered;
-            time_ns += length_ns(row);
-        }
+        let rows = rate_window(rows);
+        let time_ns: u64 = rows.iter().map(length_ns).sum();
+        let rate =
+            |counter: fn(&SeriesRow) -> u64| per_second(rows.iter().map(counter).sum(), time_ns);
         Rates {
-            started_per_s: per_second(started, time_ns),
-            begun_per_s: per_second(begun, time_ns),
-            completed_per_s: per_second(completed, time_ns),
+            started_per_s: rate(|row| row.users_started),
+            begun_per_s: rate(|row| row.operations_begun),
+            completed_per_s: rate(|row| row.operations_completed),
         }
     }
 }
 
+/// The newest rows, over which the rates of the live view are means: of all operations, and of each measure.
+pub fn rate_window(rows: &[SeriesRow]) -> &[SeriesRow] {
+    let mut time_ns = 0;
+    let newest = rows.iter().rev().take_while(|row| {
+        let is_within = time_ns < RATE_WINDOW_NS;
+        time_ns += length_ns(row);
+        is_within
+    });
+    &rows[rows.len() - newest.count()..]
+}
+
 fn errors(state: &LiveState<'_>) -> Line {
-    let errors: u64 = state.rows.iter().map(|row| row.errors).sum();
-    let done: u64 = state.rows.iter().map(|row| row.done).sum();
+    let total = |counter: fn(&SeriesRow) -> u64| state.rows.iter().map(counter).sum::<u64>();
+    let errors = total(|row| row.errors);
     let tone = (errors > 0).then_some(Tone::Bad);
-    let share = errors as f64 / done.max(1) as f64;
+    let share = errors as f64 / total(SeriesRow::errors_among).max(1) as f64;
     let line = name("errors").maybe(tone, format!("{:>12}", units::count(errors)));
-    line.text(format!("  {} of {} operations", units::share(share), units::count(done)))
+    line.text(format!(
+        "  {} of {} operations{}",
+        units::share(share),
+        units::count(total(|row| row.operations_ended)),
+        match total(|row| row.own_failures) {
+            0 => String::new(),
+            1 => " and 1 step that failed of itself".to_owned(),
+            steps => format!(" and {} steps that failed of themselves", units::count(steps)),
+        }
+    ))
 }
 
 fn generator(info: &RunInfo, state: &LiveState<'_>) -> Line {

@@ -24,9 +24,8 @@ export function load(doc: RunDocument): Child[] {
       unit: '1/s',
       yName: 'operations per second',
       series: [
-        // Records of old versions only say what ended.
-        line(track(course, 'answered') ? 'answered' : 'done', 'completed', '1/s'),
-        line('sends', 'begun', '1/s'),
+        line('operations_completed', 'completed', '1/s'),
+        line('operations_begun', 'begun', '1/s'),
         ...some('errors', 'failed', '1/s'),
       ],
     }),

@@ -125,6 +125,9 @@ impl SampleImport<'_> {
                     end_ns,
                     done: count as u64,
                     sends: count as u64,
+                    operations_begun: count as u64,
+                    operations_ended: count as u64,
+                    operations_completed: count as u64,
                     ..SeriesRow::default()
                 });
             }

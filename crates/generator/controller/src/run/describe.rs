@@ -149,8 +149,9 @@ fn measures(plan: &Plan) -> Vec<MeasureInfo> {
     measures
 }
 
-fn measure(measure: &plan::Measure) -> MeasureInfo {
-    let kind = match measure.kind {
+/// A kind of measures, as the record names it.
+pub(crate) fn kind_name(kind: MeasureKind) -> &'static str {
+    match kind {
         MeasureKind::Connect => "connect",
         MeasureKind::Request => "request",
         MeasureKind::Handshake => "handshake",
@@ -161,10 +162,13 @@ fn measure(measure: &plan::Measure) -> MeasureInfo {
         MeasureKind::Check => "check",
         MeasureKind::Value => "value",
         MeasureKind::Step => "step",
-    };
+    }
+}
+
+fn measure(measure: &plan::Measure) -> MeasureInfo {
     MeasureInfo {
         name: measure.name.clone(),
-        kind: kind.to_owned(),
+        kind: kind_name(measure.kind).to_owned(),
         tags: measure.tags.clone(),
         shared_name: measure.shared_name.clone(),
         waits: false,

@@ -9,11 +9,13 @@ use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
 use record::Outcome;
 use record::counters::Counts;
+use record::operations::OperationCounts;
 use record::schema::{SeriesRow, StepWork, UnfinishedSessions};
 use stats::hist::LogHistogram;
 use workers::Numbering;
 
 use super::broadcasts::Broadcasts;
+use super::describe::kind_name;
 
 /// One interval over all loops.
 #[derive(Debug)]
@@ -37,6 +39,8 @@ pub(crate) struct Merger {
     open: BTreeMap<u64, Interval>,
     loops: Vec<LoopProgress>,
     numbering: Numbering,
+    /// The kinds of the record's measures, by number.
+    kinds: Vec<&'static str>,
     broadcasts: Broadcasts,
     /// The clocks that stamp messages, by the plan's messages.
     clocks: BTreeMap<MessageId, ClockReading>,
@@ -98,8 +102,10 @@ impl LoopProgress {
 
 impl Merger {
     pub(crate) fn new(broadcasts: Broadcasts, numbering: Numbering, loops_count: u32) -> Merger {
+        let measures = numbering.measures().iter();
         Merger {
             open: BTreeMap::new(),
+            kinds: measures.map(|measure| kind_name(measure.kind)).collect(),
             numbering,
             loops: vec![LoopProgress::default(); loops_count as usize],
             broadcasts,
@@ -187,7 +193,7 @@ impl Merger {
             interval.add_traffic(&known.traffic);
         }
         interval.row.loops_lost = lost as u32;
-        interval.close();
+        interval.close(&self.kinds);
         let row = &interval.row;
         self.last = LastInterval { start_ns: row.start_ns, end_ns: row.end_ns, phase: row.phase };
         self.broadcasts.close(row.end_ns, &mut interval.measures);
@@ -281,18 +287,24 @@ impl Interval {
         row.ip_bytes_in += traffic.ip_in;
     }
 
-    fn close(&mut self) {
+    /// `kinds`: those of the measures, by number.
+    fn close(&mut self, kinds: &[&str]) {
         if !self.lag.is_empty() {
             self.row.lag_p50_ns = self.lag.quantile(0.5);
             self.row.lag_p99_ns = self.lag.quantile(0.99);
             self.row.lag_max_ns = self.lag.max();
         }
-        let measures = self.measures.values();
-        let by_outcome = measures.flat_map(|measure| Outcome::ALL.iter().zip(measure.outcomes));
-        // `done` also counts what is no operation of a measure, which was answered.
-        let unanswered = by_outcome.filter(|(outcome, _)| !outcome.is_answered());
-        let unanswered = unanswered.map(|(_, n)| n).sum();
-        self.row.answered = self.row.done.saturating_sub(unanswered);
+        let mut operations = OperationCounts::default();
+        for (id, measure) in &self.measures {
+            let ends = Outcome::ALL.iter().copied().zip(measure.outcomes);
+            operations.add(kinds[id.index()], measure.begun, ends);
+        }
+        let row = &mut self.row;
+        row.operations_begun = operations.begun;
+        row.operations_ended = operations.ended;
+        row.operations_completed = operations.completed;
+        row.own_failures = operations.own_failures;
+        row.errors = operations.failed + operations.own_failures;
     }
 }
 
@@ -443,6 +455,45 @@ arrivals: [ { constant: 1/s, for: 1s } ]
         merger.add(delta(0, 2, 30));
         merger.add(delta(1, 2, 30));
         assert_eq!(complete(&mut merger), [(20, 60, 2, 2)]);
+    }
+
+    #[test]
+    fn operations_of_a_second_are_those_of_steps() {
+        let mut merger = merger(Broadcasts::default(), 1);
+        let number = |kind: &str| merger.kinds.iter().position(|known| *known == kind).unwrap();
+        let measure = |kind: &str, begun, ends: &[(Outcome, u64)]| {
+            let mut outcomes = [0; engine::measure::OUTCOMES];
+            ends.iter().for_each(|&(outcome, n)| outcomes[outcome as usize] = n);
+            MeasureDelta {
+                measure: MeasureId(number(kind) as u16),
+                due: begun,
+                missed: Default::default(),
+                begun,
+                outcomes,
+                retried: 0,
+                response: LogHistogram::new(),
+                failed: LogHistogram::new(),
+                censored: LogHistogram::new(),
+                service: LogHistogram::new(),
+                lag: LogHistogram::new(),
+                late: LogHistogram::new(),
+            }
+        };
+        let measures = vec![
+            measure("connect", 30, &[(Outcome::Ok, 29), (Outcome::Refused, 1)]),
+            measure(
+                "request",
+                100,
+                &[(Outcome::Ok, 90), (Outcome::Status, 5), (Outcome::Timeout, 2)],
+            ),
+        ];
+        let counts = Counts { sends: 130, done: 127, errors: 8, ..Counts::default() };
+        merger.add(Delta { measures, counts, ..delta(0, 0, 1) });
+        let row = merger.next().unwrap().row;
+        assert_eq!((row.sends, row.done), (130, 127), "connections are among these");
+        let begun_and_completed = (row.operations_begun, row.operations_completed);
+        assert_eq!((begun_and_completed, row.operations_ended), ((100, 95), 97));
+        assert_eq!((row.errors, row.errors_among()), (7, 97));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use judge::course::{LiveRun, SecondOf};
 use plan::Plan;
 use probe::ProbeValue;
 use record::Outcome;
+use record::operations::is_of_step;
 use record::schema::{Event, EventKind, RunInfo, SeriesRow};
 use stats::censored::{CensoredTimes, Quantile};
 use stats::hist::LogHistogram;
@@ -34,10 +35,11 @@ pub struct Tick<'a> {
 impl Tick<'_> {
     /// Response times of the requests and handshakes that succeeded.
     pub fn responses(&self) -> impl Iterator<Item = &LogHistogram> {
-        let measures = self.interval.measures.values().filter(|delta| {
-            let info = &self.info.measures[delta.measure.index()];
-            matches!(info.kind.as_str(), "request" | "handshake")
-        });
+        let measures = self
+            .interval
+            .measures
+            .values()
+            .filter(|delta| is_of_step(&self.info.measures[delta.measure.index()].kind));
         measures.map(|delta| &delta.response)
     }
 

@@ -145,7 +145,7 @@ fn seconds(run: &Run) -> Result<Vec<Second>, RecordError> {
     })?;
     let seconds = rows.iter().zip(&hists).map(|(row, hist)| Second {
         start_ns: row.start_ns,
-        error_share: row.errors as f64 / row.done.max(1) as f64,
+        error_share: row.errors as f64 / row.errors_among().max(1) as f64,
         p99_ns: hist.quantile(0.99),
         in_flight: row.in_flight,
         is_late: row.lag_p99_ns > info.generator.lag_max_ns,

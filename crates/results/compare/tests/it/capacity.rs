@@ -60,7 +60,7 @@ fn finding<'a>(found: &'a Conclusion, code: &str) -> &'a Finding {
 fn made(time_ms: impl Fn(f64) -> f64) -> Made {
     let mut made = Made::answering(20, time_ms);
     for row in &mut made.series {
-        (row.sends, row.done, row.in_flight) = (20, 20, 1);
+        (row.operations_begun, row.operations_ended, row.in_flight) = (20, 20, 1);
         (row.users_due, row.users_started) = (1, 1);
     }
     made

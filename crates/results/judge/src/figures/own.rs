@@ -1,5 +1,8 @@
 //! Failures in which the target has no part, among those of all requests.
 
+use record::Outcome;
+use record::operations::is_own_failure;
+
 use super::{Cell, Figures};
 
 impl Figures {
@@ -8,23 +11,16 @@ impl Figures {
     pub(crate) fn with_own_failures(&self, phase: Option<usize>) -> Cell {
         let requests: Vec<usize> = self.requests().collect();
         let mut all = self.merged(phase, &requests);
-        for measure in 0..self.info.measures.len() {
-            let is_counted: fn(&str) -> bool = match self.kind(measure) {
-                "step" => |_| true,
-                // Whether a condition holds, and others come in time, has figures of its own.
-                "check" | "value" | "meeting" => is_own,
-                _ => continue,
-            };
+        let measures = 0..self.info.measures.len();
+        for measure in measures.filter(|&measure| !self.is_request(measure)) {
             let cell = self.cell(phase, measure);
-            for (kind, n) in cell.errors().filter(|(kind, _)| is_counted(kind)) {
-                *all.outcomes.entry(kind.to_owned()).or_default() += n;
+            for (name, n) in cell.errors() {
+                let outcome = Outcome::from_name(name);
+                if outcome.is_some_and(|outcome| is_own_failure(self.kind(measure), outcome)) {
+                    *all.outcomes.entry(name.to_owned()).or_default() += n;
+                }
             }
         }
         all
     }
-}
-
-/// True for the name of an outcome in which the target has no part.
-fn is_own(outcome: &str) -> bool {
-    record::Outcome::from_name(outcome).is_some_and(record::Outcome::is_own)
 }

@@ -99,9 +99,8 @@ fn too_late(case: &Case<'_>, excess: &LagExcess, cause: &Cause) -> Finding {
     let figures = case.figures;
     let waited = case.waited_for_target();
     let limit_ns = figures.info.generator.lag_max_ns;
-    let sends = figures.total(|row| row.sends);
     let seconds = figures.seconds(None);
-    let reached = per_second(sends, seconds);
+    let reached = per_second(figures.total(|row| row.operations_begun), seconds);
     let text = format!(
         "1 % of {} started more than {} late (limit {}): {}; reached {} operations/s",
         excess.step.as_ref().map_or("operations".to_owned(), |step| format!("`{step}`")),

@@ -171,7 +171,7 @@ fn segments(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     );
     let finding = finding(Severity::Warning, "retransmits", text)
         .with("segments", again as f64)
-        .with("operations", sends as f64);
+        .with("sends", sends as f64);
     Some(finding.done())
 }
 

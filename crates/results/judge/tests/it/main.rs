@@ -72,6 +72,9 @@ fn write(root: &Path, tally: bool) -> Run {
             users_connected: 10,
             sends: 10,
             done: 10,
+            operations_begun: 10,
+            operations_ended: 10,
+            operations_completed: 9,
             errors: 1,
             ..SeriesRow::default()
         });

@@ -55,11 +55,11 @@ metrics! {
     USERS_CUT_OFF: Counter "throng_users_cut_off_total" "1" [] "Sessions that were cut off at the end of the run";
     USERS_REFUSED: Counter "throng_users_refused_total" "1" [] "Users not started because files, ports or memory ran out";
     USERS_CONNECTED: Counter "throng_users_connected_total" "1" [] "Users whose first connection was established";
-    OPERATIONS_STARTED: Counter "throng_operations_started_total" "1" [] "Operations started";
-    OPERATIONS_DONE: Counter "throng_operations_done_total" "1" [] "Operations that ended, successful or failed";
-    OPERATIONS_COMPLETED: Counter "throng_operations_completed_total" "1" [] "Operations that the target answered, with success or with a failure";
+    OPERATIONS_STARTED: Counter "throng_operations_started_total" "1" [] "Operations of steps that began";
+    OPERATIONS_DONE: Counter "throng_operations_done_total" "1" [] "Operations of steps that ended, successful or failed";
+    OPERATIONS_COMPLETED: Counter "throng_operations_completed_total" "1" [] "Operations of steps that the target answered, with success or with a failure";
     STEPS_MISSED: Counter "throng_steps_missed_total" "1" [] "Steps that were due before the end and had not begun by then";
-    ERRORS: Counter "throng_errors_total" "1" [] "Failed operations";
+    ERRORS: Counter "throng_errors_total" "1" [] "Operations of steps that failed, and steps that failed of themselves";
     SENT_BYTES: Counter "throng_sent_bytes_total" "By" [] "Application bytes sent";
     RECEIVED_BYTES: Counter "throng_received_bytes_total" "By" [] "Application bytes received";
     MEASURE_OPERATIONS: Counter "throng_measure_operations_total" "1" ["measure"] "Operations of a measure that ended, successful or failed";

@@ -95,7 +95,7 @@ fn prometheus_text_has_help_type_and_labels() {
     let page = prometheus::render(&second(&mut totals, 1, false));
     let names = ["errors_total", "throng_probe", "throng_lag", "export_dropped"];
     expect![[r#"
-        # HELP throng_errors_total Failed operations
+        # HELP throng_errors_total Operations of steps that failed, and steps that failed of themselves
         # TYPE throng_errors_total counter
         throng_errors_total{run="the-run",scenario="a \"scenario\""} 3
         # HELP throng_measure_errors_total Failed operations of a measure
@@ -187,7 +187,7 @@ fn opentelemetry_reads_it() {
         let mut all = metrics.as_array().unwrap().iter();
         all.find(|metric| metric["name"] == name).unwrap()
     };
-    expect![[r#"{"name":"throng_errors_total","description":"Failed operations","unit":"1","sum":{"dataPoints":[{"attributes":[],"timeUnixNano":"1000001000","asDouble":2.0,"startTimeUnixNano":"1000"}],"aggregationTemporality":2,"isMonotonic":true}}"#]]
+    expect![[r#"{"name":"throng_errors_total","description":"Operations of steps that failed, and steps that failed of themselves","unit":"1","sum":{"dataPoints":[{"attributes":[],"timeUnixNano":"1000001000","asDouble":2.0,"startTimeUnixNano":"1000"}],"aggregationTemporality":2,"isMonotonic":true}}"#]]
     .assert_eq(&find("throng_errors_total").to_string());
     expect![[r#"{"name":"throng_users","description":"Users that have started and not finished","unit":"1","gauge":{"dataPoints":[{"attributes":[],"timeUnixNano":"1000001000","asDouble":7.0}]}}"#]]
     .assert_eq(&find("throng_users").to_string());
