@@ -330,23 +330,24 @@ export type ThresholdResult = {
 
 /** The first figures of a run. */
 export type Totals = {
-  /** Operations of all measures that ended, successful or failed. */
+  /** Operations of steps that ended, successful or failed. */
   operations: number;
-  /** Operations that failed. */
+  /** Operations of steps that failed, and `own_failures`. */
   errors: number;
-  /** Failed operations as a share of all, 0..=1; `null`: there were none. */
+  /** What failed and is no operation: steps that failed of themselves. */
+  own_failures: number;
+  /** `errors` as a share of `operations` and `own_failures`, 0..=1; `null`: there were none. */
   error_share: number | null;
-  /** Operations that the end of the run interrupted: begun, and neither successful nor failed. */
+  /** Operations of steps that the end of the run interrupted: begun, and neither successful nor failed. */
   unfinished: number;
-  /**
-   * Operations of steps that were due while load was planned, by second of that time; without connections, pushed messages
-   * and transactions. `null` if the record does not say.
-   */
+  /** Operations of steps that were due while load was planned, by second of that time. `null` if the record does not say. */
   offered_per_s: number | null;
   /** Operations of steps that began in that time, by second of it; `null` if the record does not say. */
   begun_per_s: number | null;
   /** Operations of steps that the target answered in that time, by second of it; `null` if it is not known when that was. */
   completed_per_s: number | null;
+  /** Operations of steps that it answered after that time, in the drain. */
+  drained: number;
   /** Response times of the step that users wait for most often. */
   step: StepTotals | null;
 };

@@ -14,8 +14,8 @@ pub use event::{Event, EventKind, HostUse, OnceEnd, OnceEnded, OnceOperation};
 pub use rows::{RowsKept, RowsPart, WorkerRows};
 pub use summary::{
     ClockSummary, Finding, HealthSummary, IntervalMethod, IntervalMissing, Latency, MeasureSummary,
-    PercentileInterval, PhaseSummary, RegionSummary, Severity, Summary, TagSummary,
-    ThresholdResult, TlsHandshakes, TrafficSummary, UsersSummary, Verdict, WireFigures,
+    OperationsSummary, PercentileInterval, PhaseSummary, RegionSummary, Severity, Summary,
+    TagSummary, ThresholdResult, TlsHandshakes, TrafficSummary, UsersSummary, Verdict, WireFigures,
     WorkSummary,
 };
 pub use tally::{

@@ -4,6 +4,7 @@
 //! measure: begun = succeeded + failed + unfinished. What was due: see [`due`]. A record in which a sum does
 //! not hold was not counted right, and no figure of it can be trusted.
 
+use record::operations::is_of_step;
 use record::schema::{
     Finding, MeasureSummary, RunStatus, SessionEnd, Severity, UnfinishedSessions, UserState,
 };
@@ -52,20 +53,8 @@ pub fn failures(
         .filter(|m| matches!(m.kind.as_str(), "connect" | "request" | "handshake") && m.begun > 0);
     let never =
         |m: &&MeasureSummary| m.count <= m.errors && !meant_to_fail.contains(&m.name.as_str());
-    let begun: u64 = tried.clone().map(|m| m.begun).sum();
-    if begun > 0 && tried.clone().all(|m| never(&m)) {
-        let failed: u64 = tried.map(|m| m.errors).sum();
-        let mut text = format!(
-            "nothing succeeded: {} of {} failed",
-            units::count(failed),
-            units::counted(begun, "operation"),
-        );
-        let unfinished = begun - failed.min(begun);
-        if unfinished > 0 {
-            text += &format!(", and {} were unfinished at the end", units::count(unfinished));
-        }
-        let draft = finding(Severity::Warning, "nothing-succeeded", text);
-        return vec![draft.with("begun", begun as f64).done()];
+    if tried.clone().next().is_some() && tried.clone().all(|m| never(&m)) {
+        return vec![nothing_succeeded(tried)];
     }
     if steps.is_empty() {
         return Vec::new();
@@ -81,6 +70,30 @@ pub fn failures(
     let text = format!("never succeeded: {}", listed(&names));
     let draft = finding(Severity::Warning, "steps-never-succeeded", text);
     vec![draft.with("steps", names.len() as f64).done()]
+}
+
+/// `tried`: the measures that began something.
+fn nothing_succeeded<'a>(tried: impl Iterator<Item = &'a MeasureSummary> + Clone) -> Finding {
+    // Connections alone count where no step came to an operation.
+    let has_steps = tried.clone().any(|m| is_of_step(&m.kind));
+    let counted = tried.filter(|m| is_of_step(&m.kind) == has_steps);
+    let begun: u64 = counted.clone().map(|m| m.begun).sum();
+    let failed: u64 = counted.map(|m| m.errors).sum();
+    let noun = match has_steps {
+        true => "operation",
+        false => "connection",
+    };
+    let mut text = format!(
+        "nothing succeeded: {} of {} failed",
+        units::count(failed),
+        units::counted(begun, noun),
+    );
+    let unfinished = begun - failed.min(begun);
+    if unfinished > 0 {
+        text += &format!(", and {} were unfinished at the end", units::count(unfinished));
+    }
+    let draft = finding(Severity::Warning, "nothing-succeeded", text);
+    draft.with("begun", begun as f64).done()
 }
 
 /// The first of many names, and how many more there are.

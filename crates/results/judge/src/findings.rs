@@ -9,8 +9,7 @@ use record::schema::{
 use crate::case::Case;
 use crate::finding::finding;
 use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, ERROR_TEXT_CHARS_MAX, NOTES_MAX};
-use crate::summary::{self, per_second};
-use crate::totals::of_steps;
+use crate::{summary, totals};
 
 /// Regions that have no network of their own.
 pub(crate) fn regions_at_home(case: &Case<'_>) -> Vec<Finding> {
@@ -281,21 +280,26 @@ pub(crate) fn notes(case: &Case<'_>) -> Vec<Finding> {
 pub(crate) fn throughput(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
     let seconds = figures.seconds(None);
-    let completed: u64 = of_steps(&case.measures).map(|measure| measure.completed).sum();
+    let operations = totals::operations(&case.measures);
+    let per_s = operations.completed_per_s.unwrap_or(0.0);
     let sent = figures.total(|row| row.bytes_out);
     let received = figures.total(|row| row.bytes_in);
-    let per_s = per_second(completed, seconds);
     let text = format!(
-        "{} completed in {}: {}, {} sent, {} received",
-        units::counted(completed, "operation"),
+        "{} completed in {}: {}{} {} sent, {} received",
+        units::counted(operations.completed, "operation"),
         units::span((seconds * 1e9) as u64),
         units::rate(per_s),
+        match operations.drained {
+            0 => ",".to_owned(),
+            drained => format!(", and {} in the drain;", units::count(drained)),
+        },
         units::bytes(sent),
         units::bytes(received)
     );
     let finding = finding(Severity::Note, "throughput", text)
-        .with("operations", completed as f64)
+        .with("operations", operations.completed as f64)
         .with("per_s", per_s)
+        .with("drained", operations.drained as f64)
         .with("bytes_out", sent as f64)
         .with("bytes_in", received as f64);
     vec![finding.done()]

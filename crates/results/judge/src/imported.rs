@@ -7,6 +7,7 @@ use record::schema::{
     FORMAT_VERSION, Finding, HealthSummary, Severity, Summary, UsersSummary, Verdict,
 };
 
+use crate::totals::operations;
 use crate::{Figures, JudgeError, finding, measures};
 
 /// Judges imported samples: figures and findings, without thresholds. Nothing is known of the generator,
@@ -46,6 +47,7 @@ pub fn judge_samples(run: &Run, import: &Import) -> Result<Summary, JudgeError> 
         tls_handshakes: None,
         clocks: Vec::new(),
         own_work: Vec::new(),
+        operations: operations(&measures),
         measures,
         totals: Vec::new(),
         regions: Vec::new(),

@@ -160,6 +160,7 @@ fn summary_of(case: Case<'_>) -> Summary {
         tls_handshakes: summary::tls_handshakes(figures),
         clocks: clocks::summarise(figures),
         own_work: own_work::summarise(figures),
+        operations: totals::operations(&case.measures),
         measures: case.measures,
         totals: summary::totals(figures, None),
         regions: summary::regions(figures),

@@ -103,7 +103,8 @@ fn summarise(figures: &Figures, phase: Option<usize>, group: MeasureGroup) -> Me
     let count = cell.ended();
     let all = measures.iter();
     let begun = all.clone().map(|&number| figures.begun_of(phase, number));
-    let completed = all.map(|&number| figures.completed(phase, number).total()).sum();
+    let completed = all.clone().map(|&number| figures.completed(phase, number).total()).sum();
+    let drained = all.map(|&number| figures.completed_in_drain(phase, number).total());
     let errors = cell.errors().map(|(kind, n)| (kind.to_owned(), n));
     MeasureSummary {
         name: group.name,
@@ -120,6 +121,7 @@ fn summarise(figures: &Figures, phase: Option<usize>, group: MeasureGroup) -> Me
         },
         count,
         completed,
+        drained: drained.sum(),
         offered_per_s: match phase {
             Some(_) => None,
             None => figures.offered_per_s(measures),

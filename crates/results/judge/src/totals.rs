@@ -1,7 +1,9 @@
 //! The figures of a run that a reader wants first: how much was offered, begun and completed, how much failed, and
 //! how long the step took that users wait for most often.
 
-use record::schema::{MeasureSummary, Summary};
+use record::Outcome;
+use record::operations::{is_of_step, is_own_failure};
+use record::schema::{MeasureSummary, OperationsSummary, Summary};
 use serde::Serialize;
 
 use crate::number::Number;
@@ -9,30 +11,27 @@ use crate::number::Number;
 /// Kinds of measures, from those that users wait for most to those they wait for least.
 const ORDER: [&str; 6] = ["request", "transaction", "message", "handshake", "redirect", "connect"];
 
-/// Kinds of measures that are no operations of a step's own: a connection or a redirect is part of one, a pushed message is
-/// begun by the target, a meeting is between users, a transaction consists of others, a check says how one ended, a value
-/// was computed, and a step that failed of itself is none.
-const NOT_OFFERED: [&str; 8] =
-    ["connect", "redirect", "message", "meeting", "transaction", "check", "value", "step"];
-
 /// The first figures of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Totals {
-    /// Operations of all measures that ended, successful or failed.
+    /// Operations of steps that ended, successful or failed.
     pub operations: u64,
-    /// Operations that failed.
+    /// Operations of steps that failed, and `own_failures`.
     pub errors: u64,
-    /// Failed operations as a share of all, 0..=1; `None`: there were none.
+    /// What failed and is no operation: steps that failed of themselves.
+    pub own_failures: u64,
+    /// `errors` as a share of `operations` and `own_failures`, 0..=1; `None`: there were none.
     pub error_share: Option<Number>,
-    /// Operations that the end of the run interrupted: begun, and neither successful nor failed.
+    /// Operations of steps that the end of the run interrupted: begun, and neither successful nor failed.
     pub unfinished: u64,
-    /// Operations of steps that were due while load was planned, by second of that time; without connections, pushed messages
-    /// and transactions. `None` if the record does not say.
+    /// Operations of steps that were due while load was planned, by second of that time. `None` if the record does not say.
     pub offered_per_s: Option<Number>,
     /// Operations of steps that began in that time, by second of it; `None` if the record does not say.
     pub begun_per_s: Option<Number>,
     /// Operations of steps that the target answered in that time, by second of it; `None` if it is not known when that was.
     pub completed_per_s: Option<Number>,
+    /// Operations of steps that it answered after that time, in the drain.
+    pub drained: u64,
     /// Response times of the step that users wait for most often.
     pub step: Option<StepTotals>,
 }
@@ -56,30 +55,59 @@ impl Totals {
     /// The totals of a run that has ended, or of one in progress.
     pub fn of(summary: &Summary) -> Totals {
         let measures = summary.over_regions();
-        let all = || measures.iter();
-        let steps = || of_steps(measures);
-        let operations = all().map(|m| m.count).sum();
-        let errors = all().map(|m| m.errors).sum();
-        // Imported samples have operations without times.
-        let is_timed = all().all(|m| m.rate_per_s > 0.0 || m.completed == 0);
-        // If one step has no rate, that of all is unknown.
-        let sum = |rates: Option<f64>| rates.filter(|_| is_timed).map(Number);
+        let operations = operations(measures);
         Totals {
-            operations,
-            errors,
-            error_share: (operations > 0).then(|| Number(errors as f64 / operations as f64)),
-            unfinished: all().map(|m| m.begun.saturating_sub(m.count)).sum(),
-            offered_per_s: sum(steps().map(|m| m.offered_per_s).sum()),
-            begun_per_s: sum(steps().map(|m| m.begun_per_s).sum()),
-            completed_per_s: sum(Some(steps().map(|m| m.rate_per_s).sum())),
+            operations: operations.count,
+            errors: operations.errors,
+            own_failures: operations.own_failures,
+            error_share: operations.error_rate.map(Number),
+            unfinished: operations.unfinished,
+            offered_per_s: operations.offered_per_s.map(Number),
+            begun_per_s: operations.begun_per_s.map(Number),
+            completed_per_s: operations.completed_per_s.map(Number),
+            drained: operations.drained,
             step: main_step(measures).and_then(step_totals),
         }
     }
 }
 
-/// The measures of these whose operations are of steps.
-pub(crate) fn of_steps(measures: &[MeasureSummary]) -> impl Iterator<Item = &MeasureSummary> {
-    measures.iter().filter(|m| !NOT_OFFERED.contains(&m.kind.as_str()))
+/// The operations of steps among these measures of the complete run: each word for them has one count and one rate, from
+/// here.
+pub fn operations(measures: &[MeasureSummary]) -> OperationsSummary {
+    let steps = || measures.iter().filter(|measure| is_of_step(&measure.kind));
+    let sum = |of: fn(&MeasureSummary) -> u64| steps().map(of).sum::<u64>();
+    let count = sum(|m| m.count);
+    let own_failures = measures.iter().map(own_failures).sum::<u64>();
+    let errors = sum(|m| m.errors) + own_failures;
+    let among = count + own_failures;
+    // Imported samples have operations without times.
+    let is_timed = measures.iter().all(|m| m.rate_per_s > 0.0 || m.completed == 0);
+    // If one step has no rate, that of all is unknown.
+    let rate = |of: fn(&MeasureSummary) -> Option<f64>| {
+        steps().map(of).sum::<Option<f64>>().filter(|_| is_timed)
+    };
+    OperationsSummary {
+        begun: sum(|m| m.begun),
+        count,
+        completed: sum(|m| m.completed),
+        drained: sum(|m| m.drained),
+        unfinished: sum(|m| m.begun.saturating_sub(m.count)),
+        errors,
+        own_failures,
+        error_rate: (among > 0).then(|| errors as f64 / among as f64),
+        offered_per_s: rate(|m| m.offered_per_s),
+        begun_per_s: rate(|m| m.begun_per_s),
+        completed_per_s: rate(|m| Some(m.rate_per_s)),
+    }
+}
+
+/// What failed in a measure and is no operation of a step.
+fn own_failures(measure: &MeasureSummary) -> u64 {
+    let own = measure.errors_by_kind.iter().filter(|(name, _)| {
+        let outcome = Outcome::from_name(name);
+        outcome.is_some_and(|outcome| is_own_failure(&measure.kind, outcome))
+    });
+    own.map(|(_, n)| n).sum()
 }
 
 fn step_totals(measure: &MeasureSummary) -> Option<StepTotals> {
@@ -102,7 +130,6 @@ pub(crate) fn main_step(measures: &[MeasureSummary]) -> Option<&MeasureSummary> 
 
 #[cfg(test)]
 mod tests {
-    use record::Outcome;
     use record::schema::{MeasureInfo, NeverBegun, WhyNot};
 
     use super::*;
@@ -142,16 +169,17 @@ mod tests {
     fn each_rate_is_over_the_time_in_which_it_happened() {
         let summary = sample::judged(&drained());
         let totals = Totals::of(&summary);
-        assert_eq!((totals.operations, totals.errors), (19_260, 60));
-        assert_eq!(totals.error_share, Some(Number(60.0 / 19_260.0)));
-        assert_eq!(totals.unfinished, 10);
+        assert_eq!((totals.operations, totals.errors), (7_260, 60));
+        assert_eq!(totals.error_share, Some(Number(60.0 / 7_260.0)));
+        assert_eq!((totals.unfinished, totals.drained), (10, 1_200));
         assert_eq!(totals.offered_per_s, Some(Number(6_370.0 / 60.0)));
         assert_eq!(totals.begun_per_s, Some(Number(6_070.0 / 60.0)));
         // Neither what was answered after the load is among them, nor the blocks, which are made of the others.
         assert_eq!(totals.completed_per_s, Some(Number(6_000.0 / 60.0)));
         let mut notes = summary.findings.iter();
         let throughput = notes.find(|finding| finding.code == "throughput").unwrap();
-        assert!(throughput.text.starts_with("6,000 operations completed in 1 min: 100/s, "));
+        let text = "6,000 operations completed in 1 min: 100/s, and 1,200 in the drain; ";
+        assert!(throughput.text.starts_with(text), "{}", throughput.text);
         let step = totals.step.unwrap();
         assert_eq!(step.name, "request", "although there are more connections");
         assert!((step.p50_ns as f64 / 10e6 - 1.0).abs() < 0.001, "{step:?}");

@@ -5,13 +5,14 @@ use record::schema::{Latency, MeasureSummary, RunInfo, SeriesRow, Summary};
 use record::{ProbeRow, Probes};
 
 /// The columns of `measures.csv`.
-const MEASURES: [&str; 23] = [
+const MEASURES: [&str; 24] = [
     "phase",
     "measure",
     "kind",
     "begun",
     "count",
     "completed",
+    "drained",
     "offered_per_s",
     "begun_per_s",
     "rate_per_s",
@@ -93,6 +94,7 @@ fn measure_cells(
         measure.begun.to_string(),
         measure.count.to_string(),
         measure.completed.to_string(),
+        measure.drained.to_string(),
         known(measure.offered_per_s),
         known(measure.begun_per_s),
         measure.rate_per_s.to_string(),

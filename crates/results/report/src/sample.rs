@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use record::schema::{
     FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, IntervalMethod, Latency, MeasureInfo,
-    MeasureSummary, PercentileInterval, PhaseInfo, PhaseSummary, RegionSummary, RegionTally,
-    RunInfo, RunStatus, SeriesRow, Severity, Summary, TagSummary, ThresholdResult, UsersSummary,
-    Verdict,
+    MeasureSummary, OperationsSummary, PercentileInterval, PhaseInfo, PhaseSummary, RegionSummary,
+    RegionTally, RunInfo, RunStatus, SeriesRow, Severity, Summary, TagSummary, ThresholdResult,
+    UsersSummary, Verdict,
 };
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -120,6 +120,7 @@ fn measure(name: &str, count: u64, errors: u64, p50_ns: u64) -> MeasureSummary {
         retried: 0,
         count,
         completed: count - errors,
+        drained: 0,
         offered_per_s: Some(count as f64 / 500.0),
         begun_per_s: Some(count as f64 / 500.0),
         rate_per_s: (count - errors) as f64 / 500.0,
@@ -266,6 +267,7 @@ pub(crate) fn summary() -> Summary {
         tls_handshakes: None,
         clocks: Vec::new(),
         own_work: Vec::new(),
+        operations: OperationsSummary::default(),
         measures: vec![
             measure("handshake", 24_000, 0, 412_000),
             measure("request", 720_000, 12, 3_100_000),

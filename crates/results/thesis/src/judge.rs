@@ -6,6 +6,7 @@ use record::schema::{
     Verdict,
 };
 
+use judge::totals::operations;
 use judge::{Figures, clients, error_findings, finding, measures};
 
 /// Judges imported results: figures and findings, without thresholds. Nothing is known of the
@@ -39,6 +40,7 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
         tls_handshakes: None,
         clocks: Vec::new(),
         own_work: Vec::new(),
+        operations: operations(&measures),
         measures,
         totals: Vec::new(),
         regions: Vec::new(),

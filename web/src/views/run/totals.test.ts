@@ -6,11 +6,13 @@ function doc(change: Partial<RunDocument['totals']> = {}, verdict = 'passed'): R
   const all: RunDocument['totals'] = {
     operations: 12_000,
     errors: 30,
+    own_failures: 0,
     error_share: 0.0025,
     unfinished: 0,
     offered_per_s: 210,
     begun_per_s: 200,
     completed_per_s: 198.7,
+    drained: 0,
     step: { name: 'predict', p50_ns: 2e6, p95_ns: 8e6, p99_ns: 31e6, bound_above: null },
     ...change,
   };

@@ -33,7 +33,7 @@ export function totals(doc: RunDocument): Tile[] {
     {
       name: 'Errors',
       value: all.error_share === null ? '–' : share(all.error_share),
-      note: `${count(all.errors)} of ${count(all.operations)} operations${
+      note: `${count(all.errors)} of ${count(all.operations)} operations${ownFailures(all)}${
         all.unfinished > 0 ? `, ${count(all.unfinished)} unfinished` : ''
       }`,
       tone: all.errors > 0 ? 'bad' : 'plain',
@@ -66,13 +66,23 @@ function others(users: RunDocument['users']): string {
   return ends.map(([number, end]) => (number > 0 ? `, ${count(number)} ${end}` : '')).join('');
 }
 
+/** What failed and is no operation. */
+function ownFailures({ own_failures: steps }: Totals): string {
+  if (steps === 0) return '';
+  return ` and ${count(steps)} step${steps === 1 ? '' : 's'} that failed of ${steps === 1 ? 'itself' : 'themselves'}`;
+}
+
 function rates(all: Totals): Tile[] {
   const tile = (name: string, rate: number | null, note: string): Tile[] =>
     rate === null ? [] : [{ name, value: `${significant(rate)}/s`, note }];
   return [
     ...tile('Offered', all.offered_per_s, 'operations of steps that were due'),
     ...tile('Begun', all.begun_per_s, 'those that began'),
-    ...tile('Completed', all.completed_per_s, 'those that the target answered'),
+    ...tile(
+      'Completed',
+      all.completed_per_s,
+      `those that the target answered${all.drained > 0 ? `, and ${count(all.drained)} in the drain` : ''}`,
+    ),
   ];
 }
 

@@ -45,6 +45,9 @@ pub struct Summary {
     /// long.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_work: Vec<WorkSummary>,
+    /// Operations of steps over the complete run.
+    #[serde(default)]
+    pub operations: OperationsSummary,
     /// Whole run, in the order of `RunInfo::measures`, those that measured something.
     pub measures: Vec<MeasureSummary>,
     /// The same measures over all regions, if the run has regions.
@@ -90,6 +93,33 @@ fn over_regions<'a>(
         true => measures,
         false => totals,
     }
+}
+
+/// Operations of steps over the complete run, those of all measures together; see [`crate::operations`].
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct OperationsSummary {
+    /// Operations that began, those of the drain included.
+    pub begun: u64,
+    /// Operations that succeeded or failed.
+    pub count: u64,
+    /// Those of them that the target answered while load was planned, with success or with a failure.
+    pub completed: u64,
+    /// Those of them that the target answered in the drain.
+    pub drained: u64,
+    /// Operations that the end of the run interrupted: begun, and neither successful nor failed.
+    pub unfinished: u64,
+    /// Operations that failed, and `own_failures`.
+    pub errors: u64,
+    /// What failed and is no operation: steps that failed of themselves.
+    pub own_failures: u64,
+    /// `errors` as a share of `count` and `own_failures`, 0..=1; `None`: there were none.
+    pub error_rate: Option<f64>,
+    /// Operations that were due while load was planned, by second of that time; `None` if the record does not say.
+    pub offered_per_s: Option<f64>,
+    /// Operations that began in that time, by second of it; `None` if the record does not say.
+    pub begun_per_s: Option<f64>,
+    /// `completed` by second of that time; `None` if it is not known when that was.
+    pub completed_per_s: Option<f64>,
 }
 
 /// The clock that stamped a kind of messages.
@@ -383,6 +413,9 @@ pub struct MeasureSummary {
     /// Those of them that the target answered, with success or with a failure, while load was planned: without the drain.
     #[serde(default)]
     pub completed: u64,
+    /// Those that the target answered in the drain; 0 of all phases but the last.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub drained: u64,
     /// Operations that were due while load was planned, by second of that time; `None` in a phase, and where the record
     /// does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]

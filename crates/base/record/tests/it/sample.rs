@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use record::import::{ClientReport, Repair, ReportedMeasure, ReportedPercentile, Unreachable};
 use record::schema::{
     Event, EventKind, FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, IntervalMethod,
-    IntervalMissing, Latency, MeasureInfo, MeasureSummary, MeasureTally, PercentileInterval,
-    PhaseInfo, PhaseSummary, PhaseTally, RunInfo, RunStatus, SeriesRow, Severity, Summary,
-    TagSummary, Tally, ThresholdResult, UsersSummary, Verdict,
+    IntervalMissing, Latency, MeasureInfo, MeasureSummary, MeasureTally, OperationsSummary,
+    PercentileInterval, PhaseInfo, PhaseSummary, PhaseTally, RunInfo, RunStatus, SeriesRow,
+    Severity, Summary, TagSummary, Tally, ThresholdResult, UsersSummary, Verdict,
 };
 use record::{Import, Measurement, Outcome, ProbeInfo, ProbeRow};
 use stats::hist::LogHistogram;
@@ -128,6 +128,17 @@ pub(crate) fn summary() -> Summary {
         tls_handshakes: None,
         clocks: Vec::new(),
         own_work: Vec::new(),
+        operations: OperationsSummary {
+            begun: 11,
+            count: 10,
+            completed: 8,
+            drained: 1,
+            unfinished: 1,
+            errors: 1,
+            error_rate: Some(0.1),
+            completed_per_s: Some(0.8),
+            ..OperationsSummary::default()
+        },
         measures: vec![measure_summary()],
         totals: Vec::new(),
         regions: Vec::new(),
@@ -158,6 +169,7 @@ fn measure_summary() -> MeasureSummary {
         retried: 1,
         count: 10,
         completed: 9,
+        drained: 1,
         offered_per_s: Some(1.3),
         begun_per_s: Some(1.1),
         rate_per_s: 0.9,

@@ -60,11 +60,18 @@ impl Figures {
     /// answered in the drain.
     pub(crate) fn completed(&self, phase: Option<usize>, measure: usize) -> CompletionCounts {
         let answered = self.cell(phase, measure).answered();
+        answered.without(self.completed_in_drain(phase, measure))
+    }
+
+    /// Operations of a measure that the target answered in the drain, which belongs to the last phase.
+    pub(crate) fn completed_in_drain(
+        &self,
+        phase: Option<usize>,
+        measure: usize,
+    ) -> CompletionCounts {
         let is_last = phase.is_none_or(|phase| phase + 1 == self.info.phases.len());
-        match self.drained.get(measure) {
-            Some(drained) if is_last => answered.without(*drained),
-            _ => answered,
-        }
+        let drained = self.drained.get(measure).filter(|_| is_last);
+        drained.copied().unwrap_or_default()
     }
 
     /// Adds operations of a measure that ended in the drain, by the name of their outcome.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use record::schema::{
-    FORMAT_VERSION, GeneratorInfo, HealthSummary, MeasureInfo, MeasureTally, PhaseInfo, PhaseTally,
-    RunInfo, RunStatus, SeriesRow, Summary, Tally, UsersSummary, Verdict,
+    FORMAT_VERSION, GeneratorInfo, HealthSummary, MeasureInfo, MeasureTally, OperationsSummary,
+    PhaseInfo, PhaseTally, RunInfo, RunStatus, SeriesRow, Summary, Tally, UsersSummary, Verdict,
 };
 use record::{Measurement, Outcome, RunDir};
 use stats::hist::LogHistogram;
@@ -179,6 +179,7 @@ impl Recorded {
             tls_handshakes: None,
             clocks: Vec::new(),
             own_work: Vec::new(),
+            operations: OperationsSummary::default(),
             measures: Vec::new(),
             totals: Vec::new(),
             regions: Vec::new(),
