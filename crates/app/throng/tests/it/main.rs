@@ -32,6 +32,7 @@ mod model;
 mod mqtt;
 mod needs;
 mod once;
+mod one_figure;
 mod pages;
 mod pauses;
 mod people;
