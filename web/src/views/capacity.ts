@@ -71,7 +71,7 @@ function totals(doc: CapacityDocument, found: string): Tile[] {
     note: level ? `at ${load(doc, level.load)}` : '',
   });
   const measured = level && [
-    tile('Completed', level.per_s, (rate) => `${significant(rate)}/s`),
+    tile('Succeeded', level.per_s, (rate) => `${significant(rate)}/s`),
     tile('In flight', level.in_flight, significant),
     tile('Errors', level.error_share, share),
     tile('p50', level.p50_ns, (ns) => (level.p50_is_bound ? '≥ ' : '') + duration(ns)),
@@ -300,7 +300,7 @@ function levels(doc: CapacityDocument): HTMLElement {
     frame: [
       column('load', '', doc.shown),
       column('held', '', all.map(held)),
-      each(all, 'completed', '1/s', (level) => level.per_s),
+      each(all, 'succeeded', '1/s', (level) => level.per_s),
       each(all, 'in flight', '', (level) => level.in_flight),
       ...percentiles(all),
       each(all, 'errors', 'share', (level) => level.error_share),
@@ -317,7 +317,7 @@ function runs(doc: CapacityDocument): HTMLElement {
       each(all, 'run', '', (trial) => trial.run ?? 'none'),
       each(all, 'load', '', (trial) => load(doc, trial.load)),
       each(all, 'outcome', '', (trial) => OUTCOMES[trial.outcome]),
-      each(all, 'completed', '1/s', (trial) => trial.figures?.per_s ?? null),
+      each(all, 'succeeded', '1/s', (trial) => trial.figures?.per_s ?? null),
       eachBound(
         all,
         'p99',

@@ -183,7 +183,7 @@ function values(doc: SweepDocument): HTMLElement {
     frame: [
       column('value', '', doc.shown),
       column('held', '', all.map(held)),
-      each(all, 'completed', '1/s', (one) => one.per_s),
+      each(all, 'succeeded', '1/s', (one) => one.per_s),
       each(all, 'low', '1/s', (one) => one.bounds?.[0] ?? null),
       each(all, 'high', '1/s', (one) => one.bounds?.[1] ?? null),
       each(all, 'in flight', '', (one) => one.in_flight),
@@ -202,7 +202,7 @@ function runs(doc: SweepDocument): HTMLElement {
       each(all, 'run', '', (trial) => trial.run ?? 'none'),
       each(all, 'value', '', (trial) => value(doc, trial.load)),
       each(all, 'outcome', '', (trial) => OUTCOMES[trial.outcome]),
-      each(all, 'completed', '1/s', (trial) => trial.figures?.per_s ?? null),
+      each(all, 'succeeded', '1/s', (trial) => trial.figures?.per_s ?? null),
       eachBound(
         all,
         'p99',

@@ -51,7 +51,7 @@ fn figures(analysis: &Analysis) -> Table {
     let mut table = Table::new(&[
         "after the warm-up",
         "count",
-        "rate",
+        "succeeded",
         "errors",
         "mean",
         "95 % from",

@@ -25,7 +25,7 @@ pub fn trial(number: usize, trial: &Trial, setting: &LoadSetting, style: Style) 
     };
     let figures = trial.figures.as_ref().map_or(String::new(), |figures| {
         format!(
-            "  {} done, p50 {}, p99 {}, {} errors, {} in flight",
+            "  {} succeeded, p50 {}, p99 {}, {} errors, {} in flight",
             units::rate(figures.per_s),
             time(figures.p50()),
             time(figures.p99()),
@@ -64,7 +64,7 @@ pub fn capacity(
         (None, ..) => "NO CAPACITY FOUND".to_owned(),
     };
     let headline = Line::default().tone(tone, headline).text(format!("  of {}", found.of));
-    let mut table = Table::new(&["load", "held", "done", "in flight", "p50", "p99", "errors"]);
+    let mut table = Table::new(&["load", "held", "succeeded", "in flight", "p50", "p99", "errors"]);
     for level in &found.levels {
         table.row(cells(level, setting));
     }

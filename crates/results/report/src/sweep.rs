@@ -32,7 +32,7 @@ pub fn sweep(
     };
     let headline = Line::default().tone(tone, headline).text(format!("  of {}", found.over));
     let mut table =
-        Table::new(&["value", "held", "done", "95 %", "of best", "p50", "p99", "errors"]);
+        Table::new(&["value", "held", "succeeded", "95 %", "of best", "p50", "p99", "errors"]);
     for value in &found.values {
         table.row(cells(value, found, setting));
     }

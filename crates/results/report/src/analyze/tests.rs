@@ -161,9 +161,9 @@ fn an_analysis_in_words() {
           ! warning: down twice for 3 s in all
           ✓ steady from 20 s on
 
-        after the warm-up  count    rate  errors     mean  95 % from       to      p50      p99     max  overall mean
-          request          5,003  50.0/s       3  11.0 ms    9.90 ms  12.1 ms  10.0 ms  31.0 ms  250 ms       14.0 ms
-          handshake            0     0/s       0        –          –        –        –        –       –       2.00 ms
+        after the warm-up  count  succeeded  errors     mean  95 % from       to      p50      p99     max  overall mean
+          request          5,003     50.0/s       3  11.0 ms    9.90 ms  12.1 ms  10.0 ms  31.0 ms  250 ms       14.0 ms
+          handshake            0        0/s       0        –          –        –        –        –       –       2.00 ms
 
         windows of 20 s                                                min     mean      max  variation
           throughput                                        ▇████   48.0/s   50.0/s   52.0/s     12.5 %

@@ -52,8 +52,8 @@ fn each_run_has_a_line() {
     ];
     expect![[r#"
           1  100/s        holds
-          8  760/s        does not hold      751/s done, p50 88.0 ms, p99 341 ms, 0.120 % errors, 93.4 in flight  (p99(request) < 100ms: 341 ms)
-          9  800/s        does not hold      0/s done, p50 –, p99 –, 100 % errors, 0 in flight
+          8  760/s        does not hold      751/s succeeded, p50 88.0 ms, p99 341 ms, 0.120 % errors, 93.4 in flight  (p99(request) < 100ms: 341 ms)
+          9  800/s        does not hold      0/s succeeded, p50 –, p99 –, 100 % errors, 0 in flight
         1234  50000/s      untrusted          (this machine can hold about 20,000 users)
     "#]].assert_eq(&(lines.join("\n") + "\n"));
 }
@@ -113,11 +113,11 @@ fn a_conclusion_has_headline_findings_and_loads() {
 
           ✓ holds 730/s (3 of 3 runs kept the thresholds), and 760/s no more
 
-        load          held   done  in flight      p50      p99  errors
-          100/s     1 of 1  100/s       1.00  9.00 ms  40.0 ms     0 %
-          730/s     3 of 3  730/s       7.30  9.00 ms  40.0 ms     0 %
-          760/s     1 of 3  760/s       7.60  9.00 ms  40.0 ms     0 %
-          900/s  untrusted      –          –        –        –       –
+        load          held  succeeded  in flight      p50      p99  errors
+          100/s     1 of 1      100/s       1.00  9.00 ms  40.0 ms     0 %
+          730/s     3 of 3      730/s       7.30  9.00 ms  40.0 ms     0 %
+          760/s     1 of 3      760/s       7.60  9.00 ms  40.0 ms     0 %
+          900/s  untrusted          –          –        –        –       –
 
         record     runs/20261121T101500-capacity-shop-3f2a
     "#]]

@@ -62,11 +62,11 @@ fn a_sweep_has_headline_findings_and_values() {
 
           ✓ throughput is greatest at 16, 7,175/s; the best lies from 16 to 24
 
-        value       held     done                95 %  of best      p50      p99  errors
-          8       3 of 3  5,472/s  5,363/s to 5,581/s  76.26 %  17.5 ms  54.8 ms     0 %
-          16      3 of 3  7,175/s  7,032/s to 7,318/s    100 %  13.4 ms  41.8 ms     0 %
-          24      2 of 3  7,150/s  7,007/s to 7,293/s  99.65 %  13.4 ms  42.0 ms     0 %
-          32   untrusted        –                   –        –        –        –       –
+        value       held  succeeded                95 %  of best      p50      p99  errors
+          8       3 of 3    5,472/s  5,363/s to 5,581/s  76.26 %  17.5 ms  54.8 ms     0 %
+          16      3 of 3    7,175/s  7,032/s to 7,318/s    100 %  13.4 ms  41.8 ms     0 %
+          24      2 of 3    7,150/s  7,007/s to 7,293/s  99.65 %  13.4 ms  42.0 ms     0 %
+          32   untrusted          –                   –        –        –        –       –
 
         record     runs/20261121T101500-capacity-queue-3f2a
     "#]]
