@@ -146,7 +146,7 @@ fn by_region(table: &mut Table, summary: &Summary, info: &RunInfo) {
             units::percent(region.share),
             units::count(users.started),
             units::count(users.connected),
-            match users.failed {
+            match users.failed + users.stopped {
                 0 => String::new(),
                 failed => format!(", {} failed", units::count(failed)),
             }
@@ -198,11 +198,17 @@ fn rate(measure: &MeasureSummary) -> String {
     }
 }
 
-/// Sessions that did not finish, by how they ended, and users that had none.
+/// Sessions that did not finish, by how they ended, and users that had none. Those that a limit of the generator stopped
+/// have failed, as in `failed(sessions)`.
 pub(crate) fn others(users: &UsersSummary) -> String {
+    let failed = match users.stopped {
+        0 => "failed".to_owned(),
+        stopped => {
+            format!("failed ({} for lack of files, ports or memory)", units::count(stopped))
+        }
+    };
     let ends = [
-        (users.failed, "failed"),
-        (users.stopped, "stopped"),
+        (users.failed + users.stopped, failed.as_str()),
         (users.cut_off, "cut off"),
         (users.lost, "lost"),
         (users.unstarted, "due and not started"),

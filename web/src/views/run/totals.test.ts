@@ -53,6 +53,17 @@ describe('the totals of a run', () => {
     const notes = totals(cut).map(({ note }) => note);
     expect(notes[0]).toBe('started of 1,000 planned, peak 400, 7 cut off, 3 due and not started');
     expect(notes[4]).toBe('30 of 12,000 operations, 12 unfinished');
+    cut.users = { ...cut.users, failed: 54, stopped: 6, cut_off: 0, unstarted: 0 };
+    const failed = '60 failed (6 for lack of files, ports or memory)';
+    expect(totals(cut)[0]?.note).toBe(`started of 1,000 planned, peak 400, ${failed}`);
+  });
+
+  test('say what the drain added, and what failed and is no operation', () => {
+    const notes = totals(doc({ drained: 40, own_failures: 1 })).map(({ note }) => note);
+    expect(notes[3]).toBe('those that the target answered, and 40 in the drain');
+    expect(notes[4]).toBe('30 of 12,000 operations and 1 step that failed of itself');
+    const several = totals(doc({ own_failures: 12 })).map(({ note }) => note);
+    expect(several[4]).toBe('30 of 12,000 operations and 12 steps that failed of themselves');
   });
 
   test('say that a percentile is a lower bound', () => {

@@ -54,11 +54,15 @@ function usersTile({ users }: RunDocument): Tile {
   };
 }
 
-/** Sessions that did not finish, by how they ended, and users that had none. */
+/**
+ * Sessions that did not finish, by how they ended, and users that had none. Those that a limit of the generator stopped
+ * have failed, as in `failed(sessions)`.
+ */
 function others(users: RunDocument['users']): string {
+  const { stopped } = users;
+  const limited = stopped > 0 ? ` (${count(stopped)} for lack of files, ports or memory)` : '';
   const ends: [number, string][] = [
-    [users.failed, 'failed'],
-    [users.stopped, 'stopped'],
+    [users.failed + stopped, `failed${limited}`],
     [users.cut_off, 'cut off'],
     [users.lost, 'lost'],
     [users.unstarted, 'due and not started'],

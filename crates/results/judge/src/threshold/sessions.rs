@@ -27,11 +27,8 @@ pub(super) fn find(
 
 fn counted(figures: &Figures, stat: Stat, basis: Basis, phase: Option<usize>) -> Option<f64> {
     let all = figures.sessions(phase);
-    // What is completed in the drain belongs to the run, and to no phase.
-    let within = match phase {
-        Some(_) => figures.sessions_of_load(phase),
-        None => all,
-    };
+    // What is completed in the drain is in no rate.
+    let within = figures.sessions_of_load(phase);
     let (counted, completed) = match basis {
         Basis::Succeeded => (all.finished, within.finished),
         Basis::Response | Basis::Service | Basis::Lag => (all.ended(), within.ended()),

@@ -139,6 +139,15 @@ fn repeated_sessions_are_not_users() {
 }
 
 #[test]
+fn sessions_that_were_stopped_are_among_those_that_failed() {
+    let mut summary = summary();
+    (summary.users.failed, summary.users.stopped, summary.users.finished) = (54, 6, 23_940);
+    let text = verdict(&summary, &info(), "runs/x", UNICODE);
+    let expected = "23,940 finished, 60 failed (6 for lack of files, ports or memory); peak";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
 fn random_arrivals_are_expected() {
     let mut info = info();
     info.phases[0].kind = "poisson".to_owned();
