@@ -1,4 +1,4 @@
-//! A run over time in a few lines: users, operations, p99 of the steps with the most operations.
+//! A run over time in a few lines: users, completed operations, p99 of the steps with the most operations.
 
 use judge::course::{Course, MeasureCourse, Number};
 use stats::mean::mean;
@@ -23,8 +23,8 @@ pub fn over_time(course: &Course, style: Style) -> String {
         let shown = |top: f64| units::count(top as u64);
         lines.extend(line("users", &track.mean, peak, shown, style));
     }
-    if let Some(track) = track("done") {
-        lines.extend(line("operations", &track.mean, mean, units::rate, style));
+    if let Some(track) = track("operations_completed") {
+        lines.extend(line("completed", &track.mean, mean, units::rate, style));
     }
     let mut steps: Vec<&MeasureCourse> = course.measures.iter().collect();
     // A connection is part of the request that opens it.
@@ -112,7 +112,7 @@ mod tests {
             slot_s: 1,
             slots,
             heat_slot_s: 1,
-            seconds: vec![track("users", rise()), track("done", rise())],
+            seconds: vec![track("users", rise()), track("operations_completed", rise())],
             measures: vec![
                 step("connect", "connect", 900, rise()),
                 step("GET /a/name/that/is/long/enough", "request", 800, numbers(spikes)),
@@ -129,13 +129,13 @@ mod tests {
         expect![[r#"
             over time  0 s to 5 min
               users                   ▁▁▁▁▁▁▁▂▂▂▂▂▂▂▂▃▃▃▃▃▃▃▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇████████  max 299
-              operations              ▁▁▁▁▁▁▁▁▂▂▂▂▂▂▂▃▃▃▃▃▃▃▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇████████  max 299/s
+              completed               ▁▁▁▁▁▁▁▁▂▂▂▂▂▂▂▃▃▃▃▃▃▃▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇████████  max 299/s
               p99 of GET /a/name/th…  ▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁  max 900 ms
         "#]].assert_eq(&over_time(&course(300), UNICODE));
         expect![[r#"
             over time  0 s to 12 s
               users                    .:--=+**#@@  max 11
-              operations               .:--=+**#@@  max 11.0/s
+              completed                .:--=+**#@@  max 11.0/s
               p99 of GET /a/name/th~  @@@@@@@@@@@@  max 3.00 ms
         "#]]
         .assert_eq(&over_time(&course(12), Style::PLAIN));

@@ -52,8 +52,8 @@ fn errors(names: &[&str], tallies: &[WorkerTally]) -> Vec<Finding> {
             continue;
         }
         let text = format!(
-            "agent {name} had {} of {} operations fail ({}), the others {} of {} ({}): their ways to the target, or the \
-             agents, differ (χ², {})",
+            "agent {name} had {} of {} connections and operations fail ({}), the others {} of {} ({}): their ways to the \
+             target, or the agents, differ (χ², {})",
             units::count(own.errors),
             units::count(own.ended),
             units::share(here),
