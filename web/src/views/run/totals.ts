@@ -73,7 +73,8 @@ function others(users: RunDocument['users']): string {
 /** What failed and is no operation. */
 function ownFailures({ own_failures: steps }: Totals): string {
   if (steps === 0) return '';
-  return ` and ${count(steps)} step${steps === 1 ? '' : 's'} that failed of ${steps === 1 ? 'itself' : 'themselves'}`;
+  if (steps === 1) return ' and 1 step that failed of itself';
+  return ` and ${count(steps)} steps that failed of themselves`;
 }
 
 function rates(all: Totals): Tile[] {
