@@ -56,10 +56,7 @@ const COLUMNS: &[(&str, Kind, Get)] = &[
     ("requests_goaway", Rate, |r| r.requests_goaway as f64),
     ("tls_handshakes_full", Rate, |r| r.tls_handshakes_full as f64),
     ("tls_handshakes_resumed", Rate, |r| r.tls_handshakes_resumed as f64),
-    ("sends", Rate, |r| r.sends as f64),
-    ("done", Rate, |r| r.done as f64),
     ("operations_begun", Rate, |r| r.operations_begun as f64),
-    ("operations_ended", Rate, |r| r.operations_ended as f64),
     ("operations_completed", Rate, |r| r.operations_completed as f64),
     ("errors", Rate, |r| r.errors as f64),
     ("bytes_out", Rate, |r| r.bytes_out as f64),
@@ -184,12 +181,12 @@ mod tests {
         seconds.tracks(division)
     }
 
-    fn row(start_ms: u64, end_ms: u64, users: u64, done: u64) -> SeriesRow {
+    fn row(start_ms: u64, end_ms: u64, users: u64, operations_completed: u64) -> SeriesRow {
         SeriesRow {
             start_ns: start_ms * 1_000_000,
             end_ns: end_ms * 1_000_000,
             users,
-            done,
+            operations_completed,
             ..SeriesRow::default()
         }
     }
@@ -213,9 +210,9 @@ mod tests {
         ];
         let tracks = tracks(&rows, Division::of(2_010_000_000));
         assert_eq!(tracks.len(), 2, "columns of nothing but 0 are left out");
-        let done = of(&tracks, "done");
-        assert_eq!(values(&done.mean), [Some(60.0), Some(7.0), None]);
-        assert!(done.min.is_empty());
+        let completed = of(&tracks, "operations_completed");
+        assert_eq!(values(&completed.mean), [Some(60.0), Some(7.0), None]);
+        assert!(completed.min.is_empty());
         let users = of(&tracks, "users");
         assert_eq!(values(&users.mean)[2], Some(0.0));
         assert!((values(&users.mean)[0].unwrap() - 3.2).abs() < 1e-9);
@@ -227,12 +224,12 @@ mod tests {
             .map(|s| row(s * 1000, (s + 1) * 1000, 1, if s == 1799 { 900 } else { 100 }))
             .collect();
         let tracks = tracks(&rows, Division::of(3_600_000_000_000));
-        let done = of(&tracks, "done");
-        assert_eq!((done.mean.len(), done.max.len()), (600, 600));
+        let completed = of(&tracks, "operations_completed");
+        assert_eq!((completed.mean.len(), completed.max.len()), (600, 600));
         let at = 1799 / 6;
-        assert_eq!(values(&done.max)[at], Some(900.0));
-        assert_eq!(values(&done.min)[at], Some(100.0));
-        assert!((values(&done.mean)[at].unwrap() - (5.0 * 100.0 + 900.0) / 6.0).abs() < 1e-9);
-        assert_eq!(values(&done.max)[at + 1], Some(100.0));
+        assert_eq!(values(&completed.max)[at], Some(900.0));
+        assert_eq!(values(&completed.min)[at], Some(100.0));
+        assert!((values(&completed.mean)[at].unwrap() - (5.0 * 100.0 + 900.0) / 6.0).abs() < 1e-9);
+        assert_eq!(values(&completed.max)[at + 1], Some(100.0));
     }
 }
