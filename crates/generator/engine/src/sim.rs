@@ -97,6 +97,8 @@ pub struct Link<'a> {
     pub work_ns: fn(WorkKind) -> u64,
     /// From then on no user starts; `u64::MAX`: never.
     pub arrivals_close_ns: u64,
+    /// Then the run is stopped, as if its last phase ended; `u64::MAX`: never.
+    pub stops_ns: u64,
     /// Times in which arrivals are paused: from, until.
     pub pauses: Vec<(u64, u64)>,
     /// Memory for what users save and connections buffer.
@@ -116,6 +118,7 @@ impl Link<'_> {
             event_ns: 0,
             work_ns: |_| 0,
             arrivals_close_ns: u64::MAX,
+            stops_ns: u64::MAX,
             pauses: Vec::new(),
             buffers: Arc::default(),
             trace: None,
@@ -127,10 +130,10 @@ impl Link<'_> {
         pauses.any(|&(from, until)| (from..until).contains(&at_ns))
     }
 
-    /// When a pause next begins or ends after this moment.
+    /// When a pause next begins or ends after this moment, or the run is stopped.
     fn turn_ns(&self, after_ns: u64) -> Option<u64> {
         let turns = self.pauses.iter().flat_map(|&(from, until)| [from, until]);
-        turns.filter(|&turn| turn > after_ns).min()
+        turns.chain([self.stops_ns]).filter(|&turn| turn > after_ns).min()
     }
 }
 
@@ -383,14 +386,14 @@ impl Sim<'_, '_> {
         run
     }
 
-    /// When a shard has something to do, or a pause begins or ends; not before `now_ns`.
+    /// When a shard has something to do, a pause begins or ends, or the run is stopped; not before `now_ns`.
     fn due_ns(&self, now_ns: u64) -> u64 {
         let running = self.shards.iter().filter(|shard| !shard.is_over());
         let due_ns = running.map(Shard::next_ns).min().unwrap_or(u64::MAX);
         due_ns.min(self.turn_ns(now_ns)).max(now_ns)
     }
 
-    /// When a pause of the link next begins or ends for the shards.
+    /// When a pause of the link next begins or ends for the shards, or the link stops them.
     fn turn_ns(&self, now_ns: u64) -> u64 {
         let link = &self.network.link;
         if link.is_paused(now_ns) != self.paused {
@@ -407,6 +410,9 @@ impl Sim<'_, '_> {
             self.shards[index].set_seen(seen_ns);
             if now_ns >= self.network.link.arrivals_close_ns {
                 self.shards[index].close_arrivals();
+            }
+            if now_ns >= self.network.link.stops_ns {
+                self.shards[index].stop(now_ns);
             }
             match self.paused {
                 true if turns => self.shards[index].pause_arrivals(),

@@ -103,6 +103,7 @@ enum Draws {
     Answers,
     Run,
     Network,
+    Stop,
 }
 
 fn draws(number: u64, what: Draws) -> Rng {
@@ -315,6 +316,11 @@ fn case(number: u64) -> Case {
         0 => some_ns(&mut rng),
         _ => u64::MAX,
     };
+    let mut stop = draws(number, Draws::Stop);
+    let stops_ns = match stop.below(4) {
+        0 => some_ns(&mut stop),
+        _ => u64::MAX,
+    };
     let mut span = |one_in: u64| {
         let from = some_ns(&mut rng);
         (rng.below(one_in) == 0).then(|| (from, from + 1 + some_ns(&mut rng) / 4))
@@ -326,6 +332,8 @@ fn case(number: u64) -> Case {
         frozen: span(4).into_iter().collect(),
         event_ns: if number.is_multiple_of(7) { 300_000 } else { 0 },
         arrivals_close_ns: closed_ns,
+        stops_ns,
+        work_ns: |_| 0,
         pauses: span(4).into_iter().collect(),
         buffers: Arc::default(),
         trace: None,

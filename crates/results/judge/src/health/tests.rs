@@ -643,7 +643,7 @@ fn scripts_that_take_much_of_the_loops_time_are_named() {
     let [finding] = &found(34)[..] else {
         panic!("{:?}", found(34));
     };
-    assert_eq!(finding.severity, record::schema::Severity::Warning);
+    assert_eq!(finding.severity, Severity::Warning);
     assert!(finding.text.contains("took 34 % of the loops' time"), "{}", finding.text);
 }
 
