@@ -44,8 +44,8 @@ help:
 	@echo "make truth      what is said of runs in which a load tool is easily wrong, against what is known of"
 	@echo "                their targets, eight minutes"
 	@echo "make hostile-truth  targets, kills and files that once hurt a run or its record, four minutes"
-	@echo "make accounts-truth  the sums of what was due, began and ended, and percentiles against an exact oracle, in CASES"
-	@echo "                    random runs (100000) in virtual time, three minutes once built"
+	@echo "make accounts-truth  the sums of what was due, began and ended, the fate of each session and percentiles against"
+	@echo "                    exact oracles, in CASES random runs (100000) in virtual time, ten minutes once built"
 	@echo "make kill       kills a run at each thing that it does to its files, five minutes"
 	@echo "make blame-truth    who is to blame in 37 situations, REPEAT times each (1), six minutes a time; needs root"
 	@echo "make capacity-truth 100 searches for the capacity of queues whose capacity is known, an hour and a half"
@@ -152,7 +152,7 @@ hostile-truth: toolchain web
 accounts-truth: toolchain
 	@export THRONG_CASES=$(or $(CASES),100000)
 	cargo test --release --locked --package engine --test it -- accounts:: --nocapture
-	cargo test --release --locked --package controller --lib -- sums:: --nocapture
+	cargo test --release --locked --package controller --lib -- sums:: fates:: --nocapture
 
 kill: toolchain web
 	@KILL_EVERY=1 cargo test --locked --package throng --test it -- kill:: --nocapture

@@ -6,6 +6,7 @@
 //! there is no complaint at all.
 
 mod bed;
+mod fates;
 mod own;
 mod percentiles;
 mod situations;

@@ -143,6 +143,40 @@ impl Machine {
     }
 }
 
+/// The text of a scenario that reads nothing.
+pub(super) fn scenario_text(text: String) -> ScenarioText {
+    ScenarioText {
+        name: "test.yaml".to_owned(),
+        text,
+        overrides: Vec::new(),
+        inputs: Inputs::default(),
+    }
+}
+
+/// The description of a run of this plan.
+pub(super) fn described(plan: &Plan, scenario: &ScenarioText, secrets: &Secrets) -> RunInfo {
+    let setup = LoopsSetup {
+        target: None,
+        places: Network::resolve(plan, &[None]).unwrap().places,
+        sources: plan.options.source_addresses.clone(),
+        trust: None,
+        layout: layout(plan, 1, open_files_max(), 0),
+        cores: 1,
+        trace: None,
+    };
+    RunStart {
+        plan,
+        scenario,
+        throng: "test",
+        setup: &setup,
+        workers: Vec::new(),
+        facts: Vec::new(),
+        secrets,
+        unix_ns: 1_700_000_000 * S,
+    }
+    .info()
+}
+
 /// A simulated run and its journal.
 struct Recording<'p> {
     plan: &'p Plan,
@@ -157,34 +191,9 @@ struct Recording<'p> {
 impl<'p> Recording<'p> {
     fn begin(plan: &'p Plan, text: String, files: u64) -> Recording<'p> {
         let space = tempfile::tempdir().unwrap();
-        let scenario = ScenarioText {
-            name: "test.yaml".to_owned(),
-            text,
-            overrides: Vec::new(),
-            inputs: Inputs::default(),
-        };
-        let layout = layout(plan, 1, open_files_max(), 0);
-        let setup = LoopsSetup {
-            target: None,
-            places: Network::resolve(plan, &[None]).unwrap().places,
-            sources: plan.options.source_addresses.clone(),
-            trust: None,
-            layout,
-            cores: 1,
-            trace: None,
-        };
+        let scenario = scenario_text(text);
         let secrets = Secrets::new(&scenario.inputs);
-        let mut info = RunStart {
-            plan,
-            scenario: &scenario,
-            throng: "test",
-            setup: &setup,
-            workers: Vec::new(),
-            facts: Vec::new(),
-            secrets: &secrets,
-            unix_ns: 1_700_000_000 * S,
-        }
-        .info();
+        let mut info = described(plan, &scenario, &secrets);
         assert_eq!(info.generator.loops, 1, "the simulation has one loop");
         info.generator.files_per_loop = files;
         let (rows, receiver) = rows_channel();
