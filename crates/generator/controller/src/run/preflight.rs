@@ -6,7 +6,6 @@
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use machine::limits::{Demand, Sources, about};
-use machine::thread::Namespace;
 use machine::{Facts, MachineLimits};
 use plan::{Plan, Target};
 use workers::{Agent, FleetError, Layout, Loops, Place, PoolError, WorkersError, shares};
@@ -19,9 +18,7 @@ use super::network::NetnsError;
 pub(super) struct PlannedLoad<'a> {
     pub(super) plan: &'a Plan,
     pub(super) layout: &'a Layout,
-    /// The network namespace of each region; `None`: the generator's own.
-    pub(super) namespaces: &'a [Option<Namespace>],
-    /// Empty for a built-in target, which has no address yet but will run on this machine.
+    /// The networks of regions. Empty for a built-in target, which has no address yet but will run on this machine.
     pub(super) places: &'a [Place],
     /// Run it even if it is too large.
     pub(super) force: bool,
@@ -48,7 +45,7 @@ impl PlannedLoad<'_> {
 
     /// Compares the users with the limits of this machine, and of the network namespaces of regions.
     fn admit_here(&self) -> Result<Admission, ConductError> {
-        let small = match self.namespaces.iter().any(Option::is_some) {
+        let small = match self.places.iter().any(|place| place.netns.is_some()) {
             true => self.shortage_of_regions()?,
             false => {
                 let users = self.layout.users_max;

@@ -104,7 +104,6 @@ impl<'a> Prepared<'a> {
         let load = PlannedLoad {
             plan: &plan,
             layout: &generator.layout,
-            namespaces: &namespaces,
             places: known.as_ref().map_or(&[], |network| &network.places),
             force,
         };
