@@ -55,7 +55,7 @@ pub enum NetnsError {
 }
 
 /// The namespace of each region; without regions one, the generator's own.
-pub(super) fn namespaces(
+fn namespaces(
     given: &[(String, PathBuf)],
     lab: Option<&dyn Surroundings>,
     plan: &Plan,
@@ -66,7 +66,7 @@ pub(super) fn namespaces(
         None => Vec::new(),
     };
     let given = [given, &of_lab].concat();
-    let mut all = vec![None; plan.regions.len().max(1)];
+    let mut all = generators_own(plan);
     let Some((first, _)) = given.first() else {
         return Ok(all);
     };
@@ -95,6 +95,11 @@ pub(super) fn namespaces(
     Ok(all)
 }
 
+/// The generator's own namespace, for each region.
+fn generators_own(plan: &Plan) -> Vec<Option<Namespace>> {
+    vec![None; plan.regions.len().max(1)]
+}
+
 /// The namespaces of a lab for the regions of a plan.
 fn netns_of_lab(lab: &dyn Surroundings, plan: &Plan) -> Result<Vec<(String, PathBuf)>, NetnsError> {
     let regions = plan.regions.iter().map(|region| &region.name);
@@ -112,9 +117,39 @@ pub(super) struct Network {
     pub(super) places: Vec<Place>,
     /// The names of each namespace, to be resolved again during the run.
     pub(super) lookups: Vec<Lookup>,
+    /// Counters of the namespaces that users connect from; empty: of the generator's own.
+    pub(super) counters: Vec<NetworkCounters>,
 }
 
 impl Network {
+    /// The network as far as it is known before the target runs: nothing of a built-in target, which has no address yet.
+    /// `given` and `lab` have namespaces for regions.
+    pub(super) fn find(
+        plan: &Plan,
+        given: &[(String, PathBuf)],
+        lab: Option<&dyn Surroundings>,
+        workers_count: u32,
+    ) -> Result<Network, ConductError> {
+        let namespaces = namespaces(given, lab, plan, workers_count)?;
+        match plan.target {
+            Target::Builtin { .. } => Ok(Network::empty()),
+            Target::Url(_) => Network::resolve(plan, &namespaces),
+        }
+    }
+
+    /// The network once the target runs. A built-in one is in the generator's own namespace, as its users are.
+    pub(super) fn complete(self, plan: &Plan) -> Result<Network, ConductError> {
+        let network = match self.places.is_empty() {
+            true => Network::resolve(plan, &generators_own(plan))?,
+            false => self,
+        };
+        Ok(Network { counters: counters(plan, &network.places)?, ..network })
+    }
+
+    fn empty() -> Network {
+        Network { places: Vec::new(), lookups: Vec::new(), counters: Vec::new() }
+    }
+
     /// Resolves the names of endpoints in the namespace of each region; `None` among these is the generator's own.
     pub(super) fn resolve(
         plan: &Plan,
@@ -122,7 +157,7 @@ impl Network {
     ) -> Result<Network, ConductError> {
         let system = System::read();
         let mut own: Option<Arc<AddressBook>> = None;
-        let mut network = Network { places: Vec::new(), lookups: Vec::new() };
+        let mut network = Network::empty();
         for (number, netns) in namespaces.iter().enumerate() {
             let lookup = match (netns, &own) {
                 (Some(namespace), _) => {
@@ -177,7 +212,7 @@ fn first_addresses(plan: &Plan) -> Result<Vec<SocketAddr>, ConductError> {
 }
 
 /// The network counters of all namespaces that users connect from; empty: the generator's own alone.
-pub(super) fn counters(plan: &Plan, places: &[Place]) -> Result<Vec<NetworkCounters>, NetnsError> {
+fn counters(plan: &Plan, places: &[Place]) -> Result<Vec<NetworkCounters>, NetnsError> {
     let mut all = Vec::new();
     if places.iter().all(|place| place.netns.is_none()) {
         return Ok(all);

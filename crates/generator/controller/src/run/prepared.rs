@@ -8,7 +8,7 @@ use std::sync::mpsc::Receiver;
 use crate::names::Lookup;
 use driver::real::StopFlag;
 use machine::host::NetworkCounters;
-use plan::{Plan, Target};
+use plan::Plan;
 use record::schema::{OnceEnd, OnceEnded};
 use record::{Durability, Measurement};
 use workers::{
@@ -18,7 +18,7 @@ use workers::{
 use super::certificates::read_trust;
 use super::error::ConductError;
 use super::generator::Generator;
-use super::network::{Network, counters, namespaces};
+use super::network::Network;
 use super::preflight::PlannedLoad;
 use super::{RunRequest, once};
 use crate::control::{Interrupt, Pause};
@@ -95,25 +95,12 @@ impl<'a> Prepared<'a> {
         probe::check(&plan.probes)?;
         let generator = Generator::lay_out(&plan, fleet.as_deref(), workers_count);
         let workers_count = generator.workers_count;
-        let namespaces = namespaces(&netns, lab.as_deref(), &plan, workers_count)?;
-        // A built-in target has no address yet. It will run on this machine.
-        let known = match &plan.target {
-            Target::Builtin { .. } => None,
-            Target::Url(_) => Some(Network::resolve(&plan, &namespaces)?),
-        };
-        let load = PlannedLoad {
-            plan: &plan,
-            layout: &generator.layout,
-            places: known.as_ref().map_or(&[], |network| &network.places),
-            force,
-        };
+        let network = Network::find(&plan, &netns, lab.as_deref(), workers_count)?;
+        let load =
+            PlannedLoad { plan: &plan, layout: &generator.layout, places: &network.places, force };
         let admission = load.admit(generator.agents)?;
         let target = TargetProcess::of_plan(&mut plan, program, scenario.folder())?;
-        let network = match known {
-            Some(network) => network,
-            None => Network::resolve(&plan, &namespaces)?,
-        };
-        let networks = counters(&plan, &network.places)?;
+        let network = network.complete(&plan)?;
         let loops = LoopsSetup {
             target: target.as_ref().map(|target| target.address),
             places: network.places,
@@ -161,7 +148,7 @@ impl<'a> Prepared<'a> {
             shares: admission.shares,
             warning: admission.warning,
             lookups: network.lookups,
-            networks,
+            networks: network.counters,
             setup,
             runs,
             durability,
