@@ -21,6 +21,7 @@ use super::error::ConductError;
 use super::handover::Handover;
 use super::journal::Journal;
 use super::once::TeardownLoop;
+use super::outside::OutsideSetup;
 use super::recording::Recording;
 use super::running::Running;
 use super::tick::Tick;
@@ -118,14 +119,12 @@ fn resume(request: &AttachRequest<'_>) -> Result<Recording, ConductError> {
         workers_count: workers.len() as u32,
         deals: Deals::of_run(Some(fleet.as_ref()), loops_count, Some(handover)),
         probes: None,
-        lookups: Vec::new(),
         networks: Vec::new(),
         teardown,
         allow_lost_workers,
         interrupt: Arc::clone(&request.interrupt),
         pause: Arc::clone(&request.pause),
-        target: None,
-        lab: None,
+        outside: OutsideSetup::default(),
         fleet: Some(fleet),
     })
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use crate::names::ResolverThread;
+use crate::names::{Lookup, ResolverThread};
 use driver::real::Zero;
 use probe::ProbeValue;
-use record::RecordError;
 use record::schema::{EventKind, SeriesRow};
+use record::{ProbesWriter, RecordError};
 
 use super::probing::ProbeThread;
 use crate::surroundings::Surroundings;
@@ -16,33 +16,57 @@ use crate::target::TargetProcess;
 /// An event with its time since the run's start.
 pub(super) type TimedEvent = (u64, EventKind);
 
+/// Everything beside the loops of a run that is about to start.
+#[derive(Default)]
+pub(super) struct OutsideSetup {
+    /// The names of endpoints, which are resolved again during the run.
+    pub(super) lookups: Vec<Lookup>,
+    /// The built-in target. It is stopped when this is dropped.
+    pub(super) target: Option<TargetProcess>,
+    pub(super) lab: Option<Arc<dyn Surroundings>>,
+}
+
+impl OutsideSetup {
+    /// The run starts at `zero`: names are resolved again from now on, the values of `probes` are written to `values`, and
+    /// the lab and the target are watched.
+    pub(super) fn start(
+        self,
+        zero: Zero,
+        probes: Option<probe::Pool>,
+        values: ProbesWriter,
+    ) -> Outside {
+        let OutsideSetup { lookups, target, lab } = self;
+        Outside {
+            zero,
+            probing: probes.map(|probes| ProbeThread::start(probes, values)),
+            names: ResolverThread::start(lookups, zero),
+            lab: lab.map(|lab| LabRun { events: lab.begin(zero.unix_ns), lab }),
+            target: target.map(|process| WatchedTarget { process, has_ended: false }),
+        }
+    }
+}
+
 /// The sources of events beside the loops.
 pub(super) struct Outside {
     pub(super) zero: Zero,
-    pub(super) probing: Option<ProbeThread>,
+    probing: Option<ProbeThread>,
     /// `None`: no name's address can change.
-    pub(super) names: Option<ResolverThread>,
-    pub(super) lab: Option<LabRun>,
-    pub(super) target: Option<WatchedTarget>,
+    names: Option<ResolverThread>,
+    lab: Option<LabRun>,
+    target: Option<WatchedTarget>,
 }
 
 /// A lab, and the events in it since the run's start, each with its time since the Unix epoch.
-pub(super) struct LabRun {
-    pub(super) lab: Arc<dyn Surroundings>,
-    pub(super) events: Receiver<(u64, EventKind)>,
+struct LabRun {
+    lab: Arc<dyn Surroundings>,
+    events: Receiver<(u64, EventKind)>,
 }
 
 /// A built-in target. It is stopped when this is dropped.
-pub(super) struct WatchedTarget {
+struct WatchedTarget {
     process: TargetProcess,
     /// True once its process has ended by itself.
     has_ended: bool,
-}
-
-impl WatchedTarget {
-    pub(super) fn new(process: TargetProcess) -> WatchedTarget {
-        WatchedTarget { process, has_ended: false }
-    }
 }
 
 impl Outside {

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use crate::names::Lookup;
 use driver::real::StopFlag;
 use machine::host::NetworkCounters;
 use plan::Plan;
@@ -19,10 +18,10 @@ use super::certificates::read_trust;
 use super::error::ConductError;
 use super::generator::Generator;
 use super::network::Network;
+use super::outside::OutsideSetup;
 use super::preflight::PlannedLoad;
 use super::{RunRequest, once};
 use crate::control::{Interrupt, Pause};
-use crate::surroundings::Surroundings;
 use crate::target::TargetProcess;
 
 /// A run that is about to be recorded. If it goes no further, its fields are dropped in this order: the loops end before
@@ -45,8 +44,6 @@ pub(super) struct Prepared<'a> {
     pub(super) shares: Vec<Loops>,
     /// A sentence for the record: the machines are too small, and are used anyway.
     pub(super) warning: Option<String>,
-    /// The names of endpoints, which are resolved again during the run.
-    pub(super) lookups: Vec<Lookup>,
     /// Counters of the namespaces that users connect from; empty: of the generator's own.
     pub(super) networks: Vec<NetworkCounters>,
     /// The result of `setup`, if there is one.
@@ -57,9 +54,7 @@ pub(super) struct Prepared<'a> {
     pub(super) allow_lost_workers: bool,
     pub(super) interrupt: Arc<Interrupt>,
     pub(super) pause: Arc<Pause>,
-    /// The built-in target. It is stopped when this is dropped.
-    pub(super) target: Option<TargetProcess>,
-    pub(super) lab: Option<Arc<dyn Surroundings>>,
+    pub(super) outside: OutsideSetup,
     pub(super) fleet: Option<Rc<dyn Fleet>>,
 }
 
@@ -147,7 +142,6 @@ impl<'a> Prepared<'a> {
             workers_count,
             shares: admission.shares,
             warning: admission.warning,
-            lookups: network.lookups,
             networks: network.counters,
             setup,
             runs,
@@ -155,8 +149,7 @@ impl<'a> Prepared<'a> {
             allow_lost_workers,
             interrupt,
             pause,
-            target,
-            lab,
+            outside: OutsideSetup { lookups: network.lookups, target, lab },
             fleet,
         })
     }

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::names::Lookup;
 use driver::real::{StopFlag, Zero};
 use machine::clock::{monotonic_ns, unix_ns};
 use machine::host::NetworkCounters;
@@ -16,12 +15,11 @@ use super::error::ConductError;
 use super::handover::Handover;
 use super::journal::Journal;
 use super::once::TeardownLoop;
+use super::outside::OutsideSetup;
 use super::prepared::Prepared;
 use super::{divided, probing};
 use crate::control::{Interrupt, Pause};
 use crate::secrets::Secrets;
-use crate::surroundings::Surroundings;
-use crate::target::TargetProcess;
 
 /// Loops start this long after all of them are ready and the record exists.
 const START_DELAY_NS: u64 = 100_000_000;
@@ -44,17 +42,13 @@ pub(super) struct Recording {
     pub(super) deals: Deals,
     /// The probes, which are started already; `None`: there are none.
     pub(super) probes: Option<probe::Pool>,
-    /// The names of endpoints, which are resolved again during the run.
-    pub(super) lookups: Vec<Lookup>,
     /// Counters of the namespaces that users connect from; empty: of the generator's own.
     pub(super) networks: Vec<NetworkCounters>,
     pub(super) teardown: TeardownLoop,
     pub(super) allow_lost_workers: bool,
     pub(super) interrupt: Arc<Interrupt>,
     pub(super) pause: Arc<Pause>,
-    /// The built-in target. It is stopped when this is dropped.
-    pub(super) target: Option<TargetProcess>,
-    pub(super) lab: Option<Arc<dyn Surroundings>>,
+    pub(super) outside: OutsideSetup,
     pub(super) fleet: Option<Rc<dyn Fleet>>,
 }
 
@@ -65,9 +59,9 @@ impl Recording {
         let plan = Arc::clone(&prepared.plan);
         let loops_count = prepared.loops.layout.loops_count;
         let zero = zero_soon(prepared.fleet.is_some());
-        let probes = probing::start_probes(&plan, prepared.target.as_ref(), zero)?;
+        let probes = probing::start_probes(&plan, prepared.outside.target.as_ref(), zero)?;
         let secrets = Secrets::of_plan(&prepared.scenario, &plan);
-        let lab = prepared.lab.as_ref();
+        let lab = prepared.outside.lab.as_ref();
         let start = RunStart {
             plan: &plan,
             scenario: &prepared.scenario,
@@ -116,14 +110,12 @@ impl Recording {
             workers_count: prepared.workers_count,
             deals: Deals::of_run(prepared.fleet.as_deref(), loops_count, handover),
             probes,
-            lookups: prepared.lookups,
             networks: prepared.networks,
             teardown: TeardownLoop::Known(prepared.loops),
             allow_lost_workers: prepared.allow_lost_workers,
             interrupt: prepared.interrupt,
             pause: prepared.pause,
-            target: prepared.target,
-            lab: prepared.lab,
+            outside: prepared.outside,
             fleet: prepared.fleet,
         })
     }

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::names::ResolverThread;
 use driver::real::{LoopNews, StopFlag, Zero};
 use machine::clock::monotonic_ns;
 use machine::host::{self, NetworkCounters, Totals};
@@ -24,8 +23,7 @@ use super::guard::Guard;
 use super::journal::Journal;
 use super::merge::{Interval, Merger};
 use super::once::TeardownLoop;
-use super::outside::{LabRun, Outside, WatchedTarget};
-use super::probing::ProbeThread;
+use super::outside::Outside;
 use super::recording::Recording;
 use super::tick::{self, Tick};
 use super::{pause, starts};
@@ -101,8 +99,7 @@ impl Running {
     pub(super) fn start(recording: Recording) -> Running {
         let Recording {
             fleet,
-            lab,
-            target,
+            outside,
             mut pool,
             stop,
             journal,
@@ -113,7 +110,6 @@ impl Running {
             workers_count,
             deals,
             probes,
-            lookups,
             networks,
             teardown,
             allow_lost_workers,
@@ -126,13 +122,7 @@ impl Running {
             merger: Merger::new(broadcasts, numbering, loops_count),
             by_worker: ByWorker::new(&plan, &journal.info().workers),
             progress: Progress::new(workers_count, &networks),
-            outside: Outside {
-                zero,
-                probing: probes.map(|probes| ProbeThread::start(probes, journal.probes())),
-                names: ResolverThread::start(lookups, zero),
-                lab: lab.map(|lab| LabRun { events: lab.begin(zero.unix_ns), lab }),
-                target: target.map(WatchedTarget::new),
-            },
+            outside: outside.start(zero, probes, journal.probes()),
             pool,
             stop,
             journal,
