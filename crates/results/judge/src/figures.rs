@@ -337,6 +337,11 @@ impl Figures {
         sum
     }
 
+    /// Response times of all operations of these measures over the run, as thresholds take them.
+    pub fn responses(&self, measures: &[usize]) -> CensoredTimes {
+        self.merged(None, measures).all_responses()
+    }
+
     /// The phase a moment belongs to: what comes after the last phase counts to the last.
     pub fn phase_at(&self, at_ns: u64) -> usize {
         let ended = self.info.phases.iter().take_while(|p| p.end_ns <= at_ns).count();

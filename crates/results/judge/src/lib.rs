@@ -44,6 +44,7 @@ pub mod responses;
 mod rules;
 #[cfg(test)]
 mod sample;
+mod sample_size;
 mod saturation;
 mod sequence_counts;
 mod sequences;
@@ -61,6 +62,8 @@ pub use names::{RunNames, is_request};
 pub use network::UNLIMITED_HOSTS;
 pub use number::Number;
 pub use overload::fails_to_keep_up;
+pub use sample_size::{SampleSize, sample_size};
+pub use saturation::{Shortfall, falls_short};
 pub use summary::measures;
 
 use case::Case;

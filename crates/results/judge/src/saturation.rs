@@ -2,6 +2,7 @@
 //! grows as long as that lasts, however well the generator keeps to its schedule.
 
 mod backlog;
+mod shortfall;
 
 use record::schema::{Finding, SeriesRow, Severity};
 
@@ -14,6 +15,7 @@ use crate::limits::{
 };
 use crate::silence::{self, Silence};
 use backlog::{Backlog, Stream, Times};
+pub use shortfall::Shortfall;
 
 /// The code of the finding.
 const CODE: &str = "target-saturated";
@@ -203,6 +205,17 @@ fn steps(figures: &Figures) -> Vec<MeasureGroup> {
 fn requests(figures: &Figures) -> impl Iterator<Item = usize> {
     let requests = figures.requests();
     requests.filter(|&measure| !figures.info.measures[measure].waits)
+}
+
+/// The requests of a phase of an even rate that waited for longer and longer to its end; `None`: the target kept up with
+/// what was due, but for what is in flight. That is decided more strictly than the finding on a run.
+pub fn falls_short(figures: &Figures, phase: usize) -> Option<Shortfall> {
+    let times = figures.info.phases.get(phase)?;
+    let measures: Vec<usize> = requests(figures).collect();
+    let windows = figures.planned_windows(&measures);
+    let window_s = figures.window_s();
+    let at = |ns: u64| ((ns / 1_000_000_000) as usize / window_s).min(windows.len());
+    shortfall::find(&windows, at(times.start_ns)..at(times.end_ns), window_s)
 }
 
 fn stream(figures: &Figures, measures: &[usize]) -> Stream {
