@@ -284,8 +284,14 @@ pub(crate) fn throughput(case: &Case<'_>) -> Vec<Finding> {
     let per_s = operations.completed_per_s.unwrap_or(0.0);
     let sent = figures.total(|row| row.bytes_out);
     let received = figures.total(|row| row.bytes_in);
+    // Each attempt makes operations, and all attempts of a block are one of it.
+    let blocks = case.measures.iter().filter(|m| m.kind == "transaction" && m.retried > 0);
+    let blocks = blocks.map(|m| m.completed).reduce(|sum, completed| sum + completed);
+    let blocks = blocks.map_or(String::new(), |completed| {
+        format!(" (blocks of attempts: {})", units::rate(summary::per_second(completed, seconds)))
+    });
     let text = format!(
-        "{} completed in {}: {}{} {} sent, {} received",
+        "{} completed in {}: {}{blocks}{} {} sent, {} received",
         units::counted(operations.completed, "operation"),
         units::span((seconds * 1e9) as u64),
         units::rate(per_s),

@@ -190,6 +190,28 @@ mod tests {
         assert_eq!((phase.offered_per_s, phase.rate_per_s), (None, 100.0));
     }
 
+    /// The rate of a closed load, too, is that of its time: what users get in the drain would make it greater or smaller.
+    #[test]
+    fn a_closed_load_has_the_rate_of_its_time() {
+        let mut figures = drained();
+        figures.info.phases[0].kind = "closed".to_owned();
+        let summary = sample::judged(&figures);
+        assert_eq!(Totals::of(&summary).completed_per_s, Some(Number(100.0)));
+        let rate = |measures: &[MeasureSummary]| measures[1].rate_per_s;
+        assert_eq!((rate(&summary.measures), rate(&summary.phases[0].measures)), (100.0, 100.0));
+    }
+
+    #[test]
+    fn blocks_of_attempts_have_a_rate_beside_that_of_their_operations() {
+        let mut figures = drained();
+        figures.retried = vec![0, 700, 700];
+        let summary = sample::judged(&figures);
+        let mut notes = summary.findings.iter();
+        let throughput = notes.find(|finding| finding.code == "throughput").unwrap();
+        let text = "6,000 operations completed in 1 min: 100/s (blocks of attempts: 40.0/s), ";
+        assert!(throughput.text.starts_with(text), "{}", throughput.text);
+    }
+
     #[test]
     fn what_a_record_lacks_is_not_made_up() {
         let mut summary = sample::judged(&sample::figures());
