@@ -28,7 +28,7 @@ pub use check::{
     compile_checking, figure, is_token_byte, probes as probe_list,
 };
 pub use experiment::{Experiment, experiment};
-pub use load_setting::{LoadSettingError, load_setting};
+pub use load_setting::{LoadSettingError, length_path, load_setting};
 pub use url::{Load, UrlRun, UrlScenario, split_url, url_scenario};
 
 /// The text that an override's value stands for, without quotes and escapes; `None` if it is none.

@@ -70,6 +70,27 @@ pub fn load_setting(
     }
 }
 
+/// The path of the length of the last phase, if the load at `path` is its size: a longer one is the same load for longer.
+/// `None`: another phase has that load, or the last one has another size.
+pub fn length_path(text: &str, settings: &[(String, String)], path: &str) -> Option<String> {
+    let mut diagnostics = Collector::new(text, settings);
+    let mut root = yaml::parse(text, &mut diagnostics)?;
+    overrides::apply(&mut root, settings, &mut diagnostics);
+    let phases = root.get("arrivals").and_then(Node::sequence)?;
+    let number = phases.len().checked_sub(1)?;
+    let phase = phases.get(number)?;
+    phase.get("for")?;
+    let is_load = |key: &&str| {
+        let text = phase.get(key).and_then(Node::text);
+        let text = text.filter(|text| !text.contains(".."));
+        text.is_some_and(|text| match parameter(&root, text) {
+            Some(parameter) => parameter == path,
+            None => format!("arrivals.{number}.{key}") == path,
+        })
+    };
+    LOADS.iter().any(is_load).then(|| format!("arrivals.{number}.for"))
+}
+
 /// The paths of the phases' sizes, each once.
 fn loads(root: &Node) -> Vec<String> {
     let phases = root.get("arrivals").and_then(Node::sequence);
@@ -208,6 +229,30 @@ arrivals:
         check(text, None, ("peak", 100.0, ""));
         let fixed = "arrivals: [{ users: 0..9, for: 1s }, { users: 9, for: 1s }]";
         check(fixed, None, ("arrivals.1.users", 9.0, ""));
+    }
+
+    #[test]
+    fn the_last_phase_of_the_load_can_be_longer() {
+        let path = |text: &str, load: &str| length_path(text, &[], load);
+        let plain = "arrivals: [{ poisson: 12/s, for: 1s }]";
+        assert_eq!(path(plain, "arrivals.0.poisson").as_deref(), Some("arrivals.0.for"));
+        assert_eq!(path(plain, "arrivals.0.constant"), None);
+        let warmed = "
+params: { rate: 100, users: 9 }
+arrivals:
+  - { ramp: '0/s..${rate}/s', for: 1s }
+  - { constant: '${rate}/s', for: 9s }
+";
+        assert_eq!(path(warmed, "rate").as_deref(), Some("arrivals.1.for"));
+        assert_eq!(path(warmed, "users"), None);
+        // The last phase is of another load, or of none.
+        assert_eq!(path(ONE, "arrivals.1.constant"), None);
+        let ramp = "
+params: { peak: 9 }
+arrivals: [{ users: '${peak}', for: 1s }, { users: '${peak}..0', for: 1s }]
+";
+        assert_eq!(path(ramp, "peak"), None);
+        assert_eq!(path("arrivals: []", "arrivals.0.users"), None);
     }
 
     #[test]
