@@ -48,7 +48,7 @@ help:
 	@echo "                    exact oracles, in CASES random runs (100000) in virtual time, ten minutes once built"
 	@echo "make kill       kills a run at each thing that it does to its files, five minutes"
 	@echo "make blame-truth    who is to blame in 37 situations, REPEAT times each (1), six minutes a time; needs root"
-	@echo "make capacity-truth 100 searches for the capacity of queues whose capacity is known, an hour and a half"
+	@echo "make capacity-truth 103 searches for capacities that are known, of queues and of targets that deceive, two hours and a half"
 	@echo "make percentile-truth  how often intervals of percentiles hold the truth: the table of docs/judging-reference.md,"
 	@echo "                    two minutes of CPU"
 	@echo "make dist       what a release consists of, into dist/: static binaries, packages, image; an hour of CPU."
@@ -165,6 +165,7 @@ percentile-truth: toolchain
 
 capacity-truth: toolchain web
 	@checks/truth/theory.py
+	@checks/truth/sustained.py
 
 picture: toolchain web
 	@cargo build --release --locked --package throng

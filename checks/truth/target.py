@@ -53,6 +53,7 @@ class Server:
             }
             self.queue = Queue(options.servers, draws[options.distribution])
         self.seconds = collections.Counter()
+        self.tokens, self.filled = options.burst, time.monotonic()
         # How late answers were written after the time at which they were due, in seconds.
         self.late = []
 
@@ -84,10 +85,22 @@ class Server:
         if options.late and self.random.random() < options.late:
             self.at(now + options.late_by, connection, path, 200, close)
             return
+        if options.bucket and not self.take_token(now):
+            self.at(now, connection, path, 429, close)
+            return
         status = 500 if options.fail and self.random.random() < options.fail else 200
         queued = self.queue and options.queue_path in (None, path)
         done = (self.queue.done(now) if queued else now) + options.delay
         self.at(done, connection, path, status, close)
+
+    def take_token(self, now: float) -> bool:
+        """From the bucket, which is filled evenly."""
+        self.tokens = min(self.options.burst, self.tokens + (now - self.filled) * self.options.bucket)
+        self.filled = now
+        if self.tokens < 1:
+            return False
+        self.tokens -= 1
+        return True
 
     def at(self, done: float, connection: "Connection", path: str, status: int, close: bool) -> None:
         """Answers when it is time. While the server is frozen nothing is."""
@@ -98,6 +111,9 @@ class Server:
             if self.options.freeze_for == float("inf"):
                 return
             done = thaw
+        if self.options.stall_every:
+            since = (done - self.begun) % self.options.stall_every
+            done += max(0.0, self.options.stall_for - since)
         if done <= time.monotonic():
             connection.answer(path, status, close)
         else:
@@ -223,6 +239,10 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=0.0, help="of every answer, in seconds: a target that is far away")
     parser.add_argument("--freeze-at", type=float, default=float("inf"), help="seconds after the first request")
     parser.add_argument("--freeze-for", type=float, default=float("inf"))
+    parser.add_argument("--stall-every", type=float, default=0.0, help="seconds from one time without answers to the next")
+    parser.add_argument("--stall-for", type=float, default=0.0)
+    parser.add_argument("--bucket", type=float, default=0.0, help="requests a second; more are answered with status 429")
+    parser.add_argument("--burst", type=float, default=0.0, help="requests beyond that at once")
     parser.add_argument("--die-above", type=int, default=0, help="requests in a second")
     parser.add_argument("--leak", type=float, default=0.0, help="share never answered")
     parser.add_argument("--late", type=float, default=0.0, help="share answered late")
