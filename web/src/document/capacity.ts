@@ -54,7 +54,7 @@ export type CapacityDocument = {
 };
 
 /** How a search ended. */
-export type Ending = 'found' | 'all_hold' | 'none_holds' | 'untrusted' | 'down' | 'out_of_steps' | 'out_of_time' | 'interrupted';
+export type Ending = 'found' | 'all_hold' | 'none_holds' | 'load_is_not_the_cause' | 'untrusted' | 'down' | 'out_of_steps' | 'out_of_time' | 'interrupted';
 
 /** X(N) = λN/(1 + σ(N − 1) + κN(N − 1)), N in flight. */
 export type Law = {
@@ -127,9 +127,16 @@ export type Trial = {
    * must be greater: below 0 where it holds. `null` where the figure is 0, unknown, or a lower bound.
    */
   margins: Array<number | null>;
+  /** The thresholds with their own figures; empty where there are none. */
+  thresholds: Array<TrialThreshold>;
+  /** True of a run that was longer than the scenario says, to confirm that the load is sustained. */
+  is_longer: boolean;
 };
 
-/** Figures of a run, from the phase in which most operations ended. */
+/**
+ * Figures of a run: rates and times in service from the phase in which most operations ended, percentiles and errors from
+ * the whole run, as thresholds take them.
+ */
 export type TrialFigures = {
   /** Requests and handshakes that succeeded, by second: X. */
   per_s: number;
@@ -147,4 +154,20 @@ export type TrialFigures = {
   p99_is_bound: boolean;
   /** The share of all requests and handshakes of the run that failed, in whichever phase. */
   error_share: number;
+};
+
+/** A threshold and its own figure in a run. */
+export type TrialThreshold = {
+  /** As written in the scenario. */
+  text: string;
+  /** The value of its figure for people. */
+  shown: string;
+  /** True if it holds. */
+  passed: boolean;
+  /** The margins of both ends of the figure's interval, the lower one first; `null` where it has none. */
+  margin_ends: [number, number] | null;
+  /** Operations that its percentile was taken from; 0: it is none of a percentile. */
+  operations: number;
+  /** Operations that such a percentile takes at least. */
+  operations_min: number;
 };

@@ -123,11 +123,13 @@ pub fn search_capacity<E: From<CapacityError>>(
     let mut backlog_ns = None;
     let seed = compile(&[])?.plan.seed;
     let ending = loop {
-        let load = match next(&search) {
-            Next::Try(load) => load,
+        let wanted = next(&search);
+        let load = match wanted {
+            Next::Try(load) | Next::TryLonger(load) => load,
             Next::End(ending) => break ending,
         };
-        let LoadedPlan { plan, scenario } = compile(&settings(&search, load, seed))?;
+        let is_longer = matches!(wanted, Next::TryLonger(_));
+        let LoadedPlan { plan, scenario } = compile(&settings(&search, load, is_longer, seed))?;
         let spent_ns = monotonic_ns().saturating_sub(begun_ns);
         if spent_ns.saturating_add(plan.end_ns()) > search.time_max_ns {
             break Ending::OutOfTime;
@@ -159,7 +161,7 @@ pub fn search_capacity<E: From<CapacityError>>(
         let Some(ended) = run_trial(&search.course, load, request, &mut on_progress)? else {
             break Ending::Interrupted;
         };
-        let trial = ended.trial;
+        let trial = Trial { is_longer, ..ended.trial };
         backlog_ns = Some(ended.backlog_ns);
         on_progress(CapacityProgress::Ended { number, trial: &trial });
         search.trials.push(trial);
@@ -176,11 +178,13 @@ fn kept(search: &Search) -> usize {
     }
 }
 
-/// The settings of the next run: the load, and a seed of its own.
-fn settings(search: &Search, load: f64, seed: u64) -> [(String, String); 2] {
+/// The settings of the next run: the load, a seed of its own, and its length if that is another one.
+fn settings(search: &Search, load: f64, is_longer: bool, seed: u64) -> Vec<(String, String)> {
     let seed = seed.wrapping_add(search.trials.len() as u64);
-    let seed = ("seed".to_owned(), seed.to_string());
-    [search.load_setting.setting(load), seed]
+    let mut settings = vec![search.load_setting.setting(load)];
+    settings.push(("seed".to_owned(), seed.to_string()));
+    settings.extend(search.longer.clone().filter(|_| is_longer));
+    settings
 }
 
 /// The next load, or the end of the search.

@@ -11,8 +11,11 @@ mod conclusion;
 mod crossing;
 mod down;
 mod findings;
+mod independent;
 mod level;
 pub mod search;
+mod sustained;
+mod threshold;
 mod trial;
 
 use serde::{Deserialize, Serialize};
@@ -24,10 +27,18 @@ pub use conclusion::{Conclusion, Law, LevelFigures};
 pub use crossing::{crossing, is_unclear};
 pub use down::{is_silent, while_up};
 pub use level::{Level, Verdict};
+pub use threshold::TrialThreshold;
 pub use trial::{Outcome, Trial, TrialFigures, judge_trial};
 
-/// Loads are rounded to this many digits: more would be noise in a file name.
-const DIGITS: i32 = 4;
+/// The length of a run that confirms a load, by that of the others.
+pub const LONGER_TIMES: u64 = 4;
+
+/// Digits of a load that is tried, at least …
+const DIGITS: i32 = 3;
+/// … and as many as it takes for steps of the last digit to be this share of the precision of the knee.
+const STEP_OF_PRECISION: f64 = 0.2;
+/// Digits of the load at which a limit is reached.
+const DIGITS_OF_CROSSING: i32 = 4;
 
 /// How a search goes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,26 +58,36 @@ pub struct Bounds {
     pub steps: usize,
     /// Only whole loads.
     pub is_whole: bool,
+    /// A run can be made to last longer.
+    #[serde(default)]
+    pub can_be_longer: bool,
 }
 
 impl Bounds {
     /// A load as it is tried.
     pub fn rounded(&self, load: f64) -> f64 {
-        if load <= 0.0 || !load.is_finite() {
-            return load;
-        }
-        if self.is_whole {
+        if self.is_whole && load > 0.0 && load.is_finite() {
             return load.round().max(1.0);
         }
-        // Through text, so that it is the number that is shown and set.
-        let decimals = DIGITS - 1 - load.log10().floor() as i32;
-        let unit = 10f64.powi(decimals.abs());
-        let text = match decimals >= 0 {
-            true => format!("{load:.*}", decimals as usize),
-            false => format!("{:.0}", (load / unit).round() * unit),
-        };
-        text.parse().unwrap_or(load)
+        let step = STEP_OF_PRECISION * self.within;
+        let digits = 1 + (-step.log10()).ceil().clamp(0.0, f64::from(f64::DIGITS)) as i32;
+        to_digits(load, digits.max(DIGITS))
     }
+}
+
+/// A number with this many significant digits.
+fn to_digits(number: f64, digits: i32) -> f64 {
+    if number <= 0.0 || !number.is_finite() {
+        return number;
+    }
+    // Through text, so that it is the number that is shown and set.
+    let decimals = digits - 1 - number.log10().floor() as i32;
+    let unit = 10f64.powi(decimals.abs());
+    let text = match decimals >= 0 {
+        true => format!("{number:.*}", decimals as usize),
+        false => format!("{:.0}", (number / unit).round() * unit),
+    };
+    text.parse().unwrap_or(number)
 }
 
 /// How a search ended.
@@ -79,6 +100,8 @@ pub enum Ending {
     AllHold,
     /// Not even the lowest load holds.
     NoneHolds,
+    /// No load holds, and lower ones fail alike.
+    LoadIsNotTheCause,
     /// The loads that do not hold could not be trusted: the generator was the limit.
     Untrusted,
     /// The target answered nothing more, not even at a load that had held.
@@ -116,25 +139,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loads_have_four_digits_or_are_whole() {
+    fn loads_have_as_many_digits_as_the_precision_takes_or_are_whole() {
         let mut bounds = Bounds {
             from: 1.0,
             at_most: 1.0,
             growth: 2.0,
-            within: 0.1,
+            within: 0.05,
             repeat: 3,
             steps: 9,
             is_whole: false,
+            can_be_longer: false,
         };
-        for (load, rounded) in [
-            (123.456, 123.5),
-            (0.000_123_456, 0.000_123_5),
-            (1_234_567.0, 1_235_000.0),
-            (99.999, 100.0),
-            (750.0, 750.0),
+        for (within, load, rounded) in [
+            (0.05, 115.735_787_234_863_6, 116.0),
+            (0.05, 3.126, 3.13),
+            (0.05, 0.000_123_456, 0.000_123),
+            (0.05, 1_234_567.0, 1_230_000.0),
+            (0.05, 99.999, 100.0),
+            (0.5, 123.456, 123.0),
+            (0.01, 123.456, 123.5),
+            (0.001, 123.456, 123.46),
         ] {
+            bounds.within = within;
             assert_eq!(bounds.rounded(load), rounded);
         }
+        assert_eq!(bounds.rounded(0.0), 0.0);
         bounds.is_whole = true;
         assert_eq!(bounds.rounded(1_234_567.4), 1_234_567.0);
         assert_eq!(bounds.rounded(0.2), 1.0);

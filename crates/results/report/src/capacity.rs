@@ -1,6 +1,6 @@
 //! A capacity search as text: a line for each run, and the conclusion.
 
-use compare::capacity::{Conclusion, Ending, LevelFigures, Outcome, Trial};
+use compare::capacity::{Conclusion, Ending, LONGER_TIMES, LevelFigures, Outcome, Trial};
 use plan::LoadSetting;
 use record::schema::Finding;
 
@@ -23,6 +23,10 @@ pub fn trial(number: usize, trial: &Trial, setting: &LoadSetting, style: Style) 
         Outcome::Breaks => (Tone::Bad, "does not hold"),
         Outcome::Untrusted => (Tone::Warning, "untrusted"),
     };
+    let length = match trial.is_longer {
+        true => format!("  {LONGER_TIMES} times as long:"),
+        false => String::new(),
+    };
     let figures = trial.figures.as_ref().map_or(String::new(), |figures| {
         format!(
             "  {} succeeded, p50 {}, p99 {}, {} errors, {} in flight",
@@ -33,14 +37,16 @@ pub fn trial(number: usize, trial: &Trial, setting: &LoadSetting, style: Style) 
             units::significant(figures.in_flight, 3)
         )
     });
-    let why = match trial.why.first() {
+    // Figures of all requests are others than that of a threshold on one step, on successes or on a phase.
+    let nearest = trial.nearest().map(|one| format!("{}: {}", one.text, one.shown));
+    let why = match trial.why.first().cloned().or(nearest) {
         Some(why) => format!("  ({why})"),
         None => String::new(),
     };
     Line::default()
         .text(format!("{number:>3}  {:<12} ", setting.shown(trial.load)))
         .tone(tone, format!("{word:<17}"))
-        .text(figures + &why)
+        .text(length + &figures + &why)
         .render(usize::MAX, style)
 }
 

@@ -5,14 +5,14 @@ mod sweep;
 use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use compare::capacity::{Bounds, Ending};
+use compare::capacity::{Bounds, Ending, LONGER_TIMES};
 use controller::{
     CapacityError, CapacityProgress, CapacityRequest, Concluded, Course, LoadedPlan, ScenarioText,
     Search, SearchError, SearchResult, search_capacity,
 };
 use plan::{LoadSetting, Plan, Session};
 use report::{Page, Style};
-use scenario::{LoadSettingError, load_setting};
+use scenario::{LoadSettingError, length_path, load_setting};
 
 use crate::args::CapacityArgs;
 use crate::exit::{Exit, Failure, written};
@@ -83,7 +83,7 @@ fn exit(conclusion: &Concluded) -> Exit {
     };
     match ending {
         Ending::Found | Ending::AllHold => Exit::Passed,
-        Ending::NoneHolds => Exit::Failed,
+        Ending::NoneHolds | Ending::LoadIsNotTheCause => Exit::Failed,
         _ => Exit::Untrusted,
     }
 }
@@ -171,13 +171,20 @@ fn forecast(course: &Course, plan: &Plan, pause: Duration) -> String {
         units::span(plan.options.drain_ns),
     );
     match course {
-        Course::Knee(_) => format!(
-            "{each}; a search makes {} to {} runs: about {} to {}",
-            RUNS_USUAL.0,
-            RUNS_USUAL.1,
-            all(RUNS_USUAL.0),
-            all(RUNS_USUAL.1)
-        ),
+        Course::Knee(bounds) => {
+            let more = if bounds.can_be_longer { LONGER_TIMES - 1 } else { 0 };
+            let last = match more {
+                0 => String::new(),
+                _ => format!(", the last one {LONGER_TIMES} times as long"),
+            };
+            format!(
+                "{each}; a search makes {} to {} runs{last}: about {} to {}",
+                RUNS_USUAL.0,
+                RUNS_USUAL.1,
+                all(RUNS_USUAL.0 + more),
+                all(RUNS_USUAL.1 + more)
+            )
+        }
         Course::Sweep(sweep) => {
             let runs = (sweep.values.len() * sweep.repeat) as u64;
             format!(
@@ -225,13 +232,18 @@ fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
     let text = source::scenario(file, Leniency::Strict)?;
     let CompiledScenario { plan, .. } = source::compile(&text, &args.sets.sets)?;
     source::no_secrets(&plan, &args.sets.sets, args.sets.sets.len())?;
-    let (setting, course) = match &args.over {
+    let (setting, mut course) = match &args.over {
         Some((key, list)) => {
             let time_max = args.time_limit.unwrap_or(TIME_MAX);
             sweep::sweep(args, key, list, &text, &plan, time_max)?
         }
         None => knee(args, file, &text, &plan)?,
     };
+    let mut longer = None;
+    if let Course::Knee(bounds) = &mut course {
+        longer = longer_run(&text, &args.sets.sets, &setting, &plan);
+        bounds.can_be_longer = longer.is_some();
+    }
     #[expect(clippy::disallowed_methods, reason = "names the search's directory")]
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let name = format!("capacity-{}", plan.name);
@@ -246,6 +258,7 @@ fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
         scenario_name: text.name,
         scenario_text: text.text,
         overrides: args.sets.sets.clone(),
+        longer,
         trials: Vec::new(),
     };
     search.begin().map_err(refused)?;
@@ -270,6 +283,21 @@ fn knee(
         .map_err(|error| no_setting(&error))?;
     let bounds = bounds(args, &setting)?;
     Ok((setting, Course::Knee(bounds)))
+}
+
+/// The setting with which a run has the same load for longer; `None`: the load is not that of the last phase, or the scenario
+/// does not allow that length.
+fn longer_run(
+    text: &Text,
+    sets: &[(String, String)],
+    setting: &LoadSetting,
+    plan: &Plan,
+) -> Option<(String, String)> {
+    let path = length_path(&text.text, sets, &setting.path)?;
+    let length_ns = plan.phases.last()?.duration_ns.checked_mul(LONGER_TIMES)?;
+    let longer = (path, format!("{}ms", length_ns as f64 / 1e6));
+    let (compiled, _) = source::try_compile(text, &[sets, std::slice::from_ref(&longer)].concat());
+    compiled.map(|_| longer)
 }
 
 fn bounds(args: &CapacityArgs, setting: &LoadSetting) -> Result<Bounds, Failure> {
@@ -298,6 +326,7 @@ fn bounds(args: &CapacityArgs, setting: &LoadSetting) -> Result<Bounds, Failure>
         repeat: usize::from(args.repeat),
         steps: STEPS_MAX,
         is_whole,
+        can_be_longer: false,
     })
 }
 

@@ -204,7 +204,7 @@ fn a_run_begins_when_the_backlog_of_the_last_is_worked_off() {
 name: queue
 target: http://{}/
 sessions: {{ visitor: [ {{ get: /, as: page }} ] }}
-arrivals: [ {{ constant: 30/s, for: 4s }} ]
+arrivals: [ {{ constant: 30/s, for: 4s }}, {{ hold: 100ms }} ]
 thresholds: [ 'p95(page) < 500ms' ]
 options: {{ lag_max: 5s, drain: 0s }}
 ",

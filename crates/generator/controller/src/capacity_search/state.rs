@@ -47,6 +47,8 @@ pub struct Search {
     pub scenario_text: String,
     /// `--set key=value`, in order.
     pub overrides: Vec<(String, String)>,
+    /// The setting with which a run is longer, to confirm a load; `None`: none can be.
+    pub longer: Option<(String, String)>,
     /// In the order they were made.
     pub trials: Vec<Trial>,
 }
@@ -96,6 +98,8 @@ struct SearchFile {
     format: u32,
     scenario: String,
     overrides: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    longer: Option<(String, String)>,
     of: String,
     value: f64,
     unit: String,
@@ -136,6 +140,7 @@ impl Search {
             format,
             scenario: self.scenario_name.clone(),
             overrides: self.overrides.clone(),
+            longer: self.longer.clone(),
             of: self.load_setting.path.clone(),
             value: self.load_setting.value,
             unit: self.load_setting.unit.clone(),
@@ -182,6 +187,7 @@ impl Search {
             scenario_name: file.scenario,
             scenario_text,
             overrides: file.overrides,
+            longer: file.longer,
             trials: file.trials,
         })
     }
@@ -235,12 +241,14 @@ mod tests {
                 repeat: 3,
                 steps: 40,
                 is_whole: false,
+                can_be_longer: true,
             }),
             time_max_ns: 1,
             pause_ns: 2,
             scenario_name: "a.yaml".to_owned(),
             scenario_text: "name: a\n".to_owned(),
             overrides: vec![("seed".to_owned(), "7".to_owned())],
+            longer: Some(("arrivals.0.for".to_owned(), "60s".to_owned())),
             trials: vec![Trial::new(123.4, Outcome::Breaks)],
         }
     }

@@ -90,7 +90,9 @@ mod tests {
         let mut trials = Vec::new();
         loop {
             match next(&sweep(), &trials) {
-                Next::Try(value) => trials.push(result(trials.len(), value)),
+                Next::Try(value) | Next::TryLonger(value) => {
+                    trials.push(result(trials.len(), value));
+                }
                 Next::End(ending) => return (trials, ending),
             }
             assert!(trials.len() < 100, "no end");

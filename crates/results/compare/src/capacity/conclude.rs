@@ -8,11 +8,11 @@ use stats::usl::UslError;
 
 use super::bend::{Bend, bend};
 use super::conclusion::{Conclusion, Law, LevelFigures};
-use super::crossing::crossing;
+use super::crossing::{breaks_threshold, crossing};
 use super::down::while_up;
 use super::level::{Level, Verdict};
 use super::trial::{Outcome, Trial};
-use super::{Bounds, Ending, findings};
+use super::{Bounds, DIGITS_OF_CROSSING, Ending, findings, to_digits};
 use crate::law;
 
 /// Confidence of the law's intervals.
@@ -50,21 +50,32 @@ pub fn conclude(
         ending,
         holds: good.map(|level| level.load),
         breaks: bad.map(|level| level.load),
-        crossing: knee(good, bad).and_then(|knee| crossing(trials, knee)),
+        crossing: crossing_between(good, bad, trials),
         findings: Vec::new(),
         levels: levels.iter().map(|level| figures(level, trials)).collect(),
         law,
         law_problem,
         bend,
     };
-    conclusion.findings = findings::findings(&conclusion, setting, trials, good, bad);
+    conclusion.findings = findings::findings(&conclusion, bounds, setting, trials, good, bad);
     Ok(conclusion)
 }
 
-/// The middle between the load that holds and the one that breaks; `None` where one is not known.
-fn knee(good: Option<&Level>, bad: Option<&Level>) -> Option<f64> {
+/// The load between the one that holds and the one that breaks at which the first threshold reaches its limit; `None` where
+/// one of them is not known, or what breaks is no threshold.
+fn crossing_between(
+    good: Option<&Level>,
+    bad: Option<&Level>,
+    trials: &[Trial],
+) -> Option<(f64, f64, f64)> {
     let bad = bad.filter(|bad| bad.verdict == Verdict::Breaks)?;
-    Some((good?.load + bad.load) / 2.0)
+    let knee = (good?.load + bad.load) / 2.0;
+    if !breaks_threshold(trials, bad.load) {
+        return None;
+    }
+    let (load, low, high) = crossing(trials, knee)?;
+    let rounded = |load: f64| to_digits(load, DIGITS_OF_CROSSING);
+    Some((rounded(load), rounded(low), rounded(high)))
 }
 
 /// Looks at a run of each side of the knee.
@@ -91,7 +102,7 @@ fn bend_of(
 }
 
 pub(crate) fn figures(level: &Level, trials: &[Trial]) -> LevelFigures {
-    let own = trials.iter().filter(|trial| trial.load == level.load);
+    let own = trials.iter().filter(|trial| level.counts(trial));
     let all: Vec<_> = own.filter_map(|trial| trial.figures.as_ref()).collect();
     let mean = |of: fn(&super::TrialFigures) -> f64| {
         let sum: f64 = all.iter().map(|figures| of(figures)).sum();

@@ -29,6 +29,15 @@ pub fn crossing(trials: &[Trial], knee: f64) -> Option<(f64, f64, f64)> {
     lines.min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
+/// True if a run at this load broke a threshold: the target was not only found to fall behind.
+pub(super) fn breaks_threshold(trials: &[Trial], load: f64) -> bool {
+    let mut broken = trials.iter().filter(|trial| trial.load == load && trial.breaks());
+    broken.any(|trial| {
+        let is_beyond = |margin: &Option<f64>| margin.is_some_and(|margin| margin > 0.0);
+        trial.margins.iter().any(is_beyond) || trial.thresholds.iter().any(|one| !one.passed)
+    })
+}
+
 /// True where more runs near `knee` may show a crossing that these do not: a threshold's figure was on both sides of
 /// its limit, and the runs scatter too much to say where it passes it. `runs_max`: near the knee.
 pub fn is_unclear(trials: &[Trial], knee: f64, runs_max: usize) -> bool {
@@ -41,10 +50,14 @@ pub fn is_unclear(trials: &[Trial], knee: f64, runs_max: usize) -> bool {
         && thresholds.iter().any(crosses)
 }
 
+/// The trials near the knee that say something about the target. What a load does to shorter ones is not known from them if a
+/// longer one broke where they held.
 fn near(trials: &[Trial], knee: f64) -> impl Iterator<Item = &Trial> {
+    let is_by_longer = trials.iter().any(|trial| trial.is_longer && trial.breaks());
     trials
         .iter()
         .filter(|trial| trial.outcome != Outcome::Untrusted)
+        .filter(move |trial| !is_by_longer || trial.is_longer)
         .filter(move |trial| (trial.load / knee - 1.0).abs() <= NEAR)
 }
 

@@ -3,24 +3,28 @@
 use plan::LoadSetting;
 use record::schema::{Finding, Severity};
 
-use super::Ending;
 use super::bend::{Bend, Sign};
 use super::conclusion::Conclusion;
+use super::independent::{Independent, independent};
 use super::level::{Level, Verdict};
+use super::search::lacks_operations;
 use super::trial::{Outcome, Trial};
+use super::{Bounds, Ending};
 use crate::law::parameter;
 use judge::finding;
 
 /// All of them, the answer first.
 pub(super) fn findings(
     conclusion: &Conclusion,
+    bounds: &Bounds,
     setting: &LoadSetting,
     trials: &[Trial],
     good: Option<&Level>,
     bad: Option<&Level>,
 ) -> Vec<Finding> {
-    let mut findings = vec![answer(conclusion, setting, good, bad)];
+    let mut findings = vec![answer(conclusion, setting, trials, good, bad)];
     findings.extend(crossing(conclusion, setting));
+    findings.extend(few_operations(bounds, setting, trials, good, bad));
     findings.extend(bad.and_then(|bad| why(setting, trials, bad)));
     findings.extend(conclusion.bend.as_ref().map(|bend| bent(setting, good, bend)));
     findings.push(law(conclusion));
@@ -31,10 +35,15 @@ pub(super) fn findings(
 fn answer(
     conclusion: &Conclusion,
     setting: &LoadSetting,
+    trials: &[Trial],
     good: Option<&Level>,
     bad: Option<&Level>,
 ) -> Finding {
-    let (severity, code, text) = result(conclusion.ending, setting, good, bad);
+    let is_not_load = conclusion.ending == Ending::LoadIsNotTheCause;
+    let (severity, code, text) = match independent(trials).filter(|_| is_not_load) {
+        Some(found) => (Severity::Warning, "load-not-the-cause", not_by_load(setting, &found)),
+        None => result(conclusion.ending, setting, good, bad),
+    };
     let unconfirmed = conclusion.ending == Ending::Untrusted && code == "capacity";
     let text = match unconfirmed {
         true => text + "; the runs that should confirm it could not be trusted",
@@ -67,6 +76,58 @@ fn crossing(conclusion: &Conclusion, setting: &LoadSetting) -> Option<Finding> {
     );
     let draft = finding(Severity::Note, "capacity-interval", text);
     Some(draft.with("load", load).with("low", low).with("high", high).done())
+}
+
+/// What there is to say of a threshold that fails at any load.
+fn not_by_load(setting: &LoadSetting, found: &Independent<'_>) -> String {
+    format!(
+        "load is not the cause: {} fails at any load that was tried, with {} at {} and {} at {}; lower loads were \
+         not tried",
+        found.threshold,
+        found.high_shown,
+        setting.shown(found.high),
+        found.low_shown,
+        setting.shown(found.low)
+    )
+}
+
+/// The finding that runs have too few operations for a percentile: those of the load that holds, or of lower loads than the
+/// lowest, which were not tried for that reason.
+fn few_operations(
+    bounds: &Bounds,
+    setting: &LoadSetting,
+    trials: &[Trial],
+    good: Option<&Level>,
+    bad: Option<&Level>,
+) -> Option<Finding> {
+    let level = good.or(bad)?;
+    let share = match good {
+        Some(_) => 1.0,
+        None => 1.0 / bounds.growth,
+    };
+    // The last one at a load that holds is the one that confirms it.
+    let last = trials.iter().rev().find(|trial| level.counts(trial));
+    let trial = last.filter(|trial| !trial.has_enough(share))?;
+    if good.is_none() && !lacks_operations(bounds, level.load, level.load * share, trials) {
+        return None;
+    }
+    let mut few = trial.thresholds.iter().filter(|one| one.operations > 0);
+    let few = few.find(|one| (one.operations as f64) * share < one.operations_min as f64)?;
+    let load = match good {
+        Some(_) => setting.shown(level.load),
+        None => format!("less than {}", setting.shown(level.load)),
+    };
+    let text = format!(
+        "a run at {load} has too few operations for {}: {} were measured at {}, and the percentile takes {}; make the \
+         phase longer",
+        few.text,
+        units::count(few.operations),
+        setting.shown(level.load),
+        units::count(few.operations_min)
+    );
+    let draft = finding(Severity::Warning, "few-operations", text);
+    let draft = draft.with("operations", few.operations as f64);
+    Some(draft.with("operations_min", few.operations_min as f64).done())
 }
 
 /// Severity, code and text of what the runs show about the load.

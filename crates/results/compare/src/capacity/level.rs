@@ -36,6 +36,8 @@ pub struct Level {
     pub verdict: Verdict,
     /// True where no further trial, of as many as are made at the knee, could turn it.
     pub is_decided: bool,
+    /// The longer trials alone count, since one of them broke: what shorter ones saw does not last.
+    pub is_by_longer: bool,
 }
 
 impl Level {
@@ -48,6 +50,10 @@ impl Level {
     }
 
     fn of(trials: &[&Trial], repeat: usize) -> Level {
+        let load = trials[0].load;
+        let is_by_longer = trials.iter().any(|trial| trial.is_longer && trial.breaks());
+        let counted = trials.iter().copied().filter(|trial| !is_by_longer || trial.is_longer);
+        let trials: &[&Trial] = &counted.collect::<Vec<_>>();
         let count = |wanted| trials.iter().filter(|trial| trial.outcome == wanted).count();
         let holds = count(Outcome::Holds);
         let breaks = count(Outcome::Breaks);
@@ -64,7 +70,12 @@ impl Level {
             Verdict::Untrusted => true,
             _ => 2 * holds > repeat || 2 * breaks >= repeat || trials.len() > repeat,
         };
-        Level { load: trials[0].load, holds, breaks, untrusted, verdict, is_decided }
+        Level { load, holds, breaks, untrusted, verdict, is_decided, is_by_longer }
+    }
+
+    /// True if the level's figures are of this trial, too.
+    pub(super) fn counts(&self, trial: &Trial) -> bool {
+        trial.load == self.load && (!self.is_by_longer || trial.is_longer)
     }
 }
 
@@ -86,6 +97,8 @@ mod tests {
             .map(|outcome| match outcome {
                 '+' => Trial::new(5.0, Outcome::Holds),
                 '-' => Trial::new(5.0, Outcome::Breaks),
+                'H' => Trial { is_longer: true, ..Trial::new(5.0, Outcome::Holds) },
+                'B' => Trial { is_longer: true, ..Trial::new(5.0, Outcome::Breaks) },
                 _ => Trial::new(5.0, Outcome::Untrusted),
             })
             .collect();
@@ -116,5 +129,15 @@ mod tests {
         check("+++--+", Verdict::Holds, true);
         // Of the first runs most decide.
         check("+--", Verdict::Breaks, true);
+    }
+
+    #[test]
+    fn longer_trials_decide_alone_once_one_of_them_broke() {
+        check("++H", Verdict::Holds, true);
+        check("++B", Verdict::Breaks, false);
+        check("+++B-", Verdict::Breaks, false);
+        check("++BB", Verdict::Breaks, true);
+        check("++BHH", Verdict::Holds, true);
+        check("--H", Verdict::Breaks, true);
     }
 }

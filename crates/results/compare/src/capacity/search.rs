@@ -7,11 +7,18 @@
 //!      ─ both repeated until the majority agrees; a different result moves the bracket, and the search
 //!        continues
 //!      ─ both repeated further while the runs scatter too much to say where the limit is crossed
-//!      ─ a last run at the load that holds, which has to hold; if it does not, it is repeated, and if that does not
-//!        hold either, the search continues below
+//!      ─ a last, longer run at the load that holds, which has to hold; if it does not, it is repeated, and if that does
+//!        not hold either, the search continues below, with longer runs alone
 //! after a run in which nothing succeeded: one at a load that held, which shows whether the target is down
 //! ```
+//!
+//! What a target has in reserve (tokens of a rate limit, CPU credits, room in a queue) hides that it cannot sustain a load, until
+//! it is used up. The nearer the load is to what can be sustained, the longer that takes. RFC 2544, section 24, has short runs
+//! search and a full-length one decide, for the same reason. If that contradicts the short ones, they were too short for this
+//! target, and none of them decides any more ([`Level::is_by_longer`]).
 
+use super::crossing::breaks_threshold;
+use super::independent::independent;
 use super::{Bounds, Ending, Level, Outcome, Trial, Verdict, is_silent, is_unclear, while_up};
 
 /// How far below its first load a search goes down.
@@ -27,6 +34,8 @@ const UNTRUSTED_MAX: usize = 2;
 pub enum Next {
     /// A run at this load.
     Try(f64),
+    /// A longer run at this load.
+    TryLonger(f64),
     /// No run more.
     End(Ending),
 }
@@ -37,20 +46,35 @@ pub fn next(bounds: &Bounds, trials: &[Trial]) -> Next {
         return Next::End(Ending::Down);
     }
     let levels = Level::all(trials, bounds.repeat);
-    let wanted = match (sign_of_life(&levels, trials), wanted(bounds, &levels)) {
+    let wanted = match (sign_of_life(&levels, trials), wanted(bounds, &levels, trials)) {
         (Some(load), _) => Next::Try(load),
-        (None, Next::End(Ending::Found)) => {
-            unclear(bounds, &levels, trials).unwrap_or_else(|| confirmed(&levels, trials))
+        (None, Next::End(Ending::Found)) => match unclear(bounds, &levels, trials) {
+            Some(load) => as_long_as_needed(load, trials),
+            None => confirmed(bounds, &levels, trials, Ending::Found),
+        },
+        (None, Next::End(Ending::AllHold)) if bounds.can_be_longer => {
+            confirmed(bounds, &levels, trials, Ending::AllHold)
         }
+        (None, Next::Try(load)) => as_long_as_needed(load, trials),
         (None, wanted) => wanted,
     };
     match wanted {
-        Next::Try(_) if trials.len() >= bounds.steps => Next::End(Ending::OutOfSteps),
+        Next::Try(_) | Next::TryLonger(_) if trials.len() >= bounds.steps => {
+            Next::End(Ending::OutOfSteps)
+        }
         wanted => wanted,
     }
 }
 
-fn wanted(bounds: &Bounds, levels: &[Level]) -> Next {
+/// A run at this load, longer if one has shown that the others are too short.
+fn as_long_as_needed(load: f64, trials: &[Trial]) -> Next {
+    match trials.iter().any(|trial| trial.is_longer && trial.breaks()) {
+        true => Next::TryLonger(load),
+        false => Next::Try(load),
+    }
+}
+
+fn wanted(bounds: &Bounds, levels: &[Level], trials: &[Trial]) -> Next {
     // A run that could not be trusted may have been disturbed by chance: it gets a second one.
     if let Some(level) = levels.iter().find(|level| level.verdict == Verdict::Open) {
         return Next::Try(level.load);
@@ -59,9 +83,9 @@ fn wanted(bounds: &Bounds, levels: &[Level]) -> Next {
     let below = |level: &&Level| bad.is_none_or(|bad| level.load < bad.load);
     let good = levels.iter().rev().find(below);
     match (good, bad) {
-        (None, None) => Next::Try(bounds.rounded(bounds.from.min(bounds.at_most))),
+        (None, None) => Next::Try(bounds.from.min(bounds.at_most)),
         (Some(good), None) => up(bounds, good),
-        (None, Some(bad)) => down(bounds, bad),
+        (None, Some(bad)) => down(bounds, bad, trials),
         (Some(good), Some(bad)) => between(bounds, good, bad),
     }
 }
@@ -73,34 +97,43 @@ fn sign_of_life(levels: &[Level], trials: &[Trial]) -> Option<f64> {
     holds.map(|level| level.load).next_back()
 }
 
-/// The next run of a search that found its bracket, if it does not know yet where the limit is crossed: at the side of
-/// the bracket that had fewer. Not without repetitions.
-fn unclear(bounds: &Bounds, levels: &[Level], trials: &[Trial]) -> Option<Next> {
+/// The load of the next run of a search that found its bracket, if it does not know yet where the limit is crossed: that side
+/// of the bracket that had fewer. Not without repetitions, nor if the load breaks for another reason than a threshold.
+fn unclear(bounds: &Bounds, levels: &[Level], trials: &[Trial]) -> Option<f64> {
     let bad = levels.iter().position(|l| l.verdict != Verdict::Holds)?;
     let good = levels.get(bad.checked_sub(1)?)?;
     let bad = levels.get(bad)?;
     let runs = |level: &&Level| level.holds + level.breaks + level.untrusted;
     let knee = (good.load + bad.load) / 2.0;
-    let is_wanted = bounds.repeat > 1 && is_unclear(trials, knee, RUNS_NEAR_MAX * bounds.repeat);
+    let is_wanted = bounds.repeat > 1
+        && breaks_threshold(trials, bad.load)
+        && is_unclear(trials, knee, RUNS_NEAR_MAX * bounds.repeat);
     let fewer = [good, bad].into_iter().min_by_key(runs)?;
-    is_wanted.then_some(Next::Try(fewer.load))
+    is_wanted.then_some(fewer.load)
 }
 
-/// The end of a search that found its bracket: the last run was one at the load that holds, after all others,
-/// and held. One that did not counts at its load like any other, and may move the bracket, as a second one after it
-/// does in any case ([`Level::verdict`]).
-fn confirmed(levels: &[Level], trials: &[Trial]) -> Next {
+/// The end of a search that found its bracket, or that all loads hold: the last run was a longer one at the load that holds,
+/// after all others, and held. One that did not counts at its load, and moves the bracket ([`Level::verdict`]). Where the
+/// load cannot last longer, it is a run like any other.
+fn confirmed(bounds: &Bounds, levels: &[Level], trials: &[Trial], ending: Ending) -> Next {
     let good = levels.iter().take_while(|level| level.verdict == Verdict::Holds).last();
     let Some(good) = good else {
-        return Next::End(Ending::Found);
+        return Next::End(ending);
     };
     let last = trials.iter().rev().take_while(|trial| trial.load == good.load);
     let untrusted = last.clone().take_while(|trial| trial.outcome == Outcome::Untrusted);
-    match last.clone().next().map(|trial| trial.outcome) {
-        Some(Outcome::Holds) => Next::End(Ending::Found),
-        Some(Outcome::Untrusted) if untrusted.count() >= UNTRUSTED_MAX => {
+    match last.clone().next() {
+        Some(trial)
+            if trial.outcome == Outcome::Holds && (trial.is_longer || !bounds.can_be_longer) =>
+        {
+            Next::End(ending)
+        }
+        Some(trial)
+            if trial.outcome == Outcome::Untrusted && untrusted.count() >= UNTRUSTED_MAX =>
+        {
             Next::End(Ending::Untrusted)
         }
+        _ if bounds.can_be_longer => Next::TryLonger(good.load),
         _ => Next::Try(good.load),
     }
 }
@@ -120,11 +153,14 @@ fn up(bounds: &Bounds, good: &Level) -> Next {
 }
 
 /// Nothing has held yet.
-fn down(bounds: &Bounds, bad: &Level) -> Next {
-    let least = bounds.from.min(bounds.at_most) / DOWN_MAX;
-    let least = if bounds.is_whole { least.max(1.0) } else { least };
+fn down(bounds: &Bounds, bad: &Level, trials: &[Trial]) -> Next {
+    if independent(trials).is_some() {
+        return Next::End(Ending::LoadIsNotTheCause);
+    }
+    let least = bounds.rounded(bounds.from.min(bounds.at_most) / DOWN_MAX);
     let lower = bounds.rounded(bad.load / bounds.growth);
-    if bad.load > least && lower < bad.load && lower > 0.0 {
+    let can_go_on = bad.load > least && lower < bad.load && lower > 0.0;
+    if can_go_on && !lacks_operations(bounds, bad.load, lower, trials) {
         return Next::Try(lower.max(least));
     }
     match (bad.is_decided, bad.verdict) {
@@ -132,6 +168,13 @@ fn down(bounds: &Bounds, bad: &Level) -> Next {
         (true, Verdict::Untrusted) => Next::End(Ending::Untrusted),
         (true, _) => Next::End(Ending::NoneHolds),
     }
+}
+
+/// True if a run at this lower rate has too few operations for the percentiles of the thresholds, by those of `load`. Users of
+/// a closed load that are fewer make as many requests if the target is the limit.
+pub(super) fn lacks_operations(bounds: &Bounds, load: f64, lower: f64, trials: &[Trial]) -> bool {
+    let mut own = trials.iter().filter(|trial| trial.load == load && !trial.is_longer);
+    !bounds.is_whole && own.any(|trial| !trial.has_enough(lower / load))
 }
 
 fn between(bounds: &Bounds, good: &Level, bad: &Level) -> Next {
@@ -151,5 +194,7 @@ fn between(bounds: &Bounds, good: &Level, bad: &Level) -> Next {
 
 #[cfg(test)]
 mod queues;
+#[cfg(test)]
+mod reserves;
 #[cfg(test)]
 mod tests;

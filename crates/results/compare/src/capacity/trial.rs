@@ -2,29 +2,19 @@
 
 use std::collections::HashSet;
 
-use plan::Comparison;
 use record::Run;
-use record::schema::{Finding, SeriesRow, Severity, Summary, ThresholdResult, Verdict};
+use record::schema::{Finding, Severity, Summary, Verdict};
 use serde::{Deserialize, Serialize};
-use stats::censored::CensoredTimes;
+use stats::censored::Quantile;
 use stats::hist::LogHistogram;
-use stats::trend::trend;
 
-use judge::limits::POISSON_SIGMAS;
-use judge::{Figures, JudgeError, RunNames, fails_to_keep_up};
+use judge::{Figures, JudgeError, fails_to_keep_up};
+
+use super::sustained::unsustained;
+use super::threshold::{Evaluated, TrialThreshold};
 
 /// Fatal findings that are the target's doing: such a run breaks, whatever else it is.
 const TARGETS_DOING: &[&str] = &["target-limit"];
-/// Confidence for the slope of users present.
-const GROWTH_CONFIDENCE: f64 = 0.99;
-/// Chance below which a rise is no accident.
-const GROWTH_SIGNIFICANCE: f64 = 0.01;
-/// Users present grow if they rise by this share of their mean within half a phase …
-const GROWTH_SHARE_MIN: f64 = 0.2;
-/// … and by at least this number; …
-const GROWTH_USERS_MIN: f64 = 10.0;
-/// … where arrivals grow by no more than this factor from a quarter to the next.
-const GROWTH_OF_ARRIVALS: f64 = 1.05;
 
 /// Outcome of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ts_rs::TS)]
@@ -55,9 +45,16 @@ pub struct Trial {
     /// must be greater: below 0 where it holds. `None` where the figure is 0, unknown, or a lower bound.
     #[serde(default)]
     pub margins: Vec<Option<f64>>,
+    /// The thresholds with their own figures; empty where there are none.
+    #[serde(default)]
+    pub thresholds: Vec<TrialThreshold>,
+    /// True of a run that was longer than the scenario says, to confirm that the load is sustained.
+    #[serde(default)]
+    pub is_longer: bool,
 }
 
-/// Figures of a run, from the phase in which most operations ended.
+/// Figures of a run: rates and times in service from the phase in which most operations ended, percentiles and errors from
+/// the whole run, as thresholds take them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct TrialFigures {
     /// Requests and handshakes that succeeded, by second: X.
@@ -95,7 +92,34 @@ impl TrialFigures {
 impl Trial {
     /// A trial that left nothing but its outcome.
     pub fn new(load: f64, outcome: Outcome) -> Trial {
-        Trial { load, outcome, run: None, why: Vec::new(), figures: None, margins: Vec::new() }
+        Trial {
+            load,
+            outcome,
+            run: None,
+            why: Vec::new(),
+            figures: None,
+            margins: Vec::new(),
+            thresholds: Vec::new(),
+            is_longer: false,
+        }
+    }
+
+    pub(super) fn breaks(&self) -> bool {
+        self.outcome == Outcome::Breaks
+    }
+
+    /// The threshold that is nearest to its limit, or furthest beyond it; `None` where none has a margin.
+    pub fn nearest(&self) -> Option<&TrialThreshold> {
+        let margins = self.margins.iter().enumerate();
+        let known = margins.filter_map(|(number, margin)| Some((number, (*margin)?)));
+        let (number, _) = known.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        self.thresholds.get(number)
+    }
+
+    /// True if a run with this share of its operations has enough of them for the percentiles of all thresholds.
+    pub(super) fn has_enough(&self, share: f64) -> bool {
+        let mut of_percentiles = self.thresholds.iter().filter(|one| one.operations > 0);
+        of_percentiles.all(|one| one.operations as f64 * share >= one.operations_min as f64)
     }
 }
 
@@ -108,9 +132,11 @@ pub fn judge_trial(load: f64, run: &Run, summary: &Summary) -> Result<Trial, Jud
         summary.findings.iter().filter(|finding| finding.severity == Severity::Fatal).collect();
     let by_target = fatal.iter().any(|finding| TARGETS_DOING.contains(&&*finding.code));
     let figures = Figures::read(run)?;
-    let growth = growth(&figures);
+    let evaluated = Evaluated::of(run, &figures, summary);
+    let unsustained = unsustained(&figures, evaluated.errors_max);
     let signs = summary.findings.iter().filter(|finding| breaks(finding));
-    let signs: Vec<String> = signs.map(|finding| finding.text.clone()).chain(growth).collect();
+    let signs = signs.map(|finding| finding.text.clone()).chain(unsustained);
+    let signs: Vec<String> = signs.collect();
     let outcome = match summary.verdict {
         Verdict::Untrusted if !by_target => Outcome::Untrusted,
         Verdict::Measured | Verdict::Passed if signs.is_empty() => Outcome::Holds,
@@ -125,16 +151,16 @@ pub fn judge_trial(load: f64, run: &Run, summary: &Summary) -> Result<Trial, Jud
         }
         _ => fatal.iter().map(|finding| finding.text.clone()).collect(),
     };
-    let margins = summary.thresholds.iter().map(|result| margin(run, result));
-    let margins = margins.collect();
     let name = run.path().file_name();
     Ok(Trial {
         load,
         outcome,
         run: name.map(|name| name.to_string_lossy().into_owned()),
         why,
-        figures: of_main_phase(run, &figures)?,
-        margins,
+        figures: measured(run, &figures)?,
+        margins: evaluated.margins,
+        thresholds: evaluated.thresholds,
+        is_longer: false,
     })
 }
 
@@ -144,59 +170,9 @@ fn breaks(finding: &Finding) -> bool {
     finding.fails_run() || fails_to_keep_up(finding) || finding.code == "steps-not-reached"
 }
 
-/// The logarithm of a threshold's figure over its limit; see [`Trial::margins`].
-fn margin(run: &Run, result: &ThresholdResult) -> Option<f64> {
-    let names = RunNames::of(run.info());
-    let threshold = names.names().threshold(&result.text).ok()?;
-    let value = result.value.filter(|_| !result.is_bound)?;
-    let margin = (value / threshold.limit).ln();
-    let margin = match threshold.comparison {
-        Comparison::Less | Comparison::LessEqual => margin,
-        Comparison::Greater | Comparison::GreaterEqual => -margin,
-        Comparison::Equal | Comparison::NotEqual => return None,
-    };
-    margin.is_finite().then_some(margin)
-}
-
-/// The reason to distrust a run whose users of an open load come faster than they leave to the end:
-/// the number present in the second half of the longest phase with a constant rate rises.
-fn growth(figures: &Figures) -> Option<String> {
-    let phases = figures.info.phases.iter();
-    let open = phases.filter(|phase| matches!(phase.kind.as_str(), "rate" | "poisson"));
-    let phase = open.max_by_key(|phase| phase.end_ns - phase.start_ns)?;
-    let middle_ns = phase.start_ns + (phase.end_ns - phase.start_ns) / 2;
-    let rows = figures.series.iter();
-    let late = rows.filter(|row| row.start_ns >= middle_ns && row.end_ns <= phase.end_ns);
-    let (first, second): (Vec<_>, Vec<_>) =
-        late.clone().partition(|row| row.start_ns < middle_ns + (phase.end_ns - middle_ns) / 2);
-    let due = |rows: &[&SeriesRow]| rows.iter().map(|row| row.users_due).sum::<u64>() as f64;
-    let before = due(&first);
-    let after = due(&second);
-    if after > GROWTH_OF_ARRIVALS * before + POISSON_SIGMAS * before.sqrt() {
-        // A rate that rises brings more users by itself.
-        return None;
-    }
-    let points: Vec<(f64, f64)> =
-        late.map(|row| (row.end_ns as f64 / 1e9, row.users as f64)).collect();
-    let trend = trend(&points, GROWTH_CONFIDENCE).ok()?;
-    let first = points.first()?;
-    let last = points.last()?;
-    let mean = points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
-    let grown = trend.slope * (last.0 - first.0);
-    let grows = trend.p < GROWTH_SIGNIFICANCE && trend.slope_low > 0.0;
-    (grows && grown > GROWTH_SHARE_MIN * mean && grown >= GROWTH_USERS_MIN).then(|| {
-        format!(
-            "users present grew by {} in the second half of {}: the target does not keep up, or the phase \
-             is shorter than a session",
-            units::about(grown),
-            phase.name
-        )
-    })
-}
-
-/// Figures of the phase in which most operations ended, without what was drained after it: that
-/// took no time of the phase.
-fn of_main_phase(run: &Run, figures: &Figures) -> Result<Option<TrialFigures>, JudgeError> {
+/// Throughput and time in service in the phase in which most operations ended, without what was drained after it: that
+/// took no time of the phase. Percentiles and errors are of the whole run, as those of thresholds are.
+fn measured(run: &Run, figures: &Figures) -> Result<Option<TrialFigures>, JudgeError> {
     let measures: Vec<usize> =
         (0..figures.info.measures.len()).filter(|&measure| figures.is_request(measure)).collect();
     let counted = |phase: Option<usize>| {
@@ -207,15 +183,14 @@ fn of_main_phase(run: &Run, figures: &Figures) -> Result<Option<TrialFigures>, J
     let Some((ended, phase)) = phases.max() else {
         return Ok(None);
     };
-    let (response, service) = times_in(run, figures, &measures, phase)?;
+    let service = service_in(run, figures, &measures, phase)?;
+    let response = figures.responses(&figures.timed(measures.clone()));
     let at = |share: f64| match response.is_empty() {
-        true => (0, false),
-        false => {
-            let found = response.quantile(share);
-            (found.value(), found.is_bound())
-        }
+        true => Quantile::At(0),
+        false => response.quantile(share),
     };
-    let ((p50_ns, p50_is_bound), (p99_ns, p99_is_bound)) = (at(0.5), at(0.99));
+    let p50 = at(0.5);
+    let p99 = at(0.99);
     let seconds = figures.seconds(Some(phase));
     let (all, failed) = counted(None);
     Ok((seconds > 0.0 && ended > 0).then(|| {
@@ -224,51 +199,32 @@ fn of_main_phase(run: &Run, figures: &Figures) -> Result<Option<TrialFigures>, J
             per_s,
             in_flight: per_s * service.mean() / 1e9,
             service_ns: service.mean(),
-            p50_ns,
-            p50_is_bound,
-            p99_ns,
-            p99_is_bound,
+            p50_ns: p50.value(),
+            p50_is_bound: p50.is_bound(),
+            p99_ns: p99.value(),
+            p99_is_bound: p99.is_bound(),
             error_share: failed as f64 / all as f64,
         }
     }))
 }
 
-/// The response times of all operations of these measures that ended in a phase, its drain excluded, and the service
-/// times of those that succeeded.
-fn times_in(
+/// The service times of the operations of these measures that succeeded in a phase, its drain excluded.
+fn service_in(
     run: &Run,
     figures: &Figures,
     measures: &[usize],
     phase: usize,
-) -> Result<(CensoredTimes, LogHistogram), JudgeError> {
-    let names = |measures: &[usize]| -> HashSet<String> {
-        let infos = measures.iter().map(|&measure| &figures.info.measures[measure]);
-        infos.map(|info| info.name.clone()).collect()
-    };
-    let tags = names(measures);
-    let timed = names(&figures.timed(measures.to_vec()));
+) -> Result<LogHistogram, JudgeError> {
+    let infos = measures.iter().map(|&measure| &figures.info.measures[measure]);
+    let names: HashSet<&str> = infos.map(|info| info.name.as_str()).collect();
     let time = &figures.info.phases[phase];
-    let mut known = LogHistogram::new();
-    let mut unanswered = LogHistogram::new();
     let mut service = LogHistogram::new();
     run.intervals(|interval| {
-        if !(time.start_ns..time.end_ns).contains(&interval.start_ns) {
-            return;
-        }
-        let of = |tags: &HashSet<String>, suffix: &str| {
-            let name = interval.tag.strip_suffix(suffix);
-            name.is_some_and(|name| tags.contains(name))
-        };
-        if of(&timed, "") || of(&timed, ".failed") {
-            known.merge(&interval.hist);
-        } else if of(&timed, ".censored") {
-            unanswered.merge(&interval.hist);
-        } else if of(&tags, ".service") {
+        let name = interval.tag.strip_suffix(".service");
+        let is_own = name.is_some_and(|name| names.contains(name));
+        if is_own && (time.start_ns..time.end_ns).contains(&interval.start_ns) {
             service.merge(&interval.hist);
         }
     })?;
-    Ok((CensoredTimes::new(&known, &unanswered), service))
+    Ok(service)
 }
-
-#[cfg(test)]
-mod tests;

@@ -220,7 +220,7 @@ fn search(path: &Path, entry: &mut Entry) -> Result<(), String> {
     }
     entry.state = match found.ending {
         Ending::Found | Ending::AllHold => State::Done,
-        Ending::NoneHolds => State::Failed,
+        Ending::NoneHolds | Ending::LoadIsNotTheCause => State::Failed,
         _ => State::Untrusted,
     };
     Ok(())

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use compare::capacity::{
-    Bounds, Conclusion, Ending, Outcome, Sign, Trial, TrialFigures, conclude, judge_trial,
+    Bounds, Conclusion, Ending, Outcome, Sign, Trial, TrialFigures, TrialThreshold, conclude,
+    judge_trial,
 };
 use plan::LoadSetting;
 use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
@@ -25,6 +26,7 @@ fn bounds() -> Bounds {
         repeat: 3,
         steps: 40,
         is_whole: false,
+        can_be_longer: false,
     }
 }
 
@@ -84,10 +86,13 @@ fn trials_are_judged_by_their_runs() {
     let root = tempfile::tempdir().unwrap();
     let good = trial(root.path(), "good", 100.0, &even());
     assert_eq!((good.outcome, good.run.as_deref()), (Outcome::Holds, Some("good")));
-    let figures = good.figures.unwrap();
+    let figures = good.figures.as_ref().unwrap();
     assert_eq!(figures.per_s, 20.0);
     // 20 a second of 10 ms each.
     assert!((figures.in_flight - 0.2).abs() < 0.01, "{figures:?}");
+    let nearest = good.nearest().unwrap();
+    assert_eq!((nearest.text.as_str(), nearest.passed), ("max(request) < 20ms", true));
+    assert!(nearest.shown.ends_with(" ms"), "{nearest:?}");
     let bad = trial(root.path(), "bad", 200.0, &bending());
     assert_eq!(bad.outcome, Outcome::Breaks);
     assert!(bad.why[0].starts_with("max(request) < 20ms: 4"), "{:?}", bad.why);
@@ -200,4 +205,62 @@ fn each_ending_has_its_sentence() {
     check(&[(5.0, holds)], Ending::OutOfSteps, "ran out of steps");
     check(&[(5.0, holds), (9.0, breaks)], Ending::OutOfTime, "ran out of time");
     check(&[], Ending::Interrupted, "no run completed; the search was interrupted");
+}
+
+#[test]
+fn a_load_that_fails_for_another_reason_than_a_threshold_has_no_crossing() {
+    let root = tempfile::tempdir().unwrap();
+    let trial = |load: f64, outcome, margin| Trial {
+        margins: vec![Some(margin)],
+        ..Trial::new(load, outcome)
+    };
+    let holds = Outcome::Holds;
+    let breaks = Outcome::Breaks;
+    let mut trials = vec![
+        trial(90.0, holds, -0.61),
+        trial(94.0, holds, -0.52),
+        trial(97.0, holds, -0.45),
+        trial(97.0, holds, -0.46),
+        trial(100.0, breaks, -0.41),
+        trial(100.0, breaks, -0.39),
+    ];
+    let found = concluded(root.path(), &trials, Ending::Found);
+    assert_eq!((found.holds, found.breaks, found.crossing), (Some(97.0), Some(100.0), None));
+    // With another limit it does fail because of the threshold.
+    for trial in &mut trials {
+        trial.margins = trial.margins.iter().map(|margin| margin.map(|m| m + 0.43)).collect();
+    }
+    let found = concluded(root.path(), &trials, Ending::Found);
+    let (load, low, high) = found.crossing.unwrap();
+    assert!(low < load && load < high && (97.0..99.0).contains(&load), "{load}");
+    // It has as many digits as say something.
+    assert_eq!((load * 100.0).round() / 100.0, load);
+}
+
+#[test]
+fn a_target_that_fails_alike_at_any_load_is_not_blamed_on_the_load() {
+    let root = tempfile::tempdir().unwrap();
+    let trial = |load: f64, time_ms: f64| {
+        let threshold = TrialThreshold {
+            text: "p99(page) < 100ms".to_owned(),
+            shown: format!("{time_ms} ms"),
+            passed: false,
+            margin_ends: None,
+            operations: (10.0 * load) as u64,
+            operations_min: 299,
+        };
+        Trial {
+            margins: vec![Some((time_ms / 100.0).ln())],
+            thresholds: vec![threshold],
+            ..measured(load, Outcome::Breaks, 1.0, load)
+        }
+    };
+    let trials = [trial(200.0, 192.0), trial(100.0, 190.0), trial(50.0, 186.0)];
+    let found = concluded(root.path(), &trials, Ending::LoadIsNotTheCause);
+    assert_eq!((found.holds, found.ending.is_success()), (None, false));
+    let text = "load is not the cause: p99(page) < 100ms fails at any load that was tried, with 192 ms at 200/s and \
+                186 ms at 50/s; lower loads were not tried";
+    assert_eq!(finding(&found, "load-not-the-cause").text, text);
+    let few = finding(&found, "few-operations");
+    assert!(few.text.starts_with("a run at less than 50/s has too few operations"), "{}", few.text);
 }

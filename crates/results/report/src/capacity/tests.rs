@@ -1,4 +1,4 @@
-use compare::capacity::{Ending, TrialFigures};
+use compare::capacity::{Ending, TrialFigures, TrialThreshold};
 use expect_test::expect;
 use record::schema::{Finding, Severity};
 
@@ -44,16 +44,38 @@ fn each_run_has_a_line() {
         why: vec!["this machine can hold about 20,000 users".to_owned()],
         ..Trial::new(50_000.0, Outcome::Untrusted)
     };
+    let threshold = |text: &str, shown: &str| TrialThreshold {
+        text: text.to_owned(),
+        shown: shown.to_owned(),
+        passed: true,
+        margin_ends: None,
+        operations: 30_000,
+        operations_min: 299,
+    };
+    let confirmed = Trial {
+        why: Vec::new(),
+        margins: vec![None, Some(-0.7), Some(-0.1)],
+        thresholds: vec![
+            threshold("errors == 0", "0"),
+            threshold("p50(page) < 100ms", "50.0 ms"),
+            threshold("p99(page) < 150ms", "136 ms"),
+        ],
+        is_longer: true,
+        outcome: Outcome::Holds,
+        ..measured.clone()
+    };
     let lines = [
         trial(1, &Trial::new(100.0, Outcome::Holds), &setting(), STYLE),
         trial(8, &measured, &setting(), STYLE),
         trial(9, &unanswered, &setting(), STYLE),
+        trial(10, &confirmed, &setting(), STYLE),
         trial(1234, &refused, &setting(), STYLE),
     ];
     expect![[r#"
           1  100/s        holds
           8  760/s        does not hold      751/s succeeded, p50 88.0 ms, p99 341 ms, 0.120 % errors, 93.4 in flight  (p99(request) < 100ms: 341 ms)
           9  800/s        does not hold      0/s succeeded, p50 –, p99 –, 100 % errors, 0 in flight
+         10  760/s        holds              4 times as long:  751/s succeeded, p50 88.0 ms, p99 341 ms, 0.120 % errors, 93.4 in flight  (p99(page) < 150ms: 136 ms)
         1234  50000/s      untrusted          (this machine can hold about 20,000 users)
     "#]].assert_eq(&(lines.join("\n") + "\n"));
 }

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::capacity::crossing;
+use crate::capacity::{LONGER_TIMES, crossing};
 use stats::rng::{Purpose, Rng};
 
 use super::*;
@@ -16,6 +16,7 @@ use super::*;
 const MOST: f64 = 200.0;
 const SEARCHES: u64 = 60;
 
+#[derive(Clone, Copy)]
 struct Queue {
     servers: u32,
     is_random: bool,
@@ -116,16 +117,25 @@ impl Queue {
             repeat: 3,
             steps: 100,
             is_whole: false,
+            can_be_longer: true,
         };
         let mut trials: Vec<Trial> = Vec::new();
-        while let Next::Try(load) = next(&bounds, &trials) {
+        loop {
+            let wanted = next(&bounds, &trials);
+            let (Next::Try(load) | Next::TryLonger(load)) = wanted else {
+                break;
+            };
+            let is_longer = matches!(wanted, Next::TryLonger(_));
+            let times = if is_longer { LONGER_TIMES as f64 } else { 1.0 };
+            let queue = Queue { run_s: times * self.run_s, ..*self };
             let mut rng = Rng::new(seed, trials.len() as u64, Purpose::Resample);
-            let margin = (self.p95_s(load, &mut rng) / self.limit_s).ln();
+            let margin = (queue.p95_s(load, &mut rng) / self.limit_s).ln();
             let outcome = match margin < 0.0 {
                 true => Outcome::Holds,
                 false => Outcome::Breaks,
             };
-            trials.push(Trial { margins: vec![Some(margin)], ..Trial::new(load, outcome) });
+            let trial = Trial { margins: vec![Some(margin)], ..Trial::new(load, outcome) };
+            trials.push(Trial { is_longer, ..trial });
         }
         let levels = Level::all(&trials, bounds.repeat);
         let bad = levels.iter().position(|l| l.verdict != Verdict::Holds).unwrap();
@@ -151,7 +161,7 @@ fn right(queue: &Queue) -> (f64, f64) {
 }
 
 #[test]
-fn nine_of_ten_intervals_contain_the_capacity_of_a_queue() {
+fn nearly_all_intervals_contain_the_capacity_of_a_queue() {
     let queue = |servers, is_random, limit_s, run_s| Queue { servers, is_random, limit_s, run_s };
     for (name, queue, known) in [
         // ln 20 / (μ − λ) = limit.
@@ -163,7 +173,8 @@ fn nine_of_ten_intervals_contain_the_capacity_of_a_queue() {
         let capacity = queue.capacity();
         assert!((capacity - known).abs() < 0.05, "{name}: {capacity}");
         let (right, width) = right(&queue);
-        assert!(right >= 0.9 && width < 0.2, "{name}: {right} right, {width} wide");
+        // Of intervals that are right in 93 of 100 searches, 53 of 60 or more are in 19 of 20 tests.
+        assert!(right >= 0.88 && width < 0.2, "{name}: {right} right, {width} wide");
     }
 }
 

@@ -11,6 +11,7 @@ fn bounds() -> Bounds {
         repeat: 3,
         steps: 100,
         is_whole: false,
+        can_be_longer: false,
     }
 }
 
@@ -21,6 +22,7 @@ fn search(bounds: &Bounds, truth: &mut dyn FnMut(f64) -> Outcome) -> (Vec<Trial>
         match next(bounds, &trials) {
             Next::End(ending) => return (trials, ending),
             Next::Try(load) => trials.push(Trial::new(load, truth(load))),
+            Next::TryLonger(load) => unreachable!("no run at {load} can be longer"),
         }
     }
 }
@@ -207,7 +209,7 @@ fn a_target_that_does_not_come_back_ends_the_search() {
     let ending = loop {
         let load = match next(&bounds(), &trials) {
             Next::End(ending) => break ending,
-            Next::Try(load) => load,
+            Next::Try(load) | Next::TryLonger(load) => load,
         };
         let answered = answers(load);
         let outcome = if answered { Outcome::Holds } else { Outcome::Breaks };
