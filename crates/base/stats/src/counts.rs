@@ -1,8 +1,7 @@
 //! Counts of events: whether they scatter as those of a Poisson process do.
 
-use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal};
-
 use crate::special::gamma_p;
+use crate::tail::{chi_squared_above, fisher_above, normal_above};
 
 /// Degrees of freedom from which the cube root of χ² is normal to more digits than are shown.
 const FREEDOM_NORMAL: f64 = 10_000.0;
@@ -86,7 +85,7 @@ pub fn laplace(counts: &[u32]) -> Option<Trend> {
     // The variance of a whole number that is drawn evenly.
     let deviation = ((windows * windows - 1.0) / 12.0 / events).sqrt();
     let z = (sum / events - windows / 2.0) / deviation;
-    let p = 2.0 * Normal::standard().sf(z.abs());
+    let p = 2.0 * normal_above(z.abs());
     Some(Trend { z, p })
 }
 
@@ -116,10 +115,10 @@ pub fn chi_squared_tail(statistic: f64, freedom: f64) -> f64 {
         return 1.0;
     }
     if freedom < FREEDOM_NORMAL {
-        return ChiSquared::new(freedom).map_or(f64::NAN, |chi_squared| chi_squared.sf(statistic));
+        return chi_squared_above(statistic, freedom);
     }
     let off = 2.0 / (9.0 * freedom);
-    Normal::standard().sf(((statistic / freedom).cbrt() - 1.0 + off) / off.sqrt())
+    normal_above(((statistic / freedom).cbrt() - 1.0 + off) / off.sqrt())
 }
 
 /// Whether rows of counts are of one distribution over the columns.
@@ -199,7 +198,7 @@ pub struct Groups {
 const F_MAX: f64 = 1e6;
 
 /// One-way analysis of variance. Empty groups are skipped; `None` where fewer than two are left,
-/// or no group has two numbers, or nothing varies.
+/// or no group has two numbers, or nothing varies, or squares of the numbers are not finite.
 pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
     let groups: Vec<&Vec<f64>> = groups.iter().filter(|group| !group.is_empty()).collect();
     let n: usize = groups.iter().map(|group| group.len()).sum();
@@ -216,13 +215,15 @@ pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
         between += group.len() as f64 * (mean - grand).powi(2);
         within += group.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
     }
-    if between + within == 0.0 {
+    // Nothing varies, or by more than squares can say.
+    let whole = between + within;
+    if !whole.is_finite() || whole == 0.0 {
         return None;
     }
     let f = (between / between_freedom as f64) / (within / within_freedom as f64);
     let f = f.min(F_MAX);
-    let fisher = FisherSnedecor::new(between_freedom as f64, within_freedom as f64).ok()?;
-    Some(Groups { f, p: fisher.sf(f), explained: between / (between + within) })
+    let p = fisher_above(f, between_freedom as f64, within_freedom as f64);
+    Some(Groups { f, p, explained: between / whole })
 }
 
 #[cfg(test)]

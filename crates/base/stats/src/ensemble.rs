@@ -14,11 +14,11 @@
 //!   below five samples a side there are too few ways to draw them: then take Welch's. With five its
 //!   percentiles lie near 0.5 %, so that some thousand draws are wanted at least.
 
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
-
+use crate::finite::is_measurable;
 use crate::quantile::{Bootstrap, Interval, Redraw};
 use crate::rng::Rng;
 use crate::sample::Sample;
+use crate::tail;
 
 /// The difference of two ensembles' figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,7 +37,7 @@ pub enum EnsembleError {
     /// One sample shows nothing of how samples differ.
     #[error("{0} and {1} samples: how much samples differ by themselves takes two a side")]
     TooFew(usize, usize),
-    /// A figure is NaN or infinite.
+    /// A figure is NaN or infinite, or its square is.
     #[error("a sample's figure is {0}, which has no mean with others")]
     NotFinite(f64),
 }
@@ -67,7 +67,7 @@ fn both_means(first: &[f64], second: &[f64]) -> Result<[Mean; 2], EnsembleError>
     if first.len() < 2 || second.len() < 2 {
         return Err(EnsembleError::TooFew(first.len(), second.len()));
     }
-    if let Some(&figure) = first.iter().chain(second).find(|figure| !figure.is_finite()) {
+    if let Some(&figure) = first.iter().chain(second).find(|figure| !is_measurable(**figure)) {
         return Err(EnsembleError::NotFinite(figure));
     }
     Ok([first, second].map(|figures| {
@@ -82,14 +82,14 @@ fn both_means(first: &[f64], second: &[f64]) -> Result<[Mean; 2], EnsembleError>
 /// the figures of neither side differ.
 fn degrees([a, b]: [Mean; 2]) -> Option<f64> {
     let whole = a.variance + b.variance;
-    let parts = a.variance.powi(2) / (a.n - 1.0) + b.variance.powi(2) / (b.n - 1.0);
-    (parts > 0.0).then(|| whole * whole / parts)
+    // By shares of the whole: the squares of the variances themselves may be too great or too small.
+    let part = |side: Mean| (side.variance / whole).powi(2) / (side.n - 1.0);
+    (whole > 0.0).then(|| 1.0 / (part(a) + part(b)))
 }
 
 /// Student's t that leaves this much at its upper end.
 pub(crate) fn student(degrees: f64, tail: f64) -> f64 {
-    let t = StudentsT::new(0.0, 1.0, degrees).expect("degrees of freedom are above 0");
-    t.inverse_cdf(1.0 - tail)
+    tail::student_quantile(1.0 - tail, degrees)
 }
 
 /// Welch's interval and p-value (two-sided) for the difference of the mean figures: "The
@@ -113,10 +113,7 @@ pub fn welch(
     let tail = Bootstrap { draws: 1, confidence }.tail();
     let degrees = degrees(sides);
     let reach = degrees.map_or(0.0, |degrees| student(degrees, tail) * error);
-    let p = degrees.map(|degrees| {
-        let t = StudentsT::new(0.0, 1.0, degrees).expect("degrees of freedom are above 0");
-        2.0 * t.sf((difference / error).abs())
-    });
+    let p = degrees.map(|degrees| 2.0 * tail::student_above((difference / error).abs(), degrees));
     let difference = Difference {
         first: a.mean,
         second: b.mean,
@@ -204,6 +201,5 @@ fn widened(sides: [Mean; 2], tail: f64) -> f64 {
     let whole: f64 = sides.iter().map(|side| side.variance).sum();
     let drawn = sides.iter().map(|side| side.variance * (side.n - 1.0) / side.n);
     let short = (whole / drawn.sum::<f64>()).sqrt();
-    let normal = Normal::standard();
-    normal.sf(short * student(degrees, tail))
+    tail::normal_above(short * student(degrees, tail))
 }

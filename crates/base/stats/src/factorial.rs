@@ -15,8 +15,9 @@ mod terms;
 pub use checks::{Test, brown_forsythe, shapiro_wilk, spearman};
 pub use terms::Alias;
 
+use crate::finite::is_measurable;
 use crate::mean::mean;
-use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
+use crate::tail;
 
 use crate::factorial::regression::{LeastSquares, RegressionError, least_squares};
 use terms::{Candidate, candidates, column_value};
@@ -55,8 +56,8 @@ pub enum FactorialError {
         /// The factor, from 0.
         factor: usize,
     },
-    /// A value is not finite.
-    #[error("not all values are finite")]
+    /// A value is not finite, or so large that its square is not.
+    #[error("not all values are finite, and 1e100 at most")]
     NotFinite,
     /// All values are the same: there is no variation to allocate.
     #[error("all values are the same")]
@@ -176,7 +177,11 @@ pub fn factorial(
     take_rounding_away(&mut fit, &values);
     let judge = Uncertainty::new(&fit, confidence);
     let mean_of_all = mean(&values);
-    let total_ss = values.iter().map(|y| (y - mean_of_all).powi(2)).sum();
+    let total_ss: f64 = values.iter().map(|y| (y - mean_of_all).powi(2)).sum();
+    // Differences whose squares vanish are none.
+    if !total_ss.is_normal() {
+        return Err(FactorialError::Constant);
+    }
     let error = judge.error_variance.map(|variance| ErrorTerm {
         df: fit.residual_df,
         ss: fit.residual_ss,
@@ -243,7 +248,7 @@ fn check(levels_count: &[usize], observations: &[Observation]) -> Result<(), Fac
             return Err(FactorialError::OneLevel { factor });
         }
     }
-    if observations.iter().any(|o| !o.value.is_finite()) {
+    if !observations.iter().all(|o| is_measurable(o.value)) {
         return Err(FactorialError::NotFinite);
     }
     if observations.iter().all(|o| o.value == observations[0].value) {
@@ -343,11 +348,10 @@ struct Uncertainty<'f> {
 impl<'f> Uncertainty<'f> {
     fn new(fit: &'f LeastSquares, confidence: f64) -> Uncertainty<'f> {
         let tail = (1.0 - confidence) / 2.0;
-        let t = StudentsT::new(0.0, 1.0, fit.residual_df as f64);
         Uncertainty {
             fit,
             error_variance: fit.error_variance(),
-            t: t.map_or(f64::NAN, |t| t.inverse_cdf(1.0 - tail)),
+            t: tail::student_quantile(1.0 - tail, fit.residual_df as f64),
         }
     }
 
@@ -404,12 +408,10 @@ fn share(ss: f64, total_ss: f64) -> f64 {
 
 /// The probability of an F ratio above this one.
 fn f_test(statistic: f64, df: usize, error_df: usize) -> Test {
-    let f = FisherSnedecor::new(df as f64, error_df as f64);
     // An error of exactly 0 makes the ratio infinite, and its probability 0.
-    let p = match f {
-        Ok(f) if statistic.is_finite() => f.sf(statistic.max(0.0)),
-        Ok(_) if statistic > 0.0 => 0.0,
-        _ => f64::NAN,
+    let p = match statistic == f64::INFINITY {
+        true => 0.0,
+        false => tail::fisher_above(statistic, df as f64, error_df as f64),
     };
     Test { statistic, p }
 }

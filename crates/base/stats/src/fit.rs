@@ -13,8 +13,7 @@ mod minimum;
 pub use distribution::Distribution;
 pub use goodness::{Goodness, goodness};
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
+use crate::tail::normal_quantile;
 use edge::Edge;
 use minimum::{hessian, inverse, minimum};
 
@@ -303,8 +302,7 @@ fn intervals(
     confidence: f64,
 ) -> Vec<Parameter> {
     let values = Distribution::parameters_from_unbounded(family, at);
-    let normal = Normal::standard();
-    let z = normal.inverse_cdf(0.5 + confidence / 2.0);
+    let z = normal_quantile(0.5 + confidence / 2.0);
     let n = observed.count as f64;
     let bounds: Vec<Option<(f64, f64)>> = if family == Family::Pareto && observed.step == 0.0 {
         // n · shape · ln(least / scale) is an exponential number, n · shape / its estimate an independent gamma

@@ -22,8 +22,7 @@ pub use wavelet::{Octave, Wavelet, octaves, wavelet};
 
 use std::ops::Range;
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
+use crate::tail::normal_quantile;
 use crate::{bracket, fft};
 use noisy::{Noisy, Power};
 
@@ -209,7 +208,7 @@ fn without_noise(powers: &[Power], confidence: f64) -> Estimate {
     };
     let h = bracket::least(SEARCHED, 1e-7, objective);
     let spread: f64 = powers.iter().map(|one| (one.log - middle).powi(2)).sum();
-    let off = Normal::standard().inverse_cdf(0.5 + confidence / 2.0) / 2.0 / spread.sqrt();
+    let off = normal_quantile(0.5 + confidence / 2.0) / 2.0 / spread.sqrt();
     Estimate { h, low: Some(h - off), high: Some(h + off) }
 }
 

@@ -1,8 +1,8 @@
 //! Means: of numbers, and of a series whose numbers depend on those before them, with its interval.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
+use crate::finite::is_measurable;
 use crate::serial;
+use crate::tail;
 
 /// Arithmetic mean; 0 of no numbers.
 pub fn mean(numbers: &[f64]) -> f64 {
@@ -21,9 +21,9 @@ pub struct SeriesMean {
 }
 
 impl SeriesMean {
-    /// The mean of at least two finite numbers; else `None`.
+    /// The mean of at least two numbers that are finite, as their squares are; else `None`.
     pub fn compute(values: &[f64]) -> Option<SeriesMean> {
-        if values.len() < 2 || !values.iter().all(|value| value.is_finite()) {
+        if values.len() < 2 || !values.iter().all(|value| is_measurable(*value)) {
             return None;
         }
         let n = values.len() as f64;
@@ -45,9 +45,7 @@ impl SeriesMean {
             confidence > 0.0 && confidence < 1.0,
             "confidence {confidence} is not between 0 and 1"
         );
-        let t = StudentsT::new(0.0, 1.0, self.effective - 1.0)
-            .expect("there are two numbers at least")
-            .inverse_cdf(0.5 + confidence / 2.0);
+        let t = tail::student_quantile(0.5 + confidence / 2.0, self.effective - 1.0);
         (self.mean - t * self.error, self.mean + t * self.error)
     }
 }

@@ -15,9 +15,8 @@ pub use silverman::{Silverman, silverman};
 
 use std::f64::consts::PI;
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
 use crate::sample::Sample;
+use crate::tail::normal_quantile;
 use density::Density;
 
 /// The scale on which modes are looked for.
@@ -102,7 +101,7 @@ pub fn modes(sample: &Sample, rules: &Rules) -> Result<Vec<Mode>, ModesError> {
     let heights = density.heights(bandwidth);
     let mut peaks = peaks(&heights);
     let places = (density.range() / bandwidth).max(1.0);
-    let errors_min = Normal::standard().inverse_cdf(1.0 - alpha / places);
+    let errors_min = normal_quantile(1.0 - alpha / places);
     let count = sample.count() as f64;
     let effective = rules.effective.map_or(count, |effective| effective.clamp(1.0, count));
     let per_height = 1.0 / (2.0 * PI.sqrt() * effective * bandwidth);

@@ -4,10 +4,10 @@
 //! Analysis for the Behavioral Sciences" (1988), chapter 2.
 
 use libm::lgamma;
-use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::ensemble::student;
 use crate::special::beta_i;
+use crate::tail::normal_below;
 
 /// The probability that a two-sided test at level `alpha` of `n` against `m` figures shows a
 /// difference of `effect` standard deviations. 0 where either side has none, or both have one.
@@ -99,15 +99,14 @@ fn noncentral_t(t: f64, degrees: f64, shift: f64) -> f64 {
 
 /// P(T ≤ t) for t ≥ 0.
 fn noncentral_t_above(t: f64, degrees: f64, shift: f64) -> f64 {
-    let normal = Normal::standard();
     if shift.abs() > SHIFT_MAX {
         // Abramowitz and Stegun, 26.7.10.
         let scale = (1.0 + t * t / (2.0 * degrees)).sqrt();
-        return normal.cdf((t * (1.0 - 1.0 / (4.0 * degrees)) - shift) / scale);
+        return normal_below((t * (1.0 - 1.0 / (4.0 * degrees)) - shift) / scale);
     }
     let x = t * t / (t * t + degrees);
     let half = shift * shift / 2.0;
-    let mut sum = normal.cdf(-shift);
+    let mut sum = normal_below(-shift);
     if half == 0.0 {
         return sum + beta_i(0.5, degrees / 2.0, x) / 2.0;
     }

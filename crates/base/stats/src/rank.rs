@@ -8,10 +8,9 @@ mod shift;
 
 pub use shift::{Shift, shift};
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
 use crate::quantile::Interval;
 use crate::sample::{Sample, pooled_pair};
+use crate::tail::{normal_above, normal_quantile};
 
 /// Samples of no more numbers than this, without ties, get exact p-values and intervals.
 const EXACT_MAX: u64 = 50;
@@ -99,7 +98,7 @@ pub fn mann_whitney(a: &Sample, b: &Sample, confidence: f64) -> MannWhitney {
     } else {
         let variance = n * m / 12.0 * ((all + 1.0) - cubes / all / (all - 1.0));
         let apart = ((u - n * m / 2.0).abs() - 0.5).max(0.0);
-        let tail = |z: f64| 2.0 * Normal::standard().sf(z);
+        let tail = |z: f64| 2.0 * normal_above(z);
         if variance > 0.0 { tail(apart / variance.sqrt()).min(1.0) } else { 1.0 }
     };
     // The mean of both kinds of placements is the same.
@@ -122,7 +121,7 @@ pub fn mann_whitney(a: &Sample, b: &Sample, confidence: f64) -> MannWhitney {
 /// The normal distribution's bound of the middle `confidence`.
 fn quantile_of_normal(confidence: f64) -> f64 {
     assert!(confidence > 0.0 && confidence < 1.0, "confidence {confidence} is not between 0 and 1");
-    Normal::standard().inverse_cdf(0.5 + confidence / 2.0)
+    normal_quantile(0.5 + confidence / 2.0)
 }
 
 fn effect_interval(superiority: f64, variance: f64, n: f64, m: f64, normal: f64) -> Interval {

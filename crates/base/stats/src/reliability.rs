@@ -4,7 +4,7 @@
 //! observation up to the last event; Epstein, "Estimation from life test data" (1960), for
 //! observation that ends at a given time. Each event weighs a χ² of two degrees of freedom.
 
-use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor};
+use crate::tail::{chi_squared_quantile, fisher_quantile};
 
 /// A value with its interval of the requested confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,14 +105,12 @@ fn check(time: f64, confidence: f64) {
 
 /// Quantile of χ² with 2 · `events` degrees of freedom.
 fn chi_squared(events: u64, p: f64) -> f64 {
-    let all = ChiSquared::new(2.0 * events as f64).expect("there is an event");
-    all.inverse_cdf(p)
+    chi_squared_quantile(p, 2.0 * events as f64)
 }
 
 /// Quantile of F for means of `over` and `under` events.
 fn f_quantile(over: f64, under: f64, p: f64) -> f64 {
-    let all = FisherSnedecor::new(2.0 * over, 2.0 * under).expect("there are events");
-    all.inverse_cdf(p)
+    fisher_quantile(p, 2.0 * over, 2.0 * under)
 }
 
 #[cfg(test)]

@@ -1,32 +1,26 @@
 //! Student's t distribution: p-values of statistics, and intervals of differences of means.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
 use crate::ensemble;
+use crate::finite::is_measurable;
+use crate::tail;
 
-/// The two-sided p-value of a t with this many degrees of freedom; 1 if there are none.
+/// The two-sided p-value of a t with this many degrees of freedom; 1 if there are none, or the t is NaN.
 pub fn two_sided_p(t: f64, degrees: f64) -> f64 {
-    let Ok(distribution) = StudentsT::new(0.0, 1.0, degrees) else {
-        return 1.0;
-    };
-    if t.is_infinite() {
-        return 0.0;
-    }
-    (2.0 * distribution.sf(t.abs())).min(1.0)
+    let p = 2.0 * tail::student_above(t.abs(), degrees);
+    // Nothing is shown by a t that is no number, or has no degrees of freedom.
+    if p.is_nan() { 1.0 } else { p.min(1.0) }
 }
 
 /// The t that is exceeded in magnitude with probability 1 − `confidence`; infinite where there are
 /// no degrees of freedom.
 pub fn two_sided_t(confidence: f64, degrees: f64) -> f64 {
-    match StudentsT::new(0.0, 1.0, degrees) {
-        Ok(distribution) => distribution.inverse_cdf(0.5 + confidence / 2.0),
-        Err(_) => f64::INFINITY,
-    }
+    let t = tail::student_quantile(0.5 + confidence / 2.0, degrees);
+    if t.is_nan() { f64::INFINITY } else { t }
 }
 
 /// A confidence interval of the second mean minus the first. The variances may differ (Welch 1947)
 /// where both groups have two numbers or more; where one has a single number the other's stands for
-/// both. `None` if the scatter of the numbers is unknown.
+/// both. `None` if the scatter of the numbers is unknown, or one of them is not finite.
 pub fn difference_interval(first: &[f64], second: &[f64], confidence: f64) -> Option<(f64, f64)> {
     if let Ok((found, _)) = ensemble::welch(first, second, confidence) {
         return Some((found.interval.low, found.interval.high));
@@ -42,7 +36,7 @@ pub fn difference_interval(first: &[f64], second: &[f64], confidence: f64) -> Op
     Some(around(b.mean - a.mean, error, n - 1.0, confidence))
 }
 
-/// A confidence interval of a mean; `None` of fewer than two numbers.
+/// A confidence interval of a mean; `None` of fewer than two numbers, or if one is not finite.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let group = Group::new(values)?;
     let error = (group.variance? / group.n).sqrt();
@@ -65,7 +59,7 @@ struct Group {
 impl Group {
     fn new(values: &[f64]) -> Option<Group> {
         let n = values.len() as f64;
-        if values.is_empty() {
+        if values.is_empty() || !values.iter().all(|value| is_measurable(*value)) {
             return None;
         }
         let mean = values.iter().sum::<f64>() / n;

@@ -10,10 +10,10 @@
 //! bias (Hamed, "Enhancing the effectiveness of prewhitening in trend analysis of hydrologic data"
 //! (2009)). The variance is never narrowed.
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
+use crate::finite::is_measurable;
 use crate::order::ranks;
 use crate::serial::autocorrelation;
+use crate::tail::{normal_above, normal_quantile};
 
 /// Fewer points have no significant trend.
 pub const POINTS_MIN: usize = 10;
@@ -65,7 +65,7 @@ pub fn trend(points: &[(f64, f64)], confidence: f64) -> Result<Trend, TrendError
     if !(POINTS_MIN..=POINTS_MAX).contains(&n) {
         return Err(TrendError::Count(n));
     }
-    let finite = points.iter().all(|(t, y)| t.is_finite() && y.is_finite());
+    let finite = points.iter().all(|(t, y)| t.is_finite() && is_measurable(*y));
     if !finite || !points.windows(2).all(|pair| pair[0].0 < pair[1].0) {
         return Err(TrendError::Unsound);
     }
@@ -80,17 +80,16 @@ pub fn trend(points: &[(f64, f64)], confidence: f64) -> Result<Trend, TrendError
     let values: Vec<f64> = points.iter().map(|point| point.1).collect();
     let deviation = (variance(&values) * inflation).sqrt();
 
-    let normal = Normal::standard();
     let z = match deviation > 0.0 {
         // A pair more or less is a step of 2 of the score: half of it corrects for continuity.
         true => (score.unsigned_abs().saturating_sub(1)) as f64 / deviation,
         false => 0.0,
     };
-    let quantile = normal.inverse_cdf(0.5 + confidence / 2.0);
+    let quantile = normal_quantile(0.5 + confidence / 2.0);
     let (slope_low, slope_high) = sen_bounds(&slopes, quantile * deviation);
     Ok(Trend {
         tau: score as f64 / (n * (n - 1) / 2) as f64,
-        p: (2.0 * normal.sf(z)).min(1.0),
+        p: (2.0 * normal_above(z)).min(1.0),
         slope,
         slope_low,
         slope_high,

@@ -7,8 +7,8 @@
 mod peak;
 mod squares;
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
+use crate::finite::is_measurable;
+use crate::tail;
 use squares::{FixedParameters, LAMBDA, PARAMETERS, fit_bounded};
 
 /// Fewer different loads cannot determine three parameters and their scatter.
@@ -82,7 +82,7 @@ impl Usl {
             confidence > 0.0 && confidence < 1.0,
             "confidence {confidence} is not between 0 and 1"
         );
-        let sound = |x: f64| x.is_finite() && x > 0.0;
+        let sound = |x: f64| x > 0.0 && is_measurable(x);
         if !points.iter().all(|&(n, x)| sound(n) && sound(x)) {
             return Err(UslError::NotPositive);
         }
@@ -94,9 +94,7 @@ impl Usl {
         }
         let best = fit_bounded(points, [None; PARAMETERS]);
         let freedom = (points.len() - PARAMETERS) as f64;
-        let t = StudentsT::new(0.0, 1.0, freedom)
-            .expect("there are more points than parameters")
-            .inverse_cdf(0.5 + confidence / 2.0);
+        let t = tail::student_quantile(0.5 + confidence / 2.0, freedom);
         let limit = best.squares * (1.0 + t * t / freedom);
         let estimate = |which: usize| {
             let value = best.parameters[which];

@@ -289,6 +289,20 @@ fn kernel_files_are_read_in_one_module() {
 }
 
 #[test]
+fn distributions_are_called_in_one_module() {
+    let mut files = Vec::new();
+    files_below(&ROOT.join("crates/base/stats/src"), "rs", &mut files);
+    let found: Vec<_> = files
+        .iter()
+        .filter(|file| read(file).contains("statrs::distribution"))
+        .map(|file| relative(file))
+        .filter(|name| name != "crates/base/stats/src/tail.rs")
+        .collect();
+    let instead = "Call `stats::tail`: the distributions of statrs panic where an argument is NaN.";
+    none("files call statrs", instead, &found);
+}
+
+#[test]
 fn each_crate_opens_with_its_sentence() {
     for package in PACKAGES.iter() {
         let sentence = package.description.as_deref().unwrap_or_default();

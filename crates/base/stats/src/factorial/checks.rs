@@ -1,8 +1,9 @@
 //! Whether what a model leaves over looks like errors.
 
+use crate::finite::is_measurable;
 use crate::mean::mean;
 use crate::order::{median, ranks};
-use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
+use crate::tail;
 
 /// A test's statistic and the probability of one as extreme by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,11 +18,11 @@ pub struct Test {
 const SHAPIRO_WILK_COUNT: std::ops::RangeInclusive<usize> = 3..=5000;
 
 /// The test of Shapiro and Wilk (1965) for normality: Royston, "Remark AS R94" (Applied
-/// Statistics 44, 1995). `None` for fewer than 3 or more than 5,000 numbers, and where they are
-/// all the same.
+/// Statistics 44, 1995). `None` for fewer than 3 or more than 5,000 numbers, where they are
+/// all the same, and where squares of their differences are not finite or vanish.
 pub fn shapiro_wilk(numbers: &[f64]) -> Option<Test> {
     let n = numbers.len();
-    if !SHAPIRO_WILK_COUNT.contains(&n) || numbers.iter().any(|x| !x.is_finite()) {
+    if !SHAPIRO_WILK_COUNT.contains(&n) || !numbers.iter().all(|x| is_measurable(*x)) {
         return None;
     }
     let mut sorted = numbers.to_vec();
@@ -31,6 +32,9 @@ pub fn shapiro_wilk(numbers: &[f64]) -> Option<Test> {
     }
     let mean = sorted.iter().sum::<f64>() / n as f64;
     let scatter: f64 = sorted.iter().map(|x| (x - mean).powi(2)).sum();
+    if !scatter.is_normal() {
+        return None;
+    }
     let weights = shapiro_wilk_weights(n)?;
     let spread: f64 =
         weights.iter().enumerate().map(|(i, a)| a * (sorted[n - 1 - i] - sorted[i])).sum();
@@ -43,10 +47,9 @@ fn shapiro_wilk_weights(n: usize) -> Option<Vec<f64>> {
     if n == 3 {
         return Some(vec![std::f64::consts::FRAC_1_SQRT_2]);
     }
-    let standard = Normal::standard();
     // Blom's approximation of the order statistics' means, the greatest first.
     let m: Vec<f64> = (1..=n / 2)
-        .map(|i| -standard.inverse_cdf((i as f64 - 0.375) / (n as f64 + 0.25)))
+        .map(|i| -tail::normal_quantile((i as f64 - 0.375) / (n as f64 + 0.25)))
         .collect();
     let square = 2.0 * m.iter().map(|m| m * m).sum::<f64>();
     let root = square.sqrt();
@@ -93,7 +96,7 @@ fn shapiro_wilk_p(w: f64, n: usize) -> Option<f64> {
             polynomial(&[-0.4803, -0.082_676, 0.003_030_2], x).exp(),
         )
     };
-    Some(Normal::new(mean, deviation).ok()?.sf(y))
+    Some(tail::normal_above((y - mean) / deviation)).filter(|p| p.is_finite())
 }
 
 /// Coefficients of rising powers.
@@ -132,8 +135,8 @@ pub fn brown_forsythe(groups: &[Vec<f64>]) -> Option<Test> {
     let df = (groups.len() - 1) as f64;
     let error_df = (all.len() - groups.len()) as f64;
     let statistic = (between / df) / (within / error_df);
-    let p = FisherSnedecor::new(df, error_df).ok()?.sf(statistic);
-    Some(Test { statistic, p })
+    let p = tail::fisher_above(statistic, df, error_df);
+    p.is_finite().then_some(Test { statistic, p })
 }
 
 /// Most pairs of which [`spearman`] looks at every pairing: 9! are looked at in a moment.
@@ -163,7 +166,7 @@ pub fn spearman(x: &[f64], y: &[f64]) -> Option<Test> {
 pub(super) fn correlation_p(r: f64, df: usize) -> Option<f64> {
     let df = df as f64;
     let t = r.abs() * (df / ((1.0 - r) * (1.0 + r)).max(f64::MIN_POSITIVE)).sqrt();
-    Some(2.0 * StudentsT::new(0.0, 1.0, df).ok()?.sf(t))
+    Some(2.0 * tail::student_above(t, df)).filter(|p| p.is_finite())
 }
 
 /// The share of pairings of these ranks whose correlation is as far from 0 as that of the one given,

@@ -2,8 +2,8 @@
 //! tables.
 
 use crate::rng::{Purpose, Rng};
+use crate::tail::normal_quantile;
 use serde_json::Value;
-use statrs::distribution::Normal;
 
 use super::*;
 
@@ -293,10 +293,9 @@ fn warns(
     check: impl Fn(&[Vec<f64>]) -> Option<Test>,
 ) -> f64 {
     const ROUNDS: u64 = 2_000;
-    let normal = Normal::standard();
     let warned = (0..ROUNDS).filter(|round| {
         let mut rng = Rng::new(seed, *round, Purpose::Value);
-        let mut number = || normal.inverse_cdf(rng.unit().max(f64::MIN_POSITIVE));
+        let mut number = || normal_quantile(rng.unit().max(f64::MIN_POSITIVE));
         let groups: Vec<Vec<f64>> =
             (0..times).map(|_| (0..cells).map(|_| 100.0 + number()).collect()).collect();
         check(&groups).is_some_and(|test| test.p < 0.05)
@@ -316,6 +315,19 @@ fn trend_test_keeps_its_level() {
         // Four standard deviations about the level, which is met exactly.
         assert!((0.03..0.07).contains(&share), "{cells} × {times}: {share}");
     }
+}
+
+#[test]
+fn values_whose_squares_overflow_or_vanish_are_refused() {
+    let of = |values: [f64; 6]| {
+        let values = values.into_iter().enumerate();
+        let rows = values.map(|(at, value)| Observation { levels: vec![at % 2], value });
+        factorial(&[2], &rows.collect::<Vec<_>>(), 0.95)
+    };
+    assert_eq!(of([12.5, 1e200, 13.0, 1e200, 12.0, 1.1e200]), Err(FactorialError::NotFinite));
+    assert_eq!(of([0.0, 1e-300, 0.0, 2e-300, 0.0, 1e-300]), Err(FactorialError::Constant));
+    let great = of([1e100, -1e100, 2e99, -3e99, 1e98, 0.0]).unwrap();
+    assert!(great.terms.iter().all(|term| term.f_test.is_some_and(|test| test.p < 1.0)));
 }
 
 #[test]

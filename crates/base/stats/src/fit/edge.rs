@@ -7,10 +7,9 @@
 
 use std::ops::Range;
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
 use super::{Distribution, Observations, STEPS_EXACT};
 use crate::bracket::{self, border};
+use crate::tail::normal_quantile;
 
 /// Steps above the least number from which on the density replaces what a clock shows: the scale is below them.
 const STEPS_OF_EDGE: f64 = 3.0;
@@ -149,7 +148,7 @@ impl<'o> Edge<'o> {
 
 /// Half the quantile of χ² with one degree of freedom (Wilks 1938).
 fn smooth_threshold(confidence: f64) -> f64 {
-    let z = Normal::standard().inverse_cdf(0.5 + confidence / 2.0);
+    let z = normal_quantile(0.5 + confidence / 2.0);
     z * z / 2.0
 }
 

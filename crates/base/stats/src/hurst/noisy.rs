@@ -6,10 +6,9 @@
 //! frequency the local Whittle estimate of Hurvich, Moulines and Soulier, "Estimating long memory in volatility"
 //! (Econometrica 73, 2005), whose noise is unknown; of an octave the same likelihood of squared details.
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
 use super::{Estimate, NoEstimate, SEARCHED};
 use crate::bracket;
+use crate::tail::normal_quantile;
 
 /// Half the span of ln c that is searched, about the level of the powers.
 const LEVELS: f64 = 25.0;
@@ -87,7 +86,7 @@ impl<'p> Noisy<'p> {
     /// # Errors
     /// [`NoEstimate::Noise`] if the noise alone is not less likely than that: each H is possible.
     pub(super) fn estimate(&self, confidence: f64) -> Result<Estimate, NoEstimate> {
-        let z = Normal::standard().inverse_cdf(0.5 + confidence / 2.0);
+        let z = normal_quantile(0.5 + confidence / 2.0);
         let loss = |h: f64| self.with_h(h).loss;
         let h = bracket::least(SEARCHED, H_PRECISION, loss);
         let limit = loss(h) + z * z / 2.0;

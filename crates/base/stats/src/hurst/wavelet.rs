@@ -1,10 +1,10 @@
 //! The wavelet estimate of Abry and Veitch, "Wavelet analysis of long-range-dependent traffic" (IEEE
 //! Transactions on Information Theory 44, 1998).
 
-use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::gamma::digamma;
 
 use super::{Estimate, LENGTH_MIN, NoEstimate, Noisy, Power};
+use crate::tail::normal_quantile;
 
 /// Daubechies' filter with three vanishing moments ("Ten Lectures on Wavelets", 1992, table 6.1), which
 /// does not see trends up to a parabola.
@@ -120,7 +120,7 @@ fn line(used: &[&Octave], confidence: f64) -> (Estimate, f64) {
         .iter()
         .map(|o| ((o.log_energy - level - slope * f64::from(o.octave)) / o.error).powi(2))
         .sum();
-    let z = Normal::standard().inverse_cdf(0.5 + confidence / 2.0);
+    let z = normal_quantile(0.5 + confidence / 2.0);
     let error = (s / spread).sqrt() / 2.0;
     let h = (slope + 1.0) / 2.0;
     let estimate = Estimate { h, low: Some(h - z * error), high: Some(h + z * error) };

@@ -1,12 +1,11 @@
 //! How much blocks scatter, compared with independent times.
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
 use crate::censored::Influence;
 use crate::counts::chi_squared_tail;
 use crate::long_run::{self, LongRun};
 use crate::serial;
 use crate::student::two_sided_t;
+use crate::tail::normal_quantile;
 
 use super::BLOCKS_MIN;
 
@@ -68,7 +67,7 @@ pub(super) fn estimate(
     };
     let white = long_run::prewhitened(&series).map_or(0.0, |found| found.variance / each);
     let factor = (plain.variance / each).max(white).max(dispersion.ratio).max(1.0);
-    let normal = Normal::standard().inverse_cdf(0.5 + confidence / 2.0);
+    let normal = normal_quantile(0.5 + confidence / 2.0);
     let widening = two_sided_t(confidence, plain.degrees) / normal;
     Some(Spread {
         is_independent: dispersion.p >= P_MIN && !is_wide(&plain),

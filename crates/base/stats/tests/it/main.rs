@@ -4,6 +4,7 @@
 mod cliques;
 mod curves;
 mod exact;
+mod extremes;
 mod fit;
 mod golden;
 mod ks;

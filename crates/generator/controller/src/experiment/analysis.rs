@@ -11,6 +11,7 @@ use record::Run;
 use record::schema::Verdict;
 use scenario::Experiment;
 use scenario::experiment::{Compare, Table, TableRow};
+use stats::finite::is_measurable;
 use units::Unit;
 
 use super::{ExperimentState, RunRecord, RunStage};
@@ -154,6 +155,12 @@ fn measured(
         return Err(format!("it is untrusted: {}", first.unwrap_or_default()));
     }
     let values = run_values(&found, figures).map_err(|error| error.to_string())?;
+    let known = figures.iter().zip(&values).filter_map(|(name, value)| Some((name, (*value)?)));
+    for (name, value) in known {
+        if !is_measurable(value.value) {
+            return Err(format!("{name} is {}, and nothing can be computed of it", value.value));
+        }
+    }
     Ok((found, values))
 }
 

@@ -4,6 +4,8 @@
 //! numbered as they first appear, so that of two the first counts as low. Lines that begin with
 //! `#` are skipped.
 
+use stats::finite::{MAGNITUDE_MAX, is_measurable};
+
 use crate::document::csv::{Fault, Row, Rows};
 
 /// Most factors: each has a letter, and interactions of all of them are looked at.
@@ -102,8 +104,11 @@ impl Table {
         let mut row = TableRow { levels: Vec::new(), values: Vec::new() };
         for (field, is_response) in fields.into_iter().zip(is_response) {
             if *is_response {
-                row.values
-                    .push(value(field).map_err(|problem| TableError::Line { line, problem })?);
+                let name = &self.responses[row.values.len()];
+                row.values.push(value(field).map_err(|problem| TableError::Line {
+                    line,
+                    problem: format!("column {name:?}: {problem}"),
+                })?);
                 continue;
             }
             let factor = &mut self.factors[row.levels.len()];
@@ -161,7 +166,10 @@ fn value(field: &str) -> Result<Option<f64>, String> {
         return Ok(None);
     }
     match field.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(Some(value)),
+        Ok(value) if is_measurable(value) => Ok(Some(value)),
+        Ok(value) if value.is_finite() => {
+            Err(format!("{field} is beyond {MAGNITUDE_MAX:e}, and nothing can be computed of it"))
+        }
         Ok(_) => {
             Err(format!("{field} is not a measurement; leave the field empty if there is none"))
         }
@@ -208,10 +216,16 @@ mod tests {
         assert_eq!(diagnostics("a,b\n1,2,3\n", &[]), "line 2: 3 fields, but the header has 2");
         assert_eq!(
             diagnostics("a,b\n1,x\n", &[]),
-            "line 2: \"x\" is not a number; write it like 12.5, without a unit"
+            "line 2: column \"b\": \"x\" is not a number; write it like 12.5, without a unit"
         );
-        assert!(
-            diagnostics("a,b\n1,2\n2,NaN\n", &[]).starts_with("line 3: NaN is not a measurement")
+        for text in ["NaN", "inf", "1e309"] {
+            let found = diagnostics(&format!("a,b\n1,2\n2,{text}\n"), &[]);
+            let expected = format!("line 3: column \"b\": {text} is not a measurement");
+            assert!(found.starts_with(&expected), "{found}");
+        }
+        assert_eq!(
+            diagnostics("a,b,c\n1,2,3\n2,-1e200,3\n", &["c", "b"]),
+            "line 3: column \"b\": -1e200 is beyond 1e100, and nothing can be computed of it"
         );
         assert_eq!(diagnostics("a,b\n1,2\n,3\n", &[]), "line 3: the level of \"a\" is missing");
         assert_eq!(diagnostics("a,b\n1,\"2\n", &[]), "line 2: this quote is never closed");

@@ -1,5 +1,6 @@
 //! Values that others published for a response, checked.
 
+use stats::finite::{MAGNITUDE_MAX, is_measurable};
 use units::parse;
 
 use super::{Claim, Factor, PublishedResponse, PublishedValue};
@@ -96,6 +97,17 @@ impl Checker<'_> {
             }
             parse::number(text).or_else(|_| parse::duration(text).map(|seconds| 1e9 * seconds))
         })
+        .and_then(|value| self.measurable(node, value))
+    }
+
+    /// A value that statistics can be computed of.
+    fn measurable(&mut self, node: &Node, value: f64) -> Option<f64> {
+        if is_measurable(value) {
+            return Some(value);
+        }
+        let message = format!("a published value is {MAGNITUDE_MAX:e} at most");
+        self.diagnostics.error("bad-value", &node.place, message);
+        None
     }
 
     /// Values of some combinations.
