@@ -57,8 +57,9 @@ pub(crate) fn json_paths(data: &[u8]) {
     };
     let ops = plan.sessions.iter().flat_map(|session| &session.ops);
     for save in ops.flat_map(plan::Op::saves) {
-        if let Place::Path(path) = &save.from {
-            plan::expr::all_places(path, answer);
+        if let Place::Path(search) = &save.from {
+            let mut visits_left = plan::expr::VISITS_MAX;
+            let _ = plan::expr::all_places(search, answer, &mut visits_left);
         }
     }
 }

@@ -198,6 +198,8 @@ outcomes! {
     Script = 59 "script",
     /// An answer of GraphQL had errors, or was none.
     Graphql = 60 "graphql",
+    /// Looking for a value in what came would have taken too long.
+    TooMuchWork = 61 "too-much-work",
 }
 
 impl From<Outcome> for u8 {
@@ -253,6 +255,7 @@ impl Outcome {
                 | Outcome::Redirect
                 | Outcome::Decoding
                 | Outcome::Graphql
+                | Outcome::TooMuchWork
         ) || self.is_of_http2()
             || (self.is_of_grpc() && self != Outcome::GrpcDeadlineExceeded)
     }

@@ -16,7 +16,7 @@ use record::{Measurement, Outcome};
 
 use crate::measure::{Counts, Recorder};
 use crate::messages::early::{EarlyMessage, EarlyMessages};
-use crate::received::ReceivedMessage;
+use crate::received::{ReceivedMessage, Search};
 use crate::sequences::{
     Accounts, Broadcast, EndedSequence, NumberFit, SubscriptionOrigin, sequence,
 };
@@ -486,6 +486,6 @@ impl<'p> Messages<'p> {
 
 /// Why a message does not count as numbered.
 fn absent_number(received: &ReceivedMessage<'_>, numbered: &MessageNumber) -> String {
-    let note = received.missing_note(&numbered.from, &None);
+    let note = received.missing_note(&numbered.from, &Search::new());
     format!("no number in {}{note}", received.shown(true))
 }

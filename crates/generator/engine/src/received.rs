@@ -5,7 +5,7 @@ mod owned;
 use std::borrow::Cow;
 
 use html::{Page, TooMuch, page_bytes};
-use plan::expr::{Template, Value, all_places};
+use plan::expr::{Template, VISITS_MAX, Value, all_places};
 use plan::json::{depth_note, document_bytes, is_same_number, json_number, pointer, unquoted};
 use plan::{Match, MatchTest, Source};
 use proto::http1;
@@ -14,8 +14,21 @@ use crate::users::Scope;
 
 pub(crate) use owned::OwnedMessage;
 
-/// A page that was parsed for one value, for the next ones of the same body.
-pub(crate) type ParsedPage = Option<Result<Page, TooMuch>>;
+/// What the values of one body share: a page that was parsed for the first, and the work that is left for all of them.
+#[derive(Debug)]
+pub(crate) struct Search {
+    page: Option<Result<Page, TooMuch>>,
+    /// How many values JSONPath may still look at.
+    visits_left: u64,
+    /// Why a value was not looked for to the end.
+    pub(crate) too_much: Option<String>,
+}
+
+impl Search {
+    pub(crate) fn new() -> Search {
+        Search { page: None, visits_left: VISITS_MAX, too_much: None }
+    }
+}
 
 /// A response or message, as steps see it.
 #[derive(Debug, Clone, Copy)]
@@ -117,21 +130,35 @@ impl<'a> ReceivedMessage<'a> {
 
     /// The value `source` names, or `None` if it is not there.
     pub(crate) fn value(&self, source: &Source) -> Option<Value> {
-        self.value_of(source, &mut None)
+        self.value_of(source, &mut Search::new())
     }
 
-    /// The same, of a body that may have been parsed before.
-    pub(crate) fn value_of(&self, source: &Source, page: &mut ParsedPage) -> Option<Value> {
+    /// The same, of a body in which others may have been looked for before.
+    pub(crate) fn value_of(&self, source: &Source, search: &mut Search) -> Option<Value> {
         match source {
             Source::Elements(elements) => {
-                let page = page.get_or_insert_with(|| Page::parse(self.body));
-                elements.value(page.as_ref().ok()?)
+                let page = search.page.get_or_insert_with(|| Page::parse(self.body));
+                let found = match page {
+                    Ok(page) => elements.value(page),
+                    Err(error) => Err(*error),
+                };
+                found.unwrap_or_else(|error| {
+                    let is_work = matches!(error, TooMuch::Work | TooMuch::Nodes);
+                    search.too_much = is_work.then(|| error.to_string());
+                    None
+                })
             }
             Source::Pointer(tokens) => {
                 let raw = pointer(self.body, tokens)?;
                 Some(Value::from_json(&String::from_utf8_lossy(raw)))
             }
-            Source::Path(path) => all_places(path, self.body),
+            Source::Path(path) => {
+                let found = all_places(path, self.body, &mut search.visits_left);
+                found.unwrap_or_else(|error| {
+                    search.too_much = Some(error.to_string());
+                    None
+                })
+            }
             Source::Regex { regex, group, whole } => {
                 let seen = match self.head {
                     Some(head) if *whole => Cow::Owned([head.raw, self.body].concat()),
@@ -192,8 +219,8 @@ impl<'a> ReceivedMessage<'a> {
     }
 
     /// A note to add to the text of an error about a value that is not there.
-    pub(crate) fn missing_note(&self, source: &Source, page: &ParsedPage) -> String {
-        match (source, page) {
+    pub(crate) fn missing_note(&self, source: &Source, search: &Search) -> String {
+        match (source, &search.page) {
             (Source::Pointer(_), _) => depth_note(self.body).to_owned(),
             (Source::Elements(_), Some(Err(error))) => format!("; {error}"),
             _ => String::new(),

@@ -4,8 +4,11 @@
 //! the last of; whether it is follows from the numbers of those around and before it. So the work is that of comparing
 //! each element with each part, whatever the selector.
 
-use crate::page::{DOCUMENT, Element, Page};
+use crate::page::{DOCUMENT, Element, Page, TooMuch};
 use crate::selector::{Compound, Holds, Relation, Selector, Test};
+
+/// Most work of a search: attributes that are compared with tests, and nodes that are walked through for a text.
+const WORK_MAX: usize = 1 << 24;
 
 /// The elements around and before an element, as far as tests compare with them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,23 +34,34 @@ struct Candidate<'p> {
 
 impl Page {
     /// The first value that [`Page::each`] finds.
-    pub fn first(&self, selector: &Selector, attribute: Option<&str>) -> Option<String> {
+    ///
+    /// # Errors
+    /// If the search takes too much work.
+    pub fn first(
+        &self,
+        selector: &Selector,
+        attribute: Option<&str>,
+    ) -> Result<Option<String>, TooMuch> {
         let mut first = None;
         self.each(selector, attribute, |value| {
             first = Some(value);
             false
-        });
-        first
+        })?;
+        Ok(first)
     }
 
     /// Calls `found` with a value of each element that the selector names, in the page's order, until it returns false:
     /// with this attribute, if the element has it, or else with the element's text without the space around it.
+    ///
+    /// # Errors
+    /// If the search takes too much work. What was found before has been passed on.
     pub fn each(
         &self,
         selector: &Selector,
         attribute: Option<&str>,
         mut found: impl FnMut(String) -> bool,
-    ) {
+    ) -> Result<(), TooMuch> {
+        let mut work = 0;
         let mut levels = vec![Around::default()];
         let mut next = self.first_child(DOCUMENT);
         let mut parent = DOCUMENT;
@@ -63,15 +77,20 @@ impl Page {
                 next = self.next(node);
                 continue;
             };
+            // Each test may look at each attribute.
+            work += selector.tests_count() * element.test_work();
+            if work > WORK_MAX {
+                return Err(TooMuch::Work);
+            }
             around.place += 1;
             let place = around.place;
             let tested = Candidate { page: self, node, element, place };
             let is = parts(selector, around, &tested);
             if is & selector.last != 0
-                && let Some(value) = self.value(node, element, attribute)
+                && let Some(value) = self.value(node, element, attribute, &mut work)
                 && !found(value)
             {
-                return;
+                return Ok(());
             }
             around.previous = is;
             around.before |= is;
@@ -79,20 +98,29 @@ impl Page {
             levels.push(inside);
             (parent, next) = (node, self.first_child(node));
         }
+        Ok(())
     }
 
-    fn value(&self, node: u32, element: &Element, attribute: Option<&str>) -> Option<String> {
+    fn value(
+        &self,
+        node: u32,
+        element: &Element,
+        attribute: Option<&str>,
+        work: &mut usize,
+    ) -> Option<String> {
         match attribute {
             Some(name) => element.attribute(name).map(str::to_owned),
-            None => Some(self.text_inside(node)),
+            None => Some(self.text_inside(node, work)),
         }
     }
 
-    /// All text inside of a node, without the space around it.
-    fn text_inside(&self, top: u32) -> String {
+    /// All text inside of a node, without the space around it. An element that holds many others is walked through for
+    /// its own text and for that of each element around it.
+    fn text_inside(&self, top: u32, work: &mut usize) -> String {
         let mut text = String::new();
         let mut node = top;
         loop {
+            *work += 1;
             text.push_str(self.own_text(node).unwrap_or_default());
             let mut next = self.first_child(node);
             while next.is_none() && node != top {

@@ -25,6 +25,9 @@ const WORK_MAX: u64 = 1 << 25;
 /// Most comparisons of names of attributes: the parser compares each with all before it in its tag.
 const COMPARISONS_MAX: usize = 1 << 28;
 
+/// Bytes of a value that are looked at in the time of one step.
+const BYTES_PER_STEP: usize = 64;
+
 /// No node.
 const NONE: u32 = u32::MAX;
 /// The document, of which the `html` element is a child.
@@ -39,7 +42,9 @@ pub enum TooMuch {
     Depth,
     #[error("the page has too many misnested tags to be read")]
     Nodes,
-    #[error("the page has too many attributes in a tag, or too many open elements, to be read")]
+    #[error(
+        "the page has too many attributes in a tag, or too many open elements, to be read or searched"
+    )]
     Work,
 }
 
@@ -84,6 +89,12 @@ pub(crate) struct Element {
 impl Element {
     pub(crate) fn name(&self) -> &str {
         &self.name.local
+    }
+
+    /// What a test of it takes at most: it may look at each attribute, and at the value of one.
+    pub(crate) fn test_work(&self) -> usize {
+        let attributes = self.attributes.iter();
+        1 + attributes.map(|own| 1 + own.value.len() / BYTES_PER_STEP).sum::<usize>()
     }
 
     /// The value of an attribute, whose name is compared without regard to case.

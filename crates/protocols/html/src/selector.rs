@@ -16,6 +16,11 @@ impl Selector {
     pub fn text(&self) -> &str {
         &self.text
     }
+
+    /// How many tests an element may have to pass.
+    pub(crate) fn tests_count(&self) -> usize {
+        self.parts.iter().map(|part| part.compound.tests_count()).sum()
+    }
 }
 
 /// A compound selector and its relation to the one before.
@@ -44,6 +49,17 @@ pub(crate) enum Relation {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Compound {
     pub(crate) tests: Vec<Test>,
+}
+
+impl Compound {
+    /// All tests, those that an element must not pass included; 1 at least.
+    fn tests_count(&self) -> usize {
+        let count = |test: &Test| match test {
+            Test::Not(compounds) => compounds.iter().map(Compound::tests_count).sum(),
+            _ => 1,
+        };
+        self.tests.iter().map(count).sum::<usize>().max(1)
+    }
 }
 
 /// A test of one element. Names of elements and attributes are compared without regard to case.

@@ -1,6 +1,6 @@
 //! Elements of HTML pages that CSS selectors name.
 
-use html::{Page, Selector};
+use html::{Page, Selector, TooMuch};
 use serde::{Serialize, Serializer};
 
 use crate::expr::value::write_json_text;
@@ -25,11 +25,14 @@ fn selector_text<S: Serializer>(selector: &Selector, serializer: S) -> Result<S:
 impl Elements {
     /// The value to save from a page; `None`: there is no such element, or the list would be too
     /// long.
-    pub fn value(&self, page: &Page) -> Option<Value> {
+    ///
+    /// # Errors
+    /// If the search takes too much work.
+    pub fn value(&self, page: &Page) -> Result<Option<Value>, TooMuch> {
         let attribute = self.attribute.as_deref();
         if !self.all {
             let first = page.first(&self.selector, attribute)?;
-            return Some(Value::text(&first));
+            return Ok(first.map(|first| Value::text(&first)));
         }
         let mut list = b"[".to_vec();
         page.each(&self.selector, attribute, |value| {
@@ -40,13 +43,12 @@ impl Elements {
             write_json_text(&value, &mut list);
             list.push(b'"');
             list.len() <= LIST_BYTES_MAX
-        });
+        })?;
         if list.len() > LIST_BYTES_MAX {
-            return None;
+            return Ok(None);
         }
         list.push(b']');
-        let list = String::from_utf8(list).ok()?;
-        Some(Value::text(&list))
+        Ok(String::from_utf8(list).ok().map(|list| Value::text(&list)))
     }
 
     /// Text of the error that the page has no such elements.
@@ -83,9 +85,9 @@ mod tests {
             (Some("id"), true, "[]"),
         ] {
             let value = elements(attribute, all).value(&page);
-            assert_eq!(value, Some(Value::text(expected)));
+            assert_eq!(value, Ok(Some(Value::text(expected))));
         }
-        assert_eq!(elements(Some("id"), false).value(&page), None);
+        assert_eq!(elements(Some("id"), false).value(&page), Ok(None));
     }
 
     #[test]
@@ -95,6 +97,16 @@ mod tests {
         let page = Page::parse(html.as_bytes()).unwrap();
         let elements =
             Elements { selector: Selector::parse("div.x").unwrap(), attribute: None, all: true };
-        assert_eq!(elements.value(&page), None);
+        assert_eq!(elements.value(&page), Ok(None));
+    }
+
+    #[test]
+    fn many_elements_in_each_other_are_too_much_work() {
+        let html = format!("{}{}", "<div class=x>".repeat(400), "<br>".repeat(60_000));
+        let page = Page::parse(html.as_bytes()).unwrap();
+        let of =
+            |all| Elements { selector: Selector::parse("div.x").unwrap(), attribute: None, all };
+        assert_eq!(of(true).value(&page), Err(TooMuch::Work));
+        assert_eq!(of(false).value(&page), Ok(Some(Value::text(""))));
     }
 }

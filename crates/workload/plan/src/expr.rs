@@ -21,12 +21,11 @@ pub use functions::Pure;
 pub use invented::{Invention, Language};
 pub use numbers::EvalError;
 pub(crate) use places::LIST_BYTES_MAX;
-pub use places::all_places;
+pub use places::{JsonSearch, TooMuchWork, VISITS_MAX, all_places};
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json_path::JsonPath;
 use signing::Signer;
 use stats::rng::Rng;
 
@@ -65,7 +64,7 @@ pub enum Expr {
     /// A token with these claims and, unless all have the same, this header, signed with a key that was read before.
     Token(Arc<Signer>, Vec<Expr>),
     /// All places of a JSON text that JSONPath names, as a list in JSON text.
-    Places(Box<JsonPath>, Box<Expr>),
+    Places(Box<JsonSearch>, Box<Expr>),
     Unary(Unary, Box<Expr>),
     Binary(Binary, Box<Expr>, Box<Expr>),
 }

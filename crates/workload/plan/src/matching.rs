@@ -1,11 +1,10 @@
 //! Values that are looked for in responses and messages, and values that are saved from them.
 
 use serde::{Serialize, Serializer};
-use serde_json_path::JsonPath;
 
 use crate::elements::Elements;
-use crate::expr::Template;
 use crate::expr::binary::NumberForm;
+use crate::expr::{JsonSearch, Template};
 use crate::ids::Slot;
 
 /// One condition on a message.
@@ -39,7 +38,7 @@ pub enum Source {
     /// RFC 6901, already unescaped into its tokens. Empty: the whole document.
     Pointer(Vec<String>),
     /// All places that JSONPath names (RFC 9535), as a list in JSON text.
-    Path(JsonPath),
+    Path(JsonSearch),
     /// Elements of a page of HTML.
     Elements(Box<Elements>),
     /// A group of the first match in the body or message.
@@ -115,7 +114,7 @@ impl Source {
     pub fn place(&self) -> String {
         match self {
             Source::Pointer(tokens) => pointer_text(tokens),
-            Source::Path(path) => path.to_string(),
+            Source::Path(search) => search.path.to_string(),
             Source::Elements(elements) => format!("`{}`", elements.selector.text()),
             Source::Regex { regex, .. } => format!("`{}`", regex.as_str()),
             Source::Header(name) => format!("header `{name}`"),
@@ -135,7 +134,7 @@ impl Source {
         match self {
             Source::Pointer(tokens) if tokens.is_empty() => "no JSON".to_owned(),
             Source::Pointer(tokens) => format!("nothing at {}", pointer_text(tokens)),
-            Source::Path(path) => format!("no JSON, or too much of it at {path}"),
+            Source::Path(search) => format!("no JSON, or too much of it at {}", search.path),
             Source::Elements(elements) => elements.missing(),
             Source::Regex { regex, group, .. } => match group {
                 0 => format!("no match of `{}`", regex.as_str()),

@@ -73,7 +73,7 @@ impl Interpreter<'_> {
         let outcome = self.weigh_message(now_ns, key, expect, &received);
         let fails = match outcome {
             Outcome::Ok => false,
-            Outcome::Save | Outcome::Script | Outcome::NoMemory => true,
+            Outcome::Save | Outcome::TooMuchWork | Outcome::Script | Outcome::NoMemory => true,
             _ => self.lacks_saved(key) || self.is_attempt(key),
         };
         let read_late_ns = std::mem::replace(&mut self.messages.read_late_ns, early.read_late_ns);

@@ -6,7 +6,7 @@ use plan::{MeasureId, Op, Save, Slot, builtin};
 use record::{Measurement, Outcome};
 
 use crate::interpreter::{Flow, Interpreter};
-use crate::received::ReceivedMessage;
+use crate::received::{ReceivedMessage, Search};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::UserKey;
 
@@ -245,7 +245,8 @@ impl Interpreter<'_> {
         });
     }
 
-    /// Saves what a step wants saved. The error says what is missing, or that there is no memory for it.
+    /// Saves what a step wants saved. The error says what is missing, or that there is no memory for it, or that finding
+    /// it is too much work.
     pub(crate) fn keep(
         &mut self,
         now_ns: u64,
@@ -253,12 +254,16 @@ impl Interpreter<'_> {
         save: &[Save],
         received: &ReceivedMessage<'_>,
     ) -> Result<(), (Outcome, String)> {
-        let mut page = None;
+        let mut search = Search::new();
         for save in save {
             let bytes = received.document_bytes(&save.from);
-            let value = || received.value_of(&save.from, &mut page);
+            let value = || received.value_of(&save.from, &mut search);
             let found = self.users.while_held(bytes, value);
             let found = found.ok_or_else(|| (Outcome::NoMemory, EXHAUSTED.to_owned()))?;
+            // It is not known whether the value is there, so that it has no default.
+            if let Some(why) = search.too_much.take() {
+                return Err((Outcome::TooMuchWork, format!("{why}, for {}", save.from.place())));
+            }
             let fallback = || {
                 let default = save.default.as_ref()?;
                 Some(default.eval(&mut self.users.scope(now_ns, key)))
@@ -277,7 +282,7 @@ impl Interpreter<'_> {
                 None => {
                     let body = received.shown(save.from.reads_body());
                     let missing = save.from.missing();
-                    let note = received.missing_note(&save.from, &page);
+                    let note = received.missing_note(&save.from, &search);
                     return Err((Outcome::Save, format!("{missing} in {body}{note}")));
                 }
             }
@@ -289,7 +294,7 @@ impl Interpreter<'_> {
     /// since later steps would send nonsense.
     pub(crate) fn conclude(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
         match outcome {
-            Outcome::Save | Outcome::Script | Outcome::NoMemory => {
+            Outcome::Save | Outcome::TooMuchWork | Outcome::Script | Outcome::NoMemory => {
                 self.fail(now_ns, key, outcome, status);
             }
             _ => self.complete(now_ns, key, outcome, status),

@@ -125,6 +125,43 @@ fn json_path_saves_a_list_of_all_places() {
     assert!(ran.details()[0].contains("no JSON"), "{:?}", ran.details());
 }
 
+/// A filter of all values in a filter of all values: n⁴ comparisons, of a list whose length the target chooses.
+#[test]
+fn a_search_that_takes_too_much_work_fails_its_step() {
+    let steps = "    - get: /list
+      save: { found: { pointer: '$[?($[?($[?($[?(@.a==1)])])])]', default: none } }
+      as: list
+    - { get: /end, as: end }";
+    let (ran, _) = play(steps, "[{\"a\":1}]");
+    assert_eq!((ran.outcomes("list"), ran.outcomes("end")), (vec![Outcome::Ok], vec![Outcome::Ok]));
+    let list = format!("[{}0]", "{\"a\":2},".repeat(100));
+    let (ran, _) = play(steps, list.leak());
+    assert_eq!(ran.outcomes("list"), [Outcome::TooMuchWork]);
+    assert!(ran.outcomes("end").is_empty(), "what is unknown has no default");
+    let expected = "the searches would look at more than 5,000,000 values, for $";
+    assert!(ran.details()[0].starts_with(expected), "{:?}", ran.details());
+}
+
+#[test]
+fn the_searches_of_a_step_share_their_work() {
+    let path = "'$[?($[?($[?@.a])])]'";
+    let one = format!("    - {{ get: /list, save: {{ a: {path} }}, as: list }}");
+    let two = format!("    - {{ get: /list, save: {{ a: {path}, b: {path} }}, as: list }}");
+    // Some 120 values: 2 · 120³ visits a search.
+    let list: &str = format!("[{}0]", "[0],".repeat(58)).leak();
+    assert_eq!(play(&one, list).0.outcomes("list"), [Outcome::Ok]);
+    assert_eq!(play(&two, list).0.outcomes("list"), [Outcome::TooMuchWork]);
+}
+
+#[test]
+fn a_page_that_takes_too_much_work_fails_its_step() {
+    let steps = "    - { get: /page, save: { found: { css: i, default: none } }, as: page }";
+    let names: String = (0..60_000).map(|n| format!(" a{n}")).collect();
+    let (ran, _) = play(steps, format!("<a{names}>").leak());
+    assert_eq!(ran.outcomes("page"), [Outcome::TooMuchWork]);
+    assert!(ran.details()[0].contains("too many attributes in a tag"), "{:?}", ran.details());
+}
+
 #[test]
 fn selectors_save_elements_of_a_page() {
     let steps = "    - get: /form

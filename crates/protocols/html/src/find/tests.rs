@@ -23,8 +23,9 @@ fn all(selector: &str, attribute: Option<&str>) -> Vec<String> {
     page.each(&selector, attribute, |value| {
         found.push(value);
         true
-    });
-    assert_eq!(page.first(&selector, attribute).as_ref(), found.first());
+    })
+    .unwrap();
+    assert_eq!(page.first(&selector, attribute).unwrap().as_ref(), found.first());
     found
 }
 
@@ -99,6 +100,6 @@ fn all_ways_to_an_element_count() {
         (".a > div > p", true),
     ] {
         let selector = Selector::parse(selector).unwrap();
-        assert_eq!(page.first(&selector, None).is_some(), found, "{selector:?}");
+        assert_eq!(page.first(&selector, None).unwrap().is_some(), found, "{selector:?}");
     }
 }

@@ -8,7 +8,8 @@ fn texts(html: &str, selector: &str) -> Vec<String> {
     page.each(&Selector::parse(selector).unwrap(), None, |text| {
         found.push(text);
         true
-    });
+    })
+    .unwrap();
     found
 }
 
@@ -109,7 +110,8 @@ proptest! {
         page.each(&Selector::parse("*").unwrap(), None, |_| {
             found += 1;
             true
-        });
+        })
+        .unwrap();
         prop_assert_eq!(found, elements);
     }
 }

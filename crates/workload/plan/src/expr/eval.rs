@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json_path::JsonPath;
 use signing::Signer;
 use stats::rng::Rng;
 
 use super::functions::{apply, signed};
 use super::invented::invented;
 use super::numbers::{EvalError, described, number, order, to_int, truncated, whole};
-use super::places::all_places;
+use super::places::{JsonSearch, VISITS_MAX, all_places};
 use super::value::Number;
 use super::{Binary, Context, Expr, Func, Unary, Value};
 
@@ -38,7 +37,7 @@ impl Expr {
                 context.call_script(*function, &args)
             }
             Expr::Token(signer, args) => token(signer, args, context),
-            Expr::Places(path, text) => places(path, &text.eval(context)?),
+            Expr::Places(search, text) => places(search, &text.eval(context)?),
             Expr::Unary(op, inner) => unary(*op, &inner.eval(context)?),
             Expr::Binary(Binary::And, left, right) => {
                 let truth = left.eval_bool(context)? && right.eval_bool(context)?;
@@ -117,13 +116,17 @@ fn json(text: &Value, pointer: &Value) -> Value {
 }
 
 /// A text that is not JSON gives nothing, as with pointers.
-fn places(path: &JsonPath, text: &Value) -> Result<Value, EvalError> {
+fn places(search: &JsonSearch, text: &Value) -> Result<Value, EvalError> {
     let text = text.to_text();
     if crate::json::document_bytes(text.as_bytes()) > DOCUMENT_BYTES_MAX {
         let error = "json: the text is too long for JSONPath; `save` parts of a response instead";
         return Err(EvalError::Argument(error.to_owned()));
     }
-    Ok(all_places(path, text.as_bytes()).unwrap_or(Value::Nothing))
+    let mut visits_left = VISITS_MAX;
+    match all_places(search, text.as_bytes(), &mut visits_left) {
+        Ok(found) => Ok(found.unwrap_or(Value::Nothing)),
+        Err(error) => Err(EvalError::Argument(format!("json: {error}"))),
+    }
 }
 
 /// One token of a JSON pointer (RFC 6901 §4).

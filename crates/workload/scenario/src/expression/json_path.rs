@@ -1,5 +1,8 @@
 //! JSONPath (RFC 9535): as far as it names one place it is what a JSON pointer can do; else it makes a list.
 
+mod work;
+
+use plan::expr::JsonSearch;
 use serde_json_path::JsonPath;
 
 /// Longest path, in bytes.
@@ -9,6 +12,8 @@ const PATH_BYTES_MAX: usize = 1_000;
 const LEVELS_MAX: usize = 10;
 /// Most filters (`?`): each looks at all items again that those around it look at.
 const FILTERS_MAX: usize = 4;
+/// Largest regular expression in a path, in bytes as it is compiled: for each value that it is compared with.
+const PATTERN_BYTES_MAX: usize = 32 << 10;
 
 /// Why a path is no pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,9 +57,9 @@ fn excess(path: &str) -> Option<String> {
     (filters > FILTERS_MAX).then(|| format!("has more than {FILTERS_MAX} filters (`?`)"))
 }
 
-/// The path of a text that may name several places; `None`: it names one, or is no JSONPath. The error says what is wrong
-/// with it.
-pub fn places(text: &str) -> Result<Option<JsonPath>, String> {
+/// The search of a text that may name several places; `None`: it names one, or is no JSONPath. The error says what is
+/// wrong with it.
+pub fn places(text: &str) -> Result<Option<JsonSearch>, String> {
     // One place is not a list of one, and a pointer cannot count from a list's end.
     if !is_path(text) || matches!(walk(text), Ok(_) | Err(FROM_END)) {
         return Ok(None);
@@ -67,7 +72,29 @@ pub fn places(text: &str) -> Result<Option<JsonPath>, String> {
         return Err("searches all levels (`..`) more than once".to_owned());
     }
     let path = JsonPath::parse(text).map_err(|error| format!("is not JSONPath: {error}"))?;
-    Ok(Some(path))
+    let read = work::read(text);
+    // One of the target's would be compiled for each value, whatever it is.
+    if read.computes_pattern {
+        return Err("has a pattern of `match` or `search` that is not in quotes".to_owned());
+    }
+    if read.patterns.iter().any(|quoted| is_too_large(quoted)) {
+        return Err("has too large a pattern of `match` or `search`".to_owned());
+    }
+    Ok(Some(JsonSearch { path, work: read.work.0 }))
+}
+
+/// Whether a regular expression in its quotes is too large to be compiled for each value.
+fn is_too_large(quoted: &str) -> bool {
+    let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+    // The escapes are those of JSON, but for that of the single quote.
+    let escaped = match quoted.starts_with('\'') {
+        true => inner.replace("\\'", "'").replace('"', "\\\""),
+        false => inner.to_owned(),
+    };
+    let pattern = serde_json::from_str::<String>(&format!("\"{escaped}\""));
+    let pattern = pattern.unwrap_or_else(|_| inner.to_owned());
+    let built = regex::RegexBuilder::new(&pattern).size_limit(PATTERN_BYTES_MAX).build();
+    matches!(built, Err(regex::Error::CompiledTooBig(_)))
 }
 
 /// The tokens of the pointer that leads to the same place.
@@ -234,6 +261,25 @@ mod tests {
             (format!("$.{}", "a".repeat(999)), Some("is longer than 1000 bytes")),
         ] {
             assert_eq!(excess(&path).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn patterns_that_are_compiled_for_each_value_are_short_and_known() {
+        for (path, expected) in [
+            ("$[?match(@.a, 'x.*')]".to_owned(), None),
+            ("$[?search(@.a, \"it's [a-z]+\\\\.\")]".to_owned(), None),
+            ("$[?search(@.a, 'it\\'s \"x\"')]".to_owned(), None),
+            (
+                "$[?match(@.a, $.b)]".to_owned(),
+                Some("has a pattern of `match` or `search` that is not in quotes"),
+            ),
+            (
+                "$[?search(@.a, '\\\\w{1000}')]".to_owned(),
+                Some("has too large a pattern of `match` or `search`"),
+            ),
+        ] {
+            assert_eq!(places(&path).err().as_deref(), expected, "{path}");
         }
     }
 

@@ -6,9 +6,8 @@ use std::ops::Range;
 
 use plan::expr::eval;
 use plan::expr::template::Builder;
-use plan::expr::{Binary, Escape, Expr, Func, Template, Unary, Value};
+use plan::expr::{Binary, Escape, Expr, Func, JsonSearch, Template, Unary, Value};
 use plan::pointer_text;
-use serde_json_path::JsonPath;
 
 use crate::document::suggest;
 use crate::expression::functions::FUNCTIONS;
@@ -374,7 +373,7 @@ impl Parser<'_> {
 }
 
 /// Constant JSONPath that may name several places.
-fn places(text: &str, span: &Range<usize>) -> Result<Option<JsonPath>, ExprError> {
+fn places(text: &str, span: &Range<usize>) -> Result<Option<JsonSearch>, ExprError> {
     json_path::places(text).map_err(|refused| {
         let shown: String = text.chars().take(SHOWN_CHARS_MAX).collect();
         ExprError::new(span.clone(), format!("`{shown}` {refused}"))

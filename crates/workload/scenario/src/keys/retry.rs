@@ -23,6 +23,7 @@ pub const FAILURES: &[&str] = &[
     "too-large",
     "status",
     "save",
+    "too-much-work",
     "check",
     "step",
     "script",

@@ -101,6 +101,18 @@ fn operators_bind_and_compare_as_documented() {
     }
 }
 
+/// A filter of all items in a filter of all items: n³ visits.
+#[test]
+fn searches_in_expressions_have_a_budget() {
+    let search = |count: usize| {
+        let list = vec!["1"; count].join(",");
+        format!("json('[{list}]', '$[?($[?($[*])])]')")
+    };
+    assert_eq!(value(&search(3)), Value::text("[1,1,1]"));
+    let expected = "json: the searches would look at more than 5,000,000 values";
+    assert_eq!(failure(&search(200)), expected);
+}
+
 /// Whole numbers are exact up to 2^64 - 1; beyond that the text of a number is kept until it is computed with.
 #[test]
 fn large_numbers_are_exact() {

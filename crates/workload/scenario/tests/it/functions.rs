@@ -141,6 +141,12 @@ fn dates_follow_the_calendar() {
 }
 
 #[test]
+fn texts_that_grow_are_not_built() {
+    let found = failure("replace(pad(t, 5000, 'a'), 'a', pad(t, 5000, 'b'))");
+    assert_eq!(found, "replace: the text would have more than 16777216 bytes");
+}
+
+#[test]
 fn wrong_arguments_are_named() {
     for (expression, expected) in [
         ("join(w, ',')", "not a list in JSON"),

@@ -574,3 +574,28 @@ fn sessions_without_an_expect_await_nothing() {
     );
     assert_eq!(session.awaited(), plan::Awaited::default());
 }
+
+#[test]
+fn expressions_that_are_too_large_are_refused() {
+    let found = rendered(
+        &with_steps(
+            r"- get: /
+  save: { a: { regex: '\w{5000}' } }",
+        ),
+        &[],
+    );
+    assert!(found.contains("exceeds size limit"), "{found}");
+}
+
+/// Each round looks for its item from the list's beginning.
+#[test]
+fn each_round_of_a_long_list_takes_time() {
+    let steps = "
+- set: { list: '[1]' }
+- foreach: list
+  as: item
+  steps: [ { set: { last: x } } ]
+";
+    let found = rendered(&with_steps(steps), &[]);
+    assert!(found.contains("the body of this `foreach` never waits"), "{found}");
+}

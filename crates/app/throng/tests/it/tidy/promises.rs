@@ -1,4 +1,4 @@
-//! Every promise of docs/promises.md is held by something that there is.
+//! Every promise of docs/promises.md, and every limit of docs/limits.md, is held by something that there is.
 
 use super::{PACKAGES, ROOT, files_below, none, read};
 
@@ -17,8 +17,10 @@ fn promises_name_tests_that_exist() {
     let code: String = files.iter().map(|path| read(path)).collect();
     let makefile = read(&ROOT.join("Makefile"));
     let crates: Vec<&str> = PACKAGES.iter().map(|package| package.name.as_str()).collect();
-    let named = tests(&read(&ROOT.join("docs/promises.md")));
-    assert!(named.len() > 10, "{named:?}");
+    let documents =
+        ["docs/promises.md", "docs/limits.md"].map(|name| tests(&read(&ROOT.join(name))));
+    assert!(documents.iter().all(|named| named.len() > 10), "{documents:?}");
+    let named = documents.into_iter().flatten();
     let is_there = |name: &String| match name.strip_prefix("make ") {
         Some(target) => makefile.contains(&format!("\n{target}:")),
         None => {
@@ -27,6 +29,6 @@ fn promises_name_tests_that_exist() {
                 || crates.contains(&name.as_str())
         }
     };
-    let missing: Vec<String> = named.into_iter().filter(|name| !is_there(name)).collect();
-    none("promises without a test", "Name the test in docs/promises.md.", &missing);
+    let missing: Vec<String> = named.filter(|name| !is_there(name)).collect();
+    none("promises and limits without a test", "Name the test in the document.", &missing);
 }
