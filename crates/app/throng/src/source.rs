@@ -11,6 +11,7 @@ use controller::Inputs;
 use miette::{MietteDiagnostic, Severity as Level};
 use plan::Plan;
 use plan::probes::Probe;
+use record::whole;
 use scenario::document::Origin;
 use scenario::{Diagnostic, Experiment, Load, Settings, Severity, Source, UrlRun, url_scenario};
 
@@ -27,6 +28,8 @@ const URL_RUN_USERS: u64 = 10;
 /// Maximum total size, uncompressed, of all files that a scenario names. A frame to a worker holds
 /// that and the rest of the plan.
 const FILES_BYTES_MAX: u64 = 48 << 20;
+/// Longest text of a document.
+const TEXT_BYTES_MAX: u64 = scenario::document::yaml::TEXT_BYTES_MAX as u64;
 const TOO_LARGE: &str = "the scenario's files exceed 48 MiB in total";
 
 /// A scenario's text and name.
@@ -42,7 +45,15 @@ pub(crate) struct Text {
 
 /// Reads a scenario, or converts a Tsung file; `-` is standard input.
 pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> {
-    let bytes = read_bytes(name, scenario::document::yaml::TEXT_BYTES_MAX as u64)?;
+    scenario_of(name, read_bytes(name, TEXT_BYTES_MAX)?, leniency)
+}
+
+/// The same of a file that another file names.
+pub(crate) fn named_scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> {
+    scenario_of(name, named_bytes(name)?, leniency)
+}
+
+fn scenario_of(name: &str, bytes: Vec<u8>, leniency: Leniency) -> Result<Text, Failure> {
     if Path::new(name).extension().is_some_and(|e| e == "har") {
         return Err(Failure::hinted(
             Exit::Data,
@@ -91,7 +102,19 @@ pub(crate) fn converted_text(
 
 /// Reads any other document; `-` is standard input.
 pub(crate) fn read(name: &str) -> Result<Text, Failure> {
-    text_of(name, read_bytes(name, scenario::document::yaml::TEXT_BYTES_MAX as u64)?)
+    text_of(name, read_bytes(name, TEXT_BYTES_MAX)?)
+}
+
+/// The same of a file that another file or a directory names: what is no regular file is not waited for.
+pub(crate) fn read_named(name: &str) -> Result<Text, Failure> {
+    text_of(name, named_bytes(name)?)
+}
+
+fn named_bytes(name: &str) -> Result<Vec<u8>, Failure> {
+    whole::read_bounded(Path::new(name), TEXT_BYTES_MAX).map_err(|error| {
+        let hint = "it must be a file, and be readable";
+        Failure::hinted(Exit::NoInput, format!("cannot read {name:?}: {error}"), hint)
+    })
 }
 
 fn text_of(name: &str, bytes: Vec<u8>) -> Result<Text, Failure> {
@@ -136,7 +159,7 @@ pub(crate) fn is_url(text: &str) -> bool {
 
 /// Reads a file that a scenario names, decompressed if its name ends in `.gz`. The error is for people.
 fn read_input(path: &Path, bytes_max: u64) -> Result<String, String> {
-    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let file = whole::open(path).map_err(|error| error.to_string())?;
     let packed = path.extension().is_some_and(|extension| extension == "gz");
     let mut text = String::new();
     let limit = bytes_max + 1;
@@ -155,7 +178,7 @@ fn read_input(path: &Path, bytes_max: u64) -> Result<String, String> {
 
 /// Reads a file whose bytes a scenario wants, as base64.
 fn read_binary(path: &Path, bytes_max: u64) -> Result<String, String> {
-    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let file = whole::open(path).map_err(|error| error.to_string())?;
     // Base64 takes four bytes for three.
     let bytes_max = bytes_max / 4 * 3;
     let mut bytes = Vec::new();
@@ -408,5 +431,17 @@ mod tests {
         std::fs::write(&packed, "12345").unwrap();
         assert!(read_input(&packed, 5).is_err());
         assert!(read_input(&folder.path().join("b"), 5).is_err());
+    }
+
+    /// A scenario of somebody else may name a pipe, for which nobody writes.
+    #[test]
+    fn files_that_files_name_are_regular() {
+        let expected = "it is not a regular file";
+        let device = Path::new("/dev/zero");
+        assert_eq!(read_input(device, 5).unwrap_err(), expected);
+        assert_eq!(read_binary(device, 5).unwrap_err(), expected);
+        for found in [read_named("/dev/zero"), named_scenario("/dev/zero", Leniency::Strict)] {
+            assert!(found.unwrap_err().to_string().contains(expected));
+        }
     }
 }

@@ -71,7 +71,7 @@ fn replace(
         return opened.and_then(write_to).map_err(RecordError::io("write", path));
     };
     let temporary = temporary(&target);
-    let created = File::create(&temporary);
+    let created = create_alone(&temporary, &target);
     let written = created.and_then(write_to).map_err(RecordError::io("write", path));
     if written.is_err() {
         // The rest of a file that did not fit is of no use, and the first error is the one that matters.
@@ -79,6 +79,20 @@ fn replace(
     }
     written?;
     rename(&temporary, &target, durability)
+}
+
+/// Makes a file with the permissions of the one that it will take the place of. What another process may have put there, as
+/// a link to a file that is not ours, is not written to.
+fn create_alone(path: &Path, replaced: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let file = File::options().write(true).create_new(true).open(path)?;
+    if let Ok(about) = fs::metadata(replaced) {
+        file.set_permissions(about.permissions())?;
+    }
+    Ok(file)
 }
 
 /// Which file another can take the place of; `None` where that would not be what is meant.
@@ -101,17 +115,31 @@ fn is_open_file(path: &Path) -> bool {
     named(path) || fs::read_link(path).is_ok_and(|target| named(&target))
 }
 
-/// Opens a file to be read. Whatever else may stand there is refused: to open a pipe, or to read a device,
-/// may take for ever.
+/// Opens a file to be read that another file or a directory names. Whatever else may stand there is refused: to open
+/// a pipe, or to read a device, may take for ever.
 ///
 /// # Errors
 /// Fails if the file cannot be opened, or is not a regular file.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
         let what = "it is not a regular file";
         return Err(io::Error::new(ErrorKind::InvalidInput, what));
     }
     File::open(path)
+}
+
+/// The bytes of a file that another file or a directory names, `bytes_max` at most.
+///
+/// # Errors
+/// Fails if the file cannot be read, is not a regular file, or is larger.
+pub fn read_bounded(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        let what = format!("it is larger than {bytes_max} bytes");
+        return Err(io::Error::new(ErrorKind::FileTooLarge, what));
+    }
+    Ok(bytes)
 }
 
 fn bytes(path: &Path) -> io::Result<Vec<u8>> {
@@ -223,11 +251,42 @@ mod tests {
         assert_eq!(fs::read_dir(space.path()).unwrap().count(), 1);
     }
 
+    /// The name of the temporary file can be guessed, and the directory may be everybody's.
+    #[test]
+    fn a_link_at_the_temporary_name_is_not_followed() {
+        let space = tempfile::tempdir().unwrap();
+        let path = |name: &str| space.path().join(name);
+        fs::write(path("victim"), "whole").unwrap();
+        symlink("victim", temporary(&path("file"))).unwrap();
+        write(&path("file"), b"new").unwrap();
+        assert_eq!(text(&path("victim")), "whole");
+        assert_eq!(text(&path("file")), "new");
+        assert!(fs::symlink_metadata(path("file")).unwrap().is_file());
+        assert_eq!(fs::read_dir(space.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_file_keeps_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let space = tempfile::tempdir().unwrap();
+        let path = space.path().join("file");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        write(&path, b"new").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
     #[test]
     fn what_is_no_file_is_written_to_as_it_is() {
         let null = Path::new("/dev/null");
         write(null, b"gone").unwrap();
         assert!(!fs::metadata(null).unwrap().is_file());
+        let links = tempfile::tempdir().unwrap();
+        let link = links.path().join("null");
+        symlink(null, &link).unwrap();
+        write(&link, b"gone").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         let full = write(Path::new("/dev/full"), b"too much").unwrap_err();
         assert!(full.is_disk_full(), "{full:?}");
         let space = tempfile::tempdir().unwrap();
@@ -260,5 +319,17 @@ mod tests {
             assert_eq!(cause, "it is not a regular file", "{path}");
         }
         assert_eq!(read(Path::new("/dev/none")).unwrap(), None);
+        let error = read_bounded(Path::new("/dev/zero"), 5).unwrap_err();
+        assert_eq!(error.to_string(), "it is not a regular file");
+    }
+
+    #[test]
+    fn no_more_is_read_than_is_wanted() {
+        let space = tempfile::tempdir().unwrap();
+        let path = space.path().join("file");
+        fs::write(&path, "12345").unwrap();
+        assert_eq!(read_bounded(&path, 5).unwrap(), b"12345");
+        let error = read_bounded(&path, 4).unwrap_err();
+        assert_eq!(error.to_string(), "it is larger than 4 bytes");
     }
 }

@@ -1,8 +1,9 @@
 //! Compiles .proto files to the schema that calls of gRPC need, and writes such files from descriptors.
 //!
 //! The files' texts are handed in by a function; nothing is opened. [`compile`] finds each file below one of some
-//! folders, follows its imports, and says where something is wrong. The compiler is protox; `google/protobuf/*.proto`
-//! come with it.
+//! folders, follows its imports, and says where something is wrong. The parser is protox, with which
+//! `google/protobuf/*.proto` come; prost-reflect links the files. It gets them without the places of their parts: it looks
+//! for the place of each error and of each option among all of them, which takes quadratic time.
 
 mod load;
 mod place;
@@ -11,10 +12,10 @@ mod source;
 mod translate;
 
 use grpc::Schema;
-use protox::Compiler;
-use protox::file::{ChainFileResolver, GoogleFileResolver};
+use prost_reflect::{DescriptorError, DescriptorPool};
 
-use load::{LoadedFiles, load};
+use load::{LoadedFile, load};
+use place::Places;
 pub use source::{Source, Unprintable, source};
 
 /// A problem of a file, and its place as far as that is known.
@@ -42,23 +43,19 @@ pub struct Sources<'a> {
 /// # Errors
 /// The first thing that is wrong.
 pub fn compile(names: &[String], sources: &Sources<'_>) -> Result<Schema, Problem> {
-    let loaded = load(names, sources)?;
-    let mut resolver = ChainFileResolver::new();
-    resolver.add(loaded.resolver());
-    resolver.add(GoogleFileResolver::new());
-    let mut compiler = Compiler::with_file_resolver(resolver);
-    for name in names {
-        let added = compiler.open_file(name);
-        added.map(|_| ()).map_err(|error| problem(&loaded, name, &error))?;
+    let mut pool = DescriptorPool::new();
+    for LoadedFile { descriptor, places } in load(names, sources)? {
+        let name = descriptor.name().to_owned();
+        let added = pool.add_file_descriptor_proto(descriptor);
+        added.map_err(|error| problem(name, &places, &error))?;
     }
-    Ok(translate::schema(&compiler.descriptor_pool()))
+    Ok(translate::schema(&pool))
 }
 
-/// The problem that a compiler's error describes.
-fn problem(loaded: &LoadedFiles, name: &str, error: &protox::Error) -> Problem {
-    let file = error.file().unwrap_or(name).to_owned();
-    let place = loaded.text(&file).and_then(|text| place::of_error(error, text));
-    Problem { file, place, message: place::message(error) }
+/// The problem of the file of this name that the first of its errors describes.
+fn problem(file: String, places: &Places, error: &DescriptorError) -> Problem {
+    let place = error.path().and_then(|path| places.of(path));
+    Problem { file, place, message: error.to_string() }
 }
 
 #[cfg(test)]

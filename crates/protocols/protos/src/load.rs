@@ -1,11 +1,12 @@
 //! Finds files and all that they import, before anything is compiled.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use protox::Error;
-use protox::file::{File, FileResolver};
+use prost_reflect::prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorProto};
+use protox::file::{File, FileResolver, GoogleFileResolver};
 
-use crate::{Problem, Sources, place};
+use crate::place::{self, Places};
+use crate::{Problem, Sources};
 
 /// Most files.
 const FILES_MAX: usize = 1000;
@@ -13,36 +14,43 @@ const FILES_MAX: usize = 1000;
 const BYTES_MAX: usize = 16 << 20;
 /// Braces within braces: the compiler's parser calls itself for each.
 const DEPTH_MAX: usize = 64;
+/// Most comparisons of fields with numbers and names that a message reserves: each is compared with each.
+const COMPARISONS_MAX: usize = 100_000_000;
 /// How the names of files begin that come with the compiler.
 const BUILT_IN: &str = "google/protobuf/";
 
-/// Files by the names that imports have for them.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct LoadedFiles {
-    texts: BTreeMap<String, String>,
+/// A file without the places of its parts, and these.
+#[derive(Debug)]
+pub(crate) struct LoadedFile {
+    pub(crate) descriptor: FileDescriptorProto,
+    pub(crate) places: Places,
+}
+
+impl LoadedFile {
+    fn new(file: &File) -> LoadedFile {
+        let mut descriptor = file.file_descriptor_proto().clone();
+        let places = Places::new(descriptor.source_code_info.take());
+        LoadedFile { descriptor, places }
+    }
+}
+
+/// Files, each behind those that it imports.
+#[derive(Debug, Default)]
+struct LoadedFiles {
+    files: Vec<LoadedFile>,
+    /// Names of files that were read, or are being read.
+    names: BTreeSet<String>,
     bytes: usize,
+    reserved: Reserved,
 }
 
-/// Hands the compiler what was loaded.
-pub(crate) struct Resolver(BTreeMap<String, String>);
-
-impl FileResolver for Resolver {
-    fn open_file(&self, name: &str) -> Result<File, Error> {
-        match self.0.get(name) {
-            Some(text) => File::from_source(name, text),
-            None => Err(Error::file_not_found(name)),
-        }
-    }
-}
-
-impl LoadedFiles {
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        self.texts.get(name).map(String::as_str)
-    }
-
-    pub(crate) fn resolver(&self) -> Resolver {
-        Resolver(self.texts.clone())
-    }
+/// What is compared with each other.
+#[derive(Debug, Default)]
+struct Reserved {
+    /// Fields, extensions and values of enumerations.
+    parts: usize,
+    /// Ranges and names that one message or enumeration reserves.
+    most: usize,
 }
 
 /// An import: the file that has it, and where.
@@ -51,14 +59,14 @@ struct Import {
     place: Option<(usize, usize)>,
 }
 
-/// Loads these files and their imports.
-pub(crate) fn load(names: &[String], sources: &Sources<'_>) -> Result<LoadedFiles, Problem> {
+/// Loads these files and their imports, each behind those that it imports.
+pub(crate) fn load(names: &[String], sources: &Sources<'_>) -> Result<Vec<LoadedFile>, Problem> {
     let mut loaded = LoadedFiles::default();
     for name in names {
         let mut way = Vec::new();
         follow(&mut loaded, name, None, &mut way, sources)?;
     }
-    Ok(loaded)
+    Ok(loaded.files)
 }
 
 /// Loads a file and what it imports. `way`: the files that led to it, each imported by the one before.
@@ -74,34 +82,58 @@ fn follow(
         let message = format!("imports in a cycle: {} -> {name}", cycle.join(" -> "));
         return Err(blame(name, import, message));
     }
-    if loaded.texts.contains_key(name) {
+    if loaded.names.contains(name) {
         return Ok(());
     }
-    let text = match find(name, sources) {
-        Ok(text) => text,
-        Err(_) if name.starts_with(BUILT_IN) => return Ok(()),
-        Err(reason) => {
-            let message = match import {
-                Some(_) => format!("the import {name:?} cannot be read: {reason}"),
-                None => reason,
-            };
-            return Err(blame(name, import, message));
+    let file = match find(name, sources) {
+        Ok(text) => {
+            loaded.bytes += text.len();
+            if loaded.names.len() == FILES_MAX || loaded.bytes > BYTES_MAX {
+                let message =
+                    format!("more than {FILES_MAX} files, or than {} MiB", BYTES_MAX >> 20);
+                return Err(blame(name, import, message));
+            }
+            parsed(name, &text)?
         }
+        Err(reason) => match built_in(name) {
+            Some(file) => file,
+            None => {
+                let message = match import {
+                    Some(_) => format!("the import {name:?} cannot be read: {reason}"),
+                    None => reason,
+                };
+                return Err(blame(name, import, message));
+            }
+        },
     };
-    loaded.bytes += text.len();
-    if loaded.texts.len() == FILES_MAX || loaded.bytes > BYTES_MAX {
-        let message = format!("more than {FILES_MAX} files, or than {} MiB", BYTES_MAX >> 20);
-        return Err(blame(name, import, message));
+    loaded.reserved.add(&file.descriptor);
+    if loaded.reserved.comparisons() > COMPARISONS_MAX {
+        let message = "too many fields, and too many numbers and names that are reserved";
+        return Err(blame(name, import, message.to_owned()));
     }
-    let imports = imports_of(name, &text)?;
-    loaded.texts.insert(name.to_owned(), text);
+    loaded.names.insert(name.to_owned());
     way.push(name.to_owned());
-    for (imported, place) in imports {
+    let mut seen = BTreeSet::new();
+    for (number, imported) in file.descriptor.dependency.iter().enumerate() {
+        // The field `dependency` of a file is its third.
+        let place = file.places.of(&[3, number as i32]);
         let import = Import { by: name.to_owned(), place };
-        follow(loaded, &imported, Some(&import), way, sources)?;
+        if !seen.insert(imported) {
+            let message = format!("import '{imported}' was listed twice");
+            return Err(blame(name, Some(&import), message));
+        }
+        follow(loaded, imported, Some(&import), way, sources)?;
     }
     way.pop();
+    loaded.files.push(file);
     Ok(())
+}
+
+/// A file that comes with the parser.
+fn built_in(name: &str) -> Option<LoadedFile> {
+    let is_known = name.starts_with(BUILT_IN);
+    let file = is_known.then(|| GoogleFileResolver::new().open_file(name).ok())??;
+    Some(LoadedFile::new(&file))
 }
 
 /// The problem of a file that cannot be used: that of its import, if it was imported.
@@ -128,10 +160,7 @@ fn find(name: &str, sources: &Sources<'_>) -> Result<String, String> {
     Err(reason)
 }
 
-/// Names and places of a file's imports.
-type Imports = Vec<(String, Option<(usize, usize)>)>;
-
-fn imports_of(name: &str, text: &str) -> Result<Imports, Problem> {
+fn parsed(name: &str, text: &str) -> Result<LoadedFile, Problem> {
     if let Some(offset) = too_deep(text) {
         return Err(Problem {
             file: name.to_owned(),
@@ -146,19 +175,33 @@ fn imports_of(name: &str, text: &str) -> Result<Imports, Problem> {
         place: place::of_error(&error, text),
         message: place::message(&error),
     })?;
-    let file = file.file_descriptor_proto();
-    let locations = file.source_code_info.as_ref();
-    let locations = locations.map_or(&[][..], |info| &info.location);
-    let place = |number: usize| {
-        // The field `dependency` of a file is its third.
-        let own = locations.iter().find(|found| found.path == [3, number as i32])?;
-        let [line, column, ..] = own.span[..] else {
-            return None;
-        };
-        Some((line as usize + 1, column as usize + 1))
-    };
-    let imports = file.dependency.iter().enumerate();
-    Ok(imports.map(|(number, imported)| (imported.clone(), place(number))).collect())
+    Ok(LoadedFile::new(&file))
+}
+
+impl Reserved {
+    fn add(&mut self, file: &FileDescriptorProto) {
+        self.parts += file.extension.len();
+        file.message_type.iter().for_each(|own| self.add_message(own));
+        file.enum_type.iter().for_each(|own| self.add_enumeration(own));
+    }
+
+    /// Messages are nested no deeper than braces may be.
+    fn add_message(&mut self, own: &DescriptorProto) {
+        self.parts += own.field.len() + own.extension.len();
+        let ranges = own.reserved_range.len() + own.extension_range.len();
+        self.most = self.most.max(ranges + own.reserved_name.len());
+        own.nested_type.iter().for_each(|own| self.add_message(own));
+        own.enum_type.iter().for_each(|own| self.add_enumeration(own));
+    }
+
+    fn add_enumeration(&mut self, own: &EnumDescriptorProto) {
+        self.parts += own.value.len();
+        self.most = self.most.max(own.reserved_range.len() + own.reserved_name.len());
+    }
+
+    fn comparisons(&self) -> usize {
+        self.parts.saturating_mul(self.most)
+    }
 }
 
 /// The place at which a text is nested too deeply. Braces in texts and comments count as well.

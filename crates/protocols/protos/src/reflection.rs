@@ -7,8 +7,8 @@
 //! | `client` | one connection over HTTP/2, and calls over it |
 //! | `messages` | questions and answers of the reflection service |
 //!
-//! A server that is hostile can make this wait, at most as long as [`Server::wait`] says for each answer, and it can send
-//! at most [`BYTES_MAX`]. What it describes is written by `protos`, which refuses names that are none.
+//! A server that is hostile can make this wait, at most as long as [`Server::wait`] says for each answer and [`WAITS_MAX`]
+//! times as long for all, and it can send at most [`BYTES_MAX`]. What it describes is written by `protos`, which refuses names that are none.
 
 mod client;
 mod messages;
@@ -19,11 +19,17 @@ use std::time::Duration;
 pub use crate::{Source, Unprintable};
 use trust::TrustError;
 
+use tokio::time::timeout;
+
 use client::Client;
 use messages::{Request, Response};
 
+/// Most services: each is a question.
+pub const SERVICES_MAX: usize = 1_000;
 /// Most files.
 pub const FILES_MAX: usize = 1_000;
+/// How many times the longest time for an answer all of them may take together.
+pub const WAITS_MAX: u32 = 30;
 /// Largest sum of what a server may send, bytes.
 pub const BYTES_MAX: usize = 16 << 20;
 /// Files that come with every compiler.
@@ -42,7 +48,7 @@ pub struct Server {
     pub verifies: bool,
     /// Names and contents of PEM files with further roots.
     pub roots: Vec<(String, Vec<u8>)>,
-    /// Longest time for the connection, and for each answer.
+    /// Longest time for the connection, and for each answer; [`WAITS_MAX`] times as long for all.
     pub wait: Duration,
 }
 
@@ -64,13 +70,18 @@ pub enum ReflectionError {
     Protocol(String),
     #[error("no answer within {0:?}")]
     Late(Duration),
+    #[error("the server has not described its services within {0:?}")]
+    Slow(Duration),
     /// It has no service that describes others.
     #[error("the server does not describe its services")]
     Silent,
     /// It answers with an error.
     #[error("the server does not describe {what}: {status}{message}")]
     Refused { what: String, status: &'static str, message: String },
-    #[error("the server describes more than {FILES_MAX} files, or sends more than {} MiB", BYTES_MAX >> 20)]
+    #[error(
+        "the server has more than {SERVICES_MAX} services or {FILES_MAX} files, or sends more than {} MiB",
+        BYTES_MAX >> 20
+    )]
     TooMuch,
     /// A description of which no text can be made.
     #[error("what the server says of {what} cannot be written")]
@@ -91,10 +102,30 @@ pub fn sources(server: &Server) -> Result<BTreeMap<String, Source>, ReflectionEr
         .enable_all()
         .build()
         .map_err(ReflectionError::Runtime)?;
-    runtime.block_on(async {
-        let client = Client::connect(server).await?;
-        Files::default().all(client).await
-    })
+    let longest = server.wait.saturating_mul(WAITS_MAX);
+    let found = runtime.block_on(async {
+        let all = async {
+            let client = Client::connect(server).await?;
+            Files::default().all(client).await
+        };
+        timeout(longest, all).await.unwrap_or(Err(ReflectionError::Slow(longest)))
+    });
+    // A name that is still being resolved is not waited for.
+    runtime.shutdown_background();
+    found
+}
+
+/// The names of the services that a server lists, but for the one that describes the others.
+fn listed(response: Response) -> Result<Vec<String>, ReflectionError> {
+    let Some(services) = response.services else {
+        let problem = "the server does not list its services when it should";
+        return Err(ReflectionError::Protocol(problem.to_owned()));
+    };
+    if services.services.len() > SERVICES_MAX {
+        return Err(ReflectionError::TooMuch);
+    }
+    let names = services.services.into_iter().map(|service| service.name);
+    Ok(names.filter(|name| !name.starts_with(OWN)).collect())
 }
 
 #[derive(Default)]
@@ -109,21 +140,11 @@ impl Files {
         mut client: Client,
     ) -> Result<BTreeMap<String, Source>, ReflectionError> {
         let request = Request { list_services: Some("*".to_owned()), ..Request::default() };
-        let response = client.answer(&request, "its services").await?;
-        let Some(services) = response.services else {
-            let problem = "the server does not list its services when it should";
-            return Err(ReflectionError::Protocol(problem.to_owned()));
-        };
+        let names = listed(client.answer(&request, "its services").await?)?;
         let mut missing = VecDeque::new();
-        for service in services.services {
-            if service.name.starts_with(OWN) {
-                continue;
-            }
-            let request = Request {
-                file_containing_symbol: Some(service.name.clone()),
-                ..Request::default()
-            };
-            let what = format!("the service `{}`", service.name);
+        for name in names {
+            let what = format!("the service `{name}`");
+            let request = Request { file_containing_symbol: Some(name), ..Request::default() };
             let response = client.answer(&request, &what).await?;
             missing.extend(self.add(response, &what)?);
         }
@@ -165,5 +186,23 @@ impl Files {
             self.found.insert(source.name.clone(), source);
         }
         Ok(imports)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::messages::{Service, Services};
+    use super::*;
+
+    #[test]
+    fn services_are_bounded_in_number() {
+        let of = |count: usize| {
+            let name = |n| Service { name: format!("a.Service{n}") };
+            let services = (0..count).map(name).collect();
+            let services = Some(Services { services });
+            listed(Response { services, ..Response::default() })
+        };
+        assert_eq!(of(SERVICES_MAX).unwrap().len(), SERVICES_MAX);
+        assert!(matches!(of(SERVICES_MAX + 1), Err(ReflectionError::TooMuch)));
     }
 }

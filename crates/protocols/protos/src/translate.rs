@@ -32,16 +32,15 @@ pub(crate) fn schema(pool: &DescriptorPool) -> Schema {
 }
 
 fn message(own: &MessageDescriptor, numbers: &Numbers) -> Message {
-    let mut fields: Vec<Field> = own.fields().map(|own| field(&own, numbers)).collect();
+    let oneofs: Vec<String> = own.oneofs().map(|own| own.name().to_owned()).collect();
+    let places = oneofs.iter().map(String::as_str).zip(0..).collect();
+    let mut fields: Vec<Field> = own.fields().map(|own| field(&own, numbers, &places)).collect();
     fields.sort_by_key(|field| field.number);
-    Message {
-        name: own.full_name().to_owned(),
-        fields,
-        oneofs: own.oneofs().map(|own| own.name().to_owned()).collect(),
-    }
+    Message { name: own.full_name().to_owned(), fields, oneofs }
 }
 
-fn field(own: &FieldDescriptor, numbers: &Numbers) -> Field {
+/// `places`: those of the message's groups of fields, by name. Each optional field may be a group of its own.
+fn field(own: &FieldDescriptor, numbers: &Numbers, places: &HashMap<&str, u32>) -> Field {
     let label = match own.cardinality() {
         _ if own.is_map() => Label::Map,
         Cardinality::Repeated => Label::Repeated,
@@ -49,10 +48,6 @@ fn field(own: &FieldDescriptor, numbers: &Numbers) -> Field {
         Cardinality::Optional => Label::Single,
     };
     let oneof = own.containing_oneof();
-    let place = oneof.and_then(|group| {
-        let mut groups = own.parent_message().oneofs();
-        groups.position(|other| other.name() == group.name())
-    });
     Field {
         number: own.number(),
         name: own.name().to_owned(),
@@ -61,7 +56,7 @@ fn field(own: &FieldDescriptor, numbers: &Numbers) -> Field {
         label,
         is_packed: own.is_packed(),
         has_presence: own.supports_presence(),
-        oneof: place.map(|place| place as u32),
+        oneof: oneof.and_then(|group| places.get(group.name()).copied()),
     }
 }
 

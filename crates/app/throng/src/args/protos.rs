@@ -37,7 +37,7 @@ pub(crate) struct ProtosArgs {
     /// Do not verify the server's certificate
     #[arg(long)]
     pub(crate) insecure: bool,
-    /// Longest time for the connection, and for each answer
+    /// Longest time for the connection, and for each answer; all answers together have 30 times as long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
     pub(crate) timeout: Duration,
 }

@@ -241,7 +241,7 @@ pub(crate) fn stored(directory: &Path) -> Result<(scenario::Experiment, Experime
         let message = format!("cannot read {}: {why}", copy.display());
         Failure::hinted(Exit::NoInput, message, "the directory is incomplete")
     })?;
-    let text = source::read(&copy.display().to_string())?;
+    let text = source::read_named(&copy.display().to_string())?;
     let mut experiment = source::experiment(&text, state.full)?;
     // One without a name of its own is called by its file, and this is a copy.
     experiment.name.clone_from(&state.name);

@@ -1,7 +1,6 @@
 //! A search's directory.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use compare::capacity::{Bounds, Trial};
@@ -171,12 +170,9 @@ impl Search {
             return Err(damaged("its trials are invalid"));
         }
         let text = directory.join(SCENARIO);
-        let scenario_text = fs::read_to_string(&text).map_err(|error| SearchError::Damaged {
+        let scenario_text = whole::read(&text)?.ok_or_else(|| SearchError::Damaged {
             path: text.clone(),
-            what: match error.kind() {
-                ErrorKind::NotFound => "it is missing".to_owned(),
-                _ => error.to_string(),
-            },
+            what: "it is missing".to_owned(),
         })?;
         Ok(Search {
             directory: directory.to_owned(),

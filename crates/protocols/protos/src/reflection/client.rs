@@ -61,6 +61,8 @@ impl Client {
         let connecting = timeout(server.wait, TcpStream::connect((&*address.host, address.port)));
         let stream = connecting.await.map_err(late)?;
         let stream = stream.map_err(|error| fails(error.to_string()))?;
+        // Questions are small, and each waits for the answer before.
+        stream.set_nodelay(true).map_err(|error| fails(error.to_string()))?;
         let sender = match address.is_tls {
             false => timeout(server.wait, begin(stream)).await.map_err(late)?,
             true => {

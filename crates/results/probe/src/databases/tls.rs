@@ -6,6 +6,9 @@ use std::sync::{Arc, OnceLock};
 use rustls::ClientConfig;
 use trust::{PostgresUrl, Verify, client_config};
 
+/// Largest file of authorities.
+const PEM_BYTES_MAX: u64 = 16 << 20;
+
 /// The system's roots, as for the target; all share it.
 pub(crate) fn config() -> Arc<ClientConfig> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
@@ -33,5 +36,6 @@ pub(crate) fn check_mysql(ca: &Path) -> Result<(), String> {
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))
+    record::whole::read_bounded(file, PEM_BYTES_MAX)
+        .map_err(|error| format!("{}: {error}", file.display()))
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use record::import::Unreachable;
 use record::probes::ProbeInfo;
+use record::whole;
 
 use super::repairs::{Kind, Repairs};
 use super::results::{Draft, Series};
@@ -173,7 +174,7 @@ impl Reader<'_> {
             return Err(ImportError::TooMany { path: self.root.to_owned() });
         }
         let mut bytes = Vec::new();
-        fs::File::open(path)
+        whole::open(path)
             .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
             .map_err(failed(path))?;
         if bytes.len() as u64 > FILE_BYTES_MAX {

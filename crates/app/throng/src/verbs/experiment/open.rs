@@ -40,7 +40,7 @@ impl RunnableExperiment {
         let experiment = source::experiment(&text, full)?;
         let folder = Path::new(&text.name).parent().unwrap_or(Path::new(""));
         let scenario = folder.join(&experiment.scenario).display().to_string();
-        let scenario = source::scenario(&scenario, Leniency::Strict)?;
+        let scenario = source::named_scenario(&scenario, Leniency::Strict)?;
         let runs = order(&experiment);
         let mut opened = RunnableExperiment {
             text,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use protos::reflection::{ReflectionError, Server, Source};
@@ -83,6 +83,9 @@ fn failure(error: ReflectionError) -> Failure {
             Exit::Unavailable,
             "give the address of a server of gRPC: http:// without TLS, https:// with it",
         ),
+        ReflectionError::Slow(_) => {
+            hinted(Exit::Unavailable, "allow each answer more time: --timeout 30s")
+        }
         ReflectionError::Runtime(_) => Failure::new(Exit::System, error),
     }
 }
@@ -91,6 +94,14 @@ fn failure(error: ReflectionError) -> Failure {
 fn methods(sources: &BTreeMap<String, Source>) -> String {
     let all = sources.values().flat_map(|source| &source.methods);
     all.fold(String::new(), |text, method| text + method + "\n")
+}
+
+/// Whether something else than this text stands there. The server chose the name: it may be that of a pipe.
+fn is_other(path: &Path, text: &str) -> bool {
+    match record::whole::read_bounded(path, text.len() as u64) {
+        Ok(found) => found != text.as_bytes(),
+        Err(error) => matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::FileTooLarge),
+    }
 }
 
 /// Writes the files; before anything is written, each is compared with the one that is there.
@@ -103,13 +114,10 @@ fn write_all(
         sources.iter().map(|(name, source)| (directory.join(name), source.text.as_str())).collect();
     if !force {
         for (path, text) in &texts {
-            match std::fs::read(path) {
-                Ok(found) if found != text.as_bytes() => {
-                    let message = format!("{} exists already, and differs", path.display());
-                    let hint = "choose another directory with -o DIR, or replace it with --force";
-                    return Err(Failure::hinted(Exit::CannotCreate, message, hint));
-                }
-                _ => {}
+            if is_other(path, text) {
+                let message = format!("{} exists already, and differs", path.display());
+                let hint = "choose another directory with -o DIR, or replace it with --force";
+                return Err(Failure::hinted(Exit::CannotCreate, message, hint));
             }
         }
     }

@@ -26,7 +26,7 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
     let first = read(&args.dir)?;
     let scale = scale(&first, args.sessions);
     let plan = {
-        let text = source::read(&args.dir.join(SCENARIO).display().to_string())?;
+        let text = source::read_named(&args.dir.join(SCENARIO).display().to_string())?;
         source::compile(&text, &sets(&scale, args))?.plan
     };
     let simulated = simulate(&plan).map_err(|error| Failure::new(Exit::Data, error))?;

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use model::Model;
+use record::whole;
 
 use super::against::AGAINST;
 use super::check::{CHECK, LOG};
@@ -145,18 +146,18 @@ fn is_stale_scratch(name: &str) -> bool {
 /// Only files of a model whose writing was interrupted.
 fn is_interrupted(out: &Path, names: &[String]) -> bool {
     let known = |name: &String| is_own(name) || name.starts_with(KEPT);
-    let scenario = std::fs::read_to_string(out.join(SCENARIO));
-    names.iter().all(known) && scenario.is_ok_and(|text| text.starts_with(model::SCENARIO_BEGINS))
+    let scenario = whole::read(&out.join(SCENARIO)).ok().flatten();
+    names.iter().all(known) && scenario.is_some_and(|text| text.starts_with(model::SCENARIO_BEGINS))
 }
 
 /// Renames a scenario that differs from its model, and reports the new name.
 fn keep_scenario(out: &Path) -> io::Result<()> {
     let path = out.join(SCENARIO);
-    let text = match std::fs::read(&path) {
+    let text = match whole::read_bounded(&path, u64::MAX) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         text => text?,
     };
-    let model = std::fs::read_to_string(out.join(MODEL)).ok();
+    let model = whole::read(&out.join(MODEL)).ok().flatten();
     let model = model.and_then(|text| Model::read(&text).ok());
     if model.is_some_and(|model| model.scenario().as_bytes() == text) {
         return Ok(());

@@ -26,7 +26,7 @@ pub(super) fn run_targets(directory: &Path) -> BTreeMap<String, Vec<Target>> {
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .collect();
     let path = directory.join(SCENARIO).display().to_string();
-    let plan = source::read(&path)
+    let plan = source::read_named(&path)
         .ok()
         .and_then(|text| source::try_compile(&text, &sets).0)
         .map(|compiled| compiled.plan);
