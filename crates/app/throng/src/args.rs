@@ -154,7 +154,7 @@ Exit codes:
   69   the target cannot be started
   71   the system refused a resource the generator needs, or cannot hold that many users
   73   the run directory cannot be created
-  74   reading or writing failed
+  74   reading or writing failed: the record, or after the verdict a report or another file
   130  stopped at once by a second Ctrl-C";
 
 const SHOW_CODES: &str = "\

@@ -175,6 +175,11 @@ pub(crate) fn usage(mut error: clap::Error, verb: &str) -> ExitCode {
     if error.use_stderr() { Exit::Usage.into() } else { Exit::Passed.into() }
 }
 
+/// Prints a text on standard output. Whatever names and answers of others stand in it, it controls no terminal.
+pub(crate) fn print_text(text: &str) -> Result<Exit, Failure> {
+    written(write!(std::io::stdout(), "{}", report::visible(text)))
+}
+
 /// Maps the result of writing output. A closed pipe is no failure: `| head` closes it.
 pub(crate) fn written(result: std::io::Result<()>) -> Result<Exit, Failure> {
     match result {

@@ -30,27 +30,22 @@ pub(crate) fn of_run(run: &Run, summary: &Summary, course: &Course) -> Result<Pa
     Ok(Page::run(&report, VERSION))
 }
 
-/// Writes the page of a run that has just ended into its directory, and returns it with its path. If that
-/// fails, an error is printed, and nothing else changes: the record is complete without it. `None` in a program
-/// that was built without pages.
-pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Option<(Page, PathBuf)> {
+/// Writes the page of a run that has just ended into its directory, and returns it with its path; `None` in a program
+/// that was built without pages. The record is complete without it, so that a failure changes nothing but the exit code.
+pub(crate) fn after_run(
+    directory: &Path,
+    summary: &Summary,
+) -> Result<Option<(Page, PathBuf)>, Failure> {
     if pages::check().is_err() {
-        return None;
+        return Ok(None);
     }
+    let refuse = |error: record::RecordError| Failure::new(Exit::Io, error);
+    let run = Run::open(directory).map_err(refuse)?;
+    let course = judge::course::read(&run).map_err(refuse)?;
+    let page = of_run(&run, summary, &course)?;
     let path = directory.join(FILE);
-    let refuse = |error: record::RecordError| Failure::new(Exit::NoInput, error);
-    let opened = Run::open(directory).map_err(refuse);
-    let read = opened.and_then(|run| Ok((judge::course::read(&run).map_err(refuse)?, run)));
-    let written = read
-        .and_then(|(course, run)| of_run(&run, summary, &course))
-        .and_then(|page| write(&page, &path).map(|()| page));
-    match written {
-        Ok(page) => Some((page, path)),
-        Err(failure) => {
-            failure.print();
-            None
-        }
-    }
+    write(&page, &path)?;
+    Ok(Some((page, path)))
 }
 
 /// Writes a page to the requested path, else into the directory of its result, and returns its path; `None` if

@@ -6,6 +6,7 @@
 #![deny(missing_docs)]
 
 mod columnar;
+pub mod controls;
 pub mod counters;
 pub mod dir;
 pub mod durability;

@@ -6,6 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use crate::RecordError;
+use crate::controls::is_control;
 use crate::index::{check_file, read_beginning};
 use crate::whole::temporary;
 
@@ -84,12 +85,6 @@ impl Note {
     pub fn text(&self) -> Option<&str> {
         self.0.as_deref()
     }
-}
-
-/// Whether a character controls a terminal, or the direction of the text around it (Unicode UAX #9).
-fn is_control(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

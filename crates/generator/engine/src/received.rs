@@ -9,6 +9,7 @@ use plan::expr::{Template, VISITS_MAX, Value, all_places};
 use plan::json::{depth_note, document_bytes, is_same_number, json_number, pointer, unquoted};
 use plan::{Match, MatchTest, Source};
 use proto::http1;
+use record::controls::is_control;
 
 use crate::users::Scope;
 
@@ -349,7 +350,7 @@ pub(crate) fn coding_of(head: &http1::Head<'_>) -> Option<String> {
 const UNCOMPRESSED: &str = "; bodies are decompressed where the request accepts compression, by \
                                        `options.accept_encoding` or its own header `accept-encoding`";
 
-/// The beginning of a body, for error messages; control characters as escapes.
+/// The beginning of a body, for error messages; what controls a terminal or the direction of writing as escapes.
 pub(crate) fn excerpt(body: &[u8]) -> String {
     const BYTES_MAX: usize = 200;
     if body.is_empty() {
@@ -357,7 +358,7 @@ pub(crate) fn excerpt(body: &[u8]) -> String {
     }
     let mut shown = String::from("`");
     for c in String::from_utf8_lossy(&body[..body.len().min(BYTES_MAX)]).chars() {
-        match c.is_control() {
+        match is_control(c) {
             true => shown.extend(c.escape_default()),
             false => shown.push(c),
         }
@@ -394,6 +395,7 @@ mod tests {
         for (body, expected) in [
             (&b"{\"id\": 7}\r\n"[..], "`{\"id\": 7}\\r\\n`"),
             ("größe\t\u{1}".as_bytes(), "`größe\\t\\u{1}`"),
+            ("a\u{202e}b".as_bytes(), "`a\\u{202e}b`"),
             (&b""[..], "an empty text"),
         ] {
             assert_eq!(excerpt(body), expected);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use record::controls::is_control;
 use record::schema::{
     Event, EventKind, Finding, MeasureSummary, Severity, ThresholdResult, TlsHandshakes,
 };
@@ -145,7 +146,7 @@ pub(crate) fn first_text(events: &[Event], measure: &str, kind: &str) -> Option<
         _ => None,
     })?;
     let text = detail.strip_prefix(kind).unwrap_or(detail).trim();
-    let mut chars = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut chars = text.chars().map(|c| if is_control(c) { ' ' } else { c });
     let mut shown: String = chars.by_ref().take(ERROR_TEXT_CHARS_MAX).collect();
     if chars.next().is_some() {
         shown.push('…');

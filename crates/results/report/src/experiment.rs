@@ -11,6 +11,7 @@ pub use values::{experiment_claims_csv, experiment_means_csv};
 
 use compare::experiment::{Analysis, FactorFigures, ResponseAnalysis, TermFigures};
 
+use crate::json::json;
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
 use crate::verdict::finding_lines;
@@ -44,10 +45,7 @@ pub fn experiment(analysis: &Analysis, style: Style) -> String {
 
 /// The analysis as indented JSON with a newline at its end: the text of `analysis.json`.
 pub fn experiment_json(analysis: &Analysis) -> String {
-    let mut text = serde_json::to_string_pretty(analysis)
-        .expect("an analysis has string keys only and nothing that refuses to be written");
-    text.push('\n');
-    text
+    json(analysis)
 }
 
 fn headline(analysis: &Analysis) -> Line {

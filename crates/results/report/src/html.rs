@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use record::controls::is_control;
 use sha2::{Digest, Sha256};
 
 use crate::page::Page;
@@ -86,7 +87,8 @@ fn source(text: &str) -> String {
 
 /// Text between tags.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    let shown = text.replace(is_control, "\u{fffd}");
+    shown.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Verdicts and analyses as JSON.
 
+use record::controls::is_control;
 use record::schema::Summary;
 use serde::Serialize;
 
@@ -19,5 +20,28 @@ pub fn json(found: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(found)
         .expect("what is found has string keys only and nothing that refuses to be written");
     text.push('\n');
-    text
+    escaped(&text)
+}
+
+/// JSON whose texts have escapes for characters that a terminal would obey, and that JSON itself allows.
+pub(crate) fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            c if is_control(c) && c != '\n' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn texts_say_the_same_without_controls() {
+        let name = "a\u{202e}b\u{9b}2J\n\x1b[31m";
+        let json = super::json(&name);
+        assert_eq!(json, "\"a\\u202eb\\u009b2J\\n\\u001b[31m\"\n");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), name);
+    }
 }

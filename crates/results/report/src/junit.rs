@@ -1,10 +1,12 @@
 //! JUnit XML, so that CI shows verdicts among its tests. The format is that of the Apache Ant task, which most
 //! tools read.
 
+use record::controls::is_control;
 use record::schema::{Finding, Severity, Summary};
 
 use crate::Style;
 use crate::intervals;
+use crate::style::REPLACEMENT;
 
 /// As XML is written.
 const UNICODE: Style = Style { colour: false, unicode: true };
@@ -55,8 +57,8 @@ fn passed_with(class: &str, name: &str, text: &str) -> String {
     )
 }
 
-/// Escapes text and attributes of XML 1.0 (sections 2.2 and 2.4); characters that it does not allow are
-/// replaced.
+/// Escapes text and attributes of XML 1.0 (sections 2.2 and 2.4); characters that it does not allow, and others that no
+/// output shows, are replaced.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -66,7 +68,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\n' => out.push_str("&#10;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c if is_control(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(REPLACEMENT),
             c => out.push(c),
         }
     }
@@ -156,9 +158,12 @@ mod tests {
 
     #[test]
     fn names_are_escaped() {
-        let name = "GET /a?b=1&c=\"<x>\"\u{1}";
+        let name = "GET /a?b=1&c=\"<x>\"\u{1}\u{202e}";
         let text = case("compare", name, Status::Failed, "comparison", "a < b", "one\ntwo");
-        assert!(text.contains("name=\"GET /a?b=1&amp;c=&quot;&lt;x&gt;&quot;\u{fffd}\""), "{text}");
+        assert!(
+            text.contains("name=\"GET /a?b=1&amp;c=&quot;&lt;x&gt;&quot;\u{fffd}\u{fffd}\""),
+            "{text}"
+        );
         assert!(text.contains(">one&#10;two</failure>"), "{text}");
     }
 

@@ -1,7 +1,9 @@
 //! A run as Markdown, for a pull request or the summary of a CI job.
 
+use record::controls::is_control;
 use record::schema::{Finding, MeasureSummary, RunInfo, Severity, Summary, Verdict};
 
+use crate::style::REPLACEMENT;
 use crate::times::times;
 use crate::verdict::{of_region, others, rates};
 
@@ -106,6 +108,7 @@ pub(crate) fn plain(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
             c if c.is_control() => out.push(' '),
+            c if is_control(c) => out.push(REPLACEMENT),
             c => out.push(c),
         }
     }
@@ -164,5 +167,6 @@ mod tests {
     #[test]
     fn names_cannot_become_markup() {
         assert_eq!(plain("a|b <x> `c`\n@d"), "a\\|b &lt;x&gt; \\`c\\` \\@d");
+        assert_eq!(plain("a\u{202e}b\x1b[31m"), "a\u{fffd}b \\[31m");
     }
 }

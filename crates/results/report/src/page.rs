@@ -12,6 +12,7 @@ mod live;
 mod meters;
 mod run;
 
+use record::controls::is_control;
 use serde::Serialize;
 
 pub use live::LiveReport;
@@ -77,14 +78,14 @@ impl Page {
     }
 }
 
-/// JSON that neither ends nor begins an element: `<`, `>`, `&` and the line separators of Unicode occur only
-/// in strings, where they can be escaped.
+/// JSON that neither ends nor begins an element: `<`, `>`, `&` and what controls lines or the direction of writing occur
+/// only in strings, where they can be escaped.
 fn inert(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for character in json.chars() {
         match character {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                out += &format!("\\u{:04x}", u32::from(character));
+            escaped if matches!(escaped, '<' | '>' | '&') || is_control(escaped) => {
+                out += &format!("\\u{:04x}", u32::from(escaped));
             }
             other => out.push(other),
         }

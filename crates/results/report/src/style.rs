@@ -1,5 +1,7 @@
 //! Colours and characters that a terminal may lack, and lines made of toned pieces.
 
+use record::controls::is_control;
+
 /// Capabilities of the terminal. No meaning depends on them: marks come with words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
@@ -40,13 +42,7 @@ impl Style {
 }
 
 /// Replaces characters that are not shown.
-const REPLACEMENT: char = '\u{fffd}';
-
-/// Whether the character controls the terminal: control characters, and those that change the direction of
-/// writing (Unicode Standard Annex 9), which can make a text look like another.
-fn is_control(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
+pub(crate) const REPLACEMENT: char = '\u{fffd}';
 
 /// A text from elsewhere, which may have several lines and colours, without other control sequences. Texts of
 /// this crate contain none.

@@ -1,12 +1,10 @@
 //! `throng analyze RUN`: what happened within a run.
 
-use std::io::Write;
-
 use judge::analyze::{AnalyzeError, Question};
 use record::Run;
 
 use crate::args::AnalyzeArgs;
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, print_text};
 use crate::terminal;
 
 pub(crate) fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
@@ -25,7 +23,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
         let directory = args.run.display().to_string();
         report::analysis(&analysis, &directory, terminal::style())
     };
-    written(write!(std::io::stdout(), "{text}"))
+    print_text(&text)
 }
 
 fn failure(error: AnalyzeError) -> Failure {

@@ -67,13 +67,14 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
         written(writeln!(std::io::stdout(), "{}", forecast(&course, &first, args.pause)))?;
     }
     let style = terminal::style();
-    let mut watch = Watch { silent, view: View::screen_only(silent), style, setting: &setting };
+    let view = View::screen_only(silent);
+    let mut watch = Watch { silent, view, style, setting: &setting, lacks_pages: false };
     let sought: Result<SearchResult, Failure> =
         search_capacity(request, compile, |news| watch.take(&news));
     watch.view.end();
     let result = sought?;
     show(args, &result, &setting, &text.name, style)?;
-    Ok(exit(&result.conclusion))
+    Ok(if watch.lacks_pages { Exit::Io } else { exit(&result.conclusion) })
 }
 
 fn exit(conclusion: &Concluded) -> Exit {
@@ -94,6 +95,8 @@ struct Watch<'a> {
     view: View,
     style: Style,
     setting: &'a LoadSetting,
+    /// The page of a run could not be written.
+    lacks_pages: bool,
 }
 
 impl Watch<'_> {
@@ -104,7 +107,10 @@ impl Watch<'_> {
             CapacityProgress::Tick(tick) => self.view.tick(tick, self.style),
             CapacityProgress::Recorded { directory, summary } => {
                 self.view.end();
-                page::after_run(directory, summary);
+                if let Err(failure) = page::after_run(directory, summary) {
+                    failure.print();
+                    self.lacks_pages = true;
+                }
             }
             CapacityProgress::Ended { number, trial } => {
                 self.view.end();

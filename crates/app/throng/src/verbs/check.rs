@@ -1,19 +1,18 @@
 //! `throng check FILE`: check a scenario and describe what it would do.
 
 use std::fmt::Write as _;
-use std::io::Write;
 
 use plan::Plan;
 
 use crate::args::CheckArgs;
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, print_text};
 use crate::source::{self, CompiledScenario};
 
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let text = source::scenario(&args.file, args.tsung.leniency())?;
     let CompiledScenario { plan, .. } = source::compile(&text, &args.sets.sets)?;
     let description = describe(&text.name, &plan);
-    written(write!(std::io::stdout(), "{}", report::visible(&description)))
+    print_text(&description)
 }
 
 /// Description of the planned run in a few lines.

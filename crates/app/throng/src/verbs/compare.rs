@@ -1,6 +1,5 @@
 //! `throng compare RUN… [--baseline RUN…]`: runs as distributions, and a verdict for CI.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use compare::{
@@ -11,7 +10,7 @@ use record::Run;
 use report::Page;
 
 use crate::args::{CompareArgs, CorrectionArg, TimeArg};
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, print_text};
 use crate::page;
 use crate::terminal;
 
@@ -90,7 +89,7 @@ fn print(args: &CompareArgs, comparison: &Comparison) -> Result<Exit, Failure> {
     } else {
         report::comparison(comparison, terminal::style())
     };
-    written(write!(std::io::stdout(), "{text}"))
+    print_text(&text)
 }
 
 fn failure(error: CompareError) -> Failure {

@@ -16,7 +16,7 @@ use report::Page;
 use scenario::experiment::Table;
 
 use crate::args::ExperimentArgs;
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, print_text};
 use crate::verbs::export::{cannot_create, write};
 use crate::verbs::run::interrupt;
 use crate::{page, source, terminal};
@@ -49,13 +49,21 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, Failure> {
     if args.plan {
         let begun = begun(&directory, &opened)?;
         let text = progress::plan(&opened, &directory, begun.as_ref());
-        return written(write!(std::io::stdout(), "{}", report::visible(&text)));
+        return print_text(&text);
     }
     // Before the state is read, which another process may be about to replace.
     let _lock = Lock::take(&directory).map_err(locked)?;
     let begun = begun(&directory, &opened)?;
-    let state = conduct(args, &opened, &directory, begun)?;
-    finish(args, &opened.experiment, &directory, &state)
+    let conducted = conduct(args, &opened, &directory, begun)?;
+    let exit = finish(args, &opened.experiment, &directory, &conducted.state)?;
+    Ok(if conducted.lacks_pages { Exit::Io } else { exit })
+}
+
+/// An experiment whose runs have been made, as far as they were.
+struct ConductedExperiment {
+    state: ExperimentState,
+    /// The page of a run could not be written.
+    lacks_pages: bool,
 }
 
 /// The experiment's file, whether it is run in full, and its directory where that was given.
@@ -124,7 +132,7 @@ fn conduct(
     opened: &RunnableExperiment,
     directory: &Path,
     begun: Option<ExperimentState>,
-) -> Result<ExperimentState, Failure> {
+) -> Result<ConductedExperiment, Failure> {
     let is_new = begun.is_none();
     let mut state = begun.unwrap_or_else(|| opened.state());
     if args.retry {
@@ -157,14 +165,15 @@ fn conduct(
         &|overrides| opened.compile(overrides),
         &mut |progress| watcher.report(&progress),
     );
-    conducted.map_err(|error| match error {
+    let state = conducted.map_err(|error| match error {
         ExperimentError::Record(error) => refused(error),
         failing @ ExperimentError::Failing { .. } => Failure::hinted(
             Exit::Unavailable,
             failing.to_string(),
             "fix it and give the same command: --retry repeats runs that failed",
         ),
-    })
+    })?;
+    Ok(ConductedExperiment { state, lacks_pages: watcher.lacks_pages })
 }
 
 /// Analyses what is there, writes it down and prints it.
@@ -225,7 +234,7 @@ fn print(args: &ExperimentArgs, analysis: &Analysis, page: Option<&Path>) -> Res
     } else {
         report::experiment(analysis, terminal::style()) + &page.map_or(String::new(), page::line)
     };
-    written(write!(std::io::stdout(), "{text}"))
+    print_text(&text)
 }
 
 fn analyze_directory(args: &ExperimentArgs, directory: &Path) -> Result<Exit, Failure> {

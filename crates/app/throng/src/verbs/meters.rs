@@ -1,6 +1,5 @@
 //! `throng meters RUN…`: scalability meters and cost.
 
-use std::io::Write;
 use std::path::Path;
 
 use judge::Figures;
@@ -12,7 +11,7 @@ use report::Page;
 use scenario::document::{Diagnostic, Source};
 
 use crate::args::MetersArgs;
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, print_text};
 use crate::verbs::show::judge_again;
 use crate::{page, source, terminal};
 
@@ -36,7 +35,7 @@ pub(crate) fn meters(args: &MetersArgs) -> Result<Exit, Failure> {
         page::write(&Page::meters(&found, reference, page::VERSION), path)?;
     }
     let text = report::meters(&found, reference, terminal::style());
-    written(write!(std::io::stdout(), "{text}"))
+    print_text(&text)
 }
 
 /// Reads a file and prints all its diagnostics.

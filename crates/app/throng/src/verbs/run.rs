@@ -3,8 +3,7 @@
 mod tsung_log;
 
 use std::cell::RefCell;
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use signal_hook::consts::{SIGUSR1, SIGUSR2};
 
 use crate::args::fleet::{OnLossArg, RowsArg};
 use crate::args::{ResultFiles, RunArgs};
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, print_text};
 use crate::exports;
 use crate::full;
 use crate::page;
@@ -78,19 +77,47 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if let Some(exports) = exports {
         exports.end();
     }
-    let page = conducted.as_ref().ok();
-    let page = page.and_then(|ended| page::after_run(&ended.directory, &ended.summary));
-    let (page, path) = page.unzip();
+    let made = match &conducted {
+        Ok(ended) => page::after_run(&ended.directory, &ended.summary),
+        Err(_) => Ok(None),
+    };
     if let Some(live) = live {
-        live.end(page.as_ref());
+        live.end(page_of(&made));
     }
     let conducted = conducted.map_err(failure)?;
-    write_results(&args.results, &conducted, page.as_ref())?;
-    if let Some(path) = &args.tsung_log {
-        tsung_log::write(path, &conducted.directory, requests)?;
+    let log = match &args.tsung_log {
+        Some(path) => tsung_log::write(path, &conducted.directory, requests),
+        None => Ok(()),
+    };
+    conclude(args.json, args.quiet, &args.results, &conducted, made, log)
+}
+
+/// A page that could be made.
+fn page_of(made: &Result<Option<(Page, PathBuf)>, Failure>) -> Option<&Page> {
+    let (page, _) = made.as_ref().ok()?.as_ref()?;
+    Some(page)
+}
+
+/// Writes the files that were requested, and prints the verdict. `made`: the page beside the record; `log`: whether another
+/// file could be written. The record is complete and its verdict shown, whatever else cannot be written: that decides
+/// the exit code.
+pub(crate) fn conclude(
+    json: bool,
+    quiet: bool,
+    files: &ResultFiles,
+    conducted: &Conducted,
+    made: Result<Option<(Page, PathBuf)>, Failure>,
+    log: Result<(), Failure>,
+) -> Result<Exit, Failure> {
+    let results = write_results(files, conducted, page_of(&made));
+    let made = made.map(|made| made.map(|(_, path)| path));
+    let path = made.as_ref().ok().and_then(Option::as_deref);
+    print(json, quiet, conducted, path)?;
+    let mut code = exit(conducted.summary.verdict);
+    for failure in [made.map(drop), results, log].into_iter().filter_map(Result::err) {
+        code = failure.print();
     }
-    print(args.json, args.quiet, &conducted, path.as_deref())?;
-    Ok(exit(conducted.summary.verdict))
+    Ok(code)
 }
 
 /// Refuses what requires rows that the run does not have.
@@ -106,7 +133,7 @@ fn check_rows(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// The exit code of a verdict.
-pub(crate) fn exit(verdict: Verdict) -> Exit {
+fn exit(verdict: Verdict) -> Exit {
     match verdict {
         Verdict::Measured | Verdict::Passed => Exit::Passed,
         Verdict::Failed => Exit::Failed,
@@ -115,7 +142,7 @@ pub(crate) fn exit(verdict: Verdict) -> Exit {
 }
 
 /// Writes the files that were requested beside the record.
-pub(crate) fn write_results(
+fn write_results(
     files: &ResultFiles,
     conducted: &Conducted,
     page: Option<&Page>,
@@ -224,7 +251,7 @@ pub(crate) fn pause() -> Result<Arc<Pause>, Failure> {
 }
 
 /// Prints the summary: as JSON, or not at all, or as text with the path of the page.
-pub(crate) fn print(
+fn print(
     json: bool,
     quiet: bool,
     conducted: &Conducted,
@@ -239,7 +266,7 @@ pub(crate) fn print(
         report::verdict(summary, info, &shown(directory), terminal::style())
             + &page.map_or(String::new(), page::line)
     };
-    written(write!(std::io::stdout(), "{text}"))
+    print_text(&text)
 }
 
 fn shown(directory: &Path) -> String {

@@ -116,6 +116,8 @@ pub(super) struct Watcher<'a> {
     /// Planned time, and time taken, of the runs that ended.
     ended_ns: (u64, u64),
     view: View,
+    /// The page of a run could not be written.
+    pub(super) lacks_pages: bool,
 }
 
 impl<'a> Watcher<'a> {
@@ -136,6 +138,7 @@ impl<'a> Watcher<'a> {
             run_ns: 0,
             ended_ns: (0, 0),
             view: View::new(true),
+            lacks_pages: false,
         };
         let pending = state.count(RunStage::Pending);
         let begins = if pending < state.runs.len() { "goes on" } else { "begins" };
@@ -173,7 +176,10 @@ impl<'a> Watcher<'a> {
                 self.view.end();
                 self.ended_ns.0 += self.run_ns;
                 self.ended_ns.1 += took_ns + self.opened.experiment.pause_ns;
-                page::after_run(directory, summary);
+                if let Err(failure) = page::after_run(directory, summary) {
+                    failure.print();
+                    self.lacks_pages = true;
+                }
                 let verdict = match summary.verdict {
                     Verdict::Measured => "measured",
                     Verdict::Passed => "passed",

@@ -26,7 +26,7 @@ use crate::args::fleet::{
     AccessArgs, AgentArgs, DrainArgs, FleetArgs, FleetVerb, KeyArgs, NatsArgs, OnLossArg, RowsArg,
     RunFleetArgs, StopArgs, UpArgs, WaitArgs,
 };
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, print_text, written};
 use crate::terminal::View;
 
 /// Longest job that an agent writes to its worker, bytes.
@@ -166,7 +166,7 @@ fn show(
     let text = Admin::connect(&access(&args.nats, &args.access))
         .and_then(|admin| text(&admin))
         .map_err(failure)?;
-    written(write!(std::io::stdout(), "{text}"))
+    print_text(&text)
 }
 
 fn key(args: &KeyArgs) -> Result<Exit, Failure> {

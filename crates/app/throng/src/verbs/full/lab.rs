@@ -25,7 +25,7 @@ use crate::args::lab::{
     LabCalibrateArgs, LabDownArgs, LabExecArgs, LabFaultArgs, LabFileArgs, LabKeepArgs,
     LabLogsArgs, LabRepairArgs, LabRunArgs, LabScaleArgs, LabStatusArgs, LabVerb, Scale,
 };
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, print_text, written};
 use crate::source;
 
 /// Environment variable with the folder of the lab that a command runs in.
@@ -77,7 +77,7 @@ fn read(args: &LabFileArgs) -> Result<File, Failure> {
 
 fn check(args: &LabFileArgs) -> Result<Exit, Failure> {
     let file = read(args)?;
-    written(write!(std::io::stdout(), "{}", describe::file(&file.lab)))?;
+    print_text(&describe::file(&file.lab))?;
     require(&file)?;
     let network = emulator(&file)?;
     written(writeln!(std::io::stdout(), "  network: {network}"))
@@ -284,7 +284,7 @@ fn status(args: &LabStatusArgs) -> Result<Exit, Failure> {
         }
         false => describe::status(&status),
     };
-    written(write!(std::io::stdout(), "{text}"))
+    print_text(&text)
 }
 
 fn exec(args: &LabExecArgs) -> Result<Exit, Failure> {

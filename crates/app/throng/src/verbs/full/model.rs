@@ -1,6 +1,5 @@
 //! `throng model LOG…`: makes a model of a log, and its scenario.
 
-use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use model::{BehaviourKind, BuiltModel, FormatSpec, Model, ModelError, ProblemKin
 use report::Page;
 
 use crate::args::full::{ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelVerb};
-use crate::exit::{Exit, Failure, print_note, written};
+use crate::exit::{Exit, Failure, print_note, print_text};
 use crate::{page, terminal};
 
 mod against;
@@ -60,7 +59,7 @@ pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
     } else {
         report::model::summary(&made.model, &out.display().to_string(), terminal::style())
     };
-    written(writeln!(std::io::stdout(), "{text}"))
+    print_text(&format!("{text}\n"))
 }
 
 /// Rejects options that have no effect for this kind of log.

@@ -1,20 +1,19 @@
 //! `throng reproduce thesis DIR`: published tables, computed again from published results.
 
-use std::io::Write;
 use std::path::Path;
 
 use thesis::{DetectedRuns, Results};
 
 use super::import::{NO_RUN, failure, note_skipped, settings};
 use crate::args::full::{Publication, ReproduceArgs};
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, print_text};
 use crate::terminal;
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<Exit, Failure> {
     let Publication::Thesis { dir } = &args.publication;
     let results = results(dir)?;
     let text = thesis::render_tables(&thesis::reproduce(&results), terminal::style());
-    written(write!(std::io::stdout(), "{text}"))
+    print_text(&text)
 }
 
 /// The results below a directory, of those systems that the thesis prints.

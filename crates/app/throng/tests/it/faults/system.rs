@@ -121,6 +121,25 @@ fn a_limit_on_the_size_of_files_is_a_clear_error() {
     ended.stderr_contains("ulimit -f unlimited");
 }
 
+/// A page has more than half a megabyte, which the record of a few requests has not.
+#[test]
+fn a_report_that_cannot_be_written_decides_the_exit_code() {
+    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let url = format!("{}/hello", echo.url);
+    let run = space.run(&["--rate", "10/s", "--duration", "1s", &url]);
+    let mut limited = plain(Command::new("sh"));
+    limited.args(["-c", "ulimit -f 256 && exec \"$0\" \"$@\""]);
+    limited.arg(run.get_program()).args(run.get_args());
+    let ended = Ended::of(&mut limited).with(74);
+    ended.stdout_contains("MEASURED");
+    ended.stderr_contains("report.html");
+    // So do files that were requested, of a run whose verdict is shown.
+    let mut full = space.run(&["--rate", "10/s", "--duration", "1s", "--junit", "/dev/full", &url]);
+    let ended = Ended::of(&mut full).with(74);
+    ended.stdout_contains("MEASURED");
+    ended.stderr_contains("/dev/full");
+}
+
 /// In steps from the least limit with which the program starts at all.
 #[test]
 fn a_target_under_a_limit_of_memory_serves_or_says_why_not() {

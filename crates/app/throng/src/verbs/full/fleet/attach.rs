@@ -55,9 +55,6 @@ pub(super) fn attach(args: &AttachArgs) -> Result<Exit, Failure> {
     let conducted = controller::attach(&request, &mut |tick| view.borrow_mut().tick(tick, style));
     view.borrow_mut().end();
     let conducted = conducted.map_err(run::failure)?;
-    let page = page::after_run(&conducted.directory, &conducted.summary);
-    let (page, path) = page.unzip();
-    run::write_results(&args.results, &conducted, page.as_ref())?;
-    run::print(args.json, args.quiet, &conducted, path.as_deref())?;
-    Ok(run::exit(conducted.summary.verdict))
+    let made = page::after_run(&conducted.directory, &conducted.summary);
+    run::conclude(args.json, args.quiet, &args.results, &conducted, made, Ok(()))
 }

@@ -9,7 +9,7 @@ use record::{Parts, RecordError, Run};
 
 use super::{access, failure, read_key};
 use crate::args::fleet::FetchArgs;
-use crate::exit::{Exit, Failure, print_error, print_note, written};
+use crate::exit::{Exit, Failure, print_error, print_note, print_text, written};
 
 pub(super) fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     let run = Run::open(&args.run).map_err(|error| Failure::new(Exit::NoInput, error))?;
@@ -30,7 +30,7 @@ pub(super) fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     for (worker, rows) in absent {
         let fetched = fetch_part(&admin, &parts, &args.run, worker, rows, key.as_ref());
         match fetched {
-            Ok(line) => written(writeln!(std::io::stdout(), "{line}")).map(drop)?,
+            Ok(line) => print_text(&format!("{line}\n")).map(drop)?,
             // The others are fetched all the same.
             Err(error) => failed.push(error),
         }
@@ -50,7 +50,7 @@ pub(super) fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
             let wanted = wanted(worker, rows);
             admin.remove_rows(wanted, key.as_ref()).map_err(failure)?;
             let line = format!("agent {} has removed its rows", wanted.agent);
-            written(writeln!(std::io::stdout(), "{line}"))?;
+            print_text(&format!("{line}\n"))?;
         }
     }
     Ok(Exit::Passed)

@@ -1,13 +1,12 @@
 //! Run directories of results that others published.
 
-use std::io::Write;
 use std::path::Path;
 
 use record::RecordError;
 use thesis::{DetectedRuns, ImportError, ImportedRun, Settings};
 
 use crate::args::full::{Layout, ResultsArgs};
-use crate::exit::{Exit, Failure, print_note, written};
+use crate::exit::{Exit, Failure, print_note, print_text};
 use crate::settings::RUNS;
 use crate::terminal;
 
@@ -37,7 +36,7 @@ pub(super) fn import(dir: &Path, args: &ResultsArgs) -> Result<Exit, Failure> {
         let imported = thesis::read(&results, &settings(&results, args.start)).map_err(failure)?;
         let text = write(&imported, args)?;
         if !args.quiet {
-            written(write!(std::io::stdout(), "{text}"))?;
+            print_text(&text)?;
         }
     }
     Ok(Exit::Passed)

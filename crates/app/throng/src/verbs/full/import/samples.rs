@@ -1,13 +1,12 @@
 //! Samples that another tool measured, as run directories.
 
-use std::io::Write;
 use std::path::Path;
 
 use record::samples::{Format, SAMPLES_MAX, SampleImport, Samples, Unit, parse};
 use record::{RecordError, Run};
 
 use crate::args::full::{ResultsArgs, SamplesArgs, UnitArg};
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, print_text};
 use crate::settings::RUNS;
 use crate::source;
 use crate::terminal;
@@ -62,7 +61,7 @@ pub(super) fn import(
             };
             let text = write(&imported, results)?;
             if !results.quiet {
-                written(write!(std::io::stdout(), "{text}"))?;
+                print_text(&text)?;
             }
         }
     }

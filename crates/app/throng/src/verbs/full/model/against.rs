@@ -1,6 +1,5 @@
 //! `throng model check DIR --against TABLE`: are rates and probabilities those of the table?
 
-use std::io::Write;
 use std::path::Path;
 
 use model::{REFERENCE_BYTES_MAX, Reference, ReferenceColumns};
@@ -8,7 +7,7 @@ use model::{REFERENCE_BYTES_MAX, Reference, ReferenceColumns};
 use super::check::read;
 use crate::args::ads::AboveOneArg;
 use crate::args::full::{ModelCheckArgs, ReferenceArgs};
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, print_text};
 use crate::{source, terminal};
 
 /// The result, beside the model.
@@ -32,7 +31,7 @@ pub(super) fn against(args: &ModelCheckArgs, table: &Path) -> Result<Exit, Failu
     } else {
         report::model::reference_check(&found, terminal::style()) + "\n"
     };
-    written(write!(std::io::stdout(), "{text}"))?;
+    print_text(&text)?;
     Ok(if found.holds { Exit::Passed } else { Exit::Failed })
 }
 

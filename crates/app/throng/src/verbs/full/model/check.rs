@@ -1,7 +1,6 @@
 //! `throng model check DIR`: does the model's own log agree with the log it was made from?
 
 use std::fmt::Write as _;
-use std::io::Write;
 use std::path::Path;
 
 use controller::simulate::{SeenRequest, USER_HEADER, simulate};
@@ -10,7 +9,7 @@ use report::Page;
 
 use super::{MODEL, SCENARIO, against, directory, failure};
 use crate::args::full::ModelCheckArgs;
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, print_text};
 use crate::{page, source, terminal};
 
 /// Files of a check, beside the model.
@@ -49,7 +48,7 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
     page::beside(&page, &args.dir, None)?;
     let text =
         if args.json { json } else { report::model::check(&found, terminal::style()) + "\n" };
-    written(write!(std::io::stdout(), "{text}"))?;
+    print_text(&text)?;
     Ok(if found.holds { Exit::Passed } else { Exit::Failed })
 }
 
