@@ -33,14 +33,15 @@ pub(crate) fn schema(pool: &DescriptorPool) -> Schema {
 
 fn message(own: &MessageDescriptor, numbers: &Numbers) -> Message {
     let oneofs: Vec<String> = own.oneofs().map(|own| own.name().to_owned()).collect();
-    let places = oneofs.iter().map(String::as_str).zip(0..).collect();
+    // Each optional field may be a group of its own.
+    let places: HashMap<String, u32> = oneofs.iter().cloned().zip(0..).collect();
     let mut fields: Vec<Field> = own.fields().map(|own| field(&own, numbers, &places)).collect();
     fields.sort_by_key(|field| field.number);
     Message { name: own.full_name().to_owned(), fields, oneofs }
 }
 
-/// `places`: those of the message's groups of fields, by name. Each optional field may be a group of its own.
-fn field(own: &FieldDescriptor, numbers: &Numbers, places: &HashMap<&str, u32>) -> Field {
+/// `places`: those of the message's groups of fields, by name.
+fn field(own: &FieldDescriptor, numbers: &Numbers, places: &HashMap<String, u32>) -> Field {
     let label = match own.cardinality() {
         _ if own.is_map() => Label::Map,
         Cardinality::Repeated => Label::Repeated,

@@ -68,7 +68,7 @@ fn parsed(json: &[u8]) -> Option<(&str, serde_json::Value)> {
 
 /// How many values a document has, itself and all inside.
 fn values(document: &serde_json::Value) -> u64 {
-    let inside = match document {
+    let inside: u64 = match document {
         serde_json::Value::Array(items) => items.iter().map(values).sum(),
         serde_json::Value::Object(pairs) => pairs.values().map(values).sum(),
         _ => 0,
