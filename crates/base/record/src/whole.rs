@@ -9,6 +9,9 @@ use serde::de::DeserializeOwned;
 
 use crate::{Durability, RecordError};
 
+/// Longest file that is read in one piece, bytes: events of a million errors are a fifth of it.
+const BYTES_MAX: u64 = 1 << 30;
+
 /// The name of a file until it is complete.
 pub(crate) fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -143,9 +146,7 @@ pub fn read_bounded(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
 }
 
 fn bytes(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    read_bounded(path, BYTES_MAX)
 }
 
 /// Replaces the file by this value as indented JSON.
