@@ -86,10 +86,10 @@ fn names_of_numbers_are_in_the_order_of_their_file() {
 #[test]
 fn many_errors_and_options_take_linear_time() {
     let unknown: String =
-        (0..20_000).map(|n| format!("message B{n} {{ a.b.X{n} x = 1; }}\n")).collect();
+        (0..20_000).map(|n| format!("message M{n} {{ none.T{n} t = 1; }}\n")).collect();
     let text = format!("syntax = \"proto3\";\n{unknown}");
     let found = compiled(&[("a.proto", &text)]).unwrap_err();
-    assert_eq!(found, "a.proto:2:14: name 'a.b.X0' is not defined");
+    assert_eq!(found, "a.proto:2:14: name 'none.T0' is not defined");
     // Each optional field is a group of its own.
     let field = |n: u32| format!("optional int32 x{n} = {n} [deprecated = true];\n");
     let fields: String = (1..=18_000).map(field).collect();
