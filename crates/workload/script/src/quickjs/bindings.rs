@@ -51,8 +51,8 @@ fn is_constant(ctx: &Ctx<'_>) -> bool {
     name.as_deref() == Some("TypeError")
 }
 
-/// The name of a class can be assigned, which nobody does by accident.
-fn is_class(value: &Value<'_>) -> bool {
+/// The name of a class can be assigned, so each call finds it set back.
+pub(crate) fn is_class(value: &Value<'_>) -> bool {
     let function = value.as_function();
     let text = function.and_then(|function| {
         let to_string: rquickjs::Function<'_> = function.get("toString").ok()?;

@@ -12,13 +12,11 @@ use rquickjs::context::intrinsic::{
     Date, Eval, Json, MapSet, Promise, RegExp, RegExpCompiler, TypedArrays,
 };
 use rquickjs::function::Args;
-use rquickjs::{
-    Array, Ctx, Exception, Function, Object, Persistent, Result, Runtime, Value as JsValue,
-};
+use rquickjs::{Ctx, Exception, Function, Object, Persistent, Result, Runtime, Value as JsValue};
 
-use super::bindings::{built_in, declared};
+use super::bindings::{built_in, declared, is_class};
 use super::failure::{LimitTexts, Thrown, thrown};
-use super::state::State;
+use super::state::{Look, State};
 use super::step::{self, STEP_FILE};
 use super::values::{from_js, to_js};
 use crate::calls::{Failure, Fault, Limits, Surroundings};
@@ -39,8 +37,9 @@ pub struct Context {
     // Values are dropped before their context.
     functions: Vec<(String, Persistent<Function<'static>>)>,
     steps: Vec<Persistent<Function<'static>>>,
-    /// Regular expressions that remember where they stopped.
-    patterns: Vec<Persistent<Object<'static>>>,
+    /// Sets back what a call can change and cannot be frozen, if the script keeps anything of the kind: where regular
+    /// expressions stopped, elements of typed arrays, names of classes.
+    reset: Option<Persistent<Function<'static>>>,
     context: rquickjs::Context,
     runtime: Runtime,
     state: Rc<State>,
@@ -114,12 +113,13 @@ impl Context {
         let memory = round(&units::bytes(limits.memory_bytes_max as u64));
         let named = LimitTexts {
             time: format!("it took longer than {time} (`options.script_time_max`)"),
+            time_max: time,
             memory: format!("it needs more memory than {memory} (`options.script_memory_max`)"),
         };
         Ok(Context {
             functions: Vec::new(),
             steps: Vec::new(),
-            patterns: Vec::new(),
+            reset: None,
             context,
             runtime,
             state,
@@ -146,7 +146,7 @@ impl Context {
         let file = Arc::clone(&self.file);
         let found = self.context.with(|ctx| {
             let fault = |error| thrown(&ctx, error, &state, &named, &[&file]).in_text();
-            let kit = prelude(&ctx, &state).map_err(fault)?;
+            let kit = prelude(&ctx, &state, &named).map_err(fault)?;
             let before = built_in(&ctx);
             if !text.is_empty() {
                 eval::<JsValue<'_>>(&ctx, text, &file).map_err(fault)?;
@@ -158,11 +158,11 @@ impl Context {
                 Some(names) => names.to_vec(),
                 None => declared(&ctx, text, &before)?,
             };
-            let patterns = fix(&ctx, &kit, &names).map_err(fault)?;
-            Ok((names, patterns))
+            let reset = fix(&ctx, &kit, &names).map_err(fault)?;
+            Ok((names, reset))
         });
-        let (names, patterns) = found?;
-        self.patterns = patterns;
+        let (names, reset) = found?;
+        self.reset = reset;
         if self.has_left_jobs() {
             let message = PROMISES.to_owned();
             let place = None;
@@ -287,8 +287,8 @@ impl Context {
         self.state.begin(surroundings, self.limits.time_max_ns);
         let found = self.context.with(|ctx| {
             let call = || {
-                for pattern in &self.patterns {
-                    pattern.clone().restore(&ctx)?.set("lastIndex", 0)?;
+                if let Some(reset) = &self.reset {
+                    reset.clone().restore(&ctx)?.call::<_, JsValue<'_>>(())?;
                 }
                 let function = function.clone().restore(&ctx)?;
                 let mut given = Args::new(ctx.clone(), arguments.len());
@@ -347,7 +347,7 @@ fn eval<'js, T: rquickjs::FromJs<'js>>(ctx: &Ctx<'js>, text: &str, file: &str) -
 }
 
 /// The object that the prelude returns.
-fn prelude<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
+fn prelude<'js>(ctx: &Ctx<'js>, state: &Rc<State>, named: &Rc<LimitTexts>) -> Result<Object<'js>> {
     const TEXT: &str = include_str!("prelude.js");
     let not_now = |ctx: &Ctx<'_>| {
         let message =
@@ -362,23 +362,52 @@ fn prelude<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
     let random = Function::new(ctx.clone(), move |ctx: Ctx<'js>| {
         dice.random().ok_or_else(|| not_now(&ctx))
     })?;
-    eval::<Function<'js>>(ctx, TEXT, "prelude.js")?.call((now, random))
+    let watch = Rc::clone(state);
+    let named = Rc::clone(named);
+    let look = Function::new(ctx.clone(), move |ctx: Ctx<'js>, ahead_ns: f64, called: String| {
+        match watch.look(ahead_ns as u64) {
+            Look::Fits => Ok(()),
+            // The message of a call that is over is that of its limit.
+            Look::Over => Err(Exception::throw_internal(&ctx, "interrupted")),
+            Look::TooMuch => Err(Exception::throw_range(&ctx, &named.too_much(&called))),
+        }
+    })?;
+    let watch = Rc::clone(state);
+    let left = Function::new(ctx.clone(), move || watch.left_ns() as f64)?;
+    eval::<Function<'js>>(ctx, TEXT, "prelude.js")?.call((now, random, look, left))
 }
 
-/// Freezes the values of these names; returns the regular expressions among them.
+/// Freezes the values of these names; returns what sets back the rest, if there is any.
 fn fix<'js>(
     ctx: &Ctx<'js>,
     kit: &Object<'js>,
     names: &[String],
-) -> Result<Vec<Persistent<Object<'static>>>> {
+) -> Result<Option<Persistent<Function<'static>>>> {
     let fix: Function<'js> = kit.get("fix")?;
+    let keep: Function<'js> = kit.get("keep")?;
     for name in names {
         let value: JsValue<'js> = ctx.eval(name.as_str())?;
+        if is_class(&value) {
+            let assign = format!("(value) => {{ {name} = value; }}");
+            let assign: Function<'js> = eval(ctx, &assign, "keep")?;
+            match assign.call::<_, JsValue<'js>>((value.clone(),)) {
+                Ok(_) => {
+                    keep.call::<_, JsValue<'js>>((value.clone(), assign))?;
+                }
+                // The class of a `const`. Its exception concerns nobody.
+                Err(_) => {
+                    ctx.catch();
+                }
+            }
+        }
         fix.call::<_, JsValue<'js>>((value,))?;
     }
-    let patterns: Array<'js> = kit.get::<_, Function<'js>>("patterns")?.call(())?;
-    let patterns = patterns.iter::<Object<'js>>();
-    patterns.map(|pattern| Ok(Persistent::save(ctx, pattern?))).collect()
+    let is_keeping: bool = kit.get::<_, Function<'js>>("isKeeping")?.call(())?;
+    if !is_keeping {
+        return Ok(None);
+    }
+    let reset: Function<'js> = kit.get("reset")?;
+    Ok(Some(Persistent::save(ctx, reset)))
 }
 
 /// The source text of a function.

@@ -43,7 +43,19 @@ impl Thrown {
 /// Limits as messages name them.
 pub(crate) struct LimitTexts {
     pub(crate) time: String,
+    /// The number alone.
+    pub(crate) time_max: String,
     pub(crate) memory: String,
+}
+
+impl LimitTexts {
+    /// A built-in function was not begun, because it might not end in time.
+    pub(crate) fn too_much(&self, called: &str) -> String {
+        let Self { time_max, .. } = self;
+        format!(
+            "`{called}` of this much may take longer than what is left of {time_max} (`options.script_time_max`)"
+        )
+    }
 }
 
 /// The exception behind an error of a call. `files`: the texts whose places are wanted.

@@ -7,6 +7,20 @@ use stats::rng::Rng;
 
 use crate::calls::Surroundings;
 
+/// How far one built-in function may take a call beyond its time.
+const OVERSHOOT_NS_MAX: u64 = 5_000_000;
+
+/// What a built-in function that has work before it may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Begin.
+    Fits,
+    /// Nothing: the call's time is over.
+    Over,
+    /// Not begin: there is more to do than time is left.
+    TooMuch,
+}
+
 /// Shared by a context and by what QuickJS calls back.
 #[derive(Debug, Default)]
 pub(crate) struct State {
@@ -47,18 +61,38 @@ impl State {
         }
     }
 
-    /// True if the call used more time than it may. QuickJS looks every 10,000 jumps and calls; the first look starts
-    /// the clock, so that short calls need not read it. It is the thread's CPU time: a loop that does not run is no
-    /// fault of the script.
+    /// True if the call used more time than it may. QuickJS looks every 10,000 jumps and calls, and built-in functions
+    /// look by [`State::look`].
     pub(crate) fn is_over(&self) -> bool {
-        let now_ns = thread_cpu_ns();
-        let Some(seen_ns) = self.seen_ns.get() else {
-            self.seen_ns.set(Some(now_ns));
-            return false;
-        };
-        let over = now_ns.saturating_sub(seen_ns) > self.time_max_ns.get();
+        let over = self.used_ns() > self.time_max_ns.get();
         self.exceeded.set(self.exceeded.get() || over);
         over
+    }
+
+    /// Whether a built-in function that may take this much time may begin.
+    pub(crate) fn look(&self, ahead_ns: u64) -> Look {
+        if self.is_over() {
+            return Look::Over;
+        }
+        match ahead_ns > self.left_ns() {
+            true => Look::TooMuch,
+            false => Look::Fits,
+        }
+    }
+
+    /// The time that a built-in function may take.
+    pub(crate) fn left_ns(&self) -> u64 {
+        let most_ns = self.time_max_ns.get().saturating_add(OVERSHOOT_NS_MAX);
+        most_ns.saturating_sub(self.used_ns())
+    }
+
+    /// The time of the call. The first look starts the clock, so that short calls need not read it. It is the thread's
+    /// CPU time: a loop that does not run is no fault of the script.
+    fn used_ns(&self) -> u64 {
+        let now_ns = thread_cpu_ns();
+        let seen_ns = self.seen_ns.get().unwrap_or(now_ns);
+        self.seen_ns.set(Some(seen_ns));
+        now_ns.saturating_sub(seen_ns)
     }
 
     /// Whether that ended the call.

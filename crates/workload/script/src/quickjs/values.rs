@@ -6,7 +6,7 @@
 
 use plan::expr::Value;
 use plan::expr::value::Number;
-use rquickjs::{Ctx, Exception, Result, Value as JsValue};
+use rquickjs::{Ctx, Exception, Function, Object, Result, Value as JsValue};
 
 /// The largest integer up to which all are exact (`Number.MAX_SAFE_INTEGER`).
 const EXACT_MAX: u64 = (1 << 53) - 1;
@@ -66,7 +66,10 @@ pub(crate) fn from_js(value: &JsValue<'_>) -> Result<Value> {
     if value.is_function() || value.is_symbol() {
         return refused("it returned what is no value: a function or a symbol");
     }
-    match value.ctx().json_stringify(value.clone())? {
+    // The function that scripts have: it looks at the time while it writes.
+    let json: Object<'_> = value.ctx().globals().get("JSON")?;
+    let stringify: Function<'_> = json.get("stringify")?;
+    match stringify.call::<_, Option<rquickjs::String<'_>>>((value.clone(),))? {
         Some(json) => Ok(Value::Text(json.to_string()?.into())),
         None => refused("it returned an object that JSON cannot write"),
     }
