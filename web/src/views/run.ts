@@ -32,6 +32,7 @@ const FIGURES: [string, string][] = [
   ['generator-lag', 'lag'],
   ['generator-cpu', 'generator-cpu'],
   ['generator-starved', 'generator-cpu'],
+  ['generator-scripts', 'generator-cpu'],
   ['generator-memory', 'generator-memory'],
   ['generator-healthy', 'lag'],
   ['generator-', 'users'],

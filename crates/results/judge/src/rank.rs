@@ -22,8 +22,8 @@ pub(crate) enum Rank {
     MemoryPressure,
     /// `generator-files`, `generator-ports`, `generator-memory`, `generator-refused`, `target-limit`.
     Shortages,
-    /// `generator-limited`, `generator-cpu`, `generator-starved`, `generator-work`, `generator-lag`, `connecting-limit`,
-    /// `target-limit`: load that was missed or late.
+    /// `generator-limited`, `generator-scripts`, `generator-cpu`, `generator-starved`, `generator-work`, `generator-lag`,
+    /// `connecting-limit`, `target-limit`: load that was missed or late.
     Load,
     /// `run-incomplete`.
     Incomplete,

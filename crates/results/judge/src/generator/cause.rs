@@ -1,5 +1,5 @@
-//! The cause that held the generator back: a limit of its CPU, its own CPU, a target that is slow to take connections,
-//! somebody else's CPU, its own work for steps, or none of them.
+//! The cause that held the generator back: a limit of its CPU, scripts, its own CPU, a target that is slow to take
+//! connections, somebody else's CPU, its own work for steps, or none of them.
 
 use record::schema::SeriesRow;
 
@@ -7,7 +7,7 @@ use super::lag::is_timed;
 use crate::figures::{self, Figures};
 use crate::limits::{
     BUSY_INTERVAL_NS_MIN, CPU_WAIT_MIN, HELD_SHARE_MIN, LAG_WARN_NS_MIN, LOOP_BUSY_MIN,
-    OWN_WORK_OF_LAG_MIN, STARTS_SHARE_MIN,
+    OWN_WORK_OF_LAG_MIN, SCRIPTS_SHARE_MAX, STARTS_SHARE_MIN,
 };
 
 /// A cause with its figures, both shares of the time in which the run was late.
@@ -21,11 +21,14 @@ pub(crate) struct Cause {
     pub(crate) wait: f64,
     /// Time in which a limit of a control group held the generator back.
     limited: f64,
+    /// Time that the loops spent in scripts.
+    scripts: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Limited,
+    Scripts,
     Cpu,
     Connecting,
     Starved,
@@ -64,8 +67,12 @@ impl Cause {
             busy = busy.max(own);
         }
         let limited = of_cores(rows.iter().map(|row| row.cpu_throttled_ns).sum(), 1);
+        let scripts = of_cores(rows.iter().map(|row| row.scripts_ns).sum(), generator.loops);
         let kind = if limited >= CPU_WAIT_MIN {
             Kind::Limited
+        } else if scripts - wait >= SCRIPTS_SHARE_MAX.max(own / 2.0) {
+            // A script that waits for its core counts as one that runs.
+            Kind::Scripts
         } else if own >= LOOP_BUSY_MIN {
             Kind::Cpu
         } else if held(&rows, &waiting) >= HELD_SHARE_MIN {
@@ -77,7 +84,8 @@ impl Cause {
         } else {
             Kind::Unknown
         };
-        Cause { kind, busy: busy.min(1.0), wait, limited: limited.min(1.0) }
+        let scripts = scripts.min(1.0);
+        Cause { kind, busy: busy.min(1.0), wait, limited: limited.min(1.0), scripts }
     }
 
     /// True if the loops had CPU whenever they wanted it.
@@ -88,7 +96,7 @@ impl Cause {
     /// True if the generator or its machine held it back, whatever its target did.
     pub(super) fn is_generators(&self) -> bool {
         match self.kind {
-            Kind::Limited | Kind::Cpu | Kind::Starved | Kind::Work => true,
+            Kind::Limited | Kind::Scripts | Kind::Cpu | Kind::Starved | Kind::Work => true,
             Kind::Connecting | Kind::Unknown => false,
         }
     }
@@ -97,6 +105,7 @@ impl Cause {
     pub(crate) fn code(&self) -> &'static str {
         match self.kind {
             Kind::Limited => "generator-limited",
+            Kind::Scripts => "generator-scripts",
             Kind::Cpu => "generator-cpu",
             Kind::Connecting => "connecting-limit",
             Kind::Starved => "generator-starved",
@@ -113,6 +122,10 @@ impl Cause {
             Kind::Limited => format!(
                 "a CPU limit of its control group held the generator back {} of the time (`cpu.max`)",
                 units::percent(self.limited)
+            ),
+            Kind::Scripts => format!(
+                "scripts kept the loops from their users {} of the time (`options.script_time_max`)",
+                units::percent(self.scripts)
             ),
             Kind::Cpu => format!("the generator ran out of CPU (loops {busy} busy)"),
             Kind::Connecting => "users arrived faster than connections were established, and the \

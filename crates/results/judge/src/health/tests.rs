@@ -216,6 +216,21 @@ fn late_operations_name_their_cause() {
         "#]],
     );
     check(
+        &late(|row| {
+            row.loop_busy_max = 0.6;
+            row.cpu_wait_ns = SECOND / 8;
+            row.script_calls = 1;
+            row.scripts_ns = SECOND / 2;
+        }),
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal generator-scripts
+                1 % of operations started more than 300 ms late (limit 100 ms): scripts kept the
+                loops from their users 50 % of the time (`options.script_time_max`); reached 100
+                operations/s
+        "#]],
+    );
+    check(
         &late(|row| row.loop_busy_max = 0.97),
         Verdict::Untrusted,
         &expect![[r#"
