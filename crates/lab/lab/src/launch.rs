@@ -2,14 +2,17 @@
 //!
 //! The first process of a lab is the first of a process namespace: when it ends, however it ends, the kernel ends all
 //! others in it, and with them the network namespaces that only their descriptors keep. So nothing is left behind but
-//! empty control groups and the lab's directory, which the next `up` or `down` removes.
+//! empty control groups and the lab's directory, which the next `up` or `down` removes. The lab of a run ends in the same
+//! way with the process that began it: its first process reads from a pipe whose other end that process alone has, and
+//! which the kernel closes however it ends. (`PR_SET_PDEATHSIG` would look at the thread, which ends at once.)
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use machine::clock::Dilation;
@@ -77,6 +80,24 @@ fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> LaunchError {
     move |source| LaunchError::Io { what, source }
 }
 
+/// How long a lab stays up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stay {
+    /// Until `down`.
+    UntilDown,
+    /// Until `down`, or until the process that brought it up has ended, however it did.
+    WithCaller,
+}
+
+/// A lab that has come up.
+#[derive(Debug)]
+pub struct Launched {
+    /// Its directory.
+    pub folder: Folder,
+    /// The pipe whose end ends the lab.
+    _input: Option<ChildStdin>,
+}
+
 /// Progress of a lab that comes up, printed as one JSON object a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Progress {
@@ -98,8 +119,9 @@ pub fn up(
     text: &str,
     source: &Path,
     program: &Path,
+    stay: Stay,
     progress: &mut dyn FnMut(&str),
-) -> Result<Folder, LaunchError> {
+) -> Result<Launched, LaunchError> {
     let folder = Folder::by_name(&file.name);
     make_room(&file.name, &folder)?;
     folder.create().map_err(io_error(format!("make {}", folder.path().display())))?;
@@ -111,19 +133,26 @@ pub fn up(
     written.map_err(io_error("write the lab's directory"))?;
     let log = fs::File::create(inside(LOG)).map_err(io_error("write the lab's log"))?;
     let mut command = Command::new(program);
+    command.args(["lab", "keep"]);
+    let input = match stay {
+        Stay::UntilDown => Stdio::null(),
+        Stay::WithCaller => {
+            command.arg("--with-input");
+            Stdio::piped()
+        }
+    };
     command
-        .args(["lab", "keep"])
         .arg(folder.path())
         .current_dir("/")
         .process_group(0)
-        .stdin(Stdio::null())
+        .stdin(input)
         .stdout(Stdio::piped())
         .stderr(log);
     let mut child = spawn_apart(&mut command)?;
     fs::write(folder.pid(), child.id().to_string())
         .map_err(io_error("write the lab's directory"))?;
     match await_up(&mut child, progress) {
-        Ok(()) => Ok(folder),
+        Ok(()) => Ok(Launched { folder, _input: child.stdin.take() }),
         Err(why) => {
             let _ = child.kill();
             let _ = child.wait();
@@ -150,7 +179,7 @@ fn make_room(name: &str, folder: &Folder) -> Result<(), LaunchError> {
 /// Starts a process as the first of a process namespace, with a tree of mounts of its own.
 fn spawn_apart(command: &mut Command) -> Result<Child, LaunchError> {
     let flags = UnshareFlags::NEWPID | UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let spawned = scope.spawn(|| {
             #[expect(unsafe_code, reason = "only leaving the file table can break Rust's rules")]
             // SAFETY: the file table stays shared; mounts and children of this thread, which ends here, are others.
@@ -228,7 +257,11 @@ fn clean(name: &str) -> Result<Option<()>, LaunchError> {
 ///
 /// # Errors
 /// A mount is refused, or the process that keeps the lab cannot be started.
-pub fn first_process(folder: &Path, program: &Path) -> Result<i32, LaunchError> {
+pub fn first_process(folder: &Path, program: &Path, stay: Stay) -> Result<i32, LaunchError> {
+    if stay == Stay::WithCaller {
+        let watch = thread::Builder::new().spawn(end_with_input);
+        watch.map_err(io_error("watch the process that began the lab"))?;
+    }
     let failed = |what: &'static str| move |error: rustix::io::Errno| io_error(what)(error.into());
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).map_err(failed("make mounts private"))?;
@@ -239,7 +272,7 @@ pub fn first_process(folder: &Path, program: &Path) -> Result<i32, LaunchError> 
             .map_err(failed("replace /etc/resolv.conf"))?;
     }
     let mut keeper = Command::new(program);
-    keeper.args(["lab", "keep", "--inner"]).arg(folder);
+    keeper.args(["lab", "keep", "--inner"]).arg(folder).stdin(Stdio::null());
     let keeper = keeper.spawn().map_err(io_error("start the lab's process"))?;
     loop {
         // Also children of processes that have ended: the first process inherits them.
@@ -251,6 +284,13 @@ pub fn first_process(folder: &Path, program: &Path) -> Result<i32, LaunchError> 
             Err(error) => return Err(io_error("wait for the lab's process")(error.into())),
         }
     }
+}
+
+/// Ends this process, and so the lab, when nobody has the other end of standard input any more.
+fn end_with_input() {
+    // Nothing is ever written to it, and an error is an end as well.
+    let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+    std::process::exit(1)
 }
 
 /// The process that keeps a lab: makes it, answers its callers, and ends it.

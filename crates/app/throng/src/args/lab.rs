@@ -175,5 +175,8 @@ pub(crate) struct LabDownArgs {
 pub(crate) struct LabKeepArgs {
     #[arg(long)]
     pub(crate) inner: bool,
+    /// End when standard input does
+    #[arg(long)]
+    pub(crate) with_input: bool,
     pub(crate) folder: PathBuf,
 }

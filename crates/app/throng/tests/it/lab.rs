@@ -8,7 +8,7 @@ mod scaling;
 mod shortage;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use record::Run;
@@ -312,6 +312,34 @@ fn nothing_is_left_of_a_lab_that_was_killed() {
     assert!(!lab.space.path("labs/killed").exists());
     let none = Ended::of(&mut lab.command(&["down"]));
     assert!(none.err.contains("no lab is up"), "{}", none.err);
+}
+
+#[test]
+fn a_lab_ends_with_the_run_that_began_it() {
+    let further = "
+  leaves: { on: web, run: [sh, -c, \"setsid sleep 7777 & exec sleep 7777\"], ready: started }
+";
+    let Some(lab) = Lab::new("orphan", "") else {
+        return;
+    };
+    // A service that leaves its session has the same end.
+    let text = FILE.replace("NAME", "orphan").replace("\nnames:", &format!("{further}names:"));
+    let file = lab.space.file("lab.yaml", &text);
+    let runs = lab.space.path("runs");
+    let runs = runs.to_str().unwrap();
+    let words = ["run", file.to_str().unwrap(), "--", "--runs", runs, "--quiet"];
+    for _ in 0..2 {
+        // The second one is not refused.
+        let mut run = lab.command(&words).stdout(Stdio::null()).spawn().unwrap();
+        until("the run begins", || lab.resolve("crowd-near", "nearest.lab") == "198.18.0.1");
+        run.kill().unwrap();
+        run.wait().unwrap();
+        until("processes are left", || lab.processes() == 0);
+    }
+    // What the next lab, or `down`, removes.
+    lab.does(&["down"]);
+    assert_eq!((lab.processes(), lab.groups()), (0, Vec::new()));
+    assert!(!lab.space.path("labs/orphan").exists());
 }
 
 #[test]

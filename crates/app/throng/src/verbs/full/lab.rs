@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use lab::client::{Client, ClientError, Exec};
 use lab::folder::{self, Folder};
-use lab::launch::{self, LaunchError};
+use lab::launch::{self, LaunchError, Launched, Stay};
 use lab::{EmulatorRequest, LabFile, memory_granted, missing_programs};
 use scenario::document::Source;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -119,12 +119,12 @@ fn require(file: &File) -> Result<(), Failure> {
 
 fn up(args: &LabFileArgs) -> Result<Exit, Failure> {
     let file = read(args)?;
-    bring_up(&file)?;
+    bring_up(&file, Stay::UntilDown)?;
     let name = &file.lab.name;
     written(writeln!(std::io::stdout(), "the lab `{name}` is up; `throng lab down {name}` ends it"))
 }
 
-fn bring_up(file: &File) -> Result<Folder, Failure> {
+fn bring_up(file: &File, stay: Stay) -> Result<Launched, Failure> {
     require(file)?;
     let program = own_program()?;
     if folder::is_unprivileged() {
@@ -136,7 +136,8 @@ fn bring_up(file: &File) -> Result<Folder, Failure> {
             let _ = writeln!(std::io::stderr(), "{text}");
         }
     };
-    launch::up(&file.lab, &file.text, &file.path, &program, &mut progress).map_err(launched)
+    let up = launch::up(&file.lab, &file.text, &file.path, &program, stay, &mut progress);
+    up.map_err(launched)
 }
 
 /// Begins this command again in a user namespace, in which this user is root; an error says why it cannot.
@@ -183,8 +184,9 @@ fn run(args: &LabRunArgs) -> Result<Exit, Failure> {
             "write `scenario: FILE` or `experiment: FILE`",
         ));
     };
-    let folder = bring_up(&file)?;
-    let ended = conduct(&file, run, &folder, args);
+    let stay = if args.keep { Stay::UntilDown } else { Stay::WithCaller };
+    let up = bring_up(&file, stay)?;
+    let ended = conduct(&file, run, &up.folder, args);
     if !args.keep {
         launch::down(&file.lab.name).map_err(launched)?;
     }
@@ -382,6 +384,7 @@ fn keep(args: &LabKeepArgs) -> Result<Exit, Failure> {
         launch::keep(&args.folder).map_err(launched)?;
         return Ok(Exit::Passed);
     }
-    let code = launch::first_process(&args.folder, &own_program()?).map_err(launched)?;
+    let stay = if args.with_input { Stay::WithCaller } else { Stay::UntilDown };
+    let code = launch::first_process(&args.folder, &own_program()?, stay).map_err(launched)?;
     exit_as(code)
 }
