@@ -92,6 +92,20 @@ pub struct RunCard {
     pub outcome: Option<String>,
 }
 
+impl RunCard {
+    /// As it may be shown.
+    fn legible(self) -> RunCard {
+        RunCard {
+            run: legible(&self.run),
+            scenario: legible(&self.scenario),
+            agents: self.agents.iter().map(|agent| legible(agent)).collect(),
+            host: legible(&self.host),
+            outcome: self.outcome.as_deref().map(legible),
+            ..self
+        }
+    }
+}
+
 impl AgentCard {
     /// The card of an agent on this machine that has one part of `parts` of it.
     pub(crate) fn of_this_machine(name: &str, throng: &str, parts: u32) -> AgentCard {
@@ -121,6 +135,17 @@ impl AgentCard {
         }
     }
 
+    /// As it may be shown.
+    fn legible(self) -> AgentCard {
+        let labels = self.labels.iter().map(|(key, value)| (legible(key), legible(value)));
+        AgentCard {
+            throng: legible(&self.throng),
+            labels: labels.collect(),
+            run: self.run.as_deref().map(legible),
+            ..self
+        }
+    }
+
     /// Whether it is a part of the same fleet as this version.
     pub(crate) fn fits(&self, throng: &str) -> bool {
         self.throng == throng && self.protocol == PROTOCOL_VERSION
@@ -131,17 +156,32 @@ impl AgentCard {
 pub(crate) async fn agents(nats: &Nats) -> Result<Vec<AgentCard>, NatsError> {
     let cards: Vec<AgentCard> = read(nats, names::AGENTS).await?;
     let named = cards.into_iter().filter(|card| names::is_name(&card.name));
-    Ok(named.collect())
+    Ok(named.map(AgentCard::legible).collect())
 }
 
 /// All runs in progress.
 pub(crate) async fn runs(nats: &Nats) -> Result<Vec<RunCard>, NatsError> {
-    read(nats, names::RUNS).await
+    legible_runs(nats, names::RUNS).await
 }
 
 /// All runs that are over and not forgotten.
 pub(crate) async fn ended(nats: &Nats) -> Result<Vec<RunCard>, NatsError> {
-    read(nats, names::ENDED).await
+    legible_runs(nats, names::ENDED).await
+}
+
+async fn legible_runs(nats: &Nats, bucket: &str) -> Result<Vec<RunCard>, NatsError> {
+    let cards: Vec<RunCard> = read(nats, bucket).await?;
+    Ok(cards.into_iter().map(RunCard::legible).collect())
+}
+
+/// A text on one line that controls no terminal. Cards are shown as they are, and anybody at NATS may have written them.
+fn legible(text: &str) -> String {
+    // Also what turns the direction of writing (Unicode Standard Annex 9).
+    let is_control = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if is_control(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// All cards of a bucket, by key. What cannot be read is left out: it is of no version that we know.
@@ -194,6 +234,32 @@ mod tests {
         for bad in [&b"{}"[..], b"[", b"null", &[0xff; 9], &vec![b' '; CARD_BYTES_MAX + 1]] {
             assert_eq!(parse::<AgentCard>(bad), None);
         }
+    }
+
+    #[test]
+    fn what_a_card_says_controls_no_terminal() {
+        let hostile = "x\u{1b}[31m\n\u{202e}RED";
+        let plain = "x\u{fffd}[31m\u{fffd}\u{fffd}RED".to_owned();
+        let card = AgentCard {
+            throng: hostile.to_owned(),
+            labels: [(hostile.to_owned(), hostile.to_owned())].into(),
+            run: Some(hostile.to_owned()),
+            ..AgentCard::default()
+        };
+        let shown = card.legible();
+        assert_eq!(shown.labels, [(plain.clone(), plain.clone())].into());
+        assert_eq!((shown.throng, shown.run), (plain.clone(), Some(plain.clone())));
+        let run = RunCard {
+            run: hostile.to_owned(),
+            scenario: hostile.to_owned(),
+            agents: vec![hostile.to_owned()],
+            host: hostile.to_owned(),
+            outcome: Some(hostile.to_owned()),
+            ..RunCard::default()
+        };
+        let shown = run.legible();
+        assert_eq!([&shown.run, &shown.scenario, &shown.host, &shown.agents[0]], [&plain; 4]);
+        assert_eq!(shown.outcome, Some(plain));
     }
 
     #[test]

@@ -13,6 +13,14 @@ pub struct Choice {
     pub agents_min: Option<usize>,
 }
 
+/// The agents that a run gets.
+#[derive(Debug)]
+pub(crate) struct ChosenAgents {
+    pub(crate) agents: Vec<AgentCard>,
+    /// Those that have the labels and another version, in words.
+    pub(crate) left_out: Option<String>,
+}
+
 /// Why a run gets no agents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
@@ -29,13 +37,14 @@ pub enum ChoiceError {
 }
 
 impl Choice {
-    /// The agents of a run by Throng's version `throng`, those first that hold the most; by name among equals.
+    /// The agents of a run by Throng's version `throng`, those first that hold the most; by name among equals. Agents of
+    /// another version are left out: anybody at NATS may say that one is there.
     pub(crate) fn choose(
         &self,
         cards: &[AgentCard],
         throng: &str,
         server: &str,
-    ) -> Result<Vec<AgentCard>, ChoiceError> {
+    ) -> Result<ChosenAgents, ChoiceError> {
         if cards.is_empty() {
             return Err(ChoiceError::None(server.to_owned()));
         }
@@ -54,16 +63,19 @@ impl Choice {
                 }),
             });
         }
-        let others: Vec<&&AgentCard> = matching.iter().filter(|card| !card.fits(throng)).collect();
-        if !others.is_empty() {
+        let version =
+            |card: &AgentCard| format!("Throng {}, protocol {}", card.throng, card.protocol);
+        let fitting: Vec<&AgentCard> =
+            matching.iter().copied().filter(|card| card.fits(throng)).collect();
+        let others: Vec<&AgentCard> =
+            matching.iter().copied().filter(|card| !card.fits(throng)).collect();
+        if fitting.is_empty() {
             return Err(ChoiceError::Version {
-                agents: list(others.into_iter().copied(), |card| {
-                    format!("Throng {}, protocol {}", card.throng, card.protocol)
-                }),
+                agents: list(others.into_iter(), version),
                 own: format!("Throng {throng}, protocol {}", workers::PROTOCOL_VERSION),
             });
         }
-        let free = matching.iter().filter(|card| card.run.is_none() && !card.draining);
+        let free = fitting.iter().filter(|card| card.run.is_none() && !card.draining);
         let mut free: Vec<AgentCard> = free.map(|card| (*card).clone()).collect();
         free.sort_by(|a, b| (b.holds, &a.name).cmp(&(a.holds, &b.name)));
         let wanted = self.agents_min.or(self.agents).unwrap_or(1).max(1);
@@ -72,6 +84,7 @@ impl Choice {
                 wanted,
                 found: free.len(),
                 state: list(matching.into_iter(), |card| match (&card.run, card.draining) {
+                    _ if !card.fits(throng) => version(card),
                     (_, true) => "draining".to_owned(),
                     (Some(run), _) => format!("in run {run}"),
                     (None, _) => "free".to_owned(),
@@ -79,7 +92,8 @@ impl Choice {
             });
         }
         free.truncate(self.agents.unwrap_or(usize::MAX).max(wanted));
-        Ok(free)
+        let left_out = (!others.is_empty()).then(|| list(others.into_iter(), version));
+        Ok(ChosenAgents { agents: free, left_out })
     }
 }
 
@@ -115,7 +129,7 @@ mod tests {
     fn choose(choice: &Choice, cards: &[AgentCard]) -> Result<Vec<String>, String> {
         let chosen = choice.choose(cards, "1.2.3", "h:1");
         let chosen = chosen.map_err(|error| error.to_string())?;
-        Ok(chosen.into_iter().map(|card| card.name).collect())
+        Ok(chosen.agents.into_iter().map(|card| card.name).collect())
     }
 
     #[test]
@@ -149,9 +163,22 @@ mod tests {
         assert!(error.contains("a (in run r1), b (free)"), "{error}");
         cards[1].throng = "1.2.2".to_owned();
         let error = choose(&Choice::default(), &cards).unwrap_err();
+        assert!(error.contains("a (in run r1), b (Throng 1.2.2"), "{error}");
+        let error = choose(&Choice::default(), &cards[1..]).unwrap_err();
         assert!(
             error.contains("b (Throng 1.2.2") && error.contains("this is Throng 1.2.3"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn an_agent_of_another_version_is_left_out_and_named() {
+        let mut cards = [card("a", 5, "eu"), card("b", 9, "us")];
+        cards[1].protocol += 1;
+        let chosen = Choice::default().choose(&cards, "1.2.3", "h:1").unwrap();
+        assert_eq!(chosen.agents.iter().map(|card| &card.name).collect::<Vec<_>>(), ["a"]);
+        assert!(chosen.left_out.unwrap().starts_with("b (Throng 1.2.3, protocol "));
+        let all = Choice::default().choose(&cards[..1], "1.2.3", "h:1").unwrap();
+        assert_eq!(all.left_out, None);
     }
 }

@@ -414,7 +414,9 @@ fn what_a_fleet_cannot_do_is_an_error_that_says_why() {
     bad(&huge, 71, "is the limit, which can hold");
     let other = r#"{"name":"old","throng":"0.0.1","protocol":1}"#;
     server.publish("$KV.throng_agents.old", other);
-    bad(&fleet, 69, "agents of another version: old (Throng 0.0.1, protocol 1)");
+    // It prevents no run of the others.
+    bad(&with(&["--agents", "3"]), 69, "old (Throng 0.0.1, protocol 1)");
+    bad(&with(&["--clock-bound", "1ns"]), 71, "the clock of agent a");
     // What is no card at all is left out.
     server.publish("$KV.throng_agents.odd", "\u{1}{");
     bad(&with(&["--select", "place=p9"]), 69, "no agent has the labels");

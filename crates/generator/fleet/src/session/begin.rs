@@ -19,6 +19,7 @@ use super::{AttachedSession, Reply, Session, SessionOptions};
 use crate::access::Access;
 use crate::cards::{self, AgentCard, RunCard, json};
 use crate::carrier::{Term, Ways, last_term};
+use crate::choice::ChosenAgents;
 use crate::keys::{UserKey, open};
 use crate::lease::Lease;
 use crate::nats::{Nats, NatsError};
@@ -43,7 +44,11 @@ impl Session {
     ) -> Result<Session, FleetError> {
         let nats = Nats::connect(options.access, "throng controller")?;
         let cards = nats.block(agents(&nats))?;
-        let chosen = options.choice.choose(&cards, options.throng, &nats.server)?;
+        let ChosenAgents { agents: chosen, left_out } =
+            options.choice.choose(&cards, options.throng, &nats.server)?;
+        if let Some(agents) = left_out {
+            notify(&format!("agents of another version take no part: {agents}"));
+        }
         let own = AgentCard::of_this_machine("", options.throng, 1);
         let run = own.id.get(..ID_BYTES).unwrap_or("run").to_owned();
         let is_here = |card: &AgentCard| !card.machine.is_empty() && card.machine == own.machine;
