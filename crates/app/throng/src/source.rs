@@ -227,7 +227,7 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
         headers: &headers,
         body: args.body.as_deref(),
     });
-    Ok(Text { name: url.to_owned(), text: scenario.text, sets: scenario.sets, original: None })
+    Ok(Text { name: scenario.name, text: scenario.text, sets: scenario.sets, original: None })
 }
 
 /// A plan, and the files and environment variables the scenario read.

@@ -1,10 +1,14 @@
 //! Secrets that must not be recorded: values of environment variables and private keys that the scenario reads, which all texts
-//! show as the scenario does, `${env('NAME')}` and `${file('NAME')}`, and of overrides that hold secrets.
+//! show as the scenario does, `${env('NAME')}` and `${file('NAME')}`; of overrides that hold secrets; those that stand in
+//! the scenario's own text; and, in texts of errors, whatever stands behind the name of a secret.
 
 use plan::Plan;
-use plan::secret::{HIDDEN, SECRET_BYTES_MIN, hide};
+use plan::secret::{HIDDEN, SECRET_BYTES_MIN, SecretNames, SecretText, hide, hide_named};
 use record::schema::{EventKind, RunInfo};
 use workers::{Inputs, ScenarioText, is_private_key};
+
+/// Shorter secrets of the scenario's text are hidden there alone: many are words such as `none`.
+const TEXT_BYTES_MIN: usize = 6;
 
 /// The text that stands for a password in an address.
 const MASKED: &str = ":***@";
@@ -15,9 +19,16 @@ fn is_secret(name: &str, value: &str) -> bool {
     !scenario::PROXY_VARIABLES.contains(&name) || value.contains('@')
 }
 
-/// Values and their replacements, the longest first: one may contain another.
+/// What is hidden, and how.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Secrets(Vec<(String, String)>);
+pub(crate) struct Secrets {
+    /// Values and their replacements, the longest first: one may contain another.
+    known: Vec<(String, String)>,
+    /// In the scenario's text. Elsewhere they are hidden in events alone: such a value may be a word that also names a
+    /// measure.
+    texts: Vec<SecretText>,
+    names: SecretNames,
+}
 
 impl Secrets {
     /// Secrets of the environment, and private keys in files.
@@ -30,7 +41,7 @@ impl Secrets {
             let key = text.as_ref().ok().filter(|text| is_private_key(text))?;
             Some((key.trim_end().to_owned(), format!("${{file('{name}')}}")))
         });
-        Secrets::from_values(env.chain(keys))
+        Secrets { known: known(env.chain(keys)), ..Secrets::default() }
     }
 
     /// Secrets of the environment, of the plan's secret overrides, and the passwords that its target and proxies are given.
@@ -40,45 +51,70 @@ impl Secrets {
             let plain = scenario::plain_text(value);
             Some((plain.unwrap_or_else(|| value.clone()), HIDDEN.to_owned()))
         });
-        let Secrets(environment) = Secrets::new(&scenario.inputs);
+        let Secrets { known: environment, .. } = Secrets::new(&scenario.inputs);
         let sets = environment.into_iter().chain(sets);
         // A password is replaced within an address only: by itself it may be a word that occurs anywhere.
         let credentials = plan.proxies.iter().filter_map(|own| own.credentials.as_ref());
         let of_proxies = credentials.map(|own| own.written.as_str());
         let passwords = plan.target.passwords().chain(of_proxies);
         let passwords = passwords.map(|password| (format!(":{password}@"), MASKED.to_owned()));
-        Secrets::from_values(sets.chain(passwords))
+        Secrets {
+            known: known(sets.chain(passwords)),
+            texts: plan.secret_texts.clone(),
+            names: plan.secret_names.clone(),
+        }
     }
 
-    fn from_values(values: impl Iterator<Item = (String, String)>) -> Secrets {
-        let long = values.filter(|(value, _)| value.len() >= SECRET_BYTES_MIN);
-        let mut known: Vec<(String, String)> = long.collect();
-        known.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
-        known.dedup();
-        Secrets(known)
-    }
-
-    /// The scenario's text as it is recorded: without the passwords that its target and proxies are given.
+    /// The scenario's text as it is recorded: without the secrets that stand in it, and without the passwords that its
+    /// target and proxies are given.
     pub(crate) fn recorded(&self, text: &str) -> String {
-        let passwords = self.0.iter().filter(|(_, name)| name == MASKED);
-        passwords.fold(text.to_owned(), |text, (value, name)| text.replace(value, name))
+        let mut recorded = text.to_owned();
+        let mut places: Vec<&SecretText> = self.texts.iter().collect();
+        places.sort_by_key(|secret| std::cmp::Reverse(secret.span.start));
+        places.dedup_by_key(|secret| secret.span.start);
+        for SecretText { span, value } in places {
+            // With escapes the value does not show as it is.
+            let hidden = match text.get(span.clone()) {
+                Some(shown) if shown.contains(value) => shown.replace(value, HIDDEN),
+                Some(_) => format!("\"{HIDDEN}\""),
+                None => continue,
+            };
+            recorded.replace_range(span.clone(), &hidden);
+        }
+        let passwords = self.known.iter().filter(|(_, name)| name == MASKED);
+        passwords.fold(recorded, |text, (value, name)| text.replace(value, name))
     }
 
     /// Hides them in a text.
     pub(crate) fn hide(&self, text: &mut String) {
-        for (value, name) in &self.0 {
+        for (value, name) in &self.known {
             hide(text, value, name);
         }
+    }
+
+    /// Hides them in a text that quotes what was sent or received.
+    fn hide_in_detail(&self, text: &mut String) {
+        self.hide(text);
+        for secret in self.texts.iter().filter(|secret| secret.value.len() >= TEXT_BYTES_MIN) {
+            hide(text, &secret.value, HIDDEN);
+        }
+        hide_named(text, &self.names);
+    }
+
+    /// Hides them in the name of a measure.
+    fn hide_in_name(&self, name: &mut String) {
+        self.hide(name);
+        hide_named(name, &self.names);
     }
 
     /// Hides them in `run.json`.
     pub(crate) fn hide_in_info(&self, info: &mut RunInfo) {
         self.hide(&mut info.target);
         for measure in &mut info.measures {
-            self.hide(&mut measure.name);
+            self.hide_in_name(&mut measure.name);
             measure.tags.values_mut().for_each(|tag| self.hide(tag));
             if let Some(name) = &mut measure.shared_name {
-                self.hide(name);
+                self.hide_in_name(name);
             }
         }
     }
@@ -86,20 +122,23 @@ impl Secrets {
     /// Hides them in an event.
     pub(crate) fn hide_in_event(&self, what: &mut EventKind) {
         match what {
-            EventKind::Error { detail, .. } => self.hide(detail),
+            EventKind::Error { measure, detail, .. } => {
+                self.hide_in_name(measure);
+                self.hide_in_detail(detail);
+            }
             EventKind::Sampling { reason, .. } => self.hide(reason),
-            EventKind::WorkerLost { why, .. } => self.hide(why),
-            EventKind::ProbeLost { why, .. } => self.hide(why),
+            EventKind::WorkerLost { why, .. } => self.hide_in_detail(why),
+            EventKind::ProbeLost { why, .. } => self.hide_in_detail(why),
             EventKind::FaultBegan { text, .. } | EventKind::FaultEnded { text, .. } => {
                 self.hide(text);
             }
             EventKind::AddressesChanged { name, .. } => self.hide(name),
-            EventKind::Note { text } => self.hide(text),
+            EventKind::Note { text } => self.hide_in_detail(text),
             EventKind::OnceEnded(ended) => {
-                ended.why.iter_mut().for_each(|why| self.hide(why));
-                ended.step.iter_mut().for_each(|step| self.hide(step));
+                ended.why.iter_mut().for_each(|why| self.hide_in_detail(why));
+                ended.step.iter_mut().for_each(|step| self.hide_in_name(step));
                 let operations = ended.operations.iter_mut();
-                operations.for_each(|operation| self.hide(&mut operation.name));
+                operations.for_each(|operation| self.hide_in_name(&mut operation.name));
             }
             EventKind::PhaseStarted { .. }
             | EventKind::Draining
@@ -118,6 +157,15 @@ impl Secrets {
             | EventKind::ProbeSource { .. } => {}
         }
     }
+}
+
+/// Those that are long enough to be hidden, the longest first.
+fn known(values: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
+    let long = values.filter(|(value, _)| value.len() >= SECRET_BYTES_MIN);
+    let mut known: Vec<(String, String)> = long.collect();
+    known.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+    known.dedup();
+    known
 }
 
 #[cfg(test)]
@@ -155,6 +203,43 @@ mod tests {
         let expected = text.replace(":market@", ":***@");
         let secrets = Secrets::of_plan(&ScenarioText::default(), &testing::plan(&text));
         assert_eq!(secrets.recorded(&text), expected);
+    }
+
+    #[test]
+    fn secrets_in_the_text_are_recorded_nowhere() {
+        let text = "target: http://127.0.0.1/
+options: { secrets: [pin] }
+params: { token: hush-0 }
+sessions:
+  a:
+    - get: \"/${token}\"
+    - { get: \"/a?token=hush-1&n=1\", headers: { authorization: Bearer hush-2 } }
+    - { post: /b, json: { user: ann, password: \"hush\\u002d3\", pin: hush-4 } }
+    - { post: /c, body: '{\"api_key\": \"hush-5\"}', as: \"c?token=hush-6\" }
+    - { post: /d, form: { client-secret: hush-7 } }
+    - { get: \"/e?token=${env('TOKEN')}\" }
+arrivals: [ { constant: 1/s, for: 1s } ]
+";
+        let plan = testing::plan(&text.replace("${env('TOKEN')}", "${user}"));
+        let secrets = Secrets::of_plan(&ScenarioText::default(), &plan);
+        let recorded = secrets.recorded(text);
+        // The name of a measure is hidden where it is recorded; a threshold may use it as it is written.
+        assert_eq!(recorded.matches("hush").count(), 1, "{recorded}");
+        assert!(recorded.contains("/a?token=(secret)&n=1"), "{recorded}");
+        assert!(recorded.contains("authorization: (secret)"), "{recorded}");
+        assert!(recorded.contains("/e?token=${env('TOKEN')}"), "{recorded}");
+        let measures: Vec<&str> = plan.measures.iter().map(|m| m.name.as_str()).collect();
+        assert!(measures.contains(&"GET /a") && measures.contains(&"POST /d"), "{measures:?}");
+        let mut what = EventKind::Error {
+            measure: "c?token=hush-6".to_owned(),
+            outcome: "check".to_owned(),
+            user: 1,
+            detail: "sent hush-1, got {\"token\": \"hush-8\", \"pin\":\"hush-9\"}".to_owned(),
+        };
+        secrets.hide_in_event(&mut what);
+        let EventKind::Error { measure, detail, .. } = what else { panic!("it is an error") };
+        assert_eq!(measure, "c?token=(secret)");
+        assert_eq!(detail, "sent (secret), got {\"token\": \"(secret)\", \"pin\":\"(secret)\"}");
     }
 
     const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2Vw\n-----END PRIVATE KEY-----";

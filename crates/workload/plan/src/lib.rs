@@ -142,6 +142,12 @@ pub struct Plan {
     pub thresholds: Vec<Threshold>,
     /// Which overrides hold secrets, by their place in the list: the record leaves out their values.
     pub secret_sets: Vec<usize>,
+    /// Secrets in the scenario's own text: the record leaves them out as well.
+    #[serde(skip)]
+    pub secret_texts: Vec<secret::SecretText>,
+    /// Names whose values are hidden in texts that are recorded.
+    #[serde(skip)]
+    pub secret_names: secret::SecretNames,
     /// Secret overrides that reach cookies only: an experiment may compare settings that cookies
     /// carry.
     pub cookie_sets: Vec<usize>,

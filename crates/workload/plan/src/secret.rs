@@ -1,5 +1,7 @@
 //! Hiding values in texts that are recorded or shown.
 
+use std::ops::Range;
+
 use base64::Engine;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -12,6 +14,154 @@ pub const HIDDEN: &str = "(secret)";
 const ENCODED_BYTES_MIN: usize = 8;
 /// The mark at the end of a text that was cut.
 const CUT: char = '…';
+
+/// Names whose values are secret wherever they stand: in queries, forms and JSON, as variables and parameters; in lower
+/// case, without `-` and `_`. `docs/scenario.md` lists them.
+const NAMES: &[&str] = &[
+    "accesskey",
+    "accesstoken",
+    "apikey",
+    "authorization",
+    "authtoken",
+    "clientsecret",
+    "idtoken",
+    "jwt",
+    "passphrase",
+    "passwd",
+    "password",
+    "privatekey",
+    "refreshtoken",
+    "secret",
+    "secretkey",
+    "sessiontoken",
+    "token",
+];
+
+/// The known names of secrets, and those that a scenario adds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SecretNames(Vec<String>);
+
+impl SecretNames {
+    /// Adds a name; one without letters is none.
+    pub fn add(&mut self, name: &str) {
+        self.0.extend(Some(plain(name)).filter(|name| !name.is_empty()));
+    }
+
+    /// True for a name whose values are secret, in any case and with or without `-` and `_`.
+    pub fn contains(&self, name: &str) -> bool {
+        let name = plain(name);
+        NAMES.contains(&name.as_str()) || self.0.contains(&name)
+    }
+}
+
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(|c| !matches!(c, '-' | '_'));
+    letters.map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// A secret that stands in the text of a scenario, instead of a variable of the environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecretText {
+    /// Bytes of the scenario's text: the value, or the scalar that shows it with escapes.
+    pub span: Range<usize>,
+    /// The value.
+    pub value: String,
+}
+
+/// Where the values of secret names stand in a text: behind `token=`, as in queries and forms, and behind `"token":`, as
+/// in JSON, also in JSON with escaped quotes. Templates are values, too.
+pub fn named_values(text: &str, names: &SecretNames) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(sign) = text[from..].find(['=', ':']).map(|at| from + at) {
+        let value = match text.as_bytes()[sign] {
+            b'=' => value_in_query(text, sign, names),
+            _ => value_in_json(text, sign, names),
+        };
+        from = value.as_ref().map_or(sign + 1, |value| value.end);
+        found.extend(value.filter(|value| !value.is_empty()));
+    }
+    found
+}
+
+/// Hides the values of secret names. Templates stay, since their text is no secret.
+pub fn hide_named(text: &mut String, names: &SecretNames) {
+    for value in named_values(text, names).into_iter().rev() {
+        let is_shown = text[value.clone()].starts_with("${") || text[value.clone()] == *HIDDEN;
+        if !is_shown {
+            text.replace_range(value, HIDDEN);
+        }
+    }
+}
+
+/// The name at the end of a text.
+fn last_name(text: &str) -> &str {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    &text[text.trim_end_matches(is_part).len()..]
+}
+
+/// The value behind `name=`.
+fn value_in_query(text: &str, sign: usize, names: &SecretNames) -> Option<Range<usize>> {
+    if !names.contains(last_name(&text[..sign])) {
+        return None;
+    }
+    let begin = sign + 1;
+    let value = &text[begin..];
+    // A comparison.
+    if value.starts_with('=') {
+        return None;
+    }
+    let ends = |c: char| c.is_whitespace() || "&;\"'`<>#,)…".contains(c);
+    let length = match template_length(value) {
+        Some(length) => length,
+        // What was hidden before is one value.
+        None if value.starts_with(HIDDEN) => HIDDEN.len(),
+        None => value.find(ends).unwrap_or(value.len()),
+    };
+    Some(begin..begin + length)
+}
+
+/// The value behind `"name":`.
+fn value_in_json(text: &str, sign: usize, names: &SecretNames) -> Option<Range<usize>> {
+    let before = text[..sign].trim_end().strip_suffix('"')?;
+    let before = before.strip_suffix('\\').unwrap_or(before);
+    let name = last_name(before);
+    if !before[..before.len() - name.len()].ends_with('"') || !names.contains(name) {
+        return None;
+    }
+    let behind = &text[sign + 1..];
+    let value = behind.trim_start();
+    let begin = sign + 1 + behind.len() - value.len();
+    if let Some(value) = value.strip_prefix("\\\"") {
+        let length = value.find("\\\"").unwrap_or(value.len());
+        return Some(begin + 2..begin + 2 + length);
+    }
+    if let Some(value) = value.strip_prefix('"') {
+        let mut is_escaped = false;
+        let mut letters = value.char_indices();
+        let end = letters.find(|(_, c)| {
+            let ends = *c == '"' && !is_escaped;
+            is_escaped = *c == '\\' && !is_escaped;
+            ends
+        });
+        let length = end.map_or(value.len(), |(at, _)| at);
+        return Some(begin + 1..begin + 1 + length);
+    }
+    // Numbers and templates. What has parts of its own has names of its own.
+    if value.starts_with(['{', '[']) || value.starts_with("null") {
+        return None;
+    }
+    let ends = |c: char| c.is_whitespace() || ",}]".contains(c);
+    let length = template_length(value);
+    let length = length.unwrap_or_else(|| value.find(ends).unwrap_or(value.len()));
+    Some(begin..begin + length)
+}
+
+/// The length of a template that a text begins with.
+fn template_length(text: &str) -> Option<usize> {
+    let end = text.strip_prefix("${")?.find('}')?;
+    Some("${".len() + end + 1)
+}
 
 /// Puts `name` where `value` stands in the text: as it is, with escapes, percent-encoded, in a word of base64 (with
 /// what stands beside it, such as a user's name), or cut off at the end of an excerpt. A value of fewer than four bytes
@@ -142,6 +292,43 @@ mod tests {
         assert_eq!(hidden("secret secret", "secret"), "(secret) (secret)");
         assert_eq!(hidden("", "hunter2"), "");
         assert_eq!(hidden("…", "hunter2"), "…");
+    }
+
+    #[test]
+    fn values_of_secret_names_are_hidden_wherever_they_stand() {
+        let mut names = SecretNames::default();
+        names.add("Pin-Code");
+        for (text, expected) in [
+            ("GET /a?token=abc&n=1", "GET /a?token=(secret)&n=1"),
+            ("/?n=1&API-Key=a%20b", "/?n=1&API-Key=(secret)"),
+            ("user=ann&password=x", "user=ann&password=(secret)"),
+            (
+                r#"{"user":"ann","password": "a\"b","n":1}"#,
+                r#"{"user":"ann","password": "(secret)","n":1}"#,
+            ),
+            (r#"{\"access_token\":\"abc\"}"#, r#"{\"access_token\":\"(secret)\"}"#),
+            (r#"{"token":12,"n":1}"#, r#"{"token":(secret),"n":1}"#),
+            (r#"{"pincode":"12"}"#, r#"{"pincode":"(secret)"}"#),
+            (r#"`{"token":"abc"#, r#"`{"token":"(secret)"#),
+            ("token=abc…", "token=(secret)…"),
+            // No values, or none that are secret.
+            ("/?token=${tok}&x=1", "/?token=${tok}&x=1"),
+            ("/?token=(secret)&x=1", "/?token=(secret)&x=1"),
+            ("token == \"x\"", "token == \"x\""),
+            ("token==x", "token==x"),
+            ("`token`: expected text", "`token`: expected text"),
+            (
+                r#"{"token":{"n":1},"tokens":"a","token":null}"#,
+                r#"{"token":{"n":1},"tokens":"a","token":null}"#,
+            ),
+            ("/?tokens=a&a=b:c", "/?tokens=a&a=b:c"),
+            ("=:", "=:"),
+            ("", ""),
+        ] {
+            let mut hidden = text.to_owned();
+            hide_named(&mut hidden, &names);
+            assert_eq!(hidden, expected);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use plan::is_secret_header;
+use plan::secret::{SecretNames, hide_named, named_values};
 
 /// How a bare URL is loaded.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +36,10 @@ pub struct UrlRun<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlScenario {
     pub text: String,
-    /// Overrides of its parameters: the values of secret headers, which the text does not have.
+    /// The URL without the values of secret names.
+    pub name: String,
+    /// Overrides of its parameters: the values of secret headers and of secret names in the URL and the body, which the text
+    /// does not have.
     pub sets: Vec<(String, String)>,
 }
 
@@ -44,9 +48,10 @@ pub struct UrlScenario {
 pub fn url_scenario(run: &UrlRun<'_>) -> UrlScenario {
     let (origin, path) = split_url(run.url);
     let method = run.method.unwrap_or(if run.body.is_some() { "POST" } else { "GET" });
-    let mut request =
-        format!("http:\n    method: {}\n    url: {}\n", quoted(method), quoted(&path));
     let mut sets = Vec::new();
+    let path = without_secrets(&path, "${raw(NAME)}", &mut sets);
+    let body = run.body.map(|body| without_secrets(body, "${NAME}", &mut sets));
+    let mut request = format!("http:\n    method: {}\n    url: {path}\n", quoted(method));
     if !run.headers.is_empty() {
         request.push_str("    headers:\n");
         for (number, (name, value)) in run.headers.iter().enumerate() {
@@ -59,8 +64,8 @@ pub fn url_scenario(run: &UrlRun<'_>) -> UrlScenario {
             put(&mut request, format_args!("      {}: {written}\n", quoted(name)));
         }
     }
-    if let Some(body) = run.body {
-        put(&mut request, format_args!("    body: {}\n", quoted(body)));
+    if let Some(body) = body {
+        put(&mut request, format_args!("    body: {body}\n"));
     }
     let duration = quoted(run.duration);
     let (steps, options, phase) = match &run.load {
@@ -86,7 +91,29 @@ pub fn url_scenario(run: &UrlRun<'_>) -> UrlScenario {
         "name: url\ntarget: {}\n{params}{options}sessions:\n  request:\n    {steps}\narrivals:\n  - {phase}\n",
         quoted(origin),
     );
-    UrlScenario { text, sets }
+    let mut name = run.url.to_owned();
+    hide_named(&mut name, &SecretNames::default());
+    UrlScenario { text, name, sets }
+}
+
+/// Text as a YAML double-quoted scalar in which parameters stand for the values of secret names. `used` is how one
+/// stands there.
+fn without_secrets(text: &str, used: &str, sets: &mut Vec<(String, String)>) -> String {
+    let mut written = String::from("\"");
+    let mut from = 0;
+    let inner = |text: &str| {
+        let whole = quoted(text);
+        whole[1..whole.len() - 1].to_owned()
+    };
+    for value in named_values(text, &SecretNames::default()) {
+        let param = format!("secret_{}", sets.len() + 1);
+        written += &inner(&text[from..value.start]);
+        written += &used.replace("NAME", &param);
+        from = value.end;
+        sets.push((param, quoted(&text[value])));
+    }
+    written += &inner(&text[from..]);
+    written + "\""
 }
 
 /// A URL's scheme and host, and the path behind them.

@@ -416,7 +416,7 @@ fn quiet_hides_warnings_and_shows_errors() {
         )
     };
     let loud = Ended::of(&mut space.run_text(&scenario("200ms"), &[])).with(0);
-    loud.stderr_contains("this secret is stored in the run directory");
+    loud.stderr_contains("whoever reads the scenario reads this secret");
     let quiet = Ended::of(&mut space.run_text(&scenario("200ms"), &["--quiet"])).with(0);
     assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
     let wrong = Ended::of(&mut space.run_text(&scenario("200"), &["--quiet"])).with(65);

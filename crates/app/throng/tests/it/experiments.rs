@@ -424,7 +424,7 @@ fn missing_files_are_named() {
     let table = space.file("bad.csv", "a,b\n1,x\n");
     Ended::of(throng(["experiment", "--analyze"]).arg(table))
         .with(65)
-        .stderr_contains("line 2: \"x\" is not a number");
+        .stderr_contains("line 2: column \"b\": \"x\" is not a number");
 }
 
 #[test]

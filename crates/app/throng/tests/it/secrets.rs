@@ -78,6 +78,59 @@ fn secret_headers_of_a_bare_url_are_nowhere() {
     }
 }
 
+#[test]
+fn secrets_in_a_bare_url_are_nowhere() {
+    let server = Served::start(&["hello"]);
+    let space = Space::new();
+    let url = format!("{}?n=1&token={SECRET}", server.url);
+    let mut run = space.load(&url, "20/s", "300ms");
+    run.args(["--body", &format!("{{\"password\": \"{SECRET}\"}}")]);
+    leaves_nothing(&mut run, &space, &[0, 1]);
+    let run = space.only();
+    for args in [&["show"][..], &["show", "--json"], &["show", "--html"]] {
+        let (verb, options) = args.split_first().unwrap();
+        let mut command = throng([verb]);
+        command.arg(run.path()).args(options);
+        leaves_nothing(&mut command, &space, &[0, 1, 65]);
+    }
+    let mut export = throng(["export", "--csv"]);
+    export.arg(space.path("csv")).arg(run.path());
+    leaves_nothing(&mut export, &space, &[0]);
+}
+
+/// They are warned of, and sent as they are.
+#[test]
+fn secrets_in_the_text_are_nowhere_but_there() {
+    let address = server(|mut stream| {
+        let mut bytes = [0; 4096];
+        while stream.read(&mut bytes)? > 0 {
+            let body = format!("{{\"token\": \"{SECRET}\"}}");
+            let answer = format!("HTTP/1.1 401 No\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            stream.write_all(answer.as_bytes())?;
+        }
+        Ok(())
+    });
+    let (space, elsewhere) = (Space::new(), Space::new());
+    let text = format!(
+        "
+name: plain
+target: http://{address}
+sessions:
+  visitor:
+    - {{ get: \"/a?access_token={SECRET}\", status: [ 200, 401 ], check: [ \"1 == 2\" ] }}
+    - {{ post: /b, json: {{ password: {SECRET} }}, headers: {{ authorization: {SECRET} }}, save: {{ x: /none }} }}
+arrivals: [ {{ constant: 10/s, for: 500ms }} ]
+"
+    );
+    let file = elsewhere.file("plain.yaml", &text);
+    let checked = Ended::of(throng(["check"]).arg(&file)).with(0);
+    checked.stderr_contains("whoever reads the scenario reads this secret");
+    let mut run = space.run(&["--quiet"]);
+    leaves_nothing(run.arg(&file), &space, &[1]);
+    let text = space.only().scenario().unwrap().unwrap();
+    assert!(text.contains("/a?access_token=(secret)"), "{text}");
+}
+
 /// What an answer gave a user, or a row of data, is hidden in what is kept of errors: in excerpts of answers, values of
 /// variables, and the base64 that the server sends back.
 #[test]

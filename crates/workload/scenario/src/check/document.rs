@@ -55,7 +55,7 @@ impl Checker<'_> {
         let data = self.finish_data(planned);
         let meetings = self.finish_shared(planned, &sessions);
         let all = sessions.iter_mut().chain(once.sessions());
-        let (secret_sets, cookie_sets) = self.finish_secrets(all);
+        let secrets = self.finish_secrets(all);
         let proxies = self.lead_through_proxies(target.as_ref());
         Some(Plan {
             name,
@@ -82,8 +82,10 @@ impl Checker<'_> {
             singles,
             options,
             thresholds,
-            secret_sets,
-            cookie_sets,
+            secret_sets: secrets.sets,
+            secret_texts: secrets.texts,
+            secret_names: secrets.names,
+            cookie_sets: secrets.cookie_sets,
             probes,
             scaling,
         })

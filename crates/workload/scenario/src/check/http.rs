@@ -11,7 +11,7 @@ use super::Checker;
 use super::auth::Auth;
 use super::fields::Fields;
 use super::headers::{FRAMING, add_absent, has};
-use super::location::Location;
+use super::location::{Location, without_query};
 use super::matching::SaveScope;
 use super::program::Program;
 use crate::document::node::{Node, Place};
@@ -26,7 +26,7 @@ const MULTIPART: &str = "multipart/";
 pub(super) struct Line<'n> {
     pub(super) method: String,
     pub(super) url: &'n Node,
-    /// The measure's name: `GET /path` as written.
+    /// The measure's name: `GET /path` as written, without a query, which may hold a secret.
     pub(super) name: String,
     pub(super) location: Option<Location>,
 }
@@ -112,7 +112,8 @@ impl Checker<'_> {
             return None;
         }
         let method = method.to_ascii_uppercase();
-        let name = format!("{method} {}", url.trim_start());
+        let name = format!("{method} {}", without_query(url.trim_start()));
+        self.note_values(value);
         let template = self.template(value, Escape::Url, program)?;
         let mut path = Builder::default();
         for (index, part) in template.parts.into_iter().enumerate() {
@@ -134,7 +135,7 @@ impl Checker<'_> {
             self.expected(url, "a path like /status");
             return None;
         };
-        let name = format!("{method} {text}");
+        let name = format!("{method} {}", without_query(text));
         let location = self.location(url, program);
         Some(Line { method, url, name, location })
     }
@@ -326,7 +327,11 @@ impl Checker<'_> {
             self.made_elsewhere(fields.get("headers"), &["content-type"], "`multipart`", hint);
             return self.multipart(node, program).unzip();
         }
-        (fields.get("body").and_then(|node| self.template(node, Escape::None, program)), None)
+        let text = fields.get("body").and_then(|node| {
+            self.note_values(node);
+            self.template(node, Escape::None, program)
+        });
+        (text, None)
     }
 
     /// Reports a content type of several parts for a body that has none. `key`: what the body is written as.
@@ -355,6 +360,7 @@ impl Checker<'_> {
         };
         let mut out = Builder::default();
         for (index, entry) in entries.iter().enumerate() {
+            self.note_named(&entry.key, &entry.value);
             out.push_text(if index > 0 { "&" } else { "" });
             out.push_text(&url_text(&entry.key));
             out.push_text("=");

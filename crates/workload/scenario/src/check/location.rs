@@ -22,6 +22,22 @@ pub(super) struct Location {
     pub(super) located_by: Option<Slot>,
 }
 
+/// A URL as it is written, up to its query. A question mark of an expression is another one.
+pub(super) fn without_query(url: &str) -> &str {
+    let mut depth = 0_usize;
+    let mut before = ' ';
+    let query = url.char_indices().find(|(_, c)| {
+        match *c {
+            '{' if before == '$' || depth > 0 => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        before = *c;
+        *c == '?' && depth == 0
+    });
+    query.map_or(url, |(at, _)| &url[..at])
+}
+
 impl Checker<'_> {
     /// The target's URL as an endpoint; its path is what relative paths are appended to.
     pub(super) fn target_url(&mut self, text: &str, place: &Place) -> Option<Endpoint> {
@@ -54,6 +70,7 @@ impl Checker<'_> {
 
     /// A step's URL: a path below the target, or a whole URL of a fixed host.
     pub(super) fn location(&mut self, node: &Node, program: &Program) -> Option<Location> {
+        self.note_values(node);
         let template = self.template(node, Escape::Url, program)?;
         self.split_location(template, &node.place)
     }

@@ -65,6 +65,7 @@ impl Checker<'_> {
     fn body_part(&mut self, entry: &Entry, node: &Node, program: &Program) -> Option<Field> {
         let name = quoted(&entry.key);
         if node.mapping().is_none() {
+            self.note_named(&entry.key, node);
             let value = self.template(node, Escape::None, program)?;
             return Some(Field {
                 name,

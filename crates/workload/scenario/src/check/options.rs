@@ -37,6 +37,9 @@ impl Checker<'_> {
             Some(fields) => fields,
             None => Fields::empty(&OPTIONS),
         };
+        if let Some(node) = fields.get("secrets") {
+            self.add_secret_names(node);
+        }
         self.timeout_ns = self.option_ns(&fields, "timeout");
         self.continue_ns = self.option_ns(&fields, "continue_timeout");
         self.headers = self.headers(fields.get("headers"), &Program::default());

@@ -4,6 +4,7 @@ use plan::{MeasureKind, Op, Poll};
 
 use super::Checker;
 use super::fields::Fields;
+use super::location::without_query;
 use super::matching::SaveScope;
 use super::program::Program;
 use crate::document::node::Node;
@@ -20,7 +21,7 @@ impl Checker<'_> {
         let each = fields.get("each").and_then(|node| self.pointer(node));
         let save = self.saves(fields.get("save"), SaveScope::Response, program);
         let status = self.status_rule(fields.get("status"));
-        let name = format!("poll {}", node.text().unwrap_or_default());
+        let name = format!("poll {}", without_query(node.text().unwrap_or_default()));
         let measure = self.measure_from(fields, "as", &name, MeasureKind::Request);
         let timeout_ns = self.timeout(fields.get("timeout"));
         let pause = fields.get_or_default("pause");

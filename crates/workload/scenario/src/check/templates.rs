@@ -106,6 +106,7 @@ impl Checker<'_> {
                 let mut complete = Some(());
                 for (index, entry) in entries.iter().enumerate() {
                     out.push_text(if index > 0 { "," } else { "" });
+                    self.note_named(&entry.key, &entry.value);
                     out.push_text(&json_text(&entry.key));
                     out.push_text(":");
                     let done = self.json_value(&entry.value, program, out);

@@ -139,6 +139,13 @@ pub static OPTIONS: Table = Table {
                   are allowed as in `headers`",
         },
         Key {
+            name: "secrets",
+            kind: Kind::OneOrMore(&Kind::Text),
+            default: Absent,
+            doc: "Further names whose values are secret in queries, forms and JSON, and as variables \
+                  and parameters, besides `password`, `token` and the like",
+        },
+        Key {
             name: "sign",
             kind: Kind::Mapping(&SIGN),
             default: Absent,

@@ -71,7 +71,12 @@ pub(super) const HTTP: &[Key] = &[
         ),
         "Redirects to follow, 0 to 50; 0: a redirect is the response",
     ),
-    key("as", Kind::Text, Said("method and path, as written"), "Name of the measure"),
+    key(
+        "as",
+        Kind::Text,
+        Said("method and path, as written, without the query"),
+        "Name of the measure",
+    ),
     key(
         "timeout",
         Kind::Duration,

@@ -154,7 +154,7 @@ pub(crate) static POLL: Table = Table {
         key(
             "as",
             Kind::Text,
-            Said("`poll` and the path, as written"),
+            Said("`poll` and the path, as written, without the query"),
             "Name of the measure for the requests",
         ),
         key(

@@ -86,6 +86,75 @@ fn secrets_in_the_text_are_warned_of() {
     assert_eq!(diagnostics[0].code, "plain-secret");
 }
 
+/// In URLs, bodies and messages, by any spelling of the name, and by names that the scenario adds.
+#[test]
+fn values_of_secret_names_are_warned_of_wherever_they_stand() {
+    for (step, secrets) in [
+        ("{ get: \"/?token=abc\" }", 1),
+        ("{ http: \"GET /?n=1&API-Key=abc\" }", 1),
+        ("{ post: /, json: { user: ann, deep: [ { access_token: abc } ], password: 12 } }", 2),
+        ("{ post: /, form: { clientSecret: abc } }", 1),
+        ("{ post: /, multipart: { passphrase: abc } }", 1),
+        ("{ post: /, body: '{\"password\": \"abc\", \"n\": 1}' }", 1),
+        ("{ post: /, body: 'user=ann&password=abc' }", 1),
+        ("{ get: \"/?pin=abc\" }", 1),
+        // Values from elsewhere, and names that only look like it.
+        ("{ get: \"/?token=${user}\" }", 0),
+        ("{ post: /, json: { password: \"${user}\", token: null, tokens: 3 } }", 0),
+    ] {
+        let text = format!(
+            "target: http://127.0.0.1/\noptions: {{ secrets: [PIN] }}\nsessions: {{ s: [ {step} ] }}\n\
+             arrivals: [ {{ hold: 1s }} ]\n"
+        );
+        let (plan, diagnostics) = compile_with(&text, &[]);
+        let plan = plan.unwrap_or_else(|| panic!("{step}: {diagnostics:?}"));
+        assert_eq!(diagnostics.len(), secrets, "{step}: {diagnostics:?}");
+        assert!(diagnostics.iter().all(|found| found.code == "plain-secret"), "{diagnostics:?}");
+        let texts = plan.secret_texts.iter();
+        let shown = texts.filter(|secret| text[secret.span.clone()].contains(&secret.value));
+        assert_eq!(shown.count(), secrets, "{step}");
+    }
+}
+
+#[test]
+fn names_of_measures_have_no_query() {
+    let steps = "[ { get: \"/a?token=${user}\" }, { http: \"PUT /b?x=1\" }, { poll: \"/c?after=1\" }, { close: }, \
+                 { get: \"/${user > 1 ? 'd' : 'e'}?x=1\" }, { get: \"/f?x=1\", as: \"f?x=1\" } ]";
+    let text = format!(
+        "target: http://127.0.0.1/\nsessions: {{ s: {steps} }}\narrivals: [ {{ hold: 1s }} ]\n"
+    );
+    let names: Vec<String> = plan(&text).measures.iter().map(|m| m.name.clone()).collect();
+    for name in ["GET /a", "PUT /b", "poll /c", "GET /${user > 1 ? 'd' : 'e'}", "f?x=1"] {
+        assert!(names.iter().any(|found| found == name), "{name}: {names:?}");
+    }
+}
+
+#[test]
+fn secrets_of_a_bare_url_are_overrides() {
+    let url = url_scenario(&UrlRun {
+        url: "http://127.0.0.1/a?n=1&token=a%2Fb&x=2",
+        load: Load::Users(1),
+        duration: "1s",
+        method: None,
+        headers: &[],
+        body: Some(r#"{"user": "ann", "password": "${x} 'y'"}"#),
+    });
+    assert_eq!(url.name, "http://127.0.0.1/a?n=1&token=(secret)&x=2");
+    assert!(!url.text.contains("a%2Fb") && !url.text.contains("'y'"), "{}", url.text);
+    let sets: Vec<_> = url.sets.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    let plan = plan_with(&url.text, &sets);
+    assert_eq!(plan.secret_sets, [0, 1]);
+    let request = plan.sessions[0].ops.iter().find_map(|op| match op {
+        Op::Http(request) => Some(request),
+        _ => None,
+    });
+    let request = request.unwrap();
+    // Nothing is encoded twice.
+    assert!(format!("{:?}", request.path).contains("a%2Fb"), "{:?}", request.path);
+    assert!(format!("{:?}", request.body).contains("${x} 'y'"), "{:?}", request.body);
+    assert_eq!(plan.measures[request.measure.index()].name, "POST /a");
+}
+
 /// Whatever the way from an override to a header: through a parameter, variables, a cookie, or by itself.
 #[test]
 fn overrides_that_reach_secret_places_are_known() {

@@ -252,7 +252,7 @@ fn polls() {
     assert_eq!((long.every_ns, long.pause_ns), (None, 1_000_000_000));
     assert_eq!(long.save[0].slot, Slot(0));
     let measure = &plan.measures[long.measure.index()];
-    assert_eq!(measure.name, "poll /poll?after=${last}");
+    assert_eq!(measure.name, "poll /poll");
     assert_eq!(measure.kind, MeasureKind::Request);
     let Op::Poll(slow) = &session.ops[4] else { panic!("no poll") };
     assert_eq!(slow.each, None);
