@@ -20,10 +20,11 @@ use crate::access::Access;
 use crate::cards::{self, AgentCard, RENEW, json, parse};
 use crate::carrier::{AbandonedSpool, abort};
 use crate::job::Job;
-use crate::keys::{Signature, is_signed, seed};
+use crate::keys::{Signature, UserKey, is_signed, seed, seed_of};
 use crate::nats::{ANSWER_TIME_MAX, Nats};
 use crate::rows::{self, FileList, RowsKeep, RowsWhat};
 use crate::session::{Offer, Order, Reply, Request, RowsRequest};
+use crate::signed::RunKeys;
 use crate::spool::{self, Owner, Spool, prepare_root};
 use crate::{FleetError, names};
 
@@ -59,6 +60,8 @@ pub struct AgentOptions<'a> {
     pub rows: RowsKeep<'a>,
     /// Public keys whose runs are taken; empty: any run is.
     pub trust: Vec<String>,
+    /// Signs what the agent says of itself, and what it reports.
+    pub key: Option<&'a UserKey>,
     /// Targets that users may connect to, as `HOST:PORT`; empty: any.
     pub allow: Vec<String>,
     /// The program that is started as `PROGRAM agent --job`.
@@ -111,6 +114,9 @@ impl<'a> Agent<'a> {
         let key = XKey::new();
         card.key = key.public_key();
         card.labels = options.labels.iter().cloned().collect();
+        if let Some(own) = options.key {
+            card.sign(own)?;
+        }
         let others = nats.block(cards::agents(&nats))?;
         if others.iter().any(|other| other.name == name) {
             return Err(FleetError::NameTaken(name));
@@ -194,6 +200,11 @@ impl<'a> Agent<'a> {
         })
     }
 
+    /// The keys by which it sends what a worker has left.
+    fn keys(&self) -> RunKeys {
+        RunKeys::new(self.options.key.map(UserKey::pair), None)
+    }
+
     async fn put_card(&self) -> Result<(), FleetError> {
         let agents = self.nats.bucket(names::AGENTS).await?;
         let put = agents.put(&self.card.name, json(&self.card)).await;
@@ -205,11 +216,12 @@ impl<'a> Agent<'a> {
     fn send_left_behind(&mut self, say: &dyn Fn(&str)) {
         let running = self.worker.as_ref().map(|worker| worker.run.as_str());
         let own = self.options.name.as_deref();
+        let keys = self.keys();
         let is_ours = |owner: &Owner| is_left_to(owner, &self.nats.server, own, running);
         for (owner, spool) in Spool::left_behind(self.options.spool, is_ours) {
             say(&format!("agent {} sends what run {} left behind", owner.agent, owner.run));
             let why = "it was killed, and started again";
-            self.rests.push(AbandonedSpool::send(&self.nats, &owner, spool, why));
+            self.rests.push(AbandonedSpool::send(&self.nats, &owner, &keys, spool, why));
         }
         self.rests.retain(|rest| !rest.is_over());
     }
@@ -303,12 +315,15 @@ impl<'a> Agent<'a> {
         }
         let plan_key = offer.key.as_ref().map(|sealed| seed(sealed, &self.key));
         let plan_key = plan_key.transpose().map_err(|error| error.to_string())?;
+        let sign_key = self.options.key.map(|key| seed_of(&key.pair()));
+        let sign_key = sign_key.transpose().map_err(|error| error.to_string())?;
         let run = offer.run.clone();
         let job = Job {
             access: self.options.access.clone(),
             agent: self.card.name.clone(),
             offer,
             plan_key,
+            sign_key,
             allow: self.options.allow.clone(),
             spool: self.options.spool.to_owned(),
             spool_bytes_max: self.options.spool_bytes_max,
@@ -378,11 +393,12 @@ impl<'a> Agent<'a> {
             run: run.to_owned(),
             agent: self.card.name.clone(),
         };
+        let keys = self.keys();
         match Spool::find(self.options.spool, &own) {
             Some((owner, spool)) => {
-                self.rests.push(AbandonedSpool::send(&self.nats, &owner, spool, why));
+                self.rests.push(AbandonedSpool::send(&self.nats, &owner, &keys, spool, why));
             }
-            None => abort(&self.nats, run, &self.card.name, why).await,
+            None => abort(&self.nats, run, &self.card.name, &keys, why).await,
         }
     }
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 use workers::PROTOCOL_VERSION;
 
+use crate::keys::{KeyError, Purpose, Signature, UserKey, is_signed};
 use crate::names;
 use crate::nats::{Nats, NatsError};
 
@@ -66,6 +67,9 @@ pub struct AgentCard {
     /// The public key by which it reads scenarios.
     #[serde(default)]
     pub key: String,
+    /// By the agent's own key: that this name, this agent and the key by which it reads belong together.
+    #[serde(default)]
+    pub(crate) signature: Option<Signature>,
     /// The run that it takes part in.
     #[serde(default)]
     pub run: Option<String>,
@@ -133,6 +137,22 @@ impl AgentCard {
             ports: range / parts,
             ..AgentCard::default()
         }
+    }
+
+    /// Signs the card by the agent's own key.
+    pub(crate) fn sign(&mut self, key: &UserKey) -> Result<(), KeyError> {
+        self.signature = Some(key.sign(&self.signed_text())?);
+        Ok(())
+    }
+
+    /// The public key of the agent, if it has signed the card by it.
+    pub(crate) fn signer(&self) -> Option<&str> {
+        let signature = self.signature.as_ref()?;
+        is_signed(&self.signed_text(), signature).then_some(signature.by.as_str())
+    }
+
+    fn signed_text(&self) -> Bytes {
+        Purpose::Card.text(&json(&(&self.name, &self.id, &self.key)))
     }
 
     /// As it may be shown.

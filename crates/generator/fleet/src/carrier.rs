@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use async_nats::HeaderMap;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::Stream;
 use bytes::Bytes;
@@ -33,6 +34,7 @@ use crate::lease::Lease;
 use crate::log::{Log, Messages};
 use crate::names;
 use crate::nats::{ANSWER_TIME_MAX, Nats};
+use crate::signed::{self, RunKeys};
 use crate::spool::Spool;
 use crate::stream::StreamContents;
 
@@ -45,6 +47,8 @@ const POSITION_BYTES: usize = 8;
 const AGAIN: Duration = Duration::from_millis(200);
 /// Longest reason that is taken from a peer, bytes.
 const REASON_BYTES_MAX: usize = 1_000;
+/// Why a connection ends on which somebody else has sent.
+const UNSIGNED: &str = "a message of the run is not signed by the key of its sender: somebody else has sent it, or it was changed";
 /// Why nothing more is sent when the controller is not the run's any more.
 const TAKEN_OVER: &str = "another controller has taken over the run";
 /// Why nothing more is sent when its end was written down.
@@ -107,6 +111,7 @@ impl Ways {
 pub(crate) struct NatsCarrier {
     nats: Arc<Nats>,
     ways: Ways,
+    keys: RunKeys,
     shared: Arc<CarrierState>,
 }
 
@@ -237,6 +242,7 @@ struct Link {
     jet: async_nats::jetstream::Context,
     connected: watch::Receiver<bool>,
     ways: Ways,
+    keys: RunKeys,
     shared: Arc<CarrierState>,
     /// The contents from which a lost stream is made again; `None`: that is left to others.
     kept: Option<Arc<StreamContents>>,
@@ -248,6 +254,7 @@ impl Link {
     fn new(
         nats: &Nats,
         ways: &Ways,
+        keys: &RunKeys,
         shared: &Arc<CarrierState>,
         kept: Option<&Arc<StreamContents>>,
     ) -> Link {
@@ -256,6 +263,7 @@ impl Link {
             jet: nats.jet.clone(),
             connected: nats.connected(),
             ways: ways.clone(),
+            keys: keys.clone(),
             shared: Arc::clone(shared),
             kept: kept.cloned(),
             lease: None,
@@ -268,12 +276,13 @@ impl NatsCarrier {
     pub(crate) fn of_worker(
         nats: &Arc<Nats>,
         ways: &Ways,
+        keys: &RunKeys,
         spool: Spool,
         kept: &Arc<StreamContents>,
     ) -> NatsCarrier {
         let shared = CarrierState::new(Log::Disk(spool));
         shared.state().has_terms = true;
-        let link = Link::new(nats, ways, &shared, Some(kept));
+        let link = Link::new(nats, ways, keys, &shared, Some(kept));
         nats.spawn(receive_acknowledgements(link.clone()));
         NatsCarrier::open(nats, link)
     }
@@ -282,22 +291,24 @@ impl NatsCarrier {
     pub(crate) fn of_controller(
         nats: &Arc<Nats>,
         ways: &Ways,
+        keys: &RunKeys,
         term: Term,
         lease: &Lease,
         kept: &Arc<StreamContents>,
     ) -> NatsCarrier {
         let shared = CarrierState::new(Log::Memory(Messages::behind(term.start())));
-        let mut link = Link::new(nats, ways, &shared, Some(kept));
+        let mut link = Link::new(nats, ways, keys, &shared, Some(kept));
         link.lease = Some(lease.clone());
         NatsCarrier::open(nats, link)
     }
 
     fn open(nats: &Arc<Nats>, link: Link) -> NatsCarrier {
         let ways = link.ways.clone();
+        let keys = link.keys.clone();
         let shared = Arc::clone(&link.shared);
         nats.spawn(sending::send_all(link.clone()));
         nats.spawn(receiving::receive_all(link));
-        NatsCarrier { nats: Arc::clone(nats), ways, shared }
+        NatsCarrier { nats: Arc::clone(nats), ways, keys, shared }
     }
 
     /// Whether it continues what another controller has sent, and has sent nothing itself.
@@ -406,9 +417,14 @@ impl Carrier for NatsCarrier {
         let client = self.nats.client.clone();
         let subject = names::stored(&self.ways.run, &self.ways.agent);
         let bytes = Bytes::copy_from_slice(&position.to_le_bytes());
+        let mut headers = HeaderMap::new();
+        if let Some(signature) = self.keys.sign(&subject, &bytes) {
+            headers.insert(signed::HEADER, signature);
+        }
         // One that is lost is repeated by the next.
         self.nats.spawn(async move {
-            let _ = timeout(ANSWER_TIME_MAX, client.publish(subject, bytes)).await;
+            let sent = client.publish_with_headers(subject, headers, bytes);
+            let _ = timeout(ANSWER_TIME_MAX, sent).await;
         });
     }
 
@@ -448,10 +464,14 @@ fn split(payload: &[u8]) -> Option<(u64, &[u8])> {
 /// Learns what the controller has stored.
 async fn receive_acknowledgements(link: Link) {
     let subject = names::stored(&link.ways.run, &link.ways.agent);
-    let Ok(mut positions) = link.client.subscribe(subject).await else {
+    let Ok(mut positions) = link.client.subscribe(subject.clone()).await else {
         return;
     };
     while let Some(message) = positions.next().await {
+        // Whoever else says so is not believed: what is stored is kept no longer.
+        if !link.keys.admit(&subject, &message.payload, message.headers.as_ref()) {
+            continue;
+        }
         if let Some((position, _)) = split(&message.payload) {
             link.shared.log().mark_stored(position);
         }
@@ -465,14 +485,15 @@ pub(crate) async fn last_term(stream: &Stream, ways: &Ways) -> Result<Term, Stri
 }
 
 /// Ends an agent's connection to the controller at once, and says why.
-pub(crate) async fn abort(nats: &Nats, run: &str, agent: &str, why: &str) {
-    let message = PublishMessage::build()
-        .payload(piece(ABORT, why.as_bytes()))
-        .expected_stream(names::stream(run));
-    let sent = async {
-        let out = names::from_agent(run, agent);
-        nats.jet.send_publish(out, message).await?.await
-    };
+pub(crate) async fn abort(nats: &Nats, run: &str, agent: &str, keys: &RunKeys, why: &str) {
+    let out = names::from_agent(run, agent);
+    let payload = piece(ABORT, why.as_bytes());
+    let signature = keys.sign(&out, &payload);
+    let mut message = PublishMessage::build().payload(payload).expected_stream(names::stream(run));
+    if let Some(signature) = signature {
+        message = message.header(signed::HEADER, signature);
+    }
+    let sent = async { nats.jet.send_publish(out, message).await?.await };
     // Without it the controller learns by the silence.
     let _ = timeout(ANSWER_TIME_MAX, sent).await;
 }

@@ -11,6 +11,8 @@ pub struct Choice {
     pub select: Vec<(String, String)>,
     /// It does not start with fewer; `None`: as many as `agents`, or one.
     pub agents_min: Option<usize>,
+    /// Public keys of agents that may take part; empty: any may.
+    pub trust: Vec<String>,
 }
 
 /// The agents that a run gets.
@@ -32,6 +34,10 @@ pub enum ChoiceError {
         "agents of another version: {agents}; this is {own}. Install the same version there, or select others"
     )]
     Version { agents: String, own: String },
+    #[error(
+        "no agent has a key that the run trusts; there are: {0}. Start agents with `--key FILE`, and trust its public key"
+    )]
+    Untrusted(String),
     #[error("the run requires {wanted} agents, and {found} of the fleet are free: {state}")]
     TooFew { wanted: usize, found: usize, state: String },
 }
@@ -62,6 +68,18 @@ impl Choice {
                     labels => labels,
                 }),
             });
+        }
+        let trusts = |card: &AgentCard| {
+            let signer = card.signer();
+            self.trust.is_empty() || self.trust.iter().any(|key| signer == Some(key.as_str()))
+        };
+        let all_matching = matching;
+        let matching: Vec<&AgentCard> =
+            all_matching.iter().copied().filter(|card| trusts(card)).collect();
+        if matching.is_empty() {
+            return Err(ChoiceError::Untrusted(list(all_matching.into_iter(), |card| {
+                card.signer().unwrap_or("no key").to_owned()
+            })));
         }
         let version =
             |card: &AgentCard| format!("Throng {}, protocol {}", card.throng, card.protocol);
@@ -114,6 +132,7 @@ fn list<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::UserKey;
 
     fn card(name: &str, holds: u64, region: &str) -> AgentCard {
         AgentCard {
@@ -142,6 +161,7 @@ mod tests {
                 .map(|region| ("region".to_owned(), (*region).to_owned()))
                 .collect(),
             agents_min: None,
+            trust: Vec::new(),
         };
         assert_eq!(choose(&choice(None, &[]), &cards).unwrap(), ["b", "c", "a"]);
         assert_eq!(choose(&choice(Some(1), &["eu"]), &cards).unwrap(), ["c"]);
@@ -169,6 +189,23 @@ mod tests {
             error.contains("b (Throng 1.2.2") && error.contains("this is Throng 1.2.3"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn with_keys_only_agents_that_have_signed_their_cards_by_one_are_chosen() {
+        let directory = tempfile::tempdir().unwrap();
+        let key = |name: &str| UserKey::create(&directory.path().join(name)).unwrap();
+        let [trusted, other] = ["trusted", "other"].map(key);
+        let mut cards = ["a", "b", "c", "d"].map(|name| card(name, 5, "eu"));
+        cards[0].sign(&trusted).unwrap();
+        cards[1].sign(&other).unwrap();
+        // The signature of another agent, and a card that was changed.
+        cards[2].signature = cards[0].signature.clone();
+        let choice = Choice { trust: vec![trusted.public()], ..Choice::default() };
+        assert_eq!(choose(&choice, &cards).unwrap(), ["a"]);
+        cards[0].key = "of somebody who wants to read".to_owned();
+        let error = choose(&choice, &cards).unwrap_err();
+        assert!(error.contains("a (no key)") && error.contains(&other.public()), "{error}");
     }
 
     #[test]

@@ -12,9 +12,10 @@ use workers::{AgentGrant, Carrier, RowLimits, RowsRoom, RunRows, WorkError};
 use crate::access::Access;
 use crate::cards::parse;
 use crate::carrier::{NatsCarrier, Ways, abort};
-use crate::keys::{KeyError, unseal};
+use crate::keys::{KeyError, pair_of, unseal};
 use crate::nats::{Nats, NatsError};
 use crate::session::Offer;
+use crate::signed::RunKeys;
 use crate::spool::{Owner, Spool, prepare_root};
 use crate::stream::{self, StreamContents};
 use crate::{names, plans, rows};
@@ -40,6 +41,9 @@ pub(crate) struct Job {
     pub(crate) offer: Offer,
     /// The seed of the scenario's key, if it is sealed.
     pub(crate) plan_key: Option<String>,
+    /// The seed of the agent's own key, which signs what it reports.
+    #[serde(default)]
+    pub(crate) sign_key: Option<String>,
     /// Targets that users may connect to; empty: any.
     pub(crate) allow: Vec<String>,
     /// The root of the spool, and its bound in bytes.
@@ -73,19 +77,20 @@ pub enum JobError {
 pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
     let job: Job = parse(job.as_bytes()).ok_or(JobError::Job)?;
     let nats = Nats::connect(&job.access, &format!("throng agent {}", job.agent))?;
+    let keys = keys(&job)?;
     let prepared = prepare(&nats, &job);
     let (spool, stored, plan) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
             let why = error.to_string();
-            nats.block(abort(&nats, &job.offer.run, &job.agent, &why));
+            nats.block(abort(&nats, &job.offer.run, &job.agent, &keys, &why));
             return Err(error);
         }
     };
     let kept = Arc::new(StreamContents::lasting(Duration::from_secs(job.offer.kept_s)));
     kept.keep_plan(stored.into());
     let ways = Ways::of_agent(&job.offer.run, &job.agent);
-    let carrier = Arc::new(NatsCarrier::of_worker(&nats, &ways, spool, &kept));
+    let carrier = Arc::new(NatsCarrier::of_worker(&nats, &ways, &keys, spool, &kept));
     watch_controller(&nats, &job.offer, &carrier, kept);
     let way: Arc<dyn Carrier> = Arc::clone(&carrier) as _;
     let room = room(&job);
@@ -99,6 +104,13 @@ pub fn work(job: &str, throng: &str) -> Result<(), JobError> {
     carrier.flush(END_TIME_MAX);
     carrier.forget();
     Ok(worked?)
+}
+
+/// The keys of the ways to the controller: one that has signed the run signs all that it sends.
+fn keys(job: &Job) -> Result<RunKeys, KeyError> {
+    let own = job.sign_key.as_deref().map(pair_of).transpose()?;
+    let controller = job.offer.signature.as_ref().map(|signature| signature.by.clone());
+    Ok(RunKeys::new(own, controller))
 }
 
 /// The place for rows of the run that stay here. The error is for people.

@@ -73,6 +73,11 @@ impl UserKey {
         self.sign.public_key()
     }
 
+    /// The key that signs, for others who sign in the user's name.
+    pub(crate) fn pair(&self) -> KeyPair {
+        self.sign.clone()
+    }
+
     pub(crate) fn sign(&self, text: &[u8]) -> Result<Signature, KeyError> {
         let bytes = self.sign.sign(text).map_err(|error| sealing(&error))?;
         Ok(Signature { by: self.public(), bytes })
@@ -82,6 +87,16 @@ impl UserKey {
     pub(crate) fn seal_key(&self) -> &XKey {
         &self.seal
     }
+}
+
+/// The seed of a key pair, for a process that is to sign by it.
+pub(crate) fn seed_of(pair: &KeyPair) -> Result<String, KeyError> {
+    pair.seed().map_err(|error| sealing(&error))
+}
+
+/// The key pair of this seed.
+pub(crate) fn pair_of(seed: &str) -> Result<KeyPair, KeyError> {
+    KeyPair::from_seed(seed).map_err(|error| sealing(&error))
 }
 
 /// Something sealed to one reader.
@@ -118,6 +133,10 @@ pub(crate) enum Purpose {
     Drain,
     Handover,
     Rows,
+    /// What is sent in the course of a run.
+    Message,
+    /// What an agent says of itself.
+    Card,
 }
 
 impl Purpose {
@@ -128,6 +147,8 @@ impl Purpose {
             Purpose::Drain => b"\xffthrong drain\0",
             Purpose::Handover => b"\xffthrong handover\0",
             Purpose::Rows => b"\xffthrong rows\0",
+            Purpose::Message => b"\xffthrong message\0",
+            Purpose::Card => b"\xffthrong card\0",
         };
         [purpose, text].concat().into()
     }

@@ -11,6 +11,7 @@
 //! | `log`, `spool` | what was sent and may be sent again: in memory, on disk |
 //! | `stream` | the stream of a run, and what is put back if NATS has lost it |
 //! | `keys` | whose runs agents take, and who can read scenarios |
+//! | `signed` | who has sent what is sent in the course of a run |
 //! | `lease` | one controller at a time conducts a run |
 //! | `plans` | scenarios in the object store |
 //! | `rows`, `fetch` | rows that stay on an agent's machine; how they come here |
@@ -40,6 +41,7 @@ mod nats;
 mod plans;
 mod rows;
 mod session;
+mod signed;
 #[doc(hidden)]
 pub mod simulated;
 mod spool;

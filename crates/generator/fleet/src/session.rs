@@ -26,6 +26,7 @@ use crate::keys::{KeyError, Purpose, SealedText, Signature, UserKey, seal, seed_
 use crate::lease::Lease;
 use crate::nats::{ANSWER_TIME_MAX, Nats};
 use crate::rows::RowsWhat;
+use crate::signed::RunKeys;
 use crate::stream::{self, StreamContents};
 use crate::{names, plans};
 use handover::Handover;
@@ -167,6 +168,8 @@ pub struct Session {
     seal: XKey,
     /// By agent: the key by which it reads.
     readers: Vec<String>,
+    /// By agent: the public key that must sign what it reports, if it must be signed.
+    signers: Vec<Option<String>>,
     /// The scenario's name, once it is in the store.
     plan: RefCell<Option<String>>,
     kept: Arc<StreamContents>,
@@ -204,6 +207,13 @@ impl Session {
     /// The name of the run in the fleet.
     pub fn run(&self) -> &str {
         &self.card.run
+    }
+
+    /// The way to an agent. Both of its ends sign what they send if they have keys.
+    fn carrier(&self, ways: &Ways, agent: usize) -> NatsCarrier {
+        let signer = self.signers.get(agent).cloned().flatten();
+        let keys = RunKeys::new(self.key.as_ref().map(UserKey::pair), signer);
+        NatsCarrier::of_controller(&self.nats, ways, &keys, self.term, &self.lease, &self.kept)
     }
 
     fn add(&self, carrier: NatsCarrier) -> Arc<NatsCarrier> {
@@ -279,9 +289,7 @@ impl Fleet for Session {
         let number = agent;
         let agent = &self.agents[agent].name;
         let ways = Ways::of_controller(self.run(), agent);
-        let carrier =
-            NatsCarrier::of_controller(&self.nats, &ways, self.term, &self.lease, &self.kept);
-        let carrier = self.add(carrier);
+        let carrier = self.add(self.carrier(&ways, number));
         let offer = Offer {
             run: self.run().to_owned(),
             throng: self.throng.clone(),
@@ -301,9 +309,7 @@ impl Fleet for Session {
 
     fn reopen(&self, agent: usize) -> Result<Arc<dyn Carrier>, String> {
         let ways = Ways::of_controller(self.run(), &self.agents[agent].name);
-        let carrier =
-            NatsCarrier::of_controller(&self.nats, &ways, self.term, &self.lease, &self.kept);
-        Ok(self.add(carrier))
+        Ok(self.add(self.carrier(&ways, agent)))
     }
 
     fn keep(&self, state: &str) -> Result<(), String> {
@@ -318,6 +324,7 @@ impl Fleet for Session {
             agents: self.agents.clone(),
             tolerances: self.tolerances,
             rows: self.rows,
+            signers: self.signers.clone(),
             begun_unix_s: self.begun_unix_s,
             kept_s: self.kept.age().as_secs(),
             state: state.to_owned(),

@@ -16,6 +16,7 @@ use crate::cards::{AgentCard, RENEW, json, parse};
 use crate::carrier::{NatsCarrier, Ways};
 use crate::nats::Nats;
 use crate::session::{Offer, Reply, Request};
+use crate::signed::RunKeys;
 use crate::spool::{Owner, Spool};
 use crate::stream::StreamContents;
 use crate::{FleetError, names};
@@ -146,7 +147,7 @@ fn work(
     let spool = Spool::create(spools, &owner, u64::MAX).map_err(|e| gone(e.to_string()))?;
     let kept = Arc::new(StreamContents::lasting(Duration::from_secs(offer.kept_s)));
     let ways = Ways::of_agent(&offer.run, agent);
-    let carrier = Arc::new(NatsCarrier::of_worker(nats, &ways, spool, &kept));
+    let carrier = Arc::new(NatsCarrier::of_worker(nats, &ways, &RunKeys::default(), spool, &kept));
     let way: Arc<dyn Carrier> = Arc::clone(&carrier) as _;
     let place = nats.server.as_str();
     let served = serve_prepared(&way, place, &offer.token, throng, prepared);

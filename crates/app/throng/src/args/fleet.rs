@@ -64,6 +64,9 @@ pub(crate) struct AgentArgs {
     /// Take runs only that this key has signed: see `throng fleet key`; may be repeated
     #[arg(long, value_name = "KEY")]
     pub(crate) trust: Vec<String>,
+    /// Sign what it reports by this key, which runs with --trust require: see `throng fleet key`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
     /// Send load only to this HOST:PORT; may be repeated [default: anywhere]
     #[arg(long, value_name = "HOST:PORT", value_parser = parse_place)]
     pub(crate) allow: Vec<String>,
@@ -290,6 +293,9 @@ pub(crate) struct RunFleetArgs {
     /// Sign the run by this key, and seal the scenario so that only its agents can read it
     #[arg(long, value_name = "FILE", requires = "fleet")]
     pub(crate) key: Option<PathBuf>,
+    /// Take agents with this key only, and reports that it has signed: see `throng agent --key`; may be repeated
+    #[arg(long, value_name = "KEY", requires = "fleet")]
+    pub(crate) trust: Vec<String>,
     /// Agents continue for this long without a controller, so that another one can continue the run [default: the plan's
     /// length and ten minutes]
     #[arg(long, value_name = "DURATION", requires = "fleet", value_parser = parse_duration)]

@@ -32,6 +32,7 @@ fn agent<'a>(access: &'a Access, spool: &'a Path, trust: &UserKey) -> Agent<'a> 
         spool_bytes_max: 1,
         rows: RowsKeep { directory: spool, bytes_max: 1, age_max: Duration::from_secs(1) },
         trust: vec![trust.public()],
+        key: None,
         allow: Vec::new(),
         program: Path::new("/bin/true"),
         throng: "1.2.3",

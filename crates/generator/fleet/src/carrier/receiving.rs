@@ -7,7 +7,7 @@ use async_nats::jetstream::stream::Stream;
 use futures_util::StreamExt;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{AGAIN, Link, RUN_OVER};
+use super::{AGAIN, Link, RUN_OVER, UNSIGNED};
 use crate::names;
 use crate::nats::ANSWER_TIME_MAX;
 use crate::stream;
@@ -102,6 +102,10 @@ async fn receive_batch(link: &mut Link, consumer: &PullConsumer, read: &mut Read
         let Ok(number) = message.info().map(|info| info.stream_sequence) else {
             return false;
         };
+        if !link.keys.admit(&link.ways.incoming, &message.payload, message.headers.as_ref()) {
+            link.shared.fail(UNSIGNED);
+            return false;
+        }
         let taken = link.shared.state().take(&message.payload);
         if !taken {
             if read.gap.replace(number) == Some(number) {

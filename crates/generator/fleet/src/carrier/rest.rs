@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{CarrierState, Link, RUN_OVER, Ways, sending};
 use crate::log::Log;
 use crate::nats::Nats;
+use crate::signed::RunKeys;
 use crate::spool::{AGE_MAX, Owner, Spool};
 use crate::stream;
 
@@ -23,13 +24,19 @@ pub(crate) struct AbandonedSpool(Link);
 
 impl AbandonedSpool {
     /// Sends what is left, then why the worker died; until the run is over, or too old.
-    pub(crate) fn send(nats: &Nats, owner: &Owner, spool: Spool, why: &str) -> AbandonedSpool {
+    pub(crate) fn send(
+        nats: &Nats,
+        owner: &Owner,
+        keys: &RunKeys,
+        spool: Spool,
+        why: &str,
+    ) -> AbandonedSpool {
         let ways = Ways::of_agent(&owner.run, &owner.agent);
         let age = spool.age();
         let shared = CarrierState::new(Log::Disk(spool));
         shared.state().abort = Some(why.to_owned());
         // A stream that was removed does not come back by what cannot be continued.
-        let link = Link::new(nats, &ways, &shared, None);
+        let link = Link::new(nats, &ways, keys, &shared, None);
         nats.spawn(sending::send_all(link.clone()));
         nats.spawn(remove_in_the_end(link.clone(), age));
         AbandonedSpool(link)
@@ -95,6 +102,10 @@ mod tests {
         spool
     }
 
+    fn abandon(nats: &Nats, spool: Spool, why: &str) -> AbandonedSpool {
+        AbandonedSpool::send(nats, &owner(), &RunKeys::default(), spool, why)
+    }
+
     fn is_there(nats: &Nats) -> bool {
         nats.block(nats.jet.get_stream(names::stream("r1"))).is_ok()
     }
@@ -106,7 +117,7 @@ mod tests {
         };
         let (first, nats) = (server.connect(), server.connect());
         let root = private_directory();
-        let rest = AbandonedSpool::send(&first, &owner(), spool(root.path()), "it was stopped");
+        let rest = abandon(&first, spool(root.path()), "it was stopped");
         // Without the run's stream nothing can be sent.
         first.block(rest.finish(Duration::from_millis(500)));
         // The end of its process.
@@ -114,7 +125,7 @@ mod tests {
         assert!(!is_there(&nats), "it was not made again");
         let (_, left) = Spool::find(root.path(), &owner()).expect("it is there for the next agent");
         nats.block(stream::create(&nats.jet, "r1", AGE_MAX)).unwrap();
-        let rest = AbandonedSpool::send(&nats, &owner(), left, "it was stopped");
+        let rest = abandon(&nats, left, "it was stopped");
         nats.block(rest.finish(Duration::from_secs(20)));
         assert!(Spool::find(root.path(), &owner()).is_none());
         let messages = nats.block(async {
@@ -132,7 +143,7 @@ mod tests {
         let nats = server.connect();
         let root = private_directory();
         nats.block(stream::create(&nats.jet, "r1", AGE_MAX)).unwrap();
-        let rest = AbandonedSpool::send(&nats, &owner(), spool(root.path()), "it was killed");
+        let rest = abandon(&nats, spool(root.path()), "it was killed");
         wait_until(|| rest.0.shared.state().all_sent);
         nats.block(nats.jet.delete_stream(names::stream("r1"))).unwrap();
         let found = nats.block(stream::find(&nats.jet, "r1", rest.0.kept.as_deref()));

@@ -12,6 +12,7 @@ use super::{ABORT, AGAIN, Link, RUN_OVER, piece, split};
 use crate::cards::RENEW;
 use crate::names;
 use crate::nats::ANSWER_TIME_MAX;
+use crate::signed;
 use crate::stream::{self, StreamState};
 
 /// Most bytes of a piece; half of what NATS allows a message by default.
@@ -149,10 +150,13 @@ async fn publish_end(link: &Link, at: StreamEnd) -> Option<StreamEnd> {
 async fn publish(link: &Link, at: StreamEnd, position: u64, bytes: &[u8]) -> Option<StreamEnd> {
     let payload = piece(position, bytes);
     let sent_ns = monotonic_ns();
-    let message = PublishMessage::build()
+    let mut message = PublishMessage::build()
         .payload(Bytes::clone(&payload))
         .expected_stream(names::stream(&link.ways.run))
         .expected_last_subject_sequence(at.sequence);
+    if let Some(signature) = link.keys.sign(&link.ways.out, &payload) {
+        message = message.header(signed::HEADER, signature);
+    }
     let sent = async { link.jet.send_publish(link.ways.out.clone(), message).await?.await };
     match timeout(ANSWER_TIME_MAX, sent).await {
         Ok(Ok(ack)) => {

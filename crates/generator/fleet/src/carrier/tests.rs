@@ -1,5 +1,7 @@
 //! Pieces that are taken, and those that are not.
 
+use nkeys::KeyPair;
+
 use super::*;
 use crate::spool::Owner;
 use crate::stream;
@@ -75,10 +77,11 @@ fn messages_that_come_again_and_out_of_order_change_nothing() {
     let owner = Owner { server: "h:1".to_owned(), run: "r1".to_owned(), agent: "a1".to_owned() };
     let spool = Spool::create(root.path(), &owner, 1 << 20).unwrap();
     let kept = Arc::new(StreamContents::lasting(Duration::ZERO));
-    let worker = NatsCarrier::of_worker(&nats, &Ways::of_agent("r1", "a1"), spool, &kept);
+    let keys = RunKeys::default();
+    let worker = NatsCarrier::of_worker(&nats, &Ways::of_agent("r1", "a1"), &keys, spool, &kept);
     let received = CarrierState::new(Log::Memory(Messages::behind(0)));
     let ways = Ways::of_controller("r1", "a1");
-    let link = Link::new(&nats, &ways, &received, None);
+    let link = Link::new(&nats, &ways, &keys, &received, None);
     nats.spawn(receiving::receive_all(link));
     let words = words(120);
     worker.send(b"first").unwrap();
@@ -107,6 +110,41 @@ fn messages_that_come_again_and_out_of_order_change_nothing() {
     assert!(*state.incoming.make_contiguous() == expected[..]);
 }
 
+/// Whoever may publish to the agent can interrupt the run, and give it no users.
+#[test]
+fn a_worker_takes_nothing_that_its_controller_has_not_signed() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let nats = server.connect();
+    let created = stream::create(&nats.jet, "r1", stream::age(Duration::ZERO, Duration::ZERO));
+    nats.block(created).unwrap();
+    let [controller, agent] = [KeyPair::new_user(), KeyPair::new_user()];
+    let of_controller = RunKeys::new(Some(controller.clone()), Some(agent.public_key()));
+    let of_agent = RunKeys::new(Some(agent), Some(controller.public_key()));
+    let root = private_directory();
+    let owner = Owner { server: "h:1".to_owned(), run: "r1".to_owned(), agent: "a1".to_owned() };
+    let spool = Spool::create(root.path(), &owner, 1 << 20).unwrap();
+    let kept = Arc::new(StreamContents::lasting(Duration::ZERO));
+    let ways = Ways::of_agent("r1", "a1");
+    let worker = NatsCarrier::of_worker(&nats, &ways, &of_agent, spool, &kept);
+    let sent = CarrierState::new(Log::Memory(Messages::behind(0)));
+    let link = Link::new(&nats, &Ways::of_controller("r1", "a1"), &of_controller, &sent, None);
+    sent.log().append(b"users").unwrap();
+    nats.spawn(sending::send_all(link.clone()));
+    nats.spawn(receiving::receive_all(link));
+    worker.send(b"report").unwrap();
+    wait_until(|| worker.shared.state().received == 5);
+    wait_until(|| sent.state().received == 6);
+    let forged = nats.block(async {
+        nats.jet.publish(ways.incoming.clone(), piece(5, b"adopt")).await.unwrap().await
+    });
+    forged.unwrap();
+    wait_until(|| worker.shared.state().failed.is_some());
+    let state = worker.shared.state();
+    assert_eq!((state.failed.as_deref(), state.received), (Some(UNSIGNED), 5));
+}
+
 /// A worker that was away may have been given up.
 #[test]
 fn a_worker_that_returns_after_its_end_sends_nothing() {
@@ -126,7 +164,7 @@ fn a_worker_that_returns_after_its_end_sends_nothing() {
     let owner = Owner { server: "h:1".to_owned(), run: "r1".to_owned(), agent: "a1".to_owned() };
     let spool = Spool::create(root.path(), &owner, 1 << 20).unwrap();
     let kept = Arc::new(StreamContents::lasting(Duration::ZERO));
-    let worker = NatsCarrier::of_worker(&nats, &ways, spool, &kept);
+    let worker = NatsCarrier::of_worker(&nats, &ways, &RunKeys::default(), spool, &kept);
     assert_eq!(worker.contact_ns(), None);
     let _ = worker.send(b"report");
     wait_until(|| worker.send(b"more").is_err());

@@ -51,6 +51,8 @@ impl Session {
         }
         let own = AgentCard::of_this_machine("", options.throng, 1);
         let run = own.id.get(..ID_BYTES).unwrap_or("run").to_owned();
+        let is_signed = !options.choice.trust.is_empty();
+        let signer = |card: &AgentCard| card.signer().filter(|_| is_signed).map(str::to_owned);
         let is_here = |card: &AgentCard| !card.machine.is_empty() && card.machine == own.machine;
         let agents = chosen.iter().map(|card| Agent {
             name: card.name.clone(),
@@ -79,6 +81,7 @@ impl Session {
             key: options.key,
             seal: XKey::new(),
             readers: chosen.iter().map(|card| card.key.clone()).collect(),
+            signers: chosen.iter().map(signer).collect(),
             plan: RefCell::default(),
             kept: Arc::new(kept),
             carriers: RefCell::default(),
@@ -141,6 +144,7 @@ impl Session {
             key,
             seal,
             readers: Vec::new(),
+            signers: handover.signers,
             plan: RefCell::new(Some(handover.plan)),
             kept: Arc::new(both),
             carriers: RefCell::default(),

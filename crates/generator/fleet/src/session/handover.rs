@@ -27,6 +27,9 @@ pub(super) struct Handover {
     /// The place where rows are kept.
     #[serde(default)]
     pub(super) rows: Rows,
+    /// By agent: the public key that must sign what it reports, if it must be signed.
+    #[serde(default)]
+    pub(super) signers: Vec<Option<String>>,
     /// When the run was begun, seconds since the Unix epoch.
     pub(super) begun_unix_s: u64,
     /// How long NATS keeps what the run has sent.
@@ -114,6 +117,7 @@ mod tests {
             agents: Vec::new(),
             tolerances: Tolerances { clock_bound_ns: 1, silence_ns: 2, rebalances: false },
             rows: Rows::Leave,
+            signers: Vec::new(),
             begun_unix_s: 3,
             kept_s: 4,
             state: "{}".to_owned(),

@@ -38,6 +38,7 @@ fn begin(nats: &Nats) {
         }],
         tolerances: Tolerances { clock_bound_ns: 1, silence_ns: 1, rebalances: false },
         rows: workers::Rows::Fetch,
+        signers: Vec::new(),
         begun_unix_s: unix_ns() / 1_000_000_000,
         kept_s: 0,
         state: "state".to_owned(),

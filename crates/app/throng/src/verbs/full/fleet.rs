@@ -45,9 +45,8 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     };
     let program = program()?;
     let stop = stop_flag()?;
-    let trust = args.trust.iter().map(|key| fleet::public_key(key));
-    let trust: Result<Vec<String>, KeyError> = trust.collect();
-    let trust = trust.map_err(|error| failure(error.into()))?;
+    let trust = public_keys(&args.trust)?;
+    let key = read_key(args.key.as_deref())?;
     let access = access(url, &args.access);
     let spool = args.spool.clone();
     let spool = spool.unwrap_or_else(|| below_var_tmp("spool"));
@@ -60,6 +59,7 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
         parts: args.parts,
         once: args.once,
         trust,
+        key: key.as_ref(),
         allow: args.allow.clone(),
         spool: &spool,
         spool_bytes_max: args.spool_max as u64,
@@ -174,6 +174,13 @@ fn key(args: &KeyArgs) -> Result<Exit, Failure> {
     written(writeln!(std::io::stdout(), "{}", key.public()))
 }
 
+/// Public keys that are trusted.
+fn public_keys(keys: &[String]) -> Result<Vec<String>, Failure> {
+    let keys = keys.iter().map(|key| fleet::public_key(key));
+    let keys: Result<Vec<String>, KeyError> = keys.collect();
+    keys.map_err(|error| failure(error.into()))
+}
+
 /// The key in this file, if there is one.
 fn read_key(path: Option<&Path>) -> Result<Option<UserKey>, Failure> {
     let key = path.map(UserKey::read).transpose();
@@ -276,6 +283,7 @@ pub(crate) fn of_run(
             agents: number(args.agents),
             select: args.select.clone(),
             agents_min: number(args.min_agents),
+            trust: public_keys(&args.trust)?,
         },
         tolerances: Tolerances {
             clock_bound_ns: args.clock_bound.as_nanos() as u64,
