@@ -119,12 +119,12 @@ fn values_of_secret_names_are_warned_of_wherever_they_stand() {
 #[test]
 fn names_of_measures_have_no_query() {
     let steps = "[ { get: \"/a?token=${user}\" }, { http: \"PUT /b?x=1\" }, { poll: \"/c?after=1\" }, { close: }, \
-                 { get: \"/${user > 1 ? 'd' : 'e'}?x=1\" }, { get: \"/f?x=1\", as: \"f?x=1\" } ]";
+                 { get: \"/${replace('d?', '?', '')}?x=1\" }, { get: \"/f?x=1\", as: \"f?x=1\" } ]";
     let text = format!(
         "target: http://127.0.0.1/\nsessions: {{ s: {steps} }}\narrivals: [ {{ hold: 1s }} ]\n"
     );
     let names: Vec<String> = plan(&text).measures.iter().map(|m| m.name.clone()).collect();
-    for name in ["GET /a", "PUT /b", "poll /c", "GET /${user > 1 ? 'd' : 'e'}", "f?x=1"] {
+    for name in ["GET /a", "PUT /b", "poll /c", "GET /${replace('d?', '?', '')}", "f?x=1"] {
         assert!(names.iter().any(|found| found == name), "{name}: {names:?}");
     }
 }
