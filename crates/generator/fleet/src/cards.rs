@@ -267,7 +267,7 @@ mod tests {
             ..AgentCard::default()
         };
         let shown = card.legible();
-        assert_eq!(shown.labels, [(plain.clone(), plain.clone())].into());
+        assert_eq!(shown.labels, BTreeMap::from([(plain.clone(), plain.clone())]));
         assert_eq!((shown.throng, shown.run), (plain.clone(), Some(plain.clone())));
         let run = RunCard {
             run: hostile.to_owned(),
