@@ -207,7 +207,7 @@ mod tests {
         let mut rng = Rng::new(3, 0, Purpose::Value);
         for kind in Kind::all() {
             let mut counts = [0_u32; 3];
-            for _ in 0..15 {
+            for _ in 0..4 {
                 let mut case = Case::random(kind, &mut rng);
                 for now_ns in 0..150 {
                     // Rarely: tables of hashing policies are built again each time.
@@ -244,7 +244,7 @@ mod tests {
                 }
             }
             // All three cases were there.
-            assert!(counts.iter().all(|count| *count > 20), "{counts:?}");
+            assert!(counts.iter().all(|count| *count > 5), "{counts:?}");
         }
     }
 }

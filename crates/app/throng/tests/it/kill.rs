@@ -25,7 +25,7 @@ use crate::support::{Ended, Running, Space, pass, read_head, server, throng};
 /// Processes at once: each has next to nothing to do.
 const AT_ONCE: usize = 16;
 /// One of this number of events is the end, unless KILL_EVERY says otherwise: `make kill` takes each.
-const EVERY: usize = 6;
+const EVERY: usize = 12;
 /// Rows older than this are safe: what is promised, and what a machine on which sixteen runs share the cores may hold
 /// their threads up.
 const SAFE_AFTER: Duration = PROMISED.saturating_add(SLACK);

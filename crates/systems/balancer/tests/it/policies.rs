@@ -227,7 +227,7 @@ fn moved(kind: Kind, weights: &[f64], left: usize, clients: u64) -> (f64, Vec<us
 fn hashing_moves_no_more_than_its_share() {
     let mut rng = Rng::new(13, 0, Purpose::Value);
     for kind in [Kind::SourceHash, Kind::RingHash, Kind::Maglev] {
-        for count in 2..=20 {
+        for count in [2, 3, 5, 8, 13, 20] {
             let random = (0..count).map(|_| 0.1 + 10.0 * rng.unit()).collect();
             let heaviest = (0..count).map(|at| if at == 0 { 40.0 } else { 1.0 });
             for weights in [vec![1.0; count], random, heaviest.collect()] {
@@ -297,7 +297,7 @@ fn a_bounded_ring_holds_its_bound() {
 fn choices_are_usable_whatever_happens() {
     let mut rng = Rng::new(5, 0, Purpose::Value);
     for kind in Kind::all() {
-        for round in 0..40 {
+        for round in 0..8 {
             let count = 1 + rng.below(12) as usize;
             let mut all = members(&vec![1.0; count]);
             for member in &mut all {

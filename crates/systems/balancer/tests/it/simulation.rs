@@ -146,7 +146,7 @@ fn two_choices_have_mitzenmachers_tails() {
     const WORKERS: usize = 1000;
     for load in [0.7, 0.9] {
         let mut run = simulation(WORKERS, load, || Box::new(TwoChoices::new(2, Load::InFlight)));
-        (run.warm_up, run.requests) = (100_000, 400_000);
+        (run.warm_up, run.requests) = (60_000, 250_000);
         let outcomes = replicate(run);
         for length in 1..=4_u32 {
             let values = figures(&outcomes, |outcome| outcome.tails[length as usize]);
@@ -164,7 +164,7 @@ fn two_choices_have_mitzenmachers_tails() {
 fn more_knowledge_means_shorter_queues() {
     let interval = |kind: Kind| {
         let mut run = simulation(20, 0.9, kind.make());
-        (run.warm_up, run.requests) = (10_000, 50_000);
+        (run.warm_up, run.requests) = (5_000, 15_000);
         let outcomes = replicate(run);
         mean_interval(&figures(&outcomes, p99), CONFIDENCE).unwrap()
     };

@@ -14,7 +14,7 @@ use super::*;
 
 /// All servers of a queue together do this many a second.
 const MOST: f64 = 200.0;
-const SEARCHES: u64 = 60;
+const SEARCHES: u64 = 24;
 
 #[derive(Clone, Copy)]
 struct Queue {
@@ -173,8 +173,8 @@ fn nearly_all_intervals_contain_the_capacity_of_a_queue() {
         let capacity = queue.capacity();
         assert!((capacity - known).abs() < 0.05, "{name}: {capacity}");
         let (right, width) = right(&queue);
-        // Of intervals that are right in 93 of 100 searches, 53 of 60 or more are in 19 of 20 tests.
-        assert!(right >= 0.88 && width < 0.2, "{name}: {right} right, {width} wide");
+        // Of intervals that are right in 93 of 100 searches, 20 of 24 or more are in 49 of 50 tests.
+        assert!(right >= 0.83 && width < 0.2, "{name}: {right} right, {width} wide");
     }
 }
 
@@ -201,5 +201,5 @@ fn the_law_of_a_queue_is_found() {
             *count += usize::from((found.low..=found.high).contains(&truth));
         }
     }
-    assert!(right.iter().all(|count| *count >= 50), "{right:?}");
+    assert!(right.iter().all(|count| *count >= 20), "{right:?}");
 }

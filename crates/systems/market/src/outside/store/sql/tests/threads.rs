@@ -12,7 +12,7 @@ struct Counts {
 }
 
 const CLIENTS: u64 = 8;
-const EVENTS: u64 = 12;
+const EVENTS: u64 = 5;
 /// The first pause between two cuts.
 const CUT_EVERY: Duration = Duration::from_millis(100);
 
