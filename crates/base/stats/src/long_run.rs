@@ -37,6 +37,14 @@ pub fn cosines(series: &[f64]) -> Option<LongRun> {
     cosines_of(series, degrees(series.len()))
 }
 
+/// The same of no more coefficients than this, and of two at least. Where correlations last for long, the variance at
+/// higher frequencies is smaller than the one that is looked for: a series that is ten times as long as what its
+/// numbers have in common has about ten coefficients of lower ones.
+pub fn cosines_at_most(series: &[f64], degrees_max: f64) -> Option<LongRun> {
+    let fewest = degrees(series.len()).min(degrees_max.floor());
+    cosines_of(series, fewest.max(COEFFICIENTS_MIN))
+}
+
 fn cosines_of(series: &[f64], degrees: f64) -> Option<LongRun> {
     let n = series.len();
     if n < 3 {
@@ -98,9 +106,22 @@ mod tests {
         }
     }
 
+    /// A slow wave is all of the variance at the frequency of the whole series, and nothing of it at others.
+    #[test]
+    fn the_fewest_coefficients_see_the_slowest_changes() {
+        let wave: Vec<f64> = (0..100).map(|t| (PI * (f64::from(t) + 0.5) / 100.0).cos()).collect();
+        let found = cosines_at_most(&wave, 1.5).unwrap();
+        assert_eq!(found.degrees, COEFFICIENTS_MIN);
+        // Σ cos² = 50 of the first coefficient, and the factor 2/100.
+        assert!((found.variance - 50.0 * 50.0 * 0.02 / 2.0).abs() < 1e-9, "{found:?}");
+        assert_eq!(cosines_at_most(&wave, 5.9).unwrap().degrees, 5.0);
+        assert_eq!(cosines_at_most(&wave, f64::INFINITY), cosines(&wave));
+    }
+
     #[test]
     fn too_little_has_no_variance() {
         assert_eq!(cosines(&[1.0, 2.0]), None);
+        assert_eq!(cosines_at_most(&[1.0, 2.0], 9.0), None);
         assert_eq!(prewhitened(&[1.0, -1.0, 0.0]), None);
         assert_eq!(prewhitened(&[0.0; 20]), None);
     }

@@ -9,7 +9,10 @@
 //! Statistical Association 47, 1952), with the effective size and its degrees of freedom as Korn and
 //! Graubard, "Confidence intervals for proportions with small expected number of positive counts estimated
 //! from survey data" (Survey Methodology 24, 1998), and dependence in time as Heidelberger and Lewis,
-//! "Quantile estimation in dependent sequences" (Operations Research 32, 1984). Of censored times the size
+//! "Quantile estimation in dependent sequences" (Operations Research 32, 1984). The longer times depend on each other,
+//! the fewer low frequencies show their variance, and the wider is Student's t (Müller 2014, see [`crate::long_run`];
+//! the spectrum at frequency zero is that of Heidelberger and Welch, "A spectral method for confidence interval
+//! generation and run length control in simulations", Communications of the ACM 24, 1981). Of censored times the size
 //! is that of Dorey and Korn, "Effective sample sizes for confidence intervals for survival probabilities"
 //! (Statistics in Medicine 6, 1987).
 //!
@@ -27,8 +30,8 @@ use spread::Spread;
 /// Fewer blocks do not show whether times depend on each other.
 pub const BLOCKS_MIN: usize = 10;
 /// A recording has to be this many times as long as what its blocks have in common with later ones; in a
-/// shorter one the variance is a guess.
-const SPANS_MIN: f64 = 15.0;
+/// shorter one the variance is a guess. Up to twice or three times as long, few frequencies make the interval wide.
+const SPANS_MIN: f64 = 5.0;
 /// A percentile has at most this many times the effective size of the median. In the tail blocks seem
 /// independent until the recording holds a long queue.
 const MEDIAN_SIZES_MAX: f64 = 5.0;
@@ -126,19 +129,18 @@ pub fn interval(
     if times.quantile(q).is_bound() {
         return Interval::missing(MissingEnd::Censored);
     }
-    let Some(spread) = spread_of(blocks, confidence) else {
+    let Some(spread) = spread_of(blocks) else {
         return Interval::missing(MissingEnd::Short);
     };
-    let median = median_blocks.and_then(|blocks| spread_of(blocks, confidence));
+    let median = median_blocks.and_then(spread_of);
     let depends = |spread: &Spread| !spread.is_independent;
     if !depends(&spread) && !median.as_ref().is_some_and(depends) {
         return ranked(times, q, spread.size_independent, Method::Independent, confidence);
     }
-    let mut size = spread.size;
-    let mut span = spread.span;
+    let span = median.as_ref().map_or(spread.span, |median| spread.span.max(median.span));
+    let mut size = spread.size(span, confidence);
     if let Some(median) = median {
-        size = size.min(MEDIAN_SIZES_MAX * median.size);
-        span = span.max(median.span);
+        size = size.min(MEDIAN_SIZES_MAX * median.size(span, confidence));
     }
     if spread.length < SPANS_MIN * span {
         return Interval {
@@ -155,8 +157,8 @@ pub fn interval(
     found
 }
 
-fn spread_of(blocks: &Blocks, confidence: f64) -> Option<Spread> {
-    spread::estimate(&blocks.blocks, &blocks.influence, confidence)
+fn spread_of(blocks: &Blocks) -> Option<Spread> {
+    spread::estimate(&blocks.blocks, &blocks.influence)
 }
 
 /// The ends by the ranks of this many independent times.

@@ -11,13 +11,15 @@ use recordings::{Source, interval_of};
 
 /// Recordings of each kind, unless another number is given.
 const RUNS: u64 = 1_000;
-const SECONDS: [usize; 4] = [30, 60, 120, 600];
+const SECONDS: [usize; 4] = [10, 30, 60, 600];
 const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
-const SOURCES: [(&str, Source); 7] = [
+const SOURCES: [(&str, Source); 9] = [
     ("independent, exponential", Source::Exponential),
     ("M/M/1, 50 % busy", Source::Queue(0.5)),
     ("M/M/1, 80 % busy", Source::Queue(0.8)),
-    ("M/M/1, 90 % busy", Source::Queue(0.9)),
+    ("M/M/1, 95 % busy", Source::Queue(0.95)),
+    ("AR(1), φ = 0.9", Source::Autoregression(0.9)),
+    ("AR(1), φ = 0.99", Source::Autoregression(0.99)),
     ("lognormal, φ = 0.5", Source::Lognormal(0.5)),
     ("lognormal, φ = 0.8", Source::Lognormal(0.8)),
     ("lognormal, φ = 0.95", Source::Lognormal(0.95)),
@@ -55,7 +57,7 @@ impl Seen {
         let part = |thread: u64| {
             let mut seen = [Seen::default(); 3];
             for run in (thread..runs).step_by(threads as usize) {
-                let recording = source.seconds(seconds, run);
+                let recording = source.stretches(seconds, run);
                 for (seen, q) in seen.iter_mut().zip(QUANTILES) {
                     let found = interval_of(&recording, q);
                     if let (Some(low), Some(high)) = (found.low, found.high) {

@@ -14,18 +14,36 @@ use super::BLOCKS_MIN;
 const P_MIN: f64 = 0.05;
 
 /// The scatter of the blocks.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Spread {
     /// True if they scatter as those of independent times do.
     pub(super) is_independent: bool,
     /// The effective size if times are independent: their count, less where some are censored.
     pub(super) size_independent: f64,
-    /// The effective size, made smaller for the uncertainty of the variance that it comes from.
-    pub(super) size: f64,
     /// Over how many blocks dependence makes itself felt.
     pub(super) span: f64,
     /// The number of blocks from the first with a time to the last.
     pub(super) length: f64,
+    /// The sums of influences by block; empty if nothing varies.
+    series: Vec<f64>,
+    /// The variance of each block if times are independent.
+    each: f64,
+    /// The least that dependence multiplies this by: what single blocks show, and what is left after an autoregression.
+    factor_min: f64,
+}
+
+impl Spread {
+    /// The effective size where dependence lasts for `span` blocks, made smaller for the uncertainty of the variance that
+    /// it comes from: the longer it lasts, the fewer frequencies show that.
+    pub(super) fn size(&self, span: f64, confidence: f64) -> f64 {
+        let Some(found) = long_run::cosines_at_most(&self.series, self.length / span) else {
+            return self.size_independent;
+        };
+        let factor = (found.variance / self.each).max(self.factor_min);
+        let normal = normal_quantile(0.5 + confidence / 2.0);
+        let widening = two_sided_t(confidence, found.degrees) / normal;
+        self.size_independent / (factor * widening * widening)
+    }
 }
 
 /// `None` if there are fewer than [`BLOCKS_MIN`] blocks.
@@ -34,11 +52,7 @@ pub(super) struct Spread {
 /// (are blocks alike?). Both are chi-squared if times are independent; the degrees of freedom of the first
 /// allow for the kurtosis of binomial numbers, which is large where a block holds few times above a high
 /// percentile.
-pub(super) fn estimate(
-    blocks: &[(f64, u64)],
-    influence: &Influence,
-    confidence: f64,
-) -> Option<Spread> {
+pub(super) fn estimate(blocks: &[(f64, u64)], influence: &Influence) -> Option<Spread> {
     let used = |&(_, count): &(f64, u64)| count > 0;
     let first = blocks.iter().position(used)?;
     let last = blocks.iter().rposition(used)?;
@@ -51,11 +65,17 @@ pub(super) fn estimate(
     let share = influence.share();
     let variance = influence.variance();
     let binomial = share * (1.0 - share);
-    let all_alike =
-        Spread { is_independent: true, size_independent: count, size: count, span: 1.0, length };
     // All times in one bucket: there is nothing that could vary.
     if variance <= 0.0 || binomial <= 0.0 {
-        return Some(all_alike);
+        return Some(Spread {
+            is_independent: true,
+            size_independent: count,
+            span: 1.0,
+            length,
+            series: Vec::new(),
+            each: 0.0,
+            factor_min: 1.0,
+        });
     }
     let size_independent = count * binomial / variance;
     let series: Vec<f64> = blocks.iter().map(|&(sum, _)| sum).collect();
@@ -66,15 +86,14 @@ pub(super) fn estimate(
         chi_squared_tail(found.degrees * found.variance / each, found.degrees) < P_MIN
     };
     let white = long_run::prewhitened(&series).map_or(0.0, |found| found.variance / each);
-    let factor = (plain.variance / each).max(white).max(dispersion.ratio).max(1.0);
-    let normal = normal_quantile(0.5 + confidence / 2.0);
-    let widening = two_sided_t(confidence, plain.degrees) / normal;
     Some(Spread {
         is_independent: dispersion.p >= P_MIN && !is_wide(&plain),
         size_independent,
-        size: size_independent / (factor * widening * widening),
         span: serial::effective(&series).map_or(1.0, |found| found.span),
         length,
+        series,
+        each,
+        factor_min: white.max(dispersion.ratio).max(1.0),
     })
 }
 

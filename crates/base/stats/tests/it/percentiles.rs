@@ -13,7 +13,7 @@ fn seen(source: Source, seconds: usize, q: f64, runs: u64) -> (f64, f64, f64) {
     let (mut stated, mut hold, mut dependent) = (0.0, 0.0, 0.0);
     let truth = source.quantile(q);
     for run in 0..runs {
-        let found = interval_of(&source.seconds(seconds, run), q);
+        let found = interval_of(&source.stretches(seconds, run), q);
         if let (Some(low), Some(high)) = (found.low, found.high) {
             stated += 1.0;
             if low as f64 <= truth && truth <= high.value() as f64 {
@@ -34,7 +34,7 @@ fn seen(source: Source, seconds: usize, q: f64, runs: u64) -> (f64, f64, f64) {
 fn independent_times_have_the_interval_of_order_statistics() {
     for q in [0.5, 0.95, 0.99] {
         let (holds, stated, dependent) = seen(Source::Exponential, 60, q, 200);
-        assert!(holds >= 0.92, "{q}: {holds}");
+        assert!(holds >= 0.91, "{q}: {holds}");
         assert!(stated >= 0.99, "{q}: {stated}");
         // Two tests at 5 % each, at the percentile and at the median.
         assert!(dependent < 0.27, "{q}: {dependent}");
@@ -52,6 +52,24 @@ fn a_queue_half_busy_is_seen_to_be_one() {
     }
 }
 
+/// A level that is remembered for some nine seconds: six or seven of them are in a minute.
+#[test]
+fn a_level_that_changes_slowly_has_wide_intervals() {
+    let (holds, stated, dependent) = seen(Source::Lognormal(0.8), 60, 0.5, 100);
+    assert!(holds >= 0.85 && stated >= 0.7, "{holds} {stated}");
+    assert_eq!(dependent, 1.0);
+}
+
+/// Each operation resembles the one before, for a fifth of a second.
+#[test]
+fn a_few_seconds_show_the_dependence_of_neighbours() {
+    let (holds, stated, dependent) = seen(Source::Autoregression(0.9), 10, 0.5, 100);
+    assert!(holds >= 0.9 && stated >= 0.9, "{holds} {stated}");
+    assert!(dependent >= 0.95, "{dependent}");
+    let (holds, stated, _) = seen(Source::Exponential, 5, 0.5, 100);
+    assert!(holds >= 0.9 && stated >= 0.99, "{holds} {stated}");
+}
+
 #[test]
 fn a_short_recording_of_a_long_queue_says_that_it_is_too_short() {
     let (holds, stated, _) = seen(Source::Queue(0.9), 60, 0.5, 100);
@@ -59,7 +77,7 @@ fn a_short_recording_of_a_long_queue_says_that_it_is_too_short() {
     let (_, stated, _) = seen(Source::Queue(0.9), 60, 0.99, 100);
     assert!(stated < 0.05, "{stated}");
     let (_, stated, _) = seen(Source::Lognormal(0.95), 60, 0.95, 100);
-    assert!(stated < 0.15, "{stated}");
-    let found = interval_of(&Source::Queue(0.9).seconds(60, 1), 0.99);
+    assert!(stated < 0.4, "{stated}");
+    let found = interval_of(&Source::Queue(0.9).stretches(60, 1), 0.99);
     assert_eq!(found.missing, Some(MissingEnd::Dependent));
 }
