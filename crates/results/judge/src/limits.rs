@@ -209,6 +209,15 @@ pub const INTERVAL_CONFIDENCE: f64 = 0.95;
 /// runs they are several seconds each.
 pub const INTERVAL_BLOCKS_MAX: u64 = 600;
 
+/// A run or phase that lasts for fewer seconds is divided into as many stretches, from its rows …
+pub const INTERVAL_STRETCHES: u64 = 60;
+/// … none of which is shorter than this …
+pub const INTERVAL_STRETCH_NS_MIN: u64 = 50_000_000;
+/// … if there are rows of at least this share of its operations …
+pub const INTERVAL_ROWS_SHARE_MIN: f64 = 0.99;
+/// … and the run has no more operations.
+pub const INTERVAL_ROWS_MAX: u64 = 1_000_000;
+
 /// A lab's network whose packets depart later than this, at the 99th percentile, did not have the distances that were
 /// requested. It is ten times what it reaches on a machine with time for it.
 pub const NETWORK_LATE_P99_NS_MAX: u64 = 1_000_000;

@@ -1,21 +1,25 @@
 //! Intervals of percentiles: bounds within which the true ones lie, from how response times vary from second to
-//! second (`stats::percentile`).
+//! second (`stats::percentile`), or in a short run from stretch to stretch.
 //!
 //! A second reading of the latency log, since what is counted in each second is what lies at or below the
-//! percentile, which is known after the first.
+//! percentile, which is known after the first. Runs and phases of less than a minute have few seconds, but few rows, too:
+//! there the stretches are shorter, and what is counted in them are the rows.
 
 use std::collections::HashMap;
 
 use plan::{Basis, Stat, Threshold};
 use record::schema::{IntervalMethod, IntervalMissing, PercentileInterval};
-use record::{Interval, RecordError, Run};
+use record::{Interval, Measurement, Outcome, RecordError, Run};
 use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 use stats::percentile::{self, Blocks, Method, MissingEnd};
 
 use super::read::{TimeKind, TimeTag};
 use super::{Cell, Figures, MeasureFigure, SHARES};
-use crate::limits::{INTERVAL_BLOCKS_MAX, INTERVAL_CONFIDENCE};
+use crate::limits::{
+    INTERVAL_BLOCKS_MAX, INTERVAL_CONFIDENCE, INTERVAL_ROWS_MAX, INTERVAL_ROWS_SHARE_MIN,
+    INTERVAL_STRETCH_NS_MIN, INTERVAL_STRETCHES,
+};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -48,9 +52,21 @@ struct PopulationBlocks {
     times: CensoredTimes,
     /// Since the run's start.
     start_ns: u64,
+    length_ns: u64,
     block_ns: u64,
     /// Percentiles, with their blocks.
     levels: Vec<(f64, Blocks)>,
+}
+
+/// The times of a population that lasts for less than a minute, from rows, by stretches of its time.
+struct Stretches {
+    /// Since the run's start.
+    start_ns: u64,
+    stretch_ns: u64,
+    known: Vec<LogHistogram>,
+    censored: Vec<LogHistogram>,
+    /// True if a row stands for several operations.
+    is_sampled: bool,
 }
 
 impl Figures {
@@ -88,8 +104,52 @@ impl Figures {
                 }
             }
         })?;
+        self.divide_short(run, &users, &mut followed);
         self.intervals = followed.iter().flat_map(PopulationBlocks::intervals).collect();
         Ok(())
+    }
+
+    /// Replaces the seconds of short populations by shorter stretches, from their rows. Seconds stay where rows are
+    /// missing, cannot be read, or are too many.
+    fn divide_short(
+        &self,
+        run: &Run,
+        users: &HashMap<TimeTag, Vec<usize>>,
+        followed: &mut [PopulationBlocks],
+    ) {
+        let mut short: Vec<Option<Stretches>> = followed.iter().map(Stretches::of).collect();
+        let of_run = followed.iter().filter(|one| one.population.phase.is_none());
+        let of_measures = of_run.filter(|one| one.population.measures.len() == 1);
+        let operations: u64 = of_measures.map(|one| one.times.count()).sum();
+        if operations > INTERVAL_ROWS_MAX || short.iter().all(Option::is_none) {
+            return;
+        }
+        let read = run.requests(|batch| {
+            for row in batch {
+                let Some(kind) = kind_of(row.outcome) else {
+                    continue;
+                };
+                let phase = self.phase_at(row.done_ns);
+                let tag = TimeTag { measure: usize::from(row.measure), kind };
+                for &number in users.get(&tag).into_iter().flatten() {
+                    let own = followed[number].population.phase;
+                    if let Some(stretches) = &mut short[number]
+                        && own.is_none_or(|own| own == phase)
+                    {
+                        stretches.add(row, kind);
+                    }
+                }
+            }
+        });
+        // A damaged file of rows takes nothing from what the log says.
+        if read.is_err() {
+            return;
+        }
+        for (one, stretches) in followed.iter_mut().zip(short) {
+            if let Some(stretches) = stretches.filter(|found| found.are_of(&one.times)) {
+                one.divide(&stretches);
+            }
+        }
     }
 
     /// The interval of a percentile, if it was looked for.
@@ -168,19 +228,18 @@ impl Figures {
             return None;
         }
         let median = (!shares.contains(&0.5)).then_some(&0.5);
-        let levels = shares.iter().chain(median).map(|&share| {
-            let at = times.quantile(share).value();
-            (share, Blocks::new(times.influence(at)))
-        });
-        let levels = levels.collect();
+        let levels = shares.iter().chain(median);
+        let levels = levels.map(|&share| (share, blocks_at(&times, share))).collect();
         let phase = population.phase.and_then(|phase| self.info.phases.get(phase));
         let start_ns = phase.map_or(0, |phase| phase.start_ns);
         let end_ns = phase.map_or(u64::MAX, |phase| phase.end_ns).min(self.ended_ns());
-        let seconds = end_ns.saturating_sub(start_ns).div_ceil(SECOND_NS);
+        let length_ns = end_ns.saturating_sub(start_ns);
+        let seconds = length_ns.div_ceil(SECOND_NS);
         Some(PopulationBlocks {
             population,
             times,
             start_ns,
+            length_ns,
             block_ns: SECOND_NS * seconds.div_ceil(INTERVAL_BLOCKS_MAX).max(1),
             levels,
         })
@@ -197,6 +256,21 @@ fn kinds(basis: Basis) -> &'static [TimeKind] {
     }
 }
 
+/// The response time that an operation's row is of; `None` of what says nothing about the target.
+fn kind_of(outcome: Outcome) -> Option<TimeKind> {
+    match outcome {
+        Outcome::Ok => Some(TimeKind::Response),
+        _ if outcome.is_answered_failure() => Some(TimeKind::Failed),
+        _ if outcome.is_unanswered() => Some(TimeKind::Unanswered),
+        _ => None,
+    }
+}
+
+/// Blocks at a percentile of times, without any time so far.
+fn blocks_at(times: &CensoredTimes, share: f64) -> Blocks {
+    Blocks::new(times.influence(times.quantile(share).value()))
+}
+
 fn times(cell: &Cell, basis: Basis) -> CensoredTimes {
     let known = match basis {
         Basis::Response => return cell.all_responses(),
@@ -205,6 +279,43 @@ fn times(cell: &Cell, basis: Basis) -> CensoredTimes {
         Basis::Lag => &cell.lag,
     };
     CensoredTimes::new(known, &LogHistogram::new())
+}
+
+impl Stretches {
+    /// `None` of a population that has seconds enough.
+    fn of(population: &PopulationBlocks) -> Option<Stretches> {
+        let is_short = population.length_ns < INTERVAL_STRETCHES * SECOND_NS;
+        is_short.then(|| Stretches {
+            start_ns: population.start_ns,
+            stretch_ns: (population.length_ns / INTERVAL_STRETCHES).max(INTERVAL_STRETCH_NS_MIN),
+            known: Vec::new(),
+            censored: Vec::new(),
+            is_sampled: false,
+        })
+    }
+
+    fn add(&mut self, row: &Measurement, kind: TimeKind) {
+        let since_ns = row.done_ns.saturating_sub(self.start_ns);
+        let stretch = (since_ns / self.stretch_ns) as usize;
+        // The drain after the last phase may take longer than all before.
+        let stretch = stretch.min(2 * INTERVAL_STRETCHES as usize);
+        let times = match kind {
+            TimeKind::Unanswered => &mut self.censored,
+            _ => &mut self.known,
+        };
+        if times.len() <= stretch {
+            times.resize(stretch + 1, LogHistogram::new());
+        }
+        times[stretch].record(row.response_ns());
+        self.is_sampled |= row.weight != 1;
+    }
+
+    /// True if these are all of the times, but for some that ended at the borders of a phase.
+    fn are_of(&self, times: &CensoredTimes) -> bool {
+        let stretches = self.known.iter().chain(&self.censored);
+        let count: u64 = stretches.map(LogHistogram::count).sum();
+        !self.is_sampled && count as f64 >= INTERVAL_ROWS_SHARE_MIN * times.count() as f64
+    }
 }
 
 impl PopulationBlocks {
@@ -217,6 +328,18 @@ impl PopulationBlocks {
             match kind {
                 TimeKind::Unanswered => blocks.add_censored(block, &interval.hist),
                 _ => blocks.add_known(block, &interval.hist),
+            }
+        }
+    }
+
+    fn divide(&mut self, stretches: &Stretches) {
+        for (share, blocks) in &mut self.levels {
+            *blocks = blocks_at(&self.times, *share);
+            for (stretch, times) in stretches.known.iter().enumerate() {
+                blocks.add_known(stretch, times);
+            }
+            for (stretch, times) in stretches.censored.iter().enumerate() {
+                blocks.add_censored(stretch, times);
             }
         }
     }

@@ -4,11 +4,11 @@ use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
 use record::schema::{
     IntervalMethod, IntervalMissing, MeasureInfo, PercentileInterval, RunInfo, RunStatus, Summary,
 };
-use record::{Run, RunDir};
+use record::{Measurement, Outcome, Run, RunDir};
 use stats::hist::LogHistogram;
 use stats::interval::quantile_interval;
 use stats::rng::{Purpose, Rng};
-use testkit::runs::made::info;
+use testkit::runs::made::{Made, info, operation};
 use testkit::runs::{MS, SECOND};
 
 /// A run of this many seconds, each with the same number of requests; `time` draws them, by second.
@@ -192,6 +192,26 @@ fn a_single_second_has_no_interval() {
     let (_root, run) = write(1, 99, uniform);
     let found = of(&judge::judge(&run, &[], false).unwrap(), 0.5);
     assert_eq!((found.low_ns, found.missing), (None, Some(IntervalMissing::Short)));
+}
+
+/// Five seconds do not show whether requests depend on each other. Their rows do, a twelfth of a second after the other.
+#[test]
+fn a_run_of_a_few_seconds_has_the_intervals_of_its_rows() {
+    let median_of = |weight: u32| {
+        let mut rng = Rng::new(4, 1, Purpose::Value);
+        let row = |n: u64| {
+            let time_ns = uniform(&mut rng, 0);
+            Measurement { weight, ..operation(n, n * 10 * MS, time_ns, Outcome::Ok) }
+        };
+        let rows = (0..480).map(row).collect();
+        let made = Made { rows, ..Made::of(5) };
+        of(&judge::judge(&made.write(|_| {}), &[], false).unwrap(), 0.5)
+    };
+    let found = median_of(1);
+    let (low, high) = found.ends_ns().unwrap();
+    assert!(low < 106 * MS && 94 * MS < high && high - low < 25 * MS, "{found:?}");
+    // Every second row is no picture of what happened.
+    assert_eq!(median_of(2).missing, Some(IntervalMissing::Short));
 }
 
 /// The requests of a run in one measure, or alternately in two, have the same times together, and so the same intervals.
