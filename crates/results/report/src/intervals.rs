@@ -13,6 +13,9 @@ use crate::verdict::{COLUMNS, INDENT};
 const SHARES: [(f64, &str); 6] =
     [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.98, "p98"), (0.99, "p99"), (0.999, "p99.9")];
 
+/// Most measures without any interval that are named.
+const NAMES_MAX: usize = 8;
+
 /// `298…331 ms`; `298 ms…?` without an upper end, `–` without any.
 pub(crate) fn interval(found: &PercentileInterval, style: Style) -> String {
     let to = style.pick("…", "..");
@@ -43,36 +46,127 @@ pub(crate) fn of_threshold(result: &ThresholdResult, style: Style) -> String {
     }
 }
 
-/// The intervals of the complete run, and why some are missing; empty where a record does not say.
+/// The intervals of a run as they are shown, and in words what has none.
+pub(crate) struct ShownIntervals<'a> {
+    pub(crate) rows: Vec<IntervalRow<'a>>,
+    /// What is not determined, and why.
+    pub(crate) missing: Vec<String>,
+}
+
+/// A measure with intervals of some of its percentiles at least: over the complete run, or in a phase.
+pub(crate) struct IntervalRow<'a> {
+    measure: &'a str,
+    /// `None`: the complete run.
+    phase: Option<&'a str>,
+    intervals: &'a [PercentileInterval],
+}
+
+impl<'a> ShownIntervals<'a> {
+    /// A measure whose percentiles have no interval over the complete run has those of its phases. Nothing where a
+    /// record does not say.
+    pub(crate) fn of(summary: &'a Summary) -> ShownIntervals<'a> {
+        let mut rows = Vec::new();
+        let mut left_out = Vec::new();
+        let mut incomplete: Vec<&PercentileInterval> = Vec::new();
+        for of_run in known(summary.over_regions(), None) {
+            if of_run.has_any() {
+                rows.push(of_run);
+                continue;
+            }
+            let by_phase = of_phases(summary, of_run.measure);
+            if by_phase.is_empty() {
+                left_out.push(of_run);
+            } else {
+                incomplete.extend(of_run.intervals);
+                rows.extend(by_phase);
+            }
+        }
+        incomplete.extend(rows.iter().flat_map(|row| row.intervals));
+        let mut missing = Vec::new();
+        let why = reasons(&incomplete);
+        if !why.is_empty() {
+            missing.push(format!("not determined: {why}"));
+        }
+        if !left_out.is_empty() {
+            let what = match rows.is_empty() {
+                true => "no 95 % interval of a percentile".to_owned(),
+                false => format!("no interval of {}", names(&left_out)),
+            };
+            let all = left_out.iter().flat_map(|row| row.intervals);
+            let all: Vec<&PercentileInterval> = all.collect();
+            missing.push(format!("{what}: {}", reasons(&all)));
+        }
+        ShownIntervals { rows, missing }
+    }
+}
+
+impl IntervalRow<'_> {
+    pub(crate) fn name(&self) -> String {
+        match self.phase {
+            None => self.measure.to_owned(),
+            Some(phase) => format!("{}, phase {phase}", self.measure),
+        }
+    }
+
+    /// The interval of the percentile at this share.
+    pub(crate) fn cell(&self, share: f64, style: Style) -> String {
+        let found = self.intervals.iter().find(|found| found.share == share);
+        found.map_or("–".to_owned(), |found| interval(found, style))
+    }
+
+    /// True if one end of one interval at least is determined.
+    fn has_any(&self) -> bool {
+        self.intervals.iter().any(|found| found.low_ns.is_some())
+    }
+}
+
+/// The measures of whose percentiles the record says how far they may lie from the true ones.
+fn known<'a>(
+    measures: &'a [MeasureSummary],
+    phase: Option<&'a str>,
+) -> impl Iterator<Item = IntervalRow<'a>> {
+    measures.iter().filter_map(move |measure| {
+        let intervals = measure.response.as_ref()?.intervals.as_slice();
+        let row = IntervalRow { measure: &measure.name, phase, intervals };
+        (!intervals.is_empty()).then_some(row)
+    })
+}
+
+/// The phases in which a measure has intervals; none of a run with one phase, which is all of it.
+fn of_phases<'a>(summary: &'a Summary, measure: &str) -> Vec<IntervalRow<'a>> {
+    if summary.phases.len() < 2 {
+        return Vec::new();
+    }
+    let phases = summary.phases.iter();
+    let all = phases.flat_map(|phase| known(phase.over_regions(), Some(phase.name.as_str())));
+    all.filter(|row| row.measure == measure && row.has_any()).collect()
+}
+
+/// `connect, login and 3 more`.
+fn names(rows: &[IntervalRow<'_>]) -> String {
+    let shown: Vec<&str> = rows.iter().take(NAMES_MAX).map(|row| row.measure).collect();
+    let shown = shown.join(", ");
+    match rows.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// A table of the intervals, and why some are missing; only that where there are none.
 pub(crate) fn lines(summary: &Summary, style: Style) -> Vec<String> {
-    let measures = summary.over_regions().iter();
-    let known = measures.filter_map(|measure| {
-        let intervals = &measure.response.as_ref()?.intervals;
-        (!intervals.is_empty()).then_some((measure, intervals))
-    });
-    let known: Vec<(&MeasureSummary, &Vec<PercentileInterval>)> = known.collect();
-    let all = known.iter().flat_map(|(_, intervals)| intervals.iter());
-    let all: Vec<&PercentileInterval> = all.collect();
-    let why = reasons(&all);
-    if !all.iter().any(|found| found.low_ns.is_some()) {
-        let text = format!("no 95 % interval of a percentile: {why}");
-        return if known.is_empty() { Vec::new() } else { dim(&text, style) };
+    let shown = ShownIntervals::of(summary);
+    let mut lines = Vec::new();
+    if !shown.rows.is_empty() {
+        let names = SHARES.map(|(_, name)| name);
+        let mut table = Table::new(&[&["95 % interval"][..], &names].concat());
+        for row in &shown.rows {
+            let name = (None, format!("{INDENT}{}", row.name()));
+            let cells = SHARES.map(|(share, _)| (None, row.cell(share, style)));
+            table.row([name].into_iter().chain(cells).collect());
+        }
+        lines = table.render(COLUMNS, style);
     }
-    let names = SHARES.map(|(_, name)| name);
-    let mut table = Table::new(&[&["95 % interval"][..], &names].concat());
-    for (measure, intervals) in &known {
-        let of = |(share, _): (f64, _)| intervals.iter().find(|found| found.share == share);
-        let cells = SHARES.map(|share| match of(share) {
-            Some(found) => (None, interval(found, style)),
-            None => (None, "–".to_owned()),
-        });
-        let name = (None, format!("{INDENT}{}", measure.name));
-        table.row([name].into_iter().chain(cells).collect());
-    }
-    let mut lines = table.render(COLUMNS, style);
-    if !why.is_empty() {
-        lines.extend(dim(&format!("not determined: {why}"), style));
-    }
+    lines.extend(shown.missing.iter().flat_map(|text| dim(text, style)));
     lines
 }
 
@@ -148,9 +242,32 @@ mod tests {
         expect![[r#"
             [
                 "95 % interval  p50  p90  p95  p98           p99      p99.9",
-                "  handshake      –    –    –    –             –          –",
                 "  request        –    –    –    –  14.9…16.2 ms  30.0 ms…?",
-                "  not determined: too few operations for a percentile; too few seconds to see whether operations depend on each other",
+                "  not determined: too few operations for a percentile",
+                "  no interval of handshake: too few seconds to see whether operations depend on each other",
+            ]
+        "#]]
+        .assert_debug_eq(&lines(&summary, UNICODE));
+    }
+
+    /// Load rises in the first phase, and the requests of the run are not of one kind.
+    #[test]
+    fn a_measure_without_intervals_has_those_of_its_phases() {
+        let mut summary = summary();
+        let mut dependent = found(0.5, None, None);
+        dependent.missing = Some(IntervalMissing::Dependent);
+        summary.measures[1].response.as_mut().unwrap().intervals = vec![dependent];
+        let none = "no 95 % interval of a percentile: the run is too short for how much";
+        assert!(lines(&summary, UNICODE)[0].contains(none));
+        let hold = summary.phases.iter_mut().find(|phase| phase.name == "hold").unwrap();
+        let of_hold = hold.measures.iter_mut().find(|m| m.name == "request").unwrap();
+        of_hold.response.as_mut().unwrap().intervals =
+            vec![found(0.5, Some(3_050_000), Some(3_150_000))];
+        expect![[r#"
+            [
+                "95 % interval                   p50  p90  p95  p98  p99  p99.9",
+                "  request, phase hold  3.05…3.15 ms    –    –    –    –      –",
+                "  not determined: the run is too short for how much its operations depend on each other",
             ]
         "#]]
         .assert_debug_eq(&lines(&summary, UNICODE));

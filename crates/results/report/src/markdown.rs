@@ -3,14 +3,18 @@
 use record::controls::is_control;
 use record::schema::{Finding, MeasureSummary, RunInfo, Severity, Summary, Verdict};
 
-use crate::style::REPLACEMENT;
+use crate::intervals::ShownIntervals;
+use crate::style::{REPLACEMENT, Style};
 use crate::times::times;
 use crate::verdict::{of_region, others, rates};
 
 /// Percentiles in the table: places in [`times`], which begins with the mean.
 const SHOWN: [(usize, &str); 4] = [(1, "p50"), (3, "p95"), (5, "p99"), (7, "max")];
+const UNICODE: Style = Style { colour: false, unicode: true };
+/// Those of [`SHOWN`] that have intervals.
+const WITH_INTERVALS: [(f64, &str); 3] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99")];
 
-/// The verdict, its thresholds, a table of the steps, and the findings. Lines end with `\n`.
+/// The verdict, its thresholds, a table of the steps and one of the intervals of their percentiles, and the findings. Lines end with `\n`.
 pub fn run_markdown(summary: &Summary, info: &RunInfo) -> String {
     let (mark, word) = match summary.verdict {
         Verdict::Measured => ("·", "MEASURED"),
@@ -39,6 +43,7 @@ pub fn run_markdown(summary: &Summary, info: &RunInfo) -> String {
     }
     text += &table("response", summary.over_regions());
     text += "\n";
+    text += &intervals(&ShownIntervals::of(summary));
     if !summary.tags.is_empty() {
         let tags: Vec<MeasureSummary> = summary.tags.iter().map(|t| t.figures.clone()).collect();
         text += &table("requests by tag", &tags);
@@ -95,6 +100,28 @@ fn table(title: &str, measures: &[MeasureSummary]) -> String {
     text
 }
 
+/// A table of the intervals, and what is not determined; empty where a record does not say.
+fn intervals(shown: &ShownIntervals<'_>) -> String {
+    let mut text = String::new();
+    if !shown.rows.is_empty() {
+        let names = WITH_INTERVALS.map(|(_, name)| name).join(" | ");
+        let aligned = " --: |".repeat(WITH_INTERVALS.len());
+        text += &format!("| 95 % interval | {names} |\n| --- |{aligned}\n");
+        for row in &shown.rows {
+            let cells = WITH_INTERVALS.map(|(share, _)| plain(&row.cell(share, UNICODE)));
+            text += &format!("| {} | {} |\n", plain(&row.name()), cells.join(" | "));
+        }
+        text += "\n";
+    }
+    for missing in &shown.missing {
+        text += &format!("- {}\n", plain(missing));
+    }
+    if !shown.missing.is_empty() {
+        text += "\n";
+    }
+    text
+}
+
 /// The text on one line, with everything escaped that Markdown or HTML would interpret.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -118,6 +145,7 @@ pub(crate) fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect_file;
+    use record::schema::IntervalMissing;
 
     use super::*;
     use crate::sample;
@@ -139,6 +167,24 @@ mod tests {
             | requests by tag | count | rate | errors | p50 | p95 | p99 | max |
             | group=buy | 720,000 | 1,440/s | 12 | 3.10 ms | 9.30 ms | 15.5 ms | 310 ms |
             | area=shop | 720,000 | 1,440/s | 12 | 3.10 ms | 9.30 ms | 15.5 ms | 310 ms |"#]]
+        .assert_eq(&added.join("\n"));
+    }
+
+    #[test]
+    fn percentiles_have_intervals_or_the_reason_for_none() {
+        let (mut summary, info) = (sample::summary(), sample::info());
+        let plain = run_markdown(&summary, &info);
+        let mut short = sample::found(0.5, None, None);
+        short.missing = Some(IntervalMissing::Short);
+        summary.measures[0].response.as_mut().unwrap().intervals = vec![short];
+        let response = summary.measures[1].response.as_mut().unwrap();
+        response.intervals = vec![sample::found(0.5, Some(3_050_000), Some(3_150_000))];
+        let text = run_markdown(&summary, &info);
+        let added: Vec<&str> = text.lines().filter(|line| !plain.contains(line)).collect();
+        expect_test::expect![[r#"
+            | 95 % interval | p50 | p95 | p99 |
+            | request | 3.05…3.15 ms | – | – |
+            - no interval of handshake: too few seconds to see whether operations depend on each other"#]]
         .assert_eq(&added.join("\n"));
     }
 

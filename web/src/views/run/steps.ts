@@ -37,13 +37,7 @@ export function steps(doc: RunDocument): Child[] {
   const left = doc.steps_left_out;
   return [
     whole.length > 0 && stepTable('Response by step, complete run', whole),
-    whole.some((step) => step.intervals.length > 0) &&
-      el(
-        'details',
-        { class: 'phase' },
-        el('summary', {}, '95 % intervals of the percentiles'),
-        intervalTable(whole),
-      ),
+    intervals(doc, whole),
     doc.tags.length > 0 && stepTable('Requests by group and tag, complete run', doc.tags, 'tag'),
     ...phases.map(({ phase, steps: all }) =>
       el(
@@ -97,25 +91,53 @@ function note(one: Range | undefined): string | null {
   return one.low === null ? `95 %: ${why}` : `95 %: ${range(one)}${why ? `, ${why}` : ''}`;
 }
 
-function intervalTable(all: Step[]): HTMLElement {
-  const known = all.filter((step) => step.intervals.length > 0);
-  const reasons = known.flatMap((step) => step.intervals.map((one) => one.missing));
-  const why = [...new Set(reasons)].flatMap((one) => (one ? [MISSING[one]] : []));
+/** Intervals over the complete run; of a step without any, those of its phases; one line where there are none. */
+function intervals(doc: RunDocument, whole: Step[]): HTMLElement | null {
+  const known = whole.filter((step) => step.intervals.length > 0);
+  if (known.length === 0) return null;
+  const hasAny = (step: Step) => step.intervals.some((one) => one.low !== null);
+  const ofPhases = (step: Step) =>
+    doc.steps.filter((one) => one.phase !== null && one.name === step.name && hasAny(one));
+  const rows = known.flatMap((step) => (hasAny(step) ? [step] : ofPhases(step)));
+  if (rows.length === 0) {
+    return el('p', { class: 'note' }, `No 95 % interval of a percentile: ${reasons(known)}.`);
+  }
+  const leftOut = known.filter((step) => !hasAny(step) && ofPhases(step).length === 0);
+  const why = reasons([...known.filter((step) => !leftOut.includes(step)), ...rows]);
+  const name = (step: Step) =>
+    step.phase === null ? step.name : `${step.name}, phase ${doc.phases[step.phase]?.name ?? '–'}`;
   const frame = table({
-    title: '95 % intervals of the percentiles, complete run',
+    title: '95 % intervals of the percentiles',
     sortable: false,
     frame: [
-      each(known, 'step', '', (step) => step.name),
-      ...INTERVALS.map((name, place) =>
-        each(known, name, '', (step) => {
+      each(rows, 'step', '', name),
+      ...INTERVALS.map((percentile, place) =>
+        each(rows, percentile, '', (step) => {
           const one = step.intervals[place];
           return one ? range(one) : '–';
         }),
       ),
     ],
   });
-  const left = why.length > 0 && el('p', { class: 'note' }, `Not determined: ${why.join('; ')}.`);
-  return el('div', {}, frame, left);
+  return el(
+    'details',
+    { class: 'phase' },
+    el('summary', {}, '95 % intervals of the percentiles'),
+    frame,
+    why !== '' && el('p', { class: 'note' }, `Not determined: ${why}.`),
+    leftOut.length > 0 &&
+      el(
+        'p',
+        { class: 'note' },
+        `No interval of ${leftOut.map((step) => step.name).join(', ')}: ${reasons(leftOut)}.`,
+      ),
+  );
+}
+
+/** Why ends are missing, each reason once. */
+function reasons(all: Step[]): string {
+  const found = new Set(all.flatMap((step) => step.intervals.map((one) => one.missing)));
+  return [...found].flatMap((one) => (one ? [MISSING[one]] : [])).join('; ');
 }
 
 export function regions(doc: RunDocument): HTMLElement | null {
