@@ -62,24 +62,22 @@ pub(crate) struct IntervalRow<'a> {
 }
 
 impl<'a> ShownIntervals<'a> {
-    /// A measure whose percentiles have no interval over the complete run has those of its phases. Nothing where a
-    /// record does not say.
+    /// Those of the complete run, each followed by those of phases in which more is determined. Nothing where a record does
+    /// not say.
     pub(crate) fn of(summary: &'a Summary) -> ShownIntervals<'a> {
         let mut rows = Vec::new();
         let mut left_out = Vec::new();
         let mut incomplete: Vec<&PercentileInterval> = Vec::new();
         for of_run in known(summary.over_regions(), None) {
+            let by_phase = of_phases(summary, &of_run);
             if of_run.has_any() {
                 rows.push(of_run);
-                continue;
-            }
-            let by_phase = of_phases(summary, of_run.measure);
-            if by_phase.is_empty() {
+            } else if by_phase.is_empty() {
                 left_out.push(of_run);
             } else {
                 incomplete.extend(of_run.intervals);
-                rows.extend(by_phase);
             }
+            rows.extend(by_phase);
         }
         incomplete.extend(rows.iter().flat_map(|row| row.intervals));
         let mut missing = Vec::new();
@@ -110,13 +108,26 @@ impl IntervalRow<'_> {
 
     /// The interval of the percentile at this share.
     pub(crate) fn cell(&self, share: f64, style: Style) -> String {
-        let found = self.intervals.iter().find(|found| found.share == share);
-        found.map_or("–".to_owned(), |found| interval(found, style))
+        self.found(share).map_or("–".to_owned(), |found| interval(found, style))
+    }
+
+    fn found(&self, share: f64) -> Option<&PercentileInterval> {
+        self.intervals.iter().find(|found| found.share == share)
     }
 
     /// True if one end of one interval at least is determined.
     fn has_any(&self) -> bool {
         self.intervals.iter().any(|found| found.low_ns.is_some())
+    }
+
+    /// True if it has an end that is not determined in the other.
+    fn knows_more_than(&self, other: &IntervalRow<'_>) -> bool {
+        self.intervals.iter().any(|own| {
+            let known = other.found(own.share);
+            let has_low = known.is_some_and(|known| known.low_ns.is_some());
+            let has_high = known.is_some_and(|known| known.high_ns.is_some());
+            own.low_ns.is_some() && !has_low || own.high_ns.is_some() && !has_high
+        })
     }
 }
 
@@ -132,14 +143,14 @@ fn known<'a>(
     })
 }
 
-/// The phases in which a measure has intervals; none of a run with one phase, which is all of it.
-fn of_phases<'a>(summary: &'a Summary, measure: &str) -> Vec<IntervalRow<'a>> {
+/// The phases in which more is determined of a measure; none of a run with one phase, which is all of it.
+fn of_phases<'a>(summary: &'a Summary, of_run: &IntervalRow<'_>) -> Vec<IntervalRow<'a>> {
     if summary.phases.len() < 2 {
         return Vec::new();
     }
     let phases = summary.phases.iter();
     let all = phases.flat_map(|phase| known(phase.over_regions(), Some(phase.name.as_str())));
-    all.filter(|row| row.measure == measure && row.has_any()).collect()
+    all.filter(|row| row.measure == of_run.measure && row.knows_more_than(of_run)).collect()
 }
 
 /// `connect, login and 3 more`.
@@ -252,7 +263,7 @@ mod tests {
 
     /// Load rises in the first phase, and the requests of the run are not of one kind.
     #[test]
-    fn a_measure_without_intervals_has_those_of_its_phases() {
+    fn phases_in_which_more_is_determined_have_their_intervals() {
         let mut summary = summary();
         let mut dependent = found(0.5, None, None);
         dependent.missing = Some(IntervalMissing::Dependent);
@@ -268,6 +279,24 @@ mod tests {
                 "95 % interval                   p50  p90  p95  p98  p99  p99.9",
                 "  request, phase hold  3.05…3.15 ms    –    –    –    –      –",
                 "  not determined: the run is too short for how much its operations depend on each other",
+            ]
+        "#]]
+        .assert_debug_eq(&lines(&summary, UNICODE));
+        // The complete run knows as much: the phase adds nothing.
+        let of_run = summary.measures[1].response.as_mut().unwrap();
+        of_run.intervals = vec![found(0.5, Some(3_000_000), Some(3_200_000))];
+        let shown = lines(&summary, UNICODE).join("\n");
+        assert!(shown.contains("  request ") && !shown.contains("phase"), "{shown}");
+        // Of a higher percentile it does not.
+        let hold = summary.phases.iter_mut().find(|phase| phase.name == "hold").unwrap();
+        let of_hold = hold.measures.iter_mut().find(|m| m.name == "request").unwrap();
+        of_hold.response.as_mut().unwrap().intervals =
+            vec![found(0.99, Some(14_900_000), Some(16_200_000))];
+        expect![[r#"
+            [
+                "95 % interval                   p50  p90  p95  p98           p99  p99.9",
+                "  request              3.00…3.20 ms    –    –    –             –      –",
+                "  request, phase hold             –    –    –    –  14.9…16.2 ms      –",
             ]
         "#]]
         .assert_debug_eq(&lines(&summary, UNICODE));

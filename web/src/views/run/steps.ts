@@ -91,14 +91,14 @@ function note(one: Range | undefined): string | null {
   return one.low === null ? `95 %: ${why}` : `95 %: ${range(one)}${why ? `, ${why}` : ''}`;
 }
 
-/** Intervals over the complete run; of a step without any, those of its phases; one line where there are none. */
+/** Intervals over the complete run, and of phases in which more is determined; one line where there are none. */
 function intervals(doc: RunDocument, whole: Step[]): HTMLElement | null {
   const known = whole.filter((step) => step.intervals.length > 0);
   if (known.length === 0) return null;
   const hasAny = (step: Step) => step.intervals.some((one) => one.low !== null);
   const ofPhases = (step: Step) =>
-    doc.steps.filter((one) => one.phase !== null && one.name === step.name && hasAny(one));
-  const rows = known.flatMap((step) => (hasAny(step) ? [step] : ofPhases(step)));
+    doc.steps.filter((one) => one.phase !== null && one.name === step.name && knowsMore(one, step));
+  const rows = known.flatMap((step) => [...(hasAny(step) ? [step] : []), ...ofPhases(step)]);
   if (rows.length === 0) {
     return el('p', { class: 'note' }, `No 95 % interval of a percentile: ${reasons(known)}.`);
   }
@@ -132,6 +132,17 @@ function intervals(doc: RunDocument, whole: Step[]): HTMLElement | null {
         `No interval of ${leftOut.map((step) => step.name).join(', ')}: ${reasons(leftOut)}.`,
       ),
   );
+}
+
+/** True if one has an end that is not determined in the other. */
+function knowsMore(one: Step, other: Step): boolean {
+  return one.intervals.some((own, place) => {
+    const known = other.intervals[place];
+    return (
+      (own.low !== null && (known?.low ?? null) === null) ||
+      (own.high !== null && (known?.high ?? null) === null)
+    );
+  });
 }
 
 /** Why ends are missing, each reason once. */
