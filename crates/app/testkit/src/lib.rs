@@ -15,3 +15,9 @@ pub mod replay;
 #[cfg(feature = "runs")]
 pub mod runs;
 pub mod services;
+
+/// The number of random cases that a test tries: that of `THRONG_CASES`, or else its own.
+pub fn cases(own: u64) -> u64 {
+    let wanted = std::env::var("THRONG_CASES").ok();
+    wanted.map_or(own, |number| number.parse().expect("THRONG_CASES is a number of cases"))
+}

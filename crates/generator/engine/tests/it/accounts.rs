@@ -22,10 +22,8 @@ const CASES: u64 = 1500;
 
 #[test]
 fn all_sums_hold_and_percentiles_are_those_of_an_exact_oracle() {
-    let cases = std::env::var("THRONG_CASES").ok();
-    let cases: u64 = cases.map_or(CASES, |n| n.parse().expect("a number of cases"));
     let mut seen = Seen::default();
-    for number in 0..cases {
+    for number in 0..testkit::cases(CASES) {
         let ran = case(number);
         let checked = std::panic::catch_unwind(AssertUnwindSafe(|| seen_in(&ran)));
         seen.add(&checked.unwrap_or_else(|failed| {

@@ -299,8 +299,7 @@ impl Judged {
 
 #[test]
 fn sessions_end_as_the_plans_of_users_and_server_say() {
-    let cases = std::env::var("THRONG_CASES").ok();
-    let cases: u64 = cases.map_or(CASES, |n| n.parse().expect("a number of cases"));
+    let cases = testkit::cases(CASES);
     let mut seen = Tally::default();
     let mut unclear = 0;
     for number in 0..cases {

@@ -10,7 +10,7 @@ use crate::outside::store::Regional;
 use crate::outside::store::sql::ledger::{DecisionCounts, Entry};
 
 /// Histories that are played on each server, unless `THRONG_CASES` says how many.
-const CASES: u32 = 3;
+const CASES: u64 = 3;
 const LIMITS: [Duration; 2] = [Duration::from_secs(60); 2];
 
 #[derive(Debug, Clone)]
@@ -254,7 +254,7 @@ fn ledger(database: &Database, owner: &Sql) -> Sql {
 
 #[test]
 fn money_is_conserved_whatever_is_lost_or_repeated() {
-    let cases = std::env::var("THRONG_CASES").map_or(CASES, |text| text.parse().unwrap());
+    let cases = u32::try_from(testkit::cases(CASES)).unwrap();
     let config = ProptestConfig {
         cases,
         failure_persistence: None,

@@ -7,7 +7,7 @@ use super::*;
 use crate::store::Memory;
 
 /// Histories that are played on each server, unless `THRONG_CASES` says how many.
-const CASES: u32 = 6;
+const CASES: u64 = 6;
 const USERS: u64 = 6;
 
 #[derive(Debug, Clone)]
@@ -177,8 +177,7 @@ impl Database {
 
 #[test]
 fn it_follows_the_rules_of_the_books() {
-    let cases = std::env::var("THRONG_CASES").ok();
-    let cases = cases.map_or(CASES, |n| n.parse().expect("a number of cases"));
+    let cases = u32::try_from(testkit::cases(CASES)).unwrap();
     for database in Database::each() {
         compare(&database, Queries::Pipelined, Driver::Async, cases);
         compare(&database, Queries::Sequential, Driver::Async, cases);
