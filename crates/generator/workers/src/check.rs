@@ -1,14 +1,16 @@
 //! Checks what a worker reports. Its figures are added up and used as indices, so impossible values are
 //! refused before.
 
+use std::collections::BTreeSet;
+
 use driver::real::LoopNews;
 use engine::measure::Delta;
 use engine::sequences::{Broadcast, ClockReading};
 use plan::MessageId;
 use plan::Plan;
-use record::Measurement;
 use record::counters::COUNTER_MAX;
 use record::schema::{StepWork, UnfinishedSessions};
+use record::{Measurement, Outcome};
 use stats::hist::LogHistogram;
 
 use super::protocol::Loops;
@@ -26,7 +28,7 @@ const ENDINGS_MAX: usize = 1 << 16;
 const OWN_WORK_MAX: usize = 1 << 16;
 /// Digits of a digest.
 const DIGEST_DIGITS: usize = 64;
-/// Longest path, longest text about rows, and longest name of a step.
+/// Longest path, and longest text about rows.
 const TEXT_BYTES_MAX: usize = 4 << 10;
 /// No run lasts as long; 36 years.
 const TIME_NS_MAX: u64 = 1 << 60;
@@ -37,6 +39,8 @@ pub(crate) struct Check {
     loops: Loops,
     measures_count: usize,
     sessions_count: usize,
+    /// The steps of each session that are no operations.
+    own_steps: Vec<BTreeSet<String>>,
     messages_count: usize,
     phases_count: usize,
     /// The end of the last interval of each loop of the worker; `None`: the loop has ended.
@@ -52,10 +56,15 @@ pub(crate) struct ImpossibleValue(&'static str);
 
 impl Check {
     pub(crate) fn new(plan: &Plan, loops: Loops) -> Check {
+        let own_steps = plan.sessions.iter().map(|session| {
+            let steps = session.own_steps(&plan.data, &plan.measures).into_iter();
+            steps.map(|(_, name)| name).collect()
+        });
         Check {
             loops,
             measures_count: plan.measures.len(),
             sessions_count: plan.sessions.len(),
+            own_steps: own_steps.collect(),
             messages_count: plan.messages.len(),
             phases_count: plan.phases.len(),
             until_ns: vec![Some(0); loops.count as usize],
@@ -141,18 +150,21 @@ impl Check {
         }
         let knows = |ending: &UnfinishedSessions| {
             let step = ending.step.map_or(0, usize::from);
-            let texts = [&ending.outcome, &ending.own_step];
-            usize::from(ending.session) < self.sessions_count
-                && step < self.measures_count
-                && texts.into_iter().flatten().all(|text| text.len() <= TEXT_BYTES_MAX)
+            let outcome = ending.outcome.as_deref();
+            step < self.measures_count
+                && self.has_step(ending.session, ending.own_step.as_deref())
+                && outcome.is_none_or(|name| Outcome::from_name(name).is_some())
         };
         if delta.endings.len() > ENDINGS_MAX || !delta.endings.iter().all(knows) {
             return Err(ImpossibleValue("endings of sessions that the plan does not have"));
         }
         let knows = |work: &StepWork| {
+            let own_step = work.own_step.as_deref();
             work.measure.map_or(0, usize::from) < self.measures_count
-                && work.session.map_or(0, usize::from) < self.sessions_count
-                && work.own_step.as_ref().is_none_or(|step| step.len() <= TEXT_BYTES_MAX)
+                && match work.session {
+                    Some(session) => self.has_step(session, own_step),
+                    None => own_step.is_none(),
+                }
         };
         if delta.own_work.len() > OWN_WORK_MAX || !delta.own_work.iter().all(knows) {
             return Err(ImpossibleValue("own work for steps that the plan does not have"));
@@ -190,6 +202,12 @@ impl Check {
         counts.try_for_each(|count| within(count, COUNTER_MAX, "a count"))
     }
 
+    /// True if the plan has the session, and it has this step that is no operation.
+    fn has_step(&self, session: u16, own_step: Option<&str>) -> bool {
+        let steps = self.own_steps.get(usize::from(session));
+        steps.is_some_and(|steps| own_step.is_none_or(|step| steps.contains(step)))
+    }
+
     /// The accounts of numbered messages, and the clocks that stamp messages.
     fn accounts(&self, delta: &Delta) -> Result<(), ImpossibleValue> {
         if delta.heads.len().max(delta.settlements.len()) > REPORTS_MAX {
@@ -225,12 +243,14 @@ mod tests {
     use super::*;
     use engine::measure::{Counts, Gauges, LoopCpu, SessionTimes};
     use engine::traffic::Traffic;
+    use record::schema::{SessionEnd, UserState, WorkKind};
 
     fn check() -> Check {
         Check {
             loops: Loops { first: 4, count: 2, of: 8 },
             measures_count: 2,
             sessions_count: 1,
+            own_steps: vec![BTreeSet::from(["`js`".to_owned()])],
             messages_count: 1,
             phases_count: 1,
             until_ns: vec![Some(0); 2],
@@ -297,6 +317,45 @@ mod tests {
         assert!(!check.all_ended());
         check.news(&LoopNews::Ended { loop_id: 5 }).unwrap();
         assert!(check.all_ended());
+    }
+
+    /// The controller keeps a count for each kind that it is given.
+    #[test]
+    fn steps_and_outcomes_that_the_plan_does_not_have_are_refused() {
+        let is_ending = |session, own_step: &str, outcome: &str| {
+            let mut ended = delta(4, 0, 10);
+            ended.endings = vec![UnfinishedSessions {
+                session,
+                step: None,
+                state: UserState::Working,
+                end: SessionEnd::Failed,
+                outcome: Some(outcome.to_owned()),
+                own_step: Some(own_step.to_owned()),
+                users: 1,
+            }];
+            is_accepted(&mut check(), ended)
+        };
+        assert!(is_ending(0, "`js`", "script"));
+        assert!(!is_ending(1, "`js`", "script"));
+        assert!(!is_ending(0, "`js` of 7", "script"));
+        assert!(!is_ending(0, "`js`", "script of 7"));
+        let is_work = |session, own_step: &str| {
+            let mut worked = delta(4, 0, 10);
+            worked.own_work = vec![StepWork {
+                kind: WorkKind::Step,
+                measure: None,
+                session,
+                own_step: Some(own_step.to_owned()),
+                count: 1,
+                total_ns: 5,
+                max_ns: 5,
+            }];
+            is_accepted(&mut check(), worked)
+        };
+        assert!(is_work(Some(0), "`js`"));
+        assert!(!is_work(Some(1), "`js`"));
+        assert!(!is_work(Some(0), "`set` of `x`"));
+        assert!(!is_work(None, "`js`"));
     }
 
     #[test]
