@@ -95,6 +95,24 @@ pub struct UnfinishedSessions {
     pub users: u64,
 }
 
+impl UnfinishedSessions {
+    /// Adds them to those of their kind, or to the list.
+    pub fn add_to(&self, all: &mut Vec<UnfinishedSessions>) {
+        let is_same = |known: &&mut UnfinishedSessions| {
+            known.session == self.session
+                && known.step == self.step
+                && known.state == self.state
+                && known.end == self.end
+                && known.outcome == self.outcome
+                && known.own_step == self.own_step
+        };
+        match all.iter_mut().find(is_same) {
+            Some(known) => known.users += self.users,
+            None => all.push(self.clone()),
+        }
+    }
+}
+
 /// The generator's own work for a step: users waited for that, and not for the target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepWork {

@@ -54,13 +54,7 @@ impl Outcomes {
             sum.merge(counts);
         }
         for ending in &interval.endings {
-            let is_same = |kept: &&mut UnfinishedSessions| {
-                UnfinishedSessions { users: ending.users, ..(*kept).clone() } == *ending
-            };
-            match self.endings.iter_mut().find(is_same) {
-                Some(kept) => kept.users += ending.users,
-                None => self.endings.push(ending.clone()),
-            }
+            ending.add_to(&mut self.endings);
         }
         for work in &interval.own_work {
             work.add_to(&mut self.own_work);
