@@ -76,7 +76,7 @@ fn growth(figures: &Figures, phase: usize) -> Option<String> {
     })
 }
 
-/// Operations that ended in some seconds.
+/// Operations of steps that ended in some seconds, and steps that failed of themselves.
 struct Ended {
     all: f64,
     failed: f64,
@@ -85,7 +85,7 @@ struct Ended {
 impl Ended {
     fn of(rows: &[&SeriesRow]) -> Ended {
         let sum = |of: fn(&SeriesRow) -> u64| rows.iter().map(|row| of(row)).sum::<u64>() as f64;
-        Ended { all: sum(|row| row.done), failed: sum(|row| row.errors) }
+        Ended { all: sum(SeriesRow::errors_among), failed: sum(|row| row.errors) }
     }
 
     fn share(&self) -> f64 {
