@@ -17,6 +17,7 @@ mod windows;
 
 use std::collections::BTreeMap;
 
+use record::operations::is_of_step;
 use record::schema::{
     Event, EventKind, NeverBegun, RegionTally, RunInfo, SeriesRow, StepWork, UnfinishedSessions,
     WorkerTally,
@@ -26,7 +27,6 @@ use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 
 use crate::limits::FLOW_SECONDS_MAX;
-use crate::names;
 pub(crate) use intervals::Population;
 use intervals::PopulationInterval;
 pub(crate) use lag_moves::{Limit, Moves};
@@ -449,10 +449,10 @@ impl Figures {
         due - row.users_paused as f64
     }
 
-    /// True for the operations that count if no measure is named: requests, messages that users send, and
-    /// handshakes.
+    /// True for the operations that count if no measure is named: those of steps. Connections and checks have figures of
+    /// their own, transactions are made of others, and messages that the target sends by itself would hide errors.
     pub fn is_request(&self, measure: usize) -> bool {
-        names::is_request(self.kind(measure))
+        is_of_step(self.kind(measure))
     }
 
     /// The measures of which that is true.

@@ -7,7 +7,7 @@ mod shortfall;
 mod starts;
 
 pub(crate) use cause::Cause;
-pub(crate) use lag::{LagExcess, is_timed};
+pub(crate) use lag::LagExcess;
 pub(crate) use shortfall::{LoadFault, Shortfall};
 pub(crate) use starts::{MissedStarts, Shortage, open_files};
 

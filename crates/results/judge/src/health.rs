@@ -24,6 +24,7 @@ pub(crate) use storms::findings as storms;
 pub(crate) use target::findings as target_ended;
 pub(crate) use thresholds_by_lag::findings as thresholds_by_lag;
 
+use record::operations::is_of_step;
 use record::schema::{EventKind, Finding, MeasureSummary, RunStatus, Severity};
 
 use crate::case::Case;
@@ -77,7 +78,7 @@ pub(crate) fn lag_within_limit(case: &Case<'_>) -> Vec<Finding> {
 
 /// The step in whose response times lag is the largest share.
 fn lag_warning(measures: &[MeasureSummary]) -> Option<Finding> {
-    let shares = measures.iter().filter(|m| generator::is_timed(&m.kind));
+    let shares = measures.iter().filter(|m| is_of_step(&m.kind));
     let shares = shares.filter_map(|m| {
         let lag = m.lag.as_ref()?;
         let response = m.succeeded.as_ref()?;

@@ -31,13 +31,6 @@ fn tagged(measure: &MeasureInfo) -> MeasureTags<'_> {
     MeasureTags {
         shared_name: measure.shared_name.as_deref(),
         tags: &measure.tags,
-        is_request: is_request(&measure.kind),
+        is_request: is_of_step(&measure.kind),
     }
-}
-
-/// True for the kinds of operations that count if no measure is named: requests, messages that users send, and
-/// handshakes. Connections and checks have figures of their own, transactions are made of others, and
-/// messages that the target sends by itself would hide errors.
-pub fn is_request(kind: &str) -> bool {
-    is_of_step(kind)
 }

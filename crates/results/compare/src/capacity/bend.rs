@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 
+use record::operations::is_of_step;
 use record::{RecordError, Run};
 use serde::Serialize;
 use stats::hist::LogHistogram;
 
-use judge::is_request;
 use judge::limits::LOOP_BUSY_MIN;
 
 /// A figure has bent where it is above this many times its worst second at the load that held.
@@ -131,7 +131,7 @@ fn seconds(run: &Run) -> Result<Vec<Second>, RecordError> {
     let main: HashSet<&str> = info
         .measures
         .iter()
-        .filter(|measure| is_request(&measure.kind))
+        .filter(|measure| is_of_step(&measure.kind))
         .map(|measure| measure.name.as_str())
         .collect();
     let mut hists = vec![LogHistogram::new(); rows.len()];

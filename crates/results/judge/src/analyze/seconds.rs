@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::is_request;
+use record::operations::is_of_step;
 use record::schema::{RunInfo, SeriesRow};
 use record::{Measurement, Outcome, RecordError, Run};
 
@@ -98,10 +98,10 @@ impl Seconds {
         (at_ns < self.slots[found].end_ns).then_some(found)
     }
 
-    /// True if the operations of the measure are requests or handshakes; see [`is_request`].
+    /// True if the operations of the measure are those of steps.
     pub(super) fn is_main(&self, measure: usize) -> bool {
         let found = self.info.measures.get(measure);
-        found.is_some_and(|measure| is_request(&measure.kind))
+        found.is_some_and(|measure| is_of_step(&measure.kind))
     }
 
     /// Adds the time from one moment to another to the slots it falls into.

@@ -3,7 +3,6 @@
 
 use record::schema::SeriesRow;
 
-use super::lag::is_timed;
 use crate::figures::{self, Figures};
 use crate::limits::{
     BUSY_INTERVAL_NS_MIN, CPU_WAIT_MIN, HELD_SHARE_MIN, LAG_WARN_NS_MIN, LOOP_BUSY_MIN,
@@ -154,8 +153,7 @@ fn is_late_by_own_work(figures: &Figures) -> bool {
     let long = figures.own_work.iter();
     let long = long.filter(|work| work.total_ns >= LAG_WARN_NS_MIN.saturating_mul(work.count));
     let work_ns = long.map(|work| work.total_ns as f64).sum::<f64>();
-    let timed = (0..figures.info.measures.len()).filter(|&m| is_timed(figures.kind(m)));
-    let lag_ns = timed.map(|m| figures.cell(None, m).lag.sum() as f64).sum::<f64>();
+    let lag_ns = figures.requests().map(|m| figures.cell(None, m).lag.sum() as f64).sum::<f64>();
     work_ns > 0.0 && work_ns >= OWN_WORK_OF_LAG_MIN * lag_ns
 }
 

@@ -1,5 +1,6 @@
 //! The lag with which the generator began its operations.
 
+use record::operations::is_of_step;
 use record::schema::{HealthSummary, MeasureSummary, SeriesRow};
 use stats::hist::LogHistogram;
 
@@ -14,19 +15,14 @@ pub(super) struct Lag {
     pub(super) max_ns: u64,
 }
 
-/// True for kinds that have a lag of their own. A message begins at its sender, a transaction where
-/// its first step does, and a connection with the operation that wants it: counting those would
-/// thin out the real lags.
-pub(crate) fn is_timed(kind: &str) -> bool {
-    matches!(kind, "request" | "handshake")
-}
-
-/// The lag of a run: from the histograms where they hold nearly all operations, else from the series.
+/// The lag of a run's operations of steps: from the histograms where they hold nearly all of them, else from the series. A
+/// message begins at its sender, a transaction where its first step does, and a connection with the operation that wants
+/// it: counting those would thin out the real lags.
 pub(super) fn summary(figures: &Figures) -> Lag {
     let mut hist = LogHistogram::new();
     let mut ended = 0;
     for (number, measure) in figures.info.measures.iter().enumerate() {
-        if is_timed(&measure.kind) {
+        if is_of_step(&measure.kind) {
             let cell = figures.cell(None, number);
             hist.merge(&cell.lag);
             ended += cell.ended();
@@ -59,7 +55,7 @@ pub(super) fn above_limit(
 ) -> Option<LagExcess> {
     let limit_ns = figures.info.generator.lag_max_ns;
     let all = LagExcess { step: None, p99_ns: health.lag_p99_ns };
-    let steps = measures.iter().filter(|m| is_timed(&m.kind));
+    let steps = measures.iter().filter(|m| is_of_step(&m.kind));
     let steps = steps.filter_map(|m| {
         let lag = m.lag.as_ref().filter(|lag| lag.count >= LAG_STEP_COUNT_MIN)?;
         Some(LagExcess { step: Some(m.name.clone()), p99_ns: lag.p99_ns })

@@ -1,10 +1,10 @@
 //! The generator's own work for steps, for which their users waited, and others.
 
+use record::operations::is_of_step;
 use record::schema::{Finding, MeasureSummary, Severity, WorkKind, WorkSummary};
 
 use crate::case::Case;
 use crate::finding::finding;
-use crate::generator::is_timed;
 use crate::limits::{
     LAG_WARN_NS_MIN, OWN_WORK_NS_MIN, OWN_WORK_OF_RESPONSE_MAX, OWN_WORK_SHOWN_MAX,
 };
@@ -63,7 +63,7 @@ fn place(work: &WorkSummary) -> String {
 /// The median response time with which the work is compared: that of its own step, or else the shortest of a step.
 fn response_p50_ns(work: &WorkSummary, measures: &[MeasureSummary]) -> Option<u64> {
     let is_compared = |measure: &&MeasureSummary| match work.kind {
-        WorkKind::Step => is_timed(&measure.kind),
+        WorkKind::Step => is_of_step(&measure.kind),
         WorkKind::Encoding | WorkKind::Decoding | WorkKind::Save => measure.name == work.step,
     };
     let succeeded = measures.iter().filter(is_compared).filter_map(|m| m.succeeded.as_ref());
