@@ -59,15 +59,17 @@ pub(crate) fn read(
     }
     let times = open.iter().map(|one| one.times.clone());
     let seconds = figures.moves_by_second(run, times)?;
-    let mut known = Vec::new();
+    let mut by_second = Vec::new();
     let mut by_row = Vec::new();
     for (one, seconds) in open.iter().zip(seconds) {
         match one.is_decided_by(&seconds.moves()) {
             true => by_row.push(seconds),
-            false => known.push(seconds.without_rows()),
+            false => by_second.push(seconds.without_rows()),
         }
     }
-    known.extend(figures.moves_by_row(run, by_row));
+    // Thresholds on several percentiles may be about the same times. Then what rows say of them comes first.
+    let mut known = figures.moves_by_row(run, by_row);
+    known.extend(by_second);
     figures.lag_moves = known;
     Ok(())
 }

@@ -263,14 +263,14 @@ impl Recorded {
         Run::open(dir.path()).unwrap()
     }
 
-    fn judged(&self, threshold: Threshold) -> Summary {
+    fn judged(&self, thresholds: &[Threshold]) -> Summary {
         let root = tempfile::tempdir().unwrap();
-        crate::judge(&self.write(root.path()), &[threshold], false).unwrap()
+        crate::judge(&self.write(root.path()), thresholds, false).unwrap()
     }
 
     /// The verdict, and the texts of thresholds that lag decides.
     fn verdict(&self, threshold: Threshold) -> (Verdict, Vec<String>) {
-        let summary = self.judged(threshold);
+        let summary = self.judged(&[threshold]);
         let fatal = summary.findings.iter().filter(|f| f.severity == Severity::Fatal);
         assert_eq!(fatal.filter(|f| f.code != CODE).count(), 0, "{:?}", summary.findings);
         let by_lag = summary.findings.into_iter().filter(|f| f.code == CODE);
@@ -342,6 +342,18 @@ fn rows_show_whose_lag_it_was_within_a_second() {
     // Rows of other seconds do not matter.
     recorded.kept = |rows| rows.retain(|row| row.done_ns > 10 * SECOND);
     assert!(!recorded.is_decided_by_lag(slowest(900)));
+}
+
+/// Of 6,018 operations eight are above the limit, and one of these ended in the second of the stop. Without it the lower
+/// percentile would be within the limit and the higher one would not, so rows are read for the lower one alone.
+#[test]
+fn thresholds_on_the_same_times_are_judged_by_rows_if_one_needs_them() {
+    let slow = (0..7).map(|n| request(30_001 + n, 0, 1000));
+    let recorded = Recorded::of(stop(20).chain([request(19_105, 0, 1000)]).chain(slow));
+    let below = |share| threshold(Stat::Quantile(share), 900e6);
+    assert!(!recorded.is_decided_by_lag(below(0.998_75)));
+    let both = recorded.judged(&[below(0.998_75), below(0.999)]);
+    assert_eq!(both.verdict, Verdict::Failed);
 }
 
 #[test]
