@@ -44,7 +44,7 @@ struct LoadedFiles {
     reserved: Reserved,
 }
 
-/// What is compared with each other.
+/// Fields and reserved numbers and names, which the compiler compares with each other.
 #[derive(Debug, Default)]
 struct Reserved {
     /// Fields, extensions and values of enumerations.
@@ -53,10 +53,19 @@ struct Reserved {
     most: usize,
 }
 
-/// An import: the file that has it, and where.
-struct Import {
-    by: String,
-    place: Option<(usize, usize)>,
+/// An import: the file that has it, the places of that file's parts, and its number among the imports there.
+struct Import<'f> {
+    by: &'f str,
+    places: &'f Places,
+    number: usize,
+}
+
+impl Import<'_> {
+    /// Looked for among all parts of the file, so only for a problem.
+    fn place(&self) -> Option<(usize, usize)> {
+        // The field `dependency` of a file is its third.
+        self.places.of(&[3, self.number as i32])
+    }
 }
 
 /// Loads these files and their imports, each behind those that it imports.
@@ -73,7 +82,7 @@ pub(crate) fn load(names: &[String], sources: &Sources<'_>) -> Result<Vec<Loaded
 fn follow(
     loaded: &mut LoadedFiles,
     name: &str,
-    import: Option<&Import>,
+    import: Option<&Import<'_>>,
     way: &mut Vec<String>,
     sources: &Sources<'_>,
 ) -> Result<(), Problem> {
@@ -115,9 +124,7 @@ fn follow(
     way.push(name.to_owned());
     let mut seen = BTreeSet::new();
     for (number, imported) in file.descriptor.dependency.iter().enumerate() {
-        // The field `dependency` of a file is its third.
-        let place = file.places.of(&[3, number as i32]);
-        let import = Import { by: name.to_owned(), place };
+        let import = Import { by: name, places: &file.places, number };
         if !seen.insert(imported) {
             let message = format!("import '{imported}' was listed twice");
             return Err(blame(name, Some(&import), message));
@@ -137,9 +144,9 @@ fn built_in(name: &str) -> Option<LoadedFile> {
 }
 
 /// The problem of a file that cannot be used: that of its import, if it was imported.
-fn blame(name: &str, import: Option<&Import>, message: String) -> Problem {
+fn blame(name: &str, import: Option<&Import<'_>>, message: String) -> Problem {
     match import {
-        Some(import) => Problem { file: import.by.clone(), place: import.place, message },
+        Some(import) => Problem { file: import.by.to_owned(), place: import.place(), message },
         None => Problem { file: name.to_owned(), place: None, message },
     }
 }

@@ -20,16 +20,16 @@ pub fn json(found: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(found)
         .expect("what is found has string keys only and nothing that refuses to be written");
     text.push('\n');
-    escaped(&text)
+    escaped(&text, |c| is_control(c) && c != '\n')
 }
 
-/// JSON whose texts have escapes for characters that a terminal would obey, and that JSON itself allows.
-pub(crate) fn escaped(json: &str) -> String {
+/// JSON with escapes for these characters, which JSON itself allows in its texts, and which occur nowhere else in it.
+pub(crate) fn escaped(json: &str, is_escaped: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        match c {
-            c if is_control(c) && c != '\n' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => out.push(c),
+        match is_escaped(c) {
+            true => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => out.push(c),
         }
     }
     out

@@ -15,6 +15,8 @@ mod run;
 use record::controls::is_control;
 use serde::Serialize;
 
+use crate::json::escaped;
+
 pub use live::LiveReport;
 pub use run::RunReport;
 
@@ -81,16 +83,7 @@ impl Page {
 /// JSON that neither ends nor begins an element: `<`, `>`, `&` and what controls lines or the direction of writing occur
 /// only in strings, where they can be escaped.
 fn inert(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for character in json.chars() {
-        match character {
-            escaped if matches!(escaped, '<' | '>' | '&') || is_control(escaped) => {
-                out += &format!("\\u{:04x}", u32::from(escaped));
-            }
-            other => out.push(other),
-        }
-    }
-    out
+    escaped(json, |c| matches!(c, '<' | '>' | '&') || is_control(c))
 }
 
 #[cfg(test)]

@@ -56,9 +56,8 @@ impl Checker<'_> {
         headers: &[(String, Template)],
     ) {
         let writes = fields.get("auth").is_some_and(|node| node.text() != Some("none"));
-        if let (true, true, Some(place)) =
-            (writes, has(headers, "authorization"), fields.key_place("auth"))
-        {
+        let Some(place) = fields.key_place("auth") else { return };
+        if writes && has(headers, "authorization") {
             self.diagnostics
                 .error("bad-auth", place, "this step has either `auth` or a header `authorization`")
                 .hint("remove one of them");
