@@ -11,7 +11,6 @@ pub use values::{experiment_claims_csv, experiment_means_csv};
 
 use compare::experiment::{Analysis, FactorFigures, ResponseAnalysis, TermFigures};
 
-use crate::json::json;
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
 use crate::verdict::finding_lines;
@@ -41,11 +40,6 @@ pub fn experiment(analysis: &Analysis, style: Style) -> String {
     }
     lines.extend(ensembles::lines(analysis, style));
     lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
-}
-
-/// The analysis as indented JSON with a newline at its end: the text of `analysis.json`.
-pub fn experiment_json(analysis: &Analysis) -> String {
-    json(analysis)
 }
 
 fn headline(analysis: &Analysis) -> Line {

@@ -15,7 +15,8 @@ pub fn run_json(summary: &Summary, directory: &str) -> String {
     json(&Run { directory, summary })
 }
 
-/// A result as indented JSON with a newline at the end; for a summary, the text of `summary.json`. Keys keep their order from run to run.
+/// A result as indented JSON with a newline at the end: the text of `summary.json` for a summary, of `analysis.json` for
+/// the analysis of an experiment. Keys keep their order from run to run.
 pub fn json(found: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(found)
         .expect("what is found has string keys only and nothing that refuses to be written");

@@ -82,12 +82,10 @@ fn properties(summary: &Summary) -> String {
     if users.sessions == 0 {
         return String::new();
     }
-    let own = summary.measures.iter().filter(|measure| measure.kind == "step");
-    let own: u64 = own.map(|measure| measure.errors).sum();
     let properties = [
         ("sessions", users.sessions),
         ("sessions.failed", users.failed + users.stopped),
-        ("steps.failed", own),
+        ("steps.failed", summary.operations.own_failures),
     ];
     let properties = properties
         .map(|(name, value)| format!("      <property name=\"{name}\" value=\"{value}\"/>\n"));
@@ -230,8 +228,7 @@ mod tests {
     fn sessions_that_failed_are_counted() {
         let mut run = summary();
         (run.users.failed, run.users.stopped) = (54, 6);
-        run.measures[0].kind = "step".to_owned();
-        run.measures[0].errors = 55;
+        run.operations.own_failures = 55;
         let text = run_junit(&run);
         let property = |name: &str, value: u32| {
             text.contains(&format!("<property name=\"{name}\" value=\"{value}\"/>"))

@@ -36,7 +36,7 @@ pub use self::compare::{comparison, comparison_junit, comparison_markdown};
 pub use analyze::analysis;
 pub use capacity::{capacity, recovers, trial};
 pub use csv::{measures_csv, probes_csv, series_csv};
-pub use experiment::{experiment, experiment_claims_csv, experiment_json, experiment_means_csv};
+pub use experiment::{experiment, experiment_claims_csv, experiment_means_csv};
 pub use json::{json, run_json};
 pub use junit::run_junit;
 pub use live::{

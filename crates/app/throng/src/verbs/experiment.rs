@@ -184,7 +184,7 @@ fn finish(
     state: &ExperimentState,
 ) -> Result<Exit, Failure> {
     let analysis = analyze_runs(experiment, state, directory);
-    let text = report::experiment_json(&analysis);
+    let text = report::json(&analysis);
     record::whole::write(&directory.join(ANALYSIS_FILE), text.as_bytes()).map_err(refused)?;
     let page = Page::experiment(&analysis, page::VERSION);
     let page = page::beside(&page, directory, args.html.as_deref())?;
@@ -228,7 +228,7 @@ fn tables(args: &ExperimentArgs, analysis: &Analysis) -> Result<(), Failure> {
 
 fn print(args: &ExperimentArgs, analysis: &Analysis, page: Option<&Path>) -> Result<Exit, Failure> {
     let text = if args.json {
-        report::experiment_json(analysis)
+        report::json(analysis)
     } else if args.quiet {
         return Ok(Exit::Passed);
     } else {
