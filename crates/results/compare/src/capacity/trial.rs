@@ -73,7 +73,7 @@ pub struct TrialFigures {
     /// As `p50_is_bound`.
     #[serde(default)]
     pub p99_is_bound: bool,
-    /// The share of all requests and handshakes of the run that failed, in whichever phase.
+    /// The summary's `error_rate`: the share that failed in the whole run.
     pub error_share: f64,
 }
 
@@ -157,7 +157,7 @@ pub fn judge_trial(load: f64, run: &Run, summary: &Summary) -> Result<Trial, Jud
         outcome,
         run: name.map(|name| name.to_string_lossy().into_owned()),
         why,
-        figures: measured(run, &figures)?,
+        figures: measured(run, &figures, summary)?,
         margins: evaluated.margins,
         thresholds: evaluated.thresholds,
         is_longer: false,
@@ -172,14 +172,17 @@ fn breaks(finding: &Finding) -> bool {
 
 /// Throughput and time in service in the phase in which most operations ended, without what was drained after it: that
 /// took no time of the phase. Percentiles and errors are of the whole run, as those of thresholds are.
-fn measured(run: &Run, figures: &Figures) -> Result<Option<TrialFigures>, JudgeError> {
+fn measured(
+    run: &Run,
+    figures: &Figures,
+    summary: &Summary,
+) -> Result<Option<TrialFigures>, JudgeError> {
     let measures: Vec<usize> =
         (0..figures.info.measures.len()).filter(|&measure| figures.is_request(measure)).collect();
-    let counted = |phase: Option<usize>| {
-        let cells = measures.iter().map(|&measure| figures.cell(phase, measure));
-        cells.fold((0, 0), |(ended, failed), cell| (ended + cell.ended(), failed + cell.failed()))
+    let ended_in = |phase: usize| {
+        measures.iter().map(|&measure| figures.cell(Some(phase), measure).ended()).sum::<u64>()
     };
-    let phases = (0..figures.info.phases.len()).map(|phase| (counted(Some(phase)).0, phase));
+    let phases = (0..figures.info.phases.len()).map(|phase| (ended_in(phase), phase));
     let Some((ended, phase)) = phases.max() else {
         return Ok(None);
     };
@@ -192,7 +195,6 @@ fn measured(run: &Run, figures: &Figures) -> Result<Option<TrialFigures>, JudgeE
     let p50 = at(0.5);
     let p99 = at(0.99);
     let seconds = figures.seconds(Some(phase));
-    let (all, failed) = counted(None);
     Ok((seconds > 0.0 && ended > 0).then(|| {
         let per_s = service.count() as f64 / seconds;
         TrialFigures {
@@ -203,7 +205,7 @@ fn measured(run: &Run, figures: &Figures) -> Result<Option<TrialFigures>, JudgeE
             p50_is_bound: p50.is_bound(),
             p99_ns: p99.value(),
             p99_is_bound: p99.is_bound(),
-            error_share: failed as f64 / all as f64,
+            error_share: summary.operations.error_rate.unwrap_or(0.0),
         }
     }))
 }
