@@ -319,9 +319,11 @@ mod tests {
     /// 60 s, those of the last 6.4 s are cut off at 60 s, when the others have taken up to 6.43 s.
     #[test]
     fn a_queue_that_grows_cuts_off_those_that_would_have_waited_longest() {
-        let (mut known, mut cut_off) = (LogHistogram::new(), LogHistogram::new());
+        let mut known = LogHistogram::new();
+        let mut cut_off = LogHistogram::new();
         for n in 0..6720_u64 {
-            let (due_us, done_us) = (n * 1_000_000 / 112, (n + 1) * 10_000);
+            let due_us = n * 1_000_000 / 112;
+            let done_us = (n + 1) * 10_000;
             match done_us <= 60_000_000 {
                 true => known.record(done_us - due_us),
                 false => cut_off.record(60_000_000 - due_us),
@@ -359,7 +361,8 @@ mod tests {
             seconds.map(|n| (f64::from(n) * 1e6, f64::from(n + 1) * 1e6, 100.0))
         };
         let waiting = |slow: u64, cut_off: u64, seconds| {
-            let (mut known, mut censored) = (hist(&[10_000; 50]), LogHistogram::new());
+            let mut known = hist(&[10_000; 50]);
+            let mut censored = LogHistogram::new();
             known.record_n(3_000_000, slow);
             censored.record_n(1_000_000, cut_off);
             CensoredTimes::new(&known, &censored).expected_waiting(ages(seconds))

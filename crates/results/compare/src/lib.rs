@@ -322,7 +322,7 @@ fn described(
     })
 }
 
-/// Measures of one name and kind that all runs have. Checks have no time.
+/// Measures of one name and kind that all runs have. Checks and steps that failed of themselves have no time.
 fn common(all: &[&Run], options: &Options) -> Vec<Common> {
     let is_wanted = |name: &String| options.only.as_ref().is_none_or(|only| only.contains(name));
     let first = all[0].info().measures.iter();

@@ -4,7 +4,7 @@ use record::schema::{StepWork, WorkSummary};
 
 use crate::figures::Figures;
 
-/// All work that the record knows, the largest total first. Steps of one name are one, as in several regions.
+/// All work that the record knows, the largest total first. Steps of one name are one.
 pub(crate) fn summarise(figures: &Figures) -> Vec<WorkSummary> {
     let mut all: Vec<WorkSummary> = Vec::new();
     for work in &figures.own_work {

@@ -189,7 +189,8 @@ mod tests {
             let mut fixed = Vec::new();
             write_value(&schema, Kind::Fixed64, &value, &mut fixed).unwrap();
             assert_eq!(fixed, number.to_le_bytes());
-            let (mut varint, mut expected) = (Vec::new(), Vec::new());
+            let mut varint = Vec::new();
+            let mut expected = Vec::new();
             write_value(&schema, Kind::Uint64, &value, &mut varint).unwrap();
             write_varint(number, &mut expected);
             assert_eq!(varint, expected);

@@ -44,7 +44,8 @@ fn significant_digits(text: &str) -> usize {
 
 /// How two decimal numbers compare, whatever their length; `None`: one of them is no number.
 pub(crate) fn compare(a: &str, b: &str) -> Option<Ordering> {
-    let (a, b) = (Decimal::parse(a)?, Decimal::parse(b)?);
+    let a = Decimal::parse(a)?;
+    let b = Decimal::parse(b)?;
     let by_size = || a.magnitude.cmp(&b.magnitude).then_with(|| a.compare_digits(&b));
     Some(a.signum().cmp(&b.signum()).then_with(|| match a.signum() {
         0 => Ordering::Equal,
@@ -96,7 +97,8 @@ impl<'t> Decimal<'t> {
 
     /// From the first digit that is not 0 on; what is missing at the end of one is 0.
     fn compare_digits(&self, other: &Decimal<'_>) -> Ordering {
-        let (mut own, mut others) = (self.significant(), other.significant());
+        let mut own = self.significant();
+        let mut others = other.significant();
         loop {
             match (own.next(), others.next()) {
                 (None, None) => return Ordering::Equal,
@@ -198,7 +200,9 @@ mod tests {
         /// Whole numbers up to 128 bits are the oracle, moved by a power of ten and with zeros around them.
         #[test]
         fn the_order_is_that_of_integers(a: i128, b: i128, zeros in 0..4_usize, small: bool) {
-            let (a, b) = if small { (a >> 118, b >> 118) } else { (a, b) };
+            let shift = if small { 118 } else { 0 };
+            let a = a >> shift;
+            let b = b >> shift;
             let padded = |n: i128| {
                 let sign = if n < 0 { "-" } else { "" };
                 format!("{sign}{}{}e-{zeros}", "0".repeat(zeros), n.unsigned_abs())

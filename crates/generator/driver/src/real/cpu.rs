@@ -159,8 +159,8 @@ mod tests {
 
     #[test]
     fn a_moment_after_an_idle_second_has_little_of_its_cpu_time() {
-        let (second, moment) =
-            (Span { length_ns: S, idle_ns: S - 60_000 }, Span { length_ns: 30_000, idle_ns: 0 });
+        let second = Span { length_ns: S, idle_ns: S - 60_000 };
+        let moment = Span { length_ns: 30_000, idle_ns: 0 };
         // 100 ms of it were spent waiting for due times without sleeping.
         let shares = divide_spans(S / 10, &[second], moment, Span::busy_ns);
         assert_eq!((shares.closed_ns, shares.open_ns), (vec![S / 10 - 30_000], 30_000));

@@ -141,7 +141,8 @@ fn a_push_is_taken_before_with_and_after_the_response() {
             let ran = pushed(open, steps, &[(after_ns, push)]);
             is_clean(&ran, open);
             assert_eq!(times(&ran, "said"), [(Outcome::Ok, took_ns)], "{open}, {after_ns}");
-            let (said, next) = (ran.rows("said")[0], ran.rows("next")[0]);
+            let said = ran.rows("said")[0];
+            let next = ran.rows("next")[0];
             assert_eq!((said.due_ns, said.sent_ns), (5 * MS, 5 * MS), "{open}, {after_ns}");
             assert_eq!(said.done_ns, (5 * MS).max(after_ns), "{open}, {after_ns}");
             assert_eq!(next.due_ns, said.done_ns, "{open}, {after_ns}");

@@ -45,17 +45,20 @@ pub struct Drift {
 pub(super) fn trends(seconds: &Seconds, kept: Range<usize>) -> Vec<Drift> {
     let group = kept.len().div_ceil(POINTS_MAX);
     let found = series(seconds);
-    let found = found.iter().filter_map(|series| drift(seconds, kept.clone(), group, series));
-    let (mut drifts, stopped): (Vec<Drift>, Vec<bool>) = found.unzip();
-    let p: Vec<f64> = drifts.iter().map(|drift| drift.p).collect();
-    for ((drift, p), has_stopped) in drifts.iter_mut().zip(holm(&p)).zip(stopped) {
+    let tested =
+        found.iter().filter_map(|series| test_series(seconds, kept.clone(), group, series));
+    let tested: Vec<Tested> = tested.collect();
+    let p: Vec<f64> = tested.iter().map(|one| one.drift.p).collect();
+    let adjusted = tested.into_iter().zip(holm(&p));
+    let shown = adjusted.map(|(Tested { mut drift, has_stopped }, p)| {
         drift.p_adjusted = p;
         let large = drift.change.abs() >= CHANGE_MIN * drift.level.abs() && drift.change != 0.0;
         // Of a series with many equal points the test may be sure of what its bounds are not.
         let has_sign = drift.change_low > 0.0 || drift.change_high < 0.0;
         drift.is_shown = p < 1.0 - CONFIDENCE && large && has_sign && !has_stopped;
-    }
-    drifts
+        drift
+    });
+    shown.collect()
 }
 
 /// A figure of a slot as a part over a whole, so that slots can be combined.
@@ -98,14 +101,20 @@ fn series(seconds: &Seconds) -> Vec<Series<'_>> {
     all
 }
 
-/// Tests one series, and finds whether it is of connections that have stopped to rise; `None`: it has too few points, or is
-/// constant.
-fn drift(
+/// The test of one series.
+struct Tested {
+    drift: Drift,
+    /// True of connections that were opened until there were enough.
+    has_stopped: bool,
+}
+
+/// Tests one series; `None`: it has too few points, or is constant.
+fn test_series(
     seconds: &Seconds,
     kept: Range<usize>,
     group: usize,
     series: &Series<'_>,
-) -> Option<(Drift, bool)> {
+) -> Option<Tested> {
     let places: Vec<usize> = kept.collect();
     let mut points = Vec::with_capacity(places.len() / group + 1);
     // The last points are left out if they do not fill a group: their mean would scatter more than the others.
@@ -144,7 +153,7 @@ fn drift(
         correlation: found.correlation,
         is_shown: false,
     };
-    Some((drift, only_grows && !rises(&points[points.len() / 2..])))
+    Some(Tested { drift, has_stopped: only_grows && !rises(&points[points.len() / 2..]) })
 }
 
 /// True of a series that never falls, such as the connections of a shared pool: it keeps the most that it ever needed, and

@@ -142,7 +142,8 @@ pub(super) fn read(run: &Run, start_ns: u64, end_ns: u64) -> Result<Seconds, Rec
     Ok(seconds)
 }
 
-/// Measures by their tag in the latency log. Checks and steps that failed of themselves have no times, and may have a measure's name.
+/// Measures by their tag in the latency log. Checks, steps that failed of themselves and values are no operations, and may
+/// have the name of a measure that counts some.
 pub(super) fn places(info: &RunInfo) -> HashMap<String, usize> {
     let measures = info.measures.iter().enumerate();
     measures

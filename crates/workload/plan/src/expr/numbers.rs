@@ -77,17 +77,18 @@ pub(super) fn order(left: &Value, right: &Value) -> Option<Option<Ordering>> {
     if let (Value::Int(a), Value::Int(b)) = (left, right) {
         return Some(Some(a.cmp(b)));
     }
-    let numbers = (left.number()?, right.number()?);
-    if let (Number::Int(a), Number::Int(b)) = numbers {
+    let first = left.number()?;
+    let second = right.number()?;
+    if let (Number::Int(a), Number::Int(b)) = (first, second) {
         return Some(Some(a.cmp(&b)));
     }
     let are_floats = matches!((left, right), (Value::Float(_), Value::Float(_)));
     // Rounding to a float never reverses an order, but it makes neighbours equal.
-    Some(match numbers.0.as_f64().partial_cmp(&numbers.1.as_f64()) {
+    Some(match first.as_f64().partial_cmp(&second.as_f64()) {
         Some(Ordering::Equal) if !are_floats => {
-            let texts = (decimal_text(left, numbers.0), decimal_text(right, numbers.1));
-            let exact = |(a, b): (String, String)| decimal::compare(&a, &b);
-            Some(texts.0.zip(texts.1).and_then(exact).unwrap_or(Ordering::Equal))
+            let texts = decimal_text(left, first).zip(decimal_text(right, second));
+            let exact = texts.and_then(|(a, b)| decimal::compare(&a, &b));
+            Some(exact.unwrap_or(Ordering::Equal))
         }
         other => other,
     })

@@ -135,9 +135,10 @@ impl Walk<'_> {
                 Some(b',') => self.at += 1,
                 Some(b'}') | None => break,
                 Some(_) => {
-                    let (json, start) = (self.json, self.at);
-                    self.at = end_of_string(json.as_bytes(), start + 1);
-                    let key = unquoted(&json.as_bytes()[start..self.at]);
+                    let json = self.json.as_bytes();
+                    let start = self.at;
+                    self.at = end_of_string(json, start + 1);
+                    let key = unquoted(&json[start..self.at]);
                     let key = key.as_deref().map(String::from_utf8_lossy);
                     self.peek();
                     self.at += 1;
