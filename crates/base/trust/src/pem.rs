@@ -3,6 +3,9 @@
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+/// Largest file: the certificates of all public authorities take a fraction of it.
+pub const FILE_BYTES_MAX: u64 = 16 << 20;
+
 /// The certificates of a PEM file, at least one.
 ///
 /// # Errors

@@ -4,13 +4,10 @@ use std::path::Path;
 
 use plan::Plan;
 use record::whole;
-use trust::Identity;
+use trust::{Identity, pem};
 use workers::Trust;
 
 use super::error::ConductError;
-
-/// Largest file of certificates: those of all public authorities take a fraction of it.
-const PEM_BYTES_MAX: u64 = 16 << 20;
 
 /// Reads the certificates that `options.tls` of `plan` names, relative to `folder`; `None`: no endpoint uses TLS.
 pub(super) fn read_trust(plan: &Plan, folder: &Path) -> Result<Option<Trust>, ConductError> {
@@ -21,7 +18,7 @@ pub(super) fn read_trust(plan: &Plan, folder: &Path) -> Result<Option<Trust>, Co
         let path = folder.join(name);
         let error =
             |source| ConductError::Certificates { path: path.display().to_string(), source };
-        let bytes = whole::read_bounded(&path, PEM_BYTES_MAX).map_err(error)?;
+        let bytes = whole::read_bounded(&path, pem::FILE_BYTES_MAX).map_err(error)?;
         Ok::<_, ConductError>((name.clone(), bytes))
     };
     let tls = &plan.options.tls;

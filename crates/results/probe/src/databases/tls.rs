@@ -4,10 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use rustls::ClientConfig;
-use trust::{PostgresUrl, Verify, client_config};
-
-/// Largest file of authorities.
-const PEM_BYTES_MAX: u64 = 16 << 20;
+use trust::{PostgresUrl, Verify, client_config, pem};
 
 /// The system's roots, as for the target; all share it.
 pub(crate) fn config() -> Arc<ClientConfig> {
@@ -36,6 +33,6 @@ pub(crate) fn check_mysql(ca: &Path) -> Result<(), String> {
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, String> {
-    record::whole::read_bounded(file, PEM_BYTES_MAX)
+    record::whole::read_bounded(file, pem::FILE_BYTES_MAX)
         .map_err(|error| format!("{}: {error}", file.display()))
 }
