@@ -152,7 +152,7 @@ export type TrialFigures = {
   p99_ns: number;
   /** As `p50_is_bound`. */
   p99_is_bound: boolean;
-  /** The share of all requests and handshakes of the run that failed, in whichever phase. */
+  /** The summary's `error_rate`: the share that failed in the whole run. */
   error_share: number;
 };
 

@@ -334,7 +334,7 @@ export type Totals = {
   operations: number;
   /** Operations of steps that failed, and `own_failures`. */
   errors: number;
-  /** What failed and is no operation: steps that failed of themselves. */
+  /** Failures that are no operation's: steps, conditions, times and meetings that failed of themselves. */
   own_failures: number;
   /** `errors` as a share of `operations` and `own_failures`, 0..=1; `null`: there were none. */
   error_share: number | null;

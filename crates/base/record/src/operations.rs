@@ -33,7 +33,7 @@ pub struct OperationCounts {
     pub completed: u64,
     /// Those of them that failed.
     pub failed: u64,
-    /// What failed and is no operation; see [`is_own_failure`].
+    /// Failures that are no operation's; see [`is_own_failure`].
     pub own_failures: u64,
 }
 

@@ -343,7 +343,7 @@ pub struct SeriesRow {
     /// Those of them that the target answered.
     #[serde(default)]
     pub operations_completed: u64,
-    /// What failed and is no operation of a step.
+    /// Failures that are no operation's: steps, conditions, times and meetings that failed of themselves.
     #[serde(default)]
     pub own_failures: u64,
     /// Operations of steps that failed, and `own_failures`.

@@ -1,4 +1,4 @@
-//! Which numbers a statistic can be computed of.
+//! Numbers that a statistic can be computed of.
 
 /// The greatest magnitude of a number in a statistic. Its square is finite, and so are sums of squares of as many
 /// numbers as there can be.

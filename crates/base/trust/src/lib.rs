@@ -18,7 +18,7 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, Sign
 use serde::{Deserialize, Serialize};
 pub use urls::{MysqlUrl, PostgresUrl, SslMode, UrlError, redis_url};
 
-/// What the library calls a certificate that has no extensions, as OpenSSL makes them unless some are wanted.
+/// The library's name for the fault of a certificate without extensions, as OpenSSL makes them unless some are wanted.
 const OF_OLD_VERSION: &str = "UnsupportedCertVersion";
 
 /// How much of a server's certificate is verified.

@@ -76,7 +76,7 @@ impl SessionTimes {
     }
 }
 
-/// What ends a session before the end of its program.
+/// An end of sessions before the end of their program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ending {
     pub(crate) end: SessionEnd,

@@ -42,7 +42,7 @@ pub(crate) struct Messages<'p> {
     plan: &'p Plan,
     /// Accounts of the users that are subscribed to numbered messages.
     pub(crate) accounts: Accounts<UserKey>,
-    /// What later steps may take.
+    /// Messages that later steps may take.
     pub(crate) early: EarlyMessages,
     clocks: Clocks,
     /// How long what is received now may have been there before it was read.

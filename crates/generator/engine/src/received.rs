@@ -15,7 +15,7 @@ use crate::users::Scope;
 
 pub(crate) use owned::OwnedMessage;
 
-/// What the values of one body share: a page that was parsed for the first, and the work that is left for all of them.
+/// The search for the values of one body: its page, parsed for the first of them, and the work that is left for all.
 #[derive(Debug)]
 pub(crate) struct Search {
     page: Option<Result<Page, TooMuch>>,

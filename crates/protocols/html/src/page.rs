@@ -91,7 +91,7 @@ impl Element {
         &self.name.local
     }
 
-    /// What a test of it takes at most: it may look at each attribute, and at the value of one.
+    /// The work of a test at most: it may look at each attribute, and at the value of one.
     pub(crate) fn test_work(&self) -> usize {
         let attributes = self.attributes.iter();
         1 + attributes.map(|own| 1 + own.value.len() / BYTES_PER_STEP).sum::<usize>()

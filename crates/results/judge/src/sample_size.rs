@@ -14,7 +14,7 @@ const MISSED_MAX: f64 = 0.05;
 /// The operations that a percentile was taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SampleSize {
-    /// Their number.
+    /// How many there are.
     pub operations: u64,
     /// The number that the percentile takes at least.
     pub operations_min: u64,

@@ -18,7 +18,7 @@ pub struct Totals {
     pub operations: u64,
     /// Operations of steps that failed, and `own_failures`.
     pub errors: u64,
-    /// What failed and is no operation: steps that failed of themselves.
+    /// Failures that are no operation's: steps, conditions, times and meetings that failed of themselves.
     pub own_failures: u64,
     /// `errors` as a share of `operations` and `own_failures`, 0..=1; `None`: there were none.
     pub error_share: Option<Number>,
@@ -101,7 +101,7 @@ pub fn operations(measures: &[MeasureSummary]) -> OperationsSummary {
     }
 }
 
-/// What failed in a measure and is no operation of a step.
+/// The failures of a measure that are no operation's.
 fn own_failures(measure: &MeasureSummary) -> u64 {
     let own = measure.errors_by_kind.iter().filter(|(name, _)| {
         let outcome = Outcome::from_name(name);

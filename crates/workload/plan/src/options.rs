@@ -106,11 +106,11 @@ pub struct Tls {
     pub identity_files: Option<(String, String)>,
     /// Sent and checked instead of the endpoint's host.
     pub server_name: Option<String>,
-    /// Which sessions of before new connections resume.
+    /// The sessions of before that new connections resume.
     pub resumption: TlsResumption,
 }
 
-/// Which TLS sessions of before new connections resume.
+/// The TLS sessions of before that new connections resume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum TlsResumption {
     /// Those of the same user: a user's first connection to a server is a full handshake.

@@ -87,7 +87,7 @@ pub struct Pace<'s> {
 }
 
 impl Session {
-    /// Where the instruction at `pc` comes from, in words.
+    /// The place in the scenario that the instruction at `pc` comes from, in words.
     pub fn place(&self, pc: Pc) -> String {
         match self.lines.get(pc as usize) {
             Some(0) => format!("session {:?}, in an override", self.name),

@@ -110,7 +110,7 @@ pub struct OperationsSummary {
     pub unfinished: u64,
     /// Operations that failed, and `own_failures`.
     pub errors: u64,
-    /// What failed and is no operation: steps that failed of themselves.
+    /// Failures that are no operation's: steps, conditions, times and meetings that failed of themselves.
     pub own_failures: u64,
     /// `errors` as a share of `count` and `own_failures`, 0..=1; `None`: there were none.
     pub error_rate: Option<f64>,

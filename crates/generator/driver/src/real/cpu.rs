@@ -9,7 +9,6 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 /// An interval between two readings of a thread's CPU figures, or the part of one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
-    /// Its length.
     pub(super) length_ns: u64,
     /// The time within it in which the thread had nothing to do.
     pub(super) idle_ns: u64,

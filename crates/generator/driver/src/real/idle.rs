@@ -6,7 +6,7 @@
 /// Idle time that no interval has taken yet.
 #[derive(Debug, Default)]
 pub(super) struct IdleTime {
-    /// Of all waits but the last one. They ended before the next interval's end: whoever wakes after it closes the
+    /// The time of all waits but the last one. They ended before the next interval's end: whoever wakes after it closes the
     /// interval before it waits again.
     before_ns: u64,
     /// The last wait, from and until.

@@ -1,7 +1,8 @@
-//! Times the work of our own for users: it is neither a part of what the target took, nor lost.
+//! Times the generator's own work for users (encoding, scripts, what is read from answers), so that it does not count as the
+//! target's time.
 //!
-//! An operation is due when the user comes to it, and sent when its bytes leave. So what is computed for it before that is
-//! its lag, and so is what was computed of the answer before it, which was done when its bytes came.
+//! An operation is due when the user comes to it, sent when its bytes leave, and done when the bytes of its answer come.
+//! So work for an operation before it leaves is its lag, and so is work on the answer before it.
 
 use plan::Op;
 use record::schema::WorkKind;
@@ -12,7 +13,7 @@ use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
 impl Interpreter<'_> {
-    /// Something came or is due; the driver says when.
+    /// A turn begins: bytes came, or a time is due.
     #[inline]
     pub(crate) fn begin_turn(&mut self, now_ns: u64) {
         self.work.turn_ns = now_ns;
@@ -42,7 +43,8 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Work begins that the user's step needs before it sends or continues: the time, unless it is none to speak of.
+    /// The time at which work begins that the user's step needs before it sends or continues; `None`: the step computes
+    /// nothing that takes long.
     #[inline]
     pub(crate) fn begin_making(&mut self, key: UserKey) -> Option<u64> {
         let user = &self.users[key];
@@ -50,7 +52,8 @@ impl Interpreter<'_> {
         self.begin_work(computing.before)
     }
 
-    /// The same of what opens a stream. Where it reconnects, the user's step is another one.
+    /// As [`begin_making`](Self::begin_making), for the opening of a stream. One that reconnects does so in the background,
+    /// while the user is at another step.
     pub(crate) fn begin_opening(&mut self, key: UserKey, slot: ConnSlot) -> Option<u64> {
         match self.conns[slot].is_background() {
             true => None,
@@ -58,7 +61,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The same of work on what the step got.
+    /// As [`begin_making`](Self::begin_making), for work on the answer that the step got.
     #[inline]
     pub(crate) fn begin_reading(&mut self, key: UserKey) -> Option<u64> {
         let user = &self.users[key];
@@ -66,14 +69,14 @@ impl Interpreter<'_> {
         self.begin_work(computing.after)
     }
 
-    /// The time, if work begins that takes long enough.
+    /// The time, if the work that begins may take long and is timed at all.
     #[inline]
     pub(crate) fn begin_work(&mut self, is_long: bool) -> Option<u64> {
         let clock = self.work.clock.as_mut().filter(|_| is_long)?;
         Some(clock.now_ns())
     }
 
-    /// Work for the user's step is done that began at `began_ns`, if that was looked at.
+    /// Counts work for the user's step that began at `began_ns`, if the clock was read then.
     #[inline]
     pub(crate) fn end_work(&mut self, key: UserKey, kind: WorkKind, began_ns: Option<u64>) {
         if let Some(began_ns) = began_ns {
@@ -90,7 +93,8 @@ impl Interpreter<'_> {
         let took_ns = now_ns.saturating_sub(began_ns);
         let measure = self.users.op(key).and_then(Op::measure);
         let user = &mut self.users[key];
-        // An operation of an earlier turn has waited for its connection: its service time has that wait, not this work.
+        // An operation that began in an earlier turn has waited for its connection and is encoded now. Its service time
+        // has the wait, but not this work.
         if kind == WorkKind::Encoding && !self.work.begun.contains(&key) {
             user.sent_ns += took_ns;
         }

@@ -162,7 +162,7 @@ impl EarlyMessages {
         dropped
     }
 
-    /// What is kept for the user, out of the table.
+    /// Takes the messages of the user out of the table.
     pub(super) fn detach(&mut self, user: UserKey) -> Option<Kept> {
         match self.kept.is_empty() {
             true => None,
@@ -272,7 +272,7 @@ mod tests {
         assert!(early.keep(USER, message(3, 40 << 10)).is_empty());
     }
 
-    /// What came before the last step began is over, however many steps that counts as one.
+    /// Messages that came before the last step began are over, however many steps that counts as one.
     #[test]
     fn messages_pass_with_the_steps() {
         let mut early = nothing_kept(Budget::default());

@@ -27,7 +27,7 @@ pub(super) struct OwnSessions {
     kept: Mutex<HashMap<u32, Vec<ServerSessions>>>,
 }
 
-/// What a user keeps of a server.
+/// The sessions with a server that a user keeps.
 #[derive(Debug)]
 pub(crate) struct ServerSessions {
     server: ServerName<'static>,
@@ -46,7 +46,7 @@ impl OwnSessions {
         }
     }
 
-    /// What follows is about a connection of this user; `NONE`: of one that users share.
+    /// Calls that follow are about a connection of this user; `NONE`: of one that users share.
     #[inline]
     pub(super) fn enter(&self, user: UserKey) {
         self.user.store(user.place(), Ordering::Relaxed);
@@ -62,7 +62,7 @@ impl OwnSessions {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `read` finds in what the user keeps of the server.
+    /// Reads from the sessions that the user keeps of the server.
     fn known<T>(
         &self,
         server: &ServerName<'_>,

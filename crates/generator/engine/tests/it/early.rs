@@ -18,7 +18,7 @@ const SOCKET: &str = "ws: /socket";
 
 /// A server that pushes by the clock over each event stream and WebSocket, and answers all other requests.
 struct Pusher {
-    /// What is pushed, and how long after the opening.
+    /// A message, and how long after the opening it is pushed.
     pushes: Vec<(u64, String)>,
     streams: HashSet<PeerConn>,
     sockets: HashSet<PeerConn>,

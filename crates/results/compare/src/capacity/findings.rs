@@ -78,7 +78,7 @@ fn crossing(conclusion: &Conclusion, setting: &LoadSetting) -> Option<Finding> {
     Some(draft.with("load", load).with("low", low).with("high", high).done())
 }
 
-/// What there is to say of a threshold that fails at any load.
+/// The words for a threshold that fails at any load.
 fn not_by_load(setting: &LoadSetting, found: &Independent<'_>) -> String {
     format!(
         "load is not the cause: {} fails at any load that was tried, with {} at {} and {} at {}; lower loads were \

@@ -12,8 +12,8 @@
 //! after a run in which nothing succeeded: one at a load that held, which shows whether the target is down
 //! ```
 //!
-//! What a target has in reserve (tokens of a rate limit, CPU credits, room in a queue) hides that it cannot sustain a load, until
-//! it is used up. The nearer the load is to what can be sustained, the longer that takes. RFC 2544, section 24, has short runs
+//! A target's reserves (tokens of a rate limit, CPU credits, room in a queue) hide that it cannot sustain a load, until they
+//! are used up. The nearer the load is to what can be sustained, the longer that takes. RFC 2544, section 24, has short runs
 //! search and a full-length one decide, for the same reason. If that contradicts the short ones, they were too short for this
 //! target, and none of them decides any more ([`Level::is_by_longer`]).
 

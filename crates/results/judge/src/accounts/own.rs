@@ -48,7 +48,7 @@ fn outcome(ending: &UnfinishedSessions) -> Option<Outcome> {
     ending.outcome.as_deref().and_then(Outcome::from_name)
 }
 
-/// What failed, in words.
+/// The failure in words.
 fn what(outcome: Outcome, ending: &UnfinishedSessions) -> &'static str {
     let is_feed = ending.own_step.as_ref().is_some_and(|step| step.starts_with("`feed`"));
     match outcome {

@@ -63,9 +63,8 @@ impl Limit {
 /// Operations above a limit that are within it without their own parts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Moves {
-    /// Their times.
     from: LogHistogram,
-    /// Their times without the own parts.
+    /// The same operations without the own parts.
     to: LogHistogram,
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct LimitedTimes {
     pub(crate) limit: Limit,
 }
 
-/// What the record says of the own parts in a threshold's times.
+/// The own parts in a threshold's times, as far as the record has them.
 #[derive(Debug, Clone)]
 pub(crate) struct KnownMoves {
     times: LimitedTimes,
@@ -62,7 +62,7 @@ struct Second {
     rows: Rows,
 }
 
-/// What the rows of a second say.
+/// The operations of a second by their rows.
 #[derive(Debug, Default)]
 struct Rows {
     /// As in [`Second`].

@@ -9,7 +9,7 @@
 //! would be answered that much later than it was due. A target that answers fewer than that, ever more so to the end,
 //! falls behind, however long its responses were at first.
 //!
-//! What waits when the run ends is backlog, too: its drain may be shorter than that. But requests that the target loses
+//! Requests that wait when the run ends are backlog, too: its drain may be shorter than that. But those that the target loses
 //! have no answer either. They wait for longer than answers take. A share of all requests that is lost, the same from the
 //! first second on, is no backlog. A target that falls behind answers the first ones, later ones more and more slowly,
 //! and then some, or all, too late for their time limit.

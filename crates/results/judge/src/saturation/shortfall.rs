@@ -28,7 +28,7 @@ pub struct Shortfall {
 }
 
 impl Shortfall {
-    /// What there is to say of it, of a phase of this name.
+    /// The finding's text, for a phase of this name.
     pub fn text(&self, phase: &str) -> String {
         format!(
             "the target did not keep up: of {} requests due in {phase} {} waited at its end, and more and more did; {} \

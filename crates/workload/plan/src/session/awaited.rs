@@ -1,4 +1,4 @@
-//! Which messages later steps may still wait for.
+//! Messages that later steps may still wait for.
 //!
 //! A message may come before the `expect` that is meant for it begins, since the server need not send it after the
 //! response to the request that caused it. So whoever receives a message that no step waits for needs to know which
@@ -44,7 +44,7 @@ impl Awaited {
         Expects(sets.get(pc as usize).copied().unwrap_or(0))
     }
 
-    /// Their instructions.
+    /// The instructions of these `expect`s.
     pub fn pcs(&self, expects: Expects) -> impl Iterator<Item = Pc> {
         let pcs = self.pcs.iter().enumerate();
         pcs.filter(move |(place, _)| Expects::of(*place).0 & expects.0 != 0).map(|(_, pc)| *pc)
@@ -94,7 +94,7 @@ impl Session {
     }
 }
 
-/// Where a user that is at an instruction may continue.
+/// The instructions at which a user may continue after this one.
 fn successors(pc: Pc, op: &Op) -> Vec<Pc> {
     let next = pc + 1;
     match op {

@@ -1,4 +1,4 @@
-//! Which headers a request has if several places write one.
+//! The headers of a request if several places write one.
 
 use plan::Op;
 use plan::expr::Template;

@@ -1,10 +1,10 @@
-//! How much work a search by JSONPath is, from its text.
+//! The work of a search by JSONPath, from its text.
 //!
 //! A search looks at each value of the document once, and evaluates each filter for each value that it comes to. A
 //! path from the root inside of a filter walks through the whole document for each of them, so each such path in
 //! another multiplies the work by the document's size, which the target chooses.
 
-/// What compiling a regular expression costs, in values that could be looked at meanwhile: `match` and `search`
+/// The cost of compiling a regular expression, in values that could be looked at meanwhile: `match` and `search`
 /// compile theirs for each value.
 const PATTERN_VISITS: f64 = 2_000.0;
 /// Functions whose second argument is a regular expression.
@@ -57,9 +57,9 @@ pub(super) fn read(path: &str) -> ReadPath {
     ReadPath { work, ..reader.found }
 }
 
-/// What stands behind a `$` or an `@`.
+/// The part of a path behind a `$` or an `@`.
 struct Query {
-    /// It names one place at most.
+    /// True if it names one place at most.
     is_singular: bool,
     segments: usize,
     /// How often one place can be named: by several selectors in one pair of brackets.
@@ -156,7 +156,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands in a pair of brackets.
+    /// Reads the selectors in a pair of brackets.
     fn selectors(&mut self, query: &mut Query) {
         self.at += 1;
         let mut count = 0;
