@@ -1,7 +1,7 @@
 //! Reads scenarios and compiles them to plans, or prints their diagnostics.
 
 use std::cell::{Cell, RefCell};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -178,16 +178,12 @@ fn read_input(path: &Path, bytes_max: u64) -> Result<String, String> {
 
 /// Reads a file whose bytes a scenario wants, as base64.
 fn read_binary(path: &Path, bytes_max: u64) -> Result<String, String> {
-    let file = whole::open(path).map_err(|error| error.to_string())?;
     // Base64 takes four bytes for three.
-    let bytes_max = bytes_max / 4 * 3;
-    let mut bytes = Vec::new();
-    let read = file.take(bytes_max + 1).read_to_end(&mut bytes);
-    match read {
-        Ok(_) if bytes.len() as u64 <= bytes_max => Ok(STANDARD.encode(bytes)),
-        Ok(_) => Err(TOO_LARGE.to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    let bytes = whole::read_bounded(path, bytes_max / 4 * 3);
+    bytes.map(|bytes| STANDARD.encode(bytes)).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => TOO_LARGE.to_owned(),
+        _ => error.to_string(),
+    })
 }
 
 fn folder(name: &str) -> PathBuf {

@@ -6,7 +6,7 @@
 //! ```
 
 use std::fs;
-use std::io::Read;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use record::import::Unreachable;
@@ -173,13 +173,11 @@ impl Reader<'_> {
         if self.files_count > FILES_MAX {
             return Err(ImportError::TooMany { path: self.root.to_owned() });
         }
-        let mut bytes = Vec::new();
-        whole::open(path)
-            .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
-            .map_err(failed(path))?;
-        if bytes.len() as u64 > FILE_BYTES_MAX {
-            return Err(ImportError::TooLarge { path: path.to_owned() });
-        }
+        let read = whole::read_bounded(path, FILE_BYTES_MAX);
+        let bytes = read.map_err(|error| match error.kind() {
+            ErrorKind::FileTooLarge => ImportError::TooLarge { path: path.to_owned() },
+            _ => failed(path)(error),
+        })?;
         Ok(String::from_utf8(bytes).unwrap_or_else(|error| {
             let shown = self.shown(path);
             self.repairs.add(Kind::NotUtf8, || shown);
