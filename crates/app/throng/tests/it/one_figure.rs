@@ -29,7 +29,7 @@ const MEASURES: [(&str, &str); 4] =
     [("connect", "connect"), ("page", "request"), ("retry", "transaction"), ("steps", "step")];
 const PAGE: usize = 1;
 
-/// What began and ended of a measure in a second.
+/// The operations of a measure in a second.
 struct Part {
     measure: usize,
     begun: u64,
@@ -77,7 +77,7 @@ fn row(second: u64) -> SeriesRow {
     }
 }
 
-/// What a part of the run counts by measure.
+/// The counts of a part of the run, by measure.
 fn phase(number: u32, seconds: std::ops::Range<u64>) -> PhaseTally {
     let mut measures: BTreeMap<usize, MeasureTally> = BTreeMap::new();
     for part in seconds.flat_map(parts) {

@@ -124,7 +124,8 @@ fn a_limit_on_the_size_of_files_is_a_clear_error() {
 /// A page has more than half a megabyte, which the record of a few requests has not.
 #[test]
 fn a_report_that_cannot_be_written_decides_the_exit_code() {
-    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let space = Space::new();
+    let echo = Served::start(&["echo"]);
     let url = format!("{}/hello", echo.url);
     let run = space.run(&["--rate", "10/s", "--duration", "1s", &url]);
     let mut limited = plain(Command::new("sh"));
