@@ -8,10 +8,10 @@ use compare::capacity::{
 };
 use plan::LoadSetting;
 use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
-use record::Outcome as Ended;
-use record::schema::{Finding, Severity};
+use record::schema::{Finding, MeasureInfo, Severity};
+use record::{Measurement, Outcome as Ended};
 use testkit::runs::SECOND;
-use testkit::runs::made::Made;
+use testkit::runs::made::{Made, operation};
 
 fn load_setting() -> LoadSetting {
     LoadSetting { path: "rate".to_owned(), value: 100.0, unit: "/s".to_owned() }
@@ -96,6 +96,22 @@ fn trials_are_judged_by_their_runs() {
     let bad = trial(root.path(), "bad", 200.0, &bending());
     assert_eq!(bad.outcome, Outcome::Breaks);
     assert!(bad.why[0].starts_with("max(request) < 20ms: 4"), "{:?}", bad.why);
+}
+
+/// A step that failed of itself is among the errors, as it is for thresholds.
+#[test]
+fn errors_of_a_trial_are_those_of_its_summary() {
+    let root = tempfile::tempdir().unwrap();
+    let mut made = even();
+    made.rows[0].outcome = Ended::Status;
+    let failed = operation(7, 3 * SECOND, 0, Ended::Step);
+    made.rows.push(Measurement { measure: 1, ..failed });
+    let run = made.write_into(root.path(), |info| {
+        info.measures.push(MeasureInfo::new("steps", "step"));
+    });
+    let summary = judge::judge(&run, &[], false).unwrap();
+    let share = judge_trial(100.0, &run, &summary).unwrap().figures.unwrap().error_share;
+    assert_eq!((Some(share), share), (summary.operations.error_rate, 2.0 / 401.0));
 }
 
 #[test]
