@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test by panicking")]
 
 pub mod client;
+pub mod documents;
 pub mod http;
 pub mod needs;
 pub mod queue_client;

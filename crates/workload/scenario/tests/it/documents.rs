@@ -1,14 +1,10 @@
 //! What is written about the language agrees with it: the reference, the examples, the schema.
 
-use std::path::{Path, PathBuf};
-
 use scenario::{Load, Settings, Source, UrlRun, compile, reference, render, schema, url_scenario};
+use testkit::documents::assert_blocks;
+use testkit::needs::root;
 
 use crate::{plan, plan_with, with_arrivals, with_steps};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
-}
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).expect("the file is part of the project")
@@ -37,21 +33,7 @@ const WITH_EXAMPLES: &[&str] = &[
 /// `UPDATE=1` writes them there.
 #[test]
 fn the_reference_has_every_key() {
-    let before = read(REFERENCE);
-    let mut text = before.clone();
-    for (name, rows) in reference() {
-        let begin = format!("<!-- keys: {name} -->\n");
-        let start =
-            text.find(&begin).unwrap_or_else(|| panic!("{REFERENCE} lacks the marker {begin:?}"));
-        let start = start + begin.len();
-        let end = start + text[start..].find("<!-- end -->").expect("each marker has its end");
-        text.replace_range(start..end, &rows);
-    }
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(root().join(REFERENCE), &text).unwrap();
-    } else {
-        assert!(text == before, "{REFERENCE} is behind the tables of keys: run with UPDATE=1");
-    }
+    assert_blocks(REFERENCE, "keys", reference());
 }
 
 /// Code blocks say what they are: ```yaml scenario, steps, phases, top (top-level keys) or

@@ -1,12 +1,14 @@
 //! Experiments: what is read, which combinations follow, what is said of wrong ones.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use scenario::experiment::{Design, Factor, RUN_VARIABLE, RUNS_MAX};
 use scenario::{
     Diagnostic, Experiment, Settings, Source, experiment, experiment_reference, experiment_schema,
     render,
 };
+use testkit::documents::assert_blocks;
+use testkit::needs::root;
 
 fn read(name: &str, text: &str) -> (Option<Experiment>, Vec<Diagnostic>) {
     let settings =
@@ -27,10 +29,6 @@ fn right(text: &str) -> Experiment {
     let source = Source { name: "it.yaml", text };
     assert!(diagnostics.is_empty(), "{}", render(&diagnostics, source));
     found.expect("what has no problem is an experiment")
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
 #[test]
@@ -227,20 +225,9 @@ fn too_many_runs_are_counted_not_listed() {
 /// `UPDATE=1` writes the tables of keys into the document.
 #[test]
 fn the_document_has_every_key_and_its_example_is_right() {
-    let path = root().join("docs/experiments.md");
-    let before = std::fs::read_to_string(&path).unwrap();
-    let mut text = before.clone();
-    for (name, rows) in experiment_reference() {
-        let begin = format!("<!-- keys: {name} -->\n");
-        let start = text.find(&begin).expect("each table has its marker") + begin.len();
-        let length = text[start..].find("<!-- end -->").expect("and its end");
-        text.replace_range(start..start + length, &rows);
-    }
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, &text).unwrap();
-    } else {
-        assert!(text == before, "docs/experiments.md is behind the tables: run with UPDATE=1");
-    }
+    let document = "docs/experiments.md";
+    assert_blocks(document, "keys", experiment_reference());
+    let text = std::fs::read_to_string(root().join(document)).unwrap();
     let mut blocks = text.split("```yaml experiment\n").skip(1);
     let block = blocks.next().and_then(|rest| rest.split("```").next());
     right(block.expect("the document shows an experiment"));
