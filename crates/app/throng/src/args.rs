@@ -4,6 +4,8 @@ pub(crate) mod ads;
 mod attempt;
 pub(crate) mod balancer;
 mod compare;
+#[cfg(test)]
+mod documents;
 pub(crate) mod fleet;
 #[cfg(feature = "full")]
 pub(crate) mod full;
@@ -144,8 +146,8 @@ impl Verb {
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    passed
-  1    a threshold failed
+  0    passed, or measured: the scenario has no thresholds
+  1    a threshold does not hold, nothing succeeded, or a step never did
   2    the run cannot be trusted: the generator was the limit, or the run ended early
   64   invalid command line
   65   invalid scenario
@@ -432,9 +434,11 @@ pub(crate) struct AnalyzeArgs {
 
 const CAPACITY_EXIT_CODES: &str = "\
 Exit codes:
-  0    found, or every load up to --at-most holds
-  1    the thresholds fail even at the lowest load, or with every value of --over
-  2    not determined: the generator was the limit, or the search ran out of steps or time
+  0    found, or the highest requested load holds
+  1    even the lowest load fails, or load is not the cause; with `--over`, no value keeps the
+       thresholds
+  2    undetermined: the generator was the limit, the search reached its maximum of runs or
+       time, the target did not come back, or the search was interrupted
   64   invalid command line
   65   invalid scenario, or a scenario without thresholds
   others as for `throng run`";
