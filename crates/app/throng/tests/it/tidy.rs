@@ -2,6 +2,7 @@
 
 mod crates;
 mod features;
+mod findings;
 mod imports;
 mod links;
 mod promises;
