@@ -2,6 +2,7 @@
 
 use record::Outcome;
 use record::counters::{Counts, Gauges, LoopCpu, Output};
+use record::schema::EventKind;
 use serde_json::{Value, json};
 
 use crate::sample;
@@ -61,4 +62,18 @@ fn every_outcome_is_in_the_reference() {
         let row = format!("| {} | `{}` | ", *outcome as u8, outcome.name());
         assert!(REFERENCE.contains(&row), "docs/run-directory.md has no row {row:?}");
     }
+}
+
+#[test]
+fn every_event_is_in_the_reference() {
+    // Whoever reads an unknown one says which are known.
+    let unknown = serde_json::from_value::<EventKind>(json!({ "event": "?" }));
+    let error = unknown.unwrap_err().to_string();
+    let names: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
+    assert!(names.len() > 20, "{error}");
+    let cells = REFERENCE.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let cells: Vec<&str> = cells.collect();
+    let is_there = |name: &&str| cells.iter().any(|cell| cell.contains(&format!("`{name}`")));
+    let missing: Vec<&str> = names.into_iter().filter(|name| !is_there(name)).collect();
+    assert!(missing.is_empty(), "docs/run-directory.md has no rows of {missing:?}");
 }
