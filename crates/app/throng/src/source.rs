@@ -414,7 +414,8 @@ mod tests {
     #[test]
     fn inputs_are_bounded_and_unpacked() {
         let folder = tempfile::tempdir().unwrap();
-        let (plain, packed) = (folder.path().join("a.txt"), folder.path().join("a.txt.gz"));
+        let plain = folder.path().join("a.txt");
+        let packed = folder.path().join("a.txt.gz");
         std::fs::write(&plain, "12345").unwrap();
         let file = std::fs::File::create(&packed).unwrap();
         let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::default());

@@ -142,8 +142,10 @@ fn each_request_of_a_run_is_in_the_log_under_its_publisher() {
     assert!(count("ad") > 300 && count("impression") > 20, "{summary:?}");
     let mut users = HashMap::new();
     for line in &lines {
-        let (publisher, user) = (line["publisher"].as_str(), line["user"].as_str());
-        let (publisher, user) = (publisher.unwrap(), user.unwrap());
+        let publisher = line["publisher"].as_str();
+        let user = line["user"].as_str();
+        let publisher = publisher.unwrap();
+        let user = user.unwrap();
         assert!(text.contains(publisher), "{line}");
         // A user is one publisher's.
         assert_eq!(users.entry(user).or_insert(publisher), &publisher);

@@ -192,7 +192,8 @@ thresholds: [ users == 10, error_rate(reconnect) == 0% ]
         ended.get(&(name.to_owned(), outcome)).copied().unwrap_or(0)
     };
     let [connections, again, said] = *counts.lock().unwrap();
-    let (opened, reconnected) = (of("handshake", "ok"), of("reconnect", "ok"));
+    let opened = of("handshake", "ok");
+    let reconnected = of("reconnect", "ok");
     assert_eq!(opened, 10);
     assert!(reconnected >= 30, "{ended:?}");
     assert_eq!(connections, opened + reconnected, "{ended:?}");
@@ -209,7 +210,9 @@ thresholds: [ users == 10, error_rate(reconnect) == 0% ]
 /// none, and one that is answered behind all numbered messages.
 fn talk(open: &str, say: &str, pad: &str) -> String {
     let says = |verb: &str, time: &str| say.replace("VERB", verb).replace("TIME", time);
-    let (say, late, go) = (says("say", "20s"), says("say", "LATE"), says("go", "20s"));
+    let say = says("say", "20s");
+    let late = says("say", "LATE");
+    let go = says("go", "20s");
     format!(
         "[ {open}, {say}, {say}, {late}, {say}, {{ loop: PADS, steps: [ {pad} ] }}, {go}, {{ close: }} ]"
     )
@@ -276,9 +279,11 @@ fn both_sides_agree(
     Ended::of(&mut space.run_text(&text, &[])).with(0);
     let ours = Ours::read(&space.only());
     let mut totals = Counts::default();
-    let (mut closed, mut closed_by_server) = (ours.retried, 0);
+    let mut closed = ours.retried;
+    let mut closed_by_server = 0;
     for (name, ledger) in names.iter().zip(&ledgers) {
-        let (mut counts, mut theirs) = (ours.counts(name, way), ledger.counts());
+        let mut counts = ours.counts(name, way);
+        let mut theirs = ledger.counts();
         totals.add(&theirs);
         if ["http", "poll"].contains(name) && !way.is_http2() {
             // Most of these are sent again.
@@ -304,7 +309,8 @@ fn serve(name: &'static str, way: Way, ledger: &Ledger) -> SocketAddr {
 }
 
 fn scenario(way: Way, addresses: &[SocketAddr], users: usize) -> String {
-    let (names, options) = (way.transports(), way.options());
+    let names = way.transports();
+    let options = way.options();
     let mut text = format!(
         "
 target: http://{}
@@ -347,7 +353,8 @@ impl Ours {
     #[track_caller]
     fn read(run: &Run) -> Ours {
         let info = run.info();
-        let (mut rows, mut connections) = (BTreeMap::new(), BTreeMap::new());
+        let mut rows = BTreeMap::new();
+        let mut connections = BTreeMap::new();
         run.requests(|batch| {
             for row in batch {
                 assert_eq!(row.weight, 1, "all rows are kept");

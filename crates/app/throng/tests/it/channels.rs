@@ -4,7 +4,8 @@ use crate::support::{Ended, Served, Space};
 
 /// Runs users who join, speak and hear themselves, of whom each does `steps`.
 fn run(steps: &str) {
-    let (space, chat) = (Space::new(), Served::start(&["chat"]));
+    let space = Space::new();
+    let chat = Served::start(&["chat"]);
     let url = &chat.url;
     let text = format!(
         "
@@ -54,7 +55,8 @@ fn actioncable() {
 /// A room that cannot be joined is reported as such.
 #[test]
 fn a_refused_upgrade_fails_the_handshake() {
-    let (space, chat) = (Space::new(), Served::start(&["chat"]));
+    let space = Space::new();
+    let chat = Served::start(&["chat"]);
     let url = &chat.url;
     let text = format!(
         "
@@ -76,7 +78,8 @@ arrivals: [ {{ constant: 20/s, for: 500ms }} ]
 /// last receiver.
 #[test]
 fn broadcasts_are_accounted_for_over_workers() {
-    let (space, chat) = (Space::new(), Served::start(&["chat"]));
+    let space = Space::new();
+    let chat = Served::start(&["chat"]);
     let url = &chat.url;
     let text = format!(
         "

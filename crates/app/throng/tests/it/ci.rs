@@ -110,7 +110,8 @@ impl Build<'_> {
     /// What is kept between builds, in the working copy or the other way round.
     fn copy_kept(&self, path: &str, from: &str, to: &str) {
         let space = &self.repository.space;
-        let (from, to) = (space.path(from).join(path), space.path(to).join(path));
+        let from = space.path(from).join(path);
+        let to = space.path(to).join(path);
         if from.exists() {
             let script = "rm -rf \"$2\" && mkdir -p \"$2\" && cp -r \"$1/.\" \"$2\"";
             let mut copy = Command::new("sh");

@@ -392,7 +392,8 @@ fn doctor_shows_what_a_number_of_users_needs() {
 
 #[test]
 fn json_and_quiet_print_nothing_else() {
-    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let space = Space::new();
+    let echo = Served::start(&["echo"]);
     let url = format!("{}/hello", echo.url);
     let json = Ended::of(space.load(&url, "50/s", "1s").arg("--json")).with(0);
     let summary: Summary = serde_json::from_str(&json.out).unwrap();
@@ -407,7 +408,8 @@ fn json_and_quiet_print_nothing_else() {
 
 #[test]
 fn quiet_hides_warnings_and_shows_errors() {
-    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let space = Space::new();
+    let echo = Served::start(&["echo"]);
     let scenario = |count: &str| {
         format!(
             "target: {}\nsessions: {{ a: [ {{ get: /hello, auth: {{ basic: {{ user: me, password: open }} }} }} ] }}\n\
@@ -426,7 +428,8 @@ fn quiet_hides_warnings_and_shows_errors() {
 
 #[test]
 fn show_repeats_the_verdict() {
-    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let space = Space::new();
+    let echo = Served::start(&["echo"]);
     let url = format!("{}/hello", echo.url);
     let run = Ended::of(&mut space.run(&[&url, "--users", "2", "--duration", "1s"])).with(0);
     let shown = Ended::of(throng(["show"]).arg(&space.directories()[0])).with(0);

@@ -115,7 +115,8 @@ fn histograms_are_compared_if_rows_exceed_the_memory() {
         let mean = json["measures"][1]["changes"][0]["candidate"].as_f64();
         mean.unwrap()
     };
-    let (exact, binned) = (mean(&exact), mean(&binned));
+    let exact = mean(&exact);
+    let binned = mean(&binned);
     assert!((binned / exact - 1.0).abs() < 1.0 / 2048.0, "{exact} {binned}");
 }
 

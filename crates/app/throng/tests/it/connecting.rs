@@ -17,7 +17,8 @@ const BASIC: &str = "proxy-authorization: Basic YW5uOmh1c2gtNDcxMS1odXNo";
 
 /// Passes bytes on until both sides have closed.
 fn pass_on(client: TcpStream, target: TcpStream) -> io::Result<()> {
-    let (mut from, mut to) = (client.try_clone()?, target.try_clone()?);
+    let mut from = client.try_clone()?;
+    let mut to = target.try_clone()?;
     let back = std::thread::spawn(move || io::copy(&mut { target }, &mut { client }));
     io::copy(&mut from, &mut to)?;
     to.shutdown(std::net::Shutdown::Write)?;

@@ -49,7 +49,8 @@ fn log() -> String {
     let mut text = String::new();
     for visit in 0..40 {
         for (page, path) in ["/first", "/second"].into_iter().enumerate() {
-            let (minute, second) = (visit * 7 / 60, visit * 7 % 60 + page);
+            let minute = visit * 7 / 60;
+            let second = visit * 7 % 60 + page;
             text += &format!(
                 "10.0.0.{visit} - - [17/May/2015:10:{minute:02}:{second:02} +0000] \"GET {path} HTTP/1.1\" 200 3 \"-\" \"x\"\n"
             );
@@ -81,7 +82,8 @@ const PAGES: [&str; 2] = ["GET /first HTTP/1.1", "GET /second HTTP/1.1"];
 
 #[test]
 fn an_imported_recording_is_tried() {
-    let (space, server) = (Space::new(), Served::start(&["hello"]));
+    let space = Space::new();
+    let server = Served::start(&["hello"]);
     let file = space.file("pages.har", &recording(&server.url));
     let scenario = space.path("pages.yaml");
     let mut command = throng(["import"]);
@@ -91,7 +93,8 @@ fn an_imported_recording_is_tried() {
 
 #[test]
 fn a_tsung_file_is_tried_as_it_is_and_imported() {
-    let (space, server) = (Space::new(), Served::start(&["hello"]));
+    let space = Space::new();
+    let server = Served::start(&["hello"]);
     let file = space.file("pages.xml", &tsung(&server.url));
     assert_eq!(tried(&file, &[]), PAGES);
     let scenario = space.path("pages.yaml");
@@ -102,7 +105,8 @@ fn a_tsung_file_is_tried_as_it_is_and_imported() {
 
 #[test]
 fn the_scenario_of_a_model_is_tried() {
-    let (space, server) = (Space::new(), Served::start(&["hello"]));
+    let space = Space::new();
+    let server = Served::start(&["hello"]);
     let log = space.file("access.log", &log());
     let model = space.path("model");
     let mut command = throng(["model", "--quiet"]);

@@ -136,7 +136,8 @@ fn chart_and_manifest_make_the_same_objects() {
         let Some(chart) = chart(values) else {
             return testkit::needs::skip("helm is not installed");
         };
-        let (chart, manifest) = (by_name(&chart), by_name(&manifest(args)));
+        let chart = by_name(&chart);
+        let manifest = by_name(&manifest(args));
         let names = |objects: &std::collections::BTreeMap<String, Value>| {
             objects.keys().cloned().collect::<Vec<_>>()
         };
@@ -145,7 +146,8 @@ fn chart_and_manifest_make_the_same_objects() {
         of_chart.retain(|name| name != "Pod throng-test");
         assert_eq!(of_chart, names(&manifest), "{name}");
         for (object, made) in &manifest {
-            let (made, charted) = (comparable(made), comparable(&chart[object]));
+            let made = comparable(made);
+            let charted = comparable(&chart[object]);
             assert_eq!(
                 serde_json::to_string_pretty(&made).unwrap(),
                 serde_json::to_string_pretty(&charted).unwrap(),

@@ -204,7 +204,8 @@ fn probes_are_printed_served_and_recorded() {
 
 #[test]
 fn a_run_writes_the_results_that_are_requested() {
-    let (space, hello) = (Space::new(), Served::start(&["hello"]));
+    let space = Space::new();
+    let hello = Served::start(&["hello"]);
     let [junit, markdown, page] = ["junit.xml", "run.md", "run.html"].map(|name| space.path(name));
     let mut command = space.load(&hello.url, "50/s", "1s");
     command.args(["--json", "--set", "thresholds=[ 'errors == 0' ]"]);
@@ -231,7 +232,8 @@ fn a_run_writes_the_results_that_are_requested() {
 
 #[test]
 fn last_is_the_newest_run_for_every_command_that_reads_runs() {
-    let (space, hello) = (Space::new(), Served::start(&["hello"]));
+    let space = Space::new();
+    let hello = Served::start(&["hello"]);
     for _ in 0..2 {
         Ended::of(&mut space.load(&hello.url, "20/s", "1s")).with(0);
     }

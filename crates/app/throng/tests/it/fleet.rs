@@ -189,7 +189,8 @@ impl Drop for Server {
 
 /// Agent `aN`, which waits for runs, with the label `place=pN`.
 fn agent(space: &Space, url: &str, number: u32) -> Running {
-    let (name, label) = (format!("a{number}"), format!("place=p{number}"));
+    let name = format!("a{number}");
+    let label = format!("place=p{number}");
     let mut agent = throng(["agent", "--nats", url, "--name", &name, "--label", &label]);
     agent.arg("--spool").arg(spools(space));
     agent.arg("--rows-dir").arg(rows_of(space));
@@ -260,7 +261,8 @@ fn three_agents_make_the_run_of_one_machine_again_and_again() {
     for round in 1..=2 {
         let space = Space::new();
         Ended::of(&mut by_fleet(&space, &server, VISITORS, &[])).with(0);
-        let (run, expected) = (space.only(), alone.only());
+        let run = space.only();
+        let expected = alone.only();
         let users = planned(&expected);
         assert!(users.len() > 50, "{}", users.len());
         assert_eq!(planned(&run), users, "round {round}");
@@ -297,7 +299,8 @@ fn an_agent_that_is_killed_is_named_and_lost() {
     ended.stderr_contains("agent a2 has been silent for");
     ended.stdout_contains("fatal: worker 2 of 3 was lost at");
     ended.stdout_contains("agent a2");
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     assert_eq!(run.info().status, RunStatus::Complete);
     // Of 60 users each agent had 20; those of this one were lost, or never came.
     assert_eq!(summary.users.lost + summary.users.never_came, 20);
@@ -332,7 +335,8 @@ fn an_agent_that_is_cut_off_goes_on_and_reports_when_it_is_back() {
 /// Insists that the fans' run lost nothing and counted nothing twice.
 #[track_caller]
 fn is_whole(space: &Space) {
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     let workers = &run.info().workers;
     assert!(workers.iter().all(|worker| worker.lost_at_ns.is_none()));
     assert_eq!((summary.users.started, summary.users.lost), (60, 0));

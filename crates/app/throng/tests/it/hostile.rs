@@ -41,7 +41,8 @@ fn all_are_right(scheme: &str, cases: &[Case]) {
             _ => {}
         }
     }
-    let (wrong_count, count) = (wrong.len(), cases.len());
+    let wrong_count = wrong.len();
+    let count = cases.len();
     assert!(wrong.is_empty(), "{wrong_count} of {count} cases:\n  {}", wrong.join("\n  "));
     played.memory_is_bounded();
 }

@@ -167,7 +167,8 @@ impl Killed {
     fn check_directory(&self, at: usize, directory: &Path) -> String {
         let run = Run::open(directory).unwrap();
         let rows = answered_rows(at, &run);
-        let (safe, all) = (self.answered(SAFE_AFTER), self.answered(Duration::ZERO));
+        let safe = self.answered(SAFE_AFTER);
+        let all = self.answered(Duration::ZERO);
         assert!(safe <= rows && rows <= all, "event {at}: {safe} {rows} {all}");
         self.check_verbs(at, &run, all);
         let missing = all - rows;
@@ -259,7 +260,8 @@ impl Drop for Disk {
 #[test]
 fn a_power_cut_keeps_what_a_durable_run_has_synced() {
     let (space, (url, counted)) = (Space::new(), counting());
-    let (image, cut) = (space.path("image"), space.path("cut"));
+    let image = space.path("image");
+    let cut = space.path("cut");
     std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
     let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).output();
     if !made.is_ok_and(|ended| ended.status.success()) {
@@ -370,7 +372,8 @@ fn a_target_killed_at_any_message_ends_the_run_with_exact_counts() {
         assert_eq!(summary.verdict, Verdict::Untrusted, "event {at}");
         assert_eq!(summary.findings[0].code, "target-ended", "event {at}");
         let page = summary.measures.iter().find(|m| m.name == "page").unwrap();
-        let (users, errors) = (&summary.users, page.errors_by_kind.values().sum::<u64>());
+        let users = &summary.users;
+        let errors = page.errors_by_kind.values().sum::<u64>();
         let answered = page.count - errors;
         // Half of the last message is no answer.
         assert_eq!(answered, at as u64 - 1, "event {at}");

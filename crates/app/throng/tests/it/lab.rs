@@ -207,7 +207,8 @@ fn hosts_are_as_far_apart_as_written_and_names_are_of_the_nearest() {
         return;
     };
     lab.up();
-    let (near, far) = ("198.18.0.1", "198.18.4.1");
+    let near = "198.18.0.1";
+    let far = "198.18.4.1";
     assert_eq!(lab.resolve("crowd-near", "nearest.lab"), near);
     assert_eq!(lab.resolve("crowd-far", "nearest.lab"), far);
     assert_eq!(lab.resolve("crowd-far", "first.lab"), near);
@@ -234,7 +235,8 @@ fn a_name_fails_over_when_its_region_dies_and_returns() {
         return;
     };
     lab.up();
-    let (near, far) = ("198.18.0.1", "198.18.4.1");
+    let near = "198.18.0.1";
+    let far = "198.18.4.1";
     let number = lab.does(&["fault", "kill: web\nregion: near"]);
     assert!(number.starts_with("fault 1;"), "{number}");
     until("the name does not fail over", || lab.resolve("crowd-near", "first.lab") == far);
@@ -280,7 +282,8 @@ fn a_run_has_regions_faults_and_the_network_in_its_record() {
     };
     let errors = |region: &str| of(region).errors_by_kind.values().sum::<u64>();
     // Another test may take the CPU for longer than a user waits.
-    let (near, lost) = (errors("near"), errors("far"));
+    let near = errors("near");
+    let lost = errors("far");
     assert!((20..=70).contains(&lost) && near < lost / 2, "{near} {lost}");
     let finding = summary.findings.iter().find(|finding| finding.code == "fault").unwrap();
     assert!(finding.text.contains("`partition: near from far`"), "{}", finding.text);

@@ -102,7 +102,8 @@ fn notes(run: &Run) -> Vec<String> {
 
 #[test]
 fn users_of_two_loops_meet_draw_numbers_and_hand_over_values() {
-    let (space, seen) = (Space::new(), Paths::default());
+    let space = Space::new();
+    let seen = Paths::default();
     let text = scenario(&application(&seen), 8);
     Ended::of(&mut space.run_text(&text, &[])).with(0);
     assert_eq!(numbers(&seen, "/number/"), (1..=16).collect::<Vec<_>>());
@@ -121,7 +122,8 @@ fn users_of_two_loops_meet_draw_numbers_and_hand_over_values() {
 
 #[test]
 fn workers_divide_a_rendezvous_and_the_numbers_and_the_record_says_so() {
-    let (space, seen) = (Space::new(), Paths::default());
+    let space = Space::new();
+    let seen = Paths::default();
     let text = scenario(&application(&seen), 8);
     Ended::of(&mut space.run_text(&text, &["--workers", "2"])).with(0);
     assert_eq!(numbers(&seen, "/number/"), (1..=16).collect::<Vec<_>>());
@@ -138,7 +140,8 @@ fn workers_divide_a_rendezvous_and_the_numbers_and_the_record_says_so() {
 
 #[test]
 fn a_rendezvous_too_small_for_the_workers_is_refused() {
-    let (space, seen) = (Space::new(), Paths::default());
+    let space = Space::new();
+    let seen = Paths::default();
     let text = scenario(&application(&seen), 3);
     let ended = Ended::of(&mut space.run_text(&text, &["--workers", "2"]));
     ended.stderr_contains("give it more users, or the run fewer workers");
@@ -147,7 +150,8 @@ fn a_rendezvous_too_small_for_the_workers_is_refused() {
 
 #[test]
 fn one_user_alone_passes_a_rendezvous() {
-    let (space, seen) = (Space::new(), Paths::default());
+    let space = Space::new();
+    let seen = Paths::default();
     let file = space.file("meeting.yaml", &scenario(&application(&seen), 8));
     let file = file.display().to_string();
     let ended = Ended::of(&mut crate::support::throng(["try", file.as_str()])).with(0);

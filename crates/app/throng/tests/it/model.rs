@@ -20,7 +20,8 @@ fn log() -> String {
                 1 => format!("/items/{}", visit % 9),
                 _ => "/cart?step=2".to_owned(),
             };
-            let (minute, second) = (second / 60, second % 60);
+            let minute = second / 60;
+            let second = second % 60;
             text += &format!(
                 "10.0.{}.{} - - [17/May/2015:10:{minute:02}:{second:02} +0000] \"GET {path} HTTP/1.1\" 200 9 \"-\" \"x\"\n",
                 visit / 200,
@@ -97,7 +98,8 @@ fn model_of_recorded_sessions_passes_its_check() {
         (state >> 33) % below
     };
     for visit in 0..3_000_u64 {
-        let (mut second, mut page) = (2 * visit + draw(3), 0);
+        let mut second = 2 * visit + draw(3);
+        let mut page = 0;
         loop {
             lines.push((second, visit, page));
             if draw(5) == 0 {
@@ -109,7 +111,9 @@ fn model_of_recorded_sessions_passes_its_check() {
     }
     lines.sort_unstable();
     let line = |&(second, visit, page): &(u64, u64, u64)| {
-        let (hour, minute, second) = (10 + second / 3_600, second / 60 % 60, second % 60);
+        let hour = 10 + second / 3_600;
+        let minute = second / 60 % 60;
+        let second = second % 60;
         format!(
             "10.0.{}.{} - - [17/May/2015:{hour}:{minute:02}:{second:02} +0000] \"GET /page{page} HTTP/1.1\" 200 9 \"-\" \"x\"\n",
             visit / 200,
@@ -301,7 +305,8 @@ fn tsung_file_replaces_no_input_and_no_model_file() {
 /// A line a user, at these seconds after the 1st of November 2015.
 fn begins(seconds: impl Iterator<Item = u64>) -> String {
     let line = |(user, at): (usize, u64)| {
-        let (day, hour) = (1 + at / 86_400, at / 3600 % 24);
+        let day = 1 + at / 86_400;
+        let hour = at / 3600 % 24;
         format!(
             "10.0.{}.{} - - [{day:02}/Nov/2015:{hour:02}:{:02}:{:02} +0000] \"GET /a HTTP/1.1\" 200 9 \"-\" \"x\"\n",
             user / 200,

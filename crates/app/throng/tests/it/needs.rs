@@ -36,7 +36,8 @@ impl Request {
         let mut lines = head.lines();
         let mut words = lines.next().unwrap_or_default().split(' ');
         let mut word = || words.next().unwrap_or_default().to_owned();
-        let (method, path) = (word(), word());
+        let method = word();
+        let path = word();
         let headers: BTreeMap<String, String> = lines
             .filter_map(|line| line.split_once(": "))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
@@ -268,7 +269,8 @@ fn customer(request: &Request) -> Answer {
         let value = text.split(&format!("\"{name}\":\"")).nth(1)?;
         Some(value.split('"').next()?.to_owned())
     };
-    let (name, email) = (field("name"), field("email"));
+    let name = field("name");
+    let email = field("email");
     let is_right = name.is_some_and(|name| name.contains(' '))
         && email.is_some_and(|email| email.contains("@example."))
         && field("phone").is_some_and(|phone| phone.starts_with("+1"))

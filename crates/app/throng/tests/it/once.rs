@@ -84,7 +84,8 @@ fn count(seen: &Requests, request: &str) -> usize {
 #[test]
 fn users_share_the_values_of_setup_which_counts_in_no_figure() {
     for workers in ["0", "2"] {
-        let (space, seen) = (Space::new(), Requests::default());
+        let space = Space::new();
+        let seen = Requests::default();
         let text = scenario(&application(&seen), "/login", "1s");
         let args = ["--workers", workers, "--set", "thresholds=[ errors == 0 ]"];
         let ended = Ended::of(&mut space.run_text(&text, &args)).with(0);
@@ -107,21 +108,24 @@ fn users_share_the_values_of_setup_which_counts_in_no_figure() {
 
 #[test]
 fn a_run_whose_setup_fails_has_no_users_and_fails() {
-    let (space, seen) = (Space::new(), Requests::default());
+    let space = Space::new();
+    let seen = Requests::default();
     let text = scenario(&application(&seen), "/refused", "1s");
     let ended =
         Ended::of(&mut space.run_text(&text, &["--set", "thresholds=[ errors == 0 ]"])).with(1);
     ended.stdout_contains("FAILED");
     ended.stdout_contains("setup failed at GET /refused: status 403; no user started");
     assert_eq!(*seen.lock().unwrap(), ["GET /refused"]);
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     assert_eq!(run.info().status, RunStatus::Failed);
     assert_eq!((summary.verdict, summary.users.started), (Verdict::Failed, 0));
 }
 
 #[test]
 fn teardown_runs_after_an_interruption() {
-    let (space, seen) = (Space::new(), Requests::default());
+    let space = Space::new();
+    let seen = Requests::default();
     let text = scenario(&application(&seen), "/login", "100s");
     let mut running = Running::start(&mut space.run_text(&text, &[]));
     running.line();
@@ -143,7 +147,8 @@ fn a_teardown_that_fails_or_never_ends_is_a_warning() {
             "teardown reached its limit of time",
         ),
     ] {
-        let (space, seen) = (Space::new(), Requests::default());
+        let space = Space::new();
+        let seen = Requests::default();
         let text = scenario(&application(&seen), "/login", "1s");
         let (text, _) = text.split_once("teardown:").unwrap();
         let text = format!("{text}{teardown}\n");
@@ -154,7 +159,8 @@ fn a_teardown_that_fails_or_never_ends_is_a_warning() {
 
 #[test]
 fn trying_a_user_shows_setup_and_teardown() {
-    let (space, seen) = (Space::new(), Requests::default());
+    let space = Space::new();
+    let seen = Requests::default();
     let text = scenario(&application(&seen), "/login", "1s");
     let file = space.file("scenario.yaml", &text);
     let mut command = plain(throng(["try"]));

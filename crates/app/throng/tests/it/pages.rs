@@ -202,7 +202,8 @@ fn visits() -> String {
     for visit in 0..100_u64 {
         for (number, path) in ["/", "/list", "/item"].into_iter().enumerate() {
             let second = 17 * visit + 3 * number as u64 * (1 + visit % 3);
-            let (minute, second) = (second / 60, second % 60);
+            let minute = second / 60;
+            let second = second % 60;
             text += &format!(
                 "10.0.0.{visit} - - [17/May/2015:10:{minute:02}:{second:02} +0000] \"GET {path} HTTP/1.1\" 200 9\n"
             );
@@ -214,7 +215,8 @@ fn visits() -> String {
 #[test]
 fn a_model_leaves_its_page_and_a_check_adds_to_it() {
     let space = Space::new();
-    let (log, out) = (space.file("access.log", &visits()), space.path("model"));
+    let log = space.file("access.log", &visits());
+    let out = space.path("model");
     Ended::of(throng(["model", "--quiet"]).arg(&log).arg("-o").arg(&out)).with(0);
     let page = document(&out.join("report.html"));
     assert_eq!((&page["kind"], &page["name"]), (&"model".into(), &"access".into()));

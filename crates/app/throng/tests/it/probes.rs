@@ -118,7 +118,8 @@ fn databases_are_probed_by_tls() {
     let params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     let other = params.self_signed(&rcgen::KeyPair::generate().unwrap());
     let other = space.file("other.pem", &other.unwrap().pem());
-    let (mut probes, mut urls) = (String::new(), Vec::new());
+    let mut probes = String::new();
+    let mut urls = Vec::new();
     for (kind, query) in [("postgres", "sslmode=verify-full&sslrootcert"), ("mysql", "ssl_ca")] {
         let Some(url) = services.url(kind) else {
             return;

@@ -117,7 +117,8 @@ fn regions_divide_users_rows_and_figures() {
         let space = Space::new();
         let text = scenario(&address.to_string());
         let ended = Ended::of(&mut space.run_text(&text, more)).with(0);
-        let (run, summary) = (space.only(), space.summary());
+        let run = space.only();
+        let summary = space.summary();
         assert_eq!(summary.verdict, Verdict::Passed);
         rows_agree(&run);
         summary_agrees(&summary);
@@ -192,8 +193,9 @@ fn users_connect_from_the_namespace_of_their_region() {
     };
     let space = Space::new();
     let netns = |region: &str, side: &Side| format!("{region}={}", path_of(&side.holder));
-    let (one, two, three) =
-        (netns("ireland", &ireland), netns("virginia", &rest), netns("sydney", &rest));
+    let one = netns("ireland", &ireland);
+    let two = netns("virginia", &rest);
+    let three = netns("sydney", &rest);
     let args = ["--netns", &one, "--netns", &two, "--netns", &three];
     let text = scenario(&format!("127.0.0.1:{PORT}"));
     let ended = Ended::of(&mut space.run_text(&text, &args)).with(0);

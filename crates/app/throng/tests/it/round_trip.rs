@@ -112,8 +112,10 @@ fn log() -> String {
     }
     lines.sort_by(|a, b| a.0.total_cmp(&b.0));
     let line = |(at, visit, path): &(f64, u32, String)| {
-        let (minute, second) = (*at as u64 / 60, *at as u64 % 60);
-        let (hour, minute) = (10 + minute / 60, minute % 60);
+        let minute = *at as u64 / 60;
+        let second = *at as u64 % 60;
+        let hour = 10 + minute / 60;
+        let minute = minute % 60;
         format!(
             "10.0.{}.{} - - [17/May/2015:{hour:02}:{minute:02}:{second:02} +0200] \"GET {path} HTTP/1.1\" 200 9 \"-\" \"x\"\n",
             visit / 200,
@@ -138,7 +140,8 @@ fn checked(model: &Path, seed: &str) -> Ended {
 #[test]
 fn a_model_makes_logs_like_its_own_and_a_wrong_one_does_not() {
     let space = Space::new();
-    let (log, first) = (space.file("access.log", &log()), space.path("first"));
+    let log = space.file("access.log", &log());
+    let first = space.path("first");
     modelled(&log, &first, &[]);
     checked(&first, "3").with(0);
     // A log of the model's own making is modelled, and that model checked: once in twenty it is refused.
@@ -183,7 +186,8 @@ fn simulated_from_tsung(text: &str) -> (u64, u64) {
 #[test]
 fn a_model_goes_to_tsung_and_comes_back() {
     let space = Space::new();
-    let (log, out) = (space.file("access.log", &log()), space.path("model"));
+    let log = space.file("access.log", &log());
+    let out = space.path("model");
     let xml = space.path("tsung.xml");
     modelled(&log, &out, &["--tsung", xml.to_str().unwrap()]);
     let text = std::fs::read_to_string(&xml).unwrap();

@@ -62,7 +62,8 @@ fn the_directory_holds_what_is_documented() {
 fn summary_rows_tally_and_series_agree() {
     let space = Space::new();
     Ended::of(&mut space.run_text(FANS, &["--set", "seed=7"])).with(0);
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     assert_eq!((run.info().seed, summary.users.connected), (7, 20));
     let mut rows = BTreeMap::<&str, (u64, u64)>::new();
     run.requests(|batch| {
@@ -138,7 +139,8 @@ fn a_threshold_without_a_measure_is_of_all_requests() {
     );
     let ended = Ended::of(&mut space.run_text(&text, &[])).with(0);
     ended.stdout_contains("max < 10s");
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     let passed: Vec<_> = summary.thresholds.iter().map(|t| t.passed).collect();
     assert_eq!(passed, [true, true, true, true]);
     let mut times = Vec::new();
@@ -163,7 +165,8 @@ fn a_threshold_without_a_measure_is_of_all_requests() {
 
 #[test]
 fn more_connections_than_one_loop_has_files() {
-    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let space = Space::new();
+    let echo = Served::start(&["echo"]);
     let text = format!(
         "
 target: {}
@@ -187,7 +190,8 @@ arrivals: [ {{ constant: 400/s, for: 1s }}, {{ hold: 500ms }} ]
 
 #[test]
 fn users_of_a_closed_population_count_once() {
-    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let space = Space::new();
+    let echo = Served::start(&["echo"]);
     let text = format!(
         "
 target: {}
@@ -212,7 +216,8 @@ thresholds: [ connected >= 99.9%, users == 10 ]
 /// The number of users goes up, stays, and goes down; they are the same users.
 #[test]
 fn users_of_a_ramp_stay_from_phase_to_phase() {
-    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let space = Space::new();
+    let echo = Served::start(&["echo"]);
     let text = format!(
         "
 target: {}
@@ -227,7 +232,8 @@ thresholds: [ connected >= 99.9%, users == 8, errors == 0 ]
     );
     let ended = Ended::of(&mut space.run_text(&text, &[])).with(0);
     ended.stdout_contains("8 of 8 planned started, 8 connected, 0 refused, ");
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     assert_eq!((summary.users.started, summary.users.peak), (8, 8));
     let kinds: Vec<_> = run.info().phases.iter().map(|p| p.kind.as_str()).collect();
     assert_eq!(kinds, ["closed-ramp", "closed", "closed-ramp"]);
@@ -253,7 +259,8 @@ fn a_url_without_responses_fails() {
     ended.stdout_contains(" × refused");
     assert!(ended.out.contains("2 of 2 planned started"), "{}", ended.out);
 
-    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let space = Space::new();
+    let echo = Served::start(&["echo"]);
     let url = format!("{}/nowhere", echo.url);
     let mut run = space.run(&[&url, "--rate", "20/s", "--duration", "200ms"]);
     let ended = Ended::of(&mut run).with(1);
@@ -266,7 +273,8 @@ fn a_url_without_responses_fails() {
 #[test]
 fn a_rate_above_the_generators_limit_is_untrusted() {
     let _loaded = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let space = Space::new();
+    let echo = Served::start(&["echo"]);
     let url = format!("{}/hello", echo.url);
     let load = ["--rate", "500000/s", "--duration", "1s"];
     let mut run = space.run(&[&url, "--set", "options.drain=100ms"]);
@@ -334,7 +342,8 @@ fn agrees_with_paper(space: &Space, summary: &Summary) -> Result<(), String> {
         ("max", 1.0, response.max_ns),
     ];
     for (name, q, found_ns) in figures {
-        let (paper, found) = (on_paper(q), found_ns as f64 / 1e6);
+        let paper = on_paper(q);
+        let found = found_ns as f64 / 1e6;
         if (found - paper).abs() > 0.05 * paper + 30.0 {
             return Err(format!("{name} is {found} ms, on paper {paper} ms"));
         }
@@ -383,7 +392,8 @@ arrivals: [ {{ poisson: 200/s, for: 1s }}, {{ hold: 500ms }} ]
     );
     let planned = |loops: &str, seed: &str| -> BTreeMap<u64, (u64, u16)> {
         let space = Space::new();
-        let (loops, seed) = (format!("options.loops={loops}"), format!("seed={seed}"));
+        let loops = format!("options.loops={loops}");
+        let seed = format!("seed={seed}");
         Ended::of(&mut space.run_text(&text, &["--set", &loops, "--set", &seed])).with(0);
         let run = space.only();
         let request = number(&run, "request");
@@ -395,7 +405,9 @@ arrivals: [ {{ poisson: 200/s, for: 1s }}, {{ hold: 500ms }} ]
         rows.unwrap();
         users
     };
-    let (one, two, other) = (planned("1", "5"), planned("2", "5"), planned("2", "6"));
+    let one = planned("1", "5");
+    let two = planned("2", "5");
+    let other = planned("2", "6");
     assert!(one.len() > 100, "only {} users", one.len());
     assert_eq!(one, two);
     assert_ne!(one, other);

@@ -105,7 +105,8 @@ fn a_shift_between_imported_samples_is_found_and_equal_ones_do_not_differ() {
     let files = write_files(&space);
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     import(&space, &files, &[PLAIN, &["--quiet"]].concat()).with(0);
-    let (old, new) = (runs(&space, "old"), runs(&space, "new"));
+    let old = runs(&space, "old");
+    let new = runs(&space, "new");
     let compare = |candidate: &str, baseline: &str| {
         in_space(&space, &["compare", candidate, "--json", "--baseline", baseline], &[])
     };
@@ -141,7 +142,8 @@ fn a_shift_between_imported_samples_is_found_and_equal_ones_do_not_differ() {
 #[test]
 fn columns_become_runs_and_start_times_give_rates() {
     let space = Space::new();
-    let (before, after) = (numbers(&cases()[0]), numbers(&cases()[2]));
+    let before = numbers(&cases()[0]);
+    let after = numbers(&cases()[2]);
     let mut text = "timeStamp,label,before,after\n".to_owned();
     // Two in each second.
     for (place, (before, after)) in before.iter().zip(&after).enumerate() {

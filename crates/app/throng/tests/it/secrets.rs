@@ -44,7 +44,9 @@ fn set(key: &str) -> String {
 #[test]
 fn secrets_of_overrides_are_nowhere() {
     let server = Served::start(&["hello"]);
-    let (to, tok, password) = (format!("to={}", server.url), set("tok"), set("password"));
+    let to = format!("to={}", server.url);
+    let tok = set("tok");
+    let password = set("password");
     for workers in ["0", "2"] {
         let space = Space::new();
         let sets = ["--set", &to, "--set", &tok, "--set", &password];
@@ -154,7 +156,8 @@ fn secrets_of_answers_and_data_are_nowhere() {
             stream.write_all(answer.as_bytes())?;
         }
     });
-    let (space, elsewhere) = (Space::new(), Space::new());
+    let space = Space::new();
+    let elsewhere = Space::new();
     let rows = elsewhere.file("users.csv", &format!("login,code\nann,{SECRET}-too\n"));
     let text = format!(
         "
@@ -195,7 +198,8 @@ fn passwords_of_stores_are_nowhere() {
     let mut run = space.run_text(&text, &["--set", &format!("target.queue.store={url}")]);
     leaves_nothing(&mut run, &space, &[69]);
     // What is in the text stays there; it is warned of.
-    let (space, elsewhere) = (Space::new(), Space::new());
+    let space = Space::new();
+    let elsewhere = Space::new();
     let text = format!("target: {{ queue: {{ store: '{url}' }} }}\n{rest}");
     let file = elsewhere.file("scenario.yaml", &text);
     let mut check = throng(["check"]);

@@ -51,7 +51,8 @@ fn rest_and_websockets_of_a_market_share_its_tls() {
 
 #[test]
 fn unusable_certificates_are_named_at_the_start() {
-    let (space, other) = (Space::new(), Space::new());
+    let space = Space::new();
+    let other = Space::new();
     let (cert, key) = files(&space);
     let (_, other_key) = files(&other);
     let refused = |args: &[&str], code: i32, message: &str| {

@@ -380,8 +380,8 @@ fn three_databases_are_in_one_report() {
         ("postgres", "tup_inserted"),
         ("redis", "total_commands_processed"),
     ] {
-        let (before, under) =
-            (mean(&probes, role, metric, 0, 3), mean(&probes, role, metric, 4, 8));
+        let before = mean(&probes, role, metric, 0, 3);
+        let under = mean(&probes, role, metric, 4, 8);
         assert!(under > before + 20.0, "{role} {metric}: {before}/s, then {under}/s");
     }
     // In the one page, and in the one table.

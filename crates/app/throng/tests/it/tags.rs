@@ -87,7 +87,8 @@ fn the_record_and_the_server_count_the_same_by_tag() {
     let space = Space::new();
     let csv = space.path("csv");
     Ended::of(&mut space.run_text(&scenario(shop(&counts)), &["--quiet"])).with(0);
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     assert_eq!(summary.verdict, Verdict::Passed);
     let counts = counts.lock().unwrap();
     let served = |paths: &[&str]| {
@@ -106,7 +107,8 @@ fn the_record_and_the_server_count_the_same_by_tag() {
     assert_eq!(found("area", "checkout"), served(&["/cart", "/pay"]));
     assert_eq!(found("area", "catalogue"), served(&["/search"]));
     let all = served(&["/", "/cart", "/pay", "/search"]);
-    let (buyer, visitor) = (found("who", "buyer"), found("who", "visitor"));
+    let buyer = found("who", "buyer");
+    let visitor = found("who", "visitor");
     assert_eq!((buyer.0 + visitor.0, buyer.1 + visitor.1), all);
     assert_eq!(served(&["/"]).0, 120);
 

@@ -5,7 +5,8 @@ use crate::support::{Ended, Served, Space};
 /// What is sent comes back, whatever frames it is in.
 #[test]
 fn framed_messages_are_echoed() {
-    let (space, echo) = (Space::new(), Served::start(&["echo", "--raw"]));
+    let space = Space::new();
+    let echo = Served::start(&["echo", "--raw"]);
     let url = &echo.url;
     assert!(url.starts_with("tcp://"), "{url}");
     let address = url.trim_start_matches("tcp://");

@@ -247,7 +247,8 @@ fn proposed_2(reproduction: &Reproduction) {
         };
         assert!(note.unwrap().contains(weights), "{row}");
     }
-    let (requests, handshakes) = ("from the requests", "from the handshakes");
+    let requests = "from the requests";
+    let handshakes = "from the handshakes";
     differs("8.4", "request weighted mean", 82_595.352, handshakes);
     differs("8.4", "handshake weighted mean", 733_047.808, requests);
     differs("8.4", "request pooled deviation", 160_809.15, handshakes);

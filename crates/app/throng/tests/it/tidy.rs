@@ -369,7 +369,8 @@ fn every_example_is_right_and_run() {
     files_below(&ROOT.join("crates/app/throng/tests/it/lab"), "rs", &mut lab_tests);
     let labs_run: String = lab_tests.iter().map(|file| read(file)).collect();
     for example in &labs {
-        let (name, text) = (relative(example), read(example));
+        let name = relative(example);
+        let text = read(example);
         let source = scenario::Source { name: &name, text: &text };
         assert_eq!(lab::lab(source).1, [], "{name}");
         assert!(

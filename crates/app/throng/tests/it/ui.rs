@@ -110,7 +110,8 @@ fn results_are_listed_opened_and_compared() {
         ]
     );
     // A missing report is made, and not written to disk.
-    let (a, b) = (ui.id(&names[0]), ui.id(&names[1]));
+    let a = ui.id(&names[0]);
+    let b = ui.id(&names[1]);
     let report = ui.get(&format!("/report/{a}"));
     assert_eq!(report.status, 200);
     assert!(report.head.contains("Content-Security-Policy: sandbox allow-scripts"));
@@ -163,7 +164,8 @@ fn results_are_listed_opened_and_compared() {
 #[test]
 fn nothing_outside_the_directory_is_served() {
     let space = Space::new();
-    let (runs, outside) = (space.path("runs"), space.path("outside"));
+    let runs = space.path("runs");
+    let outside = space.path("outside");
     let run = Recorded::new(1).write(&runs);
     let secret = Recorded::new(2).write(&outside);
     std::fs::write(secret.join("report.html"), "secret").unwrap();
@@ -277,7 +279,8 @@ fn pipes_and_devices_are_not_read() {
     assert!(made.unwrap().success());
     let ui = Ui::start(&runs, None);
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    let (id, other) = (ui.id(&name(&run)), ui.id(&name(&sound)));
+    let id = ui.id(&name(&run));
+    let other = ui.id(&name(&sound));
     for file in [
         "run.json",
         "summary.json",
@@ -290,7 +293,8 @@ fn pipes_and_devices_are_not_read() {
         "import.json",
         "note.txt",
     ] {
-        let (path, aside) = (run.join(file), space.path("aside"));
+        let path = run.join(file);
+        let aside = space.path("aside");
         let is_there = path.exists();
         if is_there {
             std::fs::rename(&path, &aside).unwrap();

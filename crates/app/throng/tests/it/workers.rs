@@ -131,7 +131,8 @@ fn a_killed_worker_makes_the_run_untrusted() {
     let ended = lossy(&space, &[]).end().with(2);
     ended.stdout_contains("UNTRUSTED");
     ended.stdout_contains("fatal: worker 2 of 4 was lost at");
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     // The others went on to the planned end.
     assert_eq!(run.info().status, RunStatus::Complete);
     let finding = &summary.findings[0];

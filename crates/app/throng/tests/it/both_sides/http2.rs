@@ -53,7 +53,8 @@ pub(super) fn serve(name: &str, ledger: &Ledger) -> SocketAddr {
 /// Answers requests. Overloaded, it never answers those to `/late`, resets each fifth of the others and refuses each
 /// third.
 fn http(ledger: &Ledger) -> SocketAddr {
-    let (own, requests) = (ledger.clone(), Mutex::new(0));
+    let own = ledger.clone();
+    let requests = Mutex::new(0);
     answer_by(ledger, move |request| {
         if request.path == "late" && own.load == Load::Over {
             own.note(|counts| counts.late += 1);
@@ -115,7 +116,8 @@ fn answer_by(
     ledger: &Ledger,
     reply: impl Fn(&Request) -> Reply + Send + Sync + 'static,
 ) -> SocketAddr {
-    let (ledger, reply) = (ledger.clone(), Arc::new(reply));
+    let ledger = ledger.clone();
+    let reply = Arc::new(reply);
     listen(false, move |stream| {
         ledger.connected();
         let mut preface = [0; PREFACE.len()];

@@ -40,7 +40,9 @@ fn converse(talk: &Talk, wire: &mut Wire<'_>, place: u64, ledger: &Ledger) -> io
     if let Some(greeting) = talk.greeting() {
         wire.write(greeting)?;
     }
-    let (mut said, mut padded, mut sent) = (0, false, Sent::default());
+    let mut said = 0;
+    let mut padded = false;
+    let mut sent = Sent::default();
     while let Some(text) = wire.read()? {
         match talk.hear(&text) {
             Heard::Say(number) => {

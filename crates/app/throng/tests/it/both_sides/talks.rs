@@ -87,7 +87,8 @@ fn reply(number: &str) -> String {
 
 fn phoenix(text: &str) -> Heard {
     let parts = parse(text);
-    let (number, event) = (parts[1].as_str().unwrap(), parts[3].as_str().unwrap());
+    let number = parts[1].as_str().unwrap();
+    let event = parts[3].as_str().unwrap();
     match event {
         "phx_join" | "phx_leave" | "heartbeat" => Heard::Other(Some(reply(number))),
         event => meaning(event, number.to_owned()),

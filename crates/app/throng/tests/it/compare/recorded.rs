@@ -221,6 +221,7 @@ fn tally(rows: &[Measurement]) -> Tally {
 
 /// Two uniform numbers to a normal one: Box and Muller (1958).
 fn normal(rng: &mut Rng) -> f64 {
-    let (u, v) = (1.0 - rng.unit(), rng.unit());
+    let u = 1.0 - rng.unit();
+    let v = rng.unit();
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }

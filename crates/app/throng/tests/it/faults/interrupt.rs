@@ -27,7 +27,8 @@ fn ctrl_c_once_ends_the_run_early() {
     ended.stdout_contains("ending early");
     ended.stdout_contains("UNTRUSTED");
     ended.stdout_contains("the run was interrupted after");
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     assert_eq!(run.info().status, RunStatus::Interrupted);
     assert!(run.is_complete(), "{:?}", run.missing());
     assert_eq!(summary.findings[0].code, "run-incomplete");

@@ -94,7 +94,8 @@ fn with_disk(space: &Space, size: &str, script: &str) -> Option<Command> {
 
 #[test]
 fn a_disk_that_fills_up_during_the_run_ends_it() {
-    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let space = Space::new();
+    let echo = Served::start(&["echo"]);
     let script = "cd \"$1\" && { \"$0\" run \"$2\" --users 4 --duration 2s --runs .; echo \"ended $?\"; \
                   \"$0\" show ./*/; echo \"shown $?\"; }";
     let Some(mut command) = with_disk(&space, "48k", script) else {
@@ -110,7 +111,8 @@ fn a_disk_that_fills_up_during_the_run_ends_it() {
 
 #[test]
 fn a_limit_on_the_size_of_files_is_a_clear_error() {
-    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let space = Space::new();
+    let echo = Served::start(&["echo"]);
     let run = space.run(&["--users", "4", "--duration", "2s", &format!("{}/hello", echo.url)]);
     // In blocks of 512 or 1,024 bytes.
     let mut limited = plain(Command::new("sh"));
@@ -167,7 +169,8 @@ fn a_target_under_a_limit_of_memory_serves_or_says_why_not() {
             let ended = running.end();
             // An abort is how allocator and threads of the standard library say that nothing is left.
             let is_clear = matches!(ended.code, Some(0 | 69) | None);
-            let (code, err) = (ended.code, &ended.err);
+            let code = ended.code;
+            let err = &ended.err;
             assert!(is_clear, "{system}, {kib} KiB: {code:?}\n{err}");
         }
         assert!(served > 0, "{system}");
@@ -176,7 +179,8 @@ fn a_target_under_a_limit_of_memory_serves_or_says_why_not() {
 
 #[test]
 fn a_full_disk_is_a_clear_error() {
-    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let space = Space::new();
+    let echo = Served::start(&["echo"]);
     let script = "cd \"$1\" && { dd if=/dev/zero of=fill bs=4k 2>&-; \"$0\" run \"$2\" --duration 1s \
                   --runs .; echo \"ended $?\"; }";
     let Some(mut command) = with_disk(&space, "64k", script) else {

@@ -21,7 +21,8 @@ fn a_killed_target_ends_the_run_untrusted() {
     running.kill_child();
     let ended = running.end().with(2);
     ended.stdout_contains("the target market exited during the run");
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     assert_eq!(run.info().status, RunStatus::Failed);
     assert!(run.is_complete(), "{:?}", run.missing());
     assert_eq!(summary.verdict, Verdict::Untrusted);

@@ -24,7 +24,8 @@ fn hello_over_tls() -> Tls {
 
 #[test]
 fn an_untrusted_certificate_is_accepted_on_request() {
-    let (space, tls) = (Space::new(), hello_over_tls());
+    let space = Space::new();
+    let tls = hello_over_tls();
     let url = format!("https://{}/", tls.address);
     let load = ["--users", "2", "--duration", "500ms"];
     let mut run = space.run(&[&url, "--set", "options.tls.verify=false"]);
@@ -38,7 +39,8 @@ fn an_untrusted_certificate_is_accepted_on_request() {
 
 #[test]
 fn a_certificate_of_a_given_authority_is_accepted() {
-    let (space, tls) = (Space::new(), hello_over_tls());
+    let space = Space::new();
+    let tls = hello_over_tls();
     let ca = space.file("ca.pem", &tls.certificate);
     let url = format!("https://localhost:{}/", tls.address.port());
     let load = ["--users", "2", "--duration", "500ms", "--set"];

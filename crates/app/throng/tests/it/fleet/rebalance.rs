@@ -110,7 +110,8 @@ fn the_users_of_a_killed_worker_are_started_by_the_others() {
     ended.stderr_contains("of worker 2 are started by the others from");
     ended.stdout_contains("worker 2 of 3 was lost at");
     ended.stdout_contains("were dealt to the others");
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     let (from_ns, users) = dealt(&run, 1);
     assert_eq!(summary.users.dealt, users);
     // Its agent says at once that it is gone.
@@ -146,7 +147,8 @@ fn an_agent_that_returns_after_its_share_was_dealt_starts_nobody() {
     relay.restore();
     let ended = running.end().with(0);
     ended.stdout_contains("worker 3 of 3 was lost at");
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     let (from_ns, users) = dealt(&run, 2);
     assert!(users > 50, "{users}");
     all_came_once(&came, &summary, from_ns);

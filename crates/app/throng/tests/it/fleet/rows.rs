@@ -125,7 +125,8 @@ fn rows_that_nobody_writes_are_reported_as_such() {
     let args = ["--rows", "none", "--set", "options.loops=3"];
     let ended = Ended::of(&mut by_fleet(&runs, &server, VISITORS, &args)).with(0);
     ended.stdout_contains("no rows of single operations were written");
-    let (run, summary) = (runs.only(), runs.summary());
+    let run = runs.only();
+    let summary = runs.summary();
     assert_eq!(counts(&summary), counts(&alone.summary()));
     assert_eq!(summary.health.rows_kept, 0.0);
     assert!(!run.path().join("requests.parquet").exists());

@@ -48,7 +48,8 @@ pub(super) fn is_unbroken(run: &Run) {
         assert_eq!((row.start_ns, row.loops_lost), (until_ns, 0));
         until_ns = row.end_ns;
     }
-    let (found, expected) = (planned(run), unbroken());
+    let found = planned(run);
+    let expected = unbroken();
     assert_eq!(found.len(), expected.len(), "users");
     assert!(found == *expected, "their rows");
 }
@@ -209,7 +210,8 @@ fn an_agent_that_is_stopped_while_nats_is_away_sends_the_rest_when_it_is_started
 /// as many as its seconds counted.
 #[track_caller]
 fn reported_while_away(space: &Space, after_ns: u64) {
-    let (run, summary) = (space.only(), space.summary());
+    let run = space.only();
+    let summary = space.summary();
     assert_eq!(run.info().status, RunStatus::Complete);
     assert_eq!(summary.verdict, Verdict::Untrusted);
     let events = run.events().unwrap();

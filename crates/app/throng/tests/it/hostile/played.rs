@@ -40,7 +40,8 @@ struct Rows {
 impl Played {
     #[track_caller]
     pub(super) fn new(scheme: &str, cases: &[Case]) -> Played {
-        let (space, server) = (Space::new(), Server::start(cases));
+        let space = Space::new();
+        let server = Server::start(cases);
         let text = scenario(&server, scheme, cases);
         let running = Running::start(&mut space.run_text(&text, &[]));
         let watch = Watch::start(running.pid());
@@ -81,12 +82,14 @@ impl Played {
             return Ok(());
         }
         if rows.connections != seen.connections {
-            let (ours, theirs) = (rows.connections, seen.connections);
+            let ours = rows.connections;
+            let theirs = seen.connections;
             return Err(format!("{ours} connections here and {theirs} there"));
         }
         let counts_requests = !case.resets() && !case.right.contains("requests");
         if rows.requests != seen.requests && counts_requests {
-            let (ours, theirs) = (rows.requests, seen.requests);
+            let ours = rows.requests;
+            let theirs = seen.requests;
             return Err(format!("{ours} requests here and {theirs} there"));
         }
         Ok(())

@@ -70,7 +70,8 @@ impl Server {
         let of_barrier = Arc::clone(&shared);
         let barrier = server(move |stream| of_barrier.wait(stream));
         let own = cases.iter().filter(|case| case.acts_at_once).map(|case| {
-            let (own, shared) = (case.clone(), Arc::clone(&shared));
+            let own = case.clone();
+            let shared = Arc::clone(&shared);
             let play = move |stream| Connection::new(stream)?.play(&own, &shared);
             (case.name, server(play))
         });

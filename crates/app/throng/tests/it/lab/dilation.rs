@@ -66,7 +66,8 @@ fn run(lab: &Lab, dilation: u32) -> (Summary, Vec<EventKind>) {
 }
 
 fn run_file(lab: &Lab, file: &Path, dilation: u32, further: &[&str]) -> (Summary, Vec<EventKind>) {
-    let (file, factor) = (file.to_str().unwrap(), dilation.to_string());
+    let file = file.to_str().unwrap();
+    let factor = dilation.to_string();
     let words = [&["run", file, "--dilation", &factor, "--"][..], further].concat();
     let run = lab.records(&format!("runs-{dilation}"), &words);
     let events = run.events().unwrap().into_iter().map(|event| event.what);

@@ -42,7 +42,8 @@ fn keeps(user: u64) -> bool {
 fn accepted(lab: &Lab, host: &str) -> u64 {
     let ended = lab.exec(host, "grep ^Tcp: /proc/net/snmp");
     let mut lines = ended.out.lines().map(str::split_ascii_whitespace);
-    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let names = lines.next().unwrap();
+    let values = lines.next().unwrap();
     let found = names.zip(values).find(|(name, _)| *name == "PassiveOpens");
     found.unwrap().1.parse().unwrap()
 }
@@ -64,7 +65,8 @@ fn users_come_back_after_a_region_died_unless_they_ignore_the_ttl() {
     };
     lab.up();
     let scenario = lab.space.file("routing.yaml", SCENARIO);
-    let (far_before, before) = (accepted(&lab, "web-far"), questions(&lab));
+    let far_before = accepted(&lab, "web-far");
+    let before = questions(&lab);
     let begun = super::now();
     let run = lab.records_inside(&scenario);
     let seconds = begun.elapsed().as_secs();

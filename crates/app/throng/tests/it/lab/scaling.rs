@@ -76,8 +76,10 @@ fn alarms_add_and_remove_instances_and_say_why() {
     let Some(lab) = lab("alarms", true) else {
         return;
     };
-    let (file, runs) = (lab.space.path("lab.yaml"), lab.space.path("runs"));
-    let (file, runs) = (file.to_str().unwrap(), runs.to_str().unwrap());
+    let file = lab.space.path("lab.yaml");
+    let runs = lab.space.path("runs");
+    let file = file.to_str().unwrap();
+    let runs = runs.to_str().unwrap();
     let ended = Ended::of(&mut lab.command(&["run", file, "--", "--runs", runs]));
     assert!(matches!(ended.code, Some(0 | 2)), "{} {}", ended.out, ended.err);
     let run = Run::open(&only(&lab.space.path("runs"))).unwrap();

@@ -131,7 +131,8 @@ fn check_announcements(database: &Database, witness: Witness) {
         database.number(&format!("{count} {condition}"))
     };
     // One that was just published need not be marked yet.
-    let (marked, settled) = (count("announced = 1"), count("pool IS NOT NULL"));
+    let marked = count("announced = 1");
+    let settled = count("pool IS NOT NULL");
     let announced = witness.end();
     assert!(
         (marked..=settled).contains(&announced),

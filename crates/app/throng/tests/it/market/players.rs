@@ -244,7 +244,8 @@ impl Player {
     }
 
     fn predict(&mut self, socket: &mut WebSocket<TcpStream>, game: u64, pool: i64) -> Option<()> {
-        let (outcome, amount) = (self.draw(3) as i64, 1 + self.draw(50) as i64);
+        let outcome = self.draw(3) as i64;
+        let amount = 1 + self.draw(50) as i64;
         let stake = Stake { player: self.number, pool, outcome };
         let predict = json!({
             "op": "predict", "pool": format!("p{pool}"), "option": OPTIONS[outcome as usize], "amount": amount,

@@ -79,7 +79,8 @@ impl Processes {
 
     /// Kills a process and starts it again: in turn a resolver, an API and the feed.
     pub(super) fn kill_one(&mut self, number: usize) {
-        let (turn, round) = (number % 3, number / 3);
+        let turn = number % 3;
+        let round = number / 3;
         match turn {
             0 => {
                 let at = round % self.resolvers.len();

@@ -64,7 +64,8 @@ fn the_example_comes_up_holds_a_crowd_and_leaves_nothing_behind() {
         found.unwrap_or_else(|| panic!("no {wanted}")).1.clone()
     };
     let mut run = space.run(&["--set", "rate=50/s", "--set", "arrive=2s", "--set", "hold=4s"]);
-    let (url, ca) = (variable("MARKET_URL"), variable("MARKET_CA"));
+    let url = variable("MARKET_URL");
+    let ca = variable("MARKET_CA");
     run.args(["--set", &format!("target={{ url: '{url}', tls: {{ ca: {ca} }} }}")]);
     // The machine is busy with other tests.
     for looser in [

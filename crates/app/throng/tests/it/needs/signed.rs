@@ -46,7 +46,8 @@ pub(super) fn token(request: &Request) -> Answer {
     let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
     let text = file("text", signed.as_bytes());
     let verify = |public: &str, signature: &[u8], kind: &[&str]| {
-        let (public, signature) = (key(public), file("signature", signature));
+        let public = key(public);
+        let signature = file("signature", signature);
         let args = [
             &["pkeyutl", "-verify", "-pubin", "-rawin", "-inkey"][..],
             &[public.to_str().unwrap(), "-in", &text, "-sigfile", &signature],
@@ -89,7 +90,8 @@ fn hmac(key: &[u8], text: &str) -> Vec<u8> {
 /// A request to S3, signed as its reference says. Its parts have only one form here, so that none needs an order.
 pub(super) fn object(request: &Request) -> Answer {
     let header = |name: &str| request.header(name);
-    let (date, hash) = (header("x-amz-date"), header("x-amz-content-sha256"));
+    let date = header("x-amz-date");
+    let hash = header("x-amz-content-sha256");
     if date.len() != 16 || hash != sha256(&request.text()) {
         return refused("no date, or another body");
     }

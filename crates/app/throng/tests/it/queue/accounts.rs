@@ -80,7 +80,8 @@ struct Arrivals<'a> {
 fn accumulate(arrivals: &mut [Arrivals]) {
     arrivals.sort_by_key(|arrivals| arrivals.by);
     for at in 1..arrivals.len() {
-        let (longest, gone) = (arrivals[at - 1].longest, arrivals[at - 1].gone);
+        let longest = arrivals[at - 1].longest;
+        let gone = arrivals[at - 1].gone;
         if gone > arrivals[at].gone {
             arrivals[at].longest = longest;
             arrivals[at].gone = gone;

@@ -276,7 +276,8 @@ fn stale_counts_of_a_returning_cache_are_rejected() {
         return;
     };
     for database in Database::each(&services, "ads_old") {
-        let (what, folder) = (database.kind, Space::new());
+        let what = database.kind;
+        let folder = Space::new();
         let free = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = free.local_addr().unwrap().port();
         drop(free);

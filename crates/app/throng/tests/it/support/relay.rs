@@ -112,7 +112,8 @@ fn join(state: &Arc<State>, client: &TcpStream, server: SocketAddr) -> io::Resul
     for (from, to, direction) in
         [(client, &server, Direction::ToServer), (&server, client, Direction::ToClient)]
     {
-        let (from, to) = (from.try_clone()?, to.try_clone()?);
+        let from = from.try_clone()?;
+        let to = to.try_clone()?;
         now.open.push(from.try_clone()?);
         let state = Arc::clone(state);
         std::thread::spawn(move || {

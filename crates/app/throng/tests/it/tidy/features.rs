@@ -51,8 +51,8 @@ fn the_first_look_compiles_only_what_it_needs() {
     tree.args(["tree", "--locked", "--offline", "--edges", "normal,build"]);
     tree.args(["--prefix", "none"]).args(selected);
     let output = tree.output().expect("cargo runs");
-    let (out, err) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let out = String::from_utf8_lossy(&output.stdout);
+    let err = String::from_utf8_lossy(&output.stderr);
     let compiled = |name: &str| out.lines().any(|line| line.split(' ').next() == Some(name));
     assert!(output.status.success() && compiled("market"), "{err}");
     let slow: Vec<&&str> = SLOW.iter().filter(|name| compiled(name)).collect();

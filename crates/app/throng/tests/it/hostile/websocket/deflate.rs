@@ -86,7 +86,8 @@ fn messages() -> Vec<Case> {
     // A block of stored bytes (RFC 1951 §3.2.4) that says 9 and has fewer.
     let stored = [0, 9, 0, 0xf6, 0xff, b'o', b'k'];
     // A block of a kind that is reserved (§3.2.3), and a distance beyond all that came before.
-    let (reserved, distant) = ([0x07], [0x4b, 0x04, 0x82, 0xff]);
+    let reserved = [0x07];
+    let distant = [0x4b, 0x04, 0x82, 0xff];
     vec![
         agreed("deflated", OFFER, part(text, &ok), RIGHT),
         agreed("deflated-and-plain", OFFER, part(TEXT, b"ok"), RIGHT),
