@@ -179,7 +179,8 @@ mod tests {
 
     #[test]
     fn folders_go_up_to_the_mount() {
-        let (root, one) = ("/groups", "/groups/user.slice");
+        let root = "/groups";
+        let one = "/groups/user.slice";
         let two = "/groups/user.slice/run.scope";
         check(V2, "0::/user.slice/run.scope\n", "memory", &[two, one, root]);
         check(V2, "0::/\n", "memory", &[root]);
@@ -210,7 +211,8 @@ mod tests {
         let memory = "/groups/memory";
         check(mounts, "4:memory:/docker/abc\n", "memory", &[memory]);
         let inner = "4:memory:/docker/abc/jobs/one\n";
-        let (one, jobs) = ("/groups/memory/jobs/one", "/groups/memory/jobs");
+        let one = "/groups/memory/jobs/one";
+        let jobs = "/groups/memory/jobs";
         check(mounts, inner, "memory", &[one, jobs, memory]);
         // Another's, or one whose name only begins alike: what is mounted is around this one.
         for other in ["/docker/abcd", "/elsewhere", "/docker/abc/../x"] {

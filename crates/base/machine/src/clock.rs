@@ -191,7 +191,9 @@ mod tests {
     #[test]
     fn a_process_has_no_dilation_by_itself() {
         assert_eq!(Dilation::of_process(), Dilation::NONE);
-        let (before, now, after) = (machine_monotonic_ns(), monotonic_ns(), monotonic_ns());
+        let before = machine_monotonic_ns();
+        let now = monotonic_ns();
+        let after = monotonic_ns();
         assert!(before <= now && now <= after);
     }
 

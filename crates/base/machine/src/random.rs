@@ -27,7 +27,8 @@ mod tests {
 
     #[test]
     fn secrets_have_their_length_and_differ() {
-        let (one, other) = (secret(16).unwrap(), secret(16).unwrap());
+        let one = secret(16).unwrap();
+        let other = secret(16).unwrap();
         assert_eq!((one.len(), other.len()), (32, 32));
         assert_ne!(one, other);
         assert_eq!(secret(0).unwrap(), "");

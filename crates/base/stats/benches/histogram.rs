@@ -33,7 +33,8 @@ fn record(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn merge(bencher: Bencher<'_, '_>) {
-    let (mut sum, one) = (filled(), filled());
+    let mut sum = filled();
+    let one = filled();
     bencher.bench_local(|| sum.merge(black_box(&one)));
 }
 

@@ -202,8 +202,8 @@ const F_MAX: f64 = 1e6;
 pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
     let groups: Vec<&Vec<f64>> = groups.iter().filter(|group| !group.is_empty()).collect();
     let n: usize = groups.iter().map(|group| group.len()).sum();
-    let (between_freedom, within_freedom) =
-        (groups.len().checked_sub(1)?, n.checked_sub(groups.len())?);
+    let between_freedom = groups.len().checked_sub(1)?;
+    let within_freedom = n.checked_sub(groups.len())?;
     if between_freedom == 0 || within_freedom == 0 {
         return None;
     }

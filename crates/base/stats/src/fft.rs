@@ -134,7 +134,8 @@ mod tests {
             let (length, powers) = lowest_powers(&x, 40);
             assert_eq!((length, powers.len()), (used, 40));
             for (k, power) in (1..).zip(powers) {
-                let (mut re, mut im) = (0.0, 0.0);
+                let mut re = 0.0;
+                let mut im = 0.0;
                 for (j, x) in x[..length].iter().enumerate() {
                     let (sin, cos) = (TAU * (j * k % length) as f64 / length as f64).sin_cos();
                     (re, im) = (re + x * cos, im - x * sin);

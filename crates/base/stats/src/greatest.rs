@@ -218,7 +218,8 @@ mod tests {
         assert_eq!(truth, Some(6));
         for (scatter, right_min, width_max) in [(0.01, 190, 1.3), (0.03, 190, 2.4), (0.1, 190, 3.6)]
         {
-            let (mut right, mut width) = (0, 0);
+            let mut right = 0;
+            let mut width = 0;
             for seed in 0..200 {
                 let groups = measured(scatter, 3, seed);
                 let found = Greatest::with(&groups, 0.95, seed, 1_000).unwrap();

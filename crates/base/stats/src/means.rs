@@ -119,7 +119,8 @@ mod tests {
         };
         let refused = (0..TRIES).filter(|&seed| {
             let mut rng = Rng::new(seed, 0, Purpose::Resample);
-            let (a, b) = (drawn(&mut rng), drawn(&mut rng));
+            let a = drawn(&mut rng);
+            let b = drawn(&mut rng);
             two_means(&a, &b, &mut rng).unwrap().p < 0.05
         });
         // Of 300, 15 ± 4 are expected at most: ties make it fewer.

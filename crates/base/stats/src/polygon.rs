@@ -188,7 +188,10 @@ mod tests {
     proptest! {
         #[test]
         fn closed_forms_are_those_of_all_orders(radii in prop::collection::vec(0.0..100f64, 3..8)) {
-            let (mut least, mut most, mut sum, mut count) = (f64::INFINITY, 0f64, 0.0, 0.0);
+            let mut least = f64::INFINITY;
+            let mut most = 0f64;
+            let mut sum = 0.0;
+            let mut count = 0.0;
             orders(&radii, &mut Vec::new(), &mut |order| {
                 let area = area(order).unwrap();
                 (least, most) = (least.min(area), most.max(area));

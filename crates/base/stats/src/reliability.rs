@@ -186,7 +186,11 @@ mod tests {
     fn watched(seed: u64) -> (f64, f64, u64, u64) {
         let mut rng = Rng::new(seed, 0, Purpose::Think);
         let mut draw = move |mean: f64| -mean * (1.0 - rng.unit()).ln();
-        let (mut at, mut up, mut down, mut failures, mut repairs) = (0.0, 0.0, 0.0, 0, 0);
+        let mut at = 0.0;
+        let mut up = 0.0;
+        let mut down = 0.0;
+        let mut failures = 0;
+        let mut repairs = 0;
         loop {
             let time = draw(10.0_f64).min(100.0 - at);
             (at, up) = (at + time, up + time);

@@ -87,7 +87,8 @@ impl Sample {
         pairs.retain(|&(_, count)| count > 0);
         finite(pairs.iter().map(|&(value, _)| value))?;
         pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let (mut values, mut below) = (Vec::new(), vec![0]);
+        let mut values = Vec::new();
+        let mut below = vec![0];
         let mut upto = 0_u64;
         for (value, count) in pairs {
             upto = upto.checked_add(count).ok_or(SampleError::TooMany)?;

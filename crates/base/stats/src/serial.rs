@@ -179,7 +179,8 @@ mod tests {
     fn counts(number: usize, mean: f64, rng: &mut Rng) -> Vec<f64> {
         let limit = (-mean).exp();
         let mut one = || {
-            let (mut product, mut count) = (rng.unit(), 0.0);
+            let mut product = rng.unit();
+            let mut count = 0.0;
             while product > limit {
                 product *= rng.unit();
                 count += 1.0;

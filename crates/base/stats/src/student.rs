@@ -81,7 +81,8 @@ mod tests {
                 let values = case[name].as_array().unwrap().iter();
                 values.map(|v| v.as_f64().unwrap()).collect()
             };
-            let (a, b) = (list("a"), list("b"));
+            let a = list("a");
+            let b = list("b");
             let found = difference_interval(&a, &b, 0.95).unwrap();
             let wanted = list("welch_interval");
             assert!((found.0 - wanted[0]).abs() < 1e-9, "{found:?} {wanted:?}");

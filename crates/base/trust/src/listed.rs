@@ -225,7 +225,8 @@ mod tests {
     #[test]
     fn another_certificate_is_refused() {
         let params = authority(&["localhost"]);
-        let (own, listed) = (self_signed(&params), self_signed(&params));
+        let own = self_signed(&params);
+        let listed = self_signed(&params);
         let refused = connect(&own, &listed, "localhost").unwrap_err();
         assert!(refused.contains("`options.tls.ca`"), "{refused}");
         let again = Own {

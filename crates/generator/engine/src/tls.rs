@@ -274,7 +274,8 @@ mod tests {
         server.send_close_notify();
         let mut wire = output(&mut server);
         wire.extend_from_slice(&[0x17; 40_000]);
-        let (mut plain, mut out) = (Vec::new(), Vec::new());
+        let mut plain = Vec::new();
+        let mut out = Vec::new();
         assert_eq!(tls.receive(&wire, &mut plain, &mut out), Ok(true));
         assert_eq!(plain, b"goodbye");
         assert_eq!(tls.receive(&[0x17; 40], &mut plain, &mut out), Ok(true));
@@ -285,7 +286,8 @@ mod tests {
     fn a_peer_that_sends_more_has_not_closed() {
         let (mut tls, mut server) = pair();
         server.writer().write_all(b"hello").unwrap();
-        let (mut plain, mut out) = (Vec::new(), Vec::new());
+        let mut plain = Vec::new();
+        let mut out = Vec::new();
         let wire = output(&mut server);
         assert_eq!(tls.receive(&wire, &mut plain, &mut out), Ok(false));
         assert_eq!(plain, b"hello");

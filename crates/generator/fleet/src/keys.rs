@@ -251,7 +251,8 @@ mod tests {
 
     #[test]
     fn what_is_sealed_is_read_by_its_reader_only() {
-        let (reader, other) = (XKey::new(), XKey::new());
+        let reader = XKey::new();
+        let other = XKey::new();
         let mut sealed = SealedText::to(&reader.public_key(), b"secret").unwrap();
         assert_eq!(sealed.open(&reader).unwrap(), b"secret");
         assert!(sealed.open(&other).is_err());
@@ -263,7 +264,8 @@ mod tests {
 
     #[test]
     fn a_scenario_is_read_by_whom_its_seed_was_sealed_to() {
-        let (key, agent) = (XKey::new(), XKey::new());
+        let key = XKey::new();
+        let agent = XKey::new();
         let sealed = seal(&key, b"scenario").unwrap();
         assert!(!sealed.windows(8).any(|part| part == b"scenario"));
         let seed = seed_for(&agent.public_key(), &key).unwrap();

@@ -58,7 +58,8 @@ fn parts_are_read_as_one_once_all_are_there() {
     let missing = run.missing().join("; ");
     assert!(missing.contains("agents a1, a2; `throng fleet fetch"), "{missing}");
     assert_eq!(run.parts().absent().len(), 2);
-    let (one, two) = (measurements(0..50), measurements(50..120));
+    let one = measurements(0..50);
+    let two = measurements(50..120);
     put(&run, "a2", &part(space.path(), "two", &two));
     // Some agents' rows are no sample of the run.
     assert_eq!(read(&run), []);

@@ -27,7 +27,9 @@ pub(crate) fn truths() -> Vec<Truth> {
     let two = [(0.6, Dist::Exponential { mean: 1.0 }), (0.4, Dist::Exponential { mean: 12.0 })];
     let truth =
         |family, dist, parameters: &[f64]| Truth { family, dist, parameters: parameters.to_vec() };
-    let (scale, shape, sigma) = (5.0, 0.7, 1.1);
+    let scale = 5.0;
+    let shape = 0.7;
+    let sigma = 1.1;
     vec![
         truth(Family::Exponential, Dist::Exponential { mean: 4.0 }, &[4.0]),
         truth(Family::Weibull, Dist::Weibull { scale, shape }, &[scale, shape]),
@@ -66,13 +68,15 @@ pub(crate) fn table(out: &mut impl Write, samples: u64) -> io::Result<()> {
         };
         for &step in steps {
             let found = SIZES.map(|size| estimates(&truth, step, size, samples));
-            let (distribution, clock) = (truth.family.name(), clock(step));
+            let distribution = truth.family.name();
+            let clock = clock(step);
             for (number, name) in truth.family.parameters().iter().enumerate() {
                 let value = truth.parameters[number];
                 write!(out, "| {distribution} | {name} | {value} | {clock} |")?;
                 for all in &found {
                     let one = &all[number];
-                    let (bias, error) = (one.bias() * 100.0, one.error() * 100.0);
+                    let bias = one.bias() * 100.0;
+                    let error = one.error() * 100.0;
                     write!(out, " {bias:+.1} % | {error:.1} % | {:.1} % |", one.held())?;
                 }
                 writeln!(out)?;

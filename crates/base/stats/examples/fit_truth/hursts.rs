@@ -81,8 +81,10 @@ pub(crate) fn table_of_counts(out: &mut impl Write, samples: u64) -> io::Result<
         for mean in MEANS {
             let found = each(samples, |sample| of_counts(*h, mean, sample));
             for (method, name) in ["local Whittle", "wavelet"].into_iter().enumerate() {
-                let (mut without, mut with, mut width, mut hidden) =
-                    (Estimates::default(), Estimates::default(), 0.0, 0);
+                let mut without = Estimates::default();
+                let mut with = Estimates::default();
+                let mut width = 0.0;
+                let mut hidden = 0;
                 for pairs in &found {
                     let [plain, own] = pairs[method];
                     add(&mut without, plain, *h);
@@ -107,7 +109,8 @@ pub(crate) fn table_of_counts(out: &mut impl Write, samples: u64) -> io::Result<
             }
         }
     }
-    let (samples, length) = (commas(samples as usize), commas(LENGTH));
+    let samples = commas(samples as usize);
+    let length = commas(LENGTH);
     writeln!(out, "\n{samples} series of {length} counts each.")
 }
 
@@ -126,7 +129,8 @@ fn of_counts(h: f64, mean: f64, sample: u64) -> [[Result<Estimate, NoEstimate>; 
     let gap = Dist::Exponential { mean: 1.0 };
     let of_rate = |x: f64| {
         let rate = mean * (sigma * x - sigma * sigma / 2.0).exp();
-        let (mut time, mut count) = (gap.sample(&mut rng), 0.0);
+        let mut time = gap.sample(&mut rng);
+        let mut count = 0.0;
         while time < rate {
             time += gap.sample(&mut rng);
             count += 1.0;

@@ -30,7 +30,8 @@ pub(crate) fn table(out: &mut impl Write, samples: u64) -> io::Result<()> {
     for truth in truths() {
         for step in STEPS {
             let found = refusals(&truth, step, samples);
-            let (distribution, clock) = (truth.family.name(), clock(step));
+            let distribution = truth.family.name();
+            let clock = clock(step);
             write!(out, "| {distribution} | {clock} |")?;
             for count in [found.distance, found.anderson, found.either] {
                 let share = count as f64 / found.tested as f64 * 100.0;

@@ -206,7 +206,8 @@ mod tests {
         for case in golden["anderson_tied"].as_array().unwrap() {
             let numbers = |name: &str| case[name].as_array().unwrap().clone();
             let tied: Vec<u64> = numbers("tied").iter().map(|n| n.as_u64().unwrap()).collect();
-            let (x, expected) = (case["x"].as_f64().unwrap(), case["p"].as_f64().unwrap());
+            let x = case["x"].as_f64().unwrap();
+            let expected = case["p"].as_f64().unwrap();
             let found = tail(x, &shares(&tied));
             assert!((found - expected).abs() < 2e-6, "{case} {found}");
         }
@@ -215,7 +216,8 @@ mod tests {
     #[test]
     fn small_statistics_of_many_values_are_those_without_ties() {
         let shares = vec![1.0 / VALUES_MANY as f64; VALUES_MANY];
-        let (below, above) = (tail(SMALL - 1e-9, &shares), tail(SMALL, &shares));
+        let below = tail(SMALL - 1e-9, &shares);
+        let above = tail(SMALL, &shares);
         assert!(above > 0.98 && (below - above).abs() < 0.01, "{below} {above}");
     }
 

@@ -162,12 +162,14 @@ mod tests {
             one.into_iter().for_each(|time| hist.record(time));
             hist
         };
-        let (known, censored) = ([3, 3, 5, 8, 9, 20], [4, 5, 8, 30]);
+        let known = [3, 3, 5, 8, 9, 20];
+        let censored = [4, 5, 8, 30];
         let at = 8;
         let share = |known: &LogHistogram, censored: &LogHistogram| {
             CensoredTimes::new(known, censored).influence(at).share()
         };
-        let (all_known, all_censored) = (many(&known, None), many(&censored, None));
+        let all_known = many(&known, None);
+        let all_censored = many(&censored, None);
         let influence = CensoredTimes::new(&all_known, &all_censored).influence(at);
         let before = share(&all_known, &all_censored);
         let n = 10e6;

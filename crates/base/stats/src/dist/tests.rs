@@ -68,7 +68,8 @@ fn draws_follow_the_distribution_function() {
         let mut draws: Vec<f64> = (0..DRAWS).map(|_| dist.sample(&mut rng)).collect();
         draws.sort_by(f64::total_cmp);
         let distances = draws.iter().enumerate().map(|(rank, &draw)| {
-            let (below, cdf) = (rank as f64 / DRAWS as f64, dist.cdf(draw));
+            let below = rank as f64 / DRAWS as f64;
+            let cdf = dist.cdf(draw);
             (cdf - below).abs().max((below + 1.0 / DRAWS as f64 - cdf).abs())
         });
         let distance = distances.fold(0.0, f64::max);

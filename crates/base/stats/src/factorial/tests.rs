@@ -185,7 +185,9 @@ fn jains_fraction_of_seven_factors() {
     let mut rows = table(3, 1, &values);
     for row in &mut rows {
         let sign = |f: usize| if row.levels[f] == 1 { 1 } else { -1 };
-        let (a, b, c) = (sign(0), sign(1), sign(2));
+        let a = sign(0);
+        let b = sign(1);
+        let c = sign(2);
         let high = [a * b, a * c, b * c, a * b * c].map(|sign| usize::from(sign > 0));
         row.levels.extend(high);
     }

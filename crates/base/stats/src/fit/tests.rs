@@ -16,7 +16,9 @@ fn shown_probabilities_sum_to_one_and_keep_the_mean() {
         Distribution::Hyperexponential { share: 0.7, mean: 0.5, other_mean: 5.0 },
     ];
     for distribution in distributions {
-        let (mut sum, mut mean, mut k) = (0.0, 0.0, 0.0);
+        let mut sum = 0.0;
+        let mut mean = 0.0;
+        let mut k = 0.0;
         while k < 400.0 {
             let p = distribution.ln_shown(k, 1.0).exp();
             assert!(p >= 0.0, "{distribution:?}: {p} at {k}");
@@ -71,7 +73,8 @@ fn distribution_is_rebuilt_from_its_parameters() {
         let values: Vec<f64> = fitted.parameters.iter().map(|p| p.value).collect();
         let distribution = Distribution::from_parameters(family, &values).unwrap();
         for x in [0.2, 1.0, 5.0, 20.0] {
-            let (own, back) = (fitted.distribution.cdf(x), distribution.cdf(x));
+            let own = fitted.distribution.cdf(x);
+            let back = distribution.cdf(x);
             assert!((own - back).abs() < 1e-12, "{family:?} at {x}: {own} {back}");
         }
         assert_eq!(Distribution::from_parameters(family, &values[..values.len() - 1]), None);
@@ -143,7 +146,8 @@ fn shown_probabilities_beside_the_least_number_are_those_of_the_integral() {
 fn held(scale: f64, step: f64, count: usize, samples: u64) -> (u32, u32) {
     const SHAPE: f64 = 2.2;
     let dist = crate::dist::Dist::Pareto { scale, shape: SHAPE };
-    let (mut scales, mut shapes) = (0, 0);
+    let mut scales = 0;
+    let mut shapes = 0;
     for sample in 0..samples {
         let mut rng = crate::rng::Rng::new(sample, count as u64, crate::rng::Purpose::Resample);
         let mut one = || {
@@ -157,7 +161,8 @@ fn held(scale: f64, step: f64, count: usize, samples: u64) -> (u32, u32) {
         let fitted = fit(Family::Pareto, &observed(&numbers, step), 0.95).unwrap();
         let holds = |at: usize, truth: f64| {
             let parameter = fitted.parameters[at];
-            let (low, high) = (parameter.low.unwrap(), parameter.high.unwrap());
+            let low = parameter.low.unwrap();
+            let high = parameter.high.unwrap();
             assert!(low < high, "{parameter:?}");
             low <= truth && truth <= high
         };

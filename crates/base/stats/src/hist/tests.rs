@@ -17,7 +17,8 @@ fn any_value() -> impl Strategy<Value = u64> {
 
 #[test]
 fn buckets_cover_everything_without_gap() {
-    let (mut expected, mut bucket) = (0, 0);
+    let mut expected = 0;
+    let mut bucket = 0;
     loop {
         let (lowest, highest) = bounds_of(bucket);
         assert_eq!((lowest, bucket_of(lowest), bucket_of(highest)), (expected, bucket, bucket));
@@ -116,7 +117,8 @@ proptest! {
         let mut sorted = values;
         sorted.sort_unstable();
         let rank = ((q * sorted.len() as f64).ceil() as usize).max(1);
-        let (exact, estimate) = (sorted[rank - 1], histogram.quantile(q));
+        let exact = sorted[rank - 1];
+        let estimate = histogram.quantile(q);
         prop_assert!(estimate >= exact, "{estimate} is below {exact}");
         prop_assert!(estimate - exact <= exact / 1024, "{estimate} is too far above {exact}");
         prop_assert_eq!(histogram.min(), sorted[0]);

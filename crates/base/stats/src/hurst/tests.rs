@@ -30,7 +30,8 @@ fn counts(h: f64, mean: f64, length: usize, seed: u64) -> Vec<f64> {
     let rates = noise(h, length, &mut rng);
     let of_rate = |rate: f64| {
         let limit = (-mean * (0.4 * rate - 0.08).exp()).exp();
-        let (mut product, mut count) = (rng.unit(), 0.0);
+        let mut product = rng.unit();
+        let mut count = 0.0;
         while product > limit {
             product *= rng.unit();
             count += 1.0;
@@ -55,7 +56,8 @@ fn counts_of_a_few_events_keep_the_h_of_their_rate() {
                 [whittle.estimate, wavelet.estimate]
             });
             for (held, estimate) in held.iter_mut().zip(estimates.as_flattened()) {
-                let (low, high) = (estimate.low.unwrap(), estimate.high.unwrap());
+                let low = estimate.low.unwrap();
+                let high = estimate.high.unwrap();
                 *held += u32::from(low <= H && H <= high);
             }
         }

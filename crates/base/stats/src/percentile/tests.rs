@@ -93,7 +93,8 @@ fn slow_stretches_make_the_interval_wider_or_leave_none() {
     assert_eq!(found_scattered.method, Some(Method::Dependent));
     let size = found_scattered.size.unwrap();
     assert!(size < 1200.0, "{size}");
-    let (low, high) = (found_scattered.low.unwrap(), found_scattered.high.unwrap());
+    let low = found_scattered.low.unwrap();
+    let high = found_scattered.high.unwrap();
     let all = merged(&scattered);
     let (rank_low, rank_high) = quantile_interval(12_000, 0.9, 0.95).unwrap();
     assert!(low < all.value_at_rank(rank_low) && high.value() > all.value_at_rank(rank_high));

@@ -105,7 +105,8 @@ fn unit_is_below_one_and_fills_bytes_like_draws() {
     let mut rng = Rng::new(4, 4, Purpose::Wire);
     assert!((0..10_000).map(|_| rng.unit()).all(|unit| (0.0..1.0).contains(&unit)));
     let mut bytes = [0; 11];
-    let (mut filled, mut drawn) = (rng, rng);
+    let mut filled = rng;
+    let mut drawn = rng;
     filled.try_fill_bytes(&mut bytes).unwrap();
     assert_eq!(bytes[..8], drawn.next_u64().to_le_bytes());
     assert_eq!(bytes[8..], drawn.next_u64().to_le_bytes()[..3]);

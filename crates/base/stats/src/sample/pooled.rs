@@ -5,9 +5,11 @@ use super::Sample;
 /// Calls `visit` at each distinct value of the two samples pooled, rising, with the value and how
 /// many numbers of each stand at or below it.
 pub(crate) fn pooled_pair(a: &Sample, b: &Sample, mut visit: impl FnMut(f64, u64, u64)) {
-    let (mut i, mut j) = (0, 0);
+    let mut i = 0;
+    let mut j = 0;
     while i < a.values.len() && j < b.values.len() {
-        let (x, y) = (a.values[i], b.values[j]);
+        let x = a.values[i];
+        let y = b.values[j];
         // Without a branch: which is less is anyone's guess, and a wrong guess costs more than both.
         i += usize::from(x <= y);
         j += usize::from(y <= x);

@@ -53,7 +53,8 @@ proptest! {
     fn both_walks_see_the_same(a in prop::collection::vec(0_u8..20, 1..60),
                                b in prop::collection::vec(0_u8..20, 1..60)) {
         let [a, b] = [a, b].map(|s| Sample::new(s.into_iter().map(f64::from).collect()).unwrap());
-        let (mut pair, mut many) = (Vec::new(), Vec::new());
+        let mut pair = Vec::new();
+        let mut many = Vec::new();
         pooled_pair(&a, &b, |x, a, b| pair.push((x, a, b)));
         pooled(&[&a, &b], |x, upto| many.push((x, upto[0], upto[1])));
         let whole = pair.iter().map(|&(x, _, _)| (x, a.count_upto(x), b.count_upto(x)));

@@ -21,7 +21,8 @@ fn close(found: f64, expected: f64, tolerance: f64, what: &str) {
 fn fits_and_intervals_agree_with_scipy() {
     for case in golden()["cases"].as_array().unwrap() {
         let name = case["name"].as_str().unwrap();
-        let (n, x) = (numbers(&case["n"]), numbers(&case["x"]));
+        let n = numbers(&case["n"]);
+        let x = numbers(&case["x"]);
         let points: Vec<_> = n.into_iter().zip(x).collect();
         let fit = Usl::fit(&points, 0.95).unwrap();
         for (key, found) in [("lambda", fit.lambda), ("sigma", fit.sigma), ("kappa", fit.kappa)] {
@@ -52,7 +53,8 @@ fn published_coefficients_come_out() {
         let Some(published) = case.get("published") else {
             continue;
         };
-        let (n, x) = (numbers(&case["n"]), numbers(&case["x"]));
+        let n = numbers(&case["n"]);
+        let x = numbers(&case["x"]);
         let points: Vec<_> = n.into_iter().zip(x).collect();
         let fit = Usl::fit(&points, 0.95).unwrap();
         let printed = |key: &str, found: f64| {

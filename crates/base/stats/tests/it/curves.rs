@@ -25,7 +25,8 @@ fn outliers_agree_with_numpy() {
 #[test]
 fn splines_agree_with_scipy() {
     for case in cases("splines") {
-        let (x, at) = (numbers(&case["x"]), numbers(&case["at"]));
+        let x = numbers(&case["x"]);
+        let at = numbers(&case["at"]);
         for (kind, key) in KINDS {
             let spline = Spline::through(&x, numbers(&case["y"]), kind);
             for (&at, expected) in at.iter().zip(numbers(&case[key])) {

@@ -22,8 +22,10 @@ fn whole(value: &Value) -> u64 {
 #[test]
 fn poisson_means_have_scipys_intervals() {
     for case in GOLDEN["poisson"].as_array().unwrap() {
-        let (count, mean) = (whole(&case["count"]), number(&case["mean"]));
-        let (what, interval) = (format!("{count} of {mean}"), numbers(&case["interval"]));
+        let count = whole(&case["count"]);
+        let mean = number(&case["mean"]);
+        let what = format!("{count} of {mean}");
+        let interval = numbers(&case["interval"]);
         let (low, high) = mean_interval(count, 0.95);
         assert_near(low, interval[0], NEAR, &what);
         assert_near(high, interval[1], NEAR, &what);
@@ -40,9 +42,11 @@ fn poisson_means_have_scipys_intervals() {
 #[test]
 fn shares_have_scipys_intervals() {
     for case in GOLDEN["binomial"].as_array().unwrap() {
-        let (count, of) = (whole(&case["count"]), whole(&case["of"]));
+        let count = whole(&case["count"]);
+        let of = whole(&case["of"]);
         let distribution = CountDistribution::Binomial(of, number(&case["probability"]));
-        let (what, interval) = (format!("{count} of {of}"), numbers(&case["interval"]));
+        let what = format!("{count} of {of}");
+        let interval = numbers(&case["interval"]);
         let (low, high) = share_interval(count, of, 0.95);
         assert_near(low, interval[0], NEAR, &what);
         assert_near(high, interval[1], NEAR, &what);

@@ -44,7 +44,8 @@ fn fitted_parameters_agree_with_scipy() {
         near(fitted.log_likelihood, number(&case["log_likelihood"]), 1e-5, &what);
         for (parameter, expected) in fitted.parameters.iter().zip(numbers(&case["parameters"])) {
             near(parameter.value, expected, 2e-4, &format!("{what}: {}", parameter.name));
-            let (low, high) = (parameter.low.unwrap(), parameter.high.unwrap());
+            let low = parameter.low.unwrap();
+            let high = parameter.high.unwrap();
             assert!(
                 low < parameter.value * 1.000_001 && high > parameter.value * 0.999_999,
                 "{what}"
@@ -142,7 +143,9 @@ fn hurst_estimates_above_a_noise_agree_with_scipy() {
 #[test]
 fn levels_and_coverage_are_as_stated() {
     const ROUNDS: u32 = 200;
-    let (mut missed, mut refused, mut refused_other) = (0, 0, 0);
+    let mut missed = 0;
+    let mut refused = 0;
+    let mut refused_other = 0;
     for round in 0..ROUNDS {
         let mut rng = Rng::new(u64::from(round), 7, Purpose::Resample);
         let dist = stats::dist::Dist::Exponential { mean: 4.0 };

@@ -8,7 +8,8 @@ use crate::golden::{assert_near, cases, lattice, number, numbers, sample};
 #[test]
 fn small_samples_are_exact_and_agree_with_scipy() {
     for case in cases("ks_pairs") {
-        let (a, b) = (sample(&case["a"]), sample(&case["b"]));
+        let a = sample(&case["a"]);
+        let b = sample(&case["b"]);
         let name = case["name"].as_str().unwrap();
         let found = two_samples(&a, &b);
         assert_near(found.distance, number(&case["distance"]), 1e-14, name);

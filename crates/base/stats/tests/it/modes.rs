@@ -10,10 +10,12 @@ fn densities_agree_with_scipy() {
         let density = Density::new(&sample(&case["values"]), Scale::Plain).unwrap().unwrap();
         let heights = density.heights(number(&case["bandwidth"]));
         let greatest = heights.iter().copied().fold(0.0, f64::max);
-        let (start, step) = (density.place(0), density.place(1) - density.place(0));
+        let start = density.place(0);
+        let step = density.place(1) - density.place(0);
         for (at, expected) in numbers(&case["at"]).iter().zip(numbers(&case["heights"])) {
             let place = (at - start) / step;
-            let (left, t) = (place.floor() as usize, place.fract());
+            let left = place.floor() as usize;
+            let t = place.fract();
             let found = heights[left] * (1.0 - t) + heights[left + 1] * t;
             assert!((found - expected).abs() < 1e-4 * greatest, "{found} {expected} at {at}");
         }
@@ -34,7 +36,8 @@ fn silvermans_chondrites() {
     let found: Vec<_> = cases("critical_bandwidths")
         .iter()
         .map(|case| {
-            let (sample, modes) = (sample(&case["values"]), number(&case["modes"]) as usize);
+            let sample = sample(&case["values"]);
+            let modes = number(&case["modes"]) as usize;
             let found = silverman(&sample, Scale::Plain, modes, 100, &mut rng).unwrap().unwrap();
             assert_near(found.critical_bandwidth, number(&case["bandwidth"]), 1e-3, "bandwidth");
             found

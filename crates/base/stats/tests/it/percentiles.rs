@@ -10,7 +10,9 @@ use stats::percentile::{Method, MissingEnd};
 /// Of this many recordings the share whose interval holds the truth, the share that has an interval, and the
 /// share that has one by the dependence of its times.
 fn seen(source: Source, seconds: usize, q: f64, runs: u64) -> (f64, f64, f64) {
-    let (mut stated, mut hold, mut dependent) = (0.0, 0.0, 0.0);
+    let mut stated = 0.0;
+    let mut hold = 0.0;
+    let mut dependent = 0.0;
     let truth = source.quantile(q);
     for run in 0..runs {
         let found = interval_of(&source.stretches(seconds, run), q);

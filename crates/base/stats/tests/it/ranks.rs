@@ -36,7 +36,8 @@ fn anderson_darling_agrees_with_scipy() {
 #[test]
 fn anderson_darling_of_few_numbers_or_few_values_is_counted_out() {
     for case in cases("anderson_exact") {
-        let (a, b) = (sample(&case["a"]), sample(&case["b"]));
+        let a = sample(&case["a"]);
+        let b = sample(&case["b"]);
         for (a, b) in [(&a, &b), (&b, &a)] {
             let found = anderson::two_samples(a, b).unwrap();
             assert!(found.exact, "{case}");
@@ -53,10 +54,12 @@ fn anderson_darling_of_few_numbers_or_few_values_is_counted_out() {
 #[test]
 fn anderson_darling_of_many_ties_uses_their_limit() {
     for case in cases("anderson_permuted") {
-        let (a, b) = (sample(&case["a"]), sample(&case["b"]));
+        let a = sample(&case["a"]);
+        let b = sample(&case["b"]);
         let found = anderson::two_samples(&a, &b).unwrap();
         assert!(!found.exact);
-        let (p, expected) = (found.p.unwrap(), number(&case["p"]));
+        let p = found.p.unwrap();
+        let expected = number(&case["p"]);
         // Three standard errors of 20,000 permutations, and 5 % for the limit.
         let error = 3.0 * (expected * (1.0 - expected) / 20_000.0).sqrt() + 0.05 * expected;
         assert!((p - expected).abs() < error, "{p} instead of {expected}");
@@ -84,7 +87,8 @@ fn more_values_than_are_needed_change_little() {
 #[test]
 fn anderson_darling_of_large_samples_uses_the_limit() {
     for case in cases("anderson_lattices") {
-        let (a, b) = (lattice(&case["a"]), lattice(&case["b"]));
+        let a = lattice(&case["a"]);
+        let b = lattice(&case["b"]);
         let found = anderson::two_samples(&a, &b).unwrap();
         assert_near(found.standardised, number(&case["standardised"]), 1e-8, "A²");
         assert_published(found.p_published, number(&case["p"]));
@@ -146,13 +150,15 @@ fn bins_bound_anderson_and_darling() {
 #[test]
 fn mann_whitney_agrees_with_scipy() {
     for case in cases("mann_whitney") {
-        let (a, b) = (sample(&case["a"]), sample(&case["b"]));
+        let a = sample(&case["a"]);
+        let b = sample(&case["b"]);
         let name = case["name"].as_str().unwrap();
         let found = mann_whitney(&a, &b, 0.95);
         assert_near(found.u, number(&case["u"]), 1e-12, name);
         let expected = if found.exact { "exact" } else { "limit" };
         assert_near(found.p, number(&case[expected]), 1e-9, name);
-        let (inside, superiority) = (found.effect.interval, found.effect.superiority);
+        let inside = found.effect.interval;
+        let superiority = found.effect.superiority;
         assert!(0.0 <= inside.low && inside.high <= 1.0 && inside.holds(superiority), "{name}");
         if case["error"].is_number() && superiority > 0.0 && superiority < 1.0 {
             let logit = |p: f64| (p / (1.0 - p)).ln();
@@ -185,7 +191,8 @@ fn effects_at_the_edge_still_have_an_interval() {
 #[test]
 fn shifts_agree_with_all_differences() {
     for case in cases("shift") {
-        let (a, b) = (sample(&case["a"]), sample(&case["b"]));
+        let a = sample(&case["a"]);
+        let b = sample(&case["b"]);
         let name = case["name"].as_str().unwrap();
         let found = shift(&a, &b, 0.95);
         assert_near(found.shift, number(&case["shift"]), 1e-12, name);
@@ -207,7 +214,8 @@ fn shifts_agree_with_all_differences() {
 #[test]
 fn shifts_of_large_samples_need_no_list_of_differences() {
     for case in cases("shift_lattices") {
-        let (a, b) = (lattice(&case["a"]), lattice(&case["b"]));
+        let a = lattice(&case["a"]);
+        let b = lattice(&case["b"]);
         assert_eq!(shift(&a, &b, 0.95).shift, number(&case["shift"]));
     }
     // As many differences of 0 as cannot be listed.

@@ -55,7 +55,8 @@ fn dying(ignoring: &str) -> Ran {
 fn users_are_served_again_once_the_answer_has_changed_unless_they_ignore_its_time() {
     for (ignoring, share) in [("0%", 0.0), ("20%", 0.2), ("50%", 0.5), ("100%", 1.0)] {
         let ran = dying(ignoring);
-        let (mut refused, mut after) = (0, 0);
+        let mut refused = 0;
+        let mut after = 0;
         for row in ran.rows("page") {
             let keeps = Choice::of(5, row.user, share).keeps;
             let expected = match row.due_ns {

@@ -70,7 +70,10 @@ pub(crate) fn run_loops_at(
     let (news, received) = channel();
     std::thread::scope(|scope| {
         let loops = (0..loops_count).map(|index| {
-            let (setup, rows, news, plan) = (setup(index), rows.clone(), news.clone(), &plan);
+            let setup = setup(index);
+            let rows = rows.clone();
+            let news = news.clone();
+            let plan = &plan;
             scope.spawn(move || {
                 run_loop(plan, &setup, &rows, &|report| {
                     let _ = news.send(report);

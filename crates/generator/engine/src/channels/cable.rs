@@ -12,8 +12,10 @@ use plan::json::{pairs, unquoted};
 const SILENCE_NS: u64 = 6_000_000_000;
 
 pub(super) fn parse(text: &[u8]) -> IncomingMessage<'_> {
-    let (mut kind, mut identifier, mut message, mut reason) =
-        (&b""[..], &b"\"\""[..], None, &b""[..]);
+    let mut kind = &b""[..];
+    let mut identifier = &b"\"\""[..];
+    let mut message = None;
+    let mut reason = &b""[..];
     let mut again = true;
     let Some(()) = pairs(text, |key, value| match key {
         "type" => kind = value,

@@ -342,7 +342,8 @@ mod tests {
     fn skippable_frames_of_zstandard_are_skipped() {
         let text = b"hello hello hello".repeat(1000);
         let skippable = [&0x184d_2a5a_u32.to_le_bytes()[..], &[3, 0, 0, 0], b"abc"].concat();
-        let (first, second) = (zstd(&text[..100]), zstd(&text[100..]));
+        let first = zstd(&text[..100]);
+        let second = zstd(&text[100..]);
         let body = [&skippable[..], &first, &skippable, &skippable, &second, &skippable].concat();
         assert_eq!(decode("zstd", &body, MAX), Ok(text));
         assert_eq!(decode("zstd", &skippable, MAX), Ok(Vec::new()));

@@ -196,7 +196,8 @@ mod tests {
                  opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\""
             )
         };
-        let (sha, md5) = (challenge("SHA-256"), challenge("MD5"));
+        let sha = challenge("SHA-256");
+        let md5 = challenge("MD5");
         let cnonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ";
         let mut both = Session::strongest([md5.as_bytes(), sha.as_bytes()].into_iter()).unwrap();
         let answer = both.answer_with(&REQUEST, cnonce);

@@ -77,7 +77,8 @@ fn expected(users: &[User]) -> Counted {
     let last = first_seen.keys().last().copied().unwrap_or(0);
     let mut sum = Counted::default();
     for user in users {
-        let (mut had, mut highest) = (BTreeSet::new(), None);
+        let mut had = BTreeSet::new();
+        let mut highest = None;
         for &(_, number) in &user.got {
             if !had.insert(number) {
                 sum.duplicated += 1;
@@ -86,7 +87,8 @@ fn expected(users: &[User]) -> Counted {
             }
             highest = highest.max(Some(number));
         }
-        let (low, high) = (had.first().copied(), had.last().copied());
+        let low = had.first().copied();
+        let high = had.last().copied();
         for number in 0..=last {
             let Some(at) = published(number) else {
                 continue;
@@ -126,10 +128,12 @@ fn users() -> impl Strategy<Value = Vec<User>> {
     let user = (0_u64..12, 1_u64..25, any::<bool>(), prop::collection::vec(way(), 40));
     prop::collection::vec(user, 1..9).prop_map(|users| {
         let users = users.into_iter().map(|(joins_s, stays_s, deaf, ways)| {
-            let (ready_ns, closed_ns) = (joins_s * S, (joins_s + stays_s) * S);
+            let ready_ns = joins_s * S;
+            let closed_ns = (joins_s + stays_s) * S;
             let mut got = Vec::new();
             for (place, way) in ways.into_iter().enumerate().filter(|_| !deaf) {
-                let (sent_ns, number) = (4 * S + place as u64 * 330_000_000, place as u64 + 1);
+                let sent_ns = 4 * S + place as u64 * 330_000_000;
+                let number = place as u64 + 1;
                 if sent_ns < ready_ns {
                     continue;
                 }

@@ -142,7 +142,9 @@ mod tests {
     /// Counts of a user's numbers: lost, duplicates, out of order.
     fn counted(numbers: &[u64]) -> (u64, u64, u64) {
         let mut track = Track::new(MessageId(0), 1, 0);
-        let (mut lost, mut duplicates, mut late) = (0, 0, 0);
+        let mut lost = 0;
+        let mut duplicates = 0;
+        let mut late = 0;
         for &number in numbers {
             match track.take(number) {
                 NumberFit::New { lost: more } | NumberFit::Restarted { lost: more } => lost += more,
@@ -199,7 +201,8 @@ mod tests {
         #[test]
         fn counts_match_those_of_a_full_list(steps in prop::collection::vec(-20_i64..22, 1..60)) {
             let mut numbers = vec![1_000_u64];
-            let (mut highest, mut lowest) = (1_000_i64, 1_000_i64);
+            let mut highest = 1_000_i64;
+            let mut lowest = 1_000_i64;
             for step in steps {
                 let number = (highest + step).max(highest - 63);
                 highest = highest.max(number);
@@ -211,7 +214,9 @@ mod tests {
             let span = (highest - lowest) as u64 + 1;
             prop_assert_eq!(lost, span - distinct.len() as u64);
             prop_assert_eq!(duplicates, (numbers.len() - distinct.len()) as u64);
-            let (mut top, mut seen, mut expected) = (0, BTreeSet::new(), 0);
+            let mut top = 0;
+            let mut seen = BTreeSet::new();
+            let mut expected = 0;
             for number in numbers {
                 expected += u64::from(number < top && !seen.contains(&number));
                 seen.insert(number);

@@ -167,7 +167,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_and_changes_nothing() {
         let budget = Arc::new(Budget::new(256 << 10));
-        let (mut one, mut other) = (Charges::new(&budget), Charges::new(&budget));
+        let mut one = Charges::new(&budget);
+        let mut other = Charges::new(&budget);
         assert!(one.set(1, 100 * KIB));
         assert!(other.set(1, 128 * KIB));
         assert!(!other.set(2, 20 * KIB));

@@ -412,7 +412,8 @@ fn outcomes(run: &SimRun, id: usize) -> Vec<u64> {
 /// Holds a measure's percentiles against the product-limit estimate, computed from its rows as its definition
 /// says. Returns how many are bounds.
 fn quantiles(run: &SimRun, id: usize, rows: &[&Measurement]) -> u64 {
-    let (mut known, mut censored) = (LogHistogram::new(), LogHistogram::new());
+    let mut known = LogHistogram::new();
+    let mut censored = LogHistogram::new();
     for delta in run.deltas.iter().flat_map(|delta| &delta.measures) {
         if delta.measure.index() == id {
             known.merge(&delta.response);
@@ -427,7 +428,8 @@ fn quantiles(run: &SimRun, id: usize, rows: &[&Measurement]) -> u64 {
         });
         rows.map(|row| bucket(row.response_ns())).collect()
     };
-    let (ended, given_up) = (times(false), times(true));
+    let ended = times(false);
+    let given_up = times(true);
     assert_eq!((ended.len() as u64, given_up.len() as u64), (known.count(), censored.count()));
     if ended.len() + given_up.len() == 0 {
         return 0;

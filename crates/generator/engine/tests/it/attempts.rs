@@ -249,7 +249,8 @@ fn pauses_follow_from_the_seed() {
         let rows = after(statuses, steps).rows(measure);
         rows.iter().map(|row| row.due_ns).collect()
     };
-    let (first, second) = (due(&[503; 4], "page"), due(&[503; 4], "page"));
+    let first = due(&[503; 4], "page");
+    let second = due(&[503; 4], "page");
     assert_eq!(first, second);
     let pauses: Vec<u64> = first.windows(2).map(|two| two[1] - two[0]).collect();
     assert!(pauses.iter().zip([101, 201, 401, 801]).all(|(&p, most)| p < most * MS));

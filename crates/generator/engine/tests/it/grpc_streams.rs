@@ -256,7 +256,8 @@ fn messages_are_compressed_one_by_one() {
     let request = &peer.requests[0];
     let encoding = "grpc-encoding: gzip".to_owned();
     assert!(request.fields.contains(&encoding), "{:?}", request.fields);
-    let (mut rest, mut flags) = (&request.body[..], Vec::new());
+    let mut rest = &request.body[..];
+    let mut flags = Vec::new();
     while let Some((prefix, behind)) = rest.split_first_chunk::<5>() {
         let len = u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]) as usize;
         flags.push(prefix[0]);

@@ -205,7 +205,8 @@ fn a_connection_on_which_nothing_comes_is_not_used_again() {
         let mut peer = Http2Peer::new(MS, |got: &Got| ok(got, "fine"));
         let mut link = Link::new(0);
         // Settings, their acknowledgement and one response come over the first connection, then nothing.
-        let (mut connects, mut packets) = (0, 0);
+        let mut connects = 0;
+        let mut packets = 0;
         link.rule = Box::new(move |_, packet| {
             connects += u32::from(packet == Packet::Connect);
             packets += u32::from(packet == Packet::ToUser);
@@ -269,7 +270,8 @@ fn bodies_that_wait_take_memory() {
         // After the first 64 KiB, 132 KiB wait: they count as 192.
         let link = Link { buffers: Arc::new(Budget::new(400 << 10)), ..Link::new(0) };
         let ran = run_over(&scenario("", &steps, "10/s, for: 400ms"), &mut peer, link);
-        let (lost, waited) = (Outcome::NoMemory, Outcome::Timeout);
+        let lost = Outcome::NoMemory;
+        let waited = Outcome::Timeout;
         assert_eq!(ran.outcomes("page"), [waited, waited, lost, lost]);
         let resets: Vec<_> = peer.resets.iter().map(|&(_, code)| code).collect();
         assert_eq!(resets, [8; 4]);

@@ -78,7 +78,8 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
 
     fn take(&mut self, now_ns: u64, conn: PeerConn, frame: &[u8], actions: &mut Vec<PeerAction>) {
         let (head, payload) = frame.split_at(9);
-        let (kind, flags) = (head[3], head[4]);
+        let kind = head[3];
+        let flags = head[4];
         let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
         if kind < 2 {
             self.requests_bytes += frame.len() as u64;
@@ -126,7 +127,8 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
 }
 
 pub(crate) fn got(conn: PeerConn, stream: u32, block: &[u8]) -> Got {
-    let (mut fields, mut line) = (Vec::new(), ["", ""].map(str::to_owned));
+    let mut fields = Vec::new();
+    let mut line = ["", ""].map(str::to_owned);
     let mut scratch = hpack::Scratch::default();
     let decoded = hpack::Decoder::new(0).decode(block, &mut scratch, |name, value| {
         let [name, value] = [name, value].map(|text| String::from_utf8_lossy(text).into_owned());

@@ -193,7 +193,8 @@ fn channels_are_joined_over_it_and_again_after_a_loss() {
     let (ran, peer) = both(steps, 0, || {
         sockets(|_, message| {
             let parts: Vec<&str> = message.split('"').collect();
-            let (number, event) = (parts[3], parts[7]);
+            let number = parts[3];
+            let event = parts[7];
             let reply = |response: &str| {
                 text(&format!(
                     "[\"1\",\"{number}\",\"room\",\"phx_reply\",{{\"status\":\"ok\",\"response\":{response}}}]"

@@ -153,7 +153,8 @@ const DIGEST: &str = "auth: { digest: { user: Mufasa, password: Circle of Life }
 
 /// A server that wants digests: counts nonces, each good for `uses` requests.
 fn guarded(uses: u32, close: bool) -> impl FnMut(&str) -> Vec<PeerAction> {
-    let (mut nonce, mut used) = (0, 0);
+    let mut nonce = 0;
+    let mut used = 0;
     move |request| {
         let answered = request.lines().find(|line| line.starts_with("authorization: Digest "));
         let current = answered.is_some_and(|line| line.contains(&format!("nonce=\"n{nonce}\"")));

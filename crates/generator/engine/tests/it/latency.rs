@@ -121,7 +121,8 @@ arrivals:
   - { hold: 9s }
 ";
     let ran = run_over(text, &mut HttpPeer::new(|_| 30 * MS, |_| ok("ok")), Link::new(10 * MS));
-    let (first, second) = (ran.rows("first")[0], ran.rows("second")[0]);
+    let first = ran.rows("first")[0];
+    let second = ran.rows("second")[0];
     // Connect there and back, request there, 30 ms, response back.
     assert_eq!((first.due_ns, first.done_ns), (0, 70 * MS));
     assert_eq!(second.due_ns, 70 * MS + 2 * S);

@@ -29,7 +29,8 @@ arrivals: [ { constant: 400/s, for: 1s }, { hold: 1s } ]
     let at_a = |path: &str| {
         seen.iter().filter(|(host, p)| host == "a.test:81" && p.starts_with(path)).count()
     };
-    let (one, two) = (at_a("/base/one"), at_a("/base/two"));
+    let one = at_a("/base/one");
+    let two = at_a("/base/two");
     // 300 expected; five standard deviations of a binomial are 43.
     assert!((257..=343).contains(&one), "{one}");
     assert_eq!(one, two, "a user stays with its server");

@@ -123,7 +123,8 @@ fn nothing_is_lost_or_doubled_between_threads() {
     let all = desks(&declared(2, u64::MAX), THREADS);
     let works = all.into_iter().enumerate().map(|(index, mut desk)| {
         thread::spawn(move || {
-            let (mut got, mut drawn) = (Vec::new(), Vec::new());
+            let mut got = Vec::new();
+            let mut drawn = Vec::new();
             let mut waits = false;
             for number in 0..EACH {
                 let now_ns = number.unsigned_abs();

@@ -96,7 +96,8 @@ pub(crate) fn answers(sent: &Sent) -> Vec<u8> {
 
 /// The filters of a SUBSCRIBE of 3.1.1, and their QoS.
 pub(crate) fn filters_of((_, body): &Sent) -> Vec<(String, u8)> {
-    let (mut rest, mut filters) = (&body[2..], Vec::new());
+    let mut rest = &body[2..];
+    let mut filters = Vec::new();
     while let [high, low, behind @ ..] = rest {
         let length = usize::from(u16::from_be_bytes([*high, *low]));
         let filter = String::from_utf8(behind[..length].to_vec()).expect("it is text");

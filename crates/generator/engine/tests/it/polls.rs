@@ -261,7 +261,8 @@ options: { drain: 1s }
     let mut peer = HttpPeer::new(|_| 300 * MS, |_| ok("{}"));
     let ran = run(text, &mut peer);
     let rows: Vec<_> = ran.rows("poll").iter().map(|row| (row.due_ns / MS, row.outcome)).collect();
-    let (good, cut_off) = (Outcome::Ok, Outcome::Unfinished);
+    let good = Outcome::Ok;
+    let cut_off = Outcome::Unfinished;
     let expected = [
         (0, good),
         (400, good),

@@ -37,7 +37,8 @@ fn play(
 /// `METHOD host path`.
 fn line(request: &str) -> String {
     let mut words = request.split(' ');
-    let (method, path) = (words.next(), words.next());
+    let method = words.next();
+    let path = words.next();
     let host = request.lines().find_map(|line| line.strip_prefix("host: "));
     [method, host, path].map(Option::unwrap_or_default).join(" ")
 }

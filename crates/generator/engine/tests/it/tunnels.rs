@@ -62,7 +62,8 @@ impl<P: Peer> Tunnels<P> {
 
     fn take(&mut self, now_ns: u64, conn: PeerConn, frame: &[u8]) -> Vec<PeerAction> {
         let (start, payload) = frame.split_at(9);
-        let (kind, flags) = (start[3], start[4]);
+        let kind = start[3];
+        let flags = start[4];
         let stream = u32::from_be_bytes([start[5], start[6], start[7], start[8]]);
         let tunnel = self.numbers.get(&(conn, stream)).copied();
         let mut actions = Vec::new();
@@ -182,7 +183,8 @@ impl<P: Peer> Peer for Tunnels<P> {
         match event {
             PeerEvent::Connected => {
                 self.connections_count += 1;
-                let (at_ns, number) = (now_ns + self.settings_after_ns, GREETING);
+                let at_ns = now_ns + self.settings_after_ns;
+                let number = GREETING;
                 match self.settings_after_ns {
                     0 => vec![PeerAction::Send(settings(&self.settings))],
                     _ => vec![PeerAction::Timer { at_ns, number }],

@@ -81,7 +81,8 @@ fn pings_are_answered_and_messages_may_be_fragmented() {
     assert_eq!(ran.outcomes("ask"), [Outcome::Ok]);
     let pongs: Vec<_> = peer.frames.iter().filter(|(opcode, _)| *opcode == 10).collect();
     assert_eq!(pongs, [&(10, b"still there?".to_vec()), &(10, b"now?".to_vec())]);
-    let (handshake, ask) = (ran.rows("handshake")[0], ran.rows("ask")[0]);
+    let handshake = ran.rows("handshake")[0];
+    let ask = ran.rows("ask")[0];
     // Two frames of 6 bytes each; the request, masked.
     assert_eq!((ask.bytes_in, ask.bytes_out), (16, 12 + 6));
     // Besides, 12 and 4 bytes of pings and their pongs, and a close frame with its code each way.

@@ -115,7 +115,8 @@ mod tests {
         let Some(server) = Server::start() else {
             return;
         };
-        let (first, nats) = (server.connect(), server.connect());
+        let first = server.connect();
+        let nats = server.connect();
         let root = private_directory();
         let rest = abandon(&first, spool(root.path()), "it was stopped");
         // Without the run's stream nothing can be sent.

@@ -29,7 +29,8 @@ fn what_was_left_behind_is_read_from_the_beginning_by_one_process() {
     }
     assert_eq!(spool.segments.len(), 2);
     assert!(Spool::left_behind(root.path(), |_| true).is_empty(), "it is in use");
-    let (all, end) = (contents(&spool), spool.end());
+    let all = contents(&spool);
+    let end = spool.end();
     assert_eq!((all.len() as u64, end), (25 << 20, 25 << 20));
     assert!(all == frame.repeat(5));
     drop(spool);

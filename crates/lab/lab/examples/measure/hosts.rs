@@ -15,7 +15,8 @@ const ROUND_TRIP_MS: u64 = 100;
 
 pub(crate) fn measure() -> Outcome {
     let start = now();
-    let (mut hosts, mut ports) = (Vec::new(), Vec::new());
+    let mut hosts = Vec::new();
+    let mut ports = Vec::new();
     for number in 0..HOSTS {
         let address = Ipv4Addr::from(u32::from(Ipv4Addr::new(198, 18, 0, 1)) + u32::from(number));
         let (host, tun) = Namespace::create(address, 1500)?;
@@ -40,7 +41,8 @@ pub(crate) fn measure() -> Outcome {
         errors.fold(f64::MIN, f64::max)
     };
     let (pairs, sent) = (pairs.len(), pairs.len() as u32 * plan.packets);
-    let (median, p99) = (error_ms(0.5), error_ms(0.99));
+    let median = error_ms(0.5);
+    let p99 = error_ms(0.99);
     let late = forwarder.counts()?.late();
     let start = now();
     drop((forwarder, measured, hosts));

@@ -26,13 +26,16 @@ fn flood(bytes: usize, time: Duration) -> Outcome {
     pin(0)?;
     let net = Net::two(Link::new(ROUND_TRIP_MS * 500_000))?;
     pin(1)?;
-    let (sender, receiver) = (net.udp(0)?, net.udp(1)?);
+    let sender = net.udp(0)?;
+    let receiver = net.udp(1)?;
     sender.connect(receiver.local_addr()?)?;
     receiver.set_nonblocking(true)?;
     let payload = vec![0; bytes - HEADERS];
     let mut buffer = [0; 2048];
     let mut flood = |time: Duration| {
-        let (start, mut sent, mut received) = (now(), 0_u64, 0_u64);
+        let start = now();
+        let mut sent = 0_u64;
+        let mut received = 0_u64;
         while now() - start < time {
             for _ in 0..32 {
                 sent += u64::from(sender.send(&payload).is_ok());

@@ -70,7 +70,8 @@ fn round_trips(ms: u64, rate: u32, time: Duration) -> Outcome {
 /// What the forwarder uses of a core while nothing is sent.
 pub(crate) fn idle(time: Duration) -> Outcome {
     let net = Net::two(Link::new(10_000_000))?;
-    let (nobody, _receive) = (net.udp(0)?, net.udp(1)?);
+    let nobody = net.udp(0)?;
+    let _receive = net.udp(1)?;
     nobody.set_read_timeout(Some(time))?;
     net.forwarder.reset_counts()?;
     let start = now();

@@ -37,7 +37,8 @@ fn transfer(
     time: Duration,
 ) -> Result<Transfer, Failure> {
     let listener = net.listen(1)?;
-    let (bytes, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+    let bytes = AtomicU64::new(0);
+    let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         for _ in 0..streams {
             let mut stream = net.connect(0, &listener)?;
@@ -47,7 +48,8 @@ fn transfer(
                 // Until the receiver closes.
                 while stream.write_all(&chunk).is_ok() {}
             });
-            let (bytes, is_over) = (&bytes, &is_over);
+            let bytes = &bytes;
+            let is_over = &is_over;
             scope.spawn(move || {
                 let mut receiving = receiving;
                 let mut buffer = vec![0; CHUNK];
@@ -60,7 +62,8 @@ fn transfer(
         }
         wait(net, warm_up)?;
         net.forwarder.reset_counts()?;
-        let (start, before) = (now(), bytes.load(Ordering::Relaxed));
+        let start = now();
+        let before = bytes.load(Ordering::Relaxed);
         wait(net, time)?;
         let elapsed = (now() - start).as_secs_f64();
         let bytes = bytes.load(Ordering::Relaxed) - before;

@@ -146,7 +146,8 @@ mod tests {
     use super::*;
 
     fn pauses(protocol: ChannelProtocol, user: u64) -> Vec<f64> {
-        let (mut state, mut rng) = (ReconnectState::new(), Rng::new(1, user, Purpose::Think));
+        let mut state = ReconnectState::new();
+        let mut rng = Rng::new(1, user, Purpose::Think);
         let pause = |_| state.pause_ns(protocol, &mut rng) as f64 / 1e6;
         (0..12).map(pause).collect()
     }
@@ -167,8 +168,8 @@ mod tests {
             let backoff = backoff(jitter);
             let mut sum = 0.0;
             for user in 0..1000 {
-                let (mut state, mut rng) =
-                    (ReconnectState::new(), Rng::new(1, user, Purpose::Think));
+                let mut state = ReconnectState::new();
+                let mut rng = Rng::new(1, user, Purpose::Think);
                 for longest in longest {
                     assert!(!state.has_given_up(&backoff));
                     let share = state.backoff_ns(&backoff, &mut rng) as f64 / 1e6 / longest;

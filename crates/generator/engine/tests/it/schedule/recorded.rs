@@ -121,7 +121,8 @@ fn phases_side_by_side_have_the_starts_that_each_has_alone() {
     let alone = two("  - { hold: 2s }\n  - { ramp: 0/s..10/s, for: 12s, users_max: 40 }");
     let ramp: Vec<u64> = starts(&alone, 0, 1).iter().map(|a| a.due_ns).collect();
     assert!(of(SessionId(1)).map(|arrival| arrival.due_ns).eq(ramp));
-    let (begin_ns, end_ns) = (2_000_000_000, 22_000_000_000);
+    let begin_ns = 2_000_000_000;
+    let end_ns = 22_000_000_000;
     let poisson = of(SessionId(0)).filter(|arrival| arrival.due_ns < end_ns);
     assert!(poisson.clone().all(|arrival| arrival.due_ns >= begin_ns));
     let count = poisson.count() as f64;
@@ -136,7 +137,8 @@ fn phases_side_by_side_have_the_starts_that_each_has_alone() {
 fn a_poisson_trace_has_the_dispersion_of_its_rate() {
     let mut plan = with_arrivals("  - { trace: counts.txt, spacing: poisson }");
     let recorded = [40.0, 0.0, 100.0, 7.0, 0.0, 12.5].repeat(20);
-    let (mut sum, mut bins) = (0.0, 0.0);
+    let mut sum = 0.0;
+    let mut bins = 0.0;
     for seed in 0..50 {
         plan.seed = seed;
         let found = per_second(&starts(&plan, 0, 1), 120);

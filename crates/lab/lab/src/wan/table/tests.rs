@@ -24,7 +24,8 @@ fn each_table_is_a_matrix_of_valid_links() {
             assert_eq!(links.len(), places * places);
             for (number, link) in links.iter().enumerate() {
                 link.check().unwrap();
-                let (from, to) = (number / places, number % places);
+                let from = number / places;
+                let to = number % places;
                 assert_eq!(*link, links[to * places + from], "{from} {to}");
             }
         }
@@ -62,7 +63,8 @@ fn no_distance_is_faster_than_light() {
     for table in TABLES {
         for (a, one) in table.places.iter().enumerate() {
             for (b, other) in table.places.iter().enumerate() {
-                let (from, to) = (city(one), city(other));
+                let from = city(one);
+                let to = city(other);
                 let [from_lat, to_lat, across] =
                     [from.0, to.0, from.1 - to.1].map(|degrees: f64| degrees.to_radians());
                 let cosine =
