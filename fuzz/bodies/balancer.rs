@@ -30,7 +30,9 @@ pub(crate) fn chunks(data: &[u8]) {
 
 /// The body, and whether it has ended; `None`: it is malformed.
 fn read_chunks(wire: &[u8], piece_bytes: usize) -> Option<(Vec<u8>, bool)> {
-    let (mut reader, mut kept, mut body) = (Chunks::default(), Vec::new(), Vec::new());
+    let mut reader = Chunks::default();
+    let mut kept = Vec::new();
+    let mut body = Vec::new();
     for piece in wire.chunks(piece_bytes) {
         kept.extend_from_slice(piece);
         loop {

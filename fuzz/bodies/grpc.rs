@@ -39,7 +39,9 @@ pub(crate) fn calls(data: &[u8]) {
 
 /// Each message as JSON, or that it cannot be read; `None` at the end: the body is no sequence of messages.
 fn messages(body: &[u8], piece_bytes: usize) -> Vec<Option<Vec<u8>>> {
-    let (mut frames, mut found, mut message) = (Frames::default(), Vec::new(), Vec::new());
+    let mut frames = Frames::default();
+    let mut found = Vec::new();
+    let mut message = Vec::new();
     for mut piece in body.chunks(piece_bytes) {
         loop {
             let Ok((taken, frame)) = frames.next(piece, MESSAGE_BYTES_MAX) else {

@@ -19,8 +19,10 @@ pub(crate) fn packets(data: &[u8]) {
 
 /// What a client found in pieces of this length, and what it answered.
 fn receive(first: u8, wire: &[u8], piece_bytes: usize) -> (Vec<String>, Vec<u8>) {
-    let (mut client, mut out) = (begun(first), Vec::new());
-    let (mut found, mut inbox) = (Vec::new(), Vec::new());
+    let mut client = begun(first);
+    let mut out = Vec::new();
+    let mut found = Vec::new();
+    let mut inbox = Vec::new();
     for piece in wire.chunks(piece_bytes) {
         inbox.extend_from_slice(piece);
         loop {
@@ -58,7 +60,8 @@ fn begun(first: u8) -> Client {
         0 => (Version::V3, &b"\x20\x02\0\0"[..]),
         _ => (Version::V5, &b"\x20\x03\0\0\0"[..]),
     };
-    let (mut client, mut out) = (Client::new(version, BYTES_MAX), Vec::new());
+    let mut client = Client::new(version, BYTES_MAX);
+    let mut out = Vec::new();
     if first & 0x20 != 0 {
         client.keep_messages();
     }

@@ -21,7 +21,8 @@ type Step = Result<(usize, bool), ()>;
 
 /// Offers `wire` to a decoder, `piece_bytes` more at a time, as its contract says.
 fn feed(wire: &[u8], piece_bytes: usize, mut decode: impl FnMut(&[u8]) -> Step) -> Result<(), ()> {
-    let (mut front, mut end) = (0, 0);
+    let mut front = 0;
+    let mut end = 0;
     while end < wire.len() {
         end = (end + piece_bytes).min(wire.len());
         loop {
@@ -55,7 +56,8 @@ pub(crate) fn http1(data: &[u8]) {
         let is_head_request = first >= 128;
         let mut decoder = http1::Decoder::new();
         decoder.begin(is_head_request);
-        let (mut heads, mut body) = (Vec::new(), Vec::new());
+        let mut heads = Vec::new();
+        let mut body = Vec::new();
         feed(wire, piece_bytes, |input| {
             let (consumed, event) = decoder.decode(input, &LIMITS).map_err(drop)?;
             let is_end = matches!(event, Some(http1::Event::End));
@@ -77,7 +79,8 @@ pub(crate) fn http1(data: &[u8]) {
 /// What a server of HTTP/2 sends to a client with three requests in flight.
 pub(crate) fn h2(data: &[u8]) {
     cut_anywhere(data, |first, wire, piece_bytes| {
-        let (mut sent, mut events) = (Vec::new(), Vec::new());
+        let mut sent = Vec::new();
+        let mut events = Vec::new();
         let mut bodies: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
         let mut scratch = h2::Scratch::default();
         let mut connection = h2::Connection::new(&h2::Settings::DEFAULT, &LIMITS, &mut sent);
@@ -181,7 +184,8 @@ pub(crate) fn proxies(data: &[u8]) {
             .expect("short texts");
         let mut sent = Vec::new();
         let mut handshake = Handshake::begin(&tunnel, &mut sent);
-        let (mut is_open, mut rest) = (false, Vec::new());
+        let mut is_open = false;
+        let mut rest = Vec::new();
         feed(wire, piece_bytes, |input| {
             if is_open {
                 rest.extend_from_slice(input);

@@ -24,7 +24,8 @@ pub(crate) fn run_files(data: &[u8]) {
     let Some(end) = data.iter().position(|&byte| byte == b'\n') else {
         return;
     };
-    let (name, contents) = (&data[..end], &data[end + 1..]);
+    let name = &data[..end];
+    let contents = &data[end + 1..];
     let Some(name) = NAMES.iter().find(|known| known.as_bytes() == name) else {
         return;
     };

@@ -159,7 +159,9 @@ mod tests {
 
     /// Messages in a body that is handed over in pieces of these lengths.
     fn messages(body: &[u8], mut lens: impl Iterator<Item = usize>) -> Vec<Vec<u8>> {
-        let (mut frames, mut found, mut message) = (Frames::default(), Vec::new(), Vec::new());
+        let mut frames = Frames::default();
+        let mut found = Vec::new();
+        let mut message = Vec::new();
         let mut rest = body;
         while !rest.is_empty() {
             let len = lens.next().unwrap_or(usize::MAX).clamp(1, rest.len());

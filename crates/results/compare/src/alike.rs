@@ -142,7 +142,8 @@ mod tests {
     use crate::sample;
 
     fn texts(change: impl Fn(&mut RunInfo)) -> Vec<(String, bool)> {
-        let (a, mut b) = (sample::info(), sample::info());
+        let a = sample::info();
+        let mut b = sample::info();
         change(&mut b);
         let found = unlike(&[&a, &b, &b], &Options::default());
         found.into_iter().map(|u| (u.text, u.grave)).collect()
@@ -199,7 +200,8 @@ mod tests {
 
     #[test]
     fn only_the_phase_that_is_compared_must_be_alike() {
-        let (a, mut b) = (sample::info(), sample::info());
+        let a = sample::info();
+        let mut b = sample::info();
         b.phases.push(PhaseInfo { name: "more".to_owned(), ..b.phases[0].clone() });
         let mut options = Options::default();
         assert_eq!(unlike(&[&a, &b], &options).len(), 1);

@@ -91,7 +91,8 @@ mod tests {
 
     #[test]
     fn independent_windows_are_rarely_reported_and_dependent_ones_often() {
-        let (independent, dependent) = (found(0.0), found(0.8));
+        let independent = found(0.0);
+        let dependent = found(0.8);
         assert!(independent < 60, "{independent}");
         assert!(dependent > 350, "{dependent}");
     }

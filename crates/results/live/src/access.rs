@@ -227,7 +227,8 @@ mod tests {
 
     #[test]
     fn tokens_are_long_and_differ() {
-        let (a, b) = (random_token().unwrap(), random_token().unwrap());
+        let a = random_token().unwrap();
+        let b = random_token().unwrap();
         assert!(token_is_sound(&a) && a.len() == 2 * TOKEN_BYTES && a != b);
         assert!(!token_is_sound("short") && !token_is_sound("0123456789abcdef&x=1"));
     }

@@ -157,7 +157,8 @@ mod tests {
     #[test]
     fn a_job_submitted_twice_is_done_once() {
         let jobs: Jobs<u32, u32> = Jobs::new();
-        let (a, b) = (jobs.submit(&7).unwrap(), jobs.submit(&8).unwrap());
+        let a = jobs.submit(&7).unwrap();
+        let b = jobs.submit(&8).unwrap();
         assert_eq!(jobs.submit(&7), Some(a));
         assert_eq!(jobs.stage(b), Some(Stage::Waiting(1)));
         jobs.work(echo);
@@ -186,7 +187,8 @@ mod tests {
     #[test]
     fn a_job_that_panics_has_failed_and_the_next_is_done() {
         let jobs: Jobs<u32, u32> = Jobs::new();
-        let (a, b) = (jobs.submit(&1).unwrap(), jobs.submit(&2).unwrap());
+        let a = jobs.submit(&1).unwrap();
+        let b = jobs.submit(&2).unwrap();
         jobs.work(|_, _| panic!("on purpose"));
         assert!(matches!(jobs.stage(a), Some(Stage::Failed(_))));
         jobs.work(echo);

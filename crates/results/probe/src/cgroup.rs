@@ -149,7 +149,8 @@ mod tests {
             ("web/nginx/pids.current", "7\n"),
             ("web/nginx/io.stat", "8:0 rbytes=10 wbytes=20 rios=1\n8:16 rbytes=1 wbytes=2\n"),
         ]);
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         reading.begin(0);
         group.read(&mut reading).unwrap();
         let lines = names.lines(reading.take());
@@ -172,7 +173,8 @@ mod tests {
             ("memory/web/nginx/memory.usage_in_bytes", "8192\n"),
             ("memory/web/nginx/memory.limit_in_bytes", "9223372036854771712\n"),
         ]);
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         reading.begin(0);
         group.read(&mut reading).unwrap();
         assert_eq!(names.lines(reading.take()), ["memory_used B 8192"]);

@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn memory_is_what_is_not_available() {
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         let text = "MemTotal: 1000 kB\nMemFree: 1 kB\nMemAvailable: 250 kB\nSwapTotal: 8 kB\n\
                     SwapFree: 6 kB\n";
         memory(text, &mut reading).unwrap();
@@ -88,7 +89,8 @@ mod tests {
 
     #[test]
     fn this_machine_reports() {
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         let mut host = Host::new();
         reading.begin(0);
         host.read(&mut reading).unwrap();

@@ -64,7 +64,8 @@ mod tests {
     fn the_page_of_the_manual_is_read() {
         let page = "Active connections: 291 \nserver accepts handled requests\n 16630948 16630940 \
                     31070465 \nReading: 6 Writing: 179 Waiting: 106 \n";
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         reading.begin(0);
         read_into(page, &mut reading).unwrap();
         let expected = [

@@ -338,7 +338,9 @@ mod tests {
         let url = Secret::new(format!("redis://127.0.0.1:{port}/"));
         let probes = [probe(ProbeKind::Host), probe(ProbeKind::Redis(url))];
         let mut pool = Pool::start(&probes, &TargetLocation::default(), Clock::at(0)).unwrap();
-        let (mut infos, mut rows, mut lost) = (Vec::new(), 0, Vec::new());
+        let mut infos = Vec::new();
+        let mut rows = 0;
+        let mut lost = Vec::new();
         while rows == 0 || lost.is_empty() {
             for news in pool.receive(Duration::from_secs(1)) {
                 match news {

@@ -304,7 +304,8 @@ mod tests {
 
     #[test]
     fn this_process_is_measured_and_a_missing_one_is_gone() {
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         let mut own = Process::new(ProcessSpec::Pid(std::process::id()));
         reading.begin(0);
         own.read(&mut reading).unwrap();

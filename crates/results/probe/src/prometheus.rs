@@ -129,7 +129,8 @@ took_seconds_count 4
     #[test]
     fn wanted_metrics_are_recorded_in_their_unit() {
         let all = prometheus(&[]);
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         reading.begin(0);
         all.read_into(PAGE, &mut reading).unwrap();
         assert_eq!(names.lines(reading.take()), ["memory_bytes B 12.5"]);

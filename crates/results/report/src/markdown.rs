@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn a_run_reads_well_in_a_pull_request() {
-        let (summary, info) = (sample::summary(), sample::info());
+        let summary = sample::summary();
+        let info = sample::info();
         let text = run_markdown(&summary, &info);
         expect_file!["markdown/run.md"].assert_eq(&text);
     }

@@ -141,7 +141,8 @@ fn finding(severity: Severity, code: &str, text: &str) -> Finding {
 
 /// The same run, its requests with tags.
 pub(crate) fn tagged() -> (Summary, RunInfo) {
-    let (mut summary, mut info) = (summary(), info());
+    let mut summary = summary();
+    let mut info = info();
     let tags = [("area", "shop"), ("group", "buy")];
     let request = info.measures.iter_mut().find(|m| m.name == "request");
     let request = request.expect("the sample has requests");
@@ -161,8 +162,10 @@ pub(crate) fn tagged() -> (Summary, RunInfo) {
 
 /// The same run, its users in two regions.
 pub(crate) fn regional() -> (Summary, RunInfo) {
-    let (mut summary, mut info) = (summary(), info());
-    let (mut measures, mut infos) = (Vec::new(), Vec::new());
+    let mut summary = summary();
+    let mut info = info();
+    let mut measures = Vec::new();
+    let mut infos = Vec::new();
     for (name, kind, count) in [("handshake", "handshake", 12_000), ("request", "request", 360_000)]
     {
         for (region, p50_ns) in [("ireland", 3_100_000), ("sydney", 161_000_000)] {

@@ -226,7 +226,8 @@ mod tests {
                         let latency_s = 0.1;
                         case.balancer.probed(at, Probe { in_flight, latency_s }, now_ns);
                     }
-                    let (own, others) = (case.takes(true), case.takes(false));
+                    let own = case.takes(true);
+                    let others = case.takes(false);
                     let picked = case.balancer.begin(&Request { source, now_ns }, &[]);
                     assert_eq!(picked.is_some(), own.0 || others.0, "{}", kind.name());
                     let Some(at) = picked else {

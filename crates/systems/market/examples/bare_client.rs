@@ -51,7 +51,8 @@ fn play(address: &ServerAddress, number: usize, time: Duration) -> Result<u64, F
         _ => "CALL market_predict(?, ?, ?, ?, ?, ?, ?)",
     };
     let games = sql.rows("SELECT id, open_pool FROM market_games", &[])?;
-    let (mut count, mut turn) = (0, number);
+    let mut count = 0;
+    let mut turn = number;
     // A bench: this is its clock.
     #[expect(clippy::disallowed_methods, reason = "this measures")]
     let start = Instant::now();

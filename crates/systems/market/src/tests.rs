@@ -201,7 +201,8 @@ const LEAVE: &str = r#"{"op":"leave"}"#;
 async fn replies_keep_their_order_when_the_store_takes_its_time() {
     on_stage(async {
         let scene = Scene::set().await;
-        let (mut waiting, mut other) = (scene.connect().await, scene.connect().await);
+        let mut waiting = scene.connect().await;
+        let mut other = scene.connect().await;
         for text in [LEAVE, JOIN, LEAVE, JOIN, LEAVE] {
             say(&mut waiting, text).await;
         }

@@ -163,7 +163,8 @@ mod tests {
     #[tokio::test]
     async fn a_message_wakes_one_who_may_have_it() {
         let waiters = Waiters::default();
-        let (first, second) = (waiters.join(1, Some(7)), waiters.join(1, Some(8)));
+        let first = waiters.join(1, Some(7));
+        let second = waiters.join(1, Some(8));
         let other = waiters.join(2, Some(7));
         waiters.wake(1, Some(8));
         assert!(!is_woken(&first).await && !is_woken(&other).await);
@@ -176,7 +177,8 @@ mod tests {
     #[tokio::test]
     async fn a_pop_that_leaves_without_a_look_wakes_the_next() {
         let waiters = Waiters::default();
-        let (first, second) = (waiters.join(1, None), waiters.join(1, None));
+        let first = waiters.join(1, None);
+        let second = waiters.join(1, None);
         waiters.wake(1, None);
         drop(first);
         assert!(is_woken(&second).await);
@@ -190,7 +192,8 @@ mod tests {
     #[tokio::test]
     async fn a_pop_whose_look_fails_wakes_the_next() {
         let waiters = Waiters::default();
-        let (first, second) = (waiters.join(1, None), waiters.join(1, None));
+        let first = waiters.join(1, None);
+        let second = waiters.join(1, None);
         waiters.wake(1, None);
         first.looks();
         first.found(LookResult::Unknown);
@@ -207,7 +210,8 @@ mod tests {
     async fn a_pop_that_takes_the_message_of_others_wakes_them_for_the_rest() {
         let waiters = Waiters::default();
         let eight = waiters.join(1, Some(8));
-        let (seven, another_seven) = (waiters.join(1, Some(7)), waiters.join(1, Some(7)));
+        let seven = waiters.join(1, Some(7));
+        let another_seven = waiters.join(1, Some(7));
         waiters.wake(1, None);
         waiters.wake(1, Some(7));
         // It is the first to look and gets the older message, which `eight` was woken for.

@@ -77,7 +77,8 @@ mod tests {
     #[test]
     fn shares_count_in_steps_and_come_back() {
         static BUDGET: Budget = Budget::new(3 * STEP_BYTES);
-        let (mut one, mut other) = (Share::new(&BUDGET), Share::new(&BUDGET));
+        let mut one = Share::new(&BUDGET);
+        let mut other = Share::new(&BUDGET);
         assert!(one.set(STEP_BYTES - 1));
         assert_eq!(BUDGET.used(), 0);
         assert!(one.set(2 * STEP_BYTES + 1) && other.set(STEP_BYTES));

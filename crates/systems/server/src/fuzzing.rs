@@ -18,7 +18,9 @@ pub fn client_frames(data: &[u8]) {
 }
 
 fn read_frames(wire: &[u8], piece_bytes: usize) -> (Vec<String>, bool) {
-    let (mut fragments, mut kept, mut messages) = (Fragments::default(), Vec::new(), Vec::new());
+    let mut fragments = Fragments::default();
+    let mut kept = Vec::new();
+    let mut messages = Vec::new();
     for piece in wire.chunks(piece_bytes) {
         kept.extend_from_slice(piece);
         loop {

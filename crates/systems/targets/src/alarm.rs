@@ -133,7 +133,8 @@ mod tests {
         let alarm = Alarm::start().unwrap();
         let start = now();
         let at = |ms| start + Duration::from_millis(ms);
-        let (late, early) = (alarm.wait_until(at(20)), alarm.wait_until(at(5)));
+        let late = alarm.wait_until(at(20));
+        let early = alarm.wait_until(at(5));
         tokio::pin!(late, early);
         // Both times are set, the later one first.
         assert!(late.as_mut().now_or_never().is_none());

@@ -437,7 +437,8 @@ mod tests {
             (0..count).for_each(|_| part.add(seconds));
             part
         };
-        let (often, rarely) = (part(1.0, 9_000, 1_500), part(200.0, 1_000, 2_000));
+        let often = part(1.0, 9_000, 1_500);
+        let rarely = part(200.0, 1_000, 2_000);
         let pool = Reservoir::pooled(&[&often, &rarely], 1_000, 1, 7);
         assert_eq!((pool.count, pool.sum_s), (10_000, 209_000.0));
         let long = pool.sample.iter().filter(|&&s| s == 200.0).count();

@@ -184,7 +184,9 @@ mod tests {
         let path = folder.path().join("log");
         std::fs::write(&path, bytes).unwrap();
         let mut input = Input::open(&path).unwrap();
-        let (mut whole, mut too_long, mut cut) = (Vec::new(), 0, false);
+        let mut whole = Vec::new();
+        let mut too_long = 0;
+        let mut cut = false;
         while let Some(piece) = input.next().unwrap() {
             assert!(piece.bytes.is_empty() || piece.bytes.ends_with(b"\n") || input.done);
             whole.extend(piece.bytes);

@@ -191,7 +191,8 @@ mod tests {
         let runs = sorter.finish().unwrap();
         assert_eq!(runs.iter().filter(|run| matches!(run, Run::File(_))).count(), 2);
         for _ in 0..2 {
-            let (mut last, mut seen) = (0, 0);
+            let mut last = 0;
+            let mut seen = 0;
             merge(&runs, |item| {
                 assert!(item >= last);
                 last = item;

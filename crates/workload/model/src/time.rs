@@ -285,7 +285,8 @@ mod tests {
     #[test]
     fn differences_of_times_fit_64_bits() {
         let west = TimeZone::fixed(jiff::tz::offset(-25));
-        let (first, last) = ("1824-01-01 00:00:00", "2115-12-31 23:59:59");
+        let first = "1824-01-01 00:00:00";
+        let last = "2115-12-31 23:59:59";
         let ns = |text: &str| {
             let Some(ZonedSeconds::Unique(seconds)) =
                 in_zone(any(text.as_bytes()).unwrap().seconds, &west)

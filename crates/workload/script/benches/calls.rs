@@ -77,7 +77,8 @@ fn step_of_two_variables(bencher: Bencher<'_, '_>) {
 /// `a + '-' + b`, as an expression.
 #[divan::bench]
 fn expression_of_two_texts(bencher: Bencher<'_, '_>) {
-    let (a, b) = (Value::text("order"), Value::Int(7));
+    let a = Value::text("order");
+    let b = Value::Int(7);
     bencher.bench_local(|| {
         let left = eval::binary(Binary::Add, black_box(&a), &Value::text("-"))?;
         eval::binary(Binary::Add, &left, black_box(&b))

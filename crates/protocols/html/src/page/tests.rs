@@ -4,7 +4,8 @@ use super::*;
 use crate::Selector;
 
 fn texts(html: &str, selector: &str) -> Vec<String> {
-    let (page, mut found) = (Page::parse(html.as_bytes()).unwrap(), Vec::new());
+    let page = Page::parse(html.as_bytes()).unwrap();
+    let mut found = Vec::new();
     page.each(&Selector::parse(selector).unwrap(), None, |text| {
         found.push(text);
         true

@@ -195,7 +195,8 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(text in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let (mut coded, mut out) = (Vec::new(), Vec::new());
+            let mut coded = Vec::new();
+            let mut out = Vec::new();
             encode(&text, &mut coded);
             prop_assert_eq!(decode(&coded, &mut out), Some(()));
             prop_assert_eq!(out, text);

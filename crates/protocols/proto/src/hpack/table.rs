@@ -101,7 +101,8 @@ mod tests {
             for (name, value) in &fields {
                 table.insert(name.as_bytes(), value.as_bytes(), size_max);
                 oracle.insert(0, (name.as_bytes(), value.as_bytes()));
-                let (mut size, mut count) = (0, 0);
+                let mut size = 0;
+                let mut count = 0;
                 for (name, value) in &oracle {
                     size += name.len() + value.len() + 32;
                     if size > size_max {

@@ -109,7 +109,8 @@ fn subscriptions_messages_and_ends_are_written_as_the_standards_have_it() {
         ],
     ];
     for (version, expected) in [Version::V3, Version::V5].into_iter().zip(written) {
-        let (mut client, mut out) = (connected(version), Vec::new());
+        let mut client = connected(version);
+        let mut out = Vec::new();
         assert_eq!(client.subscribe(&subscribe, &mut out), Ok(1));
         assert_eq!(client.unsubscribe(&[b"a/#"], &mut out), Ok(2));
         assert_eq!(client.publish(&publish, &mut out), Ok(3));
@@ -122,7 +123,8 @@ fn subscriptions_messages_and_ends_are_written_as_the_standards_have_it() {
 #[test]
 fn what_is_sent_is_acknowledged_once() {
     for version in [Version::V3, Version::V5] {
-        let (mut client, mut out) = (connected(version), Vec::new());
+        let mut client = connected(version);
+        let mut out = Vec::new();
         assert_eq!(client.publish(&message(Qos::AtMostOnce), &mut out), Ok(0));
         assert_eq!(client.publish(&message(Qos::AtLeastOnce), &mut out), Ok(1));
         assert_eq!(client.publish(&message(Qos::ExactlyOnce), &mut out), Ok(2));

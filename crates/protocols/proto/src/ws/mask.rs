@@ -32,7 +32,8 @@ mod tests {
         let original: Vec<u8> = (0..400_u32).map(|i| (i * 37 % 251) as u8).collect();
         for offset in 0..16 {
             for len in 0..original.len() - offset {
-                let (mut fast, mut slow) = (original.clone(), original.clone());
+                let mut fast = original.clone();
+                let mut slow = original.clone();
                 apply(&mut fast[offset..offset + len], key);
                 naive(&mut slow[offset..offset + len], key);
                 assert_eq!(fast, slow, "offset {offset}, length {len}");

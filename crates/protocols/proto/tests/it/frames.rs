@@ -13,7 +13,9 @@ type OwnedEvent = (Vec<u8>, Vec<u8>);
 /// Reads all messages from pieces that arrive one after another, and what was not consumed.
 fn read(framing: &Framing, pieces: &[&[u8]]) -> (Vec<OwnedEvent>, Result<usize, DecodeError>) {
     let limits = Limits { message_bytes_max: 40, ..Limits::DEFAULT };
-    let (mut decoder, mut buffer, mut frames) = (Decoder::new(), Vec::new(), Vec::new());
+    let mut decoder = Decoder::new();
+    let mut buffer = Vec::new();
+    let mut frames = Vec::new();
     for piece in pieces {
         buffer.extend_from_slice(piece);
         loop {

@@ -125,7 +125,8 @@ impl Client {
     /// Takes bytes in, as they come.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.inbox.extend_from_slice(bytes);
-        let (inbox, mut front) = (std::mem::take(&mut self.inbox), 0);
+        let inbox = std::mem::take(&mut self.inbox);
+        let mut front = 0;
         loop {
             let decoded = self.connection.decode(
                 &inbox[front..],
@@ -149,7 +150,8 @@ impl Client {
 
     /// The frames that were sent: kind, flags, stream, payload.
     pub(crate) fn frames(&self) -> Vec<(u8, u8, u32, Vec<u8>)> {
-        let (mut frames, mut rest) = (Vec::new(), &self.sent[..]);
+        let mut frames = Vec::new();
+        let mut rest = &self.sent[..];
         while let Some((head, behind)) = rest.split_first_chunk::<9>() {
             let len = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
             let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);

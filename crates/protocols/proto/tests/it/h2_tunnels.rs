@@ -153,7 +153,8 @@ fn what_was_sent_of_a_tunnel_is_forgotten() {
     client.take(&settings(&[(8, 1), (4, 0)])).unwrap();
     open(&mut client);
     client.take(&headers(1, 0, &[OK])).unwrap();
-    let (mut sent, mut wanted) = (Vec::new(), Vec::new());
+    let mut sent = Vec::new();
+    let mut wanted = Vec::new();
     client.send(1, &[0; 250], false);
     wanted.extend_from_slice(&[0; 250]);
     for round in 1..=200_u8 {

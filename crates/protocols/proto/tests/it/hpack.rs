@@ -6,7 +6,8 @@ use proto::hpack::{Decoder, Error, Scratch, encode_field, encode_huffman, encode
 type Fields = Vec<(String, String)>;
 
 fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Fields, Error> {
-    let (mut fields, mut scratch) = (Vec::new(), Scratch::default());
+    let mut fields = Vec::new();
+    let mut scratch = Scratch::default();
     decoder.decode(block, &mut scratch, |name, value| {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
         fields.push((text(name), text(value)));
@@ -194,7 +195,8 @@ proptest! {
 
     #[test]
     fn no_block_panics(blocks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..80), 0..8)) {
-        let (mut decoder, mut scratch) = (Decoder::new(4096), Scratch::default());
+        let mut decoder = Decoder::new(4096);
+        let mut scratch = Scratch::default();
         for block in blocks {
             let _ = decoder.decode(&block, &mut scratch, |_, _| {});
         }

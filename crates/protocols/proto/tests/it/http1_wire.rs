@@ -84,7 +84,8 @@ fn an_upgrade_leaves_the_bytes_that_follow_it() {
 fn pipelined_responses_come_one_by_one() {
     let mut input = &b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nab\
         HTTP/1.1 201 Created\r\ncontent-length: 1\r\n\r\nc"[..];
-    let (mut decoder, mut heads) = (Decoder::new(), Heads::new(Limits::DEFAULT));
+    let mut decoder = Decoder::new();
+    let mut heads = Heads::new(Limits::DEFAULT);
     for (status, body) in [(200, &b"ab"[..]), (201, b"c")] {
         decoder.begin(false);
         let (len, whole) = decoder.decode_whole(input, &mut heads).unwrap().unwrap();
@@ -98,7 +99,8 @@ fn pipelined_responses_come_one_by_one() {
 #[test]
 fn decode_whole_changes_nothing_unless_all_is_there() {
     let wire = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nab";
-    let (mut decoder, mut heads) = (Decoder::new(), Heads::new(Limits::DEFAULT));
+    let mut decoder = Decoder::new();
+    let mut heads = Heads::new(Limits::DEFAULT);
     decoder.begin(false);
     for len in 0..wire.len() {
         assert_eq!(decoder.decode_whole(&wire[..len], &mut heads), Ok(None));

@@ -18,7 +18,8 @@ type Shook = (Option<usize>, Vec<u8>);
 fn shake(tunnel: &Tunnel<'_>, pieces: &[&[u8]]) -> Result<Shook, Error> {
     let mut sent = Vec::new();
     let mut handshake = Handshake::begin(tunnel, &mut sent);
-    let (mut buffer, mut is_open) = (Vec::new(), false);
+    let mut buffer = Vec::new();
+    let mut is_open = false;
     for piece in pieces {
         buffer.extend_from_slice(piece);
         if !is_open {

@@ -31,7 +31,9 @@ impl From<Event<'_>> for OwnedEvent {
 
 /// Reads a stream from pieces that arrive one after another, and how much of it was not consumed.
 fn read(limits: &Limits, pieces: &[&[u8]]) -> Result<(Vec<OwnedEvent>, usize), TooLarge> {
-    let (mut decoder, mut buffer, mut events) = (Decoder::new(), Vec::new(), Vec::new());
+    let mut decoder = Decoder::new();
+    let mut buffer = Vec::new();
+    let mut events = Vec::new();
     for piece in pieces {
         buffer.extend_from_slice(piece);
         loop {
@@ -138,7 +140,9 @@ fn limits_hold_to_the_byte() {
 /// The standard's own words (§9.2.6), character by character and without a thought for speed.
 fn by_the_book(stream: &[u8]) -> Vec<OwnedEvent> {
     let stream = stream.strip_prefix(b"\xef\xbb\xbf").unwrap_or(stream);
-    let (mut lines, mut line, mut at) = (Vec::new(), Vec::new(), 0);
+    let mut lines = Vec::new();
+    let mut line = Vec::new();
+    let mut at = 0;
     while at < stream.len() {
         match stream[at] {
             b'\r' | b'\n' => {
@@ -149,8 +153,12 @@ fn by_the_book(stream: &[u8]) -> Vec<OwnedEvent> {
         }
         at += 1;
     }
-    let (mut events, mut data, mut name) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut id, mut retry_ms, mut something) = (None, None, false);
+    let mut events = Vec::new();
+    let mut data = Vec::new();
+    let mut name = Vec::new();
+    let mut id = None;
+    let mut retry_ms = None;
+    let mut something = false;
     for line in lines {
         if line.is_empty() {
             if std::mem::take(&mut something) {

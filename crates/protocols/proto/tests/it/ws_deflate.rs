@@ -17,8 +17,9 @@ const SEPARATE: DeflateParameters =
 /// Reads all frames from pieces that arrive one after another: their events, until an error.
 fn read(agreed: DeflateParameters, pieces: &[&[u8]]) -> (Vec<OwnedEvent>, Result<(), Error>) {
     let limits = Limits { message_bytes_max: 1_000, ..Limits::DEFAULT };
-    let (mut decoder, mut buffer, mut events) =
-        (InflatingDecoder::new(agreed), Vec::new(), Vec::new());
+    let mut decoder = InflatingDecoder::new(agreed);
+    let mut buffer = Vec::new();
+    let mut events = Vec::new();
     for piece in pieces {
         buffer.extend_from_slice(piece);
         loop {

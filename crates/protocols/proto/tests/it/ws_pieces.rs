@@ -29,7 +29,9 @@ impl From<Event<'_>> for OwnedEvent {
 
 /// Reads all frames from pieces that arrive one after another: their events, until an error.
 pub(crate) fn read(limits: &Limits, pieces: &[&[u8]]) -> (Vec<OwnedEvent>, Result<(), Error>) {
-    let (mut decoder, mut buffer, mut events) = (Decoder::new(), Vec::new(), Vec::new());
+    let mut decoder = Decoder::new();
+    let mut buffer = Vec::new();
+    let mut events = Vec::new();
     for piece in pieces {
         buffer.extend_from_slice(piece);
         loop {

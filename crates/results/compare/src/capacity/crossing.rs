@@ -131,7 +131,9 @@ mod tests {
         // By definition, at a bound the line is t standard errors from 0.
         let t = two_sided_t(0.95, 3.0);
         for bound in [low, high] {
-            let (slope, y_mean, sxx) = (0.02, 0.002, 250.0);
+            let slope = 0.02;
+            let y_mean = 0.002;
+            let sxx = 250.0;
             let rest: f64 =
                 points.iter().map(|p| (p.1 - y_mean - slope * (p.0 - 100.0)).powi(2)).sum();
             let off = bound - 100.0;

@@ -21,7 +21,8 @@ fn rng(number: u64) -> Rng {
 
 /// Two uniform numbers to a normal one: Box and Muller (1958).
 fn normal(rng: &mut Rng) -> f64 {
-    let (u, v) = (1.0 - rng.unit(), rng.unit());
+    let u = 1.0 - rng.unit();
+    let v = rng.unit();
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
@@ -32,7 +33,8 @@ fn rate(in_time: usize) -> Option<Rate> {
 }
 
 fn ends(ended: usize, failed: usize) -> Option<Ends> {
-    let (ended, failed) = (ended as u64, failed as u64);
+    let ended = ended as u64;
+    let failed = failed as u64;
     Some(Ends { ended, failed })
 }
 
@@ -188,7 +190,8 @@ fn three_milliseconds_on_one_in_ten_are_found() {
     let mut rng = rng(2);
     let options = Options::default();
     let repetitions = 100;
-    let (mut found, mut elsewhere) = (0, 0);
+    let mut found = 0;
+    let mut elsewhere = 0;
     for _ in 0..repetitions {
         let all = [3e6, 0.0, 0.0]
             .map(|extra_ns| sides(side(&mut rng, 5, 0.0), side(&mut rng, 5, extra_ns)));
@@ -210,7 +213,8 @@ fn pooled_operations_would_find_what_is_not_there() {
             let values = units.iter().flat_map(|u| u.sample.values().to_vec());
             Sample::new(values.collect()).unwrap()
         };
-        let (a, b) = (pool(side(&mut rng, 5, 0.0)), pool(side(&mut rng, 5, 0.0)));
+        let a = pool(side(&mut rng, 5, 0.0));
+        let b = pool(side(&mut rng, 5, 0.0));
         ks::two_samples(&a, &b).p <= 0.05
     });
     // At its level it would be two or three.

@@ -213,7 +213,8 @@ fn pages_are_recognised_by_their_document() {
 #[test]
 fn nothing_outside_the_root_is_listed() {
     let space = tempfile::tempdir().unwrap();
-    let (root, outside) = (space.path().join("root"), space.path().join("outside"));
+    let root = space.path().join("root");
+    let outside = space.path().join("outside");
     judged(&root, "a", 1);
     let outside_run = judged(&outside, "b", 2);
     symlink(&outside, root.join("link")).unwrap();

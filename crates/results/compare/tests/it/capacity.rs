@@ -209,7 +209,9 @@ fn each_ending_has_its_sentence() {
         let found = concluded(root.path(), &trials, ending);
         assert!(found.findings[0].text.contains(text), "{}", found.findings[0].text);
     };
-    let (holds, breaks, untrusted) = (Outcome::Holds, Outcome::Breaks, Outcome::Untrusted);
+    let holds = Outcome::Holds;
+    let breaks = Outcome::Breaks;
+    let untrusted = Outcome::Untrusted;
     check(&[(5.0, breaks), (5.0, breaks)], Ending::NoneHolds, "not even 5/s holds");
     check(
         &[(5.0, untrusted), (5.0, untrusted)],

@@ -385,7 +385,8 @@ mod tests {
 
     #[test]
     fn the_distribution_ends_where_operations_were_not_answered() {
-        let (mut known, mut unanswered) = (LogHistogram::new(), LogHistogram::new());
+        let mut known = LogHistogram::new();
+        let mut unanswered = LogHistogram::new();
         known.record_n(5, 60);
         unanswered.record_n(1000, 40);
         let shares = shares(&CensoredTimes::new(&known, &unanswered));

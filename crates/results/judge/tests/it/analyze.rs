@@ -116,7 +116,8 @@ fn connections_of_a_pool_that_grows_by_its_peaks_are_no_leak() {
 fn failing() -> Made {
     let mut made = Made::answering(60, |_| 10.0);
     for row in &mut made.rows {
-        let (second, place) = (row.due_ns / SECOND, row.user);
+        let second = row.due_ns / SECOND;
+        let place = row.user;
         match second {
             10 | 11 | 30 => row.outcome = Outcome::Unfinished,
             40 if place < 12 => row.outcome = Outcome::Timeout,

@@ -134,7 +134,8 @@ fn tags_of_a_measure_are_labels() {
     let measures = [measure("GET /a"), measure("GET /b")];
     let row = SeriesRow::default();
     let mut second = |measures| {
-        let (info, row) = (&tagged, &row);
+        let info = &tagged;
+        let row = &row;
         totals.add(Second { info, row, measures, probes: &[] }, &[])
     };
     second(&measures);

@@ -66,7 +66,8 @@ impl Served {
 
 /// Reads until this text has come.
 fn until(stream: &mut TcpStream, text: &str) -> String {
-    let (mut all, mut piece) = (Vec::new(), [0; 4096]);
+    let mut all = Vec::new();
+    let mut piece = [0; 4096];
     loop {
         let count = stream.read(&mut piece).unwrap();
         assert!(count > 0, "it ended: {}", String::from_utf8_lossy(&all));

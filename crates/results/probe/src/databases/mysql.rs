@@ -200,7 +200,8 @@ mod tests {
                 [("Queries", queries), ("Threads_running", 2.0), ("Innodb_row_lock_time", lock_ms)];
             pairs.map(|(name, value)| (name.to_owned(), value)).into()
         };
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         reading.begin(0);
         read_into(&status(100.0, 0.0), &mut reading).unwrap();
         names.lines(reading.take());

@@ -148,7 +148,8 @@ mod tests {
                  used_cpu_sys:0.5\r\n# Keyspace\r\ndb0:keys=4,expires=0\r\ndb12:keys=5,expires=1\r\n"
             )
         };
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         reading.begin(0);
         read_into(&info(10), &mut reading).unwrap();
         let expected =

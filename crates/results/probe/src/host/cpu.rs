@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn shares_are_of_all_cores() {
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         let mut cpu = Cpu::default();
         let before = "cpu  100 0 50 800 50 0 0 0 9 9\ncpu0 50 0 25 400 25 0 0 0\ncpu1 50 0 25 400 \
                       25 0 0 0\nintr 1\n";

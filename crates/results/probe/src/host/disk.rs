@@ -66,7 +66,8 @@ mod tests {
 
     #[test]
     fn disks_are_added_up_and_the_busiest_is_recorded() {
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         let mut disks =
             Disks { names: vec!["sda".to_owned(), "vda".to_owned()], busy_ms: HashMap::new() };
         let text = |reads, busy| {

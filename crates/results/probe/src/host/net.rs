@@ -44,7 +44,8 @@ mod tests {
 
     #[test]
     fn loopback_stands_apart() {
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         let text = |lo, eth| {
             format!(
                 "Inter-|   Receive\n face |bytes packets\n    lo: {lo} 1 0 0 0 0 0 0 {lo} 1 0 0 0 \

@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn the_summary_and_the_counters_of_distress_are_read() {
-        let (mut reading, mut names) = (reading(), Names::new());
+        let mut reading = reading();
+        let mut names = Names::new();
         let sockstat = "sockets: used 9\nTCP: inuse 5 orphan 2 tw 12 alloc 7 mem 3\nUDP: inuse 1\n";
         assert_eq!(summary(sockstat, &mut reading), 19);
         let expected = ["tcp_time_wait 1 12", "tcp_orphans 1 2", "tcp_memory B 12288"];

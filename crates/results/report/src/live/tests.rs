@@ -92,7 +92,8 @@ fn in_a_phase() {
 #[test]
 fn latencies_over_time_have_a_row_a_band() {
     let rows: Vec<SeriesRow> = (0..40).map(row).collect();
-    let (measures, heat) = (measures(), heat());
+    let measures = measures();
+    let heat = heat();
     let state = LiveState {
         now_ns: 40 * SECOND + 1,
         rows: &rows,
@@ -161,7 +162,8 @@ fn latencies_over_time_have_a_row_a_band() {
 #[test]
 fn colours_add_nothing_but_colour() {
     let rows: Vec<SeriesRow> = (0..40).map(row).collect();
-    let (measures, heat) = (measures(), heat());
+    let measures = measures();
+    let heat = heat();
     let state = LiveState {
         now_ns: 40 * SECOND + 1,
         rows: &rows,

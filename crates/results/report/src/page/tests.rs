@@ -126,7 +126,8 @@ pub(crate) fn page() -> Page {
 
 #[test]
 fn steps_have_the_intervals_of_their_percentiles() {
-    let (info, mut summary) = (sample::info(), sample::summary());
+    let info = sample::info();
+    let mut summary = sample::summary();
     let mut bound = sample::found(0.99, Some(2_000_000), Some(9_000_000));
     bound.high_is_bound = true;
     let mut few = sample::found(0.999, Some(4_000_000), None);
@@ -154,7 +155,8 @@ fn steps_have_the_intervals_of_their_percentiles() {
 
 #[test]
 fn a_run_begins_with_its_totals() {
-    let (mut info, summary) = (sample::info(), sample::summary());
+    let mut info = sample::info();
+    let summary = sample::summary();
     info.ended_ns = 10_000_000_000;
     let report = RunReport {
         info: &info,

@@ -95,7 +95,8 @@ fn percentiles_have_their_intervals() {
 
 #[test]
 fn in_ascii_with_one_phase_and_no_thresholds() {
-    let (mut summary, mut info) = (summary(), info());
+    let mut summary = summary();
+    let mut info = info();
     summary.verdict = Verdict::Untrusted;
     summary.findings[0].severity = Severity::Fatal;
     summary.thresholds.clear();

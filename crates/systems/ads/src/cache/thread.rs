@@ -414,7 +414,8 @@ mod tests {
     #[test]
     fn refusing_ends_in_time_though_queries_never_do() {
         let (sending, queries) = sync_channel(16);
-        let (waiting, over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let waiting = AtomicUsize::new(0);
+        let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {

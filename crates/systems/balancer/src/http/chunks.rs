@@ -162,7 +162,9 @@ mod tests {
 
     /// What is read of bytes that are offered in pieces of this many.
     fn read(bytes: &[u8], step: usize) -> Result<Option<Whole>, &'static str> {
-        let (mut chunks, mut body, mut kept) = (Chunks::default(), Vec::new(), Vec::new());
+        let mut chunks = Chunks::default();
+        let mut body = Vec::new();
+        let mut kept = Vec::new();
         for (number, piece) in bytes.chunks(step).enumerate() {
             kept.extend_from_slice(piece);
             loop {

@@ -54,7 +54,8 @@ async fn requests_may_follow_without_waiting() {
     let balancer = Running::start(&[backend.address], |_| {}).await;
     let two = "GET /one HTTP/1.1\r\nHost: x\r\n\r\nGET /two HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     let answers = raw(balancer.address, two.as_bytes()).await;
-    let (one, two) = (answers.find("/one").unwrap(), answers.find("/two").unwrap());
+    let one = answers.find("/one").unwrap();
+    let two = answers.find("/two").unwrap();
     assert!(one < two && answers.matches("200 OK").count() == 2, "{answers}");
 }
 

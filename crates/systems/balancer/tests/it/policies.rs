@@ -209,7 +209,8 @@ fn moved(kind: Kind, weights: &[f64], left: usize, clients: u64) -> (f64, Vec<us
     let count = rest.len();
     let before = places(kind, &mut Balancer::new(all, kind, 1, 0), clients);
     let after = places(kind, &mut Balancer::new(rest, kind, 2, 7), clients);
-    let (mut stayed, mut moved) = (0, 0);
+    let mut stayed = 0;
+    let mut moved = 0;
     let mut gone = vec![0; count];
     for (before, after) in before.iter().zip(&after) {
         if *before == left {
@@ -352,7 +353,8 @@ fn every_list_of_policies_is_complete() {
     let s4 = read("examples/balancer/s4.yaml");
     let bench = read("bench/lib/balancer_faults.py");
     for kind in Kind::all() {
-        let (name, source) = (kind.name(), kind.source());
+        let name = kind.name();
+        let source = kind.source();
         let begin = format!("| `{name}` | ");
         let mut rows = docs.lines().filter(|line| line.starts_with(&begin));
         assert!(rows.any(|row| row.ends_with(&format!(" | {source} |"))), "{name}: {source}");

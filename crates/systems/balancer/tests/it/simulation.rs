@@ -89,7 +89,8 @@ fn random_split_is_m_m_1() {
 
 #[test]
 fn one_worker_of_several_servers_is_m_m_c() {
-    let (servers, load) = (4_u32, 0.8);
+    let servers = 4_u32;
+    let load = 0.8;
     let mut run = simulation(1, load * f64::from(servers), random);
     run.workers[0].concurrency = servers as usize;
     let mean = figures(&replicate(run), mean_latency);
@@ -117,7 +118,8 @@ fn a_full_queue_refuses_as_in_m_m_1_k() {
 #[test]
 fn users_who_wait_hold_the_law_of_response_times() {
     // N users of a worker that is always busy: T = N / X − Z, with X = 1 a second.
-    let (count, gap_s) = (20, 3.0);
+    let count = 20;
+    let gap_s = 3.0;
     let mut run = simulation(1, 0.0, random);
     run.users = Some(Users { count, within_s: 20.0, requests: 5_000, gap_s });
     let outcomes = replicate(run);
@@ -168,8 +170,10 @@ fn more_knowledge_means_shorter_queues() {
         let outcomes = replicate(run);
         mean_interval(&figures(&outcomes, p99), CONFIDENCE).unwrap()
     };
-    let (shortest, two) = (interval(Kind::ShortestQueue), interval(Kind::TwoChoices));
-    let (prequal, random) = (interval(Kind::Prequal), interval(Kind::Random));
+    let shortest = interval(Kind::ShortestQueue);
+    let two = interval(Kind::TwoChoices);
+    let prequal = interval(Kind::Prequal);
+    let random = interval(Kind::Random);
     assert!(shortest.1 < two.0, "{shortest:?} {two:?}");
     assert!(two.1 < random.0, "{two:?} {random:?}");
     assert!(prequal.1 < random.0, "{prequal:?} {random:?}");
@@ -195,7 +199,8 @@ fn a_worker_that_fails_fast_draws_requests() {
         simulation.run().share_served()
     };
     // Without health checks, the black hole looks idle.
-    let (blind, drawn) = (share(random), share(|| Kind::ShortestQueue.policy()));
+    let blind = share(random);
+    let drawn = share(|| Kind::ShortestQueue.policy());
     assert!((0.79..0.81).contains(&blind), "{blind}");
     assert!(drawn < 0.6, "{drawn}");
 }

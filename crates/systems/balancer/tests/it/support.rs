@@ -46,7 +46,8 @@ impl Running {
             })
             .unwrap();
         let served = tokio::spawn(async { served.await.expect("the balancer ends") });
-        let (mut address, mut metrics) = (None, None);
+        let mut address = None;
+        let mut metrics = None;
         while address.is_none() || metrics.is_none() {
             match soon(happened.recv()).await {
                 Some(Event::Ready(at)) => address = Some(at),
@@ -126,7 +127,8 @@ impl Backend {
     pub(crate) async fn scripted(script: impl Fn(&str) -> Act + Send + Sync + 'static) -> Backend {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (heads, connections) = (Arc::new(Mutex::default()), Arc::new(Mutex::new(0)));
+        let heads = Arc::new(Mutex::default());
+        let connections = Arc::new(Mutex::new(0));
         let backend =
             Backend { address, heads: Arc::clone(&heads), connections: Arc::clone(&connections) };
         let script = Arc::new(script);

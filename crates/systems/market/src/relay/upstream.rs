@@ -336,7 +336,8 @@ mod tests {
     #[tokio::test]
     async fn a_request_that_was_given_up_in_the_queue_is_not_sent() {
         let (upstream, mut api) = connected(Duration::from_secs(20)).await;
-        let (old, new) = (demand("old"), demand("new"));
+        let old = demand("old");
+        let new = demand("new");
         let short = Duration::from_millis(200);
         let answers = join_all((0..UNDER_WAY_MAX + 36).map(|_| upstream.send(&old, short))).await;
         assert!(answers.iter().all(|answer| *answer == Err(UpstreamError::Late)));

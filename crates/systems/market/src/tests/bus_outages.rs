@@ -20,7 +20,8 @@ fn market(bus: &Arc<dyn Remote>, batch: Duration) -> Arc<MarketState> {
     let mut state = MarketState::new(&MarketOptions::default());
     state.bus = bus.clone();
     let state = Arc::new(state);
-    let (toucher, mut returned) = (Arc::clone(&state), bus.hub().returned());
+    let toucher = Arc::clone(&state);
+    let mut returned = bus.hub().returned();
     tokio::spawn(async move {
         while returned.changed().await.is_ok() {
             for game in toucher.games() {

@@ -51,7 +51,8 @@ async fn line(to: SocketAddr) -> (SocketAddr, watch::Sender<bool>) {
             let cut = cut.clone();
             tokio::spawn(async move {
                 let far = TcpStream::connect(to).await.unwrap();
-                let (near, far) = (near.into_split(), far.into_split());
+                let near = near.into_split();
+                let far = far.into_split();
                 tokio::select! {
                     () = pass(near.0, far.1, cut.clone()) => {}
                     () = pass(far.0, near.1, cut) => {}

@@ -133,7 +133,8 @@ pub(crate) async fn fall_behind_and_catch_up<S: AsyncRead + AsyncWrite + Unpin>(
     fan: &mut Client<S>,
     superseded: impl AsyncFn() -> f64,
 ) {
-    let (mut requests, mut predicted) = (0, 0);
+    let mut requests = 0;
+    let mut predicted = 0;
     let fill = async {
         while superseded().await < 5.0 {
             for id in requests..requests + 10 {
@@ -149,7 +150,9 @@ pub(crate) async fn fall_behind_and_catch_up<S: AsyncRead + AsyncWrite + Unpin>(
     };
     soon(fill).await;
 
-    let (mut replies, mut seqs, mut total) = (0, Vec::new(), 0);
+    let mut replies = 0;
+    let mut seqs = Vec::new();
+    let mut total = 0;
     while replies < requests || total < predicted {
         let Message::Text(text) = slow.message().await else {
             continue;

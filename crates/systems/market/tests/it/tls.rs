@@ -228,7 +228,8 @@ async fn a_stop_ends_tls_properly() {
 
 #[tokio::test]
 async fn a_key_of_another_certificate_is_refused_at_the_start() {
-    let (secure, other) = (Secure::new(), Secure::new());
+    let secure = Secure::new();
+    let other = Secure::new();
     let mut options = calm();
     options.server.tls = Some(TlsFiles {
         key: Secure::files(other.folder.path()).key,

@@ -103,7 +103,8 @@ fn one_connection_too_many_is_refused() {
     let mut options = small();
     options.connections_max = 2;
     let queue = Queue::start(options);
-    let (mut first, mut second) = (queue.client(), queue.client());
+    let mut first = queue.client();
+    let mut second = queue.client();
     first.echo(b"1").unwrap();
     second.echo(b"2").unwrap();
     let mut third = queue.client();
@@ -166,7 +167,8 @@ fn clients_that_leave_in_the_middle_do_no_harm() {
 #[test]
 fn a_stop_answers_what_was_begun() {
     let mut queue = Queue::start(small());
-    let (mut idle, mut waiting) = (queue.client(), queue.client());
+    let mut idle = queue.client();
+    let mut waiting = queue.client();
     let id = idle.create(1).unwrap();
     waiting.write(&frame(ECHO, b"here")).unwrap();
     waiting.write(&frame(POP, &fields(&[id, 1, 60_000], ""))).unwrap();

@@ -134,7 +134,8 @@ mod tests {
         assert_eq!(table.remove(keys[1]), None);
         assert_eq!(table.remove(keys[0]), Some("a"));
         assert_eq!((table.len(), table.places()), (1, 3));
-        let (d, e) = (table.insert("d"), table.insert("e"));
+        let d = table.insert("d");
+        let e = table.insert("e");
         assert_eq!((d.place(), e.place()), (0, 1));
         assert_eq!(table.get_mut(keys[0]), None);
         assert_eq!(table.get_mut(d), Some(&mut "d"));

@@ -73,7 +73,8 @@ fn receive(
     piece: usize,
     sealed: &mut Vec<u8>,
 ) -> Result<(Vec<u8>, PeerState), Failure> {
-    let (mut plain, mut received) = (Vec::new(), PeerState::More);
+    let mut plain = Vec::new();
+    let mut received = PeerState::More;
     for piece in bytes.chunks(piece) {
         received = server.receive(&mut piece.to_vec(), &mut plain, sealed)?;
     }
@@ -88,7 +89,8 @@ fn shake(client: &mut ClientConnection, server: &mut Session, piece: usize) {
         receive(server, &hello, piece, &mut sealed).unwrap();
         assert_eq!(to(client, &sealed).unwrap(), b"");
     }
-    let (rest, mut tickets) = (from(client), Vec::new());
+    let rest = from(client);
+    let mut tickets = Vec::new();
     receive(server, &rest, piece, &mut tickets).unwrap();
     to(client, &tickets).unwrap();
 }
@@ -137,7 +139,8 @@ fn content_goes_both_ways_in_pieces_of_any_size() {
                 let content: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
                 // The client of the library keeps 64 KiB until they are sent.
                 client.writer().write_all(&content).unwrap();
-                let (bytes, mut sealed) = (from(&mut client), Vec::new());
+                let bytes = from(&mut client);
+                let mut sealed = Vec::new();
                 let (plain, received) = receive(&mut server, &bytes, piece, &mut sealed).unwrap();
                 assert_eq!((plain == content, received), (true, PeerState::More));
                 assert_eq!(sealed, b"");
@@ -165,7 +168,8 @@ fn keys_are_renewed_on_request() {
     shake(&mut client, &mut server, usize::MAX);
     for _ in 0..3 {
         client.refresh_traffic_keys().unwrap();
-        let (bytes, mut sealed) = (from(&mut client), Vec::new());
+        let bytes = from(&mut client);
+        let mut sealed = Vec::new();
         receive(&mut server, &bytes, usize::MAX, &mut sealed).unwrap();
         server.seal(b"with new keys", &mut sealed).unwrap();
         assert_eq!(to(&mut client, &sealed).unwrap(), b"with new keys");
@@ -241,7 +245,8 @@ fn half_a_message_does_not_disturb_what_is_sent() {
     let mut server = Session::new(&config).unwrap();
     shake(&mut client, &mut server, usize::MAX);
     client.writer().write_all(b"content").unwrap();
-    let (bytes, mut sealed) = (from(&mut client), Vec::new());
+    let bytes = from(&mut client);
+    let mut sealed = Vec::new();
     for at in 1..bytes.len() {
         assert_eq!(receive(&mut server, &bytes[at - 1..at], 1, &mut sealed).unwrap().0, b"");
         server.seal(b"in between", &mut sealed).unwrap();

@@ -195,7 +195,8 @@ mod tests {
             }
             for _ in 0..2 {
                 scope.spawn(|| {
-                    let (mut after, mut seen) = (0, Vec::new());
+                    let mut after = 0;
+                    let mut seen = Vec::new();
                     while seen.len() < WRITERS * EACH {
                         let found = room.read(after, u64::MAX, 7);
                         seen.extend(ids(&found));

@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn work_is_cpu_time_at_the_speed() {
-        let (start, before) = (now(), cpu_time());
+        let start = now();
+        let before = cpu_time();
         let pace = Pace { speed: 2.0, ..Pace::default() };
         burn(0.02, &|| pace, start, || false);
         let burned = (cpu_time() - before).as_secs_f64();

@@ -232,7 +232,8 @@ mod tests {
             cold_speed: 0.5,
         };
         // The integral of the speed, by small steps.
-        let (mut at, mut done) = (0.0, 0.0);
+        let mut at = 0.0;
+        let mut done = 0.0;
         assert_eq!(pace.done(3.2, 3.8), 0.0);
         while at < 6.0 {
             done += 1e-4 * pace.speed_at(at + 5e-5);

@@ -24,7 +24,8 @@ async fn answers_wait_for_the_end_of_a_stall() {
     let address = soon(address).await.unwrap();
     // Requests back to back for two periods: each stall holds one of them for nearly its length.
     let start = Instant::now();
-    let (mut held, mut quick) = (0, 0);
+    let mut held = 0;
+    let mut quick = 0;
     while start.elapsed() < options.every * 2 {
         let sent = Instant::now();
         assert_eq!(get(address, "/").await, (200, "ok\n".to_owned()));

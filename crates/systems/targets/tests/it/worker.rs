@@ -29,7 +29,8 @@ async fn an_answer_has_its_work_and_queueing_time() {
     // Two at once: one of them waits for the other.
     let (one, two) = tokio::join!(worker.work(), worker.work());
     let queued = [one, two].map(|(_, body)| body["queue_ms"].as_f64().unwrap());
-    let (most, least) = (queued[0].max(queued[1]), queued[0].min(queued[1]));
+    let most = queued[0].max(queued[1]);
+    let least = queued[0].min(queued[1]);
     assert!(least < 10.0 && most > 20.0, "{queued:?}");
     assert_eq!(worker.stop().await.done, 3);
 }

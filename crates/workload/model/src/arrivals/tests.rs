@@ -78,7 +78,8 @@ fn silences_are_findings_and_do_not_change_the_cycle() {
     let longest = &found.silences[0];
     assert!(longest.from_s.abs_diff(quiet.start as u64) < 60 && longest.length_s >= 40_000);
     // Nor do they make an hour of the scenario quieter, which has none.
-    let (hours, rates) = (found.hours().unwrap(), &found.cycle.as_ref().unwrap().rates);
+    let hours = found.hours().unwrap();
+    let rates = &found.cycle.as_ref().unwrap().rates;
     let played = hours.share(2 * 3600) * found.rate_per_s;
     assert!((played / rates[2] - 1.0).abs() < 1e-9, "{played}");
     assert!((rates[2] / day(2 * 3600 + 1800) - 1.0).abs() < 0.15);
@@ -125,7 +126,8 @@ fn poisson_test_keeps_its_level() {
 fn bursts_of_an_on_off_source_reject_poisson() {
     let found = (1..=20).filter(|&seed| {
         let mut rng = Rng::new(seed, 1, Purpose::Source);
-        let (mut on, mut states) = (false, Vec::new());
+        let mut on = false;
+        let mut states = Vec::new();
         while states.len() < 3_600 {
             let mean_s = if on { 20.0 } else { 60.0 };
             let length = 1.0 - rng.unit().max(1e-12).ln() * mean_s;

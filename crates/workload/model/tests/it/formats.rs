@@ -35,7 +35,8 @@ fn address(user: u64) -> String {
 }
 
 fn clock(second: u64) -> String {
-    let (minutes, second) = (second / 60, second % 60);
+    let minutes = second / 60;
+    let second = second % 60;
     format!("{:02}:{:02}:{second:02}", 10 + minutes / 60, minutes % 60)
 }
 
@@ -63,7 +64,8 @@ fn made(text: impl AsRef<[u8]>, settings: Settings) -> Model {
 }
 
 fn common((second, user, path): &LoggedRequest) -> String {
-    let (address, clock) = (address(*user), clock(*second));
+    let address = address(*user);
+    let clock = clock(*second);
     format!("{address} - - [17/May/2015:{clock} +0000] \"GET {path} HTTP/1.1\" 200 5")
 }
 
@@ -138,7 +140,8 @@ fn balancers_and_cloudfront() {
     let head =
         "#Version: 1.0\n#Fields: date time x-edge-location c-ip cs-method cs-uri-stem sc-status\n";
     let cloudfront = text(head, |(second, user, path)| {
-        let (clock, address) = (clock(*second), address(*user));
+        let clock = clock(*second);
+        let address = address(*user);
         format!("2015-05-17\t{clock}\tFRA2\t{address}\tGET\t{path}\t200")
     });
     same(&made(cloudfront, Settings::default()), "W3C extended log");

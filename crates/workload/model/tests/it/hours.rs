@@ -12,7 +12,8 @@ const DAY_S: f64 = 86_400.0;
 fn log(seconds: f64) -> String {
     let mut rng = Rng::new(3, 0, Purpose::Arrivals);
     let mut text = String::new();
-    let (mut at, mut user) = (0.0, 0x0A00_0000_u32);
+    let mut at = 0.0;
+    let mut user = 0x0A00_0000_u32;
     loop {
         at += Dist::Exponential { mean: 10.0 }.sample(&mut rng);
         if at >= seconds {

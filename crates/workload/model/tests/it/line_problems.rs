@@ -233,7 +233,8 @@ fn times_without_zones_and_across_summer_time() {
     // The hour from 2 to 3 comes twice.
     let mut csv = "time,address,agent,target\n".to_owned();
     for minute in 0..180 {
-        let (hour, minute) = (1 + minute / 60, minute % 60);
+        let hour = 1 + minute / 60;
+        let minute = minute % 60;
         csv += &format!("2026-10-25 {hour:02}:{minute:02}:00,192.0.2.1,x,/a\n");
     }
     let settings = |zone: Option<&str>| Settings {

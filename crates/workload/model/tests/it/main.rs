@@ -46,9 +46,12 @@ impl Space {
 
 /// A line of a combined log, this number of seconds after the 17th of May 2015, 10:00 UTC.
 pub(crate) fn line(second: u64, address: &str, request: &str) -> String {
-    let (minute, second) = (second / 60, second % 60);
-    let (hour, minute) = (10 + minute / 60, minute % 60);
-    let (day, hour) = (17 + hour / 24, hour % 24);
+    let minute = second / 60;
+    let second = second % 60;
+    let hour = 10 + minute / 60;
+    let minute = minute % 60;
+    let day = 17 + hour / 24;
+    let hour = hour % 24;
     format!(
         "{address} - - [{day}/May/2015:{hour:02}:{minute:02}:{second:02} +0000] \"{request} HTTP/1.1\" 200 5 \"-\" \"agent\"\n"
     )

@@ -29,7 +29,8 @@ fn nested() -> String {
 fn combined(more: &str) -> String {
     lines(|second, user, method, path| {
         let second = second - BEGIN_UNIX_S;
-        let (minute, second) = (second / 60, second % 60);
+        let minute = second / 60;
+        let second = second % 60;
         format!(
             "10.0.0.{user} - - [17/May/2015:10:{minute:02}:{second:02} +0000] \"{method} {path} HTTP/1.1\" 200 5{more}"
         )
@@ -237,7 +238,8 @@ fn unreadable_requests_are_bad_lines() {
     let bad = "192.0.2.1 - - [17/May/2015:10:05:03 +0000]";
     let log = format!("{}{bad} \"-\" 408 1\n{bad} \"- /x HTTP/1.1\" 400 1\n", combined(""));
     let alb = |second: u64, user: u64, request: &str| {
-        let (minute, second) = ((second - BEGIN_UNIX_S) / 60, second % 60);
+        let minute = (second - BEGIN_UNIX_S) / 60;
+        let second = second % 60;
         format!(
             "http 2015-05-17T10:{minute:02}:{second:02}.000000Z app/lb/1 10.0.0.{user}:2817 - -1 -1 -1 200 - 34 366 \
              \"{request}\" \"curl\" - -"

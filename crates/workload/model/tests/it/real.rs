@@ -31,6 +31,7 @@ fn nasa_log_shows_day_week_join_and_silence() {
     assert_eq!((longest.from_s, longest.length_s), (2_435_065, 135_851));
     let estimates = &arrivals.hurst.as_ref().unwrap().estimates;
     let wavelet = estimates.iter().find(|e| e.method == "wavelet" && e.about_cycle).unwrap();
-    let (low, high) = (wavelet.low.unwrap(), wavelet.high.unwrap());
+    let low = wavelet.low.unwrap();
+    let high = wavelet.high.unwrap();
     assert!(0.5 < low && low < wavelet.h && wavelet.h < high && high < 1.0, "{wavelet:?}");
 }

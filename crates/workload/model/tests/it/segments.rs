@@ -93,7 +93,8 @@ fn mixed() -> [Crowd; 4] {
 fn segments_get_processes_of_their_own() {
     let crowds = mixed();
     let made = made(&crowds, Settings::default());
-    let (own, few) = (ProcessReason::Own, ProcessReason::Few);
+    let own = ProcessReason::Own;
+    let few = ProcessReason::Few;
     assert_eq!(process(&made, "days"), (ArrivalProcess::Cycle, own));
     assert_eq!(process(&made, "nights"), (ArrivalProcess::Cycle, own));
     assert_eq!(process(&made, "bursts"), (ArrivalProcess::Trace, own));
@@ -120,7 +121,8 @@ fn segments_get_processes_of_their_own() {
         crowd.begins.iter().filter(|at| (**at % DAY_S) < 3600.0).count() as f64 / 4.0
     };
     for name in ["days", "nights"] {
-        let (plan, log) = (planned(name), recorded(name));
+        let plan = planned(name);
+        let log = recorded(name);
         assert!((plan / log - 1.0).abs() < 0.25, "{name}: {plan} for {log}");
     }
     for part in streams.iter().flatten() {
@@ -150,7 +152,8 @@ fn segments_may_be_called_null() {
 /// A scenario has not room for all recorded sessions of many segments; those it has are no shorter for that.
 #[test]
 fn sequences_are_shared_evenly_among_segments() {
-    let (segments, visits) = (6, 60);
+    let segments = 6;
+    let visits = 60;
     let mut lines = Vec::new();
     let mut requests = 0;
     for segment in 0..segments {
@@ -192,8 +195,8 @@ fn sequences_are_shared_evenly_among_segments() {
     let each = chosen[0] as u64;
     assert_eq!(chosen, vec![each as usize; segments as usize]);
     assert!(each < visits && finding(&made, "sequences-few").contains(&each.to_string()));
-    let (mean, of_log) =
-        (found as f64 / (each * segments) as f64, requests as f64 / (visits * segments) as f64);
+    let mean = found as f64 / (each * segments) as f64;
+    let of_log = requests as f64 / (visits * segments) as f64;
     assert!((mean / of_log - 1.0).abs() < 0.1, "{mean} of {of_log}, {each} each");
 }
 

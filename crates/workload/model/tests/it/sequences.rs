@@ -229,7 +229,8 @@ fn recorded_sessions_have_the_lengths_of_the_log() {
     assert_eq!(chosen.len(), behaviour.sequences.len());
     assert!((1_400..1_700).contains(&chosen.len()), "{}", chosen.len());
     let all: f64 = chosen.iter().map(|branch| branch.0).sum();
-    let (mut apart, mut greatest) = (0.0, 0.0_f64);
+    let mut apart = 0.0;
+    let mut greatest = 0.0_f64;
     for length in 1..=60 {
         let branches = chosen.iter().zip(&behaviour.sequences);
         let drawn = branches.filter(|(_, sequence)| sequence.len() == length);
@@ -249,7 +250,8 @@ fn visits(seed: u64, sessions: u64, end: f64, next: [u64; 2]) -> String {
     let mut lines = Vec::new();
     for visit in 0..sessions {
         let address = format!("10.{}.{}.1", visit / 250, visit % 250);
-        let (mut second, mut page) = (5 * visit, 0);
+        let mut second = 5 * visit;
+        let mut page = 0;
         loop {
             let path = format!("GET /page{page}");
             lines.push((second, line(second, &address, &path)));

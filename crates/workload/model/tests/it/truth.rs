@@ -65,7 +65,8 @@ fn rates_probabilities_and_thinks_are_recovered() {
     let order = [class("ad"), class(STEPS[0]), class(STEPS[1]), class(STEPS[2])];
     assert_eq!(model.segments.len(), 3);
     // 3 rates, 9 probabilities and the thinks of 3, each missed by one interval in twenty.
-    let (mut missed, mut intervals) = (0, 0);
+    let mut missed = 0;
+    let mut intervals = 0;
     for (name, rate, chances) in PUBLISHERS {
         let segment = model.segments.iter().find(|segment| segment.name == name).unwrap();
         let arrivals = segment.arrivals.as_ref().unwrap();

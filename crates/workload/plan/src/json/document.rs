@@ -105,7 +105,8 @@ mod tests {
         ];
         for text in texts {
             let value: Value = serde_json::from_str(&text).unwrap();
-            let (held, bound) = (held(&value), document_bytes(text.as_bytes()));
+            let held = held(&value);
+            let bound = document_bytes(text.as_bytes());
             let shown = &text[..text.len().min(40)];
             assert!(held <= bound, "{held} of {bound}: {shown}");
         }

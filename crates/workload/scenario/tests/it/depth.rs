@@ -56,7 +56,8 @@ fn deep_documents_are_reported() {
 #[test]
 fn aliases_do_not_nest_deeper_than_lists() {
     on_a_small_stack(|| {
-        let (open, close) = ("[".repeat(60), "]".repeat(60));
+        let open = "[".repeat(60);
+        let close = "]".repeat(60);
         let mut text = format!("vars:\n  a0: &a0 {open}{close}\n");
         for n in 1..50 {
             text += &format!("  a{n}: &a{n} {open}*a{}{close}\n", n - 1);

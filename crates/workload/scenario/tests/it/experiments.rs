@@ -163,7 +163,8 @@ fn what_was_published_has_levels_of_factors() {
     let low = Some(8e6);
     assert_eq!(published.of_cells(&cells), [low, low, low, None, Some(7e6), None]);
     let claims = published.claims.iter().map(|claim| {
-        let (order, at) = (claim.order.clone(), claim.at.clone());
+        let order = claim.order.clone();
+        let at = claim.at.clone();
         (claim.text.as_str(), claim.factor, order, at)
     });
     let claims: Vec<_> = claims.collect();

@@ -20,7 +20,8 @@ fn rates(phases: &[Phase]) -> Vec<(&str, f64, f64, f64, f64)> {
     let row = |phase| {
         let phase: &Phase = phase;
         let (from, to) = rate(phase);
-        let (start, end) = (seconds(phase.start_ns), seconds(phase.end_ns()));
+        let start = seconds(phase.start_ns);
+        let end = seconds(phase.end_ns());
         (phase.name.as_str(), start, end, from, to)
     };
     phases.iter().map(row).collect()

@@ -85,8 +85,8 @@ fn a_request_is_signed_by_its_own_keys_or_the_runs() {
     let aws = |service: &str, more: &str| {
         format!("{{ aws: {{ service: {service}, region: eu-west-1, {KEYS}{more} }} }}")
     };
-    let (own, run) =
-        (aws("s3", ", session_token: \"${token}\", payload: unsigned"), aws("sqs", ""));
+    let own = aws("s3", ", session_token: \"${token}\", payload: unsigned");
+    let run = aws("sqs", "");
     let text = scenario(
         &format!("sign: {run}"),
         &format!(

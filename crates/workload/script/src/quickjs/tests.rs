@@ -176,7 +176,8 @@ fn clock_and_random_numbers_are_the_users() {
          function time() { return [Date.now(), new Date().getTime(), new Date().toISOString(), new Date(2024, 1, 3, 4).getHours(),
              new Date('2024-01-02T03:04:05').toISOString(), new Date(0).getTimezoneOffset(), typeof Date(), Date.UTC(1970, 0)]; }",
     );
-    let (mut own, mut same) = (rng(), rng());
+    let mut own = rng();
+    let mut same = rng();
     for _ in 0..3 {
         let drawn = call_with(&mut context, "draw", &[], &mut own);
         assert_eq!(drawn, Ok(Value::Float(same.unit())));

@@ -10,7 +10,8 @@ fn filters_share_a_packet_and_have_a_reason_each() {
     let filters: &[&[u8]] = &[b"a/+", b"#"];
     let subscribe =
         Subscribe { filters, qos: Qos::AtLeastOnce, no_local: false, retain_handling: 0 };
-    let (mut client, mut out) = (connected(Version::V5), Vec::new());
+    let mut client = connected(Version::V5);
+    let mut out = Vec::new();
     assert_eq!(client.subscribe(&subscribe, &mut out), Ok(1));
     assert_eq!(client.unsubscribe(filters, &mut out), Ok(2));
     let written: &[u8] = &[

@@ -117,7 +117,8 @@ fn cpu_is_weighted_with_the_cores_of_each_source() {
         ("mysql", "master", &[Some(15.0), Some(30.0)]),
         ("mysql", "replica", &[Some(50.0), Some(50.0)]),
     ];
-    let (system, results) = (system(), results(import(&[]), probes(&sources)));
+    let system = system();
+    let results = results(import(&[]), probes(&sources));
     let system = System::new(&results, &system, 2);
     // (4·10 + 4·10 + 2·15 + 1·50)/11 in the one minute that all report.
     let (cpu, agreement) = check(&system, "cpu-avg", "14.5455");
@@ -140,7 +141,8 @@ fn a_source_that_the_print_omits_is_named() {
         ("mysql", "master", &[Some(15.0), None]),
         ("mysql", "replica", &[Some(50.0), Some(50.0)]),
     ];
-    let (system, results) = (system(), results(import(&[]), probes(&sources)));
+    let system = system();
+    let results = results(import(&[]), probes(&sources));
     let system = System::new(&results, &system, 2);
     // A minute in which a source has no row is no idle minute of the network.
     assert_eq!(check(&system, "in-avg", "75").1, Agreement::Rounded);
@@ -151,7 +153,8 @@ fn a_source_that_the_print_omits_is_named() {
 #[test]
 fn exchanged_measures_and_other_percentiles_are_named() {
     let measures = [(0, 700, [800, 900]), (1, 80, [90, 110]), (2, 100, [252, 314])];
-    let (system, results) = (system(), results(import(&measures), Probes::default()));
+    let system = system();
+    let results = results(import(&measures), Probes::default());
     let system = System::new(&results, &system, 2);
     let words = |id, printed| note(check(&system, id, printed).1);
     assert_eq!(check(&system, "request-avg", "80").1, Agreement::Rounded);

@@ -53,12 +53,14 @@ fn numbers_have_no_gaps_and_every_subscriber_gets_all_in_order() {
     const ROUNDS: u64 = 100;
     const EACH: u64 = 12;
     for server in Server::each() {
-        let (total, messages) = (AtomicU64::new(0), AtomicU64::new(0));
+        let total = AtomicU64::new(0);
+        let messages = AtomicU64::new(0);
         let barrier = Barrier::new(3);
         let received = three(&server, &options(Claims::Atomic), async |process, bus| {
             let mut channel = bus.subscribe(GAME);
             barrier.wait().await;
-            let (mut all, mut refused) = (Vec::new(), 0);
+            let mut all = Vec::new();
+            let mut refused = 0;
             for round in 0..ROUNDS {
                 for _ in 0..EACH {
                     let update = state(1, 1 + total.fetch_add(1, Ordering::SeqCst));
@@ -170,7 +172,8 @@ fn one_of_three_publishes_with_atomic_claims() {
 #[tokio::test]
 async fn a_claim_that_publishes_nothing_new_is_released() {
     for server in Server::each() {
-        let (one, other) = (server.open(), server.open());
+        let one = server.open();
+        let other = server.open();
         released(&*one, &*other).await;
     }
 }
@@ -187,7 +190,8 @@ pub(super) async fn released(one: &dyn Remote, other: &dyn Remote) {
 /// Round trips of a claim that is won, a distribution, a claim that another has, a claim after that, a distribution
 /// that is not new, and an event.
 pub(super) async fn round_trips(bus: &dyn Remote, other: &dyn Remote) -> Vec<u64> {
-    let (short, mut found) = (Duration::from_secs(1), Vec::new());
+    let short = Duration::from_secs(1);
+    let mut found = Vec::new();
     let before = AtomicU64::new(0);
     let trips = |bus: &dyn Remote| {
         let now = bus.hub().metrics().link.round_trips.get();
@@ -219,7 +223,8 @@ pub(super) async fn round_trips(bus: &dyn Remote, other: &dyn Remote) -> Vec<u64
 #[tokio::test]
 async fn round_trips_with_atomic_claims_are_as_documented() {
     for server in Server::each() {
-        let (bus, other) = (server.open(), server.open());
+        let bus = server.open();
+        let other = server.open();
         assert_eq!(round_trips(&*bus, &*other).await, [1; 6]);
     }
 }
@@ -227,7 +232,8 @@ async fn round_trips_with_atomic_claims_are_as_documented() {
 #[tokio::test]
 async fn a_batch_that_was_taken_over_is_not_published_in() {
     for server in Server::each() {
-        let (slow, other) = (server.open(), server.open());
+        let slow = server.open();
+        let other = server.open();
         let batch = Duration::from_millis(20);
         assert_eq!(slow.claim(GAME, batch).await, Ok(Claim::Won));
         // Until the slow one's is over.
@@ -242,7 +248,8 @@ async fn nothing_older_is_published_and_no_event_twice() {
     let memory = Memory::new(2);
     publish_old_and_new(&memory, &memory).await;
     for server in Server::each() {
-        let (one, other) = (server.open(), server.open());
+        let one = server.open();
+        let other = server.open();
         publish_old_and_new(&*one, &*other).await;
         let mut page = server::metrics::Page::new("market");
         one.hub().metrics().write(&mut page);

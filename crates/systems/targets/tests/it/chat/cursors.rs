@@ -15,7 +15,8 @@ const ALL: u64 = WRITERS * EACH;
 
 /// A reader of every message; what it must find.
 async fn poll(address: std::net::SocketAddr, wait: &str) -> Vec<u64> {
-    let (mut after, mut seen) = (0, Vec::new());
+    let mut after = 0;
+    let mut seen = Vec::new();
     while (seen.len() as u64) < ALL {
         let target = format!("/chat/poll?after={after}&limit=7{wait}");
         let (_, body) = testkit::http::get(address, &target).await;

@@ -15,7 +15,8 @@ fn make(what: Invention, language: Language, rng: &mut Rng) -> String {
 fn the_same_draws_make_the_same_data() {
     for (_, what) in Invention::ALL {
         for (_, language) in Language::ALL {
-            let (mut one, mut two) = (rng(7), rng(7));
+            let mut one = rng(7);
+            let mut two = rng(7);
             let first = make(*what, *language, &mut one);
             assert_eq!(first, make(*what, *language, &mut two), "{what:?}");
             assert_eq!(one, two);

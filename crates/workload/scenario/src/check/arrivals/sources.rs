@@ -233,7 +233,8 @@ mod tests {
             }
             ratios / 8.0
         };
-        let (heavy, light) = (grown(1.4), grown(4.0));
+        let heavy = grown(1.4);
+        let light = grown(4.0);
         assert!((4.0..16.0).contains(&heavy), "{heavy}");
         assert!(light < 2.0, "{light}");
     }

@@ -73,7 +73,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn news_wait_for_those_before_them() {
-        let (mut held, mut last) = (NewsBuffer::default(), [4, 0]);
+        let mut held = NewsBuffer::default();
+        let mut last = [4, 0];
         let mut delivered = Vec::new();
         for one in [news(1, 9, 7), news(2, 8, 0), news(1, 7, 4), news(1, 12, 10)] {
             held.add(one);

@@ -83,7 +83,8 @@ async fn a_stream_that_was_emptied_does_not_lower_numbers() {
         return;
     };
     let old = open(&server);
-    let (mut channel, mut returned) = (old.subscribe(GAME), old.hub().returned());
+    let mut channel = old.subscribe(GAME);
+    let mut returned = old.hub().returned();
     for total in 1..=3 {
         old.publish(GAME, state(1, total)).await.unwrap();
     }

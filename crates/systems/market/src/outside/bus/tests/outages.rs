@@ -53,7 +53,8 @@ pub(crate) fn nothing_twice(buses: &[Arc<dyn Remote>], cut: impl Fn(usize) + Syn
 async fn a_flushed_server_does_not_lower_numbers() {
     for server in Server::each() {
         let old = server.open();
-        let (mut channel, mut returned) = (old.subscribe(GAME), old.hub().returned());
+        let mut channel = old.subscribe(GAME);
+        let mut returned = old.hub().returned();
         for total in 1..=5 {
             old.publish(GAME, state(1, total)).await.unwrap();
         }

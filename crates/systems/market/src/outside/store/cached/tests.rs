@@ -60,7 +60,8 @@ async fn published(store: &dyn Store) -> (u64, u64) {
 async fn what_one_process_writes_others_read_without_the_store() {
     let Some(redis) = Redis::start() else { return };
     let inner = Counting::new(2);
-    let (one, other) = (open(&redis, &inner), open(&redis, &inner));
+    let one = open(&redis, &inner);
+    let other = open(&redis, &inner);
     // Whoever finds nothing fills the cache.
     assert_eq!(current(&one).await, (1, 0));
     assert_eq!(inner.reads(), 1);
@@ -196,7 +197,8 @@ fn no_reader_gets_an_older_pool_than_was_settled_or_published() {
 async fn a_slow_writer_does_not_put_an_older_pool_back() {
     let Some(redis) = Redis::start() else { return };
     let inner = Counting::new(2);
-    let (slow, other) = (open(&redis, &inner), open(&redis, &inner));
+    let slow = open(&redis, &inner);
+    let other = open(&redis, &inner);
     let held = inner.permits.acquire_many(READERS_MAX).await.unwrap();
     let reading = async { published(&slow).await };
     let settling = async {
@@ -257,7 +259,8 @@ async fn older_records_are_refused_and_the_same_one_kept_longer() {
 async fn a_reader_that_knows_a_newer_pool_takes_the_stores() {
     let Some(redis) = Redis::start() else { return };
     let inner = Counting::new(2);
-    let (store, other) = (open(&redis, &inner), open(&redis, &inner));
+    let store = open(&redis, &inner);
+    let other = open(&redis, &inner);
     assert_eq!(current(&store).await, (1, 0));
     // Settled by somebody who could not write it.
     inner.settle(goal(1)).await.unwrap();
@@ -275,7 +278,8 @@ async fn a_reader_that_knows_a_newer_pool_takes_the_stores() {
 async fn a_score_that_the_store_gave_does_not_replace_what_was_settled() {
     let Some(redis) = Redis::start() else { return };
     let inner = Counting::new(2);
-    let (resolver, slow) = (open(&redis, &inner), open(&redis, &inner));
+    let resolver = open(&redis, &inner);
+    let slow = open(&redis, &inner);
     let before = inner.games().await.unwrap();
     resolver.settle(goal(1)).await.unwrap();
     // It read them before.

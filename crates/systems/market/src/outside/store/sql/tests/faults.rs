@@ -67,7 +67,8 @@ fn a_settlement_does_not_wait_for_a_stream_of_predictions() {
         let over = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             for number in 0..8 {
-                let (store, over) = (&store, &over);
+                let store = &store;
+                let over = &over;
                 scope.spawn(move || {
                     run(async {
                         let user = named(&format!("user {number}"));

@@ -184,7 +184,8 @@ impl World {
         for (here, ledger, _) in &self.ledgers {
             let money = ledger.audit_ledger().await.unwrap();
             assert!(money.balanced(), "ledger: {money:?}");
-            let (id, owner) = (ledger.number(), &self.look);
+            let id = ledger.number();
+            let owner = &self.look;
             let deposited =
                 here.number("SELECT CAST(coalesce(sum(deposited - withdrawn), 0) AS CHAR(40)) FROM market_accounts");
             let balances = here
@@ -238,8 +239,8 @@ impl World {
             ));
             assert_eq!(here.number(paid), owed);
             for game in GameId::all(3) {
-                let (here, there) =
-                    (ledger.open_pool(game).await, self.owner.open_pool(game).await);
+                let here = ledger.open_pool(game).await;
+                let there = self.owner.open_pool(game).await;
                 assert_eq!(here.unwrap().unwrap().id, there.unwrap().unwrap().id);
             }
         }

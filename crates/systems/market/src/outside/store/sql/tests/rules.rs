@@ -108,7 +108,8 @@ async fn play(store: &dyn Store, act: &Act) -> String {
 async fn state(store: &dyn Store) -> String {
     let mut text = format!("{:?} {:?}", store.games().await, store.audit().await);
     for game in (0..=4).map(GameId) {
-        let (one, last) = (store.game(game).await, store.last_event(game).await);
+        let one = store.game(game).await;
+        let last = store.last_event(game).await;
         text += &format!("{one:?} {last:?} {:?}", store.open_pool(game).await);
         let pools = store.pools(game).await;
         for pool in pools.iter().flatten().flatten() {
@@ -146,7 +147,8 @@ fn compare(database: &Database, queries: Queries, driver: Driver, cases: u32) {
                 assert_eq!(sql.open_account(&user).await, memory.open_account(&user).await);
             }
             for act in &acts {
-                let (found, wanted) = (play(&sql, act).await, play(&memory, act).await);
+                let found = play(&sql, act).await;
+                let wanted = play(&memory, act).await;
                 assert_eq!(found, wanted, "{act:?}");
                 assert!(sql.audit().await.unwrap().balanced());
             }

@@ -82,10 +82,13 @@ fn play(database: &Database, queries: Queries, driver: Driver) {
         ..database.options()
     };
     let stores = [(); 2].map(|()| Sql::open(&options).unwrap());
-    let (over, counts) = (AtomicBool::new(false), Counts::default());
+    let over = AtomicBool::new(false);
+    let counts = Counts::default();
     std::thread::scope(|scope| {
         for number in 0..CLIENTS {
-            let (store, over, counts) = (&stores[number as usize % 2], &over, &counts);
+            let store = &stores[number as usize % 2];
+            let over = &over;
+            let counts = &counts;
             scope.spawn(move || run(client(store, number, over, counts)));
         }
         for store in &stores {
