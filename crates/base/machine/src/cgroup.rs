@@ -188,7 +188,8 @@ mod tests {
         let memory = "/groups/memory";
         check(V1, own, "memory", &["/groups/memory/old", memory]);
         let cpu = "/groups/cpu,cpuacct";
-        let (a, b) = (format!("{cpu}/a"), format!("{cpu}/a/b"));
+        let a = format!("{cpu}/a");
+        let b = format!("{cpu}/a/b");
         check(V1, own, "cpu", &[&b, &a, cpu]);
         check(V1, own, "pids", &[]);
         check(V1, "", "memory", &[]);

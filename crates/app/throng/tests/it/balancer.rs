@@ -30,7 +30,8 @@ fn a_crowd_is_balanced_over_workers() {
     let space = Space::new();
     let log = space.path("access.log");
     let to = workers.each_ref().map(|worker| worker.url.as_str()).join(",");
-    let (log, path) = (log.to_str().unwrap(), log.clone());
+    let path = log.clone();
+    let log = log.to_str().unwrap();
     let args = ["balancer", "--to", &to, "--access-log", log, "--policy", "two-choices"];
     let balancer = Served::start(&args);
     let scenario = root().join("examples/balancer/work.yaml");

@@ -86,7 +86,8 @@ impl Ran {
             let deltas = self.run.deltas.iter().flat_map(|delta| &delta.measures);
             let deltas = deltas.filter(|delta| delta.measure.index() == id);
             let sum = |of: fn(&MeasureDelta) -> u64| deltas.clone().map(of).sum::<u64>();
-            let (due, begun) = (sum(|delta| delta.due), sum(|delta| delta.begun));
+            let due = sum(|delta| delta.due);
+            let begun = sum(|delta| delta.begun);
             let ended = sum(|delta| delta.outcomes.iter().sum());
             let never = sum(|delta| delta.missed.iter().sum());
             assert_eq!(begun, ended, "operations of {}", measure.name);

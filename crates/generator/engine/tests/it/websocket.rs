@@ -183,7 +183,8 @@ fn closing_by_a_step_waits_for_the_peer() {
     assert_eq!(ran.rows("second")[0].due_ns, 60 * MS);
     assert_eq!(peer.frames[0], (8, vec![0x03, 0xe8]));
     // To close is no operation.
-    let (sends, done) = (ran.total(|c| c.sends), ran.total(|c| c.done));
+    let sends = ran.total(|c| c.sends);
+    let done = ran.total(|c| c.done);
     assert_eq!((sends, done), (2, 2 + ran.rows("connect").len() as u64));
 }
 

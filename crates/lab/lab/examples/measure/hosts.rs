@@ -40,7 +40,8 @@ pub(crate) fn measure() -> Outcome {
         let errors = errors.map(|ns| ns as f64 / 1e6 - ROUND_TRIP_MS as f64);
         errors.fold(f64::MIN, f64::max)
     };
-    let (pairs, sent) = (pairs.len(), pairs.len() as u32 * plan.packets);
+    let pairs = pairs.len();
+    let sent = pairs as u32 * plan.packets;
     let median = error_ms(0.5);
     let p99 = error_ms(0.99);
     let late = forwarder.counts()?.late();

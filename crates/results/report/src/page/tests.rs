@@ -170,7 +170,8 @@ fn a_run_begins_with_its_totals() {
     let sum = |of: fn(&record::schema::MeasureSummary) -> u64| {
         summary.measures.iter().map(of).sum::<u64>()
     };
-    let (count, errors) = (sum(|m| m.count), sum(|m| m.errors));
+    let count = sum(|m| m.count);
+    let errors = sum(|m| m.errors);
     let totals = &read["totals"];
     assert_eq!(totals["operations"], count);
     assert_eq!(totals["errors"], errors);

@@ -97,7 +97,8 @@ fn shake(client: &mut ClientConnection, server: &mut Session, piece: usize) {
 
 #[test]
 fn unusable_files_are_named() {
-    let (own, other) = (own(), own());
+    let other = own();
+    let own = own();
     assert!(own.files.load().is_ok());
     let problem = |files: TlsFiles| files.load().unwrap_err().to_string();
     let file = |name: &str, content: &str| {

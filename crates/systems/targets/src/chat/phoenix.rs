@@ -349,10 +349,8 @@ mod tests {
             })
             .to_string();
             let array = serde_json::json!([null, reference, topic, event, payload]).to_string();
-            let (object, array) = (
-                Push::parse(Framing::Object, &object),
-                Push::parse(Framing::Array, &array),
-            );
+            let object = Push::parse(Framing::Object, &object);
+            let array = Push::parse(Framing::Array, &array);
             if topic.len() > TOPIC_MAX {
                 prop_assert!(object.is_none() && array.is_none());
                 return Ok(());

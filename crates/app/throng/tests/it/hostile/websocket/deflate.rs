@@ -82,7 +82,8 @@ fn agreed(name: &'static str, steps: &str, bytes: Vec<u8>, right: &'static str) 
 fn messages() -> Vec<Case> {
     let ok = deflated(b"ok");
     let part = |first: u8, bytes: &[u8]| frame(first, bytes);
-    let (begins, text) = (TEXT_BEGINS | COMPRESSED, TEXT | COMPRESSED);
+    let begins = TEXT_BEGINS | COMPRESSED;
+    let text = TEXT | COMPRESSED;
     // A block of stored bytes (RFC 1951 §3.2.4) that says 9 and has fewer.
     let stored = [0, 9, 0, 0xf6, 0xff, b'o', b'k'];
     // A block of a kind that is reserved (§3.2.3), and a distance beyond all that came before.
