@@ -11,6 +11,7 @@ use super::Args;
 /// Systems whose page has a table of their options.
 const PAGES: &[(&str, &str)] = &[
     ("ads", "docs/ads.md"),
+    ("chat", "docs/chat.md"),
     ("market", "docs/market-reference.md"),
     ("queue", "docs/queue-reference.md"),
 ];
@@ -54,7 +55,7 @@ fn the_pages_have_the_verbs_and_the_exit_codes_of_the_help() {
 fn listed_options(page: &str) -> BTreeMap<String, String> {
     let mut listed = BTreeMap::new();
     for row in page.lines().filter(|line| line.starts_with("| `--")) {
-        let mut cells = row.split(" | ");
+        let mut cells = row.split('|').skip(1).map(str::trim);
         let first = cells.next().unwrap_or_default();
         let all_defaults = cells.next().unwrap_or_default();
         let quoted = first.split('`').skip(1).step_by(2);
@@ -89,10 +90,11 @@ fn differences(command: &Command, page: &str) -> Vec<String> {
         let name = format!("--{long}");
         let default = default_of(option);
         match listed.remove(&name) {
-            // What is no number is said in the words of the page.
+            // What is no number is said in the words of the page, or by another page.
             Some(shown) => {
                 let shown = shown.replace(['`', ','], "");
-                if default.starts_with(|c: char| c.is_ascii_digit()) && shown != default {
+                let is_number = default.starts_with(|c: char| c.is_ascii_digit());
+                if is_number && !shown.is_empty() && shown != default {
                     found.push(format!("{name} has the default {default}, not {shown}"));
                 }
             }

@@ -114,30 +114,6 @@ fn settings_of_a_built_in_system_are_checked_before_it_starts() {
     assert_eq!(run.err, ended.err);
 }
 
-/// Each flag has its line, and no line is of a flag that is not there.
-#[test]
-fn the_flags_of_served_systems_are_in_their_documents() {
-    let own = ["--help", "--until-stdin-closes"];
-    for (system, page) in [("market", "market-reference"), ("chat", "chat"), ("ads", "ads")] {
-        let help = at_root(&["serve", system, "--help"]).with(0).out;
-        let starts = help.lines().map(str::trim_start);
-        let flags = starts
-            .filter_map(|line| line.strip_prefix("-h, ").unwrap_or(line).split(' ').next())
-            .filter(|flag| flag.starts_with("--") && !own.contains(flag));
-        let mut flags: Vec<&str> = flags.collect();
-        let document = std::fs::read_to_string(root().join(format!("docs/{page}.md"))).unwrap();
-        let rows = document.lines().filter(|line| line.starts_with("| `--"));
-        let columns = rows.map(|row| row.split(" | ").next().unwrap_or_default());
-        let mut listed: Vec<&str> = columns
-            .flat_map(|column| column.split(['`', ' ', ',']))
-            .filter(|word| word.starts_with("--"))
-            .collect();
-        flags.sort_unstable();
-        listed.sort_unstable();
-        assert_eq!(listed, flags, "{system}");
-    }
-}
-
 #[test]
 fn a_missing_file_is_named() {
     for verb in ["check", "run"] {
