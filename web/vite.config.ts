@@ -27,7 +27,8 @@ export default defineConfig({
           // Far above what it takes: these only end what hangs.
           testTimeout: 300_000,
           hookTimeout: 600_000,
-          fileParallelism: false,
+          // Each file has a browser of its own.
+          maxWorkers: 2,
         },
       },
     ],

@@ -29,7 +29,7 @@ use record::schema::{EventKind, Finding, MeasureSummary, RunStatus, Severity};
 
 use crate::case::Case;
 use crate::finding::finding;
-use crate::generator::{self, LAG};
+use crate::generator::LAG;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
 
 /// A run that ended before its plan did, or was never closed.
