@@ -1,5 +1,6 @@
 """What the scripts beside it share: a target with known faults, and a run of Throng against it."""
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -8,11 +9,14 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TARGET = pathlib.Path(__file__).resolve().parent / "target.py"
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+TARGET = HERE / "target.py"
 BUILDS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 # A run that does not end is a failed one.
 LIMIT_S = 300
+# Cases that only wait and are played at once: they take little CPU, of two cores.
+WAITING_MAX = 4
 
 
 def throng_binary() -> pathlib.Path:
@@ -43,7 +47,14 @@ class Target:
 @contextlib.contextmanager
 def target(*options, before=()):
     """`before`: a command that runs it, such as `ip netns exec NAME`."""
-    command = [*before, sys.executable, str(TARGET), *map(str, options)]
+    with serving(*before, sys.executable, TARGET, *options) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def serving(*command):
+    """A program that prints its port, serves until its standard input closes, and prints then what it counted."""
+    command = [*map(str, command)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     running = Target(process)
     try:
@@ -91,18 +102,21 @@ class Run:
 class Bed:
     """Runs scenarios with one binary, each in a directory of its own."""
 
-    def __init__(self, space: str) -> None:
-        self.throng = throng_binary()
+    def __init__(self, space: str, throng: pathlib.Path | None = None) -> None:
+        self.throng = throng or throng_binary()
         self.space = pathlib.Path(space)
         self.runs = 0
 
-    def run(self, scenario: str, *args, verb="run", before=(), while_running=None, env=None, limit_s=LIMIT_S) -> Run:
+    def run(
+        self, scenario: str, *args, verb="run", before=(), while_running=None, env=None, limit_s=LIMIT_S, files=None
+    ) -> Run:
         """`before`: a command that runs Throng, such as `ip netns exec NAME`; `while_running` is called with the
-        process."""
+        process; `files`: texts or bytes by name, beside the scenario."""
         self.runs += 1
         space = self.space / str(self.runs)
         space.mkdir()
-        (space / "scenario.yaml").write_text(scenario)
+        for name, content in {"scenario.yaml": scenario, **(files or {})}.items():
+            (space / name).write_bytes(content if isinstance(content, bytes) else content.encode())
         command = [*before, str(self.throng), verb, "--runs", str(space / "runs")]
         command += [*map(str, args), str(space / "scenario.yaml")]
         process = subprocess.Popen(
@@ -162,25 +176,46 @@ class Cases:
 
     def __init__(self) -> None:
         self.all = {}
+        self.waiting = set()
 
     def case(self, check):
         self.all[check.__name__] = check
         return check
 
+    def waits(self, check):
+        """A case that takes little CPU for a long time, and whose truth is no matter of milliseconds: others like it may
+        be played beside it."""
+        self.waiting.add(check.__name__)
+        return self.case(check)
+
+    def add(self, others: "Cases") -> None:
+        twice = self.all.keys() & others.all.keys()
+        if twice:
+            sys.exit(f"two cases are called {', '.join(sorted(twice))}")
+        self.all |= others.all
+        self.waiting |= others.waiting
+
     def main(self, prefix: str) -> int:
-        """Plays those named as arguments, or all, and prints a line for each."""
-        names = sys.argv[1:] or list(self.all)
+        """Plays those named as arguments, or all, and prints a line for each: those that wait at once, then the others one
+        by one."""
+        names = list(dict.fromkeys(sys.argv[1:])) or list(self.all)
         unknown = [name for name in names if name not in self.all]
         if unknown:
             sys.exit(f"no case {unknown[0]}; the cases are {', '.join(self.all)}")
-        wrong = 0
+        throng = throng_binary()
         with tempfile.TemporaryDirectory(prefix=prefix) as space:
-            bed = Bed(space)
-            for name in names:
-                try:
-                    print(f"ok     {name}: {self.all[name](bed)}", flush=True)
-                except (Wrong, KeyError, TypeError, OSError, subprocess.TimeoutExpired) as error:
-                    wrong += 1
-                    print(f"WRONG  {name}: {error!r}", flush=True)
-        print(f"{len(names) - wrong} passed, {wrong} failed")
-        return 1 if wrong else 0
+            play = lambda name: self.play(name, pathlib.Path(space) / name, throng)
+            with concurrent.futures.ThreadPoolExecutor(WAITING_MAX) as pool:
+                right = sum(pool.map(play, [name for name in names if name in self.waiting]))
+            right += sum(map(play, [name for name in names if name not in self.waiting]))
+        print(f"{right} passed, {len(names) - right} failed")
+        return 0 if right == len(names) else 1
+
+    def play(self, name: str, space: pathlib.Path, throng: pathlib.Path) -> bool:
+        space.mkdir()
+        try:
+            print(f"ok     {name}: {self.all[name](Bed(space, throng))}", flush=True)
+        except (Wrong, LookupError, TypeError, ValueError, OSError, subprocess.SubprocessError) as error:
+            print(f"WRONG  {name}: {error!r}", flush=True)
+            return False
+        return True

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Twelve runs in which a load tool is easily wrong, two of them also with a time limit, each against what is known of
-its target.
+"""Runs in which a load tool is easily wrong, each against what is known of its target, or what the target counted.
 
     checks/truth/cases.py [CASE]...    all of them, or these; THRONG names another binary
 
-Prints a line for each, with what Throng said, and fails if one is wrong. Most take a minute or less.
+Prints a line for each, with what Throng said, and fails if one is wrong. Most take a minute or less. Those that only wait
+are played at once, before the others.
 """
 
 import json
@@ -20,9 +20,10 @@ from bed import Bed, Cases, Run, near, require, scenario, target
 
 CASES = Cases()
 case = CASES.case
+waits = CASES.waits
 
 
-@case
+@waits
 def cut_off(bed: Bed) -> str:
     """Nobody reaches the last step: its row is there with 0, and all 25 are cut off while they think."""
     with target() as server:
@@ -96,7 +97,7 @@ def overload_far_in_time(bed: Bed) -> str:
     return in_time(*overloaded(bed, 2000, "1s"))
 
 
-@case
+@waits
 def nobody(bed: Bed) -> str:
     """Nobody listens: the run failed, without any threshold."""
     with socket.socket() as probe:
@@ -128,7 +129,7 @@ def shop(bed: Bed) -> str:
     return f"holds {holds}/s, breaks at {breaks}/s; the target can do 100/s"
 
 
-@case
+@waits
 def timeouts(bed: Bed) -> str:
     """46 % of the requests take longer than their timeout of 1 s: no percentile above p54 is below 1 s."""
     with target("--late", 0.46, "--late-by", 3) as server:
@@ -189,7 +190,7 @@ options: {{ http_connections: shared, lag_max: 1s }}
     return slowest["shown"]
 
 
-@case
+@waits
 def law(bed: Bed) -> str:
     """The data of one user cannot contradict Little's law: it is not testable."""
     with target("--service", 0.05, "--distribution", "deterministic") as server:
@@ -200,7 +201,7 @@ def law(bed: Bed) -> str:
     return line.strip()
 
 
-@case
+@waits
 def freeze(bed: Bed) -> str:
     """100/s for 50 s at a server that freezes at 30 s: 2,000 of 5,000 are never answered."""
     with target("--freeze-at", 30) as server:
@@ -225,7 +226,7 @@ def freeze(bed: Bed) -> str:
     return run.finding("target-stopped")["text"]
 
 
-@case
+@waits
 def frozen_market(bed: Bed) -> str:
     """A market frozen at 12 s of 30 s under a closed load of 64 users."""
     command = [str(bed.throng), "serve", "market", "--listen", "127.0.0.1:0", "--until-stdin-closes"]

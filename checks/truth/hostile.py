@@ -377,7 +377,7 @@ def file_size_limit(bed: Bed) -> str:
     return " ".join(done.stderr.split())[:120]
 
 
-CASES.all.update(LIMITS.all)
+CASES.add(LIMITS)
 
 if __name__ == "__main__":
     sys.exit(CASES.main("throng-hostile-"))
