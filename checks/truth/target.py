@@ -4,14 +4,18 @@
     target.py [--servers N --service S --distribution D] [--spin S | --block S] [--delay S] [--leak SHARE] …
 
 Prints its port, serves until its standard input closes, then prints what it counted as one line of JSON: by
-path, and in all. One thread: what it spins for one request, all others wait.
+path, and in all. It stamps each request when its first byte is read and when its answer is written. One thread: what it
+spins for one request, all others wait.
 """
 
 import argparse
 import asyncio
 import collections
 import heapq
+import http
 import json
+import mimetypes
+import pathlib
 import random
 import select
 import selectors
@@ -22,18 +26,64 @@ import sys
 import time
 
 
+class Pauses:
+    """A server that stops at the end of each period, as for a collection of garbage."""
+
+    def __init__(self, every: float, length: float) -> None:
+        self.every, self.length = every, length
+
+    def worked(self, elapsed: float) -> float:
+        """How long it has worked after this time."""
+        periods, rest = divmod(elapsed, self.every)
+        work = self.every - self.length
+        return periods * work + min(rest, work)
+
+    def elapsed(self, worked: float) -> float:
+        """When it has worked for this time."""
+        periods, rest = divmod(worked, self.every - self.length)
+        return periods * self.every + rest
+
+
 class Queue:
     """G/G/c, first come, first served: says when a request that arrives now is done."""
 
-    def __init__(self, servers: int, draw) -> None:
+    def __init__(self, servers: int, draw, pauses: Pauses | None) -> None:
         self.free = [0.0] * servers
         self.draw = draw
+        self.pauses = pauses
 
     def done(self, now: float) -> float:
-        start = max(now, heapq.heappop(self.free))
+        start = max(self.pauses.worked(now) if self.pauses else now, heapq.heappop(self.free))
         done = start + self.draw()
         heapq.heappush(self.free, done)
-        return done
+        return self.pauses.elapsed(done) if self.pauses else done
+
+
+class Bucket:
+    """Tokens that come at a rate and are kept up to a number: a request without one is refused."""
+
+    def __init__(self, rate: float, kept: float) -> None:
+        self.rate, self.kept = rate, kept
+        self.tokens, self.at = kept, time.monotonic()
+
+    def takes(self, now: float) -> bool:
+        self.tokens = min(self.kept, self.tokens + (now - self.at) * self.rate)
+        self.at = now
+        if self.tokens < 1:
+            return False
+        self.tokens -= 1
+        return True
+
+
+class File:
+    """A body, whose headers follow from the file's name."""
+
+    def __init__(self, name: str) -> None:
+        self.body = pathlib.Path(name).read_bytes()
+        kind, coding = mimetypes.guess_type(name)
+        self.head = f"content-type: {kind}\r\n".encode()
+        if coding:
+            self.head += f"content-encoding: {coding}\r\n".encode()
 
 
 class Server:
@@ -41,7 +91,9 @@ class Server:
         self.options = options
         self.random = random.Random(options.seed)
         self.received = collections.Counter()
+        self.connections = 0
         self.answered = 0
+        self.statuses = collections.Counter()
         self.answered_by_second = collections.Counter()
         self.begun = time.monotonic()
         self.queue = None
@@ -51,7 +103,11 @@ class Server:
                 "exponential": lambda: self.random.expovariate(1 / mean),
                 "deterministic": lambda: mean,
             }
-            self.queue = Queue(options.servers, draws[options.distribution])
+            pauses = Pauses(options.pause_every, options.pause_for) if options.pause_every else None
+            self.queue = Queue(options.servers, draws[options.distribution], pauses)
+        self.bucket = Bucket(options.bucket, options.burst) if options.bucket else None
+        self.files = {path: File(name) for path, name in (file.split("=", 1) for file in options.file)}
+        self.times = collections.defaultdict(list)
         self.seconds = collections.Counter()
         self.tokens, self.filled = options.burst, time.monotonic()
         # How late answers were written after the time at which they were due, in seconds.
@@ -89,6 +145,9 @@ class Server:
             self.at(now, connection, path, 429, close)
             return
         status = 500 if options.fail and self.random.random() < options.fail else 200
+        if self.received[path] <= options.fail_first or self.bucket and not self.bucket.takes(now):
+            self.at(now, connection, path, 503, close)
+            return
         queued = self.queue and options.queue_path in (None, path)
         done = (self.queue.done(now) if queued else now) + options.delay
         self.at(done, connection, path, status, close)
@@ -129,9 +188,12 @@ class Connection(asyncio.Protocol):
         self.server = server
         self.buffer = b""
         self.transport = None
+        # When the first byte of the request was read that waits for its answer.
+        self.begun = 0.0
 
     def connection_made(self, transport) -> None:
         self.transport = transport
+        self.server.connections += 1
         if self.server.options.slow_reader:
             self.transport.pause_reading()
             self.read_slowly()
@@ -145,6 +207,8 @@ class Connection(asyncio.Protocol):
         loop.call_later(1.0, self.read_slowly)
 
     def data_received(self, data: bytes) -> None:
+        if not self.buffer:
+            self.begun = time.monotonic()
         if self.server.options.slow_reader:
             self.transport.pause_reading()
         self.buffer += data
@@ -165,9 +229,13 @@ class Connection(asyncio.Protocol):
             return
         self.server.answered += 1
         self.server.answered_by_second[int(self.server.elapsed())] += 1
-        reason = "OK" if status == 200 else "Internal Server Error"
-        body = b"x" * self.server.options.size
-        self.transport.write(b"HTTP/1.1 %d %s\r\ncontent-length: %d\r\n\r\n%s" % (status, reason.encode(), len(body), body))
+        self.server.statuses[status] += 1
+        reason = http.HTTPStatus(status).phrase.encode()
+        file = self.server.files.get(path)
+        head, body = (file.head, file.body) if file else (b"", b"x" * self.server.options.size)
+        self.server.times[path].append(time.monotonic() - self.begun)
+        head = b"HTTP/1.1 %d %s\r\n%scontent-length: %d\r\n\r\n" % (status, reason, head, len(body))
+        self.transport.write(head + body)
         if close:
             self.transport.close()
 
@@ -208,8 +276,11 @@ async def serve(options: argparse.Namespace) -> None:
     counts = {
         "received": sum(server.received.values()),
         "answered": server.answered,
+        "connections": server.connections,
+        "statuses": server.statuses,
         "answered_by_second": [server.answered_by_second[s] for s in range(int(server.elapsed()) + 1)],
         "by_path": dict(server.received),
+        "median_s": {path: statistics.median(times) for path, times in server.times.items()},
         "late_mean_s": statistics.mean(server.late) if server.late else 0.0,
     }
     print(json.dumps(counts), flush=True)
@@ -248,6 +319,12 @@ def main() -> None:
     parser.add_argument("--late", type=float, default=0.0, help="share answered late")
     parser.add_argument("--late-by", type=float, default=0.0)
     parser.add_argument("--fail", type=float, default=0.0, help="share answered with status 500")
+    parser.add_argument("--fail-first", type=int, default=0, help="this number of requests of each path are answered with status 503")
+    parser.add_argument("--bucket", type=float, default=0.0, help="tokens a second; requests without one get status 503")
+    parser.add_argument("--burst", type=float, default=1.0, help="tokens that are kept")
+    parser.add_argument("--pause-every", type=float, default=0.0, help="seconds from one pause of the queue to the next")
+    parser.add_argument("--pause-for", type=float, default=0.0, help="length of a pause, in seconds")
+    parser.add_argument("--file", action="append", default=[], help="PATH=FILE: the body of this path's answers")
     parser.add_argument("--reset", type=float, default=0.0, help="share answered with a reset")
     parser.add_argument("--slow-reader", action="store_true")
     parser.add_argument("--size", type=int, default=2, help="of the response body")
