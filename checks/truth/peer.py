@@ -60,8 +60,14 @@ def answer(body: bytes) -> bytes:
 
 
 async def upgrade(reader, writer) -> str:
-    """Answers the handshake of a WebSocket (RFC 6455 §4.2.2); the request's head."""
+    """Answers the handshake of a WebSocket; the request's head."""
     text = await head(reader)
+    writer.write(upgraded(text))
+    return text
+
+
+def upgraded(text: str) -> bytes:
+    """The answer to a request for a WebSocket (RFC 6455 §4.2.2)."""
     fields = dict(line.split(": ", 1) for line in text.split("\r\n")[1:] if ": " in line)
     fields = {name.lower(): value for name, value in fields.items()}
     key = fields["sec-websocket-key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -69,8 +75,7 @@ async def upgrade(reader, writer) -> str:
     offered = fields.get("sec-websocket-protocol")
     chosen = f"sec-websocket-protocol: {offered.split(',')[0].strip()}\r\n" if offered else ""
     begin = "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n"
-    writer.write(f"{begin}sec-websocket-accept: {accept}\r\n{chosen}\r\n".encode())
-    return text
+    return f"{begin}sec-websocket-accept: {accept}\r\n{chosen}\r\n".encode()
 
 
 def text(message) -> bytes:
