@@ -42,7 +42,7 @@ help:
 	@echo "make model-truth    accuracy of a model's estimators on samples with known parameters: the tables"
 	@echo "                    of docs/modelling-reference.md, a quarter of an hour of CPU"
 	@echo "make truth      what is said of runs in which a load tool is easily wrong, against what is known of"
-	@echo "                their targets, eight minutes"
+	@echo "                their targets, ten minutes"
 	@echo "make hostile-truth  targets, kills and files that once hurt a run or its record, four minutes"
 	@echo "make accounts-truth  the sums of what was due, began and ended, the fate of each session and percentiles against"
 	@echo "                    exact oracles, in CASES random runs (100000) in virtual time, ten minutes once built"

@@ -17,6 +17,12 @@ import sys
 import time
 
 from bed import Bed, Cases, Run, near, require, scenario, target
+from early import CASES as EARLY
+from failures import CASES as FAILURES
+from overload import CASES as OVERLOAD
+from own_work import CASES as OWN_WORK
+from said import CASES as SAID
+from wire import CASES as WIRE
 
 CASES = Cases()
 case = CASES.case
@@ -283,5 +289,10 @@ def unit_test(name: str) -> str:
     return "1 passed"
 
 
+# The longest of those that wait come first.
+ALL = Cases()
+for cases in (OVERLOAD, CASES, FAILURES, WIRE, SAID, EARLY, OWN_WORK):
+    ALL.add(cases)
+
 if __name__ == "__main__":
-    sys.exit(CASES.main("throng-truth-"))
+    sys.exit(ALL.main("throng-truth-"))

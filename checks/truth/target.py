@@ -26,53 +26,18 @@ import sys
 import time
 
 
-class Pauses:
-    """A server that stops at the end of each period, as for a collection of garbage."""
-
-    def __init__(self, every: float, length: float) -> None:
-        self.every, self.length = every, length
-
-    def worked(self, elapsed: float) -> float:
-        """How long it has worked after this time."""
-        periods, rest = divmod(elapsed, self.every)
-        work = self.every - self.length
-        return periods * work + min(rest, work)
-
-    def elapsed(self, worked: float) -> float:
-        """When it has worked for this time."""
-        periods, rest = divmod(worked, self.every - self.length)
-        return periods * self.every + rest
-
-
 class Queue:
     """G/G/c, first come, first served: says when a request that arrives now is done."""
 
-    def __init__(self, servers: int, draw, pauses: Pauses | None) -> None:
+    def __init__(self, servers: int, draw) -> None:
         self.free = [0.0] * servers
         self.draw = draw
-        self.pauses = pauses
 
     def done(self, now: float) -> float:
-        start = max(self.pauses.worked(now) if self.pauses else now, heapq.heappop(self.free))
+        start = max(now, heapq.heappop(self.free))
         done = start + self.draw()
         heapq.heappush(self.free, done)
-        return self.pauses.elapsed(done) if self.pauses else done
-
-
-class Bucket:
-    """Tokens that come at a rate and are kept up to a number: a request without one is refused."""
-
-    def __init__(self, rate: float, kept: float) -> None:
-        self.rate, self.kept = rate, kept
-        self.tokens, self.at = kept, time.monotonic()
-
-    def takes(self, now: float) -> bool:
-        self.tokens = min(self.kept, self.tokens + (now - self.at) * self.rate)
-        self.at = now
-        if self.tokens < 1:
-            return False
-        self.tokens -= 1
-        return True
+        return done
 
 
 class File:
@@ -103,9 +68,7 @@ class Server:
                 "exponential": lambda: self.random.expovariate(1 / mean),
                 "deterministic": lambda: mean,
             }
-            pauses = Pauses(options.pause_every, options.pause_for) if options.pause_every else None
-            self.queue = Queue(options.servers, draws[options.distribution], pauses)
-        self.bucket = Bucket(options.bucket, options.burst) if options.bucket else None
+            self.queue = Queue(options.servers, draws[options.distribution])
         self.files = {path: File(name) for path, name in (file.split("=", 1) for file in options.file)}
         self.times = collections.defaultdict(list)
         self.seconds = collections.Counter()
@@ -145,7 +108,7 @@ class Server:
             self.at(now, connection, path, 429, close)
             return
         status = 500 if options.fail and self.random.random() < options.fail else 200
-        if self.received[path] <= options.fail_first or self.bucket and not self.bucket.takes(now):
+        if self.received[path] <= options.fail_first:
             self.at(now, connection, path, 503, close)
             return
         queued = self.queue and options.queue_path in (None, path)
@@ -320,10 +283,6 @@ def main() -> None:
     parser.add_argument("--late-by", type=float, default=0.0)
     parser.add_argument("--fail", type=float, default=0.0, help="share answered with status 500")
     parser.add_argument("--fail-first", type=int, default=0, help="this number of requests of each path are answered with status 503")
-    parser.add_argument("--bucket", type=float, default=0.0, help="tokens a second; requests without one get status 503")
-    parser.add_argument("--burst", type=float, default=1.0, help="tokens that are kept")
-    parser.add_argument("--pause-every", type=float, default=0.0, help="seconds from one pause of the queue to the next")
-    parser.add_argument("--pause-for", type=float, default=0.0, help="length of a pause, in seconds")
     parser.add_argument("--file", action="append", default=[], help="PATH=FILE: the body of this path's answers")
     parser.add_argument("--reset", type=float, default=0.0, help="share answered with a reset")
     parser.add_argument("--slow-reader", action="store_true")

@@ -3,8 +3,7 @@
 
     checks/truth/theory.py [--repeat N] [--at-once N] [QUEUE]...
 
-Each queue is a server with random work; the searched load is the one at which p95 of the response passes a limit. Two more
-are no queues: a limit of the rate that takes more for a while (tokens), and a server whose pauses fail at any load.
+Each queue is a server with random work; the searched load is the one at which p95 of the response passes a limit.
 How late the machine lets the servers answer, in the mean, stands beside the results: theory knows no such time.
 A search is right if that load is in its stated interval: the 95 % interval of the crossing, or, where there is none,
 between the load that holds and the one that breaks. Formulas: Erlang (1909, 1917); Gross et al., Fundamentals of
@@ -27,10 +26,6 @@ WORK_S = 0.005
 # move its crossing by as much as its intervals are wide.
 LONG_WORK_S = 0.020
 THINK_S = 0.5
-# A limit of the rate with tokens in reserve, and the length of its runs. The searches repeat the load that holds in a run of
-# four times the length; in that the reserve takes a thirtieth more.
-TOKENS_PER_S, TOKENS, TOKENS_TRIAL_S = 60, 120, 15
-ERRORS = 0.01
 
 
 def mmc_later(servers: int, rate: float, time: float) -> float:
@@ -94,30 +89,12 @@ def crossing(later, low: float, high: float) -> float:
 
 
 class Queue:
-    """`trial_s`: long against the time in which the queue forgets that it was empty at first; `reserve`: the share by which a
-    load above the truth holds even in the longest of runs."""
+    """`trial_s`: long against the time in which the queue forgets that it was empty at first."""
 
-    def __init__(
-        self,
-        options: list,
-        threshold: str,
-        truth: float,
-        first: str,
-        load: str,
-        trial_s: int,
-        steps: str = "{ get: /, as: page }",
-        reserve: float = 0.0,
-    ) -> None:
-        self.options, self.threshold, self.truth, self.reserve = options, threshold, truth, reserve
+    def __init__(self, options: list, limit_s: float, truth: float, first: str, load: str, steps: str, trial_s: int) -> None:
+        self.options, self.limit_s, self.truth = options, limit_s, truth
         self.first, self.steps, self.trial_s = first, steps, trial_s
         self.load = f"{{ {load}, for: {trial_s}s }}"
-
-    def is_within(self, low: float, high: float) -> bool:
-        return low <= self.truth * (1 + self.reserve) and self.truth <= high
-
-
-def p95(limit_s: float) -> str:
-    return f"p95(page) < {limit_s * 1000}ms"
 
 
 def opened(servers: int, limit_s: float, later, distribution: str = "exponential", trial_s: int = 30, work_s: float = WORK_S) -> Queue:
@@ -125,7 +102,7 @@ def opened(servers: int, limit_s: float, later, distribution: str = "exponential
     options = ["--servers", servers, "--service", work_s * servers, "--distribution", distribution]
     first = f"{0.4 * most:.0f}/s"
     truth = crossing(lambda rate: later(rate, limit_s), 0.01 * most, most)
-    return Queue(options, p95(limit_s), truth, first, f"poisson: {first}", trial_s)
+    return Queue(options, limit_s, truth, first, f"poisson: {first}", "{ get: /, as: page }", trial_s)
 
 
 def closed(limit_s: float, trial_s: int = 30) -> Queue:
@@ -134,22 +111,7 @@ def closed(limit_s: float, trial_s: int = 30) -> Queue:
     options = ["--service", WORK_S]
     # Who thinks first does not come with all others at once.
     steps = f"{{ think: {{ exponential: {THINK_S}s }} }}, {{ get: /, as: page }}"
-    return Queue(options, p95(limit_s), truth, "40", "users: 40", trial_s, steps)
-
-
-def tokens() -> Queue:
-    """What comes without a token is refused; the threshold allows that share."""
-    options = ["--bucket", TOKENS_PER_S, "--burst", TOKENS]
-    reserve = TOKENS / (4 * TOKENS_TRIAL_S) / TOKENS_PER_S
-    truth = TOKENS_PER_S / (1 - ERRORS)
-    threshold = f"error_rate(page) < {ERRORS:.0%}"
-    return Queue(options, threshold, truth, "40/s", "constant: 40/s", TOKENS_TRIAL_S, reserve=reserve)
-
-
-def pauses() -> Queue:
-    """A quarter of a second every three seconds, as of a garbage collector: one in twenty takes more than 100 ms at any load."""
-    options = ["--service", 0.001, "--distribution", "deterministic", "--pause-every", 3, "--pause-for", 0.25]
-    return Queue(options, "p99(page) < 100ms", 0.0, "100/s", "constant: 100/s", 15)
+    return Queue(options, limit_s, truth, "40", "users: 40", steps, trial_s)
 
 
 QUEUES = {
@@ -158,8 +120,6 @@ QUEUES = {
     "M/M/16": opened(16, 0.288, lambda rate, time: mmc_later(16, rate, time), trial_s=60),
     "M/D/1": opened(1, 0.120, md1_later, "deterministic", trial_s=120, work_s=LONG_WORK_S),
     "closed": closed(0.080),
-    "tokens": tokens(),
-    "pauses": pauses(),
 }
 
 
@@ -174,7 +134,7 @@ target: http://127.0.0.1:{server.port}/
 sessions:
   visitor: [{queue.steps}]
 arrivals: [{queue.load}]
-thresholds: ['{queue.threshold}']
+thresholds: ['p95(page) < {queue.limit_s * 1000}ms']
 options: {{ drain: 1s, http_connections: shared }}
 """
         args = ["--from", queue.first, "--pause", "100ms", "--json", "--growth", 1.5, "--time-limit", "2h"]
@@ -191,9 +151,9 @@ options: {{ drain: 1s, http_connections: shared }}
         kind = "bracket"
     return {
         "name": name,
-        "is_right": queue.is_within(low, high),
+        "is_right": low <= queue.truth <= high,
         "said": f"{kind} {low:.1f} to {high:.1f}",
-        "width": (high - low) / queue.truth if queue.truth else math.inf,
+        "width": (high - low) / queue.truth,
         "late_s": server.counts["late_mean_s"],
     }
 
