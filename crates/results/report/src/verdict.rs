@@ -204,7 +204,7 @@ pub(crate) fn others(users: &UsersSummary) -> String {
     let failed = match users.stopped {
         0 => "failed".to_owned(),
         stopped => {
-            format!("failed ({} for lack of files, ports or memory)", units::count(stopped))
+            format!("failed ({} stopped)", units::count(stopped))
         }
     };
     let ends = [

@@ -54,7 +54,7 @@ describe('the totals of a run', () => {
     expect(notes[0]).toBe('started of 1,000 planned, peak 400, 7 cut off, 3 due and not started');
     expect(notes[4]).toBe('30 of 12,000 operations, 12 unfinished');
     cut.users = { ...cut.users, failed: 54, stopped: 6, cut_off: 0, unstarted: 0 };
-    const failed = '60 failed (6 for lack of files, ports or memory)';
+    const failed = '60 failed (6 stopped)';
     expect(totals(cut)[0]?.note).toBe(`started of 1,000 planned, peak 400, ${failed}`);
   });
 

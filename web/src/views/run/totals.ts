@@ -60,7 +60,7 @@ function usersTile({ users }: RunDocument): Tile {
  */
 function others(users: RunDocument['users']): string {
   const { stopped } = users;
-  const limited = stopped > 0 ? ` (${count(stopped)} for lack of files, ports or memory)` : '';
+  const limited = stopped > 0 ? ` (${count(stopped)} stopped)` : '';
   const ends: [number, string][] = [
     [users.failed + stopped, `failed${limited}`],
     [users.cut_off, 'cut off'],

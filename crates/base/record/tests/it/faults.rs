@@ -115,7 +115,7 @@ mod disk_full {
     fn every_writer_says_so() {
         let root = tempfile::tempdir().unwrap();
         let dir = create(root.path());
-        for name in ["events.jsonl", "latency.hlog", "series.parquet.tmp", "summary.json.tmp"] {
+        for name in ["events.jsonl", "latency.hlog", "series.parquet.tmp", "summary.json"] {
             symlink("/dev/full", dir.path().join(name)).unwrap();
         }
         assert_full(dir.events().unwrap().write(&sample::event()));

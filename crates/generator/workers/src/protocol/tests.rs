@@ -173,10 +173,10 @@ fn messages_keep_their_form() {
             "000000000000000000000000000000000000000403000000000000000000000000000000",
             "0203020100",
             // One measure: its number, operations due, those that never began by reason, those that began, and how often
-            // each of 61 outcomes.
-            "01010601000001043d03",
+            // each of 62 outcomes.
+            "01010601000001043e03",
             "00000000000000000000000000000000000000000000000000000000000000000000000000000000",
-            "0000000000000000000000000000000000000000",
+            "000000000000000000000000000000000000000000",
             // Attempts that were tried again.
             "02",
             // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing; the same; twice nothing.

@@ -144,7 +144,7 @@ fn sessions_that_were_stopped_are_among_those_that_failed() {
     let mut summary = summary();
     (summary.users.failed, summary.users.stopped, summary.users.finished) = (54, 6, 23_940);
     let text = verdict(&summary, &info(), "runs/x", UNICODE);
-    let expected = "23,940 finished, 60 failed (6 for lack of files, ports or memory); peak";
+    let expected = "23,940 finished, 60 failed (6 stopped); peak";
     assert!(text.contains(expected), "{text}");
 }
 

@@ -141,7 +141,8 @@ impl Importer<'_> {
     fn named(&mut self, name: &str, around: &Around, step: &mut Map) -> String {
         let tagged =
             if around.tag.is_empty() { name.to_owned() } else { format!("{name} #{}", around.tag) };
-        if tagged == name && name.len() <= NAME_BYTES_MAX {
+        // A step's own name has no query.
+        if tagged == name && name.len() <= NAME_BYTES_MAX && !name.contains('?') {
             return tagged;
         }
         let mut end = tagged.len().min(NAME_BYTES_MAX);

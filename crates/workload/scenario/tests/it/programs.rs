@@ -166,7 +166,7 @@ fn a_websocket_conversation() {
             ("type=bye", MeasureKind::Request),
             ("expect", MeasureKind::Request),
             // Where a WebSocket that is lost between steps is counted.
-            ("steps", MeasureKind::Check),
+            ("steps", MeasureKind::Step),
         ]
     );
     let Op::Send(first) = &session.ops[1] else { panic!("no send") };

@@ -30,7 +30,8 @@ pub(crate) fn declared(
 ) -> Result<Vec<String>, Fault> {
     let mut found = Vec::new();
     for (word, at) in words(text) {
-        if built_in.contains(word) {
+        // The global object's prototype is no variable, although it can be assigned to itself.
+        if built_in.contains(word) || word == "__proto__" {
             continue;
         }
         match ctx.eval::<Value<'_>, _>(format!("{word} = {word}")) {

@@ -87,6 +87,8 @@ pub(crate) fn thrown(
     }
     let message = match &exception {
         Some(exception) => described(exception, limits),
+        // QuickJS throws it where no memory is left for an error.
+        None if value.is_null() => limits.memory.clone(),
         None => format!("it threw {}", shown(ctx, &value)),
     };
     let message = shortened(&message);
