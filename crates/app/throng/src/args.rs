@@ -147,7 +147,8 @@ impl Verb {
 const EXIT_CODES: &str = "\
 Exit codes:
   0    passed, or measured: the scenario has no thresholds
-  1    a threshold does not hold, nothing succeeded, or a step never did
+  1    a threshold does not hold, nothing succeeded, a step never did, or over 1 % of
+       sessions failed of themselves
   2    the run cannot be trusted: the generator was the limit, or the run ended early
   64   invalid command line
   65   invalid scenario
