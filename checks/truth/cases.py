@@ -122,12 +122,13 @@ def shop(bed: Bed) -> str:
         text = scenario(
             server.port,
             steps,
-            "{ poisson: 25/s, for: 15s }",
+            "{ poisson: 25/s, for: 8s }",
             "[p99(cart) < 100ms]",
             "{ drain: 5s }",
         )
         args = ["--from", "25/s", "--at-most", "400/s", "--repeat", 2, "--pause", "100ms", "--json"]
-        run = bed.run(text, *args, verb="capacity")
+        # The last run is four times as long.
+        run = bed.run(text, *args, verb="capacity", limit_s=600)
     found = json.loads(run.out)
     holds, breaks = found["holds"] or 0.0, found["breaks"]
     # A session makes two requests, and the target does 200 a second.
@@ -275,7 +276,8 @@ def dies(bed: Bed) -> str:
             "{ drain: 1s, timeout: 5s }",
         )
         args = ["--from", "200/s", "--at-most", "3200/s", "--repeat", 1, "--pause", "100ms", "--json"]
-        run = bed.run(text, *args, verb="capacity")
+        # The last run is four times as long.
+        run = bed.run(text, *args, verb="capacity", limit_s=600)
     found = json.loads(run.out)
     holds, breaks = found["holds"], found["breaks"]
     require((holds, breaks, found["ending"]) == (800, 1600, "down"), f"{holds}/s to {breaks}/s, {found['ending']}")
