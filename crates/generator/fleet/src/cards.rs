@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 use machine::limits::{Demand, Sources, USERS_MAX};
 use machine::{Facts, MachineLimits, Memory};
+use record::controls::is_control;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
@@ -196,11 +197,6 @@ async fn legible_runs(nats: &Nats, bucket: &str) -> Result<Vec<RunCard>, NatsErr
 
 /// A text on one line that controls no terminal. Cards are shown as they are, and anybody at NATS may have written them.
 fn legible(text: &str) -> String {
-    // Also what turns the direction of writing (Unicode Standard Annex 9).
-    let is_control = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     text.chars().map(|c| if is_control(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 

@@ -112,7 +112,8 @@ fn secrets_in_the_text_are_nowhere_but_there() {
         }
         Ok(())
     });
-    let (space, elsewhere) = (Space::new(), Space::new());
+    let space = Space::new();
+    let elsewhere = Space::new();
     let text = format!(
         "
 name: plain
