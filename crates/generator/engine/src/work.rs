@@ -62,6 +62,13 @@ impl OwnWork {
         steps.get(pc as usize).copied().unwrap_or_default()
     }
 
+    /// True if the user's operation began in this turn. One that is encoded at once is the last of those that did, and many
+    /// may begin in a turn.
+    #[inline]
+    pub(crate) fn begins_now(&self, key: UserKey) -> bool {
+        self.begun.iter().rev().any(|&begun| begun == key)
+    }
+
     /// True if operations may have to wait for work before they are sent.
     #[inline]
     pub(crate) fn is_timed(&self) -> bool {

@@ -95,7 +95,7 @@ impl Interpreter<'_> {
         let user = &mut self.users[key];
         // An operation that began in an earlier turn has waited for its connection and is encoded now. Its service time
         // has the wait, but not this work.
-        if kind == WorkKind::Encoding && !self.work.begun.contains(&key) {
+        if kind == WorkKind::Encoding && !self.work.begins_now(key) {
             user.sent_ns += took_ns;
         }
         let place = match measure {
