@@ -173,7 +173,8 @@ mod tests {
 
     #[test]
     fn percentiles_have_intervals_or_the_reason_for_none() {
-        let (mut summary, info) = (sample::summary(), sample::info());
+        let mut summary = sample::summary();
+        let info = sample::info();
         let plain = run_markdown(&summary, &info);
         let mut short = sample::found(0.5, None, None);
         short.missing = Some(IntervalMissing::Short);

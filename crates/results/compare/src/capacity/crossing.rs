@@ -12,7 +12,7 @@
 
 use stats::student::two_sided_t;
 
-use super::trial::{Outcome, Trial};
+use super::trial::{Outcome, Trial, longer_broke};
 
 /// Confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
@@ -53,7 +53,7 @@ pub fn is_unclear(trials: &[Trial], knee: f64, runs_max: usize) -> bool {
 /// The trials near the knee that say something about the target. What a load does to shorter ones is not known from them if a
 /// longer one broke where they held.
 fn near(trials: &[Trial], knee: f64) -> impl Iterator<Item = &Trial> {
-    let is_by_longer = trials.iter().any(|trial| trial.is_longer && trial.breaks());
+    let is_by_longer = longer_broke(trials);
     trials
         .iter()
         .filter(|trial| trial.outcome != Outcome::Untrusted)

@@ -1,6 +1,6 @@
 //! All trials of one load, and what they come to.
 
-use super::trial::{Outcome, Trial};
+use super::trial::{Outcome, Trial, longer_broke};
 
 /// Runs that could not be trusted before a load is given up as untrusted.
 const UNTRUSTED_MAX: usize = 2;
@@ -51,7 +51,7 @@ impl Level {
 
     fn of(trials: &[&Trial], repeat: usize) -> Level {
         let load = trials[0].load;
-        let is_by_longer = trials.iter().any(|trial| trial.is_longer && trial.breaks());
+        let is_by_longer = longer_broke(trials.iter().copied());
         let counted = trials.iter().copied().filter(|trial| !is_by_longer || trial.is_longer);
         let trials: &[&Trial] = &counted.collect::<Vec<_>>();
         let count = |wanted| trials.iter().filter(|trial| trial.outcome == wanted).count();

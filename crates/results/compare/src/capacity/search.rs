@@ -19,6 +19,7 @@
 
 use super::crossing::breaks_threshold;
 use super::independent::independent;
+use super::trial::longer_broke;
 use super::{Bounds, Ending, Level, Outcome, Trial, Verdict, is_silent, is_unclear, while_up};
 
 /// How far below its first load a search goes down.
@@ -68,7 +69,7 @@ pub fn next(bounds: &Bounds, trials: &[Trial]) -> Next {
 
 /// A run at this load, longer if one has shown that the others are too short.
 fn as_long_as_needed(load: f64, trials: &[Trial]) -> Next {
-    match trials.iter().any(|trial| trial.is_longer && trial.breaks()) {
+    match longer_broke(trials) {
         true => Next::TryLonger(load),
         false => Next::Try(load),
     }

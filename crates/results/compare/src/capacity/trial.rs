@@ -164,6 +164,11 @@ pub fn judge_trial(load: f64, run: &Run, summary: &Summary) -> Result<Trial, Jud
     })
 }
 
+/// True if a longer one of these trials broke: shorter ones that held were too short to show it.
+pub(super) fn longer_broke<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> bool {
+    trials.into_iter().any(|trial| trial.is_longer && trial.breaks())
+}
+
 /// Findings with which a load does not hold, whatever the thresholds say: the target did not keep up, or a
 /// part of the scenario was not tried.
 fn breaks(finding: &Finding) -> bool {
