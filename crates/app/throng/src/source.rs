@@ -11,7 +11,6 @@ use controller::Inputs;
 use miette::{MietteDiagnostic, Severity as Level};
 use plan::Plan;
 use plan::probes::Probe;
-use record::whole;
 use scenario::document::Origin;
 use scenario::{Diagnostic, Experiment, Load, Settings, Severity, Source, UrlRun, url_scenario};
 
@@ -111,7 +110,7 @@ pub(crate) fn read_named(name: &str) -> Result<Text, Failure> {
 }
 
 fn named_bytes(name: &str) -> Result<Vec<u8>, Failure> {
-    whole::read_bounded(Path::new(name), TEXT_BYTES_MAX).map_err(|error| {
+    regular::read(Path::new(name), TEXT_BYTES_MAX).map_err(|error| {
         let hint = "it must be a file, and be readable";
         Failure::hinted(Exit::NoInput, format!("cannot read {name:?}: {error}"), hint)
     })
@@ -135,7 +134,8 @@ pub(crate) fn read_bytes(name: &str, bytes_max: u64) -> Result<Vec<u8>, Failure>
     let result = if name == "-" {
         std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(name).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+        let file = regular::open_given(Path::new(name));
+        file.and_then(|file| file.take(limit).read_to_end(&mut bytes))
     };
     match result {
         Ok(_) => Ok(bytes),
@@ -159,7 +159,7 @@ pub(crate) fn is_url(text: &str) -> bool {
 
 /// Reads a file that a scenario names, decompressed if its name ends in `.gz`. The error is for people.
 fn read_input(path: &Path, bytes_max: u64) -> Result<String, String> {
-    let file = whole::open(path).map_err(|error| error.to_string())?;
+    let file = regular::open(path).map_err(|error| error.to_string())?;
     let packed = path.extension().is_some_and(|extension| extension == "gz");
     let mut text = String::new();
     let limit = bytes_max + 1;
@@ -179,7 +179,7 @@ fn read_input(path: &Path, bytes_max: u64) -> Result<String, String> {
 /// Reads a file whose bytes a scenario wants, as base64.
 fn read_binary(path: &Path, bytes_max: u64) -> Result<String, String> {
     // Base64 takes four bytes for three.
-    let bytes = whole::read_bounded(path, bytes_max / 4 * 3);
+    let bytes = regular::read(path, bytes_max / 4 * 3);
     bytes.map(|bytes| STANDARD.encode(bytes)).map_err(|error| match error.kind() {
         ErrorKind::FileTooLarge => TOO_LARGE.to_owned(),
         _ => error.to_string(),

@@ -1,7 +1,7 @@
 //! Finds the results below a directory, and reads their files as far as a list of them needs. Symbolic links
 //! are not followed; only regular files of a limited size are read.
 
-use std::fs::{self, DirEntry, File};
+use std::fs::{self, DirEntry};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -99,7 +99,7 @@ pub fn check_file(path: &Path, bytes_max: u64) -> Result<(), String> {
 pub fn read_beginning(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
     check_file(path, u64::MAX)?;
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(bytes_max).read_to_end(&mut bytes));
+    let read = regular::open(path).and_then(|file| file.take(bytes_max).read_to_end(&mut bytes));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     read.map_err(|error| format!("{name}: {error}"))?;
     Ok(bytes)

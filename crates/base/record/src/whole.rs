@@ -1,7 +1,7 @@
 //! Files that are written and read in one piece.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -101,52 +101,15 @@ fn create_alone(path: &Path, replaced: &Path) -> io::Result<File> {
 /// Which file another can take the place of; `None` where that would not be what is meant.
 fn replaceable(path: &Path) -> Option<PathBuf> {
     match fs::metadata(path) {
-        Ok(about) if about.is_file() && !is_open_file(path) => fs::canonicalize(path).ok(),
+        Ok(about) if about.is_file() && !regular::is_open_file(path) => fs::canonicalize(path).ok(),
         Ok(_) => None,
         // Nothing is there yet, unless it is a link that leads nowhere.
         Err(_) => fs::symlink_metadata(path).is_err().then(|| path.to_owned()),
     }
 }
 
-/// Whether it is a process's name for a file that it has open: other names of that file may be gone, and
-/// what was written to it before is to stay.
-fn is_open_file(path: &Path) -> bool {
-    let named = |path: &Path| {
-        let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
-        folder.is_some_and(|folder| folder.starts_with("/proc"))
-    };
-    named(path) || fs::read_link(path).is_ok_and(|target| named(&target))
-}
-
-/// Opens a file to be read that another file or a directory names. Whatever else may stand there is refused: to open
-/// a pipe, or to read a device, may take for ever.
-///
-/// # Errors
-/// Fails if the file cannot be opened, or is not a regular file.
-pub fn open(path: &Path) -> io::Result<File> {
-    if !fs::metadata(path)?.is_file() {
-        let what = "it is not a regular file";
-        return Err(io::Error::new(ErrorKind::InvalidInput, what));
-    }
-    File::open(path)
-}
-
-/// The bytes of a file that another file or a directory names, `bytes_max` at most.
-///
-/// # Errors
-/// Fails if the file cannot be read, is not a regular file, or is larger.
-pub fn read_bounded(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(path)?.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > bytes_max {
-        let what = format!("it is larger than {bytes_max} bytes");
-        return Err(io::Error::new(ErrorKind::FileTooLarge, what));
-    }
-    Ok(bytes)
-}
-
 fn bytes(path: &Path) -> io::Result<Vec<u8>> {
-    read_bounded(path, BYTES_MAX)
+    regular::read(path, BYTES_MAX)
 }
 
 /// Replaces the file by this value as indented JSON.
@@ -320,17 +283,5 @@ mod tests {
             assert_eq!(cause, "it is not a regular file", "{path}");
         }
         assert_eq!(read(Path::new("/dev/none")).unwrap(), None);
-        let error = read_bounded(Path::new("/dev/zero"), 5).unwrap_err();
-        assert_eq!(error.to_string(), "it is not a regular file");
-    }
-
-    #[test]
-    fn no_more_is_read_than_is_wanted() {
-        let space = tempfile::tempdir().unwrap();
-        let path = space.path().join("file");
-        fs::write(&path, "12345").unwrap();
-        assert_eq!(read_bounded(&path, 5).unwrap(), b"12345");
-        let error = read_bounded(&path, 4).unwrap_err();
-        assert_eq!(error.to_string(), "it is larger than 4 bytes");
     }
 }

@@ -115,11 +115,7 @@ fn unusable(path: &Path, problem: &dyn fmt::Display) -> NatsError {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, NatsError> {
-    let about = std::fs::metadata(path).map_err(|error| unusable(path, &error))?;
-    if about.len() > FILE_BYTES_MAX {
-        return Err(unusable(path, &"it is too large"));
-    }
-    std::fs::read(path).map_err(|error| unusable(path, &error))
+    regular::read(path, FILE_BYTES_MAX).map_err(|error| unusable(path, &error))
 }
 
 fn text(path: &Path) -> Result<String, NatsError> {

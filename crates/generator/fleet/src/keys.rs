@@ -14,7 +14,7 @@ use nkeys::{KeyPair, XKey};
 use serde::{Deserialize, Serialize};
 
 /// Larger files are no keys.
-const FILE_BYTES_MAX: usize = 4 << 10;
+const FILE_BYTES_MAX: u64 = 4 << 10;
 
 /// Why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -54,14 +54,12 @@ impl UserKey {
 
     /// Reads what [`UserKey::create`] has written.
     pub fn read(path: &Path) -> Result<UserKey, KeyError> {
-        let text = std::fs::read_to_string(path).map_err(|error| failed("read", path, &error))?;
+        let text = regular::read_text(path, FILE_BYTES_MAX);
+        let text = text.map_err(|error| failed("read", path, &error))?;
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let (Some(sign), Some(seal), None) = (lines.next(), lines.next(), lines.next()) else {
             return Err(failed("read", path, &"it does not hold the two seeds of a key"));
         };
-        if text.len() > FILE_BYTES_MAX {
-            return Err(failed("read", path, &"it is too large"));
-        }
         Ok(UserKey {
             sign: KeyPair::from_seed(sign).map_err(|error| failed("read", path, &error))?,
             seal: XKey::from_seed(seal).map_err(|error| failed("read", path, &error))?,

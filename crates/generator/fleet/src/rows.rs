@@ -2,7 +2,6 @@
 //!
 //! A run's rows are in a directory of their own, `RUN.AGENT`: one file, or segments if the worker did not join them.
 
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -114,7 +113,7 @@ pub(crate) fn piece(
     };
     let count = PIECE_BYTES_MAX.min(bytes_max as usize);
     let read = || -> io::Result<Bytes> {
-        let file = File::open(&path)?;
+        let file = regular::open(&path)?;
         let left = file.metadata()?.len().saturating_sub(from);
         let count = usize::try_from(left).map_or(count, |left| left.min(count));
         let mut bytes = BytesMut::with_capacity(count + 1);

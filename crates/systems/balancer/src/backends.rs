@@ -1,8 +1,6 @@
 //! The list of backends: on the command line, or in a file that is read again on request.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs::File;
-use std::io::Read;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
@@ -144,15 +142,8 @@ pub(crate) fn is_region(name: &str) -> bool {
 }
 
 fn read(path: &PathBuf) -> Result<String, BackendsError> {
-    let read = || {
-        let mut text = String::new();
-        File::open(path)?.take(FILE_MAX + 1).read_to_string(&mut text)?;
-        match text.len() as u64 > FILE_MAX {
-            true => Err(std::io::Error::other("it has more than 1 MiB")),
-            false => Ok(text),
-        }
-    };
-    read().map_err(|error| BackendsError::Read { path: path.clone(), reason: error.to_string() })
+    let read = regular::read_text(path, FILE_MAX);
+    read.map_err(|error| BackendsError::Read { path: path.clone(), reason: error.to_string() })
 }
 
 fn parse(line: &str) -> Result<Backend, String> {

@@ -1,7 +1,7 @@
 //! The framework that every built-in system under test is built on.
 //!
 //! An island with the systems: none of these crates imports another crate of the project, but `trust` for
-//! connections to databases. They are
+//! connections to databases, and `regular` for files of settings. They are
 //! built with the ecosystem's own (tokio, hyper, axum, tungstenite), so that they are an
 //! independent oracle for the codecs on the other end of the wire.
 //!

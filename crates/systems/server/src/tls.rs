@@ -92,7 +92,8 @@ fn content(file: &Path, problem: &str) -> TlsError {
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, TlsError> {
-    std::fs::read(file).map_err(|source| TlsError::Read { file: file.to_owned(), source })
+    regular::read(file, trust::pem::FILE_BYTES_MAX)
+        .map_err(|source| TlsError::Read { file: file.to_owned(), source })
 }
 
 #[cfg(test)]

@@ -46,10 +46,7 @@ impl Input {
 
     /// Opens a file to be read as bytes.
     pub(crate) fn open_whole(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-        let file = File::open(path)?;
-        if file.metadata()?.is_dir() {
-            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
-        }
+        let file = regular::open_given(path)?;
         let mut reader = BufReader::with_capacity(1 << 18, file);
         let head = peek(&mut reader)?;
         Ok(match head {

@@ -23,7 +23,7 @@ const ORDER: &[&[&str]] =
 /// of [`SHARED_WITH_SYSTEMS`], and the binary alone imports them.
 const SYSTEMS: &str = "systems";
 /// Nothing that the generator and a target say to each other.
-const SHARED_WITH_SYSTEMS: &[&str] = &["stats", "trust"];
+const SHARED_WITH_SYSTEMS: &[&str] = &["regular", "stats", "trust"];
 /// The folder that alone may import the systems under test.
 const APP: &str = "app";
 /// What tests share. Crates have it as a dev-dependency, and what it imports is in no program: walls do not hold for it.
@@ -92,7 +92,10 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     (&["crossterm"], &["report", "throng"], "return text; `report` draws"),
     (
         &["libc", "mio", "nix", "rustix"],
-        &["balancer", "driver", "lab", "machine", "market", "probe", "server", "targets"],
+        &[
+            "balancer", "driver", "lab", "machine", "market", "probe", "regular", "server",
+            "targets",
+        ],
         "call `machine` or `driver`",
     ),
     (
@@ -254,11 +257,11 @@ fn the_codecs_do_without_std() {
 }
 
 /// Who may name a path of `/proc` or `/sys` besides `machine`: the framework of the systems under test, which
-/// may not import it, the record, which detects that a path is a process's open file, and the network, which
+/// may not import it, `regular`, which detects that a path is a process's open file, and the network, which
 /// opens its namespaces and is on the floor of `machine`.
 const KERNEL_FILES: &[&str] = &[
     "crates/base/machine/src/procfs.rs",
-    "crates/base/record/src/whole.rs",
+    "crates/base/regular/src/lib.rs",
     // Only for tests: they freeze servers.
     "crates/app/testkit/src/services.rs",
     "crates/systems/market/src/outside/bus/testing.rs",

@@ -11,8 +11,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 
 use super::{FORMAT_KEY, Field, footer, read_error};
+use crate::RecordError;
 use crate::schema::FORMAT_VERSION;
-use crate::{RecordError, whole};
 
 /// The segments in a folder, by name; none if it is missing.
 pub(crate) fn parts(parts_dir: &Path) -> Result<Vec<PathBuf>, RecordError> {
@@ -40,7 +40,7 @@ pub(crate) struct TableReader {
 
 impl TableReader {
     pub(crate) fn open(path: &Path) -> Result<TableReader, RecordError> {
-        let opened = whole::open(path).map_err(RecordError::io("read", path))?;
+        let opened = regular::open(path).map_err(RecordError::io("read", path))?;
         let bytes = opened.metadata().map_err(RecordError::io("read", path))?.len();
         let file = guarded(path, || {
             let schema = footer::schema(&opened, bytes, path)?;

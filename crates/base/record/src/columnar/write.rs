@@ -97,7 +97,7 @@ pub(crate) struct SourceTable {
 impl SourceTable {
     /// Opens the table at `path`, which must have the same fields as the one that it is copied to.
     pub(crate) fn open(path: &Path) -> Result<SourceTable, RecordError> {
-        let file = File::open(path).map_err(RecordError::io("read", path))?;
+        let file = regular::open(path).map_err(RecordError::io("read", path))?;
         let metadata =
             ParquetMetaDataReader::new().parse_and_finish(&file).map_err(read_error(path))?;
         Ok(SourceTable { file, groups: metadata.row_groups().to_vec() })

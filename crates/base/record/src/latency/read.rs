@@ -10,7 +10,7 @@ use hdrhistogram::serialization::Deserializer;
 use stats::hist::LogHistogram;
 
 use super::{Interval, line};
-use crate::{RecordError, whole};
+use crate::RecordError;
 
 /// Longest line that is still read: far above what a histogram over all of `u64` takes.
 const LINE_BYTES_MAX: u64 = 4 << 20;
@@ -21,7 +21,7 @@ pub(crate) fn read(
     wanted: impl Fn(&str) -> bool,
     mut each: impl FnMut(Interval),
 ) -> Result<(), RecordError> {
-    let file = match whole::open(path) {
+    let file = match regular::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(RecordError::io("read", path)(error)),

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use plan::Plan;
-use record::whole;
 use trust::{Identity, pem};
 use workers::Trust;
 
@@ -18,7 +17,7 @@ pub(super) fn read_trust(plan: &Plan, folder: &Path) -> Result<Option<Trust>, Co
         let path = folder.join(name);
         let error =
             |source| ConductError::Certificates { path: path.display().to_string(), source };
-        let bytes = whole::read_bounded(&path, pem::FILE_BYTES_MAX).map_err(error)?;
+        let bytes = regular::read(&path, pem::FILE_BYTES_MAX).map_err(error)?;
         Ok::<_, ConductError>((name.clone(), bytes))
     };
     let tls = &plan.options.tls;

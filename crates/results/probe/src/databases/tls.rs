@@ -33,6 +33,5 @@ pub(crate) fn check_mysql(ca: &Path) -> Result<(), String> {
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, String> {
-    record::whole::read_bounded(file, pem::FILE_BYTES_MAX)
-        .map_err(|error| format!("{}: {error}", file.display()))
+    regular::read(file, pem::FILE_BYTES_MAX).map_err(|error| format!("{}: {error}", file.display()))
 }

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 
 use record::import::Unreachable;
 use record::probes::ProbeInfo;
-use record::whole;
 
 use super::repairs::{Kind, Repairs};
 use super::results::{Draft, Series};
@@ -173,7 +172,7 @@ impl Reader<'_> {
         if self.files_count > FILES_MAX {
             return Err(ImportError::TooMany { path: self.root.to_owned() });
         }
-        let read = whole::read_bounded(path, FILE_BYTES_MAX);
+        let read = regular::read(path, FILE_BYTES_MAX);
         let bytes = read.map_err(|error| match error.kind() {
             ErrorKind::FileTooLarge => ImportError::TooLarge { path: path.to_owned() },
             _ => failed(path)(error),

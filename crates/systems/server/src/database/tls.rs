@@ -42,7 +42,8 @@ pub(super) fn load(address: ServerAddress) -> Result<ServerAddress, AddressError
 }
 
 fn read(address: &ServerAddress, file: &Path) -> Result<Vec<u8>, AddressError> {
-    std::fs::read(file).map_err(|error| address.invalid(&format!("{}: {error}", file.display())))
+    regular::read(file, trust::pem::FILE_BYTES_MAX)
+        .map_err(|error| address.invalid(&format!("{}: {error}", file.display())))
 }
 
 fn postgres_url(address: &ServerAddress) -> Result<PostgresUrl, AddressError> {

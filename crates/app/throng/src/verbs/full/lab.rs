@@ -311,12 +311,12 @@ fn logs(args: &LabLogsArgs) -> Result<Exit, Failure> {
         return Err(Failure::hinted(Exit::Data, message, &hint));
     }
     for instance in &meant {
-        let log = std::fs::read(folder.log(instance));
-        let log = log.map_err(|error| Failure::new(Exit::NoInput, error))?;
+        let log = regular::open(&folder.log(instance));
+        let mut log = log.map_err(|error| Failure::new(Exit::NoInput, error))?;
         if meant.len() > 1 {
             written(writeln!(std::io::stdout(), "==> {instance} <=="))?;
         }
-        written(std::io::stdout().write_all(&log))?;
+        written(std::io::copy(&mut log, &mut std::io::stdout()).map(drop))?;
     }
     Ok(Exit::Passed)
 }

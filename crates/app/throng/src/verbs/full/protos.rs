@@ -10,6 +10,9 @@ use protos::reflection::{ReflectionError, Server, Source};
 use crate::args::ProtosArgs;
 use crate::exit::{Exit, Failure, written};
 
+/// Longest file of authorities, bytes.
+const ROOTS_BYTES_MAX: u64 = 16 << 20;
+
 pub(crate) fn protos(args: &ProtosArgs) -> Result<Exit, Failure> {
     let server = Server {
         url: args.url.clone(),
@@ -43,7 +46,7 @@ fn header(text: &str) -> Result<(String, String), Failure> {
 
 fn roots(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     let name = path.display().to_string();
-    match std::fs::read(path) {
+    match regular::read(path, ROOTS_BYTES_MAX) {
         Ok(pem) => Ok((name, pem)),
         Err(error) => {
             let message = format!("cannot read {name}: {error}");
@@ -98,7 +101,7 @@ fn methods(sources: &BTreeMap<String, Source>) -> String {
 
 /// Whether something else than this text stands there. The server chose the name: it may be that of a pipe.
 fn is_other(path: &Path, text: &str) -> bool {
-    match record::whole::read_bounded(path, text.len() as u64) {
+    match regular::read(path, text.len() as u64) {
         Ok(found) => found != text.as_bytes(),
         Err(error) => matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::FileTooLarge),
     }

@@ -9,8 +9,7 @@ mod market;
 mod processes;
 mod worker;
 
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -183,18 +182,7 @@ fn listening_as(scheme: &str, address: SocketAddr) {
 
 /// The text of a file of at most `bytes_max` bytes.
 fn read_text(path: &Path, bytes_max: usize, hint: &str) -> Result<String, Failure> {
-    let read = || {
-        let mut text = String::new();
-        let most = bytes_max as u64 + 1;
-        // What a file says of its length may mean nothing: devices and pipes have none.
-        let length = File::open(path)?.take(most).read_to_string(&mut text)?;
-        if length > bytes_max {
-            let problem = format!("it has more than {bytes_max} bytes");
-            return Err(std::io::Error::other(problem));
-        }
-        Ok(text)
-    };
-    read().map_err(|error| {
+    regular::read_given_text(path, bytes_max as u64).map_err(|error| {
         let message = format!("cannot read {}: {error}", path.display());
         Failure::hinted(Exit::NoInput, message, hint)
     })

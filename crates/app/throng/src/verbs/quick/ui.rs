@@ -123,8 +123,7 @@ impl Results for Directory {
         };
         let made = match std::fs::symlink_metadata(&file) {
             Ok(about) if about.is_file() && about.len() <= REPORT_BYTES_MAX => {
-                record::whole::read_bounded(&file, REPORT_BYTES_MAX)
-                    .map_err(|error| error.to_string())
+                regular::read(&file, REPORT_BYTES_MAX).map_err(|error| error.to_string())
             }
             Ok(about) if about.is_file() => Err("the file is too large".to_owned()),
             _ => match make_report(&entry) {

@@ -34,6 +34,26 @@ const IMPURE: &[&str] = &[
     "std::thread",
 ];
 
+/// Calls that open a file to be read, whatever it is.
+const OPENS: &[&str] = &["File::open(", "fs::read(", "fs::read_to_string("];
+/// Sources that open files which nobody else names, by the beginnings of their paths, and which these are.
+const OWN_FILES: &[(&str, &str)] = &[
+    ("crates/base/machine/", "those of the kernel"),
+    ("crates/base/record/src/durability.rs", "folders, to sync them"),
+    ("crates/base/record/src/whole.rs", "files that it has just written, to sync them"),
+    ("crates/generator/controller/src/names/client.rs", "those of the system's resolver"),
+    ("crates/generator/fleet/src/local.rs", "the one that its NATS server writes"),
+    ("crates/generator/fleet/src/spool.rs", "those of its own closed directory"),
+    ("crates/generator/workers/src/rows/left.rs", "rows that it has just written"),
+    ("crates/lab/lab/", "those of its own closed directory, and of the kernel"),
+    ("crates/results/report/build.rs", "those of the sources"),
+    ("crates/results/report/src/page/typescript.rs", "those of the sources"),
+    ("crates/systems/market/src/outside/bus/testing.rs", "those of the kernel"),
+    ("crates/systems/server/src/clock.rs", "the one of the lab that started it"),
+    ("crates/systems/server/src/metrics.rs", "those of the kernel"),
+    ("crates/workload/model/src/sorter.rs", "those that it has just written"),
+];
+
 /// How many of the longest files and functions are printed.
 const PRINTED: usize = 10;
 
@@ -164,6 +184,29 @@ fn only_the_real_driver_has_a_clock_and_sockets() {
     }
     let instead = "Pass `now_ns` in, and add a command or an event; `driver::real` carries it out.";
     none("clock or system calls outside driver/src/real", instead, &found);
+}
+
+/// Whether a line has this call: `fs::read(`, and not `procfs::read(`.
+fn calls(line: &str, call: &str) -> bool {
+    line.match_indices(call).any(|(at, _)| !line[..at].ends_with(char::is_alphanumeric))
+}
+
+#[test]
+fn files_that_somebody_names_are_opened_by_one_reader() {
+    let mut found = Vec::new();
+    for source in shipped().filter(|source| source.krate != "regular") {
+        if OWN_FILES.iter().any(|(path, _)| source.path.starts_with(path)) {
+            continue;
+        }
+        for (number, line) in lines(source) {
+            if OPENS.iter().any(|call| calls(line, call)) {
+                found.push(format!("{}:{number}: {}", source.path, line.trim()));
+            }
+        }
+    }
+    let instead = "Call `regular::open`, `read` or `read_text`, which wait for no pipe and read no device; or list \
+                   the source in OWN_FILES, with the reason why nobody else chooses what is opened.";
+    none("files are opened without a check of what they are", instead, &found);
 }
 
 #[test]

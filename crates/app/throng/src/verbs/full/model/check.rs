@@ -15,6 +15,8 @@ use crate::{page, source, terminal};
 /// Files of a check, beside the model.
 pub(super) const LOG: &str = "simulated.log";
 pub(super) const CHECK: &str = "check.json";
+/// Longest file of a model, bytes: one of a million requests is a hundredth of it.
+const MODEL_BYTES_MAX: u64 = 1 << 30;
 /// Longest time that a scenario lasts, seconds.
 const SECONDS_MAX: f64 = 366.0 * 86_400.0;
 
@@ -80,7 +82,8 @@ fn load(dir: &Path) -> Result<Model, Failure> {
         )
     };
     record::index::check_file(&path, u64::MAX).map_err(unreadable)?;
-    let text = std::fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
+    let text = regular::read_text(&path, MODEL_BYTES_MAX);
+    let text = text.map_err(|error| unreadable(error.to_string()))?;
     Model::read(&text).map_err(|error| unreadable(error.to_string()))
 }
 

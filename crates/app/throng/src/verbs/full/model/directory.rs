@@ -153,13 +153,17 @@ fn is_interrupted(out: &Path, names: &[String]) -> bool {
 /// Renames a scenario that differs from its model, and reports the new name.
 fn keep_scenario(out: &Path) -> io::Result<()> {
     let path = out.join(SCENARIO);
-    let text = match whole::read_bounded(&path, u64::MAX) {
+    let text = match regular::read(&path, scenario::document::yaml::TEXT_BYTES_MAX as u64) {
+        Ok(text) => Some(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        text => text?,
+        // No model has written it.
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => None,
+        Err(error) => return Err(error),
     };
     let model = whole::read(&out.join(MODEL)).ok().flatten();
     let model = model.and_then(|text| Model::read(&text).ok());
-    if model.is_some_and(|model| model.scenario().as_bytes() == text) {
+    let is_its = |model: &Model| text.as_deref() == Some(model.scenario().as_bytes());
+    if model.as_ref().is_some_and(is_its) {
         return Ok(());
     }
     let mut places = (1..).map(|number| out.join(format!("{KEPT}{number}.yaml")));

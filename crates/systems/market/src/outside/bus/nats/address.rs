@@ -58,7 +58,7 @@ impl NatsAddress {
             if !server.tls_required() {
                 return Err(refused("ssl_ca_certs needs tls://".to_owned()));
             }
-            let pem = std::fs::read(&file);
+            let pem = regular::read(&file, trust::pem::FILE_BYTES_MAX);
             let name = file.display().to_string();
             let pem = pem.map_err(|error| refused(format!("{name}: {error}")))?;
             pems.push((name, pem));
