@@ -30,6 +30,7 @@ mod market;
 mod meetings;
 mod model;
 mod mqtt;
+mod named_files;
 mod needs;
 mod once;
 mod one_figure;

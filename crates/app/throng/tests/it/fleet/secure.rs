@@ -276,3 +276,60 @@ fn an_agent_sends_load_only_to_what_it_allows() {
     Ended::of(&mut command).with(0);
     is_unbroken(&run.only());
 }
+
+#[test]
+fn a_run_takes_reports_only_that_keys_it_trusts_have_signed() {
+    if !has_nats() {
+        return;
+    }
+    let space = Space::new();
+    let server = Server::start(&space, None);
+    let url = server.url();
+    let (run_key, _) = key(&space, "run.key");
+    let (agent_key, known) = key(&space, "agent.key");
+    let (_, stranger) = key(&space, "stranger.key");
+    let start = |name: &str, key: Option<&Path>| {
+        let mut agent = throng(["agent", "--nats", &url, "--name", name]);
+        agent.arg("--spool").arg(spools(&space));
+        if let Some(key) = key {
+            agent.arg("--key").arg(key);
+        }
+        let mut agent = Running::start(&mut agent);
+        agent.line();
+        agent
+    };
+    let _first = start("a1", Some(&agent_key));
+    let _second = start("a2", Some(&agent_key));
+    let _bare = start("a3", None);
+    let run = |space: &Space, trusted: &str| {
+        let mut run = by_fleet(space, &server, FANS, &["--trust", trusted]);
+        run.arg("--key").arg(&run_key);
+        run
+    };
+    let refused = Ended::of(&mut run(&Space::new(), &stranger));
+    refused.stderr_contains("no agent has a key that the run trusts");
+    assert_ne!(refused.code, Some(0));
+    // The agent without a key takes no part.
+    let quiet = Space::new();
+    Ended::of(&mut run(&quiet, &known)).with(0);
+    let taken = quiet.only();
+    let names = taken.info().workers.iter().map(|w| w.agent.clone().unwrap_or_default());
+    assert_eq!(names.collect::<Vec<_>>(), ["a1", "a2"]);
+    // Somebody reports as one of them.
+    let spoiled = Space::new();
+    let mut running = Running::start(&mut run(&spoiled, &known));
+    let first = running.stderr_line();
+    let name = first.split_whitespace().nth(1).unwrap().to_owned();
+    running.line();
+    server.publish(&format!("throng.run.{name}.from.a2"), "forged");
+    let ended = running.end();
+    assert_ne!(ended.code, Some(0), "{}{}", ended.out, ended.err);
+    let said = format!("{}{}", ended.out, ended.err);
+    let said: Vec<&str> = said.split_whitespace().collect();
+    let said = said.join(" ");
+    assert!(said.contains("is not signed by the key of its sender"), "{said}");
+    assert!(said.contains("a2") && !said.contains("agent a1 is"), "{said}");
+    let summary = spoiled.summary();
+    // Of 60 users each agent had 30.
+    assert_eq!(summary.users.lost + summary.users.never_came, 30);
+}
