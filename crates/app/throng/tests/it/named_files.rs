@@ -66,6 +66,7 @@ const VERBS: &[&[&str]] = &[
     &["lab", "check"],
     &["probe", "--file"],
     &["serve", "ads", "--publishers"],
+    &["serve", "balancer", "--to"],
     &["serve", "balancer", "--workers"],
     &["serve", "market", "--replay"],
     &["protos", "https://127.0.0.1:1", "--ca"],
@@ -85,6 +86,8 @@ fn nothing_that_a_command_line_names_is_waited_for() {
     // A table, or the directory of an experiment.
     for place in [&places.pipe, &places.device] {
         refused(throng(["experiment", "--analyze"]).arg(place)).stderr_contains(REFUSED);
+        let samples = ["import", "--measure", "checkout", "--unit", "ms"];
+        refused(throng(samples).arg(place)).stderr_contains(REFUSED);
         let mut model = throng(["model", "--out"]);
         refused(model.arg(space.path("model")).arg(place)).stderr_contains(REFUSED);
     }
