@@ -21,7 +21,8 @@ help:
 	@echo "                operating system, and what calls the C library with musl"
 	@echo "make doc        the documentation of the code, whose links must lead somewhere"
 	@echo "make fuzz       fuzz every target for SECONDS (60), and count executions: by coverage with nightly Rust and"
-	@echo "                cargo-fuzz, else by random changes of the kept corpus"
+	@echo "                cargo-fuzz, else by random changes of the kept corpus, JOBS (2) targets at a time;"
+	@echo "                COUNT=1 adds them to fuzz/executions.csv"
 	@echo "make web        build the page of reports, web/dist"
 	@echo "make bench      speed and memory compared with wrk, on this machine"
 	@echo "make bench-micro    codecs, pages, timer wheel, recorder, histogram and scripts alone, a few minutes"
@@ -174,7 +175,7 @@ picture: toolchain web
 	node web/picture.mjs "$$(ls -d runs/*-football-quick-* | tail -n 1)/report.html" docs/images/report.png
 
 fuzz:
-	@scripts/fuzz.sh $(or $(SECONDS),60)
+	@scripts/fuzz.sh $(or $(SECONDS),60) --jobs $(or $(JOBS),2) $(if $(COUNT),--count)
 
 web:
 	@scripts/web.sh

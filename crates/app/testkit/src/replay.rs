@@ -43,7 +43,7 @@ fn count(target: &str, executions: u64) {
 }
 
 /// `data` with one to four changes that follow from `seed`.
-fn changed(data: &[u8], seed: u64) -> Vec<u8> {
+pub fn changed(data: &[u8], seed: u64) -> Vec<u8> {
     let mut draws = SplitMix(seed);
     let mut data = data.to_vec();
     for _ in 0..=draws.below(4) {
