@@ -84,19 +84,55 @@ fn words(text: &str) -> BTreeMap<&str, usize> {
     found
 }
 
-fn assignable(text: &str, word: &str, first: usize) -> Fault {
-    let by_let = text.find(&format!("let {word}"));
-    let at = by_let.map_or(first, |at| at + "let ".len());
+/// Refuses a text with a literal of a `BigInt`, as `10n` or `0xFFn`: one operation on large ones takes longer than a call
+/// may, and no operator looks at the time. Such a literal begins with a digit where no name goes on, so that none is missed;
+/// words of comments and texts that look like one are refused as well.
+pub(crate) fn refuse_big_integers(text: &str) -> Result<(), Fault> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    let mut at = 0;
+    while let Some(from) = text[at..].find(is_part).map(|offset| at + offset) {
+        let end = text[from..].find(|c| !is_part(c)).map_or(text.len(), |offset| from + offset);
+        if is_big_integer(&text[from..end]) {
+            return Err(Fault {
+                message: format!(
+                    "`{}` is a BigInt, which scripts do not have: one operation on large ones may take longer \
+                     than a call; use numbers, or texts of digits",
+                    &text[from..end]
+                ),
+                place: place(text, from),
+            });
+        }
+        at = end;
+    }
+    Ok(())
+}
+
+fn is_big_integer(word: &str) -> bool {
+    let Some(digits) =
+        word.strip_suffix('n').filter(|_| word.starts_with(|c: char| c.is_ascii_digit()))
+    else {
+        return false;
+    };
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit() || b"_xXoO".contains(&byte))
+}
+
+/// Line and column, from 1, of a position in a text.
+fn place(text: &str, at: usize) -> Option<(u32, u32)> {
     let line_start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = text[..at].matches('\n').count() + 1;
     let column = text[line_start..at].chars().count() + 1;
-    let place = u32::try_from(line).ok().zip(u32::try_from(column).ok());
+    u32::try_from(line).ok().zip(u32::try_from(column).ok())
+}
+
+fn assignable(text: &str, word: &str, first: usize) -> Fault {
+    let by_let = text.find(&format!("let {word}"));
+    let at = by_let.map_or(first, |at| at + "let ".len());
     Fault {
         message: format!(
             "`{word}` can be assigned at the top of the script, so one call would leave it to the next of \
              another user; write `const`, and keep what a user needs in variables of the scenario"
         ),
-        place,
+        place: place(text, at),
     }
 }
 
@@ -110,5 +146,18 @@ mod tests {
         let names: Vec<&str> = found.keys().copied().collect();
         assert_eq!(names, ["a1", "b_$", "const", "ä"]);
         assert_eq!(found["a1"], 6);
+    }
+
+    #[test]
+    fn literals_of_big_integers_are_found() {
+        for text in
+            ["1n", "a=0n", "(1_0n)", "0xAfn", "0b1n", "0O7n", "x - 5n;", "`${7n}`", "'12n'", "1.5n"]
+        {
+            assert!(refuse_big_integers(text).is_err(), "{text}");
+        }
+        for text in ["a1n", "_1n", "$1n", "ä1n", "1 n", "n", "0xn0", "12 in x", "1e3", "2min", ""]
+        {
+            assert!(refuse_big_integers(text).is_ok(), "{text}");
+        }
     }
 }

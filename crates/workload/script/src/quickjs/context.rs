@@ -14,7 +14,7 @@ use rquickjs::context::intrinsic::{
 use rquickjs::function::Args;
 use rquickjs::{Ctx, Exception, Function, Object, Persistent, Result, Runtime, Value as JsValue};
 
-use super::bindings::{built_in, declared, is_class};
+use super::bindings::{built_in, declared, is_class, refuse_big_integers};
 use super::failure::{LimitTexts, Thrown, thrown};
 use super::state::{Look, State};
 use super::step::{self, STEP_FILE};
@@ -25,6 +25,10 @@ use crate::calls::{Failure, Fault, Limits, Surroundings};
 const LOADING_NS_MAX: u64 = 2_000_000_000;
 /// Stack of a call. Loops are threads with 2 MiB.
 const STACK_BYTES_MAX: usize = 256 << 10;
+/// How long a byte of a text may take that is copied to a script, nanoseconds: one that is decoded to UTF-16.
+const COPIED_BYTE_NS: u64 = 3;
+/// Arguments of so many bytes together are copied in no time that counts.
+const COPIED_BYTES: usize = 16 << 10;
 /// Jobs of promises that are run to be rid of them.
 const JOBS_MAX: u32 = 1000;
 /// The error of calls of scripts that use promises.
@@ -140,6 +144,7 @@ impl Context {
         text: &str,
         known: Option<&[String]>,
     ) -> std::result::Result<Vec<String>, Fault> {
+        refuse_big_integers(text)?;
         self.state.begin_loading(LOADING_NS_MAX);
         let state = Rc::clone(&self.state);
         let named = Rc::clone(&self.named);
@@ -209,6 +214,7 @@ impl Context {
     /// # Errors
     /// If its text is wrong; lines are those of the scenario.
     pub fn step(&mut self, step: &ScriptStep) -> std::result::Result<usize, Fault> {
+        refuse_big_integers(&step.text).map_err(|fault| step::placed(fault, step.line))?;
         self.state.begin_loading(LOADING_NS_MAX);
         let state = Rc::clone(&self.state);
         let named = Rc::clone(&self.named);
@@ -285,6 +291,12 @@ impl Context {
             return Err(Thrown { message: PROMISES.to_owned(), place: None });
         }
         self.state.begin(surroundings, self.limits.time_max_ns);
+        let bytes: usize = arguments.iter().map(text_bytes).sum();
+        let ahead_ns = COPIED_BYTE_NS * bytes as u64;
+        if bytes > COPIED_BYTES && self.state.look(ahead_ns) != Look::Fits {
+            let message = format!("RangeError: {}", self.named.too_much("arguments"));
+            return Err(Thrown { message, place: None });
+        }
         let found = self.context.with(|ctx| {
             let call = || {
                 if let Some(reset) = &self.reset {
@@ -332,6 +344,15 @@ impl Context {
         }
         self.is_stuck = self.runtime.is_job_pending();
         true
+    }
+}
+
+/// How long the text of a value is.
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len(),
+        Value::Number(digits) => digits.len(),
+        Value::Nothing | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
     }
 }
 

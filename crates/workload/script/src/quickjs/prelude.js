@@ -11,9 +11,14 @@
   // What is gone. Some of it can be reached without its name, such as the prototype of promises.
   const gone = [];
   for (const name of ["Promise", "SharedArrayBuffer", "Atomics", "WeakRef", "FinalizationRegistry", "Proxy",
-    "DisposableStack", "AsyncDisposableStack", "performance", "queueMicrotask", "eval", "escape", "unescape"]) {
+    "BigInt", "BigInt64Array", "BigUint64Array", "DisposableStack", "AsyncDisposableStack", "performance", "queueMicrotask", "eval", "escape", "unescape"]) {
     gone.push(globalThis[name]);
     delete globalThis[name];
+  }
+  // One operation on large integers may take longer than a call; texts that have such numbers are not loaded.
+  for (const kind of ["BigInt64", "BigUint64"]) {
+    delete DataView.prototype["get" + kind];
+    delete DataView.prototype["set" + kind];
   }
   // Each of these changes what all users share, though nothing that is frozen: a setter, or a method of one object.
   delete Error.prepareStackTrace;
@@ -209,10 +214,10 @@
   counted(Reflect, ["construct"], (self, [, list]) => 40 * length(list));
   counted(Function.prototype, ["apply"], (self, [, list]) => 40 * length(list));
   for (const prototype of [lists, numbers]) {
-    counted(prototype, ["entries", "keys", "values"], items(60));
+    limited(prototype, ["entries", "keys", "values"], items(60));
     put(prototype, Symbol.iterator, prototype.values);
   }
-  counted(texts, [Symbol.iterator], items(100));
+  limited(texts, [Symbol.iterator], items(100));
 
   // Whole numbers as keys share their places in the tables of QuickJS, so that each look takes longer the more there are.
   const setHas = Set.prototype.has;
@@ -223,7 +228,7 @@
   const lookUp = (self) => 200 + Math.min(size(self) / 2, 5000);
   for (const prototype of [Map.prototype, Set.prototype]) {
     counted(prototype, ["get", "has"], lookUp);
-    counted(prototype, ["entries", "keys", "values"], (self) => 60 * size(self));
+    limited(prototype, ["entries", "keys", "values"], (self) => 60 * size(self));
     put(prototype, Symbol.iterator, prototype === Map.prototype ? prototype.entries : prototype.values);
   }
   limited(Set.prototype, ["difference", "intersection", "isDisjointFrom", "isSubsetOf", "isSupersetOf",

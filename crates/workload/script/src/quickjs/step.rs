@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use crate::calls::Fault;
+
 /// The file name of places in steps: lines are those of the scenario.
 pub(crate) const STEP_FILE: &str = "scenario";
 
@@ -12,6 +14,12 @@ pub(crate) const STEP_FILE: &str = "scenario";
 pub(crate) fn body(text: &str, line: u32) -> String {
     let before = "\n".repeat(usize::try_from(line.saturating_sub(2)).unwrap_or(0));
     format!("{before}({})", function(text))
+}
+
+/// A fault of a text with the line that it has in the scenario, whose line `line` is the text's first.
+pub(crate) fn placed(fault: Fault, line: u32) -> Fault {
+    let place = fault.place.map(|(own, column)| (line.saturating_add(own - 1), column));
+    Fault { place, ..fault }
 }
 
 /// The body's function as its source text shows it.

@@ -4,7 +4,7 @@ function survey() {
   const { getPrototypeOf, setPrototypeOf, defineProperty, getOwnPropertyDescriptor } = Object;
   const ownKeys = Reflect.ownKeys;
   const literals = [function () {}, () => {}, function* () {}, async function () {}, async function* () {}, class {},
-    [], {}, "", 0, true, 0n, Symbol.iterator, /x/, new Error("x"), [].values(), [].values().map((x) => x),
+    [], {}, "", 0, true, Symbol.iterator, /x/, new Error("x"), [].values(), [].values().map((x) => x),
     ""[Symbol.iterator](), new Map().values(), new Set().values(), /x/[Symbol.matchAll]("x"), Iterator.from({ next() {} }),
     (async () => {})(), new Uint8Array(1), new Date(0), new DataView(new ArrayBuffer(1)),
     new WeakMap(), new WeakSet(), (function () { return arguments; })()];

@@ -60,9 +60,6 @@ pub(crate) fn from_js(value: &JsValue<'_>) -> Result<Value> {
     if value.is_promise() {
         return refused("it returned a promise, which a script cannot wait for");
     }
-    if value.is_big_int() {
-        return refused("it returned a BigInt: return its text, String(x)");
-    }
     if value.is_function() || value.is_symbol() {
         return refused("it returned what is no value: a function or a symbol");
     }
