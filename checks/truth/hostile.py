@@ -9,6 +9,7 @@ then.
 
 import asyncio
 import json
+import os
 import pathlib
 import re
 import resource
@@ -374,6 +375,77 @@ def file_size_limit(bed: Bed) -> str:
         command = [str(bed.throng), "run", "--runs", str(bed.space / "limited"), str(file)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=limited)
     require(done.returncode == 74, f"exit code {done.returncode}: {done.stderr[-300:]}")
+    return " ".join(done.stderr.split())[:120]
+
+
+def ended_at_once(bed: Bed, *args) -> subprocess.CompletedProcess:
+    """What ends within ten seconds, and neither by a signal nor by a panic."""
+    command = [str(bed.throng), *map(str, args)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        require(False, f"{' '.join(map(str, args))} waits")
+    require(0 <= done.returncode < 100, f"{args}: exit code {done.returncode}: {done.stderr[-300:]}")
+    return done
+
+
+@case
+def named_pipes(bed: Bed) -> str:
+    """A pipe that nobody writes to, a directory, a device and 10 GiB of nothing, in place of a file that is named: refused."""
+    pipe, sparse, named = bed.space / "pipe", bed.space / "sparse", bed.space / "named"
+    os.mkfifo(pipe)
+    with sparse.open("wb") as file:
+        file.truncate(10 << 30)
+    texts = {
+        "data": scenario(1, "{ get: / }", "{ constant: 1/s, for: 1s }", more="data: { rows: { file: named } }"),
+        "body": scenario(1, "{ post: /, body: \"${file('named')}\" }", "{ constant: 1/s, for: 1s }"),
+        "proto": scenario(1, "{ get: / }", "{ constant: 1/s, for: 1s }", more="grpc: { protos: [named] }"),
+        "script": scenario(1, "{ get: / }", "{ constant: 1/s, for: 1s }", more="script: named"),
+    }
+    refused = 0
+    for place in [pipe, bed.space, pathlib.Path("/dev/zero"), sparse]:
+        verbs = [["check"], ["run"], ["try"], ["import"], ["experiment"], ["lab", "check"]]
+        for verb in verbs:
+            done = ended_at_once(bed, *verb, place)
+            require(done.returncode != 0, f"{verb} takes {place}")
+            refused += 1
+        named.symlink_to(place)
+        for name, text_ in texts.items():
+            file = bed.space / f"{name}.yaml"
+            file.write_text(text_)
+            done = ended_at_once(bed, "check", file)
+            require(done.returncode == 65, f"{name}: exit code {done.returncode}: {done.stderr[-300:]}")
+            refused += 1
+        named.unlink()
+    for place in [pipe, pathlib.Path("/dev/zero")]:
+        for verb in [["model", "--out", bed.space / "model"], ["experiment", "--analyze"], ["show"], ["compare", place]]:
+            done = ended_at_once(bed, *verb, place)
+            require(done.returncode != 0, f"{verb} takes {place}")
+            refused += 1
+    return f"{refused} of {refused} refused"
+
+
+@case
+def large_numbers(bed: Bed) -> str:
+    """A table of an experiment with 1e200: refused with its place."""
+    rows = (pathlib.Path(__file__).parents[2] / "examples/experiments/queue-throughput.csv").read_text()
+    lines = rows.rstrip("\n").split("\n")
+    lines[-1] = lines[-1].rsplit(",", 1)[0] + ",1e200"
+    table = bed.space / "table.csv"
+    table.write_text("\n".join(lines) + "\n")
+    done = ended_at_once(bed, "experiment", "--analyze", table)
+    require(done.returncode == 65, f"exit code {done.returncode}: {done.stderr[-300:]}")
+    return " ".join(done.stderr.split())[:120]
+
+
+@case
+def large_integers_of_scripts(bed: Bed) -> str:
+    """A script that squares a `BigInt` again and again, of which one operation takes longer than a call: it is not loaded."""
+    (bed.space / "big.js").write_text("function f() { let x = 3n; for (;;) x = (x * x) % 2n ** 900000n; }\n")
+    file = bed.space / "big.yaml"
+    file.write_text(scenario(1, "{ get: \"/${f()}\" }", "{ constant: 1/s, for: 1s }", more="script: big.js"))
+    done = ended_at_once(bed, "check", file)
+    require(done.returncode == 65 and "BigInt" in done.stderr, f"exit code {done.returncode}: {done.stderr[-300:]}")
     return " ".join(done.stderr.split())[:120]
 
 

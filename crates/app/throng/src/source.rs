@@ -69,7 +69,12 @@ fn scenario_of(name: &str, bytes: Vec<u8>, leniency: Leniency) -> Result<Text, F
 /// Converts a Tsung file to a scenario and prints the diagnostics of the conversion.
 pub(crate) fn from_tsung(name: &str, bytes: &[u8], leniency: Leniency) -> Result<Text, Failure> {
     let folder = folder(name);
-    let files = |name: &str| read_input(&folder.join(name), FILES_BYTES_MAX);
+    let left = Cell::new(FILES_BYTES_MAX);
+    let files = |name: &str| {
+        let text = read_input(&folder.join(name), left.get())?;
+        left.set(left.get() - text.len() as u64);
+        Ok(text)
+    };
     let (original, converted, diagnostics) = full::from_tsung(name, bytes, leniency, &files)?;
     converted_text(name, original, converted, &diagnostics)
 }
