@@ -91,7 +91,8 @@ pub(crate) fn refuse_big_integers(text: &str) -> Result<(), Fault> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
     let mut at = 0;
     while let Some(from) = text[at..].find(is_part).map(|offset| at + offset) {
-        let end = text[from..].find(|c| !is_part(c)).map_or(text.len(), |offset| from + offset);
+        let end =
+            text[from..].find(|c: char| !is_part(c)).map_or(text.len(), |offset| from + offset);
         if is_big_integer(&text[from..end]) {
             return Err(Fault {
                 message: format!(

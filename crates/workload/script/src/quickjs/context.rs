@@ -27,7 +27,7 @@ const LOADING_NS_MAX: u64 = 2_000_000_000;
 const STACK_BYTES_MAX: usize = 256 << 10;
 /// How long a byte of a text may take that is copied to a script, nanoseconds: one that is decoded to UTF-16.
 const COPIED_BYTE_NS: u64 = 3;
-/// Arguments of so many bytes together are copied in no time that counts.
+/// Arguments of up to this many bytes together are copied in no time that counts.
 const COPIED_BYTES: usize = 16 << 10;
 /// Jobs of promises that are run to be rid of them.
 const JOBS_MAX: u32 = 1000;
