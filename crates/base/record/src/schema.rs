@@ -2,6 +2,7 @@
 //! reference. Fields are only ever added; readers ignore what they do not know.
 
 mod event;
+mod failures;
 mod rows;
 mod summary;
 mod tally;
@@ -11,6 +12,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use event::{Event, EventKind, HostUse, OnceEnd, OnceEnded, OnceOperation};
+pub use failures::{
+    ErrorCount, ErrorSample, ErrorSummary, Incident, IncidentFigures, IncidentKind,
+};
 pub use rows::{RowsKept, RowsPart, WorkerRows};
 pub use summary::{
     ClockSummary, Finding, HealthSummary, IntervalMethod, IntervalMissing, Latency, MeasureSummary,

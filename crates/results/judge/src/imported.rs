@@ -40,6 +40,8 @@ pub fn judge_samples(run: &Run, import: &Import) -> Result<Summary, JudgeError> 
         allow_lost_workers: false,
         expects_overload: false,
         findings: findings.collect(),
+        errors: Vec::new(),
+        incidents: Vec::new(),
         thresholds: Vec::new(),
         users: UsersSummary::default(),
         health: HealthSummary::default(),

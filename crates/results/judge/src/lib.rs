@@ -156,6 +156,8 @@ fn summary_of(case: Case<'_>) -> Summary {
         allow_lost_workers: case.allow_lost_workers,
         expects_overload: figures.info.expects_overload,
         findings,
+        errors: Vec::new(),
+        incidents: Vec::new(),
         thresholds: case.results,
         users: case.users,
         health: case.health,

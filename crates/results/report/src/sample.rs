@@ -225,6 +225,8 @@ pub(crate) fn summary() -> Summary {
             ),
             finding(Severity::Note, "throughput", "744,000 operations in 8 min 20 s: 1,488/s"),
         ],
+        errors: Vec::new(),
+        incidents: Vec::new(),
         thresholds: vec![
             threshold("connected >= 99.9%", true, Some(1.0), "100 %"),
             threshold("p98(request) < 10ms", false, Some(12.4e6), "12.4 ms"),

@@ -33,6 +33,8 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
         allow_lost_workers: false,
         expects_overload: false,
         findings,
+        errors: Vec::new(),
+        incidents: Vec::new(),
         thresholds: Vec::new(),
         users: users(info, import),
         health: HealthSummary::default(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{RegionTally, UnfinishedSessions, WorkKind};
+use super::{ErrorSummary, Incident, RegionTally, UnfinishedSessions, WorkKind};
 
 /// `summary.json`: the figures and the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,12 @@ pub struct Summary {
     pub findings: Vec<Finding>,
     /// All of them, in the order of the scenario.
     pub thresholds: Vec<ThresholdResult>,
+    /// Failures by what they were, the most frequent first; left out if there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<ErrorSummary>,
+    /// Windows in which a step was worse than in the rest of the run, the gravest first; left out if there were none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub incidents: Vec<Incident>,
     /// Users over the complete run.
     pub users: UsersSummary,
     /// The generator's own state; left out if it is not known, as in imported results.

@@ -113,6 +113,8 @@ pub(crate) fn summary() -> Summary {
             text: "p99 lag was 12 µs".to_owned(),
             evidence: BTreeMap::from([("lag_p99_ns".to_owned(), 12_000.0)]),
         }],
+        errors: Vec::new(),
+        incidents: Vec::new(),
         thresholds: vec![ThresholdResult {
             text: "p98(request) < 250ms".to_owned(),
             passed: false,

@@ -172,6 +172,8 @@ impl Recorded {
             allow_lost_workers: false,
             expects_overload: false,
             findings: Vec::new(),
+            errors: Vec::new(),
+            incidents: Vec::new(),
             thresholds: Vec::new(),
             users: UsersSummary::default(),
             health: HealthSummary::default(),
