@@ -14,7 +14,9 @@ pub use rustls::ClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, DigitallySignedStruct, Error, InvalidMessage, RootCertStore, SignatureScheme,
+};
 use serde::{Deserialize, Serialize};
 pub use urls::{MysqlUrl, PostgresUrl, SslMode, UrlError, redis_url};
 
@@ -200,6 +202,10 @@ pub fn describe_for(error: &Error, setting: &str) -> String {
         Error::PeerMisbehaved(why) => {
             let why = words(&format!("{why:?}"));
             format!("the server breaks the rules of TLS: {why}")
+        }
+        // No record of TLS begins with this byte (RFC 8446, section 5.1): it is the answer of a plain port.
+        Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            "the server answered without TLS".to_owned()
         }
         other => other.to_string(),
     }

@@ -292,4 +292,16 @@ mod tests {
         assert_eq!(tls.receive(&wire, &mut plain, &mut out), Ok(false));
         assert_eq!(plain, b"hello");
     }
+
+    #[test]
+    fn the_answer_of_a_plain_port_is_named() {
+        let config = trust::client_config(trust::Verify::All, &[], None).unwrap();
+        let mut tls = Tls::new(&config, &"localhost".try_into().unwrap()).unwrap();
+        let mut out = Vec::new();
+        tls.flush(&mut out).unwrap();
+        let plain = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n";
+        let failure = tls.receive(plain, &mut Vec::new(), &mut out).unwrap_err();
+        let detail = "the server answered without TLS".to_owned();
+        assert_eq!(failure, TlsFailure { outcome: Outcome::Tls, detail });
+    }
 }
