@@ -1,7 +1,7 @@
 //! The terminal: what it can show, and the live view of a run.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{IsTerminal, Stdout};
+use std::io::{IsTerminal, Stderr, Write};
 
 use controller::{Tick, TickMeasure};
 use record::schema::SeriesRow;
@@ -17,9 +17,24 @@ const PAST: usize = 60;
 /// interrupted, paused or resumed.
 const PLAIN_EVERY_NS: u64 = RATE_WINDOW_NS;
 
-/// Capabilities of standard output. `NO_COLOR` (no-color.org) is respected.
+/// Columns of results where nothing says how many there are.
+const COLUMNS: usize = 120;
+/// Fewer columns than this are not filled: the text is cut.
+const COLUMNS_MIN: usize = 40;
+/// Nor are more: lines that long are hard to read.
+const COLUMNS_MAX: usize = 400;
+
+/// Capabilities of standard output, on which results are printed. `NO_COLOR` (no-color.org) is respected.
 pub(crate) fn style() -> Style {
-    let terminal = std::io::stdout().is_terminal();
+    style_of(std::io::stdout().is_terminal())
+}
+
+/// Capabilities of standard error, on which the progress of runs is printed.
+pub(crate) fn progress_style() -> Style {
+    style_of(std::io::stderr().is_terminal())
+}
+
+fn style_of(terminal: bool) -> Style {
     let set = |name: &str| std::env::var(name).is_ok_and(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok());
     let utf8 = locale.is_none_or(|l| {
@@ -29,13 +44,25 @@ pub(crate) fn style() -> Style {
     Style { colour: terminal && !set("NO_COLOR"), unicode: utf8 }
 }
 
-/// Shows a run in progress.
+/// The width of results: as the variable `COLUMNS` says, else that of the terminal; 120 where standard output is none.
+pub(crate) fn columns() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|value| value.trim().parse().ok());
+    let of_terminal = || {
+        let is_terminal = std::io::stdout().is_terminal();
+        let size = is_terminal.then(crossterm::terminal::size).and_then(Result::ok);
+        size.map(|(columns, _)| usize::from(columns))
+    };
+    let columns = said.or_else(of_terminal).filter(|&columns| columns > 0);
+    columns.map_or(COLUMNS, |columns| columns.clamp(COLUMNS_MIN, COLUMNS_MAX))
+}
+
+/// Shows a run in progress, on standard error: standard output is for results.
 pub(crate) enum View {
     Nothing,
     /// A line every few seconds.
     Lines(History),
     /// Redrawn in place.
-    Screen(History, Screen<Stdout>),
+    Screen(History, Screen<Stderr>),
 }
 
 /// The seconds so far.
@@ -73,8 +100,8 @@ impl View {
     pub(crate) fn new(quiet: bool) -> View {
         if quiet {
             View::Nothing
-        } else if std::io::stdout().is_terminal() {
-            View::Screen(History::default(), Screen::new(std::io::stdout()))
+        } else if std::io::stderr().is_terminal() {
+            View::Screen(History::default(), Screen::new(std::io::stderr()))
         } else {
             View::Lines(History::default())
         }
@@ -89,7 +116,7 @@ impl View {
     }
 
     /// Shows a second. A terminal that cannot be written to does not stop the run.
-    pub(crate) fn tick(&mut self, tick: &Tick<'_>, style: Style) {
+    pub(crate) fn tick(&mut self, tick: &Tick<'_>) {
         match self {
             View::Nothing => {}
             View::Lines(history) => {
@@ -98,14 +125,13 @@ impl View {
                     history.last_line = Some((tick.row.end_ns, tick.interrupted, tick.paused));
                     let measures = history.live();
                     let line = plain_line(tick.info, &history.state(tick, &measures));
-                    let _ =
-                        std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{line}\n"));
+                    let _ = writeln!(std::io::stderr(), "{line}");
                 }
             }
             View::Screen(history, screen) => {
                 history.add(tick);
                 let (columns, lines) = crossterm::terminal::size().unwrap_or((80, 24));
-                let live = Live::new(tick.info, columns, lines, style);
+                let live = Live::new(tick.info, columns, lines, progress_style());
                 let measures = history.live();
                 let _ = screen.draw(&live.frame(&history.state(tick, &measures)));
             }

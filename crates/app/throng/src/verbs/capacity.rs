@@ -63,17 +63,14 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     let silent = args.quiet || args.json;
     let first = compile(&[])?.plan;
     long_enough(&first)?;
-    if !silent {
-        written(writeln!(std::io::stdout(), "{}", forecast(&course, &first, args.pause)))?;
-    }
-    let style = terminal::style();
     let view = View::screen_only(silent);
-    let mut watch = Watch { silent, view, style, setting: &setting, lacks_pages: false };
+    let mut watch = Watch { silent, view, setting: &setting, lacks_pages: false };
+    watch.line(&forecast(&course, &first, args.pause));
     let sought: Result<SearchResult, Failure> =
         search_capacity(request, compile, |news| watch.take(&news));
     watch.view.end();
     let result = sought?;
-    show(args, &result, &setting, &text.name, style)?;
+    show(args, &result, &setting, &text.name, terminal::style())?;
     Ok(if watch.lacks_pages { Exit::Io } else { exit(&result.conclusion) })
 }
 
@@ -89,11 +86,10 @@ fn exit(conclusion: &Concluded) -> Exit {
     }
 }
 
-/// Shows how a search goes.
+/// Shows how a search goes, on standard error.
 struct Watch<'a> {
     silent: bool,
     view: View,
-    style: Style,
     setting: &'a LoadSetting,
     /// The page of a run could not be written.
     lacks_pages: bool,
@@ -104,7 +100,7 @@ impl Watch<'_> {
         match news {
             CapacityProgress::Begins { .. } => {}
             CapacityProgress::Recovers { pause_ns } => self.line(&report::recovers(*pause_ns)),
-            CapacityProgress::Tick(tick) => self.view.tick(tick, self.style),
+            CapacityProgress::Tick(tick) => self.view.tick(tick),
             CapacityProgress::Recorded { directory, summary } => {
                 self.view.end();
                 if let Err(failure) = page::after_run(directory, summary) {
@@ -114,15 +110,15 @@ impl Watch<'_> {
             }
             CapacityProgress::Ended { number, trial } => {
                 self.view.end();
-                self.line(&report::trial(*number, trial, self.setting, self.style));
+                self.line(&report::trial(*number, trial, self.setting, terminal::progress_style()));
             }
         }
     }
 
     fn line(&self, text: &str) {
         if !self.silent {
-            // A closed standard output does not stop the search.
-            let _ = writeln!(std::io::stdout(), "{text}");
+            // A closed standard error does not stop the search.
+            let _ = writeln!(std::io::stderr(), "{text}");
         }
     }
 }

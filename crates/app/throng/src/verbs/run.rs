@@ -40,7 +40,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let interrupt = interrupt()?;
     let pause = pause()?;
     let thresholds = plan.thresholds.clone();
-    let style = terminal::style();
     let view = Rc::new(RefCell::new(View::new(args.quiet || args.json)));
     let fleet = verbs::fleet::of_run(&args.fleet, &text.name, &plan, &interrupt, &view)?;
     let continues = args.fleet.on_loss != OnLossArg::Fail;
@@ -65,7 +64,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let mut live = live.transpose()?;
     let mut exports = exports::start(&args.exports)?;
     let conducted = controller::conduct(request, &mut |tick| {
-        view.borrow_mut().tick(tick, style);
+        view.borrow_mut().tick(tick);
         if let Some(live) = &mut live {
             live.tick(tick);
         }

@@ -214,7 +214,7 @@ options: {{ lag_max: 5s, drain: 0s }}
     let mut search = throng(["capacity", "--pause", "100ms", "--growth", "3"]);
     search.args(["--within", "40%", "--repeat", "1", "--runs"]);
     let ended = Ended::of(search.arg(space.path("runs")).arg(file)).with(0);
-    ended.stdout_contains("until the target can have worked off what it has not answered");
+    ended.stderr_contains("until the target can have worked off what it has not answered");
     let found = state(&only(&space), "capacity.json");
     assert_eq!(found["holds"].as_f64(), Some(45.0), "{}", ended.out);
 }

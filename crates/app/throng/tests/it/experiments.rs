@@ -98,7 +98,7 @@ fn an_experiment_runs_and_is_analysed() {
     let tables = space.path("tables");
     let csv = ["--csv", tables.to_str().unwrap()];
     let ended = Ended::of(&mut experiment(&space, &file, &csv)).with(0);
-    ended.stdout_contains("run 8 of 8");
+    ended.stderr_contains("run 8 of 8");
     ended.stdout_contains("A (delay) explains");
     // Half of the way from 2 and 4 ms to 32 and 34 ms; 15² of 15² + 1² is explained by it.
     let line = ended.out.lines().find(|line| line.contains("  A delay") && line.contains('%'));
@@ -139,7 +139,7 @@ fn a_killed_experiment_resumes() {
     let space = Space::new();
     let file = written(&space, as_it_is);
     let mut running = Running::start(&mut experiment(&space, &file, &[]));
-    while !running.line().starts_with("run 4 of 8") {}
+    while !running.progress().starts_with("run 4 of 8") {}
     running.kill();
     drop(running);
     let (killed, made) = stages(&space);
@@ -147,9 +147,9 @@ fn a_killed_experiment_resumes() {
     assert_eq!((done, made.len()), (3, 3));
     let mut resume = throng(["experiment", "--resume"]);
     let ended = Ended::of(resume.arg(space.path("out"))).with(0);
-    ended.stdout_contains("goes on in");
-    ended.stdout_contains("run 4 of 8");
-    assert!(!ended.out.contains("run 3 of 8"), "{}", ended.out);
+    ended.stderr_contains("goes on in");
+    ended.stderr_contains("run 4 of 8");
+    assert!(!ended.err.contains("run 3 of 8"), "{}", ended.err);
     let (stages, directories) = stages(&space);
     assert_eq!(stages, ["done"; 8]);
     assert_eq!(directories[..3], made);
@@ -169,7 +169,7 @@ fn a_judged_run_missing_from_the_state_is_kept() {
     let directory = run.as_object_mut().unwrap().remove("directory").unwrap();
     std::fs::write(&path, state.to_string()).unwrap();
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
-    assert!(!ended.out.contains("run 8 of 8"), "{}", ended.out);
+    assert!(!ended.err.contains("run 8 of 8"), "{}", ended.err);
     assert_eq!(json(&path)["runs"][7]["directory"], directory);
 }
 
@@ -183,8 +183,8 @@ fn older_runs_in_a_new_experiments_directory_do_not_count() {
     std::fs::remove_file(space.path("out/experiment.json")).unwrap();
     space.file("scenario.yaml", &SCENARIO.replace("300ms", "400ms"));
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
-    ended.stdout_contains("4 of 4 runs to make");
-    ended.stdout_contains("run 4 of 4");
+    ended.stderr_contains("4 of 4 runs to make");
+    ended.stderr_contains("run 4 of 4");
     let (stages, directories) = stages(&space);
     assert_eq!(stages, ["done"; 4]);
     assert!(directories.iter().all(|own| !strangers.contains(own)));
@@ -192,7 +192,7 @@ fn older_runs_in_a_new_experiments_directory_do_not_count() {
     let path = space.path("out/experiment.json");
     assert_eq!(json(&path)["discarded"].as_array().unwrap().len(), 4);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
-    ended.stdout_contains("0 of 4 runs to make");
+    ended.stderr_contains("0 of 4 runs to make");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_run_whose_hook_failed_is_rerun() {
     let (_, failed) = stages(&space);
     assert_eq!(failed.len(), 3);
     let ended = Ended::of(&mut experiment(&space, &file, &["--retry"])).with(0);
-    ended.stdout_contains("run 1 of 4");
+    ended.stderr_contains("run 1 of 4");
     let (stages, directories) = stages(&space);
     assert_eq!(stages, ["done"; 4]);
     assert!(directories.iter().all(|own| !failed.contains(own)));
@@ -220,7 +220,7 @@ fn a_directory_is_locked_by_one_process() {
     let file =
         written(&space, |text| text + "set: { arrivals.1.hold: 20s, options.drain: 300ms }\n");
     let mut running = Running::start(&mut experiment(&space, &file, &[]));
-    while !running.line().starts_with("run 1 of 8") {}
+    while !running.progress().starts_with("run 1 of 8") {}
     Ended::of(&mut experiment(&space, &file, &[]))
         .with(69)
         .stderr_contains("already runs the experiment in");
@@ -259,7 +259,7 @@ fn ctrl_c_leaves_a_resumable_search() {
     let file =
         written(&space, |text| text + "set: { arrivals.1.hold: 20s, options.drain: 300ms }\n");
     let mut running = Running::start(&mut experiment(&space, &file, &[]));
-    while !running.line().starts_with("run 1 of 8") {}
+    while !running.progress().starts_with("run 1 of 8") {}
     running.interrupt();
     let ended = running.end().with(2);
     ended.stderr_contains("8 of 8 runs are missing");
@@ -337,10 +337,10 @@ fn runs_that_cannot_be_trusted_are_left_out() {
     assert!(analysis["responses"][0]["fit"].is_null());
     // They exist, so nothing is run, unless they are to be run again.
     let again = Ended::of(&mut experiment(&space, &file, &[])).with(2);
-    assert!(!again.out.contains("run 1 of 4"), "{}", again.out);
+    assert!(!again.err.contains("run 1 of 4"), "{}", again.err);
     let repeated = Ended::of(&mut experiment(&space, &file, &["--retry"])).with(2);
-    repeated.stdout_contains("run 1 of 4");
-    repeated.stdout_contains("run 4 of 4");
+    repeated.stderr_contains("run 1 of 4");
+    repeated.stderr_contains("run 4 of 4");
 }
 
 #[test]
@@ -502,7 +502,7 @@ fn the_example_runs() {
         .replace("pause: 2s", "pause: 0");
     let file = space.file("market.yaml", &text);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
-    ended.stdout_contains("run 8 of 8");
+    ended.stderr_contains("run 8 of 8");
     assert_eq!(stages(&space).0, ["done"; 8]);
 }
 
@@ -593,7 +593,7 @@ fn a_run_whose_target_dies_does_not_count() {
     let file = space.file("it.yaml", text);
     let mut running = Running::start(&mut experiment(&space, &file, &[]));
     let line = loop {
-        let line = running.line();
+        let line = running.progress();
         if line.starts_with("run ") && line.contains("100s") {
             break line;
         }
@@ -609,7 +609,7 @@ fn a_run_whose_target_dies_does_not_count() {
     }
     running.kill_child();
     let ended = running.end().with(2);
-    ended.stdout_contains("the target market exited during the run");
+    ended.stderr_contains("the target market exited during the run");
     let (stages, directories) = stages(&space);
     assert!(stages.contains(&"failed".to_owned()), "{stages:?}");
     assert_eq!(directories.len(), 2, "what was made of it is named");

@@ -293,7 +293,7 @@ fn an_agent_that_is_killed_is_named_and_lost() {
     let mut agents = agents(&space, &server, 3);
     let mut run = by_fleet(&space, &server, FANS, &["--lost-after", "6s"]);
     let mut running = Running::start(&mut run);
-    running.line();
+    running.second();
     agents[1].kill();
     let ended = running.end().with(2);
     ended.stderr_contains("agent a2 has been silent for");
@@ -322,7 +322,7 @@ fn an_agent_that_is_cut_off_goes_on_and_reports_when_it_is_back() {
     let relay = Relay::to(([127, 0, 0, 1], server.port).into());
     let _third = agent(&space, &format!("nats://{}", relay.address), 3);
     let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));
-    running.line();
+    running.second();
     relay.cut();
     pass(Duration::from_secs(4));
     relay.restore();
@@ -374,7 +374,7 @@ fn a_restart_of_nats_loses_no_second_and_counts_none_twice() {
     let server = Server::start(&space, None);
     let _agents = agents(&space, &server, 3);
     let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));
-    running.line();
+    running.second();
     let port = server.port;
     server.stop();
     // Long enough that each agent has seconds to report.
@@ -473,7 +473,7 @@ fn a_fleet_comes_up_on_this_machine_and_is_stopped_and_drained() {
     let mut running = Running::start(&mut space.run_text(FANS, &args));
     let first = running.stderr_line();
     let run = first.split_whitespace().nth(1).unwrap().to_owned();
-    running.line();
+    running.second();
     let status = Ended::of(&mut throng(["fleet", "status", "--nats", &url])).with(0);
     status.stdout_contains("2 agents, 0 free");
     status.stdout_contains(&run);

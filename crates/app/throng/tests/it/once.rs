@@ -128,7 +128,7 @@ fn teardown_runs_after_an_interruption() {
     let seen = Requests::default();
     let text = scenario(&application(&seen), "/login", "100s");
     let mut running = Running::start(&mut space.run_text(&text, &[]));
-    running.line();
+    running.second();
     running.interrupt();
     running.end().with(2).stdout_contains("the run was interrupted after");
     assert_eq!(count(&seen, "GET /end"), 1);

@@ -103,7 +103,7 @@ fn a_killed_run_opens_and_is_marked_incomplete() {
     let space = Space::new();
     let mut running = Running::start(&mut space.run_text(FANS, &["--set", "arrivals.1.hold=60s"]));
     // The first second has been printed, and the run continues.
-    running.line();
+    running.second();
     running.kill();
     // Its end is also that of the market, which holds the same standard error.
     assert_eq!(running.end().code, None);

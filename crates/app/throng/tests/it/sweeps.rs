@@ -88,7 +88,7 @@ fn the_value_of_greatest_throughput_is_found() {
     scenario(&space, curve(up()));
     let args = ["--over", "width=1,2,4,8", "--repeat", "2"];
     let ended = Ended::of(&mut sweep(&space, &args)).with(0);
-    ended.stdout_contains("4 values, 2 runs of each: about ");
+    ended.stderr_contains("4 values, 2 runs of each: about ");
     ended.stdout_contains("BEST 4");
     ended.stdout_contains("throughput is greatest at 4, ");
     ended.stdout_contains("against 4, 2 loses ");
@@ -124,7 +124,7 @@ fn a_killed_sweep_resumes() {
     let mut running = Running::start(&mut sweep(&space, &args));
     // The first line says how long it will take. A run's line is printed before it is stored.
     (0..4).for_each(|_| {
-        running.line();
+        running.progress();
     });
     running.kill();
     running.end();
@@ -152,7 +152,7 @@ fn an_interrupted_sweep_says_what_counts() {
     let args = ["--over", "width=1,2,4", "--repeat", "50"];
     let mut running = Running::start(&mut sweep(&space, &args));
     (0..4).for_each(|_| {
-        running.line();
+        running.progress();
     });
     running.interrupt();
     let ended = running.end().with(2);
@@ -168,7 +168,7 @@ fn a_target_that_is_down_ends_a_sweep_until_it_is_up() {
     let args = ["--over", "width=1,2,4", "--repeat", "2"];
     let mut running = Running::start(&mut sweep(&space, &args));
     (0..4).for_each(|_| {
-        running.line();
+        running.progress();
     });
     is_up.store(false, Ordering::SeqCst);
     let ended = running.end().with(2);

@@ -120,7 +120,7 @@ fn lossy(space: &Space, args: &[&str]) -> Running {
     let mut run = space.run_text(FANS, &["--workers", "4"]);
     let mut running = Running::start(run.args(args));
     // The first second has been printed, and the run continues.
-    running.line();
+    running.second();
     kill_process(pid(space, 1), Signal::KILL).unwrap();
     running
 }
@@ -191,7 +191,7 @@ fn a_frozen_worker_is_lost_and_its_process_ended() {
     let space = Space::new();
     let text = FANS.replace("hold: 2s", "hold: 12s");
     let mut running = Running::start(&mut space.run_text(&text, &["--workers", "4"]));
-    running.line();
+    running.second();
     let frozen = pid(&space, 1);
     kill_process(frozen, Signal::STOP).unwrap();
     let ended = running.end().with(2);
@@ -226,7 +226,7 @@ fn a_run_without_remaining_workers_fails() {
     let space = Space::new();
     let mut run = space.run_text(FANS, &["--workers", "2", "--set", "arrivals.1.hold=60s"]);
     let mut running = Running::start(&mut run);
-    running.line();
+    running.second();
     for worker in 0..2 {
         kill_process(pid(&space, worker), Signal::KILL).unwrap();
     }
@@ -244,7 +244,7 @@ fn workers_end_with_their_controller() {
     let space = Space::new();
     let mut run = space.run_text(FANS, &["--workers", "2", "--set", "arrivals.1.hold=60s"]);
     let mut running = Running::start(&mut run);
-    running.line();
+    running.second();
     running.kill();
     // Workers and market hold the same standard error: this is their end, too.
     assert_eq!(running.end().code, None);
@@ -256,7 +256,7 @@ fn ctrl_c_reaches_the_workers_users() {
     let space = Space::new();
     let mut run = space.run_text(FANS, &["--workers", "2", "--set", "arrivals.1.hold=60s"]);
     let mut running = Running::start(&mut run);
-    running.line();
+    running.second();
     running.interrupt();
     let ended = running.end().with(2);
     ended.stdout_contains("the run was interrupted after");

@@ -14,7 +14,7 @@ use stats::factorial::factor_letter;
 
 use super::open::RunnableExperiment;
 use crate::page;
-use crate::terminal::{self, View};
+use crate::terminal::View;
 use judge::responses::figure_units;
 
 /// Significant digits of responses.
@@ -171,7 +171,7 @@ impl<'a> Watcher<'a> {
                 self.left_ns = self.left_ns.saturating_sub(self.run_ns);
                 self.view = self.live();
             }
-            Progress::Tick(tick) => self.view.tick(tick, terminal::style()),
+            Progress::Tick(tick) => self.view.tick(tick),
             Progress::Ended { directory, summary, took_ns } => {
                 self.view.end();
                 self.ended_ns.0 += self.run_ns;
@@ -213,7 +213,7 @@ impl<'a> Watcher<'a> {
 
     /// On a terminal each run is drawn while it continues; elsewhere it has its line.
     fn live(&self) -> View {
-        View::new(self.quiet || !std::io::stdout().is_terminal())
+        View::new(self.quiet || !std::io::stderr().is_terminal())
     }
 
     fn levels(&self, run: &RunRecord) -> String {
@@ -242,8 +242,8 @@ impl<'a> Watcher<'a> {
 
     fn print_error(&self, line: &str) {
         if !self.quiet {
-            // Who closed standard output does not want to know.
-            let _ = writeln!(std::io::stdout(), "{}", report::visible(line));
+            // Who closed standard error does not want to know.
+            let _ = writeln!(std::io::stderr(), "{}", report::visible(line));
         }
     }
 }

@@ -21,10 +21,10 @@ fn ctrl_c_once_ends_the_run_early() {
     let mut run = space.run_text(WAITING, &["--set", "options.drain=300ms"]);
     let mut running = Running::start(&mut run);
     // The first second has been printed, and the run continues.
-    running.line();
+    running.second();
     running.interrupt();
     let ended = running.end().with(2);
-    ended.stdout_contains("ending early");
+    ended.stderr_contains("ending early");
     ended.stdout_contains("UNTRUSTED");
     ended.stdout_contains("the run was interrupted after");
     let run = space.only();
@@ -42,7 +42,7 @@ fn ctrl_c_once_ends_the_run_early() {
 fn ctrl_c_twice_ends_it_at_once() {
     let space = Space::new();
     let mut running = Running::start(&mut space.run_text(WAITING, &[]));
-    running.line();
+    running.second();
     // Two that come in the same instant are one to a process, so the signal is repeated until the run stops.
     let interrupted = (0..100).any(|_| {
         running.interrupt();

@@ -27,7 +27,7 @@ fn a_run_too_large_for_the_machine_does_not_start() {
 fn force_runs_beyond_the_limits_with_a_warning() {
     let space = Space::new();
     let mut running = Running::start(&mut space.run_text(CROWD, &["--force"]));
-    running.line();
+    running.second();
     running.interrupt();
     running.end().with(2).stdout_contains("--force ran it anyway");
     assert_eq!(space.only().info().status, RunStatus::Interrupted);

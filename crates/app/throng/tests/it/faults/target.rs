@@ -17,7 +17,7 @@ fn a_killed_target_ends_the_run_untrusted() {
     let space = Space::new();
     let mut running = Running::start(&mut space.run_text(WAITING, &[]));
     // The first second has been printed, and the run continues.
-    running.line();
+    running.second();
     running.kill_child();
     let ended = running.end().with(2);
     ended.stdout_contains("the target market exited during the run");

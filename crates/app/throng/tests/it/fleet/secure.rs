@@ -195,7 +195,7 @@ fn agents_take_signed_runs_whose_scenarios_only_they_can_read() {
     let mut running = Running::start(&mut run);
     let first = running.stderr_line();
     let name = first.split_whitespace().nth(1).unwrap().to_owned();
-    running.line();
+    running.second();
     running.kill();
     assert!(!stored(&clean, "secret-of-the-scenario"));
     let attach = |key: Option<&Path>| {
@@ -232,7 +232,7 @@ fn the_private_key_of_users_is_sealed_with_the_scenario() {
     let mut running = Running::start(run.arg("--key").arg(&path));
     let first = running.stderr_line();
     let name = first.split_whitespace().nth(1).unwrap().to_owned();
-    running.line();
+    running.second();
     running.kill();
     assert!(stored(&space, &name), "the run is there");
     assert!(!stored(&space, "PRIVATE KEY"));

@@ -73,7 +73,7 @@ fn an_agent_without_nats_measures_what_the_plan_says_to_the_last_operation() {
     let lost_after = format!("{}s", seconds + 30);
     let args = ["--lost-after", &lost_after];
     let mut running = Running::start(&mut visitors(&space, &server, &target, &args));
-    running.line();
+    running.second();
     relay.cut();
     pass(Duration::from_secs(seconds));
     relay.restore();
@@ -99,9 +99,9 @@ fn a_store_that_nats_loses_is_sent_again() {
     let target = Served::start(&["market"]);
     let mut agents = agents(&space, &server, 3);
     let mut running = Running::start(&mut visitors(&space, &server, &target, &[]));
-    running.line();
+    running.second();
     while spool_files(&space).len() < 3 {
-        running.line();
+        running.second();
     }
     let _server = server.lose_store(&space, Duration::from_secs(1));
     let ended = running.end().with(0);
@@ -130,7 +130,7 @@ fn connections_that_are_cut_lose_nothing() {
         let _agents =
             [agent(&space, &server.url(), 1), agent(&space, &url, 2), agent(&space, &url, 3)];
         let mut running = Running::start(&mut visitors(&space, &server, &target, args));
-        running.line();
+        running.second();
         relay.cut();
         pass(Duration::from_secs(cut_s));
         relay.restore();
@@ -148,7 +148,7 @@ fn a_worker_that_is_killed_while_nats_is_away_loses_only_what_it_had_not_written
     let server = Server::start(&space, None);
     let agents = agents(&space, &server, 3);
     let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));
-    running.line();
+    running.second();
     let port = server.port;
     server.stop();
     pass(Duration::from_secs(4));
@@ -169,7 +169,7 @@ fn an_agent_that_is_killed_and_starts_again_sends_the_rest() {
     let server = Server::start(&space, None);
     let mut agents = agents(&space, &server, 3);
     let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));
-    running.line();
+    running.second();
     let port = server.port;
     server.stop();
     pass(Duration::from_secs(4));
@@ -193,7 +193,7 @@ fn an_agent_that_is_stopped_while_nats_is_away_sends_the_rest_when_it_is_started
     let server = Server::start(&space, None);
     let mut agents = agents(&space, &server, 3);
     let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));
-    running.line();
+    running.second();
     let port = server.port;
     server.stop();
     pass(Duration::from_secs(4));
@@ -241,7 +241,7 @@ fn a_spool_that_is_full_holds_rows_back_and_loses_none() {
     let mut small = Running::start(&mut small);
     small.line();
     let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));
-    running.line();
+    running.second();
     running.end().with(0);
     is_whole(&space);
 }
@@ -255,7 +255,7 @@ fn a_worker_of_a_stopped_agent_is_gone_with_its_spool() {
     let server = Server::start(&space, None);
     let mut agents = agents(&space, &server, 2);
     let mut running = Running::start(&mut by_fleet(&space, &server, FANS, &[]));
-    running.line();
+    running.second();
     let worker: Vec<Pid> = agents[1].children();
     agents[1].signal(Signal::TERM);
     let ended = running.end().with(2);

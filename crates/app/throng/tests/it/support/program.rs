@@ -79,6 +79,8 @@ pub(crate) struct Running {
     out: Receiver<String>,
     err: Receiver<String>,
     printed: String,
+    /// Lines of standard error that `end` returns with those that follow.
+    said: String,
 }
 
 /// The output and exit code of a finished process.
@@ -96,7 +98,7 @@ impl Running {
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let out = lines(child.stdout.take().unwrap());
         let err = lines(child.stderr.take().unwrap());
-        Running { child, out, err, printed: String::new() }
+        Running { child, out, err, printed: String::new(), said: String::new() }
     }
 
     /// The next line of standard output.
@@ -129,6 +131,28 @@ impl Running {
     pub(crate) fn stderr_line(&mut self) -> String {
         let line = self.err.recv_timeout(TIMEOUT);
         line.unwrap_or_else(|error| panic!("no further line ({error})"))
+    }
+
+    /// The next line of standard error, as a part of the progress of runs; `end` returns it again.
+    #[track_caller]
+    pub(crate) fn progress(&mut self) -> String {
+        let line = self.stderr_line();
+        self.said += &line;
+        line
+    }
+
+    /// Waits until a run in progress has printed a second, `   0:05  ramp  users …`, and continues.
+    #[track_caller]
+    pub(crate) fn second(&mut self) {
+        let is_second = |line: &str| {
+            let clock = line.split_whitespace().next().and_then(|word| word.split_once(':'));
+            clock.is_some_and(|(minutes, seconds)| {
+                minutes.parse::<u32>().is_ok()
+                    && seconds.len() == 2
+                    && seconds.parse::<u32>().is_ok()
+            })
+        };
+        while !is_second(&self.progress()) {}
     }
 
     /// The process id.
@@ -188,12 +212,20 @@ impl Running {
         self.ends_within(TIMEOUT);
     }
 
-    /// True if it exits within `time`.
+    /// True if it exits before it has printed nothing for `time`.
     pub(crate) fn ends_within(&mut self, time: Duration) -> bool {
         loop {
             match self.out.recv_timeout(time) {
                 Ok(line) => self.printed += &line,
-                Err(error) => return error == RecvTimeoutError::Disconnected,
+                Err(RecvTimeoutError::Disconnected) => return true,
+                Err(RecvTimeoutError::Timeout) => {
+                    let before = self.said.len();
+                    self.said.extend(self.err.try_iter());
+                    // What reports its progress is not silent.
+                    if self.said.len() == before {
+                        return false;
+                    }
+                }
             }
         }
     }
@@ -204,7 +236,7 @@ impl Running {
         if !self.ends_within(TIMEOUT) {
             panic!("still running after {TIMEOUT:?} of silence; output:\n{}", self.printed);
         }
-        let mut err = String::new();
+        let mut err = std::mem::take(&mut self.said);
         loop {
             match self.err.recv_timeout(TIMEOUT) {
                 Ok(line) => err += &line,

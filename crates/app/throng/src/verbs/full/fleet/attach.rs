@@ -11,14 +11,13 @@ use super::{access, failure, notice, read_key};
 use crate::args::fleet::AttachArgs;
 use crate::exit::{Exit, Failure};
 use crate::page;
-use crate::terminal::{self, View};
+use crate::terminal::View;
 use crate::verbs::run;
 
 pub(super) fn attach(args: &AttachArgs) -> Result<Exit, Failure> {
     run::check_results(&args.results)?;
     let interrupt = run::interrupt()?;
     let pause = run::pause()?;
-    let style = terminal::style();
     let view = Rc::new(RefCell::new(View::new(args.quiet || args.json)));
     let notify = {
         let view = Rc::clone(&view);
@@ -52,7 +51,7 @@ pub(super) fn attach(args: &AttachArgs) -> Result<Exit, Failure> {
         interrupt,
         pause,
     };
-    let conducted = controller::attach(&request, &mut |tick| view.borrow_mut().tick(tick, style));
+    let conducted = controller::attach(&request, &mut |tick| view.borrow_mut().tick(tick));
     view.borrow_mut().end();
     let conducted = conducted.map_err(run::failure)?;
     let made = page::after_run(&conducted.directory, &conducted.summary);
