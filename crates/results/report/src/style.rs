@@ -143,12 +143,27 @@ impl Line {
     }
 }
 
-/// The text in lines of at most `columns` characters, broken at blanks where there are any.
+/// Words that belong to the number before them.
+const UNITS: &[&str] = &["%", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB"];
+
+/// The text in lines of at most `columns` characters, broken at blanks where there are any. A number and its unit stay
+/// together.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut pieces: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let unit = word.trim_end_matches(['.', ',', ';', ':', ')']);
+        match pieces.last_mut() {
+            Some(last) if last.ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&unit) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => pieces.push(word.to_owned()),
+        }
+    }
     let mut lines = vec![String::new()];
     let mut width = 0;
-    for word in text.split_whitespace() {
-        let wide = word.chars().count();
+    for piece in pieces {
+        let wide = piece.chars().count();
         if width > 0 && width + 1 + wide > columns {
             lines.push(String::new());
             width = 0;
@@ -158,7 +173,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
             line.push(' ');
             width += 1;
         }
-        line.push_str(word);
+        line.push_str(&piece);
         width += wide;
     }
     lines
@@ -213,6 +228,7 @@ mod tests {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("unbreakable", 4), ["unbreakable"]);
         assert_eq!(wrap("", 4), [""]);
+        assert_eq!(wrap("it took 11.7 s (30 %)", 12), ["it took", "11.7 s", "(30 %)"]);
         assert_eq!(shorten("handshake", 5, COLOUR), "hand…");
         assert_eq!(shorten("handshake", 9, COLOUR), "handshake");
     }

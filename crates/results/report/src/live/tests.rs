@@ -148,10 +148,10 @@ fn latencies_over_time_have_a_row_a_band() {
         errors                0  0 %
         generator  lag p99 87.2 us, m
         arrivals are paused: no users
-        last seco~     rate  errors
-          handsha~    120/s       0
-          request   1,370/s       3
-          broadca~      0/s       0
+        last seconds     rate  errors
+          handshake     120/s       0
+          request     1,370/s       3
+          broadcast       0/s       0
     "#]]
     .assert_eq(&plain(30));
     // Low windows keep their lines for the measures.
