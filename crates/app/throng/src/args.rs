@@ -287,6 +287,9 @@ pub(crate) struct RunArgs {
     /// Print errors only; see the exit code for the verdict
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
+    /// Print everything: all findings, percentiles and their intervals, figures by phase, tag and region, and the generator
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Print the summary as JSON instead of text, with the run's directory
     #[arg(long)]
     pub(crate) json: bool,
@@ -397,6 +400,9 @@ pub(crate) struct ShowArgs {
     /// Also write the HTML report, replacing an existing one [default: report.html in the run directory]
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub(crate) html: Option<Option<PathBuf>>,
+    /// Print everything: all findings, percentiles and their intervals, figures by phase, tag and region, and the generator
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Print the summary as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,

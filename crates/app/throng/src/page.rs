@@ -30,22 +30,34 @@ pub(crate) fn of_run(run: &Run, summary: &Summary, course: &Course) -> Result<Pa
     Ok(Page::run(&report, VERSION))
 }
 
-/// Writes the page of a run that has just ended into its directory, and returns it with its path; `None` in a program
-/// that was built without pages. The record is complete without it, so that a failure changes nothing but the exit code.
-pub(crate) fn after_run(
-    directory: &Path,
-    summary: &Summary,
-) -> Result<Option<(Page, PathBuf)>, Failure> {
-    if pages::check().is_err() {
-        return Ok(None);
-    }
+/// A page in the directory of its result.
+pub(crate) struct WrittenPage {
+    pub(crate) page: Page,
+    pub(crate) path: PathBuf,
+}
+
+/// What a run that has just ended is shown by, besides its summary.
+#[derive(Default)]
+pub(crate) struct AfterRun {
+    /// The run over time; `None` if it could not be read.
+    pub(crate) course: Option<Course>,
+    /// Its page; `None` in a program that was built without pages.
+    pub(crate) page: Option<WrittenPage>,
+}
+
+/// Reads the course of a run that has just ended, and writes its page into its directory. The record is complete without
+/// it, so that a failure changes nothing but the exit code.
+pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Result<AfterRun, Failure> {
     let refuse = |error: record::RecordError| Failure::new(Exit::Io, error);
     let run = Run::open(directory).map_err(refuse)?;
+    if pages::check().is_err() {
+        return Ok(AfterRun { course: judge::course::outline(&run).ok(), page: None });
+    }
     let course = judge::course::read(&run).map_err(refuse)?;
     let page = of_run(&run, summary, &course)?;
     let path = directory.join(FILE);
     write(&page, &path)?;
-    Ok(Some((page, path)))
+    Ok(AfterRun { course: Some(course), page: Some(WrittenPage { page, path }) })
 }
 
 /// Writes a page to the requested path, else into the directory of its result, and returns its path; `None` if

@@ -7,11 +7,14 @@ use record::schema::{
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 use crate::times::at_least;
-use crate::verdict::{COLUMNS, INDENT};
+use crate::verdict::INDENT;
 
 /// The percentiles that are shown, and their names.
 const SHARES: [(f64, &str); 6] =
     [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.98, "p98"), (0.99, "p99"), (0.999, "p99.9")];
+
+/// Columns that are left out in this order where the table is too wide.
+const DROPPED: &[&str] = &["p98", "p99.9", "p90", "p95", "p99"];
 
 /// Most measures without any interval that are named.
 const NAMES_MAX: usize = 8;
@@ -164,27 +167,27 @@ fn names(rows: &[IntervalRow<'_>]) -> String {
 }
 
 /// A table of the intervals, and why some are missing; only that where there are none.
-pub(crate) fn lines(summary: &Summary, style: Style) -> Vec<String> {
+pub(crate) fn lines(summary: &Summary, columns: usize, style: Style) -> Vec<String> {
     let shown = ShownIntervals::of(summary);
     let mut lines = Vec::new();
     if !shown.rows.is_empty() {
         let names = SHARES.map(|(_, name)| name);
-        let mut table = Table::new(&[&["95 % interval"][..], &names].concat());
+        let mut table = Table::new(&[&["95 % interval"][..], &names].concat()).dropping(DROPPED);
         for row in &shown.rows {
             let name = (None, format!("{INDENT}{}", row.name()));
             let cells = SHARES.map(|(share, _)| (None, row.cell(share, style)));
             table.row([name].into_iter().chain(cells).collect());
         }
-        lines = table.render(COLUMNS, style);
+        lines = table.render(columns, style);
     }
-    lines.extend(shown.missing.iter().flat_map(|text| dim(text, style)));
+    lines.extend(shown.missing.iter().flat_map(|text| dim(text, columns, style)));
     lines
 }
 
-fn dim(text: &str, style: Style) -> Vec<String> {
-    let parts = wrap(text, COLUMNS - INDENT.len());
+fn dim(text: &str, columns: usize, style: Style) -> Vec<String> {
+    let parts = wrap(text, columns.saturating_sub(INDENT.len()));
     let line = |part: String| Line::default().text(INDENT).tone(Tone::Dim, part);
-    parts.into_iter().map(|part| line(part).render(COLUMNS, style)).collect()
+    parts.into_iter().map(|part| line(part).render(columns, style)).collect()
 }
 
 /// Why ends are missing, each reason once.
@@ -215,6 +218,7 @@ mod tests {
 
     use super::*;
     use crate::sample::{found, summary};
+    use crate::verdict::COLUMNS;
 
     const UNICODE: Style = Style { colour: false, unicode: true };
 
@@ -236,7 +240,7 @@ mod tests {
     #[test]
     fn missing_intervals_have_their_reasons() {
         let mut summary = summary();
-        assert_eq!(lines(&summary, UNICODE), Vec::<String>::new());
+        assert_eq!(lines(&summary, COLUMNS, UNICODE), Vec::<String>::new());
         let mut short = found(0.5, None, None);
         short.missing = Some(IntervalMissing::Short);
         summary.measures[0].response.as_mut().unwrap().intervals = vec![short];
@@ -245,7 +249,7 @@ mod tests {
                 "  no 95 % interval of a percentile: too few seconds to see whether operations depend on each other",
             ]
         "#]]
-        .assert_debug_eq(&lines(&summary, UNICODE));
+        .assert_debug_eq(&lines(&summary, COLUMNS, UNICODE));
         let response = summary.measures[1].response.as_mut().unwrap();
         let mut few = found(0.999, Some(30_000_000), None);
         few.missing = Some(IntervalMissing::Few);
@@ -258,7 +262,7 @@ mod tests {
                 "  no interval of handshake: too few seconds to see whether operations depend on each other",
             ]
         "#]]
-        .assert_debug_eq(&lines(&summary, UNICODE));
+        .assert_debug_eq(&lines(&summary, COLUMNS, UNICODE));
     }
 
     /// Load rises in the first phase, and the requests of the run are not of one kind.
@@ -269,7 +273,7 @@ mod tests {
         dependent.missing = Some(IntervalMissing::Dependent);
         summary.measures[1].response.as_mut().unwrap().intervals = vec![dependent];
         let none = "no 95 % interval of a percentile: the run is too short for how much";
-        assert!(lines(&summary, UNICODE)[0].contains(none));
+        assert!(lines(&summary, COLUMNS, UNICODE)[0].contains(none));
         let hold = summary.phases.iter_mut().find(|phase| phase.name == "hold").unwrap();
         let of_hold = hold.measures.iter_mut().find(|m| m.name == "request").unwrap();
         of_hold.response.as_mut().unwrap().intervals =
@@ -281,11 +285,11 @@ mod tests {
                 "  not determined: the run is too short for how much its operations depend on each other",
             ]
         "#]]
-        .assert_debug_eq(&lines(&summary, UNICODE));
+        .assert_debug_eq(&lines(&summary, COLUMNS, UNICODE));
         // The complete run knows as much: the phase adds nothing.
         let of_run = summary.measures[1].response.as_mut().unwrap();
         of_run.intervals = vec![found(0.5, Some(3_000_000), Some(3_200_000))];
-        let shown = lines(&summary, UNICODE).join("\n");
+        let shown = lines(&summary, COLUMNS, UNICODE).join("\n");
         assert!(shown.contains("  request ") && !shown.contains("phase"), "{shown}");
         // Of a higher percentile it does not.
         let hold = summary.phases.iter_mut().find(|phase| phase.name == "hold").unwrap();
@@ -299,6 +303,6 @@ mod tests {
                 "  request, phase hold             –    –    –    –  14.9…16.2 ms      –",
             ]
         "#]]
-        .assert_debug_eq(&lines(&summary, UNICODE));
+        .assert_debug_eq(&lines(&summary, COLUMNS, UNICODE));
     }
 }

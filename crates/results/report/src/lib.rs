@@ -52,4 +52,4 @@ pub use style::{Line, Style, Tone, visible, wrap};
 pub use sweep::sweep;
 pub use table::Table;
 pub use tsung::{TsungLog, TsungRequest};
-pub use verdict::{COLUMNS, INDENT, finding_lines, verdict};
+pub use verdict::{COLUMNS, INDENT, VerdictText, finding_lines, verdict};

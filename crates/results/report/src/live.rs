@@ -366,7 +366,7 @@ fn per_second(count: u64, time_ns: u64) -> f64 {
 }
 
 /// A time as on a clock: `1:05`, `1:00:07`.
-fn clock(ns: u64) -> String {
+pub(crate) fn clock(ns: u64) -> String {
     let s = ns / 1_000_000_000;
     match s / 3600 {
         0 => format!("{}:{:02}", s / 60, s % 60),

@@ -5,10 +5,12 @@ use stats::mean::mean;
 
 use crate::live::chart::sparkline;
 use crate::style::{Line, Style, Tone, shorten};
-use crate::verdict::{COLUMNS, INDENT};
+use crate::verdict::INDENT;
 
-/// Characters of a sparkline.
+/// Most characters of a sparkline.
 const SPARK_COLUMNS: usize = 60;
+/// Characters that are left for the maximum behind it.
+const MAXIMUM_COLUMNS: usize = 16;
 /// Characters of a name.
 const NAME_COLUMNS: usize = 22;
 /// Most steps with a line of latency.
@@ -16,15 +18,17 @@ const STEPS_MAX: usize = 3;
 
 /// A sparkline for each track of a run, from 0 to its maximum, which is printed beside it; empty for a run
 /// without seconds. A character that covers several slots shows their mean for rates, else their maximum.
-pub fn over_time(course: &Course, style: Style) -> String {
+pub fn over_time(course: &Course, columns: usize, style: Style) -> String {
     let track = |name: &str| course.seconds.iter().find(|track| track.name == name);
+    let room = columns.saturating_sub(INDENT.len() + NAME_COLUMNS + 2 + MAXIMUM_COLUMNS);
+    let sparks = room.clamp(1, SPARK_COLUMNS);
     let mut lines = Vec::new();
     if let Some(track) = track("users") {
         let shown = |top: f64| units::count(top as u64);
-        lines.extend(line("users", &track.mean, peak, shown, style));
+        lines.extend(line("users", &track.mean, peak, shown, sparks, style));
     }
     if let Some(track) = track("operations_completed") {
-        lines.extend(line("completed", &track.mean, mean, units::rate, style));
+        lines.extend(line("completed", &track.mean, mean, units::rate, sparks, style));
     }
     let mut steps: Vec<&MeasureCourse> = course.measures.iter().collect();
     // A connection is part of the request that opens it.
@@ -32,7 +36,7 @@ pub fn over_time(course: &Course, style: Style) -> String {
     steps.sort_by_key(|step| std::cmp::Reverse(step.count));
     for step in steps.into_iter().take(STEPS_MAX) {
         let name = format!("p99 of {}", step.name);
-        lines.extend(line(&name, &step.p99, peak, units::duration, style));
+        lines.extend(line(&name, &step.p99, peak, units::duration, sparks, style));
     }
     if lines.is_empty() {
         return String::new();
@@ -40,23 +44,23 @@ pub fn over_time(course: &Course, style: Style) -> String {
     let seconds = course.slots as u64 * course.slot_s;
     let head = format!("over time  0 s to {}", units::span(seconds * 1_000_000_000));
     lines.insert(0, Line::default().tone(Tone::Dim, head));
-    let lines = lines.iter().map(|line| line.render(COLUMNS, style) + "\n");
+    let lines = lines.iter().map(|line| line.render(columns, style) + "\n");
     lines.collect()
 }
 
-/// `None` if all values are 0.
+/// `sparks`: most characters of the sparkline. `None` if all values are 0.
 fn line(
     name: &str,
     numbers: &[Option<Number>],
     combine: fn(&[f64]) -> f64,
     show: impl Fn(f64) -> String,
+    sparks: usize,
     style: Style,
 ) -> Option<Line> {
     let values: Vec<f64> = numbers.iter().map(|n| n.map_or(0.0, |n| n.0)).collect();
     let top = peak(&values);
     let name = shorten(name, NAME_COLUMNS, style);
-    let few: Vec<f64> =
-        values.chunks(values.len().div_ceil(SPARK_COLUMNS).max(1)).map(combine).collect();
+    let few: Vec<f64> = values.chunks(values.len().div_ceil(sparks).max(1)).map(combine).collect();
     let line = Line::default()
         .text(format!("{INDENT}{name:<NAME_COLUMNS$}  "))
         .text(sparkline(&few, few.len(), style))
@@ -131,14 +135,14 @@ mod tests {
               users                   ▁▁▁▁▁▁▁▂▂▂▂▂▂▂▂▃▃▃▃▃▃▃▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇████████  max 299
               completed               ▁▁▁▁▁▁▁▁▂▂▂▂▂▂▂▃▃▃▃▃▃▃▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇████████  max 299/s
               p99 of GET /a/name/th…  ▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁  max 900 ms
-        "#]].assert_eq(&over_time(&course(300), UNICODE));
+        "#]].assert_eq(&over_time(&course(300), 120, UNICODE));
         expect![[r#"
             over time  0 s to 12 s
               users                    .:--=+**#@@  max 11
               completed                .:--=+**#@@  max 11.0/s
               p99 of GET /a/name/th~  @@@@@@@@@@@@  max 3.00 ms
         "#]]
-        .assert_eq(&over_time(&course(12), Style::PLAIN));
+        .assert_eq(&over_time(&course(12), 80, Style::PLAIN));
     }
 
     #[test]
@@ -146,6 +150,6 @@ mod tests {
         let mut empty = course(0);
         empty.seconds.clear();
         empty.measures.clear();
-        assert_eq!(over_time(&empty, UNICODE), "");
+        assert_eq!(over_time(&empty, 120, UNICODE), "");
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use record::schema::{
-    FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, IntervalMethod, Latency, MeasureInfo,
-    MeasureSummary, OperationsSummary, PercentileInterval, PhaseInfo, PhaseSummary, RegionSummary,
-    RegionTally, RunInfo, RunStatus, SeriesRow, Severity, Summary, TagSummary, ThresholdResult,
-    UsersSummary, Verdict,
+    ErrorSummary, FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, Incident, IncidentFigures,
+    IncidentKind, IntervalMethod, Latency, MeasureInfo, MeasureSummary, OperationsSummary,
+    PercentileInterval, PhaseInfo, PhaseSummary, RegionSummary, RegionTally, RunInfo, RunStatus,
+    SeriesRow, Severity, Summary, TagSummary, ThresholdResult, UsersSummary, Verdict,
 };
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -137,6 +137,53 @@ fn measure(name: &str, count: u64, errors: u64, p50_ns: u64) -> MeasureSummary {
 fn finding(severity: Severity, code: &str, text: &str) -> Finding {
     let evidence = BTreeMap::from([("figure".to_owned(), 1.5)]);
     Finding { severity, code: code.to_owned(), text: text.to_owned(), evidence }
+}
+
+/// The same run, with what failed and when.
+pub(crate) fn broken() -> Summary {
+    let failed = |step: &str, kind: &str, detail: Option<&str>, count| ErrorSummary {
+        step: step.to_owned(),
+        kind: kind.to_owned(),
+        detail: detail.map(str::to_owned),
+        count,
+        share: Some(count as f64 / 720_000.0),
+        first_ns: 15 * SECOND,
+        last_ns: 25 * SECOND,
+        by_phase: vec![count, 0],
+        samples: Vec::new(),
+    };
+    let mut errors = vec![
+        failed("request", "status", Some("503"), 9),
+        failed("request", "script", Some("x is not defined"), 3),
+        failed("a step whose name is longer than its column", "timeout", None, 3),
+    ];
+    (errors[1].first_ns, errors[1].last_ns) = (16 * SECOND, 17 * SECOND);
+    (errors[2].first_ns, errors[2].last_ns) = (0, 500 * SECOND);
+    errors[2].share = Some(1.0);
+    let usual = IncidentFigures {
+        operations: 719_727,
+        errors: 0,
+        unanswered: 0,
+        p50_ns: Some(8_000_000),
+        p90_ns: Some(12_000_000),
+        per_s: 1_440.0,
+    };
+    let incident = Incident {
+        step: "request".to_owned(),
+        tag: None,
+        kinds: vec![IncidentKind::Errors, IncidentKind::Response],
+        begin_ns: 15 * SECOND,
+        end_ns: 25 * SECOND,
+        to_the_end: false,
+        usual,
+        during: IncidentFigures { operations: 273, errors: 82, p50_ns: Some(401_000_000), ..usual },
+        beside: vec![
+            "begins 1 s after phase hold".to_owned(),
+            "database CPU at 100 % from 0:14".to_owned(),
+        ],
+        text: "request: p50 8 → 401 ms, 30 % failed, from 0:15 to 0:25 (82 of 273)".to_owned(),
+    };
+    Summary { errors, incidents: vec![incident], ..summary() }
 }
 
 /// The same run, its requests with tags.

@@ -1,6 +1,7 @@
 //! Durations of which some are lower bounds.
 
-use record::schema::Latency;
+use record::operations::is_of_step;
+use record::schema::{Latency, MeasureSummary};
 use stats::censored::Quantile;
 
 /// `≥ 10.0 s` for a duration that is only known to be at least that long.
@@ -12,6 +13,19 @@ pub(crate) fn at_least(ns: f64, is_bound: bool) -> String {
 /// A percentile of durations.
 pub(crate) fn bounded_duration(quantile: Quantile) -> String {
     at_least(quantile.value() as f64, quantile.is_bound())
+}
+
+/// The response times of a measure, as [`times`]; `–` where there are none. A message that is sent and not replied to has
+/// none: it is done when it is sent.
+pub(crate) fn response_times(measure: &MeasureSummary) -> [String; 8] {
+    let response = measure.response.as_ref().filter(|_| !awaits_nothing(measure));
+    response.map_or_else(|| std::array::from_fn(|_| "–".to_owned()), times)
+}
+
+/// True of a step that waits for no answer.
+pub(crate) fn awaits_nothing(measure: &MeasureSummary) -> bool {
+    let service = measure.service.as_ref();
+    is_of_step(&measure.kind) && service.is_some_and(|service| service.max_ns == 0)
 }
 
 /// Mean, 50th, 90th, 95th, 98th, 99th and 99.9th percentile, and maximum.

@@ -1,5 +1,9 @@
-//! The verdict of a run as text: verdict, findings, thresholds, figures.
+//! The verdict of a run as text: first what broke, when and for whom; then who was the limit; all else on request.
 
+mod broken;
+mod steps;
+
+use judge::course::Course;
 use judge::totals::Totals;
 use record::schema::{
     Finding, IMPORTED_MODE, MeasureInfo, MeasureSummary, RunInfo, Severity, Summary,
@@ -9,59 +13,123 @@ use record::schema::{
 use crate::intervals;
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
-use crate::times::times;
+use crate::times::response_times;
 
-/// The width of the text on any terminal.
+pub(crate) use broken::{failure, seen};
+
+/// The width of text that does not depend on the terminal.
 pub const COLUMNS: usize = 120;
 /// Indent of the lines below a heading.
 pub const INDENT: &str = "  ";
+/// Characters of the names at the foot.
+const FOOT_COLUMNS: usize = 11;
+/// The value of a threshold stands below it where it had fewer characters than this beside it.
+const VALUE_COLUMNS_MIN: usize = 24;
+/// Columns of the table of all percentiles that are left out in this order where it is too wide.
+const DROPPED: &[&str] = &["p98", "mean", "p99.9", "p95", "completed", "p90", "max", "count"];
+/// Codes of findings about the generator, the target and its server begin so.
+const OF_LIMITS: [&str; 3] = ["generator-", "target-", "server-"];
 
-/// The text that ends a run: the verdict, findings (the generator's health first), thresholds,
-/// figures by step, by tag and, if there are several phases, by phase, users, health, and the directory of
-/// the record. Lines end with `\n` and have at most 120 characters, long names aside.
-pub fn verdict(summary: &Summary, info: &RunInfo, directory: &str, style: Style) -> String {
-    let mut lines = vec![headline(summary, info).render(COLUMNS, style), String::new()];
-    for finding in &summary.findings {
-        lines.extend(finding_lines(finding, style));
-    }
-    if !summary.thresholds.is_empty() {
-        lines.push(String::new());
-        lines.extend(thresholds(&summary.thresholds, style));
-    }
-    lines.push(String::new());
-    lines.extend(figures(summary, info).render(COLUMNS, style));
-    let intervals = intervals::lines(summary, style);
-    if !intervals.is_empty() {
-        lines.push(String::new());
-        lines.extend(intervals);
-    }
-    lines.push(String::new());
-    lines.extend(foot(summary, info, directory).iter().map(|line| line.render(COLUMNS, style)));
-    lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
+/// The end of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct VerdictText<'a> {
+    /// The figures and findings.
+    pub summary: &'a Summary,
+    /// The run.
+    pub info: &'a RunInfo,
+    /// The directory of the record.
+    pub directory: &'a str,
+    /// The run over time, of which each step has a small line; `None` where it is not known.
+    pub course: Option<&'a Course>,
+    /// Everything is shown, not only what a reader wants first.
+    pub full: bool,
+    /// Characters of a line.
+    pub columns: usize,
 }
 
-fn headline(summary: &Summary, info: &RunInfo) -> Line {
+/// The text that ends a run: the verdict and its reasons, thresholds, what broke, the steps, and who was the limit. In
+/// full, the figures by tag, region and phase, the intervals of percentiles, all findings and the generator follow. Lines
+/// end with `\n`, and have as many characters as they may, paths aside.
+pub fn verdict(text: &VerdictText<'_>, style: Style) -> String {
+    let VerdictText { summary, columns, full, .. } = *text;
+    let mut sections = vec![headline(text, style)];
+    let reasons = |finding: &&Finding| {
+        finding.severity == Severity::Fatal || summary.failing().any(|one| one == *finding)
+    };
+    sections.push(findings(summary.findings.iter().filter(reasons), columns, style));
+    sections.push(thresholds(&summary.thresholds, columns, style));
+    sections.push(broken::errors(summary, full, columns, style));
+    sections.push(broken::incidents(&summary.incidents, full, columns, style));
+    sections.push(steps::steps(text, style));
+    let others = summary.findings.iter().filter(|finding| !reasons(finding));
+    let others = others.filter(|finding| full || is_first(finding, summary));
+    sections.push(findings(others, columns, style));
+    if full {
+        sections.push(figures(text).render(columns, style));
+        sections.push(intervals::lines(summary, columns, style));
+    }
+    sections.push(foot(text, style));
+    let sections = sections.into_iter().filter(|lines| !lines.is_empty());
+    let sections: Vec<String> = sections.map(|lines| lines.join("\n") + "\n").collect();
+    sections.join("\n")
+}
+
+/// True if a finding that is no reason of the verdict is shown at once: it says who was the limit, or warns of what no
+/// table says.
+fn is_first(finding: &Finding, summary: &Summary) -> bool {
+    let is_shown_above = match finding.code.as_str() {
+        "threshold-failed" => true,
+        "errors" => !summary.errors.is_empty(),
+        _ => summary.incidents.iter().any(|incident| finding.text.contains(&incident.text)),
+    };
+    let is_of_limits = || OF_LIMITS.iter().any(|prefix| finding.code.starts_with(prefix));
+    !is_shown_above && (finding.severity != Severity::Note || is_of_limits())
+}
+
+fn headline(text: &VerdictText<'_>, style: Style) -> Vec<String> {
+    let VerdictText { summary, info, columns, .. } = *text;
     let is_imported = info.generator.mode == IMPORTED_MODE;
-    let line = match summary.verdict {
-        Verdict::Measured if is_imported => Line::default().tone(Tone::Strong, "IMPORTED"),
-        Verdict::Measured => Line::default().tone(Tone::Strong, "MEASURED"),
-        Verdict::Passed => Line::default().tone(Tone::Good, "PASSED"),
-        Verdict::Failed => Line::default().tone(Tone::Bad, "FAILED"),
-        Verdict::Untrusted => Line::default().tone(Tone::Bad, "UNTRUSTED"),
+    let (tone, word) = match summary.verdict {
+        Verdict::Measured if is_imported => (Tone::Strong, "IMPORTED"),
+        Verdict::Measured => (Tone::Strong, "MEASURED"),
+        Verdict::Passed => (Tone::Good, "PASSED"),
+        Verdict::Failed => (Tone::Bad, "FAILED"),
+        Verdict::Untrusted => (Tone::Bad, "UNTRUSTED"),
     };
     let ended_ns = match info.ended_ns {
         0 => summary.phases.last().map_or(0, |phase| phase.end_ns),
         ended_ns => ended_ns,
     };
-    let line = line.text("  ").tone(Tone::Strong, summary.name.clone());
-    if is_imported {
-        return line.text(format!("  {}", info.target));
+    let of_what = match is_imported {
+        true => info.target.clone(),
+        false => format!("{} in {}, seed {}", info.target, units::span(ended_ns), info.seed),
+    };
+    let line = Line::default().tone(tone, word).text(INDENT);
+    let line = line.tone(Tone::Strong, summary.name.clone());
+    let used = [word, INDENT, &summary.name, INDENT].map(|part| part.chars().count());
+    if used.iter().sum::<usize>() + of_what.chars().count() <= columns {
+        return vec![line.text(INDENT).text(of_what).render(columns, style)];
     }
-    line.text(format!("  {} in {}, seed {}", info.target, units::span(ended_ns), info.seed))
+    let below = wrap(&of_what, columns.saturating_sub(INDENT.len())).into_iter();
+    let below = below.map(|part| Line::default().text(INDENT).text(part).render(columns, style));
+    [line.render(columns, style)].into_iter().chain(below).collect()
+}
+
+fn findings<'a>(
+    findings: impl Iterator<Item = &'a Finding>,
+    columns: usize,
+    style: Style,
+) -> Vec<String> {
+    findings.flat_map(|finding| wrapped_finding(finding, columns, style)).collect()
 }
 
 /// A finding with its mark, wrapped.
 pub fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
+    wrapped_finding(finding, COLUMNS, style)
+}
+
+/// A finding with its mark, in lines of at most this many characters.
+fn wrapped_finding(finding: &Finding, columns: usize, style: Style) -> Vec<String> {
     let (tone, unicode, ascii) = match finding.severity {
         Severity::Good => (Tone::Good, "✓", "+"),
         Severity::Note => (Tone::Dim, "·", "-"),
@@ -75,40 +143,84 @@ pub fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
         Severity::Warning => "warning: ",
         Severity::Fatal => "fatal: ",
     };
-    let text = format!("{word}{}", finding.text);
+    marked(tone, mark, &format!("{word}{}", finding.text), columns, style)
+}
+
+/// A text behind a mark, wrapped.
+fn marked(tone: Tone, mark: &str, text: &str, columns: usize, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
-    for part in wrap(&text, COLUMNS - 4) {
+    for part in wrap(text, columns.saturating_sub(4)) {
         let line = Line::default().text(INDENT);
         let line = if lines.is_empty() { line.tone(tone, mark).text(" ") } else { line.text("  ") };
-        lines.push(line.text(part).render(COLUMNS, style));
+        lines.push(line.text(part).render(columns, style));
     }
     lines
 }
 
-fn thresholds(results: &[ThresholdResult], style: Style) -> Vec<String> {
+fn heading(text: &str, columns: usize, style: Style) -> String {
+    Line::default().tone(Tone::Dim, text).render(columns, style)
+}
+
+/// Those that failed stand first.
+fn thresholds(results: &[ThresholdResult], columns: usize, style: Style) -> Vec<String> {
+    if results.is_empty() {
+        return Vec::new();
+    }
     let width = results.iter().map(|t| t.text.chars().count()).max().unwrap_or(0);
-    let mut lines = vec![Line::default().tone(Tone::Dim, "thresholds").render(COLUMNS, style)];
-    for result in results {
-        let (tone, mark, word) = match result.passed {
-            true => (Tone::Good, style.pick("✓", "+"), "ok    "),
-            false => (Tone::Bad, style.pick("✗", "x"), "FAILED"),
+    let mut lines = vec![heading("thresholds", columns, style)];
+    let (passed, failed): (Vec<_>, Vec<_>) = results.iter().partition(|result| result.passed);
+    for result in failed.into_iter().chain(passed) {
+        let (tone, mark) = match result.passed {
+            true => (Tone::Good, style.pick("✓ ok    ", "+ ok    ")),
+            false => (Tone::Bad, style.pick("✗ FAILED", "x FAILED")),
         };
-        let line = Line::default().text(INDENT).tone(tone, format!("{mark} {word}"));
         let interval = intervals::of_threshold(result, style);
-        let value = format!("  {:<width$}  {}{interval}", result.text, result.shown);
-        let line = line.text(value);
-        lines.push(line.render(COLUMNS, style));
+        let value = format!("{}{interval}", result.shown);
+        let line = Line::default().text(INDENT).tone(tone, mark).text(INDENT);
+        let start = 2 * INDENT.len() + mark.chars().count();
+        let value_start = start + width + INDENT.len();
+        let room = columns.saturating_sub(value_start);
+        if room >= VALUE_COLUMNS_MIN.min(value.chars().count()) {
+            let mut parts = wrap(&value, room).into_iter();
+            let first = parts.next().unwrap_or_default();
+            let text = format!("{:<width$}{INDENT}{first}", result.text);
+            lines.push(line.text(text).render(columns, style));
+            let below = parts.map(|part| format!("{}{part}", " ".repeat(value_start)));
+            lines.extend(below.map(|text| Line::default().text(text).render(columns, style)));
+            continue;
+        }
+        let parts = wrap(&result.text, columns.saturating_sub(start)).into_iter();
+        let parts = parts.chain(wrap(&value, columns.saturating_sub(start)));
+        for (number, part) in parts.enumerate() {
+            let line = match number {
+                0 => line.clone(),
+                _ => Line::default().text(" ".repeat(start)),
+            };
+            lines.push(line.text(part).render(columns, style));
+        }
     }
     lines
 }
 
 /// All measures of the run, their sums by tag, then the measures of each phase. Of a run with regions: those over all
 /// regions, and then by region.
-fn figures(summary: &Summary, info: &RunInfo) -> Table {
+fn figures(text: &VerdictText<'_>) -> Table {
+    let VerdictText { summary, info, .. } = *text;
     let mut table = Table::new(&[
-        "response", "count", "rate", "errors", "mean", "p50", "p90", "p95", "p98", "p99", "p99.9",
+        "response",
+        "count",
+        "completed",
+        "failed",
+        "mean",
+        "p50",
+        "p90",
+        "p95",
+        "p98",
+        "p99",
+        "p99.9",
         "max",
-    ]);
+    ])
+    .dropping(DROPPED);
     for measure in summary.over_regions() {
         table.row(cells(measure));
     }
@@ -184,9 +296,7 @@ fn cells(measure: &MeasureSummary) -> Vec<(Option<Tone>, String)> {
         (None, rate(measure)),
         (failed, units::count(measure.errors)),
     ];
-    let none = || std::array::from_fn(|_| "–".to_owned());
-    let times = measure.response.as_ref().map_or_else(none, times);
-    cells.extend(times.into_iter().map(|time| (None, time)));
+    cells.extend(response_times(measure).into_iter().map(|time| (None, time)));
     cells
 }
 
@@ -227,8 +337,8 @@ fn started(users: &UsersSummary, info: &RunInfo) -> String {
     }
 }
 
-/// The operations of steps by second: how many were offered, begun and completed, and how many neither succeeded nor
-/// failed. `None` if the record does not say.
+/// The operations of steps: how many were offered, begun and completed by second, how many failed, and how many neither
+/// succeeded nor failed. `None` if the record does not say.
 pub(crate) fn rates(summary: &Summary) -> Option<String> {
     let totals = Totals::of(summary);
     let rates = [
@@ -241,63 +351,84 @@ pub(crate) fn rates(summary: &Summary) -> Option<String> {
         Some(format!("{name} {}", units::rate(rate.0)))
     });
     let known: Vec<String> = known.collect();
+    let failed = match (totals.errors, &totals.error_share) {
+        (0, _) | (_, None) => "; none failed".to_owned(),
+        (errors, Some(share)) => {
+            format!("; failed {} ({})", units::count(errors), units::share(share.0))
+        }
+    };
     let unfinished = match totals.unfinished {
         0 => String::new(),
         n => format!("; {} unfinished", units::count(n)),
     };
-    (!known.is_empty()).then(|| known.join(", ") + &unfinished)
+    (!known.is_empty()).then(|| known.join(", ") + &failed + &unfinished)
 }
 
-fn foot(summary: &Summary, info: &RunInfo, directory: &str) -> Vec<Line> {
-    let users = &summary.users;
-    let health = &summary.health;
-    let line = |name: &str, text: String| {
-        Line::default().tone(Tone::Dim, format!("{name:<11}")).text(text)
+fn foot(text: &VerdictText<'_>, style: Style) -> Vec<String> {
+    let VerdictText { summary, info, directory, full, columns, .. } = *text;
+    let name = |name: &str| Line::default().tone(Tone::Dim, format!("{name:<FOOT_COLUMNS$}"));
+    let wrapped = |title: &str, text: &str| {
+        let parts = wrap(text, columns.saturating_sub(FOOT_COLUMNS)).into_iter().enumerate();
+        let lines = parts.map(|(number, part)| {
+            let line = name(if number == 0 { title } else { "" });
+            line.text(part).render(columns, style)
+        });
+        lines.collect::<Vec<String>>()
     };
+    // A path is not cut, so that it can be copied.
+    let path = |title: &str, tone: Option<Tone>, text: String| {
+        name(title).maybe(tone, text).render(usize::MAX, style)
+    };
+    let mut lines = Vec::new();
     // Nothing is known of the users and the generator of imported samples.
-    if info.generator.mode == IMPORTED_MODE {
-        return vec![line("record", directory.to_owned())];
+    if info.generator.mode != IMPORTED_MODE {
+        lines.extend(wrapped("users", &users(summary, info)));
+        lines.extend(rates(summary).iter().flat_map(|rates| wrapped("operations", rates)));
+        if full {
+            lines.extend(wrapped("generator", &generator(summary)));
+        }
     }
-    let ns = |ns: u64| units::duration(ns as f64);
-    let rates = rates(summary).map(|rates| line("operations", rates));
-    let mut lines = vec![
-        line(
-            "users",
-            format!(
-                "{}, {} connected, {} refused{}{}; peak {}",
-                started(users, info),
-                units::count(users.connected),
-                units::count(users.refused),
-                match users.sessions > users.started {
-                    // A closed population starts several sessions per user.
-                    true => format!(
-                        ", {}, {} finished",
-                        units::counted(users.sessions, "session"),
-                        units::count(users.finished)
-                    ),
-                    false => format!(", {} finished", units::count(users.finished)),
-                },
-                others(users),
-                units::count(users.peak),
-            ),
-        ),
-        line(
-            "generator",
-            format!(
-                "lag p50 {}, p99 {}, max {}; busiest loop {} of a core, max {}; CPU {}; {}",
-                ns(health.lag_p50_ns),
-                ns(health.lag_p99_ns),
-                ns(health.lag_max_ns),
-                units::percent(health.loop_busy_mean),
-                units::percent(health.loop_busy_max),
-                ns(health.cpu_process_ns),
-                units::bytes(health.rss_peak_bytes),
-            ),
-        ),
-        line("record", directory.to_owned()),
-    ];
-    lines.splice(1..1, rates);
+    lines.push(path("record", None, directory.to_owned()));
+    if !full {
+        lines.push(path("all else", Some(Tone::Dim), format!("throng show {directory} --full")));
+    }
     lines
+}
+
+fn users(summary: &Summary, info: &RunInfo) -> String {
+    let users = &summary.users;
+    format!(
+        "{}, {} connected, {} refused{}{}; peak {}",
+        started(users, info),
+        units::count(users.connected),
+        units::count(users.refused),
+        match users.sessions > users.started {
+            // A closed population starts several sessions per user.
+            true => format!(
+                ", {}, {} finished",
+                units::counted(users.sessions, "session"),
+                units::count(users.finished)
+            ),
+            false => format!(", {} finished", units::count(users.finished)),
+        },
+        others(users),
+        units::count(users.peak),
+    )
+}
+
+fn generator(summary: &Summary) -> String {
+    let health = &summary.health;
+    let ns = |ns: u64| units::duration(ns as f64);
+    format!(
+        "lag p50 {}, p99 {}, max {}; busiest loop {} of a core, max {}; CPU {}; {}",
+        ns(health.lag_p50_ns),
+        ns(health.lag_p99_ns),
+        ns(health.lag_max_ns),
+        units::percent(health.loop_busy_mean),
+        units::percent(health.loop_busy_max),
+        ns(health.cpu_process_ns),
+        units::bytes(health.rss_peak_bytes),
+    )
 }
 
 #[cfg(test)]

@@ -168,6 +168,9 @@ pub(crate) struct AttachArgs {
     /// Print errors only; see the exit code for the verdict
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
+    /// Print everything: all findings, percentiles and their intervals, figures by phase, tag and region, and the generator
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Print the summary as JSON instead of text, with the run's directory
     #[arg(long)]
     pub(crate) json: bool,

@@ -3,7 +3,7 @@
 mod tsung_log;
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use controller::{
 };
 use record::RecordError;
 use record::schema::Verdict;
-use report::Page;
+use report::{Page, VerdictText};
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 
 use crate::args::fleet::{OnLossArg, RowsArg};
@@ -21,7 +21,7 @@ use crate::args::{ResultFiles, RunArgs};
 use crate::exit::{Exit, Failure, print_text};
 use crate::exports;
 use crate::full;
-use crate::page;
+use crate::page::{self, AfterRun};
 use crate::pages::{self, LivePage};
 use crate::source::{self, CompiledScenario, Text};
 use crate::terminal::{self, View};
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     }
     let made = match &conducted {
         Ok(ended) => page::after_run(&ended.directory, &ended.summary),
-        Err(_) => Ok(None),
+        Err(_) => Ok(AfterRun::default()),
     };
     if let Some(live) = live {
         live.end(page_of(&made));
@@ -88,30 +88,37 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         Some(path) => tsung_log::write(path, &conducted.directory, requests),
         None => Ok(()),
     };
-    conclude(args.json, args.quiet, &args.results, &conducted, made, log)
+    let shown = Shown { json: args.json, quiet: args.quiet, full: args.full };
+    conclude(shown, &args.results, &conducted, made, log)
+}
+
+/// How the result of a run is printed.
+#[derive(Clone, Copy)]
+pub(crate) struct Shown {
+    pub(crate) json: bool,
+    /// Nothing is.
+    pub(crate) quiet: bool,
+    /// All there is to say, not only what a reader wants first.
+    pub(crate) full: bool,
 }
 
 /// A page that could be made.
-fn page_of(made: &Result<Option<(Page, PathBuf)>, Failure>) -> Option<&Page> {
-    let (page, _) = made.as_ref().ok()?.as_ref()?;
-    Some(page)
+fn page_of(made: &Result<AfterRun, Failure>) -> Option<&Page> {
+    made.as_ref().ok()?.page.as_ref().map(|written| &written.page)
 }
 
-/// Writes the files that were requested, and prints the verdict. `made`: the page beside the record; `log`: whether another
-/// file could be written. The record is complete and its verdict shown, whatever else cannot be written: that decides
-/// the exit code.
+/// Writes the files that were requested, and prints the verdict. `made`: the run's course, and the page beside the record;
+/// `log`: whether another file could be written. The record is complete and its verdict shown, whatever else cannot be
+/// written: that decides the exit code.
 pub(crate) fn conclude(
-    json: bool,
-    quiet: bool,
+    shown: Shown,
     files: &ResultFiles,
     conducted: &Conducted,
-    made: Result<Option<(Page, PathBuf)>, Failure>,
+    made: Result<AfterRun, Failure>,
     log: Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let results = write_results(files, conducted, page_of(&made));
-    let made = made.map(|made| made.map(|(_, path)| path));
-    let path = made.as_ref().ok().and_then(Option::as_deref);
-    print(json, quiet, conducted, path)?;
+    print(shown, conducted, made.as_ref().ok())?;
     let mut code = exit(conducted.summary.verdict);
     for failure in [made.map(drop), results, log].into_iter().filter_map(Result::err) {
         code = failure.print();
@@ -250,26 +257,27 @@ pub(crate) fn pause() -> Result<Arc<Pause>, Failure> {
 }
 
 /// Prints the summary: as JSON, or not at all, or as text with the path of the page.
-fn print(
-    json: bool,
-    quiet: bool,
-    conducted: &Conducted,
-    page: Option<&Path>,
-) -> Result<Exit, Failure> {
+fn print(shown: Shown, conducted: &Conducted, made: Option<&AfterRun>) -> Result<Exit, Failure> {
     let Conducted { directory, info, summary } = conducted;
-    let text = if json {
-        report::run_json(summary, &shown(directory))
-    } else if quiet {
+    let directory = directory.display().to_string();
+    let text = if shown.json {
+        report::run_json(summary, &directory)
+    } else if shown.quiet {
         return Ok(Exit::Passed);
     } else {
-        report::verdict(summary, info, &shown(directory), terminal::style())
-            + &page.map_or(String::new(), page::line)
+        let text = VerdictText {
+            summary,
+            info,
+            directory: &directory,
+            course: made.and_then(|made| made.course.as_ref()),
+            full: shown.full,
+            columns: terminal::columns(),
+        };
+        let page = made.and_then(|made| made.page.as_ref());
+        report::verdict(&text, terminal::style())
+            + &page.map_or(String::new(), |written| page::line(&written.path))
     };
     print_text(&text)
-}
-
-fn shown(directory: &Path) -> String {
-    directory.display().to_string()
 }
 
 /// The message and exit code of a run that could not be conducted.

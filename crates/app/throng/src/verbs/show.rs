@@ -6,6 +6,7 @@ use judge::course::Course;
 use record::samples::NO_CLOCK;
 use record::schema::{PROBE_MODE, Summary};
 use record::{Import, RecordError, Run};
+use report::VerdictText;
 
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure, written};
@@ -48,8 +49,16 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     } else if let Some(import) = published(&run)? {
         full::import_text(&summary, run.info(), &import, &directory)?
     } else {
-        report::verdict(&summary, run.info(), &directory, terminal::style())
-            + &over_time(course.as_ref().filter(|_| run.info().clock != NO_CLOCK))
+        let course = course.as_ref().filter(|_| run.info().clock != NO_CLOCK);
+        let text = VerdictText {
+            summary: &summary,
+            info: run.info(),
+            directory: &directory,
+            course,
+            full: args.full,
+            columns: terminal::columns(),
+        };
+        report::verdict(&text, terminal::style()) + &over_time(course.filter(|_| args.full))
     };
     if !args.json && !run.is_complete() {
         text += &format!("\nThe record is incomplete: {}\n", run.missing().join("; "));
@@ -65,7 +74,8 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 
 /// Lines that show a run over time, if it did anything.
 fn over_time(course: Option<&Course>) -> String {
-    let lines = course.map(|course| report::over_time(course, terminal::style()));
+    let lines =
+        course.map(|course| report::over_time(course, terminal::columns(), terminal::style()));
     let lines = lines.filter(|lines| !lines.is_empty());
     lines.map_or(String::new(), |lines| format!("\n{lines}"))
 }

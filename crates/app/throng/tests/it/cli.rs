@@ -408,12 +408,16 @@ fn show_repeats_the_verdict() {
     let echo = Served::start(&["echo"]);
     let url = format!("{}/hello", echo.url);
     let run = Ended::of(&mut space.run(&[&url, "--users", "2", "--duration", "1s"])).with(0);
-    let shown = Ended::of(throng(["show"]).arg(&space.directories()[0])).with(0);
+    let shown = Ended::of(throng(["show", "--full"]).arg(&space.directories()[0])).with(0);
     // It also reports what the run did over time.
     let (verdict, over_time) = shown.out.split_once("\nover time  ").unwrap();
     assert!(run.out.contains(verdict), "{}\n---\n{}", run.out, shown.out);
     assert!(over_time.contains("p99 of GET /hello"), "{over_time}");
     shown.stdout_contains("MEASURED url");
+    // The first screen says how to get the rest.
+    let shown = Ended::of(throng(["show"]).arg(&space.directories()[0])).with(0);
+    shown.stdout_contains("MEASURED url").stdout_contains(" --full");
+    assert!(!shown.out.contains("\nover time"), "{}", shown.out);
 }
 
 #[test]

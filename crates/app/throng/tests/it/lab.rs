@@ -402,7 +402,7 @@ fn the_examples_run() {
         let file = root().join(example);
         let runs = lab.space.path("runs");
         let mut words = vec!["run", file.to_str().unwrap(), "--", "--runs", runs.to_str().unwrap()];
-        words.extend(["--set", "options.lag_max=5s"]);
+        words.extend(["--full", "--set", "options.lag_max=5s"]);
         words.extend(further);
         let ended = Ended::of(&mut lab.command(&words));
         assert!(matches!(ended.code, Some(0..=2)), "{} {}", ended.out, ended.err);

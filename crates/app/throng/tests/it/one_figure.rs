@@ -12,7 +12,7 @@ use record::schema::{
     MeasureInfo, MeasureTally, NeverBegun, PhaseTally, RunInfo, SeriesRow, Tally, WhyNot,
 };
 use record::{Outcome, Run, RunDir};
-use report::{LiveReport, LiveState, Page, RunReport, Stage, Style};
+use report::{LiveReport, LiveState, Page, RunReport, Stage, Style, VerdictText};
 use serde_json::Value;
 use stats::hist::LogHistogram;
 
@@ -217,9 +217,17 @@ fn a_word_has_one_figure_wherever_a_run_is_shown() {
         assert_eq!(track["mean"][0].as_f64(), Some(expected), "{name}");
     }
 
-    let rates = "offered 101/s, begun 99.0/s, completed 94.0/s";
+    let rates = "offered 101/s, begun 99.0/s, completed 94.0/s; failed 70 (6.97 %)";
     let style = Style { colour: false, unicode: true };
-    let terminal = report::verdict(&summary, info, "runs/x", style);
+    let text = VerdictText {
+        summary: &summary,
+        info,
+        directory: "runs/x",
+        course: Some(&course),
+        full: true,
+        columns: 120,
+    };
+    let terminal = report::verdict(&text, style);
     for text in [rates, "940 operations completed in 10 s: 94.0/s, and 35 in the drain; "] {
         assert!(terminal.contains(text), "{terminal}");
     }

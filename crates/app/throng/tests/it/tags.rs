@@ -126,7 +126,7 @@ fn the_record_and_the_server_count_the_same_by_tag() {
 /// What is printed of it, and exported.
 fn shown(run: &Run, csv: &std::path::Path) {
     let path = run.path().to_str().unwrap();
-    let show = Ended::of(&mut throng(["show", path]));
+    let show = Ended::of(&mut throng(["show", "--full", path]));
     for row in ["by tag", "  group=buy/pay ", "  who=visitor ", "GET / (who=buyer)"] {
         assert!(show.out.contains(row), "{row}: {}", show.out);
     }

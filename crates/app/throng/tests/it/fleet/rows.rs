@@ -53,7 +53,7 @@ fn rows_that_stay_with_the_agents_are_fetched_and_are_those_of_one_machine() {
         let file = std::fs::metadata(rows.path.as_ref().unwrap()).unwrap();
         assert_eq!(part.bytes, file.len());
     }
-    let shown = Ended::of(throng(["show"]).arg(run.path())).with(0);
+    let shown = Ended::of(throng(["show", "--full"]).arg(run.path())).with(0);
     shown.stdout_contains("agents a1, a2, a3; `throng fleet fetch");
     let mut model = throng(["model", "--out"]);
     model.arg(runs.path("model")).arg(run.path());
@@ -104,7 +104,7 @@ fn an_agent_that_is_gone_or_has_other_rows_is_named() {
     // What could be fetched stays.
     std::fs::write(part(0), &whole).unwrap();
     fetch(&server, &run, &[]).with(69).stdout_contains("agent a1: ");
-    let shown = Ended::of(throng(["show"]).arg(run.path())).with(0);
+    let shown = Ended::of(throng(["show", "--full"]).arg(run.path())).with(0);
     shown.stdout_contains("of agent a2; `throng fleet fetch");
     let _second = agent(&space, &server.url(), 2);
     let ended = fetch(&server, &run, &[]).with(0);

@@ -80,7 +80,7 @@ fn alarms_add_and_remove_instances_and_say_why() {
     let runs = lab.space.path("runs");
     let file = file.to_str().unwrap();
     let runs = runs.to_str().unwrap();
-    let ended = Ended::of(&mut lab.command(&["run", file, "--", "--runs", runs]));
+    let ended = Ended::of(&mut lab.command(&["run", file, "--", "--full", "--runs", runs]));
     assert!(matches!(ended.code, Some(0 | 2)), "{} {}", ended.out, ended.err);
     let run = Run::open(&only(&lab.space.path("runs"))).unwrap();
     let events = run.events().unwrap();

@@ -64,10 +64,10 @@ impl Space {
         path
     }
 
-    /// `throng run`, its run directory made here. That the machine is busy with other tests must
+    /// `throng run`, its run directory made here, and all there is to say printed. That the machine is busy with other tests must
     /// not make it untrusted.
     pub(crate) fn run(&self, args: &[&str]) -> Command {
-        let mut command = throng(["run", "--set", "options.lag_max=5s", "--runs"]);
+        let mut command = throng(["run", "--full", "--set", "options.lag_max=5s", "--runs"]);
         command.arg(self.path("runs")).args(args);
         command
     }

@@ -55,5 +55,6 @@ pub(super) fn attach(args: &AttachArgs) -> Result<Exit, Failure> {
     view.borrow_mut().end();
     let conducted = conducted.map_err(run::failure)?;
     let made = page::after_run(&conducted.directory, &conducted.summary);
-    run::conclude(args.json, args.quiet, &args.results, &conducted, made, Ok(()))
+    let shown = run::Shown { json: args.json, quiet: args.quiet, full: args.full };
+    run::conclude(shown, &args.results, &conducted, made, Ok(()))
 }

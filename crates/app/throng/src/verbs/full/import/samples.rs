@@ -147,5 +147,13 @@ fn write(imported: &SampleImport<'_>, results: &ResultsArgs) -> Result<String, F
     let summary = judge::judge_again(&run, false).map_err(|error| Failure::new(Exit::Io, error))?;
     dir.write_summary(&summary).map_err(io)?;
     let directory = dir.path().display().to_string();
-    Ok(report::verdict(&summary, run.info(), &directory, terminal::style()) + "\n")
+    let text = report::VerdictText {
+        summary: &summary,
+        info: run.info(),
+        directory: &directory,
+        course: None,
+        full: true,
+        columns: terminal::columns(),
+    };
+    Ok(report::verdict(&text, terminal::style()) + "\n")
 }
