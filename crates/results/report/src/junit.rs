@@ -2,12 +2,15 @@
 //! tools read.
 
 use record::controls::is_control;
-use record::schema::{Finding, Severity, Summary};
+use record::schema::{Finding, Severity, Summary, ThresholdResult};
 
 use crate::Style;
 use crate::intervals;
 use crate::style::REPLACEMENT;
+use crate::verdict::{names_step, sentence};
 
+/// Most failures and incidents that a text lists.
+const BROKEN_MAX: usize = 10;
 /// As XML is written.
 const UNICODE: Style = Style { colour: false, unicode: true };
 
@@ -92,8 +95,24 @@ fn properties(summary: &Summary) -> String {
     format!("    <properties>\n{}    </properties>\n", properties.concat())
 }
 
+/// What broke among the steps that count, a line each: failures by what they were, and incidents.
+fn broken(summary: &Summary, counts: impl Fn(&str) -> bool) -> String {
+    let errors = summary.errors.iter().filter(|error| counts(&error.step)).map(sentence);
+    let incidents = summary.incidents.iter().filter(|incident| counts(&incident.step));
+    let incidents = incidents.map(|incident| incident.text.clone());
+    let lines = errors.take(BROKEN_MAX).chain(incidents.take(BROKEN_MAX));
+    lines.map(|line| format!("\n{line}")).collect()
+}
+
+/// What broke among the steps of a threshold; of all if it names none.
+fn broken_by(threshold: &ThresholdResult, summary: &Summary) -> String {
+    let mut steps = summary.over_regions().iter();
+    let has_step = steps.any(|step| names_step(&threshold.text, &step.name));
+    broken(summary, |step| !has_step || names_step(&threshold.text, step))
+}
+
 /// A run as a JUnit report: a test case for whether it can be trusted, one for each threshold, and one for each
-/// finding for which the run has failed.
+/// finding for which the run has failed. The text of what failed lists what broke.
 pub fn run_junit(summary: &Summary) -> String {
     let fatal = summary.findings.iter().filter(|finding| finding.severity == Severity::Fatal);
     let fatal: Vec<&str> = fatal.map(|finding| finding.text.as_str()).collect();
@@ -118,8 +137,8 @@ pub fn run_junit(summary: &Summary) -> String {
     };
     text += &case("run", "the run can be trusted", status, "untrusted", message, &fatal.join("\n"));
     for finding in failing {
-        text +=
-            &case("run", &finding.code, Status::Failed, "finding", &finding.text, &finding.text);
+        let found = format!("{}{}", finding.text, broken(summary, |_| true));
+        text += &case("run", &finding.code, Status::Failed, "finding", &finding.text, &found);
     }
     for threshold in &summary.thresholds {
         let status = match threshold.passed {
@@ -137,12 +156,12 @@ pub fn run_junit(summary: &Summary) -> String {
             text += &passed_with("run", &threshold.text, &message);
             continue;
         }
-        text += &case("run", &threshold.text, status, "threshold", &message, &message);
+        let found = format!("{message}{}", broken_by(threshold, summary));
+        text += &case("run", &threshold.text, status, "threshold", &message, &found);
     }
-    text += &format!(
-        "    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
-        escaped(&summary.id)
-    );
+    let out = format!("{}{}", summary.id, broken(summary, |_| true));
+    text +=
+        &format!("    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n", escaped(&out));
     text
 }
 
@@ -152,7 +171,7 @@ mod tests {
     use record::schema::Verdict;
 
     use super::*;
-    use crate::sample::{found, summary};
+    use crate::sample::{broken as broken_run, found, summary};
 
     #[test]
     fn names_are_escaped() {
@@ -189,6 +208,25 @@ mod tests {
             </testsuites>
         "#]]
         .assert_eq(&run_junit(&summary()));
+    }
+
+    #[test]
+    fn failures_say_what_broke() {
+        let mut summary = broken_run();
+        summary.errors[1].detail = Some("\u{1b}[31mx".to_owned());
+        summary.thresholds[0].passed = false;
+        let text = run_junit(&summary);
+        let of_request = "request: status 503: 9 (0.00125 %), 0:15–0:25&#10;\
+                          request: script: \u{fffd}[31mx: 3 (0.000417 %), 0:16–0:17";
+        let incident = "request: p50 8 → 401 ms, 30 % failed, from 0:15 to 0:25 (82 of 273)";
+        let failure = format!(">measured 12.4 ms&#10;{of_request}&#10;{incident}</failure>");
+        assert!(text.contains(&failure), "{text}");
+        // A threshold that names no step may have failed by any.
+        let rest = "a step whose name is longer than its column: timeout: 3 (100 %), 0:00–8:20";
+        let all = format!("{of_request}&#10;{rest}&#10;{incident}");
+        assert!(text.contains(&format!(">measured 100 %&#10;{all}</failure>")), "{text}");
+        let out = format!("<system-out>20261121T101500-football-3f2a&#10;{all}</system-out>");
+        assert!(text.contains(&out), "{text}");
     }
 
     /// Whatever makes a verdict `FAILED` or `UNTRUSTED` is a failure or an error here.

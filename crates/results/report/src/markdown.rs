@@ -5,16 +5,19 @@ use record::schema::{Finding, MeasureSummary, RunInfo, Severity, Summary, Verdic
 
 use crate::intervals::ShownIntervals;
 use crate::style::{REPLACEMENT, Style};
-use crate::times::times;
-use crate::verdict::{of_region, others, rates};
+use crate::times::response_times;
+use crate::verdict::{failure, is_reason, is_repetition, of_region, others, rates, rows, seen};
 
+/// Most failures and incidents that are listed.
+const BROKEN_MAX: usize = 20;
 /// Percentiles in the table: places in [`times`], which begins with the mean.
 const SHOWN: [(usize, &str); 4] = [(1, "p50"), (3, "p95"), (5, "p99"), (7, "max")];
 const UNICODE: Style = Style { colour: false, unicode: true };
 /// Those of [`SHOWN`] that have intervals.
 const WITH_INTERVALS: [(f64, &str); 3] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99")];
 
-/// The verdict, its thresholds, a table of the steps and one of the intervals of their percentiles, and the findings. Lines end with `\n`.
+/// The verdict and its reasons, thresholds, what broke, a table of the steps, and the other findings, in the order of
+/// [`crate::verdict`]; then the intervals of percentiles, tags and regions. Lines end with `\n`.
 pub fn run_markdown(summary: &Summary, info: &RunInfo) -> String {
     let (mark, word) = match summary.verdict {
         Verdict::Measured => ("·", "MEASURED"),
@@ -34,37 +37,75 @@ pub fn run_markdown(summary: &Summary, info: &RunInfo) -> String {
     if let Some(rates) = rates(summary) {
         text += &format!("Operations: {rates}.\n\n");
     }
-    for result in &summary.thresholds {
+    let (reasons, other_findings): (Vec<&Finding>, Vec<&Finding>) =
+        summary.findings.iter().partition(|finding| is_reason(finding, summary));
+    if !reasons.is_empty() {
+        text += &(findings(reasons) + "\n");
+    }
+    let (passed, failed): (Vec<_>, Vec<_>) = summary.thresholds.iter().partition(|t| t.passed);
+    for result in failed.into_iter().chain(passed) {
         let mark = if result.passed { "✅" } else { "❌" };
         text += &format!("- {mark} {}: {}\n", plain(&result.text), plain(&result.shown));
     }
     if !summary.thresholds.is_empty() {
         text += "\n";
     }
-    text += &table("response", summary.over_regions());
+    text += &broken(summary);
+    text += &table("step", rows(summary).iter().map(|row| (row.name.as_str(), row.measure)));
     text += "\n";
+    let others = other_findings.into_iter().filter(|finding| !is_repetition(finding, summary));
+    let others = findings(others);
+    if !others.is_empty() {
+        text += &(others + "\n");
+    }
     text += &intervals(&ShownIntervals::of(summary));
     if !summary.tags.is_empty() {
-        let tags: Vec<MeasureSummary> = summary.tags.iter().map(|t| t.figures.clone()).collect();
-        text += &table("requests by tag", &tags);
+        let tags = summary.tags.iter().map(|tag| &tag.figures);
+        text += &table("requests by tag", tags.map(|tag| (tag.name.as_str(), tag)));
         text += "\n";
     }
     if summary.regions.len() > 1 {
         let regions = summary.regions.iter();
-        let all: Vec<MeasureSummary> = regions
-            .flat_map(|region| of_region(summary, info, &region.name))
-            .map(|(_, measure)| measure.clone())
-            .collect();
-        text += &table("response by region", &all);
+        let all = regions.flat_map(|region| of_region(summary, info, &region.name));
+        text += &table("response by region", all.map(|(_, one)| (one.name.as_str(), one)));
         text += "\n";
     }
-    text += &findings(&summary.findings);
+    // One line ends the text, and not an empty one.
+    text.truncate(text.trim_end().len());
+    text + "\n"
+}
+
+/// Failures by what they were, and incidents; empty if there were none.
+fn broken(summary: &Summary) -> String {
+    let mut text = String::new();
+    let more = |count: usize| match count.saturating_sub(BROKEN_MAX) {
+        0 => String::new(),
+        more => format!("- and {more} more\n"),
+    };
+    if !summary.errors.is_empty() {
+        text += "| what broke | count | share | when |\n| --- | --: | --: | --: |\n";
+        for error in summary.errors.iter().take(BROKEN_MAX) {
+            let what = format!("{}: {}", error.step, failure(error));
+            let share = error.share.map_or("–".to_owned(), units::share);
+            let count = units::count(error.count);
+            text += &format!("| {} | {count} | {share} | {} |\n", plain(&what), seen(error));
+        }
+        text += &format!("\n{}", more(summary.errors.len()));
+    }
+    for incident in summary.incidents.iter().take(BROKEN_MAX) {
+        let beside = incident.beside.first().map_or(String::new(), |beside| format!("; {beside}"));
+        text += &format!("- ❌ {}\n", plain(&format!("{}{beside}", incident.text)));
+    }
+    text += &more(summary.incidents.len());
+    if !summary.incidents.is_empty() {
+        text += "\n";
+    }
     text
 }
 
 /// A list of findings.
-pub(crate) fn findings(findings: &[Finding]) -> String {
-    let lines = findings.iter().map(|finding| {
+pub(crate) fn findings<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
+    let lines = findings.into_iter().map(|finding| {
         let word = match finding.severity {
             Severity::Good | Severity::Note => "",
             Severity::Warning => "**warning:** ",
@@ -75,22 +116,19 @@ pub(crate) fn findings(findings: &[Finding]) -> String {
     lines.collect()
 }
 
-fn table(title: &str, measures: &[MeasureSummary]) -> String {
+fn table<'a>(title: &str, measures: impl Iterator<Item = (&'a str, &'a MeasureSummary)>) -> String {
     let names: Vec<&str> = SHOWN.iter().map(|(_, name)| *name).collect();
     let mut text = format!(
-        "| {title} | count | rate | errors | {} |\n| --- |{}\n",
+        "| {title} | count | completed | failed | {} |\n| --- |{}\n",
         names.join(" | "),
         " --: |".repeat(3 + SHOWN.len())
     );
-    for measure in measures {
-        let cells = measure.response.as_ref().map(times);
-        let cells = SHOWN.map(|(place, _)| {
-            let cell = cells.as_ref().map(|cells| cells[place].as_str());
-            plain(cell.unwrap_or("–"))
-        });
+    for (name, measure) in measures {
+        let times = response_times(measure);
+        let cells = SHOWN.map(|(place, _)| plain(&times[place]));
         text += &format!(
             "| {} | {} | {} | {} | {} |\n",
-            plain(&measure.name),
+            plain(name),
             units::count(measure.count),
             units::rate(measure.rate_per_s),
             units::count(measure.errors),
@@ -159,13 +197,32 @@ mod tests {
     }
 
     #[test]
+    fn what_broke_stands_before_the_steps() {
+        let mut summary = sample::broken();
+        summary.errors[1].detail = Some("`x` is\n*not* defined".to_owned());
+        let text = run_markdown(&summary, &sample::info());
+        let plain = run_markdown(&sample::summary(), &sample::info());
+        let added: Vec<&str> = text.lines().filter(|line| !plain.contains(line)).collect();
+        expect_test::expect![[r#"
+            | what broke | count | share | when |
+            | request: status 503 | 9 | 0.00125 % | 0:15–0:25 |
+            | request: script: \`x\` is \*not\* defined | 3 | 0.000417 % | 0:16–0:17 |
+            | a step whose name is longer than its column: timeout | 3 | 100 % | 0:00–8:20 |
+            - ❌ request: p50 8 → 401 ms, 30 % failed, from 0:15 to 0:25 (82 of 273); begins 1 s after phase hold"#]]
+        .assert_eq(&added.join("\n"));
+        let order = ["❌ p98", "| what broke", "- ❌ request:", "| step |", "kept up"];
+        let places: Vec<_> = order.iter().map(|part| text.find(part)).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{text}");
+    }
+
+    #[test]
     fn tags_have_a_table_of_their_own() {
         let (summary, info) = sample::tagged();
         let text = run_markdown(&summary, &info);
         let plain = run_markdown(&sample::summary(), &info);
         let added: Vec<&str> = text.lines().filter(|line| !plain.contains(line)).collect();
         expect_test::expect![[r#"
-            | requests by tag | count | rate | errors | p50 | p95 | p99 | max |
+            | requests by tag | count | completed | failed | p50 | p95 | p99 | max |
             | group=buy | 720,000 | 1,440/s | 12 | 3.10 ms | 9.30 ms | 15.5 ms | 310 ms |
             | area=shop | 720,000 | 1,440/s | 12 | 3.10 ms | 9.30 ms | 15.5 ms | 310 ms |"#]]
         .assert_eq(&added.join("\n"));
@@ -197,11 +254,11 @@ mod tests {
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
         let names: Vec<&str> = rows.iter().filter_map(|row| row.split('|').nth(1)).collect();
         let expected = [
-            " response ",
+            " step ",
             " --- ",
-            " handshake ",
             " request ",
             " a step whose name is longer than its column ",
+            " handshake ",
             " response by region ",
             " --- ",
             " handshake (region=ireland) ",

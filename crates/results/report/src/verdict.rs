@@ -15,7 +15,8 @@ use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 use crate::times::response_times;
 
-pub(crate) use broken::{failure, seen};
+pub(crate) use broken::{failure, seen, sentence};
+pub(crate) use steps::{names_step, rows};
 
 /// The width of text that does not depend on the terminal.
 pub const COLUMNS: usize = 120;
@@ -53,16 +54,14 @@ pub struct VerdictText<'a> {
 pub fn verdict(text: &VerdictText<'_>, style: Style) -> String {
     let VerdictText { summary, columns, full, .. } = *text;
     let mut sections = vec![headline(text, style)];
-    let reasons = |finding: &&Finding| {
-        finding.severity == Severity::Fatal || summary.failing().any(|one| one == *finding)
-    };
-    sections.push(findings(summary.findings.iter().filter(reasons), columns, style));
+    let (reasons, others): (Vec<&Finding>, Vec<&Finding>) =
+        summary.findings.iter().partition(|finding| is_reason(finding, summary));
+    sections.push(findings(reasons.into_iter(), columns, style));
     sections.push(thresholds(&summary.thresholds, columns, style));
     sections.push(broken::errors(summary, full, columns, style));
     sections.push(broken::incidents(&summary.incidents, full, columns, style));
     sections.push(steps::steps(text, style));
-    let others = summary.findings.iter().filter(|finding| !reasons(finding));
-    let others = others.filter(|finding| full || is_first(finding, summary));
+    let others = others.into_iter().filter(|finding| full || is_first(finding, summary));
     sections.push(findings(others, columns, style));
     if full {
         sections.push(figures(text).render(columns, style));
@@ -74,16 +73,26 @@ pub fn verdict(text: &VerdictText<'_>, style: Style) -> String {
     sections.join("\n")
 }
 
-/// True if a finding that is no reason of the verdict is shown at once: it says who was the limit, or warns of what no
-/// table says.
-fn is_first(finding: &Finding, summary: &Summary) -> bool {
-    let is_shown_above = match finding.code.as_str() {
+/// True if the run is not trusted or has failed for this finding.
+pub(crate) fn is_reason(finding: &Finding, summary: &Summary) -> bool {
+    finding.severity == Severity::Fatal || summary.failing().any(|one| one == finding)
+}
+
+/// True if a finding says what is shown of thresholds, errors and incidents.
+pub(crate) fn is_repetition(finding: &Finding, summary: &Summary) -> bool {
+    match finding.code.as_str() {
         "threshold-failed" => true,
         "errors" => !summary.errors.is_empty(),
         _ => summary.incidents.iter().any(|incident| finding.text.contains(&incident.text)),
-    };
+    }
+}
+
+/// True if a finding that is no reason of the verdict is shown at once: it says who was the limit, or warns of what no
+/// table says.
+fn is_first(finding: &Finding, summary: &Summary) -> bool {
     let is_of_limits = || OF_LIMITS.iter().any(|prefix| finding.code.starts_with(prefix));
-    !is_shown_above && (finding.severity != Severity::Note || is_of_limits())
+    let is_important = finding.severity != Severity::Note || is_of_limits();
+    is_important && !is_repetition(finding, summary)
 }
 
 fn headline(text: &VerdictText<'_>, style: Style) -> Vec<String> {

@@ -54,6 +54,13 @@ pub(crate) fn failure(error: &ErrorSummary) -> String {
     }
 }
 
+/// `checkout: status 503: 82 (30 %), 0:15–0:25`.
+pub(crate) fn sentence(error: &ErrorSummary) -> String {
+    let share = error.share.map_or(String::new(), |share| format!(" ({})", units::share(share)));
+    let count = units::count(error.count);
+    format!("{}: {}: {count}{share}, {}", error.step, failure(error), seen(error))
+}
+
 /// The first and the last of them: `0:15–0:25`.
 pub(crate) fn seen(error: &ErrorSummary) -> String {
     format!("{}–{}", clock(error.first_ns), clock(error.last_ns))

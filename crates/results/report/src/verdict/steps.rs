@@ -20,15 +20,10 @@ const DROPPED: &[&str] = &["max", "completed", "share", "p90", OVER_TIME, "count
 /// The places of p50, p90, p99 and max among the response times of a measure.
 const TIMES: [usize; 4] = [1, 2, 5, 7];
 
-/// All measures of the run, and tags and phases for which there are thresholds: those first for which one failed, then
-/// those with failures, then the slowest.
+/// The table of [`rows`].
 pub(super) fn steps(text: &VerdictText<'_>, style: Style) -> Vec<String> {
     let VerdictText { summary, course, columns, .. } = *text;
-    let mut rows: Vec<Row<'_>> = rows(summary);
-    rows.sort_by_key(|row| {
-        let slow_ns = row.measure.response.as_ref().map_or(0, |response| response.p90_ns);
-        (!row.breaks_threshold, Reverse(row.measure.errors), Reverse(slow_ns))
-    });
+    let rows = rows(summary);
     let lines: Vec<Option<String>> = rows.iter().map(|row| line(course?, row, style)).collect();
     let has_lines = lines.iter().any(Option::is_some);
     let mut heads =
@@ -60,19 +55,21 @@ pub(super) fn steps(text: &VerdictText<'_>, style: Style) -> Vec<String> {
 }
 
 /// A row of the table.
-struct Row<'a> {
-    name: String,
-    measure: &'a MeasureSummary,
+pub(crate) struct Row<'a> {
+    pub(crate) name: String,
+    pub(crate) measure: &'a MeasureSummary,
     /// A threshold on it failed.
     breaks_threshold: bool,
     /// It is of the complete run, and of one measure.
     is_complete: bool,
 }
 
-fn rows(summary: &Summary) -> Vec<Row<'_>> {
+/// All measures of the run, and tags and phases for which there are thresholds: those first for which one failed, then
+/// those with failures, then the slowest.
+pub(crate) fn rows(summary: &Summary) -> Vec<Row<'_>> {
     let failed = |name: &str| {
         let mut failed = summary.thresholds.iter().filter(|threshold| !threshold.passed);
-        failed.any(|threshold| names(&threshold.text, name))
+        failed.any(|threshold| names_step(&threshold.text, name))
     };
     let measures = summary.over_regions().iter().map(|measure| Row {
         name: measure.name.clone(),
@@ -81,7 +78,7 @@ fn rows(summary: &Summary) -> Vec<Row<'_>> {
         is_complete: true,
     });
     let tags = summary.tags.iter().map(|tag| &tag.figures);
-    let tags = tags.filter(|tag| summary.thresholds.iter().any(|t| names(&t.text, &tag.name)));
+    let tags = tags.filter(|tag| summary.thresholds.iter().any(|t| names_step(&t.text, &tag.name)));
     let tags = tags.map(|tag| Row {
         name: tag.name.clone(),
         measure: tag,
@@ -96,7 +93,8 @@ fn rows(summary: &Summary) -> Vec<Row<'_>> {
             let of_phase: Vec<_> = of_phase.collect();
             let measures = phase.over_regions().iter();
             rows.extend(measures.filter_map(|measure| {
-                let mut own = of_phase.iter().filter(|t| names(&t.text, &measure.name)).peekable();
+                let mut own =
+                    of_phase.iter().filter(|t| names_step(&t.text, &measure.name)).peekable();
                 own.peek()?;
                 Some(Row {
                     name: format!("{}, phase {}", measure.name, phase.name),
@@ -107,11 +105,15 @@ fn rows(summary: &Summary) -> Vec<Row<'_>> {
             }));
         }
     }
+    rows.sort_by_key(|row| {
+        let slow_ns = row.measure.response.as_ref().map_or(0, |response| response.p90_ns);
+        (!row.breaks_threshold, Reverse(row.measure.errors), Reverse(slow_ns))
+    });
     rows
 }
 
 /// True if a threshold is on a figure of this measure or tag: `p98(name) < 10ms`, `p98(name.service) < 10ms`.
-fn names(threshold: &str, name: &str) -> bool {
+pub(crate) fn names_step(threshold: &str, name: &str) -> bool {
     let opened = format!("({name}");
     let behind = threshold.match_indices(&opened).map(|(at, _)| &threshold[at + opened.len()..]);
     let mut behind = behind.map(str::trim_start);
