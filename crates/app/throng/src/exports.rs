@@ -62,6 +62,7 @@ impl RunExports {
             info: tick.info,
             row: tick.row,
             measures: &measures,
+            errors: &[],
             probes: &probes,
         });
     }

@@ -1,7 +1,7 @@
 //! A run's figures as CSV (RFC 4180), for spreadsheets and statistics.
 
 use csv::Writer;
-use record::schema::{Latency, MeasureSummary, RunInfo, SeriesRow, Summary};
+use record::schema::{ErrorSummary, Latency, MeasureSummary, RunInfo, SeriesRow, Summary};
 use record::{ProbeRow, Probes};
 
 /// The columns of `measures.csv`.
@@ -64,6 +64,28 @@ pub fn measures_csv(summary: &Summary, info: &RunInfo) -> String {
                 cells.push(tags.clone());
                 writer.write_record(cells)?;
             }
+        }
+        Ok(())
+    })
+}
+
+/// The columns of `errors.csv`.
+const ERRORS: [&str; 7] = ["step", "kind", "detail", "count", "share", "first_ns", "last_ns"];
+
+/// What failed, by step, kind and detail, the most frequent first.
+pub fn errors_csv(errors: &[ErrorSummary]) -> String {
+    table(|writer| {
+        writer.write_record(ERRORS)?;
+        for error in errors {
+            writer.write_record([
+                error.step.clone(),
+                error.kind.clone(),
+                error.detail.clone().unwrap_or_default(),
+                error.count.to_string(),
+                error.share.map_or(String::new(), |share| share.to_string()),
+                error.first_ns.to_string(),
+                error.last_ns.to_string(),
+            ])?;
         }
         Ok(())
     })
@@ -160,7 +182,20 @@ mod tests {
     use record::ProbeInfo;
 
     use super::*;
-    use crate::sample::{info, summary, tagged};
+    use crate::sample::{broken, info, summary, tagged};
+
+    #[test]
+    fn errors_have_a_row_each() {
+        let mut errors = broken().errors;
+        errors[1].detail = Some("a, \"b\"".to_owned());
+        expect_test::expect![[r#"
+            step,kind,detail,count,share,first_ns,last_ns
+            request,status,503,9,0.0000125,15000000000,25000000000
+            request,script,"a, ""b""",3,0.000004166666666666667,16000000000,17000000000
+            a step whose name is longer than its column,timeout,,3,1,0,500000000000
+        "#]]
+        .assert_eq(&errors_csv(&errors));
+    }
 
     #[test]
     fn measures_have_a_row_per_phase_and_time() {

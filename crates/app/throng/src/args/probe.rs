@@ -39,7 +39,7 @@ pub(crate) struct ExportRunArgs {
     /// The run directory; `last` is the newest one in runs
     #[arg(value_parser = parse_run)]
     pub(crate) run: PathBuf,
-    /// Write measures.csv, series.csv and, if the run had probes, probes.csv to this directory
+    /// Write measures.csv, series.csv and, where there were any, errors.csv and probes.csv to this directory
     #[arg(long, value_name = "DIR", group = "forms")]
     pub(crate) csv: Option<PathBuf>,
     /// Write the summary as JSON; - for standard output

@@ -46,6 +46,9 @@ pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
     if let Some(summary) = &summary {
         let measures = report::measures_csv(summary, run.info());
         write(&folder.join("measures.csv"), &measures)?;
+        if !summary.errors.is_empty() {
+            write(&folder.join("errors.csv"), &report::errors_csv(&summary.errors))?;
+        }
         let series = run.series().map_err(refuse)?;
         write(&folder.join("series.csv"), &report::series_csv(&series))?;
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::ProbeInfo;
-use record::schema::{RunInfo, SeriesRow};
+use record::schema::{ErrorCount, RunInfo, SeriesRow};
 
 use crate::export::metrics::{self, Kind, Metric};
 
@@ -14,6 +14,8 @@ pub struct Second<'a> {
     pub row: &'a SeriesRow,
     /// Measures with operations in this second.
     pub measures: &'a [MeasureSecond],
+    /// What failed in this second, by what it was.
+    pub errors: &'a [ErrorCount],
     /// The last values of the probes.
     pub probes: &'a [ProbeValue],
 }
@@ -76,7 +78,7 @@ impl Snapshot {
     pub fn labels<'s>(&'s self, sample: &'s Sample) -> impl Iterator<Item = (&'s str, &'s str)> {
         let own = sample.metric.labels.iter().copied();
         let own = own.zip(sample.labels.iter().map(String::as_str));
-        let measure = own.clone().find(|(label, _)| *label == "measure");
+        let measure = own.clone().find(|(label, _)| matches!(*label, "measure" | "step"));
         let tags = measure.and_then(|(_, name)| self.tags.get(name));
         let tags = tags.into_iter().flatten();
         own.chain(tags.map(|(key, value)| (key.as_str(), value.as_str())))
@@ -92,7 +94,7 @@ pub struct Totals {
 impl Totals {
     /// The snapshot of a second; `dropped`: seconds that each export has dropped so far.
     pub fn add(&mut self, second: Second<'_>, dropped: &[(&str, u64)]) -> Snapshot {
-        let Second { info, row, measures, probes } = second;
+        let Second { info, row, measures, errors, probes } = second;
         let mut samples = Samples { totals: self, list: Vec::new() };
         samples.of_row(row, info);
         for measure in measures {
@@ -109,6 +111,7 @@ impl Totals {
                 samples.gauge(&metrics::RESPONSE_BOUND, &labels, is_bound);
             }
         }
+        samples.failures(errors, info);
         for ProbeValue { info, value } in probes {
             let labels =
                 [&*info.role, &info.region, &info.source, &info.via, &info.metric, &info.unit];
@@ -185,6 +188,33 @@ impl Samples<'_> {
         self.gauge(&metrics::LOOP_BUSY, &[], row.loop_busy_max);
         let cpu_s = row.cpu_process_ns as f64 / 1e9;
         self.step(&metrics::GENERATOR_CPU, &[], cpu_s);
+    }
+
+    /// Failures by step, kind and detail. Labels come from servers, so there are not more of them than a record tells apart:
+    /// the details of what comes later are [`ErrorCount::OTHERS`].
+    fn failures(&mut self, errors: &[ErrorCount], info: &RunInfo) {
+        let name = metrics::FAILURES.name;
+        let mut distinct = self.totals.sums.keys().filter(|(of, _)| *of == name).count();
+        let mut counts: BTreeMap<Vec<String>, u64> = BTreeMap::new();
+        for error in errors {
+            let measure = error.measure.and_then(|place| info.measures.get(usize::from(place)));
+            let step = measure.map(|measure| &measure.name).or(error.own_step.as_ref());
+            let step = step.cloned().unwrap_or_default();
+            let detail = error.detail.clone().unwrap_or_default();
+            let mut labels = vec![step, error.kind.clone(), detail];
+            let is_known = counts.contains_key(&labels)
+                || self.totals.sums.contains_key(&(name, labels.clone()));
+            match distinct < ErrorCount::DISTINCT_MAX {
+                _ if is_known => {}
+                true => distinct += 1,
+                false => labels[2] = ErrorCount::OTHERS.to_owned(),
+            }
+            *counts.entry(labels).or_default() += error.count;
+        }
+        for (labels, count) in counts {
+            let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+            self.count(&metrics::FAILURES, &labels, count);
+        }
     }
 
     fn gauge(&mut self, metric: &'static Metric, labels: &[&str], value: f64) {

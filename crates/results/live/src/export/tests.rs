@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use record::ProbeInfo;
-use record::schema::{GeneratorInfo, MeasureInfo, RunInfo, RunStatus, SeriesRow};
+use record::schema::{ErrorCount, GeneratorInfo, MeasureInfo, RunInfo, RunStatus, SeriesRow};
 
 use crate::export::metrics;
 use crate::export::snapshot::{MeasureSecond, ProbeValue, ResponseTime, Second, Snapshot, Totals};
@@ -76,6 +76,7 @@ fn second(totals: &mut Totals, errors: u64, with_measure: bool) -> Snapshot {
         info: &info(),
         row: &row,
         measures: if with_measure { &measures } else { &[] },
+        errors: &[],
         probes: &probes,
     };
     totals.add(second, &[("otlp", 4)])
@@ -136,7 +137,7 @@ fn tags_of_a_measure_are_labels() {
     let mut second = |measures| {
         let info = &tagged;
         let row = &row;
-        totals.add(Second { info, row, measures, probes: &[] }, &[])
+        totals.add(Second { info, row, measures, errors: &[], probes: &[] }, &[])
     };
     second(&measures);
     // In a second without operations, too.
@@ -153,6 +154,57 @@ fn tags_of_a_measure_are_labels() {
         attributes.contains(r#"{"key":"area","value":{"stringValue":"a \"b\""}}"#),
         "{attributes}"
     );
+}
+
+fn failed(measure: Option<u16>, kind: &str, detail: Option<&str>, count: u64) -> ErrorCount {
+    ErrorCount {
+        start_ns: 0,
+        phase: 0,
+        measure,
+        own_step: measure.is_none().then(|| "`set` of `code`".to_owned()),
+        kind: kind.to_owned(),
+        detail: detail.map(str::to_owned),
+        count,
+    }
+}
+
+#[test]
+fn failures_have_their_step_kind_and_detail_as_labels() {
+    let mut totals = Totals::default();
+    let mut info = info();
+    info.measures = vec![MeasureInfo {
+        tags: [("area".to_owned(), "shop".to_owned())].into(),
+        ..MeasureInfo::new("GET /a", "request")
+    }];
+    let row = SeriesRow::default();
+    let mut second = |errors: &[ErrorCount]| {
+        totals.add(Second { info: &info, row: &row, measures: &[], errors, probes: &[] }, &[])
+    };
+    let other_phase = ErrorCount { phase: 1, ..failed(Some(0), "status", Some("503"), 2) };
+    second(&[
+        failed(Some(0), "status", Some("503"), 3),
+        other_phase,
+        failed(Some(0), "timeout", None, 1),
+    ]);
+    let snapshot = second(&[failed(None, "step", None, 4), failed(Some(0), "timeout", None, 1)]);
+    expect![[r#"
+        # HELP throng_failures_total What failed: operations by the kind of their failure and its detail, such as a status code
+        # TYPE throng_failures_total counter
+        throng_failures_total{run="the-run",scenario="a \"scenario\"",step="GET /a",kind="timeout",detail="",area="shop"} 2
+        throng_failures_total{run="the-run",scenario="a \"scenario\"",step="`set` of `code`",kind="step",detail=""} 4
+        throng_failures_total{run="the-run",scenario="a \"scenario\"",step="GET /a",kind="status",detail="503",area="shop"} 5
+    "#]]
+    .assert_eq(&lines_with(&prometheus::render(&snapshot), &["failures"]));
+    let datagrams = statsd::render(&snapshot).join("\n");
+    assert!(datagrams.contains("throng.failures.GET__a.timeout:1|c"), "{datagrams}");
+    // A server invents details.
+    for n in 0..1_000 {
+        second(&[failed(Some(0), "check", Some(&format!("no. {n}")), 1)]);
+    }
+    let page = prometheus::render(&second(&[]));
+    let series = page.lines().filter(|line| line.starts_with("throng_failures_total{"));
+    assert_eq!(series.count(), ErrorCount::DISTINCT_MAX + 1);
+    assert!(page.contains("detail=\"others\",area=\"shop\"} 803"), "{page}");
 }
 
 #[test]
