@@ -25,7 +25,7 @@ pub(crate) use target::findings as target_ended;
 pub(crate) use thresholds_by_lag::findings as thresholds_by_lag;
 
 use record::operations::is_of_step;
-use record::schema::{EventKind, Finding, MeasureSummary, RunStatus, Severity};
+use record::schema::{EventKind, Finding, Latency, MeasureSummary, RunStatus, Severity};
 
 use crate::case::Case;
 use crate::finding::finding;
@@ -76,29 +76,67 @@ pub(crate) fn lag_within_limit(case: &Case<'_>) -> Vec<Finding> {
     }
 }
 
-/// The step in whose response times lag is the largest share.
+/// A percentile of a step with lag and without it.
+struct LaggedFigure<'a> {
+    step: &'a str,
+    percentile: &'static str,
+    with_ns: u64,
+    without_ns: u64,
+}
+
+impl LaggedFigure<'_> {
+    fn lag_ns(&self) -> u64 {
+        self.with_ns.saturating_sub(self.without_ns)
+    }
+
+    /// Lag as a share of the figure, 0..=1.
+    fn share(&self) -> f64 {
+        self.lag_ns() as f64 / self.with_ns.max(1) as f64
+    }
+}
+
+/// The percentiles of a step's response times, the highest first.
+fn lagged_figures(measure: &MeasureSummary) -> Vec<LaggedFigure<'_>> {
+    let (Some(response), Some(service)) = (&measure.succeeded, &measure.service) else {
+        return Vec::new();
+    };
+    // A send without a reply has nothing but its lag as a response.
+    if service.p50_ns == 0 {
+        return Vec::new();
+    }
+    let figure = |percentile, of: fn(&Latency) -> u64| LaggedFigure {
+        step: &measure.name,
+        percentile,
+        with_ns: of(response),
+        without_ns: of(service),
+    };
+    vec![
+        figure("p99", |latency| latency.p99_ns),
+        figure("p95", |latency| latency.p95_ns),
+        figure("p90", |latency| latency.p90_ns),
+        figure("p50", |latency| latency.p50_ns),
+    ]
+}
+
+/// The percentile of a step that lag changes most, if by enough to matter. The successes of a step are the same in its
+/// response times and in its service times, which have no lag.
 fn lag_warning(measures: &[MeasureSummary]) -> Option<Finding> {
-    let shares = measures.iter().filter(|m| is_of_step(&m.kind));
-    let shares = shares.filter_map(|m| {
-        let lag = m.lag.as_ref()?;
-        let response = m.succeeded.as_ref()?;
-        // A send without a reply has nothing but its lag as a response.
-        let is_answered = m.service.as_ref().is_some_and(|service| service.p50_ns > 0);
-        let share = lag.p99_ns as f64 / response.p50_ns.max(1) as f64;
-        let is_large = lag.p99_ns >= LAG_WARN_NS_MIN && share > LAG_OF_RESPONSE_MAX;
-        (is_answered && is_large).then_some((share, &m.name, lag.p99_ns, response.p50_ns))
+    let steps = measures.iter().filter(|measure| is_of_step(&measure.kind));
+    let changed = steps.flat_map(lagged_figures).filter(|figure| {
+        figure.lag_ns() >= LAG_WARN_NS_MIN && figure.share() > LAG_OF_RESPONSE_MAX
     });
-    let (share, name, lag_ns, response_ns) = shares.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let most = changed.max_by(|a, b| a.share().total_cmp(&b.share()))?;
     let text = format!(
-        "lag p99 of {name} {} is {} of its median response time ({}): its response times include \
-         generator lag; its service times do not",
-        units::duration(lag_ns as f64),
-        units::share(share),
-        units::duration(response_ns as f64),
+        "lag of the generator adds {} to {} of {}: {} with it, {} without; service times have none of it",
+        units::duration(most.lag_ns() as f64),
+        most.percentile,
+        most.step,
+        units::duration(most.with_ns as f64),
+        units::duration(most.without_ns as f64),
     );
     let finding = finding(Severity::Warning, LAG, text)
-        .with("lag_p99_ns", lag_ns as f64)
-        .with("response_p50_ns", response_ns as f64);
+        .with("lag_ns", most.lag_ns() as f64)
+        .with("response_ns", most.with_ns as f64);
     Some(finding.done())
 }
 

@@ -40,7 +40,7 @@ pub const HELD_SHARE_MIN: f64 = 0.10;
 /// In-flight operations at this share of the open files mean that the target did not answer.
 pub const FILES_IN_FLIGHT_MIN: f64 = 0.90;
 
-/// Lag p99 above this share of the smallest median response is worth a warning …
+/// Lag that is more than this share of a time is worth a warning …
 pub const LAG_OF_RESPONSE_MAX: f64 = 0.05;
 
 /// … provided it is at least this long, in nanoseconds.

@@ -476,10 +476,19 @@ fn lag_that_shows_in_short_latencies_is_a_warning() {
         Verdict::Measured,
         &expect![[r#"
             Warning generator-lag
-                lag p99 of request 2.00 ms is 20 % of its median response time (10.0 ms): its
-                response times include generator lag; its service times do not
+                lag of the generator adds 2.00 ms to p99 of request: 12.0 ms with it, 10.0 ms
+                without; service times have none of it
         "#]],
     );
+}
+
+/// Few operations are late, and no figure shows it: their lag is as large as before.
+#[test]
+fn lag_that_changes_no_figure_is_no_warning() {
+    let mut figures = figures();
+    succeed(&mut figures, 0, REQUEST, 50, 12 * MS, 2 * MS);
+    let found = judged(&figures).findings;
+    assert!(found.iter().all(|finding| finding.code != "generator-lag"), "{found:?}");
 }
 
 #[test]
@@ -494,8 +503,8 @@ fn lag_names_the_step_that_is_late() {
         Verdict::Measured,
         &expect![[r#"
         Warning generator-lag
-            lag p99 of slow 52.0 ms is 34.67 % of its median response time (150 ms): its
-            response times include generator lag; its service times do not
+            lag of the generator adds 52.0 ms to p50 of slow: 150 ms with it, 98.0 ms
+            without; service times have none of it
     "#]],
     );
     // Above the limit it is that step too, rare as it is.
