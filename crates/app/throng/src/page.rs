@@ -36,7 +36,7 @@ pub(crate) struct WrittenPage {
     pub(crate) path: PathBuf,
 }
 
-/// What a run that has just ended is shown by, besides its summary.
+/// The course and the page of a run that has just ended.
 #[derive(Default)]
 pub(crate) struct AfterRun {
     /// The run over time; `None` if it could not be read.

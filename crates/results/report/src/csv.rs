@@ -72,7 +72,7 @@ pub fn measures_csv(summary: &Summary, info: &RunInfo) -> String {
 /// The columns of `errors.csv`.
 const ERRORS: [&str; 7] = ["step", "kind", "detail", "count", "share", "first_ns", "last_ns"];
 
-/// What failed, by step, kind and detail, the most frequent first.
+/// Failures by step, kind and detail, the most frequent first.
 pub fn errors_csv(errors: &[ErrorSummary]) -> String {
     table(|writer| {
         writer.write_record(ERRORS)?;

@@ -95,7 +95,7 @@ fn properties(summary: &Summary) -> String {
     format!("    <properties>\n{}    </properties>\n", properties.concat())
 }
 
-/// What broke among the steps that count, a line each: failures by what they were, and incidents.
+/// Failures of the steps that count, by what they were, and their incidents, a line each.
 fn broken(summary: &Summary, counts: impl Fn(&str) -> bool) -> String {
     let errors = summary.errors.iter().filter(|error| counts(&error.step)).map(sentence);
     let incidents = summary.incidents.iter().filter(|incident| counts(&incident.step));
@@ -104,7 +104,7 @@ fn broken(summary: &Summary, counts: impl Fn(&str) -> bool) -> String {
     lines.map(|line| format!("\n{line}")).collect()
 }
 
-/// What broke among the steps of a threshold; of all if it names none.
+/// Failures and incidents of the steps of a threshold; of all if it names none.
 fn broken_by(threshold: &ThresholdResult, summary: &Summary) -> String {
     let mut steps = summary.over_regions().iter();
     let has_step = steps.any(|step| names_step(&threshold.text, &step.name));

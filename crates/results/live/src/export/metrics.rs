@@ -65,7 +65,7 @@ metrics! {
     MEASURE_OPERATIONS: Counter "throng_measure_operations_total" "1" ["measure"] "Operations of a measure that ended, successful or failed";
     MEASURE_COMPLETED: Counter "throng_measure_completed_total" "1" ["measure"] "Operations of a measure that the target answered, with success or with a failure";
     MEASURE_ERRORS: Counter "throng_measure_errors_total" "1" ["measure"] "Failed operations of a measure";
-    FAILURES: Counter "throng_failures_total" "1" ["step", "kind", "detail"] "What failed: operations by the kind of their failure and its detail, such as a status code";
+    FAILURES: Counter "throng_failures_total" "1" ["step", "kind", "detail"] "Failed operations by step, kind of failure and its detail, such as a status code";
     RESPONSE_SECONDS: Gauge "throng_response_seconds" "s" ["measure", "quantile"] "Response times of the last second; a lower bound where the quantile falls among operations that were never answered";
     RESPONSE_BOUND: Gauge "throng_response_bound" "1" ["measure", "quantile"] "1 where throng_response_seconds is a lower bound, otherwise 0";
     LAG_SECONDS: Gauge "throng_lag_seconds" "s" ["quantile"] "How late the generator was in the last second; quantile 1 is the largest";

@@ -14,7 +14,7 @@ pub struct Second<'a> {
     pub row: &'a SeriesRow,
     /// Measures with operations in this second.
     pub measures: &'a [MeasureSecond],
-    /// What failed in this second, by what it was.
+    /// Failures in this second, by what they were.
     pub errors: &'a [ErrorCount],
     /// The last values of the probes.
     pub probes: &'a [ProbeValue],

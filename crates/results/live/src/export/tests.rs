@@ -188,7 +188,7 @@ fn failures_have_their_step_kind_and_detail_as_labels() {
     ]);
     let snapshot = second(&[failed(None, "step", None, 4), failed(Some(0), "timeout", None, 1)]);
     expect![[r#"
-        # HELP throng_failures_total What failed: operations by the kind of their failure and its detail, such as a status code
+        # HELP throng_failures_total Failed operations by step, kind of failure and its detail, such as a status code
         # TYPE throng_failures_total counter
         throng_failures_total{run="the-run",scenario="a \"scenario\"",step="GET /a",kind="timeout",detail="",area="shop"} 2
         throng_failures_total{run="the-run",scenario="a \"scenario\"",step="`set` of `code`",kind="step",detail=""} 4

@@ -1,4 +1,4 @@
-//! What broke: failures by what they were, and incidents.
+//! Failures by what they were, and incidents.
 
 use record::schema::{ErrorCount, ErrorSummary, Incident, Summary};
 

@@ -26,32 +26,36 @@ pub(super) fn steps(text: &VerdictText<'_>, style: Style) -> Vec<String> {
     let rows = rows(summary);
     let lines: Vec<Option<String>> = rows.iter().map(|row| line(course?, row, style)).collect();
     let has_lines = lines.iter().any(Option::is_some);
-    let mut heads =
-        vec!["step", "count", "completed", "failed", "share", "p50", "p90", "p99", "max"];
+    let has_failures = rows.iter().any(|row| row.measure.errors > 0);
+    let mut heads = vec!["step", "count", "completed", "failed"];
+    heads.extend(has_failures.then_some("share"));
+    heads.extend(["p50", "p90", "p99", "max"]);
     heads.extend(has_lines.then_some(OVER_TIME));
     let mut table = Table::new(&heads).dropping(DROPPED);
     for (row, line) in rows.iter().zip(lines) {
         let measure = row.measure;
         let failed = (measure.errors > 0).then_some(Tone::Bad);
-        let share = match (measure.errors, measure.count) {
-            (0, _) | (_, 0) => String::new(),
-            (errors, count) => units::share((errors as f64 / count as f64).min(1.0)),
-        };
         let mut cells = vec![
             (row.breaks_threshold.then_some(Tone::Bad), format!("{INDENT}{}", row.name)),
             (None, units::count(measure.count)),
             (None, rate(measure)),
             (failed, units::count(measure.errors)),
-            (failed, share),
         ];
+        cells.extend(has_failures.then(|| (failed, share(measure))));
         let times = response_times(measure);
         cells.extend(TIMES.map(|place| (None, times[place].clone())));
-        if has_lines {
-            cells.push((None, line.unwrap_or_default()));
-        }
+        cells.extend(has_lines.then(|| (None, line.unwrap_or_default())));
         table.row(cells);
     }
     table.render(columns, style)
+}
+
+/// The share of operations that failed; empty if none did.
+fn share(measure: &MeasureSummary) -> String {
+    match (measure.errors, measure.count) {
+        (0, _) | (_, 0) => String::new(),
+        (errors, count) => units::share((errors as f64 / count as f64).min(1.0)),
+    }
 }
 
 /// A row of the table.
