@@ -1,5 +1,9 @@
 //! Every example is run, shortened.
 
+use std::process::Command;
+
+use testkit::needs::skip;
+
 use crate::support::{Ended, Served, Space, root};
 
 /// Runs an example with these overrides: it must pass, and all its users must have connected.
@@ -143,6 +147,25 @@ fn http_hello() {
     let arrivals = "arrivals=[{ constant: 100/s, for: 1s }, { hold: 300ms }]";
     let sets = [&target, arrivals, "thresholds.1=p99(hello) < 10s"];
     passes("http-hello.yaml", &sets, 100);
+}
+
+#[test]
+fn incident() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        return skip("examples/incident.py needs python3");
+    }
+    let shop = Served::script("examples/incident.py");
+    let target = format!("target={}", shop.url);
+    // It ends long before the incident.
+    let sets = [
+        &target,
+        "arrivals=[{ constant: 40/s, for: 1s }, { hold: 300ms }]",
+        "sessions.buyer.1.think=50ms",
+        "sessions.buyer.3.think=50ms",
+        "thresholds.1=p95(search) < 10s",
+        "thresholds.2=p95(checkout) < 10s",
+    ];
+    passes("incident.yaml", &sets, 40);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use testkit::needs::root;
 
 /// A process that prints nothing for this long hangs.
 const TIMEOUT: Duration = Duration::from_secs(40);
@@ -311,7 +312,7 @@ fn flat(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// One of the built-in systems under `throng serve`; it stops with the test.
+/// A server that says where it listens, such as a built-in system under `throng serve`; it stops with the test.
 pub(crate) struct Served {
     running: Running,
     /// `http://127.0.0.1:PORT`.
@@ -323,8 +324,21 @@ impl Served {
     #[track_caller]
     pub(crate) fn start(args: &[&str]) -> Served {
         let mut command = throng(["serve"].iter().chain(args));
-        command.args(["--listen", "127.0.0.1:0", "--until-stdin-closes"]).stdin(Stdio::piped());
-        let mut running = Running::start(&mut command);
+        command.args(["--listen", "127.0.0.1:0", "--until-stdin-closes"]);
+        Served::of(&mut command)
+    }
+
+    /// A script of Python's in the workspace that serves as `throng serve` does, on a free port.
+    #[track_caller]
+    pub(crate) fn script(path: &str) -> Served {
+        let mut command = plain(Command::new("python3"));
+        command.arg(root().join(path)).args(["--port", "0", "--until-stdin-closes"]);
+        Served::of(&mut command)
+    }
+
+    #[track_caller]
+    fn of(command: &mut Command) -> Served {
+        let mut running = Running::start(command.stdin(Stdio::piped()));
         let line = running.line();
         let url = line.trim_end().strip_prefix("listening on ");
         let url = url.unwrap_or_else(|| panic!("not where it listens: {line}")).to_owned();
