@@ -101,7 +101,7 @@ class Server:
 
     def reply(self, connection: "Connection", request: Request, answer: Answer, received: float, run: int) -> None:
         connection.reply(answer)
-        self.counts[run, request.path][str(answer.status)] += 1
+        self.counts[run, request.path][str(answer.status or "closed")] += 1
         if self.log:
             line = {
                 "run": run,

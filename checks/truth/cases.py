@@ -22,6 +22,8 @@ from failures import CASES as FAILURES
 from overload import CASES as OVERLOAD
 from own_work import CASES as OWN_WORK
 from said import CASES as SAID
+from shared import CASES as SHARED
+from troubles import CASES as TROUBLES
 from wire import CASES as WIRE
 
 CASES = Cases()
@@ -293,7 +295,7 @@ def unit_test(name: str) -> str:
 
 # The longest of those that wait come first.
 ALL = Cases()
-for cases in (OVERLOAD, CASES, FAILURES, WIRE, SAID, EARLY, OWN_WORK):
+for cases in (TROUBLES, SHARED, OVERLOAD, CASES, FAILURES, WIRE, SAID, EARLY, OWN_WORK):
     ALL.add(cases)
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import collections
 import heapq
 import http
 import json
+import math
 import mimetypes
 import pathlib
 import random
@@ -65,8 +66,8 @@ class Server:
         if options.service > 0:
             mean = options.service
             draws = {
-                "exponential": lambda: self.random.expovariate(1 / mean),
-                "deterministic": lambda: mean,
+                "exponential": lambda: self.cold() * self.random.expovariate(1 / mean),
+                "deterministic": lambda: self.cold() * mean,
             }
             self.queue = Queue(options.servers, draws[options.distribution])
         self.files = {path: File(name) for path, name in (file.split("=", 1) for file in options.file)}
@@ -79,6 +80,11 @@ class Server:
     def elapsed(self) -> float:
         """Since the first request."""
         return time.monotonic() - self.begun
+
+    def cold(self) -> float:
+        """By how much service times are longer than they will be once it is warm."""
+        warm_up = self.options.warm_up
+        return 1 + math.exp(-self.elapsed() / warm_up) if warm_up else 1.0
 
     def request(self, connection: "Connection", path: str, close: bool) -> None:
         if not self.received:
@@ -266,6 +272,7 @@ def main() -> None:
     parser.add_argument("--accept-every", type=float, default=0.0, help="seconds from one accepted connection to the next")
     parser.add_argument("--servers", type=int, default=1, help="of the queue")
     parser.add_argument("--service", type=float, default=0.0, help="mean service time in seconds; no work")
+    parser.add_argument("--warm-up", type=float, default=0.0, help="twice as long at first: the time constant in seconds")
     parser.add_argument("--queue-path", help="only requests of this path go through it")
     parser.add_argument("--distribution", choices=["exponential", "deterministic"], default="exponential")
     parser.add_argument("--spin", type=float, default=0.0, help="CPU time of a request, in seconds")
