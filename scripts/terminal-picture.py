@@ -7,6 +7,9 @@
 
 Nothing in a picture is made up: it is the screen that the program itself drew. The emulator knows
 the control sequences that Throng uses and refuses all others. Needs Python alone.
+
+Browsers collapse blanks in an SVG, and viewers remove the attribute that forbids it. So no text has two blanks in a row:
+what stands apart is a text of its own, at its column and of its length. web/tests/pictures.test.ts looks at it in browsers.
 """
 
 import argparse
@@ -25,6 +28,8 @@ from xml.sax.saxutils import escape
 CELL_WIDTH, LINE_HEIGHT, FONT_SIZE, MARGIN, TITLE_HEIGHT = 8.4, 19, 14, 16, 30
 BACKGROUND, BAR, TEXT = "#12161c", "#1c222b", "#d5dbe3"
 COLOURS = {31: "#ff7b72", 32: "#6fd08c", 33: "#e3b341"}
+# Words with single blanks between them.
+WORDS = re.compile(r"\S+(?: \S+)*")
 SEQUENCE = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])")
 
 
@@ -90,14 +95,18 @@ class Terminal:
 
 
 def pieces(line):
-    """The line as (column, text, rendition), cut where the rendition changes."""
-    out = []
+    """The line as (column, text, rendition), cut where the rendition changes and where there are several blanks."""
+    runs = []
     for column, (char, rendition) in enumerate(line):
-        if out and out[-1][2] == rendition:
-            out[-1][1] += char
+        if runs and runs[-1][2] == rendition:
+            runs[-1][1] += char
         else:
-            out.append([column, char, rendition])
-    return [piece for piece in out if piece[1].strip()]
+            runs.append([column, char, rendition])
+    return [
+        (column + word.start(), word[0], rendition)
+        for column, text, rendition in runs
+        for word in WORDS.finditer(text)
+    ]
 
 
 def svg(title, lines, columns):
@@ -111,14 +120,12 @@ def svg(title, lines, columns):
         f'<path d="M0 {TITLE_HEIGHT}V8a8 8 0 0 1 8-8H{width - 8}a8 8 0 0 1 8 8V{TITLE_HEIGHT}z" '
         f'fill="{BAR}"/>',
         f'<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,DejaVu Sans Mono,monospace" '
-        f'font-size="{FONT_SIZE}" fill="{TEXT}" xml:space="preserve">',
+        f'font-size="{FONT_SIZE}" fill="{TEXT}">',
         f'<text x="{MARGIN}" y="20" opacity="0.7">{escape(title)}</text>',
     ]
     for row, line in enumerate(lines):
         y = TITLE_HEIGHT + MARGIN + row * LINE_HEIGHT + FONT_SIZE
         for column, text, rendition in pieces(line):
-            blanks = len(text) - len(text.lstrip())
-            text, column = text.strip(), column + blanks
             style = "".join(f' fill="{COLOURS[c]}"' for c in rendition if c in COLOURS)
             style += ' font-weight="bold"' if 1 in rendition else ""
             style += ' opacity="0.6"' if 2 in rendition else ""
@@ -159,15 +166,19 @@ def main():
     parser.add_argument("--columns", type=int, default=118)
     parser.add_argument("--rows", type=int, default=34)
     parser.add_argument("--at", type=float, default=5, help="seconds until the live picture")
-    parser.add_argument("--live", required=True, metavar="SVG")
+    parser.add_argument("--live", metavar="SVG")
     parser.add_argument("--end", required=True, metavar="SVG")
+    parser.add_argument("--status", type=int, default=0, help="with which the command has to end")
     parser.add_argument("command", nargs="+")
     args = parser.parse_args()
     live, end, status = play(args.command, args.columns, args.rows, args.at)
-    if not live or status != 0:
+    if status != args.status or args.live and not live:
         sys.exit(f"no picture: the command ended with {status} too early or badly")
     shown = " ".join([os.path.basename(args.command[0]), *args.command[1:]])
+    shown = " ".join(shown.split())
     for path, lines in [(args.live, live), (args.end, end)]:
+        if not path:
+            continue
         with open(path, "w", encoding="utf-8") as file:
             file.write(svg(f"$ {shown}", lines, args.columns))
 
