@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check doc fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth kubernetes interop picture dist toolchain
+.PHONY: help run test test-deps check doc fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-incident bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth kubernetes interop picture dist toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -37,13 +37,14 @@ help:
 	@echo "make bench-balancer  the balancer beside nginx and HAProxy, and what is lost when a backend fails, half an hour"
 	@echo "make bench-lab      the lab's network: round trips, packets, TCP and losses, half an hour; needs root"
 	@echo "make bench-fleet    a hundred agents that begin together, the cost of the way over NATS, and of a thousand agents, 20 min"
+	@echo "make bench-incident what k6, Gatling and Locust print of an incident of ten seconds, installed first, ten minutes"
 	@echo "make bench-ui       what a live page with viewers costs a run, five minutes"
-	@echo "make bench-docs     write docs/benchmarks.md, and tables of docs/chat.md, from the newest raw data"
+	@echo "make bench-docs     write docs/benchmarks.md, and measured parts of other pages, from the newest raw data"
 	@echo "make site           build the documentation as a site with search"
 	@echo "make model-truth    accuracy of a model's estimators on samples with known parameters: the tables"
 	@echo "                    of docs/modelling-reference.md, a quarter of an hour of CPU"
 	@echo "make truth      what is said of runs in which a load tool is easily wrong, against what is known of"
-	@echo "                their targets, ten minutes"
+	@echo "                their targets: overload, planted troubles, an incident in twenty seeds, a quarter of an hour"
 	@echo "make hostile-truth  targets, kills and files that once hurt a run or its record, four minutes"
 	@echo "make accounts-truth  the sums of what was due, began and ended, the fate of each session and percentiles against"
 	@echo "                    exact oracles, in CASES random runs (100000) in virtual time, ten minutes once built"
@@ -58,7 +59,7 @@ help:
 	@echo "                    a quarter of an hour of CPU the first time"
 	@echo "make interop    HTTP, gRPC and WebSocket against servers of others, and the tables of docs/interop.md; needs Go and"
 	@echo "                    Node, 15 minutes"
-	@echo "make picture        draw the README's pictures of terminal and report from a real run"
+	@echo "make picture        draw the pictures of README and docs/report.md, of terminal and report, from real runs"
 
 # Benches use the release profile.
 run: toolchain
@@ -117,6 +118,9 @@ bench-chat: toolchain web
 bench-ui: toolchain web
 	@bench/ui
 
+bench-incident: toolchain web
+	@bench/incident
+
 bench-market: toolchain web
 	@bench/market
 
@@ -170,9 +174,11 @@ capacity-truth: toolchain web
 
 picture: toolchain web
 	@cargo build --release --locked --package throng
-	scripts/terminal-picture.py --at 42 --live docs/images/live.svg --end docs/images/verdict.svg \
-		-- $(TARGET)/release/throng run examples/football-quick.yaml
-	node web/picture.mjs "$$(ls -d runs/*-football-quick-* | tail -n 1)/report.html" docs/images/report.png
+	python3 examples/incident.py & shop=$$!
+	trap "kill $$shop" EXIT
+	sleep 1
+	scripts/terminal-picture.py --status 1 docs/images/verdict.svg -- $(TARGET)/release/throng run examples/incident.yaml
+	node web/picture.mjs "$$(ls -d runs/*-incident-* | tail -n 1)/report.html" docs/images/report.png
 
 fuzz:
 	@scripts/fuzz.sh $(or $(SECONDS),60) --jobs $(or $(JOBS),2) $(if $(COUNT),--count)

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Runs a command in a terminal and draws what stood there: once while it ran, once at its end.
+"""Runs a command in a terminal and draws what stands there at its end.
 
     make picture
-    scripts/terminal-picture.py --live docs/images/live.svg --at 40 \\
-        --end docs/images/verdict.svg -- target/release/throng run examples/football-quick.yaml
+    scripts/terminal-picture.py --status 1 docs/images/verdict.svg -- target/release/throng run examples/incident.yaml
 
 Nothing in a picture is made up: it is the screen that the program itself drew. The emulator knows
 the control sequences that Throng uses and refuses all others. Needs Python alone.
@@ -22,7 +21,6 @@ import select
 import struct
 import sys
 import termios
-import time
 from xml.sax.saxutils import escape
 
 CELL_WIDTH, LINE_HEIGHT, FONT_SIZE, MARGIN, TITLE_HEIGHT = 8.4, 19, 14, 16, 30
@@ -138,14 +136,14 @@ def svg(title, lines, columns):
     return "\n".join([*out, "</g>", "</svg>", ""])
 
 
-def play(command, columns, rows, at):
-    """Runs the command; returns its screen after `at` seconds, the one at its end, its status."""
+def play(command, columns, rows):
+    """Runs the command; returns its screen at the end, and its status."""
     child, master = pty.fork()
     if child == 0:
         os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
         os.execvp(command[0], command)
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    terminal, begin, live = Terminal(), time.monotonic(), []
+    terminal = Terminal()
     while True:
         if select.select([master], [], [], 0.1)[0]:
             try:
@@ -155,32 +153,25 @@ def play(command, columns, rows, at):
             if not data:
                 break
             terminal.feed(data)
-        if not live and time.monotonic() - begin >= at:
-            live = terminal.snapshot()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return live, terminal.snapshot(), status
+    return terminal.snapshot(), status
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--columns", type=int, default=118)
     parser.add_argument("--rows", type=int, default=34)
-    parser.add_argument("--at", type=float, default=5, help="seconds until the live picture")
-    parser.add_argument("--live", metavar="SVG")
-    parser.add_argument("--end", required=True, metavar="SVG")
     parser.add_argument("--status", type=int, default=0, help="with which the command has to end")
+    parser.add_argument("picture", metavar="SVG")
     parser.add_argument("command", nargs="+")
     args = parser.parse_args()
-    live, end, status = play(args.command, args.columns, args.rows, args.at)
-    if status != args.status or args.live and not live:
-        sys.exit(f"no picture: the command ended with {status} too early or badly")
+    lines, status = play(args.command, args.columns, args.rows)
+    if status != args.status:
+        sys.exit(f"no picture: the command ended with {status}")
     shown = " ".join([os.path.basename(args.command[0]), *args.command[1:]])
     shown = " ".join(shown.split())
-    for path, lines in [(args.live, live), (args.end, end)]:
-        if not path:
-            continue
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(svg(f"$ {shown}", lines, args.columns))
+    with open(args.picture, "w", encoding="utf-8") as file:
+        file.write(svg(f"$ {shown}", lines, args.columns))
 
 
 if __name__ == "__main__":

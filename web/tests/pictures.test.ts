@@ -28,7 +28,7 @@ let chrome: Browser;
 
 beforeAll(async () => {
   const script = join(ROOT, 'scripts/terminal-picture.py');
-  execFileSync(script, ['--columns', '60', '--end', table, '--', 'printf', TABLE.join('\\n')]);
+  execFileSync(script, ['--columns', '60', table, '--', 'printf', TABLE.join('\\n')]);
   chrome = await browser();
 });
 afterAll(async () => {
