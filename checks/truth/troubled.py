@@ -25,6 +25,7 @@ MEDIAN_S = {"/browse": 0.004, "/search": 0.020, "/checkout": 0.010}
 # Of the logarithm of service times.
 SPREAD = 0.25
 STALL_EVERY_S, STALL_FOR_S = 7.0, 0.3
+# The last of them is not answered: the connection is closed.
 REQUESTS_A_CONNECTION = 50
 LEAK_A_SECOND = 0.1
 
@@ -67,7 +68,7 @@ TROUBLES = {
     "slow_leak": Trouble("checkout", WHOLE, ("response-grows",)),
     "step": Trouble("search", ((25, TO_THE_END),), ("incident",), "response"),
     "periodic_stall": Trouble(None, WHOLE, ("periodic-stall",)),
-    "closed_after_50": Trouble("checkout", WHOLE, ("errors",), named="closed", everywhere=True),
+    "closed_after_50": Trouble("checkout", WHOLE, ("keep-alive-closed", "errors"), everywhere=True),
 }
 # Of `errors_alike`: the targets' paths, and what is answered.
 ALIKE = {
