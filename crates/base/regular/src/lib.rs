@@ -122,7 +122,7 @@ mod tests {
             let _ = sender.send(read(&path).err().map(|error| error.to_string()));
         });
         let said = receiver.recv_timeout(SOON);
-        said.map_or_else(|_| "it waits".to_owned(), |said| said.unwrap_or_default())
+        said.map_or_else(|_| "it waits".to_owned(), Option::unwrap_or_default)
     }
 
     fn pipe(space: &TempDir) -> std::path::PathBuf {

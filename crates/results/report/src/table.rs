@@ -121,11 +121,7 @@ fn line(row: &Row, widths: &[usize], names: &BTreeMap<&str, String>) -> Line {
 /// The names that are longer than `columns`, with the form in which they are shown: without their middles, and different
 /// from all others. Where names differ decides what is left of them; names that differ in nothing that has room are
 /// numbered.
-fn short_names<'a>(
-    names: BTreeSet<&'a str>,
-    columns: usize,
-    style: Style,
-) -> BTreeMap<&'a str, String> {
+fn short_names(names: BTreeSet<&str>, columns: usize, style: Style) -> BTreeMap<&str, String> {
     let is_long = |name: &&str| name.chars().count() > columns;
     let (long, short): (Vec<&str>, Vec<&str>) = names.into_iter().partition(is_long);
     let mut used: BTreeSet<String> = short.into_iter().map(str::to_owned).collect();

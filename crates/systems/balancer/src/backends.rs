@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::fleet::Member;
 
@@ -141,9 +141,12 @@ pub(crate) fn is_region(name: &str) -> bool {
     (1..=REGION_MAX).contains(&name.len()) && name.bytes().all(is_one)
 }
 
-fn read(path: &PathBuf) -> Result<String, BackendsError> {
+fn read(path: &Path) -> Result<String, BackendsError> {
     let read = regular::read_text(path, FILE_MAX);
-    read.map_err(|error| BackendsError::Read { path: path.clone(), reason: error.to_string() })
+    read.map_err(|error| BackendsError::Read {
+        path: path.to_path_buf(),
+        reason: error.to_string(),
+    })
 }
 
 fn parse(line: &str) -> Result<Backend, String> {

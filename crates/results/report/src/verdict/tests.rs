@@ -375,7 +375,7 @@ fn colours_add_nothing_but_colour() {
 #[test]
 fn json_is_the_summary_and_stable() {
     let text = crate::json(&summary());
-    assert_eq!(serde_json::from_str::<record::schema::Summary>(&text).unwrap(), summary());
+    assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary());
     assert_eq!(text, crate::json(&summary()));
     assert!(text.starts_with("{\n  \"format\": 2,\n") && text.ends_with("}\n"));
 }
