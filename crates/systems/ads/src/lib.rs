@@ -27,13 +27,12 @@ mod step;
 mod store;
 
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use server::http::{ConnectionLimits, serve_connections};
 use server::metrics::Counter;
-use server::{ServerError, Stop};
+use server::{Ready, ServerError, Serving, Shutdown, Stop};
 use tokio::sync::oneshot;
 
 use state::AdsState;
@@ -106,10 +105,18 @@ pub enum AdsError {
 ///
 /// # Errors
 /// On bad options, when store, log or address cannot be used, or when a thread crashed.
-pub async fn serve(
+pub fn serve(
+    options: AdsOptions,
+    ready: Ready,
+    shutdown: Shutdown,
+) -> Serving<'static, Report, AdsError> {
+    Box::pin(serve_until(options, ready, shutdown))
+}
+
+async fn serve_until(
     mut options: AdsOptions,
-    ready: impl FnOnce(SocketAddr),
-    shutdown: impl Future<Output = ()>,
+    ready: Ready,
+    shutdown: Shutdown,
 ) -> Result<Report, AdsError> {
     options.check()?;
     options.store_wait = server::stretch(options.store_wait);
@@ -156,11 +163,7 @@ pub async fn serve(
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
-pub fn run(
-    options: AdsOptions,
-    stop: Stop,
-    ready: impl FnOnce(SocketAddr),
-) -> Result<Report, AdsError> {
+pub fn run(options: AdsOptions, stop: Stop, ready: Ready) -> Result<Report, AdsError> {
     let server = options.server.clone();
     server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
 }

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use server::access_log::AccessLog;
-use server::{ServerError, ServerOptions, Stop, stopped};
+use server::{ServerError, ServerOptions, Serving, Shutdown, Stop, ThreadWork, stopped};
 use tokio::sync::watch;
 
 use forward::Router;
@@ -86,15 +86,26 @@ pub enum Event {
     Reloaded(Result<usize, BackendsError>),
 }
 
+/// Function that gets the events of a balancer, on the thread that awaits it.
+pub type EventHandler = Box<dyn Fn(Event) + Send + Sync>;
+
 /// Runs a balancer until `shutdown` resolves, and then until the requests in progress are answered, for `stop_within` at
 /// most.
 ///
 /// # Errors
 /// On bad options, if backends, log or addresses cannot be used, or if a thread crashed.
-pub async fn serve(
+pub fn serve(
     options: BalancerOptions,
-    events: &dyn Fn(Event),
-    shutdown: impl Future<Output = ()>,
+    on_event: EventHandler,
+    shutdown: Shutdown,
+) -> Serving<'static, Report, BalancerError> {
+    Box::pin(serve_until(options, on_event, shutdown))
+}
+
+async fn serve_until(
+    options: BalancerOptions,
+    on_event: EventHandler,
+    shutdown: Shutdown,
 ) -> Result<Report, BalancerError> {
     options.check()?;
     let options = options.stretched();
@@ -111,7 +122,7 @@ pub async fn serve(
     let server = options.server.clone();
     let metrics_listen = options.metrics_listen;
     let router = Arc::new(Router::new(options, backends, log));
-    let served = serve_all(&router, &server, metrics_listen, events, shutdown).await;
+    let served = serve_all(&router, &server, metrics_listen, &on_event, shutdown).await;
     if let Some(log) = &router.log {
         log.end();
     }
@@ -131,15 +142,15 @@ async fn serve_all(
     router: &Arc<Router>,
     server: &ServerOptions,
     metrics_listen: Option<SocketAddr>,
-    events: &dyn Fn(Event),
-    shutdown: impl Future<Output = ()>,
+    on_event: &EventHandler,
+    shutdown: Shutdown,
 ) -> Result<(), ServerError> {
     let (stop, mut clients_stop) = watch::channel(false);
     let (stop_operators, mut operators_stop) = watch::channel(false);
     let own = Arc::clone(router);
-    let work = move |context| forward::work(context, Arc::clone(&own));
+    let work = move |context| -> ThreadWork { Box::pin(forward::work(context, Arc::clone(&own))) };
     let clients = async {
-        let ready = |address| events(Event::Ready(address));
+        let ready = |address| on_event(Event::Ready(address));
         let stopping = stopped(&mut clients_stop);
         let result = server::serve(server, work, ready, stopping, || router.drain.begin()).await;
         // Operators could watch the drain; then they are served no longer.
@@ -150,7 +161,7 @@ async fn serve_all(
         let Some(listen) = metrics_listen else {
             return Ok(());
         };
-        let ready = |address| events(Event::Operable(address));
+        let ready = |address| on_event(Event::Operable(address));
         let result = forward::operate(router, listen, ready, stopped(&mut operators_stop)).await;
         stop.send_replace(true);
         result
@@ -161,7 +172,7 @@ async fn serve_all(
         std::future::pending::<()>().await;
     };
     let keeping = async {
-        let reloaded = |result| events(Event::Reloaded(result));
+        let reloaded = |result| on_event(Event::Reloaded(result));
         match forward::keep(router, reloaded).await {
             Err(error) => error,
             Ok(()) => std::future::pending().await,
@@ -182,8 +193,8 @@ async fn serve_all(
 pub fn run(
     options: BalancerOptions,
     stop: Stop,
-    events: &dyn Fn(Event),
+    on_event: EventHandler,
 ) -> Result<Report, BalancerError> {
     let server = options.server.clone();
-    server::run(&server, stop, |shutdown| serve(options, events, shutdown))
+    server::run(&server, stop, |shutdown| serve(options, on_event, shutdown))
 }

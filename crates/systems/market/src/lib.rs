@@ -45,7 +45,6 @@ mod state;
 mod store;
 mod transactions;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -53,7 +52,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use server::http::{ConnectionLimits, serve_connections};
-use server::{Operations, ServerError, Stop, operator_routes, reactor};
+use server::{Operations, Ready, ServerError, Serving, Shutdown, Stop, operator_routes, reactor};
 
 use feed::Story;
 use state::MarketState;
@@ -134,10 +133,18 @@ pub enum MarketError {
 ///
 /// # Errors
 /// On bad options, when the address cannot be listened at, or when a serving thread crashed.
-pub async fn serve(
+pub fn serve(
     options: MarketOptions,
-    ready: impl FnOnce(SocketAddr),
-    shutdown: impl Future<Output = ()>,
+    ready: Ready,
+    shutdown: Shutdown,
+) -> Serving<'static, Report, MarketError> {
+    Box::pin(serve_until(options, ready, shutdown))
+}
+
+async fn serve_until(
+    options: MarketOptions,
+    ready: Ready,
+    shutdown: Shutdown,
 ) -> Result<Report, MarketError> {
     options.check()?;
     let options = options.stretched().with_enough_threads(server::open_files_max())?;
@@ -181,11 +188,7 @@ pub async fn serve(
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
-pub fn run(
-    options: MarketOptions,
-    stop: Stop,
-    ready: impl FnOnce(SocketAddr),
-) -> Result<Report, MarketError> {
+pub fn run(options: MarketOptions, stop: Stop, ready: Ready) -> Result<Report, MarketError> {
     let server = options.server.clone();
     server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
 }

@@ -4,7 +4,6 @@
 
 mod upstream;
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +31,7 @@ use server::reactor::{
     SharedReactor, SubscriptionChange,
 };
 use server::websocket::frames;
-use server::{Drain, Draws, Operations, operator_routes, wall_ms};
+use server::{Drain, Draws, Operations, Ready, Shutdown, operator_routes, wall_ms};
 use upstream::{Requests, Upstream, keep_open, watch};
 
 /// Messages of a game that may wait for a thread.
@@ -315,8 +314,8 @@ impl Operations for Relay {
 pub(crate) async fn serve(
     options: &MarketOptions,
     upstream: &str,
-    ready: impl FnOnce(SocketAddr),
-    shutdown: impl Future<Output = ()>,
+    ready: Ready,
+    shutdown: Shutdown,
 ) -> Result<Report, MarketError> {
     let (relay, requests) = Relay::new(options);
     let relay = Arc::new(relay);

@@ -27,8 +27,6 @@ mod waiters;
 mod wire;
 mod workers;
 
-use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,7 +35,9 @@ use tokio::time::timeout;
 
 use server::database::ServerAddress;
 use server::http::{ConnectionLimits, serve_connections};
-use server::{ServerError, ServerOptions, Stop, operator_routes};
+use server::{
+    Ready, ServerError, ServerOptions, Serving, Shutdown, Stop, ThreadWork, operator_routes,
+};
 
 use jobs::JobReceiver;
 use state::State;
@@ -104,16 +104,23 @@ pub struct SetUp {
 ///
 /// # Errors
 /// On invalid options, when an address cannot be listened on, when the store cannot be used, or when a thread crashed.
-pub async fn serve(
+pub fn serve(
     options: QueueOptions,
-    ready: impl FnOnce(SocketAddr),
-    shutdown: impl Future<Output = ()>,
+    ready: Ready,
+    shutdown: Shutdown,
+) -> Serving<'static, Report, QueueError> {
+    Box::pin(serve_until(options, ready, shutdown))
+}
+
+async fn serve_until(
+    options: QueueOptions,
+    ready: Ready,
+    mut shutdown: Shutdown,
 ) -> Result<Report, QueueError> {
     options.check()?;
     let options = options.stretched();
     let (jobs, receiver) = jobs::queue(options.queue_max);
     let state = Arc::new(State::new(&options, jobs.waiting()));
-    let mut shutdown = pin!(shutdown);
     let starting = start(&options, receiver, &state);
     // A fill may take minutes, and a database that hangs for ever.
     let mut workers = tokio::select! {
@@ -127,7 +134,9 @@ pub async fn serve(
     let front = async {
         let own = Arc::clone(&state);
         let drained = Arc::clone(&state);
-        let serving = move |context| front::serve(context, Arc::clone(&own), jobs.clone());
+        let work = move |context| -> ThreadWork {
+            Box::pin(front::serve(context, Arc::clone(&own), jobs.clone()))
+        };
         let stop = async {
             tokio::select! {
                 () = &mut shutdown => {}
@@ -135,7 +144,7 @@ pub async fn serve(
             }
         };
         let drain = || drained.drain.begin();
-        let served = server::serve(&options.server, serving, ready, stop, drain).await;
+        let served = server::serve(&options.server, work, ready, stop, drain).await;
         drop(stop_operators);
         served
     };
@@ -170,11 +179,7 @@ fn report(state: &State) -> Report {
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
-pub fn run(
-    options: QueueOptions,
-    stop: Stop,
-    ready: impl FnOnce(SocketAddr),
-) -> Result<Report, QueueError> {
+pub fn run(options: QueueOptions, stop: Stop, ready: Ready) -> Result<Report, QueueError> {
     let server = options.server.clone();
     server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
 }
@@ -256,7 +261,7 @@ fn unusable(address: Option<&ServerAddress>, problem: SchemaError) -> QueueError
 async fn operators(
     options: &QueueOptions,
     state: &Arc<State>,
-    shutdown: impl Future<Output = ()>,
+    shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), ServerError> {
     let Some(listen) = options.metrics else {
         return Ok(());

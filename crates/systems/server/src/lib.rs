@@ -12,8 +12,8 @@
 //! 2. Its shared state implements [`Operations`], which gives it `/healthz` and `/metrics`
 //!    ([`operator_routes`]; [`metrics::Page`] writes the page), and with long-lived connections
 //!    [`reactor::Service`].
-//! 3. `serve(options, ready, shutdown)` checks the options, makes the state and calls [`serve`] with the work
-//!    of a thread: [`reactor::serve`] if it has WebSockets or event streams, else
+//! 3. `serve(options, ready, shutdown)` returns [`Serving`], which checks the options, makes the state and calls
+//!    [`serve`] with the work of a thread: [`reactor::serve`] if it has WebSockets or event streams, else
 //!    [`http::serve_connections`]. `run(options, stop, ready)` is [`run`] around it.
 //! 4. `throng` needs a variant of `args::System` with its flags, and a branch in `verbs/quick/serve.rs`;
 //!    `run.target` in scenarios and their checks follow from these flags.
@@ -43,6 +43,7 @@ mod poller;
 mod process;
 mod random;
 mod recent;
+mod serving;
 mod sizing;
 mod threads;
 mod tls;
@@ -52,9 +53,10 @@ pub use clock::{dilate, follow_skew, shrink, since_1970, stretch, wall, wall_ms}
 pub use error::ServerError;
 pub use operations::{Drain, Operations, operator_routes};
 pub use options::{BACKLOG, CONNECTIONS_MAX, FILES_MIN, ServerOptions, check_rules};
-pub use process::{Shutdown, Stop, run};
+pub use process::{Stop, run};
 pub use random::Draws;
 pub use recent::Recent;
+pub use serving::{Ready, Serving, Shutdown, ThreadWork};
 pub use sizing::connections_each;
 pub use threads::{Port, ThreadContext, open_files_max, serve};
 pub use tls::{TlsError, TlsFiles};

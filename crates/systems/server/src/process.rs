@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::error::ServerError;
 use crate::options::ServerOptions;
+use crate::serving::Shutdown;
 use crate::threads::{limit_open_files, raise_open_files};
 
 /// Signals and conditions that stop a system.
@@ -18,9 +19,6 @@ pub enum Stop {
     /// Those, or the end of standard input: the system never outlives the process that started it.
     SignalOrStdin,
 }
-
-/// Resolves when it is time to stop.
-pub type Shutdown = std::pin::Pin<Box<dyn Future<Output = ()>>>;
 
 /// Sets the limit on open files, to `options.files` or as high as it goes, then runs `serve` on a runtime of
 /// its own with a future that resolves at `stop`. For a process that does nothing else.

@@ -29,11 +29,10 @@ mod store;
 #[path = "chat/no_store.rs"]
 mod store;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use server::{Operations, ServerError, Stop, reactor};
+use server::{Operations, Ready, ServerError, Serving, Shutdown, Stop, reactor};
 use state::ChatState;
 
 pub use options::ChatOptions;
@@ -80,10 +79,18 @@ pub enum ChatError {
 /// # Errors
 /// On bad options, when the store cannot be used or the address not be listened at, or when a
 /// thread crashed.
-pub async fn serve(
+pub fn serve(
     options: ChatOptions,
-    ready: impl FnOnce(SocketAddr),
-    shutdown: impl Future<Output = ()>,
+    ready: Ready,
+    shutdown: Shutdown,
+) -> Serving<'static, Report, ChatError> {
+    Box::pin(serve_until(options, ready, shutdown))
+}
+
+async fn serve_until(
+    options: ChatOptions,
+    ready: Ready,
+    shutdown: Shutdown,
 ) -> Result<Report, ChatError> {
     options.check()?;
     let options = options.stretched();
@@ -117,11 +124,7 @@ pub async fn serve(
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
-pub fn run(
-    options: ChatOptions,
-    stop: Stop,
-    ready: impl FnOnce(SocketAddr),
-) -> Result<Report, ChatError> {
+pub fn run(options: ChatOptions, stop: Stop, ready: Ready) -> Result<Report, ChatError> {
     let server = options.server.clone();
     server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
 }

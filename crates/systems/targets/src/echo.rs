@@ -7,7 +7,6 @@
 //! For tests and benches of the client's end, where the server should cost next to nothing.
 
 use std::future::poll_fn;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -22,8 +21,8 @@ use tokio_tungstenite::tungstenite::Error;
 use server::http::{Endpoint, FirstRequest, Route, read_opening, serve_http};
 use server::websocket::{Limits, Socket};
 use server::{
-    CONNECTIONS_MAX, ServerError, ServerOptions, Stop, ThreadContext, accept_all, check_rules,
-    stopped,
+    CONNECTIONS_MAX, Ready, ServerError, ServerOptions, Serving, Shutdown, Stop, ThreadContext,
+    ThreadWork, accept_all, check_rules, stopped,
 };
 
 /// Path on which WebSockets are opened.
@@ -62,10 +61,18 @@ impl Default for EchoOptions {
 ///
 /// # Errors
 /// When the address cannot be listened at, or a serving thread crashed.
-pub async fn serve(
+pub fn serve(
     options: EchoOptions,
-    ready: impl FnOnce(SocketAddr),
-    shutdown: impl Future<Output = ()>,
+    ready: Ready,
+    shutdown: Shutdown,
+) -> Serving<'static, (), ServerError> {
+    Box::pin(serve_until(options, ready, shutdown))
+}
+
+async fn serve_until(
+    options: EchoOptions,
+    ready: Ready,
+    shutdown: Shutdown,
 ) -> Result<(), ServerError> {
     options.server.check()?;
     let EchoOptions { server, message_max, message_within, connections_max, raw } = options;
@@ -75,9 +82,9 @@ pub async fn serve(
     )])?;
     let limits = Limits { message_max, message_within };
     let router = Router::new().route("/hello", get(|| async { "ok\n" }));
-    let work = move |context| {
+    let work = move |context| -> ThreadWork {
         let permits = Arc::new(Semaphore::new(connections_max));
-        work(context, raw, limits, permits, router.clone())
+        Box::pin(work(context, raw, limits, permits, router.clone()))
     };
     server::serve(&server, work, ready, shutdown, || {}).await
 }
@@ -86,11 +93,7 @@ pub async fn serve(
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
-pub fn run(
-    options: EchoOptions,
-    stop: Stop,
-    ready: impl FnOnce(SocketAddr),
-) -> Result<(), ServerError> {
+pub fn run(options: EchoOptions, stop: Stop, ready: Ready) -> Result<(), ServerError> {
     let server = options.server.clone();
     server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
 }

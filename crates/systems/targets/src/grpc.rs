@@ -7,7 +7,6 @@ mod streams;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -25,7 +24,7 @@ use flate2::write::GzEncoder;
 use hyper::body::{Body as HttpBody, Frame};
 use prost::Message;
 use server::http::EitherTls;
-use server::{ServerError, ServerOptions, Stop};
+use server::{Ready, ServerError, ServerOptions, Serving, Shutdown, Stop, ThreadWork};
 
 use crate::threads::work;
 
@@ -62,10 +61,18 @@ struct Words {
 ///
 /// # Errors
 /// When the address cannot be listened at, or a thread crashed.
-pub async fn serve(
+pub fn serve(
     options: &ServerOptions,
-    ready: impl FnOnce(SocketAddr),
-    shutdown: impl Future<Output = ()>,
+    ready: Ready,
+    shutdown: Shutdown,
+) -> Serving<'_, (), ServerError> {
+    Box::pin(serve_until(options, ready, shutdown))
+}
+
+async fn serve_until(
+    options: &ServerOptions,
+    ready: Ready,
+    shutdown: Shutdown,
 ) -> Result<(), ServerError> {
     options.check()?;
     let tls = options.tls.as_ref().map(EitherTls::load).transpose()?;
@@ -81,7 +88,8 @@ pub async fn serve(
         .route(&reflection_of("v1"), post(reflection::describe))
         .route(&reflection_of("v1alpha"), post(reflection::describe))
         .fallback(|| async { ended(UNIMPLEMENTED) });
-    let work = move |context| work(context, tls.clone(), router.clone());
+    let work =
+        move |context| -> ThreadWork { Box::pin(work(context, tls.clone(), router.clone())) };
     server::serve(options, work, ready, shutdown, || {}).await
 }
 
@@ -94,11 +102,7 @@ fn reflection_of(version: &str) -> String {
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
-pub fn run(
-    options: &ServerOptions,
-    stop: Stop,
-    ready: impl FnOnce(SocketAddr),
-) -> Result<(), ServerError> {
+pub fn run(options: &ServerOptions, stop: Stop, ready: Ready) -> Result<(), ServerError> {
     server::run(options, stop, |shutdown| serve(options, ready, shutdown))
 }
 

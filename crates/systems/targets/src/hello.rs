@@ -5,7 +5,6 @@
 //! client that begins with HTTP/2, or comes by TLS, gets the same from hyper, at a higher cost.
 
 use std::io;
-use std::net::SocketAddr;
 
 use axum::Router;
 use tokio::net::TcpStream;
@@ -13,7 +12,10 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use server::http::{EitherTls, HEAD_TIMEOUT, serve_either, serve_http2};
-use server::{ServerError, ServerOptions, Stop, ThreadContext, accept_all, stopped};
+use server::{
+    Ready, ServerError, ServerOptions, Serving, Shutdown, Stop, ThreadContext, ThreadWork,
+    accept_all, stopped,
+};
 
 /// Clients of HTTP/1.0, such as ab, want a header that says that the connection stays.
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\
@@ -32,14 +34,22 @@ const RECEIVE_BYTES: usize = 16 << 10;
 ///
 /// # Errors
 /// When the address cannot be listened at, or a serving thread crashed.
-pub async fn serve(
+pub fn serve(
     options: &ServerOptions,
-    ready: impl FnOnce(SocketAddr),
-    shutdown: impl Future<Output = ()>,
+    ready: Ready,
+    shutdown: Shutdown,
+) -> Serving<'_, (), ServerError> {
+    Box::pin(serve_until(options, ready, shutdown))
+}
+
+async fn serve_until(
+    options: &ServerOptions,
+    ready: Ready,
+    shutdown: Shutdown,
 ) -> Result<(), ServerError> {
     options.check()?;
     let tls = options.tls.as_ref().map(EitherTls::load).transpose()?;
-    let work = move |context| work(context, tls.clone());
+    let work = move |context| -> ThreadWork { Box::pin(work(context, tls.clone())) };
     server::serve(options, work, ready, shutdown, || {}).await
 }
 
@@ -47,11 +57,7 @@ pub async fn serve(
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
-pub fn run(
-    options: &ServerOptions,
-    stop: Stop,
-    ready: impl FnOnce(SocketAddr),
-) -> Result<(), ServerError> {
+pub fn run(options: &ServerOptions, stop: Stop, ready: Ready) -> Result<(), ServerError> {
     server::run(options, stop, |shutdown| serve(options, ready, shutdown))
 }
 
@@ -146,10 +152,8 @@ mod tests {
                 .build()
                 .expect("a runtime");
             let options = ServerOptions::single_threaded();
-            let ready = move |address| listening.send(address).expect("the test listens");
-            runtime.block_on(serve(&options, ready, async {
-                drop(stopped.await);
-            }))
+            let ready = Box::new(move |address| listening.send(address).expect("the test listens"));
+            runtime.block_on(serve(&options, ready, Box::pin(async { drop(stopped.await) })))
         });
         let address = address.recv().expect("the server starts");
         let mut client = std::net::TcpStream::connect(address).expect("connect");

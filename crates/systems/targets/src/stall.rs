@@ -3,7 +3,6 @@
 //! Every request is answered a fixed delay after it came. In the last part of every period the
 //! server stalls: requests that come then are treated as if they had come when the stall ends.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,7 @@ use crate::alarm::{Alarm, now};
 use crate::grpc;
 use crate::threads::work;
 use server::http::EitherTls;
-use server::{ServerError, ServerOptions, Stop, check_rules};
+use server::{Ready, ServerError, ServerOptions, Serving, Shutdown, Stop, ThreadWork, check_rules};
 
 /// How the server delays its answers. The default answers in 1 ms and stalls for the last second
 /// of every ten, on a free port of 127.0.0.1.
@@ -75,10 +74,18 @@ impl StallOptions {
 /// # Errors
 /// When the stall is not shorter than its period, the address cannot be listened at, or a thread
 /// crashed.
-pub async fn serve(
+pub fn serve(
     options: StallOptions,
-    ready: impl FnOnce(SocketAddr),
-    shutdown: impl Future<Output = ()>,
+    ready: Ready,
+    shutdown: Shutdown,
+) -> Serving<'static, (), ServerError> {
+    Box::pin(serve_until(options, ready, shutdown))
+}
+
+async fn serve_until(
+    options: StallOptions,
+    ready: Ready,
+    shutdown: Shutdown,
 ) -> Result<(), ServerError> {
     options.server.check()?;
     check_rules([(
@@ -100,7 +107,8 @@ pub async fn serve(
         }
     });
     let tls = server.tls.as_ref().map(EitherTls::load).transpose()?;
-    let work = move |context| work(context, tls.clone(), router.clone());
+    let work =
+        move |context| -> ThreadWork { Box::pin(work(context, tls.clone(), router.clone())) };
     server::serve(&server, work, ready, shutdown, || {}).await
 }
 
@@ -108,11 +116,7 @@ pub async fn serve(
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
-pub fn run(
-    options: StallOptions,
-    stop: Stop,
-    ready: impl FnOnce(SocketAddr),
-) -> Result<(), ServerError> {
+pub fn run(options: StallOptions, stop: Stop, ready: Ready) -> Result<(), ServerError> {
     let server = options.server.clone();
     server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
 }

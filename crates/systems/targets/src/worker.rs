@@ -16,13 +16,12 @@ mod station;
 mod switches;
 
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use server::http::{ConnectionLimits, serve_connections};
-use server::{Drain, ServerError, Stop, stretch};
+use server::{Drain, Ready, ServerError, Serving, Shutdown, Stop, stretch};
 
 use http::Worker;
 use metrics::Metrics;
@@ -53,15 +52,22 @@ pub struct Report {
 ///
 /// # Errors
 /// On bad options, when the address cannot be listened on, signals cannot be received, or a thread crashed.
-pub async fn serve(
+pub fn serve(
+    options: WorkerOptions,
+    ready: Ready,
+    shutdown: Shutdown,
+) -> Serving<'static, Report, ServerError> {
+    Box::pin(serve_until(options, ready, shutdown))
+}
+
+async fn serve_until(
     mut options: WorkerOptions,
-    ready: impl FnOnce(SocketAddr),
-    shutdown: impl Future<Output = ()>,
+    ready: Ready,
+    mut shutdown: Shutdown,
 ) -> Result<Report, ServerError> {
     options.check()?;
     let mut signals =
         Signals::listen(options.on_usr1, options.on_usr2).map_err(ServerError::Process)?;
-    let mut shutdown = pin!(shutdown);
     let mut ready = Some(ready);
     let mut report = Report::default();
     loop {
@@ -72,13 +78,13 @@ pub async fn serve(
                 ready(at);
             }
         };
-        let restarts = live(&options, &mut signals, up, shutdown.as_mut(), &mut report).await?;
+        let restarts = live(&options, &mut signals, up, &mut shutdown, &mut report).await?;
         if !restarts {
             return Ok(report);
         }
         report.restarts += 1;
         tokio::select! {
-            () = shutdown.as_mut() => return Ok(report),
+            () = &mut shutdown => return Ok(report),
             () = tokio::time::sleep(stretch(options.restart_for)) => {}
         }
         options.server.listen = address;
@@ -90,8 +96,8 @@ pub async fn serve(
 async fn live(
     options: &WorkerOptions,
     signals: &mut Signals,
-    ready: impl FnOnce(SocketAddr),
-    shutdown: Pin<&mut impl Future<Output = ()>>,
+    ready: impl FnOnce(SocketAddr) + Send,
+    shutdown: &mut Shutdown,
     report: &mut Report,
 ) -> Result<bool, ServerError> {
     let server = options.server.clone();
@@ -148,11 +154,7 @@ async fn restart(station: &Station, from: Option<Duration>, signals: &mut Signal
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
-pub fn run(
-    options: WorkerOptions,
-    stop: Stop,
-    ready: impl FnOnce(SocketAddr),
-) -> Result<Report, ServerError> {
+pub fn run(options: WorkerOptions, stop: Stop, ready: Ready) -> Result<Report, ServerError> {
     let server = options.server.clone();
     server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
 }
@@ -162,13 +164,10 @@ pub fn run(
 ///
 /// # Errors
 /// As [`serve`].
-pub fn run_within_process(
-    options: WorkerOptions,
-    ready: impl FnOnce(SocketAddr),
-) -> Result<Report, ServerError> {
+pub fn run_within_process(options: WorkerOptions, ready: Ready) -> Result<Report, ServerError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(ServerError::Process)?;
-    runtime.block_on(serve(options, ready, std::future::pending()))
+    runtime.block_on(serve(options, ready, Box::pin(std::future::pending())))
 }

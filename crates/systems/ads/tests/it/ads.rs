@@ -19,6 +19,11 @@ fn options() -> AdsOptions {
     options
 }
 
+/// The end of a network that is stopped as soon as it serves.
+async fn stopped_at_once(options: AdsOptions) -> Result<Report, AdsError> {
+    ads::serve(options, Box::new(|_| ()), Box::pin(std::future::ready(()))).await
+}
+
 /// A running network.
 struct Network {
     address: SocketAddr,
@@ -30,10 +35,9 @@ impl Network {
     async fn start(options: AdsOptions) -> Self {
         let (shutdown, stop) = oneshot::channel();
         let (ready, address) = oneshot::channel();
-        let served =
-            tokio::spawn(ads::serve(options, move |address| ready.send(address).unwrap(), async {
-                drop(stop.await);
-            }));
+        let ready = Box::new(move |address| ready.send(address).unwrap());
+        let end = Box::pin(async { drop(stop.await) });
+        let served = tokio::spawn(ads::serve(options, ready, end));
         Self { address: soon(address).await.unwrap(), shutdown, served }
     }
 
@@ -197,10 +201,7 @@ async fn records_survive_a_restart_however_they_are_written() {
         let id = second["offer_id"].as_str().unwrap();
         assert_eq!(network.request("GET", &format!("/offers/{id}/impression.gif")).await.0, 200);
         // Nobody else may write there meanwhile.
-        assert!(matches!(
-            ads::serve(stored(), |_| (), std::future::ready(())).await,
-            Err(AdsError::Store { .. })
-        ));
+        assert!(matches!(stopped_at_once(stored()).await, Err(AdsError::Store { .. })));
         assert_eq!(network.stop().await.records_lost, 0);
 
         let network = Network::start(stored()).await;
@@ -316,16 +317,16 @@ async fn app_servers_share_an_address_and_a_connection_too_many_is_dropped() {
 async fn options_and_addresses_that_cannot_be_are_refused() {
     let mut none = options();
     none.server.threads = 0;
-    let ended = ads::serve(none, |_| (), std::future::ready(())).await;
+    let ended = stopped_at_once(none).await;
     assert!(matches!(ended, Err(AdsError::Server(ServerError::Options(_)))));
     let network = Network::start(options()).await;
     let mut taken = options();
     taken.server.listen = network.address;
-    let ended = ads::serve(taken, |_| (), std::future::ready(())).await;
+    let ended = stopped_at_once(taken).await;
     assert!(matches!(ended, Err(AdsError::Server(ServerError::Listen { .. }))));
     let mut nowhere = options();
     nowhere.access_log = Some("/nowhere/access.log".into());
-    let ended = ads::serve(nowhere, |_| (), std::future::ready(())).await;
+    let ended = stopped_at_once(nowhere).await;
     assert!(matches!(ended, Err(AdsError::Log { .. })));
     network.stop().await;
 }

@@ -69,8 +69,8 @@ async fn backends(State(router): State<Arc<Router>>) -> Response {
 pub(crate) async fn operate(
     router: &Arc<Router>,
     listen: SocketAddr,
-    ready: impl FnOnce(SocketAddr),
-    shutdown: impl Future<Output = ()>,
+    ready: impl FnOnce(SocketAddr) + Send,
+    shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), ServerError> {
     let mut options = ServerOptions::single_threaded();
     options.listen = listen;

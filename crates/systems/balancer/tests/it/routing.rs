@@ -10,14 +10,14 @@ use balancer::policy::Kind;
 use balancer::{LearnOptions, Source};
 use futures_util::StreamExt as _;
 use stats::dist::Dist;
-use targets::echo::{self, EchoOptions};
+use targets::echo::EchoOptions;
 use testkit::http::{get, raw, soon};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-use crate::support::{Act, Backend, Running, websocket_echo, worker};
+use crate::support::{Act, Backend, Running, echo_until, websocket_echo, worker};
 
 /// The body of an answer to a request with this cookie field, and the cookie that it sets.
 async fn send(balancer: &Running, cookie: &str) -> (String, Option<String>) {
@@ -160,8 +160,8 @@ async fn a_region_without_backends_is_refused() {
         "http://127.0.0.1:1 region=us".to_owned(),
     ]));
     options.locality = Some(Locality { region: "su".to_owned(), spill_at: f64::INFINITY });
-    let error = balancer::serve(options, &|_| {}, std::future::pending());
-    let error = soon(error).await.unwrap_err().to_string();
+    let served = balancer::serve(options, Box::new(|_| {}), Box::pin(std::future::pending()));
+    let error = soon(served).await.unwrap_err().to_string();
     assert!(error.contains("no backend is in the region `su`") && error.ends_with("has us"));
 }
 
@@ -203,13 +203,9 @@ async fn websockets_find_their_backend_after_its_restart() {
     let serve = |listen: SocketAddr| async move {
         let mut options = EchoOptions::default();
         options.server.listen = listen;
-        let (ready, address) = oneshot::channel();
         let (stop, stopped) = oneshot::channel::<()>();
-        let served =
-            tokio::spawn(echo::serve(options, |address| ready.send(address).unwrap(), async {
-                drop(stopped.await);
-            }));
-        (soon(address).await.unwrap(), stop, served)
+        let (address, served) = echo_until(options, Box::pin(async { drop(stopped.await) })).await;
+        (address, stop, served)
     };
     let (first, stop, served) = serve(SocketAddr::from(([127, 0, 0, 1], 0))).await;
     let second = websocket_echo().await;

@@ -1,9 +1,11 @@
 //! A balancer in this process, and backends that do as they are scripted.
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use balancer::{BalancerError, BalancerOptions, Event, Report, Source};
+use server::{ServerError, Shutdown};
 use targets::echo::{self, EchoOptions};
 use targets::worker::{self, WorkerOptions};
 use testkit::http::soon;
@@ -11,6 +13,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+
+/// A balancer that starts.
+type Starting = Pin<Box<dyn Future<Output = Running>>>;
 
 /// A running balancer.
 pub(crate) struct Running {
@@ -21,17 +26,25 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// In front of these backends.
-    pub(crate) async fn start(
+    /// In front of these backends. What follows the options is compiled once, not for each change of them.
+    pub(crate) fn start(
         backends: &[SocketAddr],
         change: impl FnOnce(&mut BalancerOptions),
-    ) -> Running {
+    ) -> Starting {
         let listed = backends.iter().map(|address| format!("http://{address}"));
         let mut options = BalancerOptions::new(Source::Listed(listed.collect()));
         options.server.threads = 1;
         options.server.own_files = false;
         options.metrics_listen = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
         change(&mut options);
+        Running::with(options)
+    }
+
+    fn with(options: BalancerOptions) -> Starting {
+        Box::pin(Running::begin(options))
+    }
+
+    async fn begin(options: BalancerOptions) -> Running {
         let (events, mut happened) = mpsc::unbounded_channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new().name("balancer".to_owned());
@@ -40,8 +53,9 @@ impl Running {
             .spawn(move || {
                 let runtime =
                     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-                let report = |event| drop(events.send(event));
-                let serving = balancer::serve(options, &report, async { drop(stopped.await) });
+                let on_event = Box::new(move |event| drop(events.send(event)));
+                let shutdown = Box::pin(async { drop(stopped.await) });
+                let serving = balancer::serve(options, on_event, shutdown);
                 let _ = done.send(runtime.block_on(serving));
             })
             .unwrap();
@@ -111,6 +125,9 @@ impl Act {
     }
 }
 
+/// Function that gets each head of a request.
+type Script = Arc<dyn Fn(&str) -> Act + Send + Sync>;
+
 /// A backend that notes all heads of requests and bytes behind them, and acts by a script.
 pub(crate) struct Backend {
     pub(crate) address: SocketAddr,
@@ -125,13 +142,16 @@ impl Backend {
 
     /// `script` is given each head.
     pub(crate) async fn scripted(script: impl Fn(&str) -> Act + Send + Sync + 'static) -> Backend {
+        Backend::listen(Arc::new(script)).await
+    }
+
+    async fn listen(script: Script) -> Backend {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let heads = Arc::new(Mutex::default());
         let connections = Arc::new(Mutex::new(0));
         let backend =
             Backend { address, heads: Arc::clone(&heads), connections: Arc::clone(&connections) };
-        let script = Arc::new(script);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 *connections.lock().unwrap() += 1;
@@ -150,11 +170,7 @@ impl Backend {
     }
 }
 
-async fn serve(
-    mut stream: TcpStream,
-    heads: Arc<Mutex<Vec<String>>>,
-    script: Arc<impl Fn(&str) -> Act>,
-) {
+async fn serve(mut stream: TcpStream, heads: Arc<Mutex<Vec<String>>>, script: Script) {
     let mut bytes = Vec::new();
     loop {
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
@@ -215,20 +231,25 @@ pub(crate) async fn worker(change: impl FnOnce(&mut WorkerOptions)) -> SocketAdd
     let mut options = WorkerOptions::default();
     change(&mut options);
     let (ready, address) = oneshot::channel();
-    let serving =
-        worker::serve(options, |address| ready.send(address).unwrap(), std::future::pending());
+    let ready = Box::new(|address| ready.send(address).unwrap());
+    let serving = worker::serve(options, ready, Box::pin(std::future::pending()));
     tokio::spawn(async { serving.await.unwrap() });
     soon(address).await.unwrap()
 }
 
 /// A server that sends each WebSocket message back.
 pub(crate) async fn websocket_echo() -> SocketAddr {
+    let for_ever = Box::pin(std::future::pending());
+    echo_until(EchoOptions::default(), for_ever).await.0
+}
+
+/// The same with these options until `shutdown` resolves; its address and its end.
+pub(crate) async fn echo_until(
+    options: EchoOptions,
+    shutdown: Shutdown,
+) -> (SocketAddr, JoinHandle<Result<(), ServerError>>) {
     let (ready, address) = oneshot::channel();
-    let echo = echo::serve(
-        EchoOptions::default(),
-        |address| ready.send(address).unwrap(),
-        std::future::pending(),
-    );
-    tokio::spawn(echo);
-    soon(address).await.unwrap()
+    let ready = Box::new(|address| ready.send(address).unwrap());
+    let served = tokio::spawn(echo::serve(options, ready, shutdown));
+    (soon(address).await.unwrap(), served)
 }

@@ -188,7 +188,8 @@ fn serve() {
     });
     let mut options = calm();
     options.server.tls = std::env::var_os(TLS).map(|folder| Secure::files(folder.as_ref()));
-    let ready = |address| println!("\nlistening on {address}");
+    let ready = Box::new(|address| println!("\nlistening on {address}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(market::serve(options, ready, async { drop(stop.await) })).unwrap();
+    let stopped = Box::pin(async { drop(stop.await) });
+    runtime.block_on(market::serve(options, ready, stopped)).unwrap();
 }

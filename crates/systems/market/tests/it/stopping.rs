@@ -9,7 +9,7 @@ use testkit::http::soon;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-use crate::support::{Fan, Market, calm};
+use crate::support::{Fan, Market, calm, refused};
 
 #[tokio::test]
 async fn a_stop_closes_everything_with_a_reason() {
@@ -96,17 +96,14 @@ async fn an_address_in_use_is_an_error() {
         let mut options = calm();
         options.server.listen = address;
         options.server.threads = threads;
-        let result = market::serve(options, |_| panic!("not ready"), std::future::pending()).await;
-        assert!(
-            matches!(result, Err(MarketError::Server(ServerError::Listen { .. }))),
-            "{result:?}"
-        );
+        let error = refused(options).await;
+        assert!(matches!(error, MarketError::Server(ServerError::Listen { .. })), "{error:?}");
     }
     // Not even another market's port is shared.
     let mut options = calm();
     options.server.threads = 2;
     let market = Market::start(options.clone()).await;
     options.server.listen = market.address;
-    let result = market::serve(options, |_| panic!("not ready"), std::future::pending()).await;
-    assert!(matches!(result, Err(MarketError::Server(ServerError::Listen { .. }))), "{result:?}");
+    let error = refused(options).await;
+    assert!(matches!(error, MarketError::Server(ServerError::Listen { .. })), "{error:?}");
 }

@@ -36,6 +36,13 @@ pub(crate) fn for_slow_readers() -> MarketOptions {
     options
 }
 
+/// Why a market with these options does not start.
+pub(crate) async fn refused(options: MarketOptions) -> MarketError {
+    let ready = Box::new(|_| panic!("it started"));
+    let result = market::serve(options, ready, Box::pin(std::future::pending())).await;
+    result.unwrap_err()
+}
+
 /// A running market.
 pub(crate) struct Market {
     pub(crate) address: SocketAddr,
@@ -47,11 +54,9 @@ impl Market {
     pub(crate) async fn start(options: MarketOptions) -> Self {
         let (shutdown, stop) = oneshot::channel();
         let (ready, address) = oneshot::channel();
-        let served = tokio::spawn(market::serve(
-            options,
-            move |address| ready.send(address).unwrap(),
-            async { drop(stop.await) },
-        ));
+        let ready = Box::new(move |address| ready.send(address).unwrap());
+        let stopped = Box::pin(async { drop(stop.await) });
+        let served = tokio::spawn(market::serve(options, ready, stopped));
         Self { address: soon(address).await.unwrap(), shutdown, served }
     }
 

@@ -22,7 +22,7 @@ use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::support::{
-    Fan, JOIN, Market, PREDICT, calm, fall_behind_and_catch_up, for_slow_readers,
+    Fan, JOIN, Market, PREDICT, calm, fall_behind_and_catch_up, for_slow_readers, refused,
 };
 
 /// A certificate for localhost, and clients that trust it.
@@ -235,7 +235,6 @@ async fn a_key_of_another_certificate_is_refused_at_the_start() {
         key: Secure::files(other.folder.path()).key,
         ..Secure::files(secure.folder.path())
     });
-    let refused = market::serve(options, |_| (), std::future::pending()).await;
-    let refused = refused.unwrap_err().to_string();
+    let refused = refused(options).await.to_string();
     assert!(refused.contains("does not belong to the certificate in"), "{refused}");
 }

@@ -90,11 +90,11 @@ fn a_stop_ends_a_start() {
         options.store = Some(address(&url));
         options.store_wait = Duration::from_secs(600);
         // It stops as soon as it has a connection, on which nobody says anything.
-        let connected = async {
+        let connected = Box::pin(async move {
             let connection = listener.accept().await.unwrap();
             std::mem::forget(connection);
-        };
-        let serving = queue::serve(options, |_| panic!("it serves"), connected);
+        });
+        let serving = queue::serve(options, Box::new(|_| panic!("it serves")), connected);
         timeout(Duration::from_secs(60), serving).await
     });
     let report = served.expect("it is deaf").unwrap();

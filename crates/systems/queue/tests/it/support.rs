@@ -49,8 +49,8 @@ impl Queue {
         let (ready, is_ready) = channel();
         let thread = std::thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-            let ready = move |address| ready.send(address).unwrap();
-            runtime.block_on(queue::serve(options, ready, async { drop(stop.await) }))
+            let ready = Box::new(move |address| ready.send(address).unwrap());
+            runtime.block_on(queue::serve(options, ready, Box::pin(async { drop(stop.await) })))
         });
         match is_ready.recv() {
             Ok(address) => Ok(Queue { address, shutdown: Some(shutdown), thread: Some(thread) }),

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::{ConnectionEnd, serve_http};
 use crate::accept::accept_all;
 use crate::metrics::HttpConnections;
-use crate::{ThreadContext, stopped};
+use crate::{ThreadContext, ThreadWork, stopped};
 
 /// The other end of a connection; an extension of its requests.
 #[derive(Debug, Clone)]
@@ -41,7 +41,16 @@ pub struct ConnectionLimits {
 }
 
 /// Serves `router` on one thread until it is to stop, and then until the requests in progress are answered.
-pub async fn serve_connections(
+pub fn serve_connections(
+    context: ThreadContext,
+    limits: ConnectionLimits,
+    counts: Arc<HttpConnections>,
+    router: Router,
+) -> ThreadWork {
+    Box::pin(accept_until_stop(context, limits, counts, router))
+}
+
+async fn accept_until_stop(
     context: ThreadContext,
     limits: ConnectionLimits,
     counts: Arc<HttpConnections>,

@@ -14,11 +14,23 @@ use tokio::time::{sleep, timeout};
 use super::Reactor;
 use super::notice::Notice;
 use super::service::{ReactorOptions, Service, SharedReactor};
-use crate::{ThreadContext, stopped};
+use crate::{ThreadContext, ThreadWork, stopped};
 
 /// Serves on one thread until it is stopped, and then until the last connection has ended or the
 /// time for stopping is over. Ends at once when the kernel has no room to serve at all.
-pub async fn serve<S: Service>(service: Arc<S>, options: ReactorOptions, context: ThreadContext) {
+pub fn serve<S: Service>(
+    service: Arc<S>,
+    options: ReactorOptions,
+    context: ThreadContext,
+) -> ThreadWork {
+    Box::pin(serve_until_stop(service, options, context))
+}
+
+async fn serve_until_stop<S: Service>(
+    service: Arc<S>,
+    options: ReactorOptions,
+    context: ThreadContext,
+) {
     let ThreadContext { listener, mut stop, tls } = context;
     let stop_within = options.stop_within;
     let (alive, mut last_gone) = mpsc::channel(1);

@@ -10,6 +10,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -23,6 +24,7 @@ use tokio::task::LocalSet;
 use super::files::own_files;
 use crate::error::ServerError;
 use crate::options::ServerOptions;
+use crate::serving::{Serving, ThreadWork};
 use crate::tls::TlsFiles;
 
 /// Context of one serving thread.
@@ -36,33 +38,46 @@ pub struct ThreadContext {
     pub tls: Option<Arc<ServerConfig>>,
 }
 
+/// Function that begins the work of a thread.
+type Begin = dyn Fn(ThreadContext) -> ThreadWork + Send + Sync;
+
 /// Serves a system: starts the threads of `options`, each of which runs `work`; calls `ready` with the
 /// address as soon as connections are accepted; and when `shutdown` resolves calls `drain`, stops every
 /// thread and waits for all of them.
 ///
 /// # Errors
 /// When certificate or key cannot be used, when the address cannot be listened on, or a thread crashed.
-pub async fn serve<F, W>(
-    options: &ServerOptions,
-    work: F,
-    ready: impl FnOnce(SocketAddr),
-    shutdown: impl Future<Output = ()>,
-    drain: impl FnOnce(),
-) -> Result<(), ServerError>
-where
-    F: Fn(ThreadContext) -> W + Send + Sync + 'static,
-    W: Future<Output = ()>,
-{
-    let tls = options.tls.as_ref().map(TlsFiles::load).transpose()?;
-    let pool = ThreadPool::start(options, tls, work).await;
-    let pool = pool.map_err(|source| match source.kind() {
-        // It is a thread that cannot be started: another address would not help.
-        io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => ServerError::Process(source),
-        _ => ServerError::Listen { address: options.listen, source },
-    })?;
-    ready(pool.address);
-    let served = pool.serve_until(shutdown, drain).await;
-    served.map_err(|_| ServerError::Crashed)
+pub fn serve<'a>(
+    options: &'a ServerOptions,
+    work: impl Fn(ThreadContext) -> ThreadWork + Send + Sync + 'static,
+    ready: impl FnOnce(SocketAddr) + Send + 'a,
+    shutdown: impl Future<Output = ()> + Send + 'a,
+    drain: impl FnOnce() + Send + 'a,
+) -> Serving<'a, (), ServerError> {
+    let begin: Arc<Begin> = Arc::new(work);
+    serve_threads(options, begin, Box::new(ready), Box::pin(shutdown), Box::new(drain))
+}
+
+/// [`serve`] without type parameters: no system compiles it again.
+fn serve_threads<'a>(
+    options: &'a ServerOptions,
+    begin: Arc<Begin>,
+    ready: Box<dyn FnOnce(SocketAddr) + Send + 'a>,
+    shutdown: Pin<Box<dyn Future<Output = ()> + Send + 'a>>,
+    drain: Box<dyn FnOnce() + Send + 'a>,
+) -> Serving<'a, (), ServerError> {
+    Box::pin(async move {
+        let tls = options.tls.as_ref().map(TlsFiles::load).transpose()?;
+        let pool = ThreadPool::start(options, tls, begin).await;
+        let pool = pool.map_err(|source| match source.kind() {
+            // It is a thread that cannot be started: another address would not help.
+            io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => ServerError::Process(source),
+            _ => ServerError::Listen { address: options.listen, source },
+        })?;
+        ready(pool.address);
+        let served = pool.serve_until(shutdown, drain).await;
+        served.map_err(|_| ServerError::Crashed)
+    })
 }
 
 /// Running threads.
@@ -76,24 +91,19 @@ struct ThreadPool {
 }
 
 impl ThreadPool {
-    /// Starts the threads one after another; each runs `work` until that returns, on a runtime
+    /// Starts the threads one after another; each does its work until that returns, on a runtime
     /// where tasks are spawned by [`tokio::task::spawn_local`].
     ///
     /// # Errors
     /// When the address cannot be bound, or a thread or its runtime cannot be made.
-    async fn start<F, W>(
+    async fn start(
         options: &ServerOptions,
         tls: Option<Arc<ServerConfig>>,
-        work: F,
-    ) -> io::Result<Self>
-    where
-        F: Fn(ThreadContext) -> W + Send + Sync + 'static,
-        W: Future<Output = ()>,
-    {
+        begin: Arc<Begin>,
+    ) -> io::Result<Self> {
         if options.threads > 1 && !options.shared_port && options.listen.port() != 0 {
             check_unused(options.listen)?;
         }
-        let work = Arc::new(work);
         let (stop, _) = watch::channel(false);
         let mut pool =
             Self { address: options.listen, stop, tls, threads: Vec::new(), ended: Vec::new() };
@@ -104,7 +114,7 @@ impl ThreadPool {
                 own_files: options.has_own_files(),
                 shared_port: options.threads > 1 || options.shared_port,
             };
-            match pool.spawn(listening, runtime, Arc::clone(&work)).await {
+            match pool.spawn(listening, runtime, Arc::clone(&begin)).await {
                 Ok(address) => pool.address = address,
                 Err(error) => {
                     pool.stop().await?;
@@ -116,16 +126,12 @@ impl ThreadPool {
     }
 
     /// Starts a thread; the address on which it listens.
-    async fn spawn<F, W>(
+    async fn spawn(
         &mut self,
         listening: ListenOptions,
         runtime: ThreadRuntime,
-        work: Arc<F>,
-    ) -> io::Result<SocketAddr>
-    where
-        F: Fn(ThreadContext) -> W + Send + Sync + 'static,
-        W: Future<Output = ()>,
-    {
+        begin: Arc<Begin>,
+    ) -> io::Result<SocketAddr> {
         let (up, is_up) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let stop = self.stop.subscribe();
@@ -133,7 +139,7 @@ impl ThreadPool {
         let context = move |listener| ThreadContext { listener, stop, tls };
         let thread = std::thread::Builder::new().name("serve".to_owned());
         self.threads.push(thread.spawn(move || {
-            run_thread(listening, runtime.get(), context, up, &*work);
+            run_thread(listening, runtime.get(), context, up, &*begin);
             // Nobody waits for it when the pool itself was dropped.
             let _ = end.send(());
             runtime
@@ -232,15 +238,15 @@ fn runtimes(count: usize) -> io::Result<Vec<ThreadRuntime>> {
 }
 
 /// The body of one thread.
-fn run_thread<W: Future<Output = ()>>(
+fn run_thread(
     listening: ListenOptions,
     runtime: &Runtime,
     context: impl FnOnce(TcpListener) -> ThreadContext,
     up: oneshot::Sender<io::Result<SocketAddr>>,
-    work: &impl Fn(ThreadContext) -> W,
+    begin: &Begin,
 ) {
     let tasks = LocalSet::new();
-    let begin = || {
+    let open = || {
         if listening.own_files {
             own_files()?;
         }
@@ -249,10 +255,10 @@ fn run_thread<W: Future<Output = ()>>(
     };
     runtime.block_on(tasks.run_until(async {
         // If nobody waits for the answer, nobody needs the thread.
-        match begin() {
+        match open() {
             Ok((address, listener)) => {
                 if up.send(Ok(address)).is_ok() {
-                    work(context(listener)).await;
+                    begin(context(listener)).await;
                 }
             }
             Err(error) => drop(up.send(Err(error))),

@@ -40,11 +40,9 @@ impl Chat {
     async fn start(options: ChatOptions) -> Self {
         let (shutdown, stop) = oneshot::channel();
         let (ready, address) = oneshot::channel();
-        let served = tokio::spawn(chat::serve(
-            options,
-            move |address| ready.send(address).unwrap(),
-            async { drop(stop.await) },
-        ));
+        let ready = Box::new(move |address| ready.send(address).unwrap());
+        let stopped = Box::pin(async { drop(stop.await) });
+        let served = tokio::spawn(chat::serve(options, ready, stopped));
         Self { address: soon(address).await.unwrap(), shutdown, served }
     }
 

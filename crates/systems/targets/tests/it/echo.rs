@@ -19,10 +19,8 @@ async fn messages_come_back_as_they_went() {
     let (ready, address) = oneshot::channel();
     let (shutdown, stop) = oneshot::channel::<()>();
     let options = EchoOptions::default();
-    let served =
-        tokio::spawn(echo::serve(options, move |address| ready.send(address).unwrap(), async {
-            drop(stop.await);
-        }));
+    let ready = Box::new(move |address| ready.send(address).unwrap());
+    let served = tokio::spawn(echo::serve(options, ready, Box::pin(async { drop(stop.await) })));
     let address = soon(address).await.unwrap();
     assert_eq!(get(address, "/hello").await, (200, "ok\n".to_owned()));
     let mut client = Client::open(address, "/echo").await;
@@ -45,10 +43,8 @@ async fn bytes_come_back_as_they_went() {
     let (shutdown, stop) = oneshot::channel::<()>();
     let mut options = EchoOptions::default();
     options.raw = true;
-    let served =
-        tokio::spawn(echo::serve(options, move |address| ready.send(address).unwrap(), async {
-            drop(stop.await);
-        }));
+    let ready = Box::new(move |address| ready.send(address).unwrap());
+    let served = tokio::spawn(echo::serve(options, ready, Box::pin(async { drop(stop.await) })));
     let address = soon(address).await.unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
     for said in [&b"GET /hello HTTP/1.1\r\n\r\n"[..], b"\0\xff"] {
@@ -69,8 +65,8 @@ async fn serving(
 ) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<Result<(), server::ServerError>>) {
     let (ready, address) = oneshot::channel();
     let (shutdown, stop) = oneshot::channel::<()>();
-    let ready = move |address| ready.send(address).unwrap();
-    let served = tokio::spawn(echo::serve(options, ready, async { drop(stop.await) }));
+    let ready = Box::new(move |address| ready.send(address).unwrap());
+    let served = tokio::spawn(echo::serve(options, ready, Box::pin(async { drop(stop.await) })));
     (soon(address).await.unwrap(), shutdown, served)
 }
 

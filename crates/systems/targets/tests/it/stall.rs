@@ -16,11 +16,9 @@ async fn answers_wait_for_the_end_of_a_stall() {
     options.every = Duration::from_millis(300);
     let (ready, address) = oneshot::channel();
     let (shutdown, stop) = oneshot::channel::<()>();
-    let served = tokio::spawn(stall::serve(
-        options.clone(),
-        move |address| ready.send(address).unwrap(),
-        async { drop(stop.await) },
-    ));
+    let ready = Box::new(move |address| ready.send(address).unwrap());
+    let stop = Box::pin(async { drop(stop.await) });
+    let served = tokio::spawn(stall::serve(options.clone(), ready, stop));
     let address = soon(address).await.unwrap();
     // Requests back to back for two periods: each stall holds one of them for nearly its length.
     let start = Instant::now();
@@ -46,6 +44,7 @@ async fn answers_wait_for_the_end_of_a_stall() {
 async fn a_stall_without_end_is_refused() {
     let mut options = StallOptions::default();
     options.stall = options.every;
-    let result = stall::serve(options, |_| panic!("not ready"), std::future::pending()).await;
+    let ready = Box::new(|_| panic!("not ready"));
+    let result = stall::serve(options, ready, Box::pin(std::future::pending())).await;
     assert!(matches!(result, Err(ServerError::Options(_))));
 }

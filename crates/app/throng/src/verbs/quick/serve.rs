@@ -58,7 +58,7 @@ fn chat(args: &ChatArgs) -> Result<Exit, Failure> {
     options.rooms_max = args.rooms.unwrap_or(options.rooms_max);
     options.heartbeat = or_never(args.heartbeat, options.heartbeat);
     options.phoenix_timeout = or_never(args.phoenix_timeout, options.phoenix_timeout);
-    let report = chat::run(options, stop(&args.listen), listening);
+    let report = chat::run(options, stop(&args.listen), Box::new(listening));
     let report = report.map_err(|error| match error {
         ChatError::Server(error) => failed(error),
         error => Failure::new(Exit::Unavailable, error),
@@ -89,9 +89,8 @@ fn stall(args: &StallArgs) -> Result<Exit, Failure> {
     options.delay = args.delay.unwrap_or(options.delay);
     options.stall = args.stall.unwrap_or(options.stall);
     options.every = args.every.unwrap_or(options.every);
-    let ended = stall::run(options, stop(&args.listen), |address| {
-        listening_as(scheme, address);
-    });
+    let ready = Box::new(move |address| listening_as(scheme, address));
+    let ended = stall::run(options, stop(&args.listen), ready);
     ended.map(|()| Exit::Passed).map_err(failed)
 }
 
@@ -100,9 +99,8 @@ fn echo(EchoArgs { small, raw }: &EchoArgs) -> Result<Exit, Failure> {
     options.server = server_options(options.server, &small.listen, small.threads);
     options.raw = *raw;
     let scheme = if *raw { "tcp" } else { "http" };
-    let ended = echo::run(options, stop(&small.listen), |address| {
-        listening_as(scheme, address);
-    });
+    let ready = Box::new(move |address| listening_as(scheme, address));
+    let ended = echo::run(options, stop(&small.listen), ready);
     ended.map(|()| Exit::Passed).map_err(failed)
 }
 
@@ -110,9 +108,9 @@ fn hello(HelloArgs { small, tls }: &HelloArgs) -> Result<Exit, Failure> {
     let options = ServerOptions::single_threaded();
     let mut options = server_options(options, &small.listen, small.threads);
     options.tls = tls_files(tls);
-    let ended = hello::run(&options, stop(&small.listen), |address| {
-        listening_as(scheme(tls), address);
-    });
+    let scheme = scheme(tls);
+    let ready = Box::new(move |address| listening_as(scheme, address));
+    let ended = hello::run(&options, stop(&small.listen), ready);
     ended.map(|()| Exit::Passed).map_err(failed)
 }
 
@@ -120,9 +118,9 @@ fn grpc(HelloArgs { small, tls }: &HelloArgs) -> Result<Exit, Failure> {
     let options = ServerOptions::single_threaded();
     let mut options = server_options(options, &small.listen, small.threads);
     options.tls = tls_files(tls);
-    let ended = grpc::run(&options, stop(&small.listen), |address| {
-        listening_as(scheme(tls), address);
-    });
+    let scheme = scheme(tls);
+    let ready = Box::new(move |address| listening_as(scheme, address));
+    let ended = grpc::run(&options, stop(&small.listen), ready);
     ended.map(|()| Exit::Passed).map_err(failed)
 }
 

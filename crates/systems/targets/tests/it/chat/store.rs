@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use server::ServerError;
-use targets::chat::ChatError;
+use targets::chat::{self, ChatError, ChatOptions, Report};
 
 use super::{Chat, ids, options};
 
@@ -32,15 +32,19 @@ async fn a_restart_keeps_messages_and_goes_on_counting() {
     chat.stop().await;
 }
 
+/// Result of a start with options that cannot be used.
+async fn refused(options: ChatOptions) -> Result<Report, ChatError> {
+    let ready = Box::new(|_| panic!("it must not start"));
+    chat::serve(options, ready, Box::pin(std::future::pending())).await
+}
+
 #[tokio::test]
 async fn a_store_that_cannot_be_used_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("no such folder/chat.sqlite");
     let mut stored = options();
     stored.store = Some(path.clone());
-    let ready = |_| panic!("it must not start");
-    let error = targets::chat::serve(stored, ready, std::future::pending()).await;
-    let error = error.unwrap_err();
+    let error = refused(stored).await.unwrap_err();
     assert!(matches!(&error, ChatError::Store { path: found, .. } if *found == path));
     assert!(error.to_string().contains("no such folder"), "{error}");
 }
@@ -55,7 +59,6 @@ async fn more_rooms_than_allowed_are_not_dropped_in_silence() {
     chat.speak("b", "x").await;
     chat.stop().await;
     stored.rooms_max = 2;
-    let ready = |_| panic!("it must not start");
-    let error = targets::chat::serve(stored, ready, std::future::pending()).await;
+    let error = refused(stored).await;
     assert!(matches!(error, Err(ChatError::Server(ServerError::Options(_)))), "{error:?}");
 }

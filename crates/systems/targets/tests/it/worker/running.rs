@@ -20,11 +20,9 @@ impl Running {
     pub(crate) async fn start(options: WorkerOptions) -> Running {
         let (ready, address) = oneshot::channel();
         let (stop, stopped) = oneshot::channel::<()>();
-        let served = tokio::spawn(worker::serve(
-            options,
-            move |address| ready.send(address).unwrap(),
-            async { drop(stopped.await) },
-        ));
+        let ready = Box::new(move |address| ready.send(address).unwrap());
+        let shutdown = Box::pin(async { drop(stopped.await) });
+        let served = tokio::spawn(worker::serve(options, ready, shutdown));
         let address = soon(address).await.unwrap();
         Running { address, stop, served }
     }

@@ -22,7 +22,7 @@ pub(super) fn market(args: &MarketArgs) -> Result<Exit, Failure> {
         Some(_) => "https",
         None => "http",
     };
-    let listening = |address| listening_as(scheme, address);
+    let listening = move |address| listening_as(scheme, address);
     if let Some((_, address)) = &args.process.process_of {
         options.server.listen = *address;
         options.server.shared_port = true;
@@ -30,7 +30,8 @@ pub(super) fn market(args: &MarketArgs) -> Result<Exit, Failure> {
             // One feed and one resolver are enough.
             options.part = MarketPart::Api;
         }
-        let report = market::run(options, Stop::SignalOrStdin, listening).map_err(failed)?;
+        let report =
+            market::run(options, Stop::SignalOrStdin, Box::new(listening)).map_err(failed)?;
         processes::report_end(&figures(report));
         return Ok(Exit::Passed);
     }
@@ -38,7 +39,9 @@ pub(super) fn market(args: &MarketArgs) -> Result<Exit, Failure> {
         0 | processes::OVER.. => {
             return Err(failed(ServerError::Options(processes::RULE).into()));
         }
-        1 => figures(market::run(options, stop(&args.listen), listening).map_err(failed)?),
+        1 => {
+            figures(market::run(options, stop(&args.listen), Box::new(listening)).map_err(failed)?)
+        }
         count => {
             options.server.shared_port = true;
             options.check().map_err(|error| failed(error.into()))?;

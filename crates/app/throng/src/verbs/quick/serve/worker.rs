@@ -10,7 +10,8 @@ use crate::args::worker::{CpuArg, FaultArg, WorkerArgs};
 use crate::exit::{Exit, Failure};
 
 pub(super) fn worker(args: &WorkerArgs) -> Result<Exit, Failure> {
-    let report = worker::run(options(args), stop(&args.listen), listening).map_err(failed)?;
+    let report =
+        worker::run(options(args), stop(&args.listen), Box::new(listening)).map_err(failed)?;
     if !args.listen.until_stdin_closes {
         // The last line is for people; nobody may read it.
         let _ = writeln!(

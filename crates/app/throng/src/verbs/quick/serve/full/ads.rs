@@ -20,7 +20,7 @@ pub(crate) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
     if let Some((group, address)) = &args.process.process_of {
         options.server.listen = *address;
         options.group = Some(group.clone());
-        let report = ads::run(options, Stop::SignalOrStdin, listening).map_err(failed)?;
+        let report = ads::run(options, Stop::SignalOrStdin, Box::new(listening)).map_err(failed)?;
         processes::report_end(&figures(report));
         return Ok(Exit::Passed);
     }
@@ -28,7 +28,7 @@ pub(crate) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
         0 | processes::OVER.. => {
             return Err(failed(ServerError::Options(processes::RULE).into()));
         }
-        1 => figures(ads::run(options, stop(&args.listen), listening).map_err(failed)?),
+        1 => figures(ads::run(options, stop(&args.listen), Box::new(listening)).map_err(failed)?),
         count => {
             let group = processes::group();
             options.group = Some(group.clone());

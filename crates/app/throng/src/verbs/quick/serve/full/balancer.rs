@@ -16,7 +16,8 @@ use crate::args::balancer::{BalancerArgs, HealthArgs, WeightsArg};
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn balancer(args: &BalancerArgs) -> Result<Exit, Failure> {
-    let report = balancer::run(options(args)?, stop(&args.listen), &happened).map_err(failed)?;
+    let report =
+        balancer::run(options(args)?, stop(&args.listen), Box::new(happened)).map_err(failed)?;
     if !args.listen.until_stdin_closes {
         say(&format!(
             "balancer stopped: {} requests, {} responses cut off by backends, {} log lines dropped",

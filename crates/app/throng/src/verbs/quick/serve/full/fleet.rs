@@ -83,7 +83,8 @@ fn run(options: WorkerOptions) -> Result<String, Failure> {
     let thread = std::thread::Builder::new().name("worker".to_owned());
     thread
         .spawn(move || {
-            let ready = |address| drop(started.send(Ok(address)));
+            let up = started.clone();
+            let ready = Box::new(move |address| drop(up.send(Ok(address))));
             let ended = worker::run_within_process(options, ready);
             // Nobody waits any more for one that has started.
             drop(started.send(ended.map_err(failed).map(|_| ([0, 0, 0, 0], 0).into())));

@@ -41,7 +41,8 @@ fn serve(args: &QueueArgs, mut options: QueueOptions) -> Result<Vec<u64>, Failur
         options.server.shared_port = true;
         // The process that started this one has filled the store.
         options.fill = None;
-        let report = queue::run(options, Stop::SignalOrStdin, listening).map_err(failed)?;
+        let report =
+            queue::run(options, Stop::SignalOrStdin, Box::new(listening)).map_err(failed)?;
         let figures = figures(report);
         processes::report_end(&figures);
         return Ok(Vec::new());
@@ -50,7 +51,8 @@ fn serve(args: &QueueArgs, mut options: QueueOptions) -> Result<Vec<u64>, Failur
     match args.processes.unwrap_or(1) {
         0 | processes::OVER.. => refused(processes::RULE),
         1 => {
-            let report = queue::run(options, stop(&args.listen), listening).map_err(failed)?;
+            let report =
+                queue::run(options, stop(&args.listen), Box::new(listening)).map_err(failed)?;
             Ok(figures(report))
         }
         _ if options.store.is_none() => {
