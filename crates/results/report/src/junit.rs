@@ -6,7 +6,6 @@ use record::schema::{Finding, Severity, Summary, ThresholdResult};
 
 use crate::Style;
 use crate::intervals;
-use crate::style::REPLACEMENT;
 use crate::verdict::{names_step, sentence};
 
 /// Most failures and incidents that a text lists.
@@ -71,7 +70,9 @@ pub(crate) fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\n' => out.push_str("&#10;"),
-            c if is_control(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(REPLACEMENT),
+            c if is_control(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => {
+                out.push(char::REPLACEMENT_CHARACTER);
+            }
             c => out.push(c),
         }
     }

@@ -4,7 +4,7 @@ use record::controls::is_control;
 use record::schema::{Finding, MeasureSummary, RunInfo, Severity, Summary, Verdict};
 
 use crate::intervals::ShownIntervals;
-use crate::style::{REPLACEMENT, Style};
+use crate::style::Style;
 use crate::times::response_times;
 use crate::verdict::{failure, is_reason, is_repetition, of_region, others, rates, rows, seen};
 
@@ -173,7 +173,7 @@ pub(crate) fn plain(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
             c if c.is_control() => out.push(' '),
-            c if is_control(c) => out.push(REPLACEMENT),
+            c if is_control(c) => out.push(char::REPLACEMENT_CHARACTER),
             c => out.push(c),
         }
     }

@@ -27,7 +27,7 @@ impl Style {
         for c in text.chars() {
             match c {
                 '\t' | '\n' | '\r' => out.push(' '),
-                c if is_control(c) => out.push(self.pick(REPLACEMENT, '?')),
+                c if is_control(c) => out.push(self.pick(char::REPLACEMENT_CHARACTER, '?')),
                 c if self.unicode => out.push(c),
                 'µ' => out.push('u'),
                 '×' => out.push('x'),
@@ -41,9 +41,6 @@ impl Style {
     }
 }
 
-/// Replaces characters that are not shown.
-pub(crate) const REPLACEMENT: char = '\u{fffd}';
-
 /// A text from elsewhere, which may have several lines and colours, without other control sequences. Texts of
 /// this crate contain none.
 pub fn visible(text: &str) -> String {
@@ -56,7 +53,7 @@ pub fn visible(text: &str) -> String {
             out.push_str(sequence);
             rest = rest.as_str()[sequence.len()..].chars();
         } else if is_control(c) && !matches!(c, '\n' | '\t') {
-            out.push(REPLACEMENT);
+            out.push(char::REPLACEMENT_CHARACTER);
         } else {
             out.push(c);
         }
