@@ -18,13 +18,12 @@
 //! | `generator`, `preflight` | lays out the loops; refuses a run that is too large for its machines |
 //! | `network` | network namespaces of regions, and the addresses that names have in each |
 //! | `certificates` | reads the certificates of users and of further authorities |
-//! | `once`, `solo` | steps that run once, before and after the users; the loop of one user |
-//! | `describe`, `divided` | what `run.json` contains from the start; what workers share only among themselves |
+//! | `once` | steps that run once, before and after the users; the loop of one user |
+//! | `describe` | what the record says from the start |
 //! | `journal`, `outcomes` | everything that is written during the run |
-//! | `handover` | what another controller of a fleet needs to continue the run |
 //! | `merge`, `broadcasts` | the intervals of all loops added up |
 //! | `by_worker` | errors and lag of each worker |
-//! | `deals` | who starts the users of lost workers, and from when |
+//! | `deals` | who starts the users of lost workers, and from when; what another controller of a fleet needs to continue |
 //! | `outside`, `probing` | what happens beside the loops: to the target, its probes, names and the lab |
 //! | `starts` | how many users the plan starts, and when |
 //! | `pause`, `guard` | arrivals that pause; memory that runs short |
@@ -39,12 +38,10 @@ mod by_worker;
 mod certificates;
 mod deals;
 mod describe;
-mod divided;
 mod ended;
 mod error;
 mod generator;
 mod guard;
-mod handover;
 mod journal;
 mod merge;
 mod network;
@@ -57,7 +54,6 @@ mod prepared;
 pub(crate) mod probing;
 mod recording;
 mod running;
-mod solo;
 mod starts;
 pub(crate) mod tick;
 

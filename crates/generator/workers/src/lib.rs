@@ -73,8 +73,8 @@ pub use numbering::Numbering;
 pub use pool::{Pool, PoolError, PoolEvent};
 #[doc(hidden)]
 pub use prepared::{PreparedReports, serve_prepared};
-pub use process::{FleetShares, LostWorker, SpawnRequest, WorkersError};
-pub use processes::{BegunWorker, BegunWorkers};
+pub use process::{LostWorker, WorkersError};
+pub use processes::{BegunWorker, BegunWorkers, FleetShares, SpawnRequest};
 pub use protocol::{Loops, PROTOCOL_VERSION, Trust, Usage, plan_digest};
 pub use rows::{
     LeftRows, LoopRows, RowLimits, RowsRoom, RowsThread, WrittenRows, rest, rows_channel,

@@ -15,8 +15,8 @@ use trust::{TrustError, Verify, client_config};
 
 use super::adoption::Adoption;
 use super::clock::Drift;
-use super::process::{LostWorker, SpawnRequest, WorkersError};
-use super::processes::{BegunWorkers, Processes};
+use super::process::{LostWorker, WorkersError};
+use super::processes::{BegunWorkers, Processes, SpawnRequest};
 use super::protocol::{Loops, Usage};
 use super::report::{Report, ReportSenders};
 use super::rows::LeftRows;

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,11 +16,10 @@ use record::schema::WorkerInfo;
 use super::check::Check;
 use super::clock::{Course, Drift, Exchange, Offset};
 use super::connection::{Connection, Link, NotReady};
-use super::fleet::{Fleet, FleetError, contact_ns_max};
+use super::fleet::{FleetError, contact_ns_max};
 use super::protocol::{Introduction, Loops, Slice, ToWorker, Usage};
 use super::report::ReportSenders;
 use crate::children;
-use crate::inputs::ScenarioText;
 
 /// A worker that sends nothing for this long is lost: ten seconds beyond the second in which it should
 /// have reported.
@@ -32,29 +30,6 @@ const SILENCE_NS_NOTICED: u64 = 2_500_000_000;
 const END_MAX: Duration = Duration::from_secs(5);
 /// The longest wait for the end of a worker whose connection broke, to learn its exit status.
 const EXIT_MAX: Duration = Duration::from_millis(200);
-
-/// A fleet whose agents share the loops of a run.
-#[derive(Debug, Clone)]
-pub struct FleetShares {
-    pub fleet: Rc<dyn Fleet>,
-    /// The loops of each agent.
-    pub shares: Vec<Loops>,
-}
-
-/// The workers to start.
-#[derive(Debug, Clone)]
-pub struct SpawnRequest<'a> {
-    /// Processes that share the loops.
-    pub workers_count: u32,
-    /// The agents that start them; `None`: they are processes that we start.
-    pub fleet: Option<FleetShares>,
-    /// The program that is started as `PROGRAM worker`.
-    pub program: &'a Path,
-    /// Throng's version.
-    pub throng: &'a str,
-    /// The scenario that each of them compiles.
-    pub scenario: &'a ScenarioText,
-}
 
 /// Why the worker processes of a run do not start.
 #[derive(Debug, thiserror::Error)]

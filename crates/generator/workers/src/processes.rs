@@ -1,5 +1,6 @@
 //! The workers of a run, which speak the protocol of `docs/worker-protocol.md`.
 
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use super::connection::NotReady;
 use super::fleet::{Fleet, Rows};
 use super::listener::{ConnectionAttempt, Listener};
 use super::material::Material;
-use super::process::{FleetShares, LostWorker, SpawnRequest, WorkerProcess, WorkersError};
+use super::process::{LostWorker, WorkerProcess, WorkersError};
 use super::protocol::{Loops, Slice, ToWorker, Usage, plan_digest};
 use super::report::ReportSenders;
 use super::setup::LoopsSetup;
@@ -33,6 +34,29 @@ const REASON_NS_MAX: u64 = 500_000_000;
 const PING_NS: u64 = 2_000_000_000;
 /// Bytes of the token of an agent's worker.
 const TOKEN_BYTES: usize = 16;
+
+/// A fleet whose agents share the loops of a run.
+#[derive(Debug, Clone)]
+pub struct FleetShares {
+    pub fleet: Rc<dyn Fleet>,
+    /// The loops of each agent.
+    pub shares: Vec<Loops>,
+}
+
+/// The workers to start.
+#[derive(Debug, Clone)]
+pub struct SpawnRequest<'a> {
+    /// Processes that share the loops.
+    pub workers_count: u32,
+    /// The agents that start them; `None`: they are processes that we start.
+    pub fleet: Option<FleetShares>,
+    /// The program that is started as `PROGRAM worker`.
+    pub program: &'a Path,
+    /// Throng's version.
+    pub throng: &'a str,
+    /// The scenario that each of them compiles.
+    pub scenario: &'a ScenarioText,
+}
 
 /// The workers that another controller of a fleet has started.
 #[derive(Debug, Clone, Copy)]

@@ -16,9 +16,8 @@ use workers::{
 };
 
 use super::Conducted;
-use super::deals::Deals;
+use super::deals::{Deals, Handover};
 use super::error::ConductError;
-use super::handover::Handover;
 use super::journal::Journal;
 use super::once::TeardownLoop;
 use super::outside::OutsideSetup;

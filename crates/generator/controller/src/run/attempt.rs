@@ -4,16 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::trace::{TraceEvent, TracedEvent};
-use machine::loops::cores;
 use plan::{Plan, SessionId};
 use record::schema::OnceEnd;
-use workers::{LoopsSetup, ScenarioText};
+use workers::ScenarioText;
 
 use super::certificates::read_trust;
 use super::error::ConductError;
-use super::network::Network;
-use super::once;
-use super::solo::{SOLO, SoloLoop, SoloUser};
+use super::once::{self, SoloLoop, SoloUser};
 use crate::control::Interrupt;
 use crate::secrets::Secrets;
 use crate::target::TargetProcess;
@@ -45,15 +42,9 @@ pub fn try_user(
     let mut plan = request.plan;
     let folder = request.scenario.folder();
     let target = TargetProcess::of_plan(&mut plan, request.program, folder)?;
-    let setup = LoopsSetup {
-        target: target.as_ref().map(|target| target.address),
-        places: Network::resolve(&plan, &[None])?.places,
-        sources: plan.options.source_addresses.clone(),
-        trust: read_trust(&plan, folder)?,
-        layout: SOLO,
-        cores: cores(),
-        trace: None,
-    };
+    let address = target.as_ref().map(|target| target.address);
+    let mut setup = once::solo_setup(&plan, address)?;
+    setup.trust = read_trust(&plan, folder)?;
     let secrets = Secrets::of_plan(request.scenario, &plan);
     let mut shown = |plan: &Plan, mut traced: TracedEvent| {
         hide(&secrets, &mut traced.event);

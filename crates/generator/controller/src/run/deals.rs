@@ -1,12 +1,14 @@
-//! Deals: the loops that start the users of lost workers, and the moments from which they do.
+//! Deals: the loops that start the users of lost workers, and the moments from which they do. With what else another
+//! controller of a fleet needs to continue the run, they are kept there.
+
+use std::net::SocketAddr;
 
 use engine::schedule::arrivals::Arrivals;
 use engine::schedule::share::{Share, region_loops};
 use plan::Plan;
+use record::schema::RunInfo;
 use serde::{Deserialize, Serialize};
 use workers::{Adoption, Fleet, Loops, Lot};
-
-use super::handover::Handover;
 
 /// The time from the decision to the moment of the deal: it reaches the other agents, and they skip users who were due before.
 const LEAD_NS: u64 = 2_000_000_000;
@@ -19,6 +21,30 @@ pub(super) struct Deal {
     pub(super) worker: usize,
     pub(super) from_ns: u64,
     pub(super) adoptions: Vec<Adoption>,
+}
+
+/// The state of a run besides its scenario, as the fleet keeps it for another controller.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Handover {
+    pub(super) info: RunInfo,
+    /// The loops of each agent.
+    pub(super) shares: Vec<Loops>,
+    /// The address of the built-in target.
+    pub(super) target: Option<SocketAddr>,
+    pub(super) plan_digest: String,
+    /// The zero on the monotonic clock of the first controller, to which the offsets of agents' clocks are.
+    pub(super) zero_ns: u64,
+    pub(super) allow_lost_workers: bool,
+    /// Shares of lost agents that were dealt.
+    #[serde(default)]
+    pub(super) deals: Vec<Deal>,
+}
+
+impl Handover {
+    /// Keeps it with the run. The error is for people.
+    pub(super) fn keep(&self, fleet: &dyn Fleet) -> Result<(), String> {
+        fleet.keep(&serde_json::to_string(self).map_err(|error| error.to_string())?)
+    }
 }
 
 /// The deals of a run, and the loops that start each user.

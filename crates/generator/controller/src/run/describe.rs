@@ -1,6 +1,7 @@
-//! The contents of `run.json` from the start.
+//! What the record says from the start: the contents of `run.json`, and notes on what workers do not share.
 
 use driver::real::WaitMode;
+use engine::meeting::RunPart;
 use engine::schedule::share::region_loops;
 use machine::host;
 use machine::loops::open_files_max;
@@ -201,6 +202,40 @@ fn kind(phase: &Phase) -> &'static str {
     }
 }
 
+/// A sentence for each thing that users share only with those of their own worker, where there are several.
+pub(super) fn notes_on_shared(plan: &Plan, workers: &[WorkerInfo]) -> Vec<String> {
+    if workers.len() < 2 {
+        return Vec::new();
+    }
+    let of = workers.iter().map(|worker| worker.loops).sum();
+    let parts =
+        workers.iter().map(|worker| RunPart { first: worker.loops_first, count: worker.loops, of });
+    let mut notes = Vec::new();
+    for rendezvous in &plan.meetings.rendezvous {
+        let shares = parts.clone().map(|part| part.share(rendezvous.users));
+        let shares: Vec<String> = shares.map(|share| share.to_string()).collect();
+        notes.push(format!(
+            "users of the rendezvous {:?} met within each worker: {} of the {} users",
+            rendezvous.name,
+            shares.join(", "),
+            rendezvous.users
+        ));
+    }
+    for queue in &plan.meetings.queues {
+        notes.push(format!(
+            "each worker had a queue {:?} of its own: values were taken in the worker in which they were put",
+            queue.name
+        ));
+    }
+    for counter in &plan.meetings.counters {
+        notes.push(format!(
+            "each worker had numbers of its own of the counter {:?}: no number was drawn twice",
+            counter.name
+        ));
+    }
+    notes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,5 +280,26 @@ arrivals: [ { hold: 1s } ]
             .map(|measure| measure.name.as_str())
             .collect();
         assert_eq!(waiting, ["reply_of_n"]);
+    }
+
+    #[test]
+    fn divided_users_are_noted_and_others_are_not() {
+        let plan = crate::testing::plan(
+            "
+target: http://127.0.0.1:80/
+shared: { rendezvous: { sale: 10 }, queues: { unpaid: }, counters: { orders: } }
+sessions: { main: [ { get: / } ] }
+arrivals: [ { users: 10, for: 1s } ]
+",
+        );
+        let worker =
+            |loops_first, loops| WorkerInfo { loops_first, loops, ..WorkerInfo::default() };
+        assert!(notes_on_shared(&plan, &[worker(0, 3)]).is_empty());
+        let notes = notes_on_shared(&plan, &[worker(0, 1), worker(1, 2)]);
+        assert_eq!(
+            notes[0],
+            "users of the rendezvous \"sale\" met within each worker: 3, 7 of the 10 users"
+        );
+        assert_eq!(notes.len(), 3);
     }
 }

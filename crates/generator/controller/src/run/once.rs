@@ -1,28 +1,116 @@
-//! Steps that run once: `setup` before the users, `teardown` after them.
-//!
-//! One traced user in a plan of its own does them, on a loop in this process. Its measurements become one event of the
-//! record, so that they are part of no figure of the run.
+//! Users that run alone, on a loop in this process. One in a plan of its own does the steps that run once: `setup`
+//! before the users, `teardown` after them. It is traced; its measurements become one event of the record, so that they
+//! are part of no figure of the run.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
-use engine::trace::{TraceEvent, TracedEvent};
+use driver::real::{StopFlag, WaitMode};
+use engine::trace::{TraceEvent, TraceRequest, TracedEvent};
 use machine::loops::cores;
 use plan::expr::Value;
 use plan::{MeasureId, MeasureKind, Once, Pc, Plan, SessionId};
 use record::Measurement;
 use record::schema::{EventKind, OnceEnd, OnceEnded, OnceOperation, SessionEnd};
-use workers::{LoopsSetup, ScenarioText, Trust, with_causes};
+use workers::{
+    Layout, LoopsSetup, Pool, PoolEvent, ScenarioText, Trust, rows_channel, with_causes,
+};
 
 use super::error::ConductError;
 use super::network::Network;
-use super::solo::{SOLO, SoloLoop, SoloUser};
+use super::recording::zero_soon;
 use crate::control::Interrupt;
 
 /// Operations that are recorded.
 const OPERATIONS_MAX: usize = 1000;
 /// Bytes of text that the values of `setup` may take together. All workers get them.
 const VALUES_BYTES_MAX: usize = 1 << 20;
+
+/// The longest wait for the loop before the request to end is looked at.
+const POLL: Duration = Duration::from_millis(20);
+
+/// One loop, which has one user.
+const SOLO: Layout = Layout { waiting: WaitMode::Wide, loops_count: 1, users_max: 1 };
+
+/// The loop of a user that runs alone.
+#[derive(Debug)]
+pub(super) struct SoloLoop<'a> {
+    /// The settings that it shares with the loops of the run.
+    pub(super) setup: &'a LoopsSetup,
+    /// The user's request to end it; `None`: only a second Ctrl-C does.
+    pub(super) interrupt: Option<&'a Interrupt>,
+}
+
+/// The user that runs alone.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SoloUser {
+    /// The number of the user, from 0.
+    pub(super) number: u64,
+    pub(super) session: SessionId,
+    /// Measured steps until it leaves.
+    pub(super) steps_max: u64,
+}
+
+impl SoloLoop<'_> {
+    /// Runs a user of `plan`, which starts nobody by itself.
+    pub(super) fn run(
+        &self,
+        plan: &Arc<Plan>,
+        user: SoloUser,
+        on_event: &mut dyn FnMut(TracedEvent),
+    ) -> Result<(), ConductError> {
+        let (sink, events) = channel();
+        let setup = LoopsSetup {
+            target: self.setup.target,
+            places: self.setup.places.iter().take(1).cloned().collect(),
+            sources: self.setup.sources.clone(),
+            trust: self.setup.trust.clone(),
+            layout: SOLO,
+            cores: self.setup.cores,
+            trace: Some(TraceRequest {
+                user: user.number,
+                session: user.session,
+                steps_max: user.steps_max,
+                sink,
+            }),
+        };
+        let stop = Arc::new(StopFlag::default());
+        // The rows go nowhere.
+        let (rows_in, rows) = rows_channel();
+        let mut pool = Pool::prepare(plan, &setup, None, &stop, rows_in)?;
+        pool.start(zero_soon(false));
+        loop {
+            let is_over = matches!(pool.receive(POLL), PoolEvent::Finished);
+            rows.try_iter().for_each(drop);
+            events.try_iter().for_each(&mut *on_event);
+            if is_over {
+                break;
+            }
+            if self.interrupt.is_some_and(Interrupt::is_requested) {
+                stop.drain();
+            }
+        }
+        Ok(pool.join()?)
+    }
+}
+
+/// The settings of a loop of one user, for a plan whose target runs.
+pub(super) fn solo_setup(
+    plan: &Plan,
+    target: Option<SocketAddr>,
+) -> Result<LoopsSetup, ConductError> {
+    Ok(LoopsSetup {
+        target,
+        places: Network::resolve(plan, &[None])?.places,
+        sources: plan.options.source_addresses.clone(),
+        trust: None,
+        layout: SOLO,
+        cores: cores(),
+        trace: None,
+    })
+}
 
 /// The result of steps that have run once.
 #[derive(Debug)]
@@ -77,15 +165,9 @@ impl TeardownLoop {
     pub(super) fn setup(self, plan: &Plan) -> Result<LoopsSetup, ConductError> {
         match self {
             TeardownLoop::Known(setup) => Ok(setup),
-            TeardownLoop::OfFleet { target, trust } => Ok(LoopsSetup {
-                target,
-                places: Network::resolve(plan, &[None])?.places,
-                sources: plan.options.source_addresses.clone(),
-                trust,
-                layout: SOLO,
-                cores: cores(),
-                trace: None,
-            }),
+            TeardownLoop::OfFleet { target, trust } => {
+                Ok(LoopsSetup { trust, ..solo_setup(plan, target)? })
+            }
         }
     }
 }

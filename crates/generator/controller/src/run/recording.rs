@@ -9,15 +9,14 @@ use machine::host::NetworkCounters;
 use plan::Plan;
 use workers::{Fleet, LoopRows, Numbering, Pool, plan_digest};
 
-use super::deals::Deals;
-use super::describe::RunStart;
+use super::deals::{Deals, Handover};
+use super::describe::{RunStart, notes_on_shared};
 use super::error::ConductError;
-use super::handover::Handover;
 use super::journal::Journal;
 use super::once::TeardownLoop;
 use super::outside::OutsideSetup;
 use super::prepared::Prepared;
-use super::{divided, probing};
+use super::probing;
 use crate::control::{Interrupt, Pause};
 use crate::secrets::Secrets;
 
@@ -83,7 +82,7 @@ impl Recording {
             secrets,
         )?;
         let notes = prepared.warning.into_iter();
-        let notes = notes.chain(divided::notes(&plan, &journal.info().workers));
+        let notes = notes.chain(notes_on_shared(&plan, &journal.info().workers));
         journal.begin(notes.collect(), prepared.setup)?;
         let mut handover = None;
         if let Some(fleet) = &prepared.fleet {
