@@ -26,7 +26,7 @@ use workers::{ScenarioText, with_causes};
 
 use crate::control::Interrupt;
 use crate::run::tick::Tick;
-use crate::run::{ConductError, RunRequest, conduct};
+use crate::run::{ConductError, Control, Machines, RecordSettings, RunRequest, conduct};
 use crate::surroundings::Surroundings;
 use backlog::backlog_ns;
 pub use state::{Course, Search, SearchError};
@@ -145,18 +145,10 @@ pub fn search_capacity<E: From<CapacityError>>(
         let request = RunRequest {
             plan,
             scenario,
-            runs: &runs,
-            program,
             version,
-            workers_count: 0,
-            fleet: None,
-            netns: Vec::new(),
-            lab: lab.clone(),
-            allow_lost_workers: false,
-            force,
-            durability,
-            interrupt: Arc::clone(&interrupt),
-            pause: Arc::default(),
+            machines: Machines { lab: lab.clone(), force, ..Machines::here(program) },
+            record: RecordSettings { runs: &runs, durability, allow_lost_workers: false },
+            control: Control { interrupt: Arc::clone(&interrupt), ..Control::default() },
         };
         let Some(ended) = run_trial(&search.course, load, request, &mut on_progress)? else {
             break Ending::Interrupted;

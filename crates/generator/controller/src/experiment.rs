@@ -30,7 +30,7 @@ use workers::{ScenarioText, hex_digest, with_causes};
 
 use crate::control::Interrupt;
 use crate::run::tick::Tick;
-use crate::run::{ConductError, Conducted, RunRequest, conduct};
+use crate::run::{ConductError, Conducted, Control, Machines, RecordSettings, RunRequest, conduct};
 use crate::surroundings::Surroundings;
 
 /// This number of consecutive failed runs ends the experiment: the next ones would fail as well.
@@ -259,18 +259,21 @@ impl Conductor<'_> {
         let request = RunRequest {
             plan,
             scenario,
-            runs,
-            program: self.request.program,
             version: self.request.version,
-            workers_count: 0,
-            fleet: None,
-            netns: Vec::new(),
-            lab: self.request.lab.clone(),
-            allow_lost_workers: false,
-            force: self.request.force,
-            durability: self.request.durability,
-            interrupt: Arc::clone(&self.request.interrupt),
-            pause: Arc::default(),
+            machines: Machines {
+                lab: self.request.lab.clone(),
+                force: self.request.force,
+                ..Machines::here(self.request.program)
+            },
+            record: RecordSettings {
+                runs,
+                durability: self.request.durability,
+                allow_lost_workers: false,
+            },
+            control: Control {
+                interrupt: Arc::clone(&self.request.interrupt),
+                ..Control::default()
+            },
         };
         let conducted = conduct(request, &mut |tick| watch(Progress::Tick(tick)));
         let after = hook(&experiment.after);

@@ -35,8 +35,8 @@ pub use probe::{ProbeError, ProbeValue};
 pub use run::probing::target_location;
 pub use run::tick::{Second, Tick, TickMeasure};
 pub use run::{
-    AttachRequest, ConductError, Conducted, NetnsError, RunRequest, TooSmall, TryRequest, attach,
-    conduct, counted, try_user,
+    AttachRequest, ConductError, Conducted, Control, Machines, NetnsError, RecordSettings,
+    RunRequest, TooSmall, TryRequest, attach, conduct, counted, try_user,
 };
 pub use surroundings::Surroundings;
 pub use target::{LISTENING, TargetError};

@@ -15,8 +15,8 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `generator`, `preflight` | lays out the loops; refuses a run that is too large for its machines |
-//! | `network` | network namespaces of regions, and the addresses that names have in each |
+//! | `machines`, `preflight` | lays out the loops and finds the networks of regions; refuses a run that is too large |
+//! | `network` | the addresses that names have in the network of each region |
 //! | `certificates` | reads the certificates of users and of further authorities |
 //! | `once` | steps that run once, before and after the users; the loop of one user |
 //! | `describe` | what the record says from the start |
@@ -40,9 +40,9 @@ mod deals;
 mod describe;
 mod ended;
 mod error;
-mod generator;
 mod guard;
 mod journal;
+mod machines;
 mod merge;
 mod network;
 mod once;
@@ -58,16 +58,14 @@ mod starts;
 pub(crate) mod tick;
 
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use plan::Plan;
 use record::Durability;
 use record::schema::{RunInfo, Summary};
-use workers::{Fleet, ScenarioText};
+use workers::ScenarioText;
 
 use crate::control::{Interrupt, Pause};
-use crate::surroundings::Surroundings;
 use prepared::Prepared;
 use recording::Recording;
 use running::Running;
@@ -76,34 +74,37 @@ use tick::Tick;
 pub use attach::{AttachRequest, attach};
 pub use attempt::{TryRequest, try_user};
 pub use error::{ConductError, TooSmall, counted};
+pub use machines::Machines;
 pub use network::NetnsError;
 
-/// A run to conduct.
+/// A run to conduct: what runs, where, how it is recorded, and how it is controlled. Each part goes to the files that need
+/// it, and no further.
 #[derive(Debug)]
 pub struct RunRequest<'a> {
     pub plan: Plan,
     /// The scenario that the plan was compiled from.
     pub scenario: ScenarioText,
-    /// The directory in which run directories are created.
-    pub runs: &'a Path,
-    /// The program of built-in targets and worker processes.
-    pub program: &'a Path,
     /// Throng's version.
     pub version: &'a str,
-    /// The number of worker processes that run the loops; 0: they are threads of this process.
-    pub workers_count: u32,
-    /// The agents that run the loops instead, a worker each.
-    pub fleet: Option<Rc<dyn Fleet>>,
-    /// The files of network namespaces that regions connect from, by region.
-    pub netns: Vec<(String, PathBuf)>,
-    /// The lab that the run takes place in. Regions connect from its namespaces if `netns` names none.
-    pub lab: Option<Arc<dyn Surroundings>>,
-    /// If workers are lost, judge the measurements of the others.
-    pub allow_lost_workers: bool,
-    /// Run even if this machine cannot hold that many users.
-    pub force: bool,
+    pub machines: Machines<'a>,
+    pub record: RecordSettings<'a>,
+    pub control: Control,
+}
+
+/// Settings of a run's record, and of its verdict.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordSettings<'a> {
+    /// The directory in which run directories are created.
+    pub runs: &'a Path,
     /// The failures that the record survives.
     pub durability: Durability,
+    /// If workers are lost, judge the measurements of the others.
+    pub allow_lost_workers: bool,
+}
+
+/// Requests of the user to a run that goes on.
+#[derive(Debug, Clone, Default)]
+pub struct Control {
     pub interrupt: Arc<Interrupt>,
     pub pause: Arc<Pause>,
 }

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use controller::{
-    ConductError, Conducted, FleetError, Interrupt, NetnsError, Pause, PoolError, RunRequest,
-    ScenarioText, WorkersError,
+    ConductError, Conducted, Control, FleetError, Interrupt, Machines, NetnsError, Pause,
+    PoolError, RecordSettings, RunRequest, ScenarioText, WorkersError,
 };
 use record::RecordError;
 use record::schema::Verdict;
@@ -46,18 +46,21 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let request = RunRequest {
         plan,
         scenario: ScenarioText { name: text.name, text: text.text, overrides, inputs },
-        runs: &args.runs,
-        program: &program,
         version: env!("CARGO_PKG_VERSION"),
-        workers_count: args.workers,
-        fleet,
-        netns: args.netns.clone(),
-        lab: verbs::lab::surroundings()?,
-        allow_lost_workers: args.lost_workers.allow_lost_workers || continues,
-        force: args.force,
-        durability: args.durable.durability(),
-        interrupt: Arc::clone(&interrupt),
-        pause: Arc::clone(&pause),
+        machines: Machines {
+            program: &program,
+            workers_count: args.workers,
+            fleet,
+            netns: args.netns.clone(),
+            lab: verbs::lab::surroundings()?,
+            force: args.force,
+        },
+        record: RecordSettings {
+            runs: &args.runs,
+            durability: args.durable.durability(),
+            allow_lost_workers: args.lost_workers.allow_lost_workers || continues,
+        },
+        control: Control { interrupt: Arc::clone(&interrupt), pause: Arc::clone(&pause) },
     };
     let live = args.ui.as_deref();
     let live = live.map(|address| LivePage::open(address, thresholds, &interrupt, &pause));

@@ -8,14 +8,12 @@ use std::sync::Arc;
 
 use driver::real::{StopFlag, Zero};
 use machine::clock::{monotonic_ns, unix_ns};
-use record::Durability;
 use record::schema::{EventKind, RunInfo};
 use workers::{
     Adoption, Agent, BegunWorker, BegunWorkers, Fleet, LoopRows, Material, Numbering, Offset, Pool,
     compile, rows_channel,
 };
 
-use super::Conducted;
 use super::deals::{Deals, Handover};
 use super::error::ConductError;
 use super::journal::Journal;
@@ -24,7 +22,7 @@ use super::outside::OutsideSetup;
 use super::recording::Recording;
 use super::running::Running;
 use super::tick::Tick;
-use crate::control::{Interrupt, Pause};
+use super::{Conducted, Control, RecordSettings};
 use crate::secrets::Secrets;
 
 /// A run has no more loops: their numbers have 16 bits.
@@ -41,15 +39,11 @@ pub struct AttachRequest<'a> {
     pub state: &'a str,
     /// The sources of the plan, as the first controller gave them to [`Fleet::open`].
     pub material: &'a [u8],
-    /// The directory in which run directories are created.
-    pub runs: &'a Path,
     /// Throng's version.
     pub version: &'a str,
-    /// If workers are lost, judge the measurements of the others, whatever was requested of the first controller.
-    pub allow_lost_workers: bool,
-    pub durability: Durability,
-    pub interrupt: Arc<Interrupt>,
-    pub pause: Arc<Pause>,
+    /// Settings of the new record. Lost workers are also allowed if the first controller was requested to.
+    pub record: RecordSettings<'a>,
+    pub control: Control,
 }
 
 /// Continues a run to its end. The record is a new one with all that agents have measured since its start.
@@ -77,7 +71,8 @@ fn resume(request: &AttachRequest<'_>) -> Result<Recording, ConductError> {
     let plan = compile(&scenario, handover.target, &handover.plan_digest);
     let plan = Arc::new(plan.map_err(ConductError::Attach)?);
     let mut info = handover.info.clone();
-    info.id = free_id(request.runs, &info.id);
+    let RecordSettings { runs, durability, allow_lost_workers } = request.record;
+    info.id = free_id(runs, &info.id);
     let shares = handover.shares.iter().zip(&info.workers);
     let workers = shares.map(|(&loops, worker)| BegunWorker {
         loops,
@@ -98,14 +93,14 @@ fn resume(request: &AttachRequest<'_>) -> Result<Recording, ConductError> {
     let rows = LoopRows { receiver, numbering: numbering.clone() };
     let secrets = Secrets::of_plan(&scenario, &plan);
     let text = &scenario.text;
-    let mut journal = Journal::create(request.runs, info, text, request.durability, rows, secrets)?;
+    let mut journal = Journal::create(runs, info, text, durability, rows, secrets)?;
     let text = "another controller continued the run here; what agents measured is whole, what the first controller \
                 saw besides is in its own record"
         .to_owned();
     let at_ns = monotonic_ns().saturating_sub(zero.monotonic_ns);
     journal.event(at_ns, EventKind::Note { text })?;
     let teardown = TeardownLoop::OfFleet { target: handover.target, trust: material.trust };
-    let allow_lost_workers = request.allow_lost_workers || handover.allow_lost_workers;
+    let allow_lost_workers = allow_lost_workers || handover.allow_lost_workers;
     let fleet = Rc::clone(&request.fleet);
     Ok(Recording {
         pool: Some(pool),
@@ -121,8 +116,7 @@ fn resume(request: &AttachRequest<'_>) -> Result<Recording, ConductError> {
         networks: Vec::new(),
         teardown,
         allow_lost_workers,
-        interrupt: Arc::clone(&request.interrupt),
-        pause: Arc::clone(&request.pause),
+        control: request.control.clone(),
         outside: OutsideSetup::default(),
         fleet: Some(fleet),
     })

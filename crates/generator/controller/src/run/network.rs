@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::names::{Client, Lookup, Resolvers, System};
@@ -17,7 +17,6 @@ use plan::{Plan, Target};
 use workers::Place;
 
 use super::error::ConductError;
-use crate::surroundings::Surroundings;
 
 /// Why users cannot connect from the network namespaces that were given.
 #[derive(Debug, thiserror::Error)]
@@ -54,61 +53,9 @@ pub enum NetnsError {
     },
 }
 
-/// The namespace of each region; without regions one, the generator's own.
-fn namespaces(
-    given: &[(String, PathBuf)],
-    lab: Option<&dyn Surroundings>,
-    plan: &Plan,
-    workers_count: u32,
-) -> Result<Vec<Option<Namespace>>, NetnsError> {
-    let of_lab = match lab.filter(|_| given.is_empty()) {
-        Some(lab) => netns_of_lab(lab, plan)?,
-        None => Vec::new(),
-    };
-    let given = [given, &of_lab].concat();
-    let mut all = generators_own(plan);
-    let Some((first, _)) = given.first() else {
-        return Ok(all);
-    };
-    if plan.regions.is_empty() {
-        return Err(NetnsError::NoRegions(first.clone()));
-    }
-    for (region, path) in &given {
-        let number = plan.regions.iter().position(|known| known.name == *region);
-        let Some(number) = number else {
-            let known: Vec<&str> = plan.regions.iter().map(|r| r.name.as_str()).collect();
-            return Err(NetnsError::UnknownRegion {
-                region: region.clone(),
-                known: known.join(", "),
-            });
-        };
-        if all[number].replace(Namespace::at(path)).is_some() {
-            return Err(NetnsError::Twice(region.clone()));
-        }
-    }
-    if workers_count > 0 {
-        return Err(NetnsError::Workers);
-    }
-    if matches!(plan.target, Target::Builtin { .. }) {
-        return Err(NetnsError::BuiltIn);
-    }
-    Ok(all)
-}
-
 /// The generator's own namespace, for each region.
-fn generators_own(plan: &Plan) -> Vec<Option<Namespace>> {
+pub(super) fn generators_own(plan: &Plan) -> Vec<Option<Namespace>> {
     vec![None; plan.regions.len().max(1)]
-}
-
-/// The namespaces of a lab for the regions of a plan.
-fn netns_of_lab(lab: &dyn Surroundings, plan: &Plan) -> Result<Vec<(String, PathBuf)>, NetnsError> {
-    let regions = plan.regions.iter().map(|region| &region.name);
-    regions
-        .map(|region| match lab.netns(region) {
-            Some(path) => Ok((region.clone(), path)),
-            None => Err(NetnsError::NotInLab(region.clone())),
-        })
-        .collect()
 }
 
 /// The network of a run's users.
@@ -123,17 +70,13 @@ pub(super) struct Network {
 
 impl Network {
     /// The network as far as it is known before the target runs: nothing of a built-in target, which has no address yet.
-    /// `given` and `lab` have namespaces for regions.
     pub(super) fn find(
         plan: &Plan,
-        given: &[(String, PathBuf)],
-        lab: Option<&dyn Surroundings>,
-        workers_count: u32,
+        namespaces: &[Option<Namespace>],
     ) -> Result<Network, ConductError> {
-        let namespaces = namespaces(given, lab, plan, workers_count)?;
         match plan.target {
             Target::Builtin { .. } => Ok(Network::empty()),
-            Target::Url(_) => Network::resolve(plan, &namespaces),
+            Target::Url(_) => Network::resolve(plan, namespaces),
         }
     }
 
@@ -262,49 +205,16 @@ fn in_region(error: ConductError, region: &str) -> ConductError {
 mod tests {
     use super::*;
 
-    fn plan(regions: &str, target: &str) -> Plan {
-        let text = format!(
-            "target: {target}\n{regions}\nsessions: {{ s: [ {{ get: / }} ] }}\narrivals: [ {{ hold: 1s }} ]\n"
-        );
-        crate::testing::plan(&text)
-    }
-
-    const REGIONS: &str = "regions: { north: 2, south: 1 }";
-    const URL: &str = "http://127.0.0.1:1/";
-
-    fn refused(plan: &Plan, given: &[&str], workers_count: u32) -> String {
-        let given = given.iter();
-        let given = given.map(|&region| (region.to_owned(), PathBuf::from("/run/netns/x")));
-        let given: Vec<(String, PathBuf)> = given.collect();
-        namespaces(&given, None, plan, workers_count).unwrap_err().to_string()
+    fn plan() -> Plan {
+        crate::testing::plan(
+            "target: http://127.0.0.1:1/\nregions: { north: 2, south: 1 }\nsessions: { s: [ { get: / } ] }\n\
+             arrivals: [ { hold: 1s } ]\n",
+        )
     }
 
     #[test]
-    fn namespaces_that_cannot_be_used_are_refused_with_the_reason() {
-        let plain = plan(REGIONS, URL);
-        assert_eq!(
-            refused(&plain, &["west"], 0),
-            "--netns west: the scenario has no such region; its regions are north, south"
-        );
-        assert_eq!(
-            refused(&plan("", URL), &["west"], 0),
-            "--netns west: the scenario has no regions; give it some, such as `regions: { west: 1 }`"
-        );
-        let twice = refused(&plain, &["north", "north"], 0);
-        assert!(twice.starts_with("--netns north is given twice"), "{twice}");
-        let workers = refused(&plain, &["north"], 2);
-        assert!(workers.contains("remove --workers"), "{workers}");
-        let built_in = refused(&plan(REGIONS, "market"), &["north"], 0);
-        assert!(built_in.contains("needs a target by URL"), "{built_in}");
-    }
-
-    #[test]
-    fn a_region_without_a_namespace_connects_from_the_generators() {
-        let plan = plan(REGIONS, URL);
-        let given = [("south".to_owned(), PathBuf::from("/run/netns/x"))];
-        let found = namespaces(&given, None, &plan, 0).unwrap();
-        assert_eq!(found[0], None);
-        assert_eq!(found[1].as_ref().unwrap().path(), Path::new("/run/netns/x"));
+    fn regions_of_one_network_share_its_addresses() {
+        let plan = plan();
         let network = Network::resolve(&plan, &[None, None]).unwrap();
         let own = &network.places;
         let first = own[0].addresses.first();
@@ -316,9 +226,8 @@ mod tests {
 
     #[test]
     fn a_missing_namespace_is_named_with_its_region() {
-        let plan = plan(REGIONS, URL);
-        let given = [("south".to_owned(), PathBuf::from("/nonexistent/netns"))];
-        let found = namespaces(&given, None, &plan, 0).unwrap();
+        let plan = plan();
+        let found = [None, Some(Namespace::at(Path::new("/nonexistent/netns")))];
         let error = Network::resolve(&plan, &found).err().unwrap();
         let text = workers::with_causes(&error);
         assert!(text.contains("region south"), "{text}");

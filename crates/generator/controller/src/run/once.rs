@@ -14,9 +14,7 @@ use plan::expr::Value;
 use plan::{MeasureId, MeasureKind, Once, Pc, Plan, SessionId};
 use record::Measurement;
 use record::schema::{EventKind, OnceEnd, OnceEnded, OnceOperation, SessionEnd};
-use workers::{
-    Layout, LoopsSetup, Pool, PoolEvent, ScenarioText, Trust, rows_channel, with_causes,
-};
+use workers::{Inputs, Layout, LoopsSetup, Pool, PoolEvent, Trust, rows_channel, with_causes};
 
 use super::error::ConductError;
 use super::network::Network;
@@ -123,7 +121,7 @@ pub(super) struct OnceResult {
 /// Runs `setup`, if there is one, and lets all users have its values, in this process and in workers.
 pub(super) fn set_up(
     plan: &mut Plan,
-    scenario: &mut ScenarioText,
+    inputs: &mut Inputs,
     loops: &LoopsSetup,
     interrupt: &Interrupt,
 ) -> Result<Option<OnceEnded>, ConductError> {
@@ -142,7 +140,7 @@ pub(super) fn set_up(
         ));
     }
     if result.ended.end == OnceEnd::Finished {
-        scenario.inputs.keep_setup(&result.values);
+        inputs.keep_setup(&result.values);
         plan.shared = result.values;
     }
     Ok(Some(result.ended))

@@ -20,8 +20,6 @@ pub(super) struct PlannedLoad<'a> {
     pub(super) layout: &'a Layout,
     /// The networks of regions. Empty for a built-in target, which has no address yet but will run on this machine.
     pub(super) places: &'a [Place],
-    /// Run it even if it is too large.
-    pub(super) force: bool,
 }
 
 /// A run that its machines can hold, or that is made although they cannot.
@@ -36,15 +34,15 @@ pub(super) struct Admission {
 impl PlannedLoad<'_> {
     /// Compares the users with what `agents` can hold, or this machine if there are none. A run that is too large is an
     /// error unless it is forced.
-    pub(super) fn admit(&self, agents: &[Agent]) -> Result<Admission, ConductError> {
+    pub(super) fn admit(&self, agents: &[Agent], force: bool) -> Result<Admission, ConductError> {
         match agents {
-            [] => self.admit_here(),
-            agents => self.admit_to_fleet(agents),
+            [] => self.admit_here(force),
+            agents => self.admit_to_fleet(agents, force),
         }
     }
 
     /// Compares the users with the limits of this machine, and of the network namespaces of regions.
-    fn admit_here(&self) -> Result<Admission, ConductError> {
+    fn admit_here(&self, force: bool) -> Result<Admission, ConductError> {
         let small = match self.places.iter().any(|place| place.netns.is_some()) {
             true => self.shortage_of_regions()?,
             false => {
@@ -55,7 +53,7 @@ impl PlannedLoad<'_> {
         };
         let warning = match small {
             None => None,
-            Some(small) if self.force => Some(format!(
+            Some(small) if force => Some(format!(
                 "this machine can hold about {} users at once{}: {} is {}, and {} is needed; --force ran it \
                  anyway",
                 about(small.holds),
@@ -70,7 +68,7 @@ impl PlannedLoad<'_> {
     }
 
     /// Compares the users with what the agents of a fleet can hold, and deals the loops to these.
-    fn admit_to_fleet(&self, agents: &[Agent]) -> Result<Admission, ConductError> {
+    fn admit_to_fleet(&self, agents: &[Agent], force: bool) -> Result<Admission, ConductError> {
         let away = agents.iter().find(|agent| !agent.is_here);
         if let (Target::Builtin { .. }, Some(agent)) = (&self.plan.target, away) {
             let agent = agent.name.clone();
@@ -88,7 +86,7 @@ impl PlannedLoad<'_> {
         let (shares, small) = shares(agents, all, users, demand.target_here, pairs);
         let warning = match small {
             None => None,
-            Some(small) if self.force => Some(format!("{small}, and did")),
+            Some(small) if force => Some(format!("{small}, and did")),
             Some(small) => return Err(refused(small)),
         };
         Ok(Admission { shares, warning })

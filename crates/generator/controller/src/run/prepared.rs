@@ -1,6 +1,5 @@
 //! The first stage: everything that a run needs before it is recorded.
 
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -8,20 +7,17 @@ use std::sync::mpsc::Receiver;
 use driver::real::StopFlag;
 use machine::host::NetworkCounters;
 use plan::Plan;
+use record::Measurement;
 use record::schema::{OnceEnd, OnceEnded};
-use record::{Durability, Measurement};
 use workers::{
     Fleet, FleetShares, Loops, LoopsSetup, Pool, ScenarioText, SpawnRequest, rows_channel,
 };
 
 use super::certificates::read_trust;
 use super::error::ConductError;
-use super::generator::Generator;
-use super::network::Network;
+use super::machines::Placement;
 use super::outside::OutsideSetup;
-use super::preflight::PlannedLoad;
-use super::{RunRequest, once};
-use crate::control::{Interrupt, Pause};
+use super::{Control, RecordSettings, RunRequest, once};
 use crate::target::TargetProcess;
 
 /// A run that is about to be recorded. If it goes no further, its fields are dropped in this order: the loops end before
@@ -48,12 +44,8 @@ pub(super) struct Prepared<'a> {
     pub(super) networks: Vec<NetworkCounters>,
     /// The result of `setup`, if there is one.
     pub(super) setup: Option<OnceEnded>,
-    /// The directory in which run directories are created.
-    pub(super) runs: &'a Path,
-    pub(super) durability: Durability,
-    pub(super) allow_lost_workers: bool,
-    pub(super) interrupt: Arc<Interrupt>,
-    pub(super) pause: Arc<Pause>,
+    pub(super) record: RecordSettings<'a>,
+    pub(super) control: Control,
     pub(super) outside: OutsideSetup,
     pub(super) fleet: Option<Rc<dyn Fleet>>,
 }
@@ -62,38 +54,20 @@ impl<'a> Prepared<'a> {
     /// Brings the lab to where a run begins, refuses a run that is too large, starts the target, runs `setup` and gets the
     /// loops ready.
     pub(super) fn from_request(request: RunRequest<'a>) -> Result<Prepared<'a>, ConductError> {
-        let RunRequest {
+        let RunRequest { mut plan, mut scenario, version: throng, machines, record, control } =
+            request;
+        // What is bound first is dropped last: the fleet, after the target.
+        let Placement {
             fleet,
             lab,
-            mut plan,
-            mut scenario,
-            runs,
             program,
-            version: throng,
             workers_count,
-            netns,
-            allow_lost_workers,
-            force,
-            durability,
-            interrupt,
-            pause,
-        } = request;
-        // The lab adds probes of its own, which are checked with those of the scenario.
-        match (&lab, &plan.scaling) {
-            (Some(lab), scaling) => {
-                lab.prepare(scaling.as_deref()).map_err(ConductError::Lab)?;
-                plan.probes.extend(lab.probes());
-            }
-            (None, Some(_)) => return Err(ConductError::NoLab),
-            (None, None) => {}
-        }
-        probe::check(&plan.probes)?;
-        let generator = Generator::lay_out(&plan, fleet.as_deref(), workers_count);
-        let workers_count = generator.workers_count;
-        let network = Network::find(&plan, &netns, lab.as_deref(), workers_count)?;
-        let load =
-            PlannedLoad { plan: &plan, layout: &generator.layout, places: &network.places, force };
-        let admission = load.admit(generator.agents)?;
+            cores,
+            layout,
+            shares,
+            warning,
+            network,
+        } = machines.place(&mut plan)?;
         let target = TargetProcess::of_plan(&mut plan, program, scenario.folder())?;
         let network = network.complete(&plan)?;
         let loops = LoopsSetup {
@@ -101,11 +75,11 @@ impl<'a> Prepared<'a> {
             places: network.places,
             sources: plan.options.source_addresses.clone(),
             trust: read_trust(&plan, scenario.folder())?,
-            layout: generator.layout,
-            cores: generator.cores,
+            layout,
+            cores,
             trace: None,
         };
-        let setup = once::set_up(&mut plan, &mut scenario, &loops, &interrupt)?;
+        let setup = once::set_up(&mut plan, &mut scenario.inputs, &loops, &control.interrupt)?;
         let plan = Arc::new(plan);
         let stop = Arc::new(StopFlag::default());
         let (rows_in, rows) = rows_channel();
@@ -117,7 +91,7 @@ impl<'a> Prepared<'a> {
                     workers_count,
                     fleet: fleet.as_ref().map(|fleet| FleetShares {
                         fleet: Rc::clone(fleet),
-                        shares: admission.shares.clone(),
+                        shares: shares.clone(),
                     }),
                     program,
                     throng,
@@ -140,15 +114,12 @@ impl<'a> Prepared<'a> {
             throng,
             loops,
             workers_count,
-            shares: admission.shares,
-            warning: admission.warning,
+            shares,
+            warning,
             networks: network.counters,
             setup,
-            runs,
-            durability,
-            allow_lost_workers,
-            interrupt,
-            pause,
+            record,
+            control,
             outside: OutsideSetup { lookups: network.lookups, target, lab },
             fleet,
         })

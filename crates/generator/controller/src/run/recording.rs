@@ -16,8 +16,7 @@ use super::journal::Journal;
 use super::once::TeardownLoop;
 use super::outside::OutsideSetup;
 use super::prepared::Prepared;
-use super::probing;
-use crate::control::{Interrupt, Pause};
+use super::{Control, probing};
 use crate::secrets::Secrets;
 
 /// Loops start this long after all of them are ready and the record exists.
@@ -45,8 +44,7 @@ pub(super) struct Recording {
     pub(super) networks: Vec<NetworkCounters>,
     pub(super) teardown: TeardownLoop,
     pub(super) allow_lost_workers: bool,
-    pub(super) interrupt: Arc<Interrupt>,
-    pub(super) pause: Arc<Pause>,
+    pub(super) control: Control,
     pub(super) outside: OutsideSetup,
     pub(super) fleet: Option<Rc<dyn Fleet>>,
 }
@@ -74,10 +72,10 @@ impl Recording {
         let numbering = Numbering::new(&plan, loops_count);
         let rows = LoopRows { receiver: prepared.rows, numbering: numbering.clone() };
         let mut journal = Journal::create(
-            prepared.runs,
+            prepared.record.runs,
             start.info(),
             &prepared.scenario.text,
-            prepared.durability,
+            prepared.record.durability,
             rows,
             secrets,
         )?;
@@ -92,7 +90,7 @@ impl Recording {
                 target: prepared.loops.target,
                 plan_digest: plan_digest(&plan),
                 zero_ns: zero.monotonic_ns,
-                allow_lost_workers: prepared.allow_lost_workers,
+                allow_lost_workers: prepared.record.allow_lost_workers,
                 deals: Vec::new(),
             };
             state.keep(fleet.as_ref()).map_err(ConductError::Keep)?;
@@ -111,9 +109,8 @@ impl Recording {
             probes,
             networks: prepared.networks,
             teardown: TeardownLoop::Known(prepared.loops),
-            allow_lost_workers: prepared.allow_lost_workers,
-            interrupt: prepared.interrupt,
-            pause: prepared.pause,
+            allow_lost_workers: prepared.record.allow_lost_workers,
+            control: prepared.control,
             outside: prepared.outside,
             fleet: prepared.fleet,
         })

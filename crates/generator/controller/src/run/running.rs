@@ -26,8 +26,7 @@ use super::once::TeardownLoop;
 use super::outside::Outside;
 use super::recording::Recording;
 use super::tick::{self, Tick};
-use super::{pause, starts};
-use crate::control::{Interrupt, Pause};
+use super::{Control, pause, starts};
 
 /// The longest wait for the loops before everything else is looked at.
 const POLL: Duration = Duration::from_millis(50);
@@ -50,8 +49,7 @@ pub(super) struct Running {
     networks: Vec<NetworkCounters>,
     teardown: TeardownLoop,
     allow_lost_workers: bool,
-    interrupt: Arc<Interrupt>,
-    pause: Arc<Pause>,
+    control: Control,
     outside: Outside,
     fleet: Option<Rc<dyn Fleet>>,
 }
@@ -113,8 +111,7 @@ impl Running {
             networks,
             teardown,
             allow_lost_workers,
-            interrupt,
-            pause,
+            control,
         } = recording;
         pool.iter_mut().for_each(|pool| pool.start(zero));
         let broadcasts = Broadcasts::new(&plan, &numbering);
@@ -132,8 +129,7 @@ impl Running {
             networks,
             teardown,
             allow_lost_workers,
-            interrupt,
-            pause,
+            control,
             fleet,
         }
     }
@@ -160,7 +156,7 @@ impl Running {
             by_worker: self.by_worker,
             teardown: Some(self.teardown),
             allow_lost_workers: self.allow_lost_workers,
-            interrupt: self.interrupt,
+            interrupt: self.control.interrupt,
             outside: self.outside,
             fleet: self.fleet,
         }
@@ -311,7 +307,7 @@ impl Running {
     }
 
     fn check_interrupt(&mut self) -> Result<(), RecordError> {
-        if self.interrupt.is_requested() && !self.progress.interrupted {
+        if self.control.interrupt.is_requested() && !self.progress.interrupted {
             self.progress.interrupted = true;
             self.stop.drain();
             self.journal.event(self.progress.ended_ns, EventKind::Interrupted)?;
@@ -325,7 +321,7 @@ impl Running {
         if at_ns >= self.plan.end_ns() {
             return Ok(());
         }
-        match pause::poll(&self.pause, &self.stop) {
+        match pause::poll(&self.control.pause, &self.stop) {
             Some(what) => self.journal.event(at_ns, what),
             None => Ok(()),
         }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use controller::{AttachRequest, Fleet};
+use controller::{AttachRequest, Control, Fleet, RecordSettings};
 use fleet::Session;
 
 use super::{access, failure, notice, read_key};
@@ -44,12 +44,13 @@ pub(super) fn attach(args: &AttachArgs) -> Result<Exit, Failure> {
         fleet: Rc::new(session),
         state: &attached.state,
         material: &attached.material,
-        runs: &args.runs,
         version,
-        allow_lost_workers: args.lost_workers.allow_lost_workers,
-        durability: args.durable.durability(),
-        interrupt,
-        pause,
+        record: RecordSettings {
+            runs: &args.runs,
+            durability: args.durable.durability(),
+            allow_lost_workers: args.lost_workers.allow_lost_workers,
+        },
+        control: Control { interrupt, pause },
     };
     let conducted = controller::attach(&request, &mut |tick| view.borrow_mut().tick(tick));
     view.borrow_mut().end();
