@@ -21,9 +21,11 @@ pub(crate) struct Got {
     pub(crate) ended: bool,
 }
 
+/// Answers requests.
+type Respond<'a> = dyn FnMut(&Got) -> Vec<PeerAction> + 'a;
+
 /// Greets with SETTINGS and answers each request `delay_ns` after it came, with what `respond` returns.
-pub(crate) struct Http2Peer<F> {
-    pub(crate) respond: F,
+pub(crate) struct Http2Peer<F: ?Sized> {
     pub(crate) delay_ns: u64,
     /// Sent with the greeting.
     pub(crate) settings: Vec<(u16, u32)>,
@@ -47,6 +49,7 @@ pub(crate) struct Http2Peer<F> {
     pub(crate) closed_ns: Vec<u64>,
     /// Bytes of the frames of requests.
     pub(crate) requests_bytes: u64,
+    pub(crate) respond: F,
 }
 
 impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
@@ -75,7 +78,10 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
     pub(crate) fn lines(&self) -> Vec<&str> {
         self.requests.iter().map(|request| &*request.line).collect()
     }
+}
 
+/// With any closure: compiled once.
+impl Http2Peer<Respond<'_>> {
     fn take(&mut self, now_ns: u64, conn: PeerConn, frame: &[u8], actions: &mut Vec<PeerAction>) {
         let (head, payload) = frame.split_at(9);
         let kind = head[3];
@@ -124,27 +130,8 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Http2Peer<F> {
             actions.push(PeerAction::Timer { at_ns, number });
         }
     }
-}
 
-pub(crate) fn got(conn: PeerConn, stream: u32, block: &[u8]) -> Got {
-    let mut fields = Vec::new();
-    let mut line = ["", ""].map(str::to_owned);
-    let mut scratch = hpack::Scratch::default();
-    let decoded = hpack::Decoder::new(0).decode(block, &mut scratch, |name, value| {
-        let [name, value] = [name, value].map(|text| String::from_utf8_lossy(text).into_owned());
-        match &*name {
-            ":method" => line[0] = value.clone(),
-            ":path" => line[1] = value.clone(),
-            _ => {}
-        }
-        fields.push(format!("{name}: {value}"));
-    });
-    decoded.expect("a block");
-    Got { conn, stream, line: line.join(" "), fields, body: Vec::new(), ended: false }
-}
-
-impl<F: FnMut(&Got) -> Vec<PeerAction>> Peer for Http2Peer<F> {
-    fn handle(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction> {
+    fn handle_any(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction> {
         match event {
             PeerEvent::Connected => {
                 self.connections_count += 1;
@@ -181,6 +168,30 @@ impl<F: FnMut(&Got) -> Vec<PeerAction>> Peer for Http2Peer<F> {
                 Vec::new()
             }
         }
+    }
+}
+
+pub(crate) fn got(conn: PeerConn, stream: u32, block: &[u8]) -> Got {
+    let mut fields = Vec::new();
+    let mut line = ["", ""].map(str::to_owned);
+    let mut scratch = hpack::Scratch::default();
+    let decoded = hpack::Decoder::new(0).decode(block, &mut scratch, |name, value| {
+        let [name, value] = [name, value].map(|text| String::from_utf8_lossy(text).into_owned());
+        match &*name {
+            ":method" => line[0] = value.clone(),
+            ":path" => line[1] = value.clone(),
+            _ => {}
+        }
+        fields.push(format!("{name}: {value}"));
+    });
+    decoded.expect("a block");
+    Got { conn, stream, line: line.join(" "), fields, body: Vec::new(), ended: false }
+}
+
+impl<F: FnMut(&Got) -> Vec<PeerAction>> Peer for Http2Peer<F> {
+    fn handle(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction> {
+        let peer: &mut Http2Peer<Respond<'_>> = self;
+        peer.handle_any(now_ns, conn, event)
     }
 }
 

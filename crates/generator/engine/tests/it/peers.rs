@@ -1,19 +1,27 @@
 //! Servers for the simulated network. They share no code with the engine: the handshake's answer
 //! comes from tungstenite, frames are taken apart by hand.
+//!
+//! Each test has closures of its own. What does not depend on their types is a method of the server with any closure, so
+//! that it is compiled once and not for each test.
 
 use std::collections::HashMap;
 
 use engine::sim::{Peer, PeerAction, PeerConn, PeerEvent};
 
+/// Answers requests.
+type Respond<'a> = dyn FnMut(&str) -> Vec<PeerAction> + 'a;
+/// Answers messages, each with its time.
+type RespondAt<'a> = dyn FnMut(u64, &str) -> Vec<PeerAction> + 'a;
+
 /// An HTTP server: answers each request `delay_ns` after it came, with what `respond` returns.
-pub(crate) struct HttpPeer<F> {
+pub(crate) struct HttpPeer<F: ?Sized> {
     pub(crate) delay_ns: fn(u64) -> u64,
-    pub(crate) respond: F,
     inbox: HashMap<PeerConn, String>,
     waiting: HashMap<(PeerConn, u64), Vec<PeerAction>>,
     count: u64,
     /// Whole requests, in the order they came.
     pub(crate) requests: Vec<String>,
+    pub(crate) respond: F,
 }
 
 impl<F: FnMut(&str) -> Vec<PeerAction>> HttpPeer<F> {
@@ -31,6 +39,13 @@ impl<F: FnMut(&str) -> Vec<PeerAction>> HttpPeer<F> {
 
 impl<F: FnMut(&str) -> Vec<PeerAction>> Peer for HttpPeer<F> {
     fn handle(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction> {
+        let peer: &mut HttpPeer<Respond<'_>> = self;
+        peer.handle_any(now_ns, conn, event)
+    }
+}
+
+impl HttpPeer<Respond<'_>> {
+    fn handle_any(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction> {
         match event {
             PeerEvent::Received(bytes) => {
                 let inbox = self.inbox.entry(conn).or_default();
@@ -72,8 +87,7 @@ pub(crate) fn response(status: &str, headers: &str, body: &str) -> Vec<PeerActio
 }
 
 /// A WebSocket server: `respond` is called with each message.
-pub(crate) struct WsPeer<F> {
-    pub(crate) respond: F,
+pub(crate) struct WsPeer<F: ?Sized> {
     inbox: HashMap<PeerConn, Vec<u8>>,
     open: HashMap<PeerConn, bool>,
     waiting: HashMap<(PeerConn, u64), Vec<PeerAction>>,
@@ -86,6 +100,7 @@ pub(crate) struct WsPeer<F> {
     pub(crate) headers: &'static str,
     /// From a message to its answer.
     pub(crate) delay_ns: u64,
+    pub(crate) respond: F,
 }
 
 impl<F: FnMut(u64, &str) -> Vec<PeerAction>> WsPeer<F> {
@@ -102,7 +117,9 @@ impl<F: FnMut(u64, &str) -> Vec<PeerAction>> WsPeer<F> {
             delay_ns: 0,
         }
     }
+}
 
+impl WsPeer<RespondAt<'_>> {
     fn upgrade(&mut self, conn: PeerConn) -> Vec<PeerAction> {
         let inbox = self.inbox.entry(conn).or_default();
         let text = String::from_utf8_lossy(inbox).into_owned();
@@ -126,10 +143,8 @@ impl<F: FnMut(u64, &str) -> Vec<PeerAction>> WsPeer<F> {
         actions.extend(self.greeting.clone());
         actions
     }
-}
 
-impl<F: FnMut(u64, &str) -> Vec<PeerAction>> Peer for WsPeer<F> {
-    fn handle(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction> {
+    fn handle_any(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction> {
         match event {
             PeerEvent::Received(bytes) => {
                 self.inbox.entry(conn).or_default().extend(bytes);
@@ -165,6 +180,13 @@ impl<F: FnMut(u64, &str) -> Vec<PeerAction>> Peer for WsPeer<F> {
             PeerEvent::Timer(number) => self.waiting.remove(&(conn, number)).unwrap_or_default(),
             PeerEvent::Connected | PeerEvent::Closed => Vec::new(),
         }
+    }
+}
+
+impl<F: FnMut(u64, &str) -> Vec<PeerAction>> Peer for WsPeer<F> {
+    fn handle(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction> {
+        let peer: &mut WsPeer<RespondAt<'_>> = self;
+        peer.handle_any(now_ns, conn, event)
     }
 }
 

@@ -1,7 +1,6 @@
 //! A balancer in this process, and backends that do as they are scripted.
 
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use balancer::{BalancerError, BalancerOptions, Event, Report, Source};
@@ -14,9 +13,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-/// A balancer that starts.
-type Starting = Pin<Box<dyn Future<Output = Running>>>;
-
 /// A running balancer.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
@@ -27,21 +23,17 @@ pub(crate) struct Running {
 
 impl Running {
     /// In front of these backends. What follows the options is compiled once, not for each change of them.
-    pub(crate) fn start(
+    pub(crate) async fn start(
         backends: &[SocketAddr],
         change: impl FnOnce(&mut BalancerOptions),
-    ) -> Starting {
+    ) -> Running {
         let listed = backends.iter().map(|address| format!("http://{address}"));
         let mut options = BalancerOptions::new(Source::Listed(listed.collect()));
         options.server.threads = 1;
         options.server.own_files = false;
         options.metrics_listen = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
         change(&mut options);
-        Running::with(options)
-    }
-
-    fn with(options: BalancerOptions) -> Starting {
-        Box::pin(Running::begin(options))
+        Running::begin(options).await
     }
 
     async fn begin(options: BalancerOptions) -> Running {
@@ -230,6 +222,10 @@ pub(crate) async fn request(stream: &mut TcpStream, method: &str, target: &str) 
 pub(crate) async fn worker(change: impl FnOnce(&mut WorkerOptions)) -> SocketAddr {
     let mut options = WorkerOptions::default();
     change(&mut options);
+    begin_worker(options).await
+}
+
+async fn begin_worker(options: WorkerOptions) -> SocketAddr {
     let (ready, address) = oneshot::channel();
     let ready = Box::new(|address| ready.send(address).unwrap());
     let serving = worker::serve(options, ready, Box::pin(std::future::pending()));
