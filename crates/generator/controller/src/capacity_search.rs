@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use compare::capacity::search::{self, Next};
+use compare::capacity::search::{self, Next, WantedRun};
 use compare::capacity::{Conclusion, Ending, Outcome, Trial, conclude, judge_trial, while_up};
 use compare::sweep::{SweepConclusion, conclude_sweep};
 use judge::JudgeError;
@@ -123,12 +123,10 @@ pub fn search_capacity<E: From<CapacityError>>(
     let mut backlog_ns = None;
     let seed = compile(&[])?.plan.seed;
     let ending = loop {
-        let wanted = next(&search);
-        let load = match wanted {
-            Next::Try(load) | Next::TryLonger(load) => load,
-            Next::End(ending) => break ending,
+        let WantedRun { load, is_longer } = match next(&search).wanted_run() {
+            Ok(wanted) => wanted,
+            Err(ending) => break ending,
         };
-        let is_longer = matches!(wanted, Next::TryLonger(_));
         let LoadedPlan { plan, scenario } = compile(&settings(&search, load, is_longer, seed))?;
         let spent_ns = monotonic_ns().saturating_sub(begun_ns);
         if spent_ns.saturating_add(plan.end_ns()) > search.time_max_ns {

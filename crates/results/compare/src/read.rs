@@ -12,7 +12,7 @@ use stats::sample::{Edge, Sample};
 
 use super::unit::{Ends, Rate, Unit};
 use super::{AllOperations, Options, Source, Time};
-use judge::{Figures, JudgeError};
+use judge::JudgeError;
 
 /// Windows that a run is cut into, to be compared where there is one run a side only. Ten pairs have
 /// 1,024 permutations, so the least p-value is 0.002.
@@ -163,9 +163,8 @@ pub(crate) fn read(
     }
     let is_any_unanswered = all.iter().any(|measured| !measured.unanswered.is_empty());
     if span.drains && is_any_unanswered {
-        let figures = Figures::read(run)?;
-        for (measured, &place) in all.iter_mut().zip(places) {
-            measured.outlasting = figures.cell(None, place).outlasting;
+        for (measured, outlasting) in all.iter_mut().zip(judge::outlasting(run, places)?) {
+            measured.outlasting = outlasting;
         }
     }
     for measured in &mut all {

@@ -35,6 +35,7 @@ pub(crate) use measure_figure::MeasureFigure;
 pub(crate) use rates::CompletionCounts;
 pub(crate) use regions::MeasureGroup;
 use sessions::SessionTimes;
+pub use unfinished::outlasting;
 pub(crate) use windows::Window;
 
 /// The measurements of one run.

@@ -54,7 +54,7 @@ mod threshold;
 pub mod totals;
 
 pub use accounts::failures;
-pub use figures::{Cell, Figures, Flow, LostUsers};
+pub use figures::{Cell, Figures, Flow, LostUsers, outlasting};
 pub use finding::{Draft, finding};
 pub use findings::errors as error_findings;
 pub use imported::{generator_unknown, judge_samples};

@@ -89,11 +89,9 @@ mod tests {
     fn all(result: impl Fn(usize, f64) -> Trial) -> (Vec<Trial>, Ending) {
         let mut trials = Vec::new();
         loop {
-            match next(&sweep(), &trials) {
-                Next::Try(value) | Next::TryLonger(value) => {
-                    trials.push(result(trials.len(), value));
-                }
-                Next::End(ending) => return (trials, ending),
+            match next(&sweep(), &trials).wanted_run() {
+                Ok(wanted) => trials.push(result(trials.len(), wanted.load)),
+                Err(ending) => return (trials, ending),
             }
             assert!(trials.len() < 100, "no end");
         }

@@ -41,6 +41,29 @@ pub enum Next {
     End(Ending),
 }
 
+/// A run that a search wants.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WantedRun {
+    /// The load of the run.
+    pub load: f64,
+    /// True if it has to last longer than the others.
+    pub is_longer: bool,
+}
+
+impl Next {
+    /// The run that is wanted.
+    ///
+    /// # Errors
+    /// How the search ends, if no run is.
+    pub fn wanted_run(self) -> Result<WantedRun, Ending> {
+        match self {
+            Next::Try(load) => Ok(WantedRun { load, is_longer: false }),
+            Next::TryLonger(load) => Ok(WantedRun { load, is_longer: true }),
+            Next::End(ending) => Err(ending),
+        }
+    }
+}
+
 /// Decides from the trials so far.
 pub fn next(bounds: &Bounds, trials: &[Trial]) -> Next {
     if while_up(trials).len() < trials.len() {

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{Outcome, RecordError, Run};
+use record::{RecordError, Run};
 use serde::Serialize;
 use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 
 use super::{Division, MEASURES_MAX, Number, SECOND_NS};
-use crate::Figures;
+use crate::outlasting;
 
 /// Most columns of a heat map.
 pub(super) const HEAT_COLUMNS_MAX: u64 = 150;
@@ -156,20 +156,10 @@ pub(super) fn read(
             all[measure].add(interval.start_ns, kind, &interval.hist, division);
         }
     })?;
-    if was_cut_off(run)? {
-        let figures = Figures::read(run)?;
-        for (building, measure) in all.iter_mut().zip(chosen) {
-            building.outlasting = figures.cell(None, measure).outlasting;
-        }
+    for (building, waits) in all.iter_mut().zip(outlasting(run, &chosen)?) {
+        building.outlasting = waits;
     }
     Ok((all.into_iter().map(|m| m.finish(division)).collect(), left_out))
-}
-
-/// True if the end of the run cut off any operation.
-fn was_cut_off(run: &Run) -> Result<bool, RecordError> {
-    let tally = run.tally()?;
-    let mut measures = tally.iter().flat_map(|tally| &tally.phases).flat_map(|p| &p.measures);
-    Ok(measures.any(|measure| measure.outcomes.contains_key(Outcome::Unfinished.name())))
 }
 
 /// Indices of the measures with the most operations, in the order of the run's list, and the number of

@@ -10,7 +10,7 @@
 //! them off at random. Where more wait, those due last had to wait for longer than those before, and are none of the same
 //! distribution: a queue grows. Each of them would have taken longer than what was answered.
 
-use record::{Interval, Outcome};
+use record::{Interval, Outcome, RecordError, Run};
 use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 
@@ -99,6 +99,27 @@ impl UnfinishedWaits {
             cell.cut_off = cut_off;
         }
     }
+}
+
+/// The waits of operations that the end of a run cut off and that would have taken longer than all others, by measure
+/// ([`Cell::outlasting`](super::Cell::outlasting)). All figures of the run are read for them, if any operation was cut off
+/// at all.
+///
+/// # Errors
+/// If the record cannot be read.
+pub fn outlasting(run: &Run, measures: &[usize]) -> Result<Vec<LogHistogram>, RecordError> {
+    if !was_cut_off(run)? {
+        return Ok(vec![LogHistogram::new(); measures.len()]);
+    }
+    let figures = Figures::read(run)?;
+    Ok(measures.iter().map(|&measure| figures.cell(None, measure).outlasting).collect())
+}
+
+/// True if the end of the run cut off any operation.
+fn was_cut_off(run: &Run) -> Result<bool, RecordError> {
+    let tally = run.tally()?;
+    let mut measures = tally.iter().flat_map(|tally| &tally.phases).flat_map(|p| &p.measures);
+    Ok(measures.any(|measure| measure.outcomes.contains_key(Outcome::Unfinished.name())))
 }
 
 /// The shortest of these times, as many as `count`.

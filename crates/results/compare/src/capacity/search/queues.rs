@@ -121,11 +121,9 @@ impl Queue {
         };
         let mut trials: Vec<Trial> = Vec::new();
         loop {
-            let wanted = next(&bounds, &trials);
-            let (Next::Try(load) | Next::TryLonger(load)) = wanted else {
+            let Ok(WantedRun { load, is_longer }) = next(&bounds, &trials).wanted_run() else {
                 break;
             };
-            let is_longer = matches!(wanted, Next::TryLonger(_));
             let times = if is_longer { LONGER_TIMES as f64 } else { 1.0 };
             let queue = Queue { run_s: times * self.run_s, ..*self };
             let mut rng = Rng::new(seed, trials.len() as u64, Purpose::Resample);

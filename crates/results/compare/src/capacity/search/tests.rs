@@ -207,9 +207,9 @@ fn a_target_that_does_not_come_back_ends_the_search() {
     };
     let mut trials = Vec::new();
     let ending = loop {
-        let load = match next(&bounds(), &trials) {
-            Next::End(ending) => break ending,
-            Next::Try(load) | Next::TryLonger(load) => load,
+        let load = match next(&bounds(), &trials).wanted_run() {
+            Ok(wanted) => wanted.load,
+            Err(ending) => break ending,
         };
         let answered = answers(load);
         let outcome = if answered { Outcome::Holds } else { Outcome::Breaks };
