@@ -10,7 +10,7 @@ pub enum Figure {
     Mean,
     /// Quantile of the time, of this share.
     Quantile(f64),
-    /// Operations that succeeded, per second.
+    /// Operations that the target completed, per second of the load.
     Rate,
     /// Share of operations that failed.
     ErrorRate,
@@ -31,6 +31,15 @@ impl Figure {
             Figure::Rate => "rate".to_owned(),
             Figure::ErrorRate => "error_rate".to_owned(),
             Figure::Shape => "shape".to_owned(),
+        }
+    }
+
+    /// The figure in the words of people: `mean`, `p99`, `completed/s`, `errors`, `shape`.
+    pub fn label(self) -> String {
+        match self {
+            Figure::Rate => "completed/s".to_owned(),
+            Figure::ErrorRate => "errors".to_owned(),
+            figure => figure.name(),
         }
     }
 }
@@ -87,6 +96,8 @@ pub struct Change {
     /// The figure that changed.
     #[ts(type = "string")]
     pub figure: Figure,
+    /// The figure in the words of people ([`Figure::label`]).
+    pub label: String,
     /// Mean over the baseline's runs, each with all of its operations: nanoseconds, per second, or a
     /// share; `None` of a shape.
     pub baseline: Option<f64>,
@@ -104,6 +115,9 @@ pub struct Change {
     /// The difference as a share of the baseline, or of the mean of its windows; of a shape the greatest among quantiles. `None`
     /// where the baseline is 0.
     pub relative: Option<f64>,
+    /// Confidence interval of the relative difference, with confidence 1 − α: that of the difference of logarithms
+    /// (Welch 1947; of pairs of windows Student's). `None` of shares and shapes, and where there is no interval.
+    pub relative_interval: Option<(f64, f64)>,
     /// Student's t of the figure's logarithm, of a shape the root of a pseudo-F; but for Student's own
     /// rule with a floor under the standard error.
     pub t: f64,

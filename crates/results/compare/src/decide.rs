@@ -13,7 +13,7 @@ use stats::student;
 
 use super::change::{Change, Figure, Rule, WindowMeans};
 use super::read::RunMeasure;
-use super::unit::{Ends, Rate, Unit};
+use super::unit::{Ends, Occurrence, Rate, Unit};
 use super::{ComparedRun, Options, neighbours};
 
 /// Permutations of runs that are gone through at most; of more, this many are drawn.
@@ -125,11 +125,48 @@ pub(crate) fn decide(
 
 /// The standard error of the difference of transformed shares of failed operations, if these are independent.
 fn counted_error(sides: &Sides) -> f64 {
-    let of_mean = |units: &[Unit]| {
-        let ends = units.iter().map(|unit| unit.ends.unwrap_or_default());
-        ends.map(Ends::variance).sum::<f64>() / (units.len() as f64).powi(2)
+    let of = |units: &[Unit]| -> Vec<f64> {
+        units.iter().map(|unit| unit.ends.unwrap_or_default().variance()).collect()
     };
-    (of_mean(&sides.baseline) + of_mean(&sides.candidate)).sqrt()
+    standard_error(&of(&sides.baseline), &of(&sides.candidate))
+}
+
+/// The standard error of the difference of two means, by the variances of their values.
+fn standard_error(baseline: &[f64], candidate: &[f64]) -> f64 {
+    let of_mean =
+        |variances: &[f64]| variances.iter().sum::<f64>() / (variances.len() as f64).powi(2);
+    (of_mean(baseline) + of_mean(candidate)).sqrt()
+}
+
+/// The failures of one kind as the tests take them: `occurrences` by run, those of the `baselines` first.
+pub(crate) fn of_failures(
+    occurrences: &[Occurrence],
+    baselines: usize,
+    rule: Rule,
+    options: &Options,
+) -> Component {
+    let by_run = |of: fn(Occurrence) -> f64| -> Vec<f64> {
+        occurrences.iter().map(|&occurrence| of(occurrence)).collect()
+    };
+    let plain = by_run(Occurrence::plain);
+    let variances = by_run(Occurrence::variance);
+    let figure = Figure::ErrorRate;
+    Component {
+        change: of_values(figure, &plain[..baselines], &plain[baselines..], rule, options),
+        values: by_run(Occurrence::transformed),
+        counted_error: Some(standard_error(&variances[..baselines], &variances[baselines..])),
+        distances: Vec::new(),
+    }
+}
+
+/// The change of failures in two single runs. Their windows do not say what failed, so that each failure is taken for
+/// independent of the others (Bartlett 1947): the p-value is too small if failures come in bursts.
+pub(crate) fn of_single_runs(component: Component) -> Change {
+    let difference = neighbours::differences(&component.values, 1);
+    let error = component.counted_error.unwrap_or(f64::INFINITY);
+    let t = difference.first().map_or(0.0, |difference| difference / error);
+    let p = student::two_sided_p(t, f64::INFINITY);
+    Change { t, p, p_adjusted: p, interval: None, ..component.change }
 }
 
 /// t, p and corrected p of each component.
@@ -185,12 +222,14 @@ fn test(
 fn untested(figure: Figure, difference: f64, relative: Option<f64>) -> Change {
     Change {
         figure,
+        label: figure.label(),
         baseline: None,
         candidate: None,
         windows: None,
         difference,
         interval: None,
         relative,
+        relative_interval: None,
         t: 0.0,
         p: 1.0,
         p_adjusted: 1.0,
@@ -208,39 +247,84 @@ fn shape(sides: &Sides) -> Change {
 }
 
 fn change(figure: Figure, sides: &Sides, rule: Rule, options: &Options) -> Change {
-    let confidence = 1.0 - options.alpha;
     let of = |units: &[Unit]| -> Vec<f64> {
         let values = units.iter().map(|unit| plain(figure, unit));
         values.collect()
     };
-    let first = of(&sides.baseline);
-    let second = of(&sides.candidate);
-    let baseline = mean(&first);
-    let candidate = mean(&second);
-    let runs = sides.runs.as_ref().map(|runs| {
-        let own = |run: &[Unit]| mean(&of(run));
-        [own(&runs[0]), own(&runs[1])]
-    });
-    let interval = match rule {
-        Rule::Windows => {
-            let pairs = first.iter().zip(&second).map(|(a, b)| b - a);
-            student::mean_interval(&pairs.collect::<Vec<f64>>(), confidence)
-        }
-        _ => student::difference_interval(&first, &second, confidence),
+    let change = Change {
+        relative_interval: relative_interval(figure, sides, rule, options),
+        ..of_values(figure, &of(&sides.baseline), &of(&sides.candidate), rule, options)
     };
-    let difference = candidate - baseline;
+    let Some([baseline, candidate]) = &sides.runs else {
+        return change;
+    };
+    let windows = change.baseline.zip(change.candidate);
+    Change {
+        baseline: Some(mean(&of(baseline))),
+        candidate: Some(mean(&of(candidate))),
+        windows: windows.map(|(baseline, candidate)| WindowMeans { baseline, candidate }),
+        ..change
+    }
+}
+
+/// The change between the values of the baseline's units and those of the candidate's.
+fn of_values(
+    figure: Figure,
+    baseline: &[f64],
+    candidate: &[f64],
+    rule: Rule,
+    options: &Options,
+) -> Change {
+    let from = mean(baseline);
+    let to = mean(candidate);
+    let difference = to - from;
     let relative = match difference == 0.0 {
         true => Some(0.0),
-        false => (baseline != 0.0).then(|| difference / baseline),
+        false => (from != 0.0).then(|| difference / from),
     };
-    let [baseline_shown, candidate_shown] = runs.unwrap_or([baseline, candidate]);
     Change {
-        baseline: Some(baseline_shown),
-        candidate: Some(candidate_shown),
-        windows: runs.map(|_| WindowMeans { baseline, candidate }),
-        interval,
+        baseline: Some(from),
+        candidate: Some(to),
+        interval: interval(baseline, candidate, rule, options),
         ..untested(figure, difference, relative)
     }
+}
+
+/// The interval of the difference of two means; of that of pairs if the units are windows.
+fn interval(
+    baseline: &[f64],
+    candidate: &[f64],
+    rule: Rule,
+    options: &Options,
+) -> Option<(f64, f64)> {
+    let confidence = 1.0 - options.alpha;
+    match rule {
+        Rule::Windows => {
+            let pairs = baseline.iter().zip(candidate).map(|(a, b)| b - a);
+            student::mean_interval(&pairs.collect::<Vec<f64>>(), confidence)
+        }
+        _ => student::difference_interval(baseline, candidate, confidence),
+    }
+}
+
+/// The interval of a relative difference, from logarithms; `None` of figures that have none.
+fn relative_interval(
+    figure: Figure,
+    sides: &Sides,
+    rule: Rule,
+    options: &Options,
+) -> Option<(f64, f64)> {
+    if matches!(figure, Figure::ErrorRate | Figure::Shape) {
+        return None;
+    }
+    let of = |units: &[Unit]| -> Vec<f64> {
+        let values = units.iter().map(|unit| transformed(figure, unit));
+        values.collect()
+    };
+    let (low, high) = interval(&of(&sides.baseline), &of(&sides.candidate), rule, options)?;
+    let bounds = (low.exp_m1(), high.exp_m1());
+    // Two runs that differ widely say nothing.
+    bounds.1.is_finite().then_some(bounds)
 }
 
 /// The figure of a unit as people read it.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use record::Run;
 use record::schema::{Finding, Severity};
 
+use super::detect::{self, Runs};
 use super::verdict::{from_to, labels, of_changes, p_value, percent};
 use super::{
     ComparedMeasure, ComparedRun, Figure, Options, Rule, Serial, Side, Source, Verdict, alike,
@@ -136,19 +137,21 @@ pub(crate) fn judge_measure(
         .filter(|(_, figures)| figures.count == 0)
         .map(|(run, _)| run.label.as_str())
         .collect();
+    let succeeded = if successes::is_partial(measure) { successes::ADDED } else { "" };
     (measure.verdict, measure.text) = if !nothing.is_empty() {
         let text = format!("inconclusive: no operation succeeded in {}", some(&nothing));
         (Verdict::Inconclusive, text)
     } else if rule.is_none() {
-        of_pairs(measure, runs)
+        let (verdict, text) = of_pairs(measure, runs);
+        (verdict, text + succeeded)
     } else if measure.changes.is_empty() {
         let text = "inconclusive: too few operations in a tenth of a run";
         (Verdict::Inconclusive, text.to_owned())
     } else {
-        of_changes(&measure.changes)
+        of_changes(&measure.changes, succeeded)
     };
-    if measure.verdict != Verdict::Inconclusive && successes::is_partial(measure) {
-        measure.text += successes::ADDED;
+    if measure.verdict == Verdict::Faster {
+        measure.text += &successes::untested_errors(measure, runs);
     }
 }
 
@@ -186,6 +189,7 @@ pub(crate) fn of_measures(
     measures: &[ComparedMeasure],
     runs: &[ComparedRun],
     rule: Option<Rule>,
+    there: Runs,
     options: &Options,
 ) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
@@ -199,7 +203,9 @@ pub(crate) fn of_measures(
         let text = format!("no difference seen in {}", some(&unseen));
         found.push(finding(Severity::Good, "no-difference", text));
     }
-    found.extend(of_detection(measures, options));
+    if let Some(text) = detect::of_more_runs(measures, there) {
+        found.push(finding(Severity::Note, "more-runs", text));
+    }
     if measures.iter().all(|m| m.verdict == Verdict::Inconclusive) {
         let text = "no measure could be compared".to_owned();
         found.push(finding(Severity::Fatal, "nothing-compared", text));
@@ -283,32 +289,6 @@ fn of_tolerated(measure: &ComparedMeasure) -> Option<Finding> {
     })
 }
 
-/// Findings about differences that could have been detected, for measures without one.
-fn of_detection(measures: &[ComparedMeasure], options: &Options) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for measure in measures.iter().filter(|m| m.verdict == Verdict::NoDifference) {
-        let short: Vec<String> = measure
-            .detect
-            .iter()
-            .filter(|detect| detect.more != Some(0))
-            .map(|detect| match detect.more {
-                Some(more) => format!("{} more for {}", units::count(more), name_of(detect.figure)),
-                None => format!("too many to count for {}", name_of(detect.figure)),
-            })
-            .collect();
-        if !short.is_empty() {
-            let text = format!(
-                "{}: to detect a difference of {} with 80 % power, add runs per side: {}",
-                measure.name,
-                percent(options.detect),
-                short.join(", ")
-            );
-            found.push(finding(Severity::Note, "more-runs", text));
-        }
-    }
-    found
-}
-
 /// Tests take operations for independent. Where they are not, p-values on samples are too small.
 /// Decisions that rest on runs are none the worse for it.
 fn of_serial(
@@ -379,12 +359,11 @@ fn some(names: &[&str]) -> String {
     }
 }
 
-/// For sentences: `the mean`, `p99`, `the error rate`.
+/// For sentences: `mean`, `p99`, `completed/s`, `error rate`.
 fn name_of(figure: Figure) -> String {
     match figure {
-        Figure::Mean => "mean".to_owned(),
         Figure::ErrorRate => "error rate".to_owned(),
-        figure => figure.name(),
+        figure => figure.label(),
     }
 }
 

@@ -4,18 +4,21 @@
 //!
 //! ```text
 //! runs ─alike→ may they be compared? ─read→ times by window ─┬─decide──→ changes, run as the unit
+//!                                   └─errors→ what failed ──┤
 //!                                                           ├─evidence→ tests on pooled samples
 //!                                                           └─pairs───→ graph, cliques: modes
-//!                                          verdict by measure and in all ←─┘
+//!                                          verdict by measure and in all ←─┘ ─changed→ what is said first
 //! ```
 //! `docs/comparing.md` explains what each figure means and what the decision rests on.
 
 mod alike;
 pub mod capacity;
 mod change;
+mod changed;
 mod curves;
 mod decide;
 mod detect;
+mod errors;
 mod evidence;
 pub mod experiment;
 mod findings;
@@ -35,23 +38,28 @@ mod sample;
 mod serial;
 mod successes;
 pub mod sweep;
+#[cfg(test)]
+mod testing;
 mod unit;
 mod verdict;
 
 use record::Run;
 use record::samples::NO_CLOCK;
-use record::schema::Verdict as RunVerdict;
+use record::schema::{Summary, Verdict as RunVerdict};
 
 pub use change::{Change, Figure, Rule, WindowMeans};
 pub use options::{Correction, Options, PublishedPipeline, Time};
 pub use result::{
-    Acceptance, AllOperations, COMPARISON_FORMAT, ComparedMeasure, ComparedRun, Comparison, Curves,
-    Detect, Evidence, Pair, PairTest, Peak, QuantileChange, RunFigures, Serial, Side, SideModes,
-    Similarity, Source, Test, Verdict,
+    Acceptance, AllOperations, COMPARISON_FORMAT, ChangedMeasure, ComparedMeasure, ComparedRun,
+    Comparison, Curves, Detect, ErrorChange, ErrorTrend, Evidence, Pair, PairTest, Peak,
+    QuantileChange, RunFigures, Serial, Side, SideModes, Similarity, Source, Test, Unchanged,
+    Verdict,
 };
-pub use verdict::{labels, p_value, percent, shown};
+pub use verdict::{labels, p_value, percent, percent_bounds, shown, signed_percent};
 
 use decide::{Component, Sides, components, decide};
+use detect::Runs;
+use errors::RunErrors;
 use judge::JudgeError;
 #[cfg(test)]
 use judge::{Figures, judge_figures};
@@ -154,10 +162,13 @@ pub fn compare_with_progress(
     check(&all, options)?;
     let mut runs = Vec::with_capacity(all.len());
     let mut spans = Vec::with_capacity(all.len());
+    let mut errors_of_runs = Vec::with_capacity(all.len());
     for (number, run) in all.iter().enumerate() {
         let span = span(run, options)?;
+        let summary = summary(run)?;
         spans.push(span);
-        runs.push(described(run, number, baselines.len(), span)?);
+        errors_of_runs.push(RunErrors::of(&summary, run.info(), options));
+        runs.push(described(run, &summary, number, baselines.len(), span));
     }
     let rule =
         (!baselines.is_empty()).then(|| Rule::of(baselines.len(), candidates.len(), options.alpha));
@@ -169,36 +180,60 @@ pub fn compare_with_progress(
     if measures.is_empty() {
         return Err(CompareError::NoMeasure);
     }
+    let there = Runs { baseline: baselines.len() as u64, candidate: candidates.len() as u64 };
+    let mut errors = Vec::new();
     if let Some(rule) = rule {
-        let (first, second) = match rule {
-            Rule::Windows => (read::WINDOWS, read::WINDOWS),
-            _ => (baselines.len(), candidates.len()),
-        };
-        for (measure, changes) in
-            measures.iter_mut().zip(decide(tested, first, second, rule, options))
-        {
-            measure.changes = changes;
-        }
+        errors = decide_all(&mut measures, tested, &errors_of_runs, there, rule, options);
+        findings.extend(errors::findings(&errors, &errors_of_runs, &runs, options));
         evidence::correct(&mut measures, options.correction);
     }
-    let smaller = [baselines.len(), candidates.len()];
-    let smaller = smaller.into_iter().filter(|&runs| runs > 0).min();
-    detect::runs(&mut measures, smaller.unwrap_or(0) as u64, options);
+    detect::fill(&mut measures, there, errors.len(), options);
     for measure in &mut measures {
         findings::judge_measure(measure, &runs, rule);
     }
-    findings.extend(findings::of_measures(&measures, &runs, rule, options));
+    findings.extend(findings::of_measures(&measures, &runs, rule, there, options));
     let findings = findings::in_order(findings);
     let verdict = overall(&measures, &findings);
+    let changed = changed::changed(&measures);
     Ok(Comparison {
         format: COMPARISON_FORMAT,
         verdict,
+        sentence: changed::sentence(verdict, &measures, &changed, &errors),
         rule,
         options: options.clone(),
+        unchanged: rule.map(|_| changed::unchanged(&measures)),
+        changed,
+        errors,
         findings,
         runs,
         measures,
     })
+}
+
+/// Fills in how the figures of the measures differ, by what is `tested` of each, and gives the failures that do.
+fn decide_all(
+    measures: &mut [ComparedMeasure],
+    mut tested: Vec<Vec<Component>>,
+    errors_of_runs: &[RunErrors],
+    runs: Runs,
+    rule: Rule,
+    options: &Options,
+) -> Vec<ErrorChange> {
+    let baselines = runs.baseline as usize;
+    let occurrences = errors::occurrences(errors_of_runs);
+    let failures = errors::components(&occurrences, baselines, rule, options);
+    let (first, second, of_single_runs) = match rule {
+        Rule::Windows => (read::WINDOWS, read::WINDOWS, errors::single_runs(failures, options)),
+        _ => {
+            tested.push(failures);
+            (baselines, runs.candidate as usize, Vec::new())
+        }
+    };
+    let mut decided = decide(tested, first, second, rule, options).into_iter();
+    for (measure, changes) in measures.iter_mut().zip(decided.by_ref()) {
+        measure.changes = changes;
+    }
+    errors::changes(occurrences, decided.next().unwrap_or(of_single_runs))
 }
 
 /// Compares each common measure that some run has, with the components of its tests.
@@ -293,23 +328,28 @@ fn span(run: &Run, options: &Options) -> Result<Span, CompareError> {
     })
 }
 
+/// The verdict of a run; of a run that has none, what its record says now.
+fn summary(run: &Run) -> Result<Summary, CompareError> {
+    Ok(match run.summary()? {
+        Some(summary) => summary,
+        None => judge::judge_again(run, false)?,
+    })
+}
+
 fn described(
     run: &Run,
+    summary: &Summary,
     number: usize,
     baselines: usize,
     span: Span,
-) -> Result<ComparedRun, CompareError> {
+) -> ComparedRun {
     let info = run.info();
     let (side, label) = match number.checked_sub(baselines) {
         None => (Side::Baseline, format!("B{}", number + 1)),
         Some(place) if baselines > 0 => (Side::Candidate, format!("C{}", place + 1)),
         Some(place) => (Side::Candidate, format!("R{}", place + 1)),
     };
-    let summary = match run.summary()? {
-        Some(summary) => summary,
-        None => judge::judge_again(run, false)?,
-    };
-    Ok(ComparedRun {
+    ComparedRun {
         label,
         side,
         id: info.id.clone(),
@@ -319,7 +359,7 @@ fn described(
         seconds: span.seconds(),
         timed: info.clock != NO_CLOCK,
         trusted: summary.verdict != RunVerdict::Untrusted,
-    })
+    }
 }
 
 /// Measures of one name and kind that all runs have. Checks and steps that failed of themselves have no time.
@@ -432,7 +472,7 @@ fn measure(
     let mut units = Vec::with_capacity(runs.len());
     for (measured, run) in of_runs.iter().zip(runs) {
         let unit = measured.unit(run.seconds);
-        measure.runs.push(figures(measured, unit.as_ref(), options));
+        measure.runs.push(figures(measured, unit.as_ref(), run.seconds, options));
         units.extend(unit);
     }
     // A run without any operation of it leaves nothing to compare; the counts say which.
@@ -459,11 +499,16 @@ fn measure(
     (measure, components)
 }
 
-fn figures(measured: &RunMeasure, unit: Option<&Unit>, options: &Options) -> RunFigures {
+fn figures(
+    measured: &RunMeasure,
+    unit: Option<&Unit>,
+    seconds: f64,
+    options: &Options,
+) -> RunFigures {
     let sample = unit.map(|unit| &unit.sample);
     RunFigures {
         count: measured.count(),
-        rate: unit.map_or(Some(0.0), |unit| unit.rate.map(Rate::per_second)),
+        rate: measured.completed(seconds).map(Rate::per_second),
         error_rate: measured.ends.map(Ends::error_rate),
         all: measured.all_operations(&options.quantiles),
         mean_ns: sample.map(Sample::mean),

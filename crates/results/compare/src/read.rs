@@ -50,6 +50,8 @@ pub(crate) struct RunMeasure {
     pub(crate) times: Times,
     /// Operations among these that were answered after the load: they are the last window's.
     drained: u64,
+    /// Operations that the target answered with a failure during the load, by window.
+    rejected: Vec<u64>,
     /// Over the stretch; `None` if the record does not have it.
     pub(crate) ends: Option<Ends>,
     /// Ends by window; empty if rows were not read.
@@ -199,6 +201,9 @@ fn read_rows(
             if time == Time::Response {
                 measured.add_failure(row);
             }
+            if row.outcome.is_answered_failure() && !span.is_drain(row.done_ns) {
+                measured.rejected[window] += 1;
+            }
             if row.outcome == Outcome::Unfinished {
                 continue;
             }
@@ -243,6 +248,7 @@ fn read_histograms(
             }
             Time::Service => {
                 tags.insert(format!("{name}.service"), (number, TagOutcome::Succeeded));
+                tags.insert(format!("{name}.failed"), (number, TagOutcome::Failed));
             }
         }
     }
@@ -261,7 +267,16 @@ fn read_histograms(
                     }
                     &mut windows[window]
                 }
-                TagOutcome::Failed => &mut measured.failed,
+                TagOutcome::Failed => {
+                    if !span.is_drain(interval.start_ns) {
+                        measured.rejected[window] += interval.hist.count();
+                    }
+                    // Their service times are not known.
+                    if time == Time::Service {
+                        return;
+                    }
+                    &mut measured.failed
+                }
                 TagOutcome::Unanswered => &mut measured.unanswered,
             };
             hist.merge(&interval.hist);
@@ -317,6 +332,7 @@ impl RunMeasure {
                 Times::Histograms(vec![LogHistogram::new(); WINDOWS])
             },
             drained: 0,
+            rejected: vec![0; WINDOWS],
             ends: None,
             window_ends: vec![Ends::default(); if by_rows { WINDOWS } else { 0 }],
             failed: LogHistogram::new(),
@@ -389,6 +405,12 @@ impl RunMeasure {
         self.has_clock.then_some(Rate { in_time, seconds })
     }
 
+    /// The rate of the operations that the target completed, with success or with a failure, over a run with this much
+    /// load; `None` if it is not known when they started.
+    pub(crate) fn completed(&self, seconds: f64) -> Option<Rate> {
+        self.rate(self.count() - self.drained + self.rejected.iter().sum::<u64>(), seconds)
+    }
+
     /// The run as an observation; `None` where no operation succeeded.
     pub(crate) fn unit(&self, seconds: f64) -> Option<Unit> {
         let sample = match &self.times {
@@ -399,11 +421,7 @@ impl RunMeasure {
                 Sample::of_histogram(&all, Edge::Middle)
             }
         };
-        Some(Unit {
-            rate: self.rate(self.count() - self.drained, seconds),
-            sample: sample.ok()?,
-            ends: self.ends,
-        })
+        Some(Unit { rate: self.completed(seconds), sample: sample.ok()?, ends: self.ends })
     }
 
     /// The windows as observations; `None` if one has too few operations.
@@ -419,7 +437,10 @@ impl RunMeasure {
                 let sample = sample.ok().filter(|s| s.count() >= WINDOW_COUNT_MIN)?;
                 let drained = if window + 1 == WINDOWS { self.drained } else { 0 };
                 Some(Unit {
-                    rate: self.rate(sample.count() - drained, seconds / WINDOWS as f64),
+                    rate: self.rate(
+                        sample.count() - drained + self.rejected[window],
+                        seconds / WINDOWS as f64,
+                    ),
                     ends: self.window_ends.get(window).copied(),
                     sample,
                 })
@@ -491,5 +512,18 @@ mod tests {
         assert_eq!(rates(&[measured.unit(10.0).unwrap()]), [940]);
         let windows = rates(&measured.window_units(10.0).unwrap());
         assert_eq!((windows[0], windows[9]), (100, 40));
+    }
+
+    #[test]
+    fn what_is_answered_with_a_failure_is_completed() {
+        let mut measured = RunMeasure::new(true, true);
+        measured.times = Times::Rows(vec![vec![1e6; 100]; WINDOWS]);
+        measured.rejected[3] = 50;
+        assert_eq!(measured.completed(10.0).unwrap().in_time, 1050);
+        let windows = measured.window_units(10.0).unwrap();
+        let in_time = |window: usize| windows[window].rate.unwrap().in_time;
+        assert_eq!([in_time(2), in_time(3)], [100, 150]);
+        let unclocked = RunMeasure::new(true, false);
+        assert_eq!(unclocked.completed(10.0), None);
     }
 }

@@ -17,9 +17,9 @@ pub const COMPARISON_FORMAT: u32 = 1;
 pub enum Verdict {
     /// Nothing that counts was seen.
     NoDifference,
-    /// Times are longer, or fewer operations succeeded.
+    /// Times are longer, or fewer operations were completed.
     Slower,
-    /// Times are shorter, or more operations succeeded, errors being no more.
+    /// Times are shorter, or more operations were completed, errors being no more.
     Faster,
     /// The distributions differ, neither being slower or faster throughout; or runs fall into
     /// groups.
@@ -88,17 +88,125 @@ pub struct Comparison {
     pub format: u32,
     /// The verdict on all measures together.
     pub verdict: Verdict,
+    /// The decision in one sentence, without a full stop.
+    pub sentence: String,
     /// Observations that the decision rests on; `None` if all runs were compared with each other,
     /// without a baseline.
     pub rule: Option<Rule>,
     /// The options of the comparison.
     pub options: Options,
+    /// The measures that differ, those with the greatest relative change first; empty without a baseline.
+    pub changed: Vec<ChangedMeasure>,
+    /// The figures that do not differ; `None` without a baseline.
+    pub unchanged: Option<Unchanged>,
+    /// Failures by what they were, as far as one side has more of them, those first that count; empty without a
+    /// baseline, and if the records do not say.
+    pub errors: Vec<ErrorChange>,
     /// The most important first.
     pub findings: Vec<Finding>,
     /// All runs; a place in this list is its number elsewhere.
     pub runs: Vec<ComparedRun>,
     /// Measures that all runs have, in the order of the first run.
     pub measures: Vec<ComparedMeasure>,
+}
+
+/// A measure that differs between the sides.
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
+pub struct ChangedMeasure {
+    /// Index into [`Comparison::measures`].
+    pub measure: usize,
+    /// Index of the figure that the verdict names first into the measure's changes.
+    pub change: usize,
+    /// The verdict on the measure, and the other figures that changed, in one sentence.
+    pub text: String,
+}
+
+/// Figures without a difference.
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
+pub struct Unchanged {
+    /// Figures in which no difference counts.
+    pub figures: u64,
+    /// In one sentence, with the differences that would have been seen if that is known.
+    pub text: String,
+}
+
+/// In which way failures differ from side to side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ts_rs::TS)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorTrend {
+    /// The baseline has none.
+    New,
+    /// The candidate has none.
+    Gone,
+    /// Both have some, the candidate more.
+    More,
+    /// Both have some, the candidate fewer.
+    Fewer,
+}
+
+impl ErrorTrend {
+    /// `new`, `gone`, `more`, `fewer`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorTrend::New => "new",
+            ErrorTrend::Gone => "gone",
+            ErrorTrend::More => "more",
+            ErrorTrend::Fewer => "fewer",
+        }
+    }
+
+    /// True if the candidate has more.
+    pub fn is_rise(self) -> bool {
+        matches!(self, ErrorTrend::New | ErrorTrend::More)
+    }
+}
+
+/// Failures of one kind with one detail at one step, on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
+pub struct ErrorChange {
+    /// The step's name.
+    pub step: String,
+    /// [`record::Outcome::name`].
+    pub kind: String,
+    /// As in [`record::schema::ErrorCount::detail`].
+    pub detail: Option<String>,
+    /// In the words of people: `503 at checkout`.
+    pub name: String,
+    /// True of shares of the step's operations that ended; false of failures by run, where the step is no operation.
+    pub is_share: bool,
+    /// Mean over the baseline's runs.
+    pub baseline: f64,
+    /// Mean over the candidate's runs.
+    pub candidate: f64,
+    /// In which way they differ.
+    pub trend: ErrorTrend,
+    /// The p-value by the rule, for these failures alone.
+    pub p: f64,
+    /// Corrected together with all figures; of single runs for all failures.
+    pub p_adjusted: f64,
+    /// `p_adjusted` is at most α.
+    pub seen: bool,
+    /// Seen, and greater than the tolerance.
+    pub counts: bool,
+}
+
+impl ErrorChange {
+    /// True if it is worth a line: it was seen, or one side has none of these failures.
+    pub fn is_listed(&self) -> bool {
+        self.seen || matches!(self.trend, ErrorTrend::New | ErrorTrend::Gone)
+    }
+
+    /// The value of a side: `4.20 %`, `42 a run`.
+    pub fn shown(&self, value: f64) -> String {
+        match self.is_share {
+            true => units::share(value),
+            false => {
+                let text = units::significant(value, 3);
+                let short = text.trim_end_matches('0').trim_end_matches('.');
+                format!("{} a run", if text.contains('.') { short } else { &text })
+            }
+        }
+    }
 }
 
 /// Which side a run is on.
@@ -200,8 +308,8 @@ pub struct ComparedMeasure {
 pub struct RunFigures {
     /// Operations that succeeded.
     pub count: u64,
-    /// Operations that succeeded, per second; `None` where the record does not say when they
-    /// started.
+    /// Operations that the target completed, with success or with a failure, per second of the load; `None` where the
+    /// record does not say when they started.
     pub rate: Option<f64>,
     /// Share of operations that failed; `None` if the record does not have it.
     pub error_rate: Option<f64>,
@@ -275,7 +383,7 @@ pub struct Test {
 }
 
 /// How the operations of a run hang together in time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ts_rs::TS)]
 pub struct Serial {
     /// Operations.
     pub count: u64,
@@ -356,6 +464,11 @@ pub struct Detect {
     pub runs: Option<u64>,
     /// The further runs needed.
     pub more: Option<u64>,
+    /// The least difference that the runs there are would show four times in five, as a share of the baseline; never
+    /// less than the tolerance.
+    pub share: Option<f64>,
+    /// The same with twice as many runs on each side.
+    pub share_doubled: Option<f64>,
 }
 
 /// The curves of a measure.

@@ -12,7 +12,8 @@ pub(crate) struct Unit {
     pub(crate) ends: Option<Ends>,
 }
 
-/// Operations that succeeded while there was load. Those that were answered afterwards are no rate of that time.
+/// Operations that the target completed while there was load. Those that were answered afterwards are no rate of that
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rate {
     pub(crate) in_time: u64,
@@ -25,6 +26,39 @@ pub(crate) struct Rate {
 pub(crate) struct Ends {
     pub(crate) ended: u64,
     pub(crate) failed: u64,
+}
+
+/// How often failures of one kind occurred in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Occurrence {
+    pub(crate) failed: u64,
+    /// Operations of the step that ended; `None` of a step that is no operation.
+    pub(crate) ended: Option<u64>,
+}
+
+impl Occurrence {
+    /// The share of the operations, or the number of failures.
+    pub(crate) fn plain(self) -> f64 {
+        match self.ended {
+            Some(ended) => Ends { ended, failed: self.failed }.error_rate(),
+            None => self.failed as f64,
+        }
+    }
+
+    /// The same so that its scatter does not grow with it: the arcsine of a share's root, the root of a number
+    /// (Bartlett 1947).
+    pub(crate) fn transformed(self) -> f64 {
+        let root = self.plain().sqrt();
+        if self.ended.is_some() { root.min(1.0).asin() } else { root }
+    }
+
+    /// The variance of [`Occurrence::transformed`] if failures are independent of each other (Bartlett 1947).
+    pub(crate) fn variance(self) -> f64 {
+        match self.ended {
+            Some(ended) => Ends { ended, failed: self.failed }.variance(),
+            None => 0.25,
+        }
+    }
 }
 
 impl Rate {

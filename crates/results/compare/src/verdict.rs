@@ -3,30 +3,68 @@
 use super::{Change, ComparedRun, Figure, Verdict};
 
 /// The verdict that follows from the changes of a measure, and the sentence that says so. Times are
-/// of operations that succeeded: if more of them failed, shorter times are no better ones.
-pub(crate) fn of_changes(changes: &[Change]) -> (Verdict, String) {
+/// of operations that succeeded: if more of them failed, shorter times are no better ones, and both is said.
+/// `succeeded` is added to what is said of times.
+pub(crate) fn of_changes(changes: &[Change], succeeded: &str) -> (Verdict, String) {
     let counting = || changes.iter().filter(|change| change.counts);
     let errors = counting().find(|change| change.figure == Figure::ErrorRate);
-    if let Some(errors) = errors.filter(|errors| errors.difference > 0.0) {
-        return (Verdict::MoreErrors, format!("more errors: {}", from_to(errors)));
-    }
     let times = || counting().filter(|c| !matches!(c.figure, Figure::Shape | Figure::ErrorRate));
+    if let Some(errors) = errors.filter(|errors| errors.difference > 0.0) {
+        let of_times = times().filter(|change| change.figure != Figure::Rate);
+        let text = with_errors(errors, of_times, succeeded);
+        return (Verdict::MoreErrors, text);
+    }
     let slower = greatest(times().filter(|c| is_slower(c)));
-    // What no longer fails succeeds: a rate that is greater for it says the same once more.
+    // What no longer fails is completed: a rate that is greater for it says the same once more.
     let follows = |c: &Change| errors.is_some() && c.figure == Figure::Rate;
     let faster = greatest(times().filter(|c| !is_slower(c) && !follows(c)));
     match (slower, faster) {
         (Some(worse), Some(better)) => (
             Verdict::ModesDiffer,
-            format!("modes differ: slower by {}, faster by {}", by(worse), by(better)),
+            format!("modes differ: slower by {}, faster by {}{succeeded}", by(worse), by(better)),
         ),
-        (Some(worse), None) => (Verdict::Slower, format!("slower by {}", by(worse))),
-        (None, Some(better)) => (Verdict::Faster, format!("faster by {}", by(better))),
-        (None, None) => without_times(errors, changes),
+        (Some(worse), None) => (Verdict::Slower, format!("slower by {}{succeeded}", by(worse))),
+        (None, Some(better)) => {
+            let doubt = doubt(changes);
+            (Verdict::Faster, format!("faster by {}{succeeded}{doubt}", by(better)))
+        }
+        (None, None) => without_times(errors, changes, succeeded),
     }
 }
 
-fn without_times(fewer_errors: Option<&Change>, changes: &[Change]) -> (Verdict, String) {
+/// More errors, and what became of times, if they went one way.
+fn with_errors<'a>(
+    errors: &Change,
+    times: impl Iterator<Item = &'a Change> + Clone,
+    succeeded: &str,
+) -> String {
+    let errors = format!("more errors: {}", from_to(errors));
+    let slower = greatest(times.clone().filter(|change| is_slower(change)));
+    let faster = greatest(times.filter(|change| !is_slower(change)));
+    match (slower, faster) {
+        (None, Some(better)) => {
+            format!("faster by {}{succeeded}, but with {errors}", by(better))
+        }
+        (Some(worse), None) => format!("{errors}, and slower by {}{succeeded}", by(worse)),
+        _ => errors,
+    }
+}
+
+/// The words beside an improvement if more operations failed, though no more than chance or the tolerance allows.
+fn doubt(changes: &[Change]) -> String {
+    let rises = |change: &&Change| change.figure == Figure::ErrorRate && change.difference > 0.0;
+    let Some(errors) = changes.iter().find(rises) else {
+        return String::new();
+    };
+    let why = if errors.seen { "within the tolerance" } else { "which may be chance" };
+    format!(", but with more errors: {}, {why}", from_to(errors))
+}
+
+fn without_times(
+    fewer_errors: Option<&Change>,
+    changes: &[Change],
+    succeeded: &str,
+) -> (Verdict, String) {
     if let Some(errors) = fewer_errors {
         let text = format!("fewer errors: {}", from_to(errors));
         return (Verdict::FewerErrors, text);
@@ -34,7 +72,7 @@ fn without_times(fewer_errors: Option<&Change>, changes: &[Change]) -> (Verdict,
     let mut counting = changes.iter().filter(|change| change.counts);
     if let Some(shape) = counting.find(|c| c.figure == Figure::Shape) {
         let text = format!(
-            "modes differ: the distributions are {} apart (Kolmogorov–Smirnov)",
+            "modes differ: the distributions are {} apart (Kolmogorov–Smirnov){succeeded}",
             units::share(shape.difference)
         );
         return (Verdict::ModesDiffer, text);
@@ -44,7 +82,25 @@ fn without_times(fewer_errors: Option<&Change>, changes: &[Change]) -> (Verdict,
     } else {
         "no difference seen"
     };
-    (Verdict::NoDifference, text.to_owned())
+    (Verdict::NoDifference, format!("{text}{succeeded}"))
+}
+
+/// The place of the figure that a verdict names first; `None` if none of them counts.
+pub(crate) fn leading(verdict: Verdict, changes: &[Change]) -> Option<usize> {
+    let counting = || changes.iter().filter(|change| change.counts);
+    let errors = counting().find(|change| change.figure == Figure::ErrorRate);
+    let times = counting().filter(|c| !matches!(c.figure, Figure::Shape | Figure::ErrorRate));
+    let found = match verdict {
+        Verdict::MoreErrors | Verdict::FewerErrors => errors,
+        Verdict::Slower => greatest(times.filter(|change| is_slower(change))),
+        Verdict::Faster => greatest(times.filter(|change| !is_slower(change))),
+        Verdict::ModesDiffer => {
+            greatest(times).or_else(|| counting().find(|change| change.figure == Figure::Shape))
+        }
+        Verdict::NoDifference | Verdict::Inconclusive => None,
+    };
+    let found = found?.figure;
+    changes.iter().position(|change| change.figure == found)
 }
 
 /// Longer times and lower rates.
@@ -68,7 +124,7 @@ fn greatest<'a>(changes: impl Iterator<Item = &'a Change>) -> Option<&'a Change>
 fn by(change: &Change) -> String {
     let of = change.windows.map_or("", |_| " of windows");
     let amount = match change.figure {
-        Figure::Rate => format!("{} in rate{of}", units::rate(change.difference.abs())),
+        Figure::Rate => format!("{} completed{of}", units::rate(change.difference.abs())),
         Figure::Mean => format!("{} in the mean{of}", units::duration(change.difference.abs())),
         figure => {
             let amount = units::duration(change.difference.abs());
@@ -104,6 +160,26 @@ pub fn percent(share: f64) -> String {
     format!("{} %", short(100.0 * share))
 }
 
+/// A relative change with its sign: `+24 %`, `-0.31 %`, `0 %`.
+pub fn signed_percent(share: f64) -> String {
+    format!("{}{}", sign(share), percent(share.abs()))
+}
+
+/// The bounds of a relative change in percent: `+28 to +43`, `-1.4 to +9`.
+pub fn percent_bounds((low, high): (f64, f64)) -> String {
+    let bound = |share: f64| format!("{}{}", sign(share), short(100.0 * share.abs()));
+    format!("{} to {}", bound(low), bound(high))
+}
+
+/// `+` or `-`, and nothing for zero.
+fn sign(value: f64) -> &'static str {
+    match value {
+        value if value > 0.0 => "+",
+        value if value < 0.0 => "-",
+        _ => "",
+    }
+}
+
 /// Two significant digits, whole numbers as such.
 fn short(value: f64) -> String {
     let text = units::significant(value, 2);
@@ -125,27 +201,10 @@ pub fn labels(places: &[usize], runs: &[ComparedRun]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn change(figure: Figure, from: f64, to: f64, counts: bool) -> Change {
-        Change {
-            figure,
-            baseline: Some(from),
-            candidate: Some(to),
-            windows: None,
-            difference: to - from,
-            interval: None,
-            relative: (from != 0.0).then(|| (to - from) / from),
-            t: 0.0,
-            p: 0.0,
-            p_adjusted: 0.0,
-            neighbours: None,
-            seen: true,
-            counts,
-        }
-    }
+    use crate::testing::change;
 
     fn check(changes: &[Change], verdict: Verdict, text: &str) {
-        assert_eq!(of_changes(changes), (verdict, text.to_owned()));
+        assert_eq!(of_changes(changes, ""), (verdict, text.to_owned()));
     }
 
     #[test]
@@ -167,7 +226,7 @@ mod tests {
         check(
             &[change(Figure::Rate, 100.0, 90.0, true)],
             Verdict::Slower,
-            "slower by 10.0/s in rate (10 %)",
+            "slower by 10.0/s completed (10 %)",
         );
         check(
             &[p99, change(Figure::Quantile(0.5), 2.0e6, 1.0e6, true)],
@@ -199,20 +258,80 @@ mod tests {
     }
 
     #[test]
-    fn a_rise_of_errors_outweighs_whatever_else_there_is() {
+    fn a_rise_of_errors_outweighs_whatever_else_there_is_and_times_are_named_with_it() {
         let errors = change(Figure::ErrorRate, 0.0, 0.5, true);
         let faster = change(Figure::Quantile(0.99), 2.0e6, 1.0e6, true);
         let slower = change(Figure::Mean, 1.0e6, 2.0e6, true);
         let rate = change(Figure::Rate, 100.0, 50.0, true);
-        for beside in [&faster, &slower, &rate] {
-            check(
-                &[beside.clone(), errors.clone()],
-                Verdict::MoreErrors,
-                "more errors: 0 % to 50 %",
-            );
-        }
+        let with = |beside: &[&Change], text: &str| {
+            let all: Vec<Change> = beside.iter().copied().chain([&errors]).cloned().collect();
+            check(&all, Verdict::MoreErrors, text);
+        };
+        with(&[&rate], "more errors: 0 % to 50 %");
+        with(&[&faster, &slower], "more errors: 0 % to 50 %");
+        with(
+            &[&faster, &rate],
+            "faster by 1.00 ms at p99 (50 %), but with more errors: 0 % to 50 %",
+        );
+        with(&[&slower], "more errors: 0 % to 50 %, and slower by 1.00 ms in the mean (100 %)");
+    }
+
+    #[test]
+    fn an_improvement_with_more_failures_is_never_named_alone() {
+        let faster = change(Figure::Quantile(0.99), 2.0e6, 1.0e6, true);
         let tolerated = change(Figure::ErrorRate, 0.5, 0.501, false);
-        check(&[faster, tolerated], Verdict::Faster, "faster by 1.00 ms at p99 (50 %)");
+        check(
+            &[faster.clone(), tolerated],
+            Verdict::Faster,
+            "faster by 1.00 ms at p99 (50 %), but with more errors: 50 % to 50.1 %, within the \
+             tolerance",
+        );
+        let unseen = Change { seen: false, ..change(Figure::ErrorRate, 0.0, 0.005, false) };
+        check(
+            &[faster.clone(), unseen],
+            Verdict::Faster,
+            "faster by 1.00 ms at p99 (50 %), but with more errors: 0 % to 0.500 %, which may be \
+             chance",
+        );
+        let fewer = change(Figure::ErrorRate, 0.01, 0.009, false);
+        check(&[faster, fewer], Verdict::Faster, "faster by 1.00 ms at p99 (50 %)");
+    }
+
+    #[test]
+    fn what_is_left_out_of_times_is_said_beside_them() {
+        let faster = change(Figure::Quantile(0.99), 2.0e6, 1.0e6, true);
+        let errors = change(Figure::ErrorRate, 0.0, 0.5, true);
+        let (_, text) = of_changes(&[faster, errors], ", of operations that succeeded");
+        assert_eq!(
+            text,
+            "faster by 1.00 ms at p99 (50 %), of operations that succeeded, but with more errors: \
+             0 % to 50 %"
+        );
+    }
+
+    #[test]
+    fn the_leading_figure_is_that_of_the_verdict() {
+        let changes = [
+            change(Figure::Mean, 1.0e6, 1.1e6, true),
+            change(Figure::Quantile(0.99), 2.0e6, 1.0e6, true),
+            change(Figure::Rate, 100.0, 10.0, true),
+            change(Figure::ErrorRate, 0.0, 0.02, true),
+            change(Figure::Shape, 0.0, 0.08, true),
+        ];
+        let check = |verdict, place| assert_eq!(leading(verdict, &changes), place, "{verdict:?}");
+        check(Verdict::MoreErrors, Some(3));
+        check(Verdict::Slower, Some(0));
+        check(Verdict::Faster, Some(1));
+        check(Verdict::ModesDiffer, Some(1));
+        check(Verdict::NoDifference, None);
+        assert_eq!(leading(Verdict::ModesDiffer, &changes[4..]), Some(0));
+    }
+
+    #[test]
+    fn relative_changes_have_signs() {
+        assert_eq!([0.354, -0.0031, 0.0].map(signed_percent), ["+35 %", "-0.31 %", "0 %"]);
+        assert_eq!(percent_bounds((0.28, 0.43)), "+28 to +43");
+        assert_eq!(percent_bounds((-0.014, 0.09)), "-1.4 to +9");
     }
 
     #[test]
@@ -221,6 +340,6 @@ mod tests {
         let greater = change(Figure::Rate, 50.0, 75.0, true);
         check(&[greater, errors.clone()], Verdict::FewerErrors, "fewer errors: 50 % to 25 %");
         let fewer = change(Figure::Rate, 50.0, 40.0, true);
-        check(&[fewer, errors], Verdict::Slower, "slower by 10.0/s in rate (20 %)");
+        check(&[fewer, errors], Verdict::Slower, "slower by 10.0/s completed (20 %)");
     }
 }

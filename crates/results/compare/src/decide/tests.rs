@@ -197,7 +197,7 @@ fn three_milliseconds_on_one_in_ten_are_found() {
             .map(|extra_ns| sides(side(&mut rng, 5, 0.0), side(&mut rng, 5, extra_ns)));
         let tested = all.map(|sides| components(&sides, Rule::Permutation, &options));
         let changes = decide(tested.into(), 5, 5, Rule::Permutation, &options);
-        let verdicts: Vec<Verdict> = changes.iter().map(|c| of_changes(c).0).collect();
+        let verdicts: Vec<Verdict> = changes.iter().map(|c| of_changes(c, "").0).collect();
         found += u32::from(verdicts[0] == Verdict::Slower);
         elsewhere += u32::from(verdicts[1..].iter().any(|v| *v != Verdict::NoDifference));
     }
