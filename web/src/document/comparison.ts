@@ -50,13 +50,24 @@ export type ComparisonDocument = {
   verdict: string;
   /** True for a verdict that a continuous integration job accepts. */
   accepted: boolean;
+  /** The decision in one sentence. */
+  sentence: string;
   rule: Rule | null;
   time: string;
   alpha: number;
   tolerance: number;
   quantiles: Array<number>;
   phase: string | null;
-  findings: Array<Finding>;
+  /** The difference for which `Detect::runs` are. */
+  detect: number;
+  /** Those measures that differ, the greatest relative change first. */
+  changed: Array<ShownMeasure>;
+  unchanged: Unchanged | null;
+  errors: Array<ShownErrors>;
+  /** Findings beside the changes that matter to every reader. */
+  remarks: Array<Finding>;
+  /** The other findings. */
+  notes: Array<Finding>;
   runs: Array<ComparedRun>;
   measures: Array<Measure>;
   measures_left_out: number;
@@ -93,7 +104,17 @@ export type Detect = {
   runs: number | null;
   /** The further runs needed. */
   more: number | null;
+  /**
+   * The least difference that the runs there are would show four times in five, as a share of the baseline; never
+   * less than the tolerance.
+   */
+  share: number | null;
+  /** The same with twice as many runs on each side. */
+  share_doubled: number | null;
 };
+
+/** In which way failures differ from side to side. */
+export type ErrorTrend = 'new' | 'gone' | 'more' | 'fewer';
 
 /**
  * Tests that take operations for the unit, all runs of a side together. They say how the two
@@ -142,6 +163,7 @@ export type Measure = {
   evidence: Evidence | null;
   modes: Array<SideModes>;
   detect: Array<Detect>;
+  serial: Array<Serial>;
   direct: Graph | null;
   published: Graph | null;
   curves: Curves | null;
@@ -202,8 +224,8 @@ export type RunFigures = {
   /** Operations that succeeded. */
   count: number;
   /**
-   * Operations that succeeded, per second; `null` where the record does not say when they
-   * started.
+   * Operations that the target completed, with success or with a failure, per second of the load; `null` where the
+   * record does not say when they started.
    */
   rate: number | null;
   /** Share of operations that failed; `null` if the record does not have it. */
@@ -219,6 +241,14 @@ export type RunFigures = {
   quantiles_ns: Array<number>;
 };
 
+/** How the operations of a run hang together in time. */
+export type Serial = {
+  /** Operations. */
+  count: number;
+  /** Independent ones that would say as much about the mean. */
+  effective: number;
+};
+
 /** A change, with its values as text. */
 export type ShownChange = {
   baseline_shown: string | null;
@@ -227,6 +257,8 @@ export type ShownChange = {
   interval_shown: string | null;
   /** The figure that changed. */
   figure: string;
+  /** The figure in the words of people (`Figure::label`). */
+  label: string;
   /**
    * Mean over the baseline's runs, each with all of its operations: nanoseconds, per second, or a
    * share; `null` of a shape.
@@ -255,6 +287,11 @@ export type ShownChange = {
    */
   relative: number | null;
   /**
+   * Confidence interval of the relative difference, with confidence 1 − α: that of the difference of logarithms
+   * (Welch 1947; of pairs of windows Student's). `null` of shares and shapes, and where there is no interval.
+   */
+  relative_interval: [number, number] | null;
+  /**
    * Student's t of the figure's logarithm, of a shape the root of a pseudo-F; but for Student's own
    * rule with a floor under the standard error.
    */
@@ -272,6 +309,54 @@ export type ShownChange = {
   seen: boolean;
   /** Seen, and greater than the tolerance. */
   counts: boolean;
+};
+
+/** Failures that differ, with their values as text. */
+export type ShownErrors = {
+  /** From baseline to candidate. */
+  moved: string;
+  /** In which way they differ, and how surely. */
+  result: string;
+  /** The step's name. */
+  step: string;
+  /** `record::Outcome::name`. */
+  kind: string;
+  /** As in `record::schema::ErrorCount::detail`. */
+  detail: string | null;
+  /** In the words of people: `503 at checkout`. */
+  name: string;
+  /** True of shares of the step's operations that ended; false of failures by run, where the step is no operation. */
+  is_share: boolean;
+  /** Mean over the baseline's runs. */
+  baseline: number;
+  /** Mean over the candidate's runs. */
+  candidate: number;
+  /** In which way they differ. */
+  trend: ErrorTrend;
+  /** The p-value by the rule, for these failures alone. */
+  p: number;
+  /** Corrected together with all figures; of single runs for all failures. */
+  p_adjusted: number;
+  /** `p_adjusted` is at most α. */
+  seen: boolean;
+  /** Seen, and greater than the tolerance. */
+  counts: boolean;
+};
+
+/** A measure that differs, by the figure that its verdict names first. */
+export type ShownMeasure = {
+  /** Index into the document's measures. */
+  measure: number;
+  /** Index of the figure into the measure's changes. */
+  change: number;
+  /** True for a verdict that a continuous integration job accepts. */
+  accepted: boolean;
+  /** The verdict, and the other figures that changed. */
+  text: string;
+  /** The figure from baseline to candidate; `null` of a shape. */
+  moved: string | null;
+  /** The relative change with its interval. */
+  by: string;
 };
 
 /** Which side a run is on. */
@@ -293,6 +378,14 @@ export type Test = {
   p: number;
   /** Corrected for all measures by the correction of the options. */
   p_adjusted: number;
+};
+
+/** Figures without a difference. */
+export type Unchanged = {
+  /** Figures in which no difference counts. */
+  figures: number;
+  /** In one sentence, with the differences that would have been seen if that is known. */
+  text: string;
 };
 
 /** A figure's means over the windows of two runs, in the figure's unit. */

@@ -45,22 +45,23 @@ fn text(measure: &ComparedMeasure, leading: usize) -> String {
     }
 }
 
-/// The figures in which no difference counts, and which differences would have been seen.
-pub(crate) fn unchanged(measures: &[ComparedMeasure]) -> Unchanged {
+/// The figures in which no difference counts, and which differences would have been seen; `None` if nothing was decided of
+/// any figure.
+pub(crate) fn unchanged(measures: &[ComparedMeasure]) -> Option<Unchanged> {
     let all = || measures.iter().flat_map(|measure| &measure.changes);
-    let figures = all().filter(|change| !change.counts).count() as u64;
+    all().next()?;
+    let rest = || all().filter(|change| !change.counts);
+    let figures = rest().count() as u64;
+    if figures == 0 {
+        return Some(Unchanged { figures, text: "all figures differ".to_owned() });
+    }
     let other = if all().any(|change| change.counts) { "other " } else { "" };
-    let text = match (figures, detect::seen_from(measures)) {
-        (0, _) => "all figures differ".to_owned(),
-        (_, None) => {
-            format!("no difference seen in {}", units::counted(figures, &format!("{other}figure")))
-        }
-        (_, Some(range)) => format!(
-            "no difference seen in {}; differences of times {range} would have been seen",
-            units::counted(figures, &format!("{other}figure"))
-        ),
-    };
-    Unchanged { figures, text }
+    let beyond = if rest().any(|change| change.seen) { " beyond the tolerance" } else { "" };
+    let counted = units::counted(figures, &format!("{other}figure"));
+    let range = detect::seen_from(measures)
+        .map(|range| format!("; differences of times {range} would have been seen"));
+    let range = range.unwrap_or_default();
+    Some(Unchanged { figures, text: format!("no difference seen{beyond} in {counted}{range}") })
 }
 
 /// The decision in one sentence.
@@ -245,11 +246,15 @@ mod tests {
 
     #[test]
     fn the_rest_is_one_line() {
+        let text = |measures: &[ComparedMeasure]| unchanged(measures).unwrap().text;
         assert_eq!(
-            unchanged(&[alike("a"), slower("b", 8e6), alike("c")]).text,
+            text(&[alike("a"), slower("b", 8e6), alike("c")]),
             "no difference seen in 2 other figures"
         );
-        assert_eq!(unchanged(&[alike("a")]).text, "no difference seen in 1 figure");
-        assert_eq!(unchanged(&[faster("a")]).text, "all figures differ");
+        assert_eq!(text(&[alike("a")]), "no difference seen in 1 figure");
+        let tolerated = measure("a", vec![change(Figure::Mean, 1e6, 1.001e6, false)]);
+        assert_eq!(text(&[tolerated]), "no difference seen beyond the tolerance in 1 figure");
+        assert_eq!(text(&[faster("a")]), "all figures differ");
+        assert_eq!(unchanged(&[measure("a", Vec::new())]), None);
     }
 }

@@ -201,7 +201,7 @@ pub fn compare_with_progress(
         sentence: changed::sentence(verdict, &measures, &changed, &errors),
         rule,
         options: options.clone(),
-        unchanged: rule.map(|_| changed::unchanged(&measures)),
+        unchanged: rule.and_then(|_| changed::unchanged(&measures)),
         changed,
         errors,
         findings,

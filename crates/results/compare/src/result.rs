@@ -1,6 +1,6 @@
 //! Result of a comparison; `docs/comparing.md` is the reference of its JSON.
 
-use record::schema::Finding;
+use record::schema::{Finding, Severity};
 use serde::Serialize;
 
 use super::change::{Change, Rule};
@@ -97,7 +97,7 @@ pub struct Comparison {
     pub options: Options,
     /// The measures that differ, those with the greatest relative change first; empty without a baseline.
     pub changed: Vec<ChangedMeasure>,
-    /// The figures that do not differ; `None` without a baseline.
+    /// The figures that do not differ; `None` without a baseline, and if nothing was decided of any figure.
     pub unchanged: Option<Unchanged>,
     /// Failures by what they were, as far as one side has more of them, those first that count; empty without a
     /// baseline, and if the records do not say.
@@ -108,6 +108,43 @@ pub struct Comparison {
     pub runs: Vec<ComparedRun>,
     /// Measures that all runs have, in the order of the first run.
     pub measures: Vec<ComparedMeasure>,
+}
+
+/// Codes of findings on figures and failures, whose content a comparison has in its sentence, its changes and its lists.
+const LISTED: &[&str] = &[
+    "slower",
+    "faster",
+    "more-errors",
+    "fewer-errors",
+    "modes-differ",
+    "no-difference",
+    "errors-rose",
+    "errors-fell",
+];
+
+impl Comparison {
+    /// The findings that a reader needs beside the sentence, the changes and the failures: warnings, and why nothing was
+    /// decided.
+    pub fn remarks(&self) -> impl Iterator<Item = &Finding> {
+        self.beside().filter(|found| is_remark(found))
+    }
+
+    /// The other findings that are not listed elsewhere: what could have been seen, and how it was decided.
+    pub fn notes(&self) -> impl Iterator<Item = &Finding> {
+        self.beside().filter(|found| !is_remark(found))
+    }
+
+    /// The findings that no list has. Runs without a baseline have no changes.
+    fn beside(&self) -> impl Iterator<Item = &Finding> {
+        let has_changes = self.rule.is_some();
+        self.findings
+            .iter()
+            .filter(move |found| !(has_changes && LISTED.contains(&found.code.as_str())))
+    }
+}
+
+fn is_remark(finding: &Finding) -> bool {
+    matches!(finding.severity, Severity::Fatal | Severity::Warning)
 }
 
 /// A measure that differs between the sides.

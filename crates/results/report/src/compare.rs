@@ -1,11 +1,12 @@
-//! A comparison as text: the verdict, findings, changes by measure, groups of runs.
+//! A comparison as text: the decision, what changed, what failed; on request all figures, tests and runs.
 
+mod first;
 mod junit;
 mod markdown;
 
 use compare::{
-    Acceptance, AllOperations, Change, ComparedMeasure, Comparison, Evidence, Figure, Rule, Side,
-    Similarity, Verdict, labels, p_value, percent, shown,
+    Acceptance, AllOperations, Change, ComparedMeasure, ComparedRun, Comparison, Detect, Evidence,
+    Figure, Rule, Side, Similarity, Verdict, labels, p_value, percent, shown, signed_percent,
 };
 
 use crate::style::{Line, Style, Tone, wrap};
@@ -14,6 +15,8 @@ use crate::verdict::{COLUMNS, finding_lines};
 
 pub use junit::comparison_junit;
 pub use markdown::comparison_markdown;
+
+pub(crate) use first::{change_of, failures_moved, interval_of_change, moved_by, trend};
 
 /// Indent of the details below a measure's table.
 const DETAIL: usize = 15;
@@ -24,26 +27,53 @@ const FAILED_MAX: usize = 6;
 const OF_RUNS_AND_WINDOWS: &str =
     "baseline and candidate are figures of the complete runs, all others of windows";
 
-/// The comparison for a terminal. Lines end with `\n` and have at most 120 characters, long names
-/// and lists of runs aside.
-pub fn comparison(comparison: &Comparison, style: Style) -> String {
-    let mut lines = vec![headline(comparison).render(COLUMNS, style), String::new()];
-    for finding in &comparison.findings {
-        lines.extend(finding_lines(finding, style));
+/// The comparison for a terminal; `full` with all figures, tests and runs. Lines end with `\n` and have at most 120
+/// characters, long names and lists of runs aside.
+pub fn comparison(comparison: &Comparison, full: bool, style: Style) -> String {
+    let mut blocks = vec![
+        headline(comparison, style),
+        first::changed(comparison).map_or(Vec::new(), |table| table.render(COLUMNS, style)),
+        first::errors(comparison, full).map_or(Vec::new(), |table| table.render(COLUMNS, style)),
+        first::remarks(comparison, style),
+    ];
+    if full {
+        blocks.push(comparison.notes().flat_map(|note| finding_lines(note, style)).collect());
     }
-    lines.push(String::new());
-    lines.extend(figures(comparison).render(COLUMNS, style));
-    lines.push(String::new());
-    lines.extend(foot(comparison).iter().map(|line| line.render(usize::MAX, style)));
-    lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
+    if full || comparison.rule.is_none() {
+        blocks.push(figures(comparison, full).render(COLUMNS, style));
+    }
+    let foot = if full { foot(comparison) } else { first::foot(comparison) };
+    blocks.push(foot.iter().map(|line| line.render(usize::MAX, style)).collect());
+    let mut text = String::new();
+    for block in blocks.iter().filter(|block| !block.is_empty()) {
+        // A blank line between two blocks.
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        for line in block {
+            text += line;
+            text.push('\n');
+        }
+    }
+    text
 }
 
-fn headline(comparison: &Comparison) -> Line {
-    let verdict = comparison.verdict;
-    let tone = tone_of(verdict);
-    Line::default()
-        .tone(tone, verdict.name().to_uppercase())
-        .text(format!("  {}", subject(comparison)))
+/// The verdict, the decision in one sentence, and what was compared.
+fn headline(comparison: &Comparison, style: Style) -> Vec<String> {
+    let verdict = comparison.verdict.name().to_uppercase();
+    let indent = verdict.chars().count() + 2;
+    let mut lines = Vec::new();
+    for (number, part) in wrap(&comparison.sentence, COLUMNS - indent).into_iter().enumerate() {
+        let line = match number {
+            0 => Line::default().tone(tone_of(comparison.verdict), verdict.clone()).text("  "),
+            _ => Line::default().text(" ".repeat(indent)),
+        };
+        lines.push(line.text(part).render(COLUMNS, style));
+    }
+    for part in wrap(&subject(comparison), COLUMNS) {
+        lines.push(Line::default().tone(Tone::Dim, part).render(COLUMNS, style));
+    }
+    lines
 }
 
 /// The sides of the comparison, and its strictness.
@@ -81,10 +111,11 @@ fn tone_of(verdict: Verdict) -> Tone {
     }
 }
 
-fn figures(comparison: &Comparison) -> Table {
+/// All figures; `full` with the details of each measure.
+fn figures(comparison: &Comparison, full: bool) -> Table {
     let confidence = format!("{} interval", percent(1.0 - comparison.options.alpha));
     if comparison.rule.is_none() {
-        return figures_of_runs(comparison);
+        return figures_of_runs(comparison, full);
     }
     let mut table = Table::new(&[
         "",
@@ -134,7 +165,7 @@ fn change_cells(change: &Change) -> Vec<(Option<Tone>, String)> {
     let of =
         |value: Option<f64>| value.map_or("–".to_owned(), |value| shown(change.figure, value));
     let cells = [
-        format!("  {}", label(change.figure)),
+        format!("  {}", change.label),
         of(change.baseline),
         of(change.candidate),
         signed(change.figure, change.difference),
@@ -146,8 +177,8 @@ fn change_cells(change: &Change) -> Vec<(Option<Tone>, String)> {
 }
 
 /// The figures of each run, for a comparison without a baseline.
-fn figures_of_runs(comparison: &Comparison) -> Table {
-    let mut header = vec!["".to_owned(), "count".to_owned(), "rate".to_owned()];
+fn figures_of_runs(comparison: &Comparison, full: bool) -> Table {
+    let mut header = vec!["".to_owned(), "succeeded".to_owned(), Figure::Rate.label()];
     header.extend(["errors".to_owned(), "mean".to_owned()]);
     let quantiles = &comparison.options.quantiles;
     header.extend(quantiles.iter().map(|&q| Figure::Quantile(q).name()));
@@ -170,8 +201,10 @@ fn figures_of_runs(comparison: &Comparison) -> Table {
             }));
             table.row(cells.into_iter().map(|text| (None, text)).collect());
         }
-        for line in details(measure, comparison) {
-            table.section(line);
+        if full {
+            for line in details(measure, comparison) {
+                table.section(line);
+            }
         }
     }
     table
@@ -207,6 +240,12 @@ fn details(measure: &ComparedMeasure, comparison: &Comparison) -> Vec<Line> {
         let bins = units::counted(bins, "bin");
         add("published", format!("{}, {bins}", groups(similarity, comparison)));
     }
+    if let Some(detectable) = detectable(measure, comparison) {
+        add("detectable", detectable);
+    }
+    if let Some(runs) = runs_needed(measure, comparison) {
+        add("runs needed", runs);
+    }
     for modes in &measure.modes {
         let peaks: Vec<String> = modes
             .peaks
@@ -237,6 +276,33 @@ fn all_operations(all: &AllOperations, quantiles: &[f64]) -> String {
         shown.join(", "),
         units::counted(all.count, "operation")
     )
+}
+
+/// The least difference of each figure that these runs and twice as many show: `mean 4.1 %, p99 18 %; with 10 + 10 runs
+/// mean 2.7 %, p99 12 %`.
+fn detectable(measure: &ComparedMeasure, comparison: &Comparison) -> Option<String> {
+    let all = |share: fn(&Detect) -> Option<f64>| {
+        let known = measure.detect.iter().filter_map(|one| Some((one.figure, share(one)?)));
+        let shown = known.map(|(figure, share)| format!("{} {}", figure.label(), percent(share)));
+        Some(shown.collect::<Vec<String>>().join(", ")).filter(|text| !text.is_empty())
+    };
+    let count = |side: Side| comparison.runs.iter().filter(|run| run.side == side).count();
+    let [baseline, candidate] = [Side::Baseline, Side::Candidate].map(|side| 2 * count(side));
+    let now = all(|one| one.share).unwrap_or("nothing".to_owned());
+    let doubled = all(|one| one.share_doubled)?;
+    Some(format!("from {now}; with {baseline} + {candidate} runs from {doubled}"))
+}
+
+/// How many runs a side show the difference that was requested: `for 5 %: mean 10, p99 49`.
+fn runs_needed(measure: &ComparedMeasure, comparison: &Comparison) -> Option<String> {
+    let needed = measure.detect.iter().map(|one| match one.runs {
+        Some(runs) => format!("{} {}", one.figure.label(), units::count(runs)),
+        None => format!("{} too many to count", one.figure.label()),
+    });
+    let needed: Vec<String> = needed.collect();
+    let difference = percent(comparison.options.detect);
+    (!needed.is_empty())
+        .then(|| format!("on each side for a difference of {difference}: {}", needed.join(", ")))
 }
 
 /// Tests on operations in one line.
@@ -274,33 +340,43 @@ fn groups(similarity: &Similarity, comparison: &Comparison) -> String {
 }
 
 fn foot(comparison: &Comparison) -> Vec<Line> {
-    let line = |name: &str, text: String| {
-        Line::default().tone(Tone::Dim, format!("{name:<11}")).text(text)
-    };
     let mut lines = vec![line("decided by", rule(comparison))];
     if comparison.rule == Some(Rule::Windows) {
         lines.push(line("columns", OF_RUNS_AND_WINDOWS.to_owned()));
     }
-    for run in &comparison.runs {
-        let time = match run.timed {
-            true => format!("{} of ", units::span((run.seconds * 1e9) as u64)),
-            false => String::new(),
-        };
-        let text = format!(
-            "{}, {time}{}{}",
-            run.directory,
-            run.target,
-            if run.trusted { "" } else { ", untrusted" }
-        );
-        lines.push(line(&run.label, text));
-    }
+    lines.extend(comparison.runs.iter().map(legend));
     lines
+}
+
+/// A line of the foot.
+fn line(name: &str, text: String) -> Line {
+    Line::default().tone(Tone::Dim, format!("{name:<11}")).text(text)
+}
+
+/// A run's label with its directory, its compared time and its target.
+fn legend(run: &ComparedRun) -> Line {
+    let time = match run.timed {
+        true => format!("{} of ", units::span((run.seconds * 1e9) as u64)),
+        false => String::new(),
+    };
+    let text = format!(
+        "{}, {time}{}{}",
+        run.directory,
+        run.target,
+        if run.trusted { "" } else { ", untrusted" }
+    );
+    line(&run.label, text)
 }
 
 /// The rule of the decision, and the number of tests it was corrected for.
 fn rule(comparison: &Comparison) -> String {
     let figures: usize = comparison.measures.iter().map(|m| m.changes.len()).sum();
-    let figures = units::counted(figures as u64, "figure");
+    // The failures of single runs have no test in common with their windows.
+    let failures = match comparison.rule {
+        Some(Rule::Windows) | None => 0,
+        Some(_) => comparison.errors.len(),
+    };
+    let figures = units::counted((figures + failures) as u64, "figure");
     match comparison.rule {
         Some(Rule::Permutation) => format!(
             "permutation of runs, corrected for {figures} at once (max-T, Westfall and Young)"
@@ -313,14 +389,6 @@ fn rule(comparison: &Comparison) -> String {
             "tests of all pairs on independent operations, corrected by {}",
             comparison.options.correction.name()
         ),
-    }
-}
-
-/// `mean`, `p99`, `rate`, `errors`, `shape`.
-fn label(figure: Figure) -> String {
-    match figure {
-        Figure::ErrorRate => "errors".to_owned(),
-        figure => figure.name(),
     }
 }
 
@@ -349,15 +417,6 @@ pub(crate) fn signed(figure: Figure, value: f64) -> String {
     match value {
         value if value > 0.0 => format!("+{text}"),
         value if value < 0.0 => format!("-{text}"),
-        _ => text,
-    }
-}
-
-fn signed_percent(share: f64) -> String {
-    let text = percent(share.abs());
-    match share {
-        share if share > 0.0 => format!("+{text}"),
-        share if share < 0.0 => format!("-{text}"),
         _ => text,
     }
 }

@@ -32,6 +32,7 @@ impl Style {
                 'µ' => out.push('u'),
                 '×' => out.push('x'),
                 '…' => out.push_str("..."),
+                '→' => out.push_str("->"),
                 '–' | '—' | '·' | '−' => out.push('-'),
                 'ρ' => out.push_str("rho"),
                 c => out.push(c),

@@ -44,6 +44,9 @@ pub(crate) struct CompareArgs {
     /// Print the comparison as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print all figures, tests and runs as well
+    #[arg(long, conflicts_with_all = ["json", "quiet"])]
+    pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) what: WhatArgs,
     #[command(flatten)]
@@ -89,7 +92,7 @@ pub(crate) struct HowArgs {
     /// Correction of per-operation p-values for multiple tests
     #[arg(long, value_enum, default_value = "holm")]
     pub(crate) correction: CorrectionArg,
-    /// Estimate how many more runs would detect a difference of this share
+    /// Estimate how many runs would detect a difference of this share
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_detect)]
     pub(crate) detect: f64,
     /// Window of the published pipeline's median filter, in samples

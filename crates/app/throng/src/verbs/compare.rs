@@ -87,7 +87,7 @@ fn print(args: &CompareArgs, comparison: &Comparison) -> Result<Exit, Failure> {
     } else if args.quiet {
         return Ok(Exit::Passed);
     } else {
-        report::comparison(comparison, terminal::style())
+        report::comparison(comparison, args.full, terminal::style())
     };
     print_text(&text)
 }

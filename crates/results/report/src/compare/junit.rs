@@ -59,7 +59,7 @@ pub fn comparison_junit(comparison: &Comparison) -> String {
     }
     text += &format!(
         "    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
-        escaped(&subject(comparison))
+        escaped(&format!("{}\n{}", comparison.sentence, subject(comparison)))
     );
     text
 }

@@ -1,21 +1,88 @@
-//! A comparison as Markdown for a pull request: the verdict, a table, findings, all figures folded.
+//! A comparison as Markdown for a pull request: the decision, what changed, what failed; all figures, tests and runs folded.
 
-use compare::{Acceptance, ComparedMeasure, Comparison, Figure, Rule, Verdict, p_value, shown};
+use compare::{Acceptance, Comparison, Rule, Verdict, p_value, shown};
+use record::schema::Finding;
 
-use super::{OF_RUNS_AND_WINDOWS, difference_title, label, relative, rule, signed, subject};
+use super::{
+    OF_RUNS_AND_WINDOWS, change_of, difference_title, failures_moved, interval_of_change, moved_by,
+    relative, rule, signed, subject, trend,
+};
 use crate::markdown::{findings, plain};
 
 /// The comparison as GitHub-flavoured Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
     let mut text = format!(
-        "## {} {}\n\n{}.\n\n",
+        "## {} {}\n\n{}.\n\n{}.\n\n",
         mark(comparison.verdict),
         sentence(comparison.verdict.name()),
-        sentence(&subject(comparison))
+        plain(&sentence(&comparison.sentence)),
+        plain(&sentence(&subject(comparison)))
     );
-    text += &overview(comparison);
-    text += "\n";
-    text += &findings(&comparison.findings);
+    if comparison.rule.is_none() {
+        text += &overview(comparison);
+    }
+    text += &changed(comparison);
+    text += &errors(comparison);
+    if let Some(unchanged) = &comparison.unchanged {
+        text += &format!("- {}\n", plain(&unchanged.text));
+    }
+    let remarks: Vec<Finding> = comparison.remarks().cloned().collect();
+    text += &findings(&remarks);
+    text + &folded(comparison)
+}
+
+/// A table of the measures that changed, the greatest change first; empty if none did.
+fn changed(comparison: &Comparison) -> String {
+    if comparison.changed.is_empty() {
+        return String::new();
+    }
+    let confidence = units::percent(1.0 - comparison.options.alpha);
+    let of = if comparison.rule == Some(Rule::Windows) { " of windows" } else { "" };
+    let mut text =
+        format!("| changed | | change{of} ({confidence} interval) | |\n|{}\n", " --- |".repeat(4));
+    for one in &comparison.changed {
+        let measure = &comparison.measures[one.measure];
+        let change = change_of(comparison, one);
+        let cells = [
+            format!("{} {} {}", mark(measure.verdict), plain(&measure.name), change.label),
+            moved_by(change).unwrap_or_default(),
+            interval_of_change(change),
+            plain(&one.text),
+        ];
+        text += &format!("| {} |\n", cells.join(" | "));
+    }
+    text + "\n"
+}
+
+/// A table of the failures that are new, gone, more or fewer; empty if there are none.
+fn errors(comparison: &Comparison) -> String {
+    let mut listed = comparison.errors.iter().filter(|error| error.is_listed()).peekable();
+    if listed.peek().is_none() {
+        return String::new();
+    }
+    let mut text = format!("| errors | | |\n|{}\n", " --- |".repeat(3));
+    for error in listed {
+        let cells = [plain(&error.name), failures_moved(error), trend(error)];
+        text += &format!("| {} |\n", cells.join(" | "));
+    }
+    text + "\n"
+}
+
+/// A line for each measure of runs without a baseline.
+fn overview(comparison: &Comparison) -> String {
+    let mut text = "| measure | verdict |\n| --- | --- |\n".to_owned();
+    for measure in &comparison.measures {
+        let verdict = format!("{} {}", mark(measure.verdict), plain(&measure.text));
+        text += &format!("| {} | {verdict} |\n", plain(&measure.name));
+    }
+    text + "\n"
+}
+
+/// The notes, all figures and the runs.
+fn folded(comparison: &Comparison) -> String {
+    let mut text = "\n<details><summary>All figures, tests and runs</summary>\n\n".to_owned();
+    let notes: Vec<Finding> = comparison.notes().cloned().collect();
+    text += &findings(&notes);
     if comparison.rule.is_some() {
         text += &all_figures(comparison);
     }
@@ -26,51 +93,14 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
     for run in &comparison.runs {
         text += &format!("- {}: {}\n", run.label, plain(&run.directory));
     }
-    text
-}
-
-/// A line for each measure: what a reviewer reads.
-fn overview(comparison: &Comparison) -> String {
-    let quantiles = &comparison.options.quantiles;
-    let mut header = vec!["measure".to_owned(), "verdict".to_owned()];
-    if comparison.rule.is_some() {
-        header.push("mean".to_owned());
-        header.extend(quantiles.iter().map(|&q| Figure::Quantile(q).name()));
-    }
-    let mut text = format!("| {} |\n|{}\n", header.join(" | "), " --- |".repeat(header.len()));
-    for measure in &comparison.measures {
-        let mut cells = vec![
-            plain(&measure.name),
-            format!("{} {}", mark(measure.verdict), plain(&measure.text)),
-        ];
-        if comparison.rule.is_some() {
-            let times =
-                std::iter::once(Figure::Mean).chain(quantiles.iter().map(|&q| Figure::Quantile(q)));
-            cells.extend(times.map(|figure| moved(measure, figure)));
-        }
-        text += &format!("| {} |\n", cells.join(" | "));
-    }
-    text
-}
-
-/// `12.0 ms → 15.0 ms`, bold if it counts.
-fn moved(measure: &ComparedMeasure, figure: Figure) -> String {
-    let change = measure.changes.iter().find(|change| change.figure == figure);
-    let Some((change, from, to)) =
-        change.and_then(|change| Some((change, change.baseline?, change.candidate?)))
-    else {
-        return "–".to_owned();
-    };
-    let text = format!("{} → {}", shown(figure, from), shown(figure, to));
-    if change.counts { format!("**{text}**") } else { text }
+    text + "\n</details>\n"
 }
 
 fn all_figures(comparison: &Comparison) -> String {
     let confidence = units::percent(1.0 - comparison.options.alpha);
     let difference = difference_title(comparison);
     let mut text = format!(
-        "\n<details><summary>All figures</summary>\n\n| measure | figure | baseline | candidate | \
-         {difference} | {confidence} interval | change | p |\n|{}\n",
+        "\n| measure | figure | baseline | candidate | {difference} | {confidence} interval | change | p |\n|{}\n",
         " --- |".repeat(8)
     );
     for measure in &comparison.measures {
@@ -83,7 +113,7 @@ fn all_figures(comparison: &Comparison) -> String {
             });
             let cells = [
                 plain(&measure.name),
-                label(change.figure),
+                change.label.clone(),
                 of(change.baseline),
                 of(change.candidate),
                 signed(change.figure, change.difference),
@@ -94,7 +124,7 @@ fn all_figures(comparison: &Comparison) -> String {
             text += &format!("| {} |\n", cells.join(" | "));
         }
     }
-    text + "\n</details>\n"
+    text
 }
 
 fn mark(verdict: Verdict) -> &'static str {
