@@ -33,7 +33,7 @@ beforeAll(async () => {
   const fraction = 'testdata/cli/fraction.csv';
   const page = (name: string) => ['--html', at(`${name}.html`)];
   const [text] = await Promise.all([
-    throng(['compare', c, d, '--baseline', a, b, '--force', ...page('sides')], [0, 1, 2]),
+    throng(['compare', c, d, '--baseline', a, b, '--force', '--full', ...page('sides')], [0, 1, 2]),
     throng(['compare', ...runs, '--force', ...page('all')], [0, 1, 2]),
     throng(['experiment', '--analyze', 'testdata/cli/sweep.csv', ...page('experiment')]),
     throng(['experiment', '--analyze', fraction, '--multiplicative', ...page('multiplicative')]),
@@ -134,6 +134,22 @@ test('a table of changes has the intervals that the terminal prints', async () =
     .innerText();
   expect(shown).toMatch(/^[+−]\S+ \S+ to [+−]/);
   expect(printed).toContain(shown.replaceAll('−', '-'));
+  await close();
+});
+
+test('a comparison begins with the decision that the terminal prints, and folds its tests', async () => {
+  const { page, close } = await open(chrome, at('sides.html'));
+  const words = (text: string) => text.replace(/\s+/g, ' ').toLowerCase();
+  const lead = await page.locator('#result .lead').innerText();
+  expect(words(printed)).toContain(words(lead.replace(/\.$/, '')));
+  const changed = page.locator('#result .changed li');
+  expect(await page.locator('#result .changed svg.dumbbell').count()).toBeLessThanOrEqual(
+    await changed.count(),
+  );
+  for (const name of ['Differences that would be seen', 'Tests on operations']) {
+    const fold = page.locator('details', { has: page.locator('summary', { hasText: name }) });
+    expect(await fold.first().getAttribute('open')).toBeNull();
+  }
   await close();
 });
 

@@ -1,4 +1,4 @@
-/** A comparison: findings, then the differences for each measure. */
+/** A comparison: the decision, what changed and what failed, then each measure with its tests folded. */
 
 import type { ComparisonDocument, Measure } from '../document/comparison';
 import { type Child, el } from '../dom';
@@ -7,6 +7,7 @@ import { counted, formatUnit, significant, span } from '../format';
 import { type Column, each } from '../frame';
 import { page, type Section } from '../shell';
 import { table } from '../table';
+import { changes as changeList, failures, minus } from './comparison/changed';
 import { differenceFigure, distributionFigure, tailFigure } from './comparison/curves';
 import { groups } from './comparison/groups';
 
@@ -20,6 +21,7 @@ export function comparison(doc: ComparisonDocument): void {
   const baselines = doc.runs.filter((run) => run.side === 'baseline').length;
   const others = doc.runs.length - baselines;
   const lines = el('div');
+  const notes = el('div');
   const ids = new Map(doc.measures.map((measure, place) => [measure.name, `measure-${place}`]));
   page(
     {
@@ -37,20 +39,41 @@ export function comparison(doc: ComparisonDocument): void {
       ],
     },
     [
-      { title: 'Findings', content: [doc.findings.length > 0 && lines] },
+      {
+        title: 'Result',
+        content: [
+          el('p', { class: 'lead' }, `${capital(doc.sentence)}.`),
+          changeList(doc, ids),
+          failures(doc),
+          doc.unchanged && el('p', {}, `${capital(doc.unchanged.text)}.`),
+        ],
+      },
+      {
+        title: 'Findings',
+        content: [
+          doc.remarks.length > 0 && lines,
+          doc.notes.length > 0 &&
+            el(
+              'details',
+              { class: 'phase' },
+              el('summary', {}, 'What could have been seen, and how it was decided'),
+              notes,
+            ),
+        ],
+      },
       { title: 'Measures', content: [overview(doc, ids)] },
       ...doc.measures.map((measure, place) => section(doc, measure, place)),
       { title: 'Runs', content: [runs(doc)] },
     ],
     doc.throng,
   );
-  lines.append(
-    findings(doc.findings, (_, text) => {
-      // A finding on a measure begins with its name.
-      const measure = doc.measures.find((one) => text.startsWith(`${one.name}:`));
-      return measure && ids.get(measure.name);
-    }),
-  );
+  const figure = (_: string, text: string) => {
+    // A finding on a measure begins with its name.
+    const measure = doc.measures.find((one) => text.startsWith(`${one.name}:`));
+    return measure && ids.get(measure.name);
+  };
+  lines.append(findings(doc.remarks, figure));
+  notes.append(findings(doc.notes, figure));
 }
 
 function capital(text: string): string {
@@ -87,6 +110,8 @@ function section(doc: ComparisonDocument, measure: Measure, place: number): Sect
       changes(doc, measure),
       ...figures(doc, measure, place),
       evidence(doc, measure),
+      power(doc, measure),
+      serial(doc, measure),
       figuresOfRuns(doc, measure),
     ],
   };
@@ -116,15 +141,14 @@ function changes(doc: ComparisonDocument, measure: Measure): HTMLElement | null 
   const title = `Changes of ${measure.name}`;
   // Baseline and candidate are figures of complete runs; single runs are compared by their windows.
   const isOfWindows = doc.rule === 'windows';
-  // The terminal writes a hyphen for the minus sign.
   const figures = (name: string, shown: (one: (typeof all)[number]) => string | null): Column => ({
-    ...each(all, name, '', (one) => (shown(one) ?? '–').replace(/-(?=[\d.])/g, '−')),
+    ...each(all, name, '', (one) => minus(shown(one) ?? '–')),
     areFigures: true,
   });
   return table({
     title,
     frame: [
-      each(all, 'figure', '', (one) => (one.figure === 'error_rate' ? 'errors' : one.figure)),
+      each(all, 'figure', '', (one) => one.label),
       figures('baseline', (one) => one.baseline_shown),
       figures('candidate', (one) => one.candidate_shown),
       figures(isOfWindows ? 'windows differ by' : 'difference', (one) => one.difference_shown),
@@ -184,6 +208,64 @@ function evidence(doc: ComparisonDocument, measure: Measure): HTMLElement | null
   );
 }
 
+/** The differences that these runs and twice as many would show. */
+function power(doc: ComparisonDocument, measure: Measure): HTMLElement | null {
+  const all = measure.detect;
+  if (all.length === 0) return null;
+  const runsOf = (side: string) => doc.runs.filter((run) => run.side === side).length;
+  const [baseline, candidate] = [runsOf('baseline'), runsOf('candidate')];
+  const from = (share: number | null) =>
+    share === null ? '–' : formatUnit(share, 'change').slice(1);
+  const label = (figure: string) =>
+    measure.changes.find((one) => one.figure === figure)?.label ?? figure;
+  return el(
+    'details',
+    { class: 'phase' },
+    el('summary', {}, 'Differences that would be seen'),
+    el(
+      'p',
+      { class: 'note' },
+      'The least differences that are seen four times in five, by the scatter of these runs.',
+    ),
+    table({
+      title: `Differences of ${measure.name} that would be seen`,
+      frame: [
+        each(all, 'figure', '', (one) => label(one.figure)),
+        each(all, 'scatter of runs', 'share', (one) => one.scatter),
+        each(all, `from, with ${baseline} + ${candidate} runs`, '', (one) => from(one.share)),
+        each(all, `from, with ${2 * baseline} + ${2 * candidate} runs`, '', (one) =>
+          from(one.share_doubled),
+        ),
+        each(all, `runs on each side for ${from(doc.detect)}`, 'count', (one) => one.runs),
+      ],
+    }),
+  );
+}
+
+/** How far operations depend on those before them. */
+function serial(doc: ComparisonDocument, measure: Measure): HTMLElement | null {
+  const all = measure.serial;
+  if (all.length === 0) return null;
+  return el(
+    'details',
+    { class: 'phase' },
+    el('summary', {}, 'Serial correlation'),
+    el(
+      'p',
+      { class: 'note' },
+      'Operations resemble those before them, and carry as much information as fewer independent ones.',
+    ),
+    table({
+      title: `Serial correlation of ${measure.name}`,
+      frame: [
+        each(doc.runs, 'run', '', (run) => run.label),
+        each(all, 'operations', 'count', (one) => one.count),
+        each(all, 'worth independent ones', 'count', (one) => one.effective),
+      ],
+    }),
+  );
+}
+
 function figuresOfRuns(doc: ComparisonDocument, measure: Measure): HTMLElement {
   const all = measure.runs;
   const title = `Figures of ${measure.name} by run`;
@@ -195,8 +277,8 @@ function figuresOfRuns(doc: ComparisonDocument, measure: Measure): HTMLElement {
       title,
       frame: [
         each(doc.runs, 'run', '', (run) => run.label),
-        each(all, 'operations', 'count', (one) => one.count),
-        each(all, 'rate', '1/s', (one) => one.rate),
+        each(all, 'succeeded', 'count', (one) => one.count),
+        each(all, 'completed/s', '1/s', (one) => one.rate),
         each(all, 'error rate', 'share', (one) => one.error_rate),
         each(all, 'mean', 'ns', (one) => one.mean_ns),
         ...doc.quantiles.map((q, place) =>
