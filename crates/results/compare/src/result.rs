@@ -134,12 +134,13 @@ impl Comparison {
         self.beside().filter(|found| !is_remark(found))
     }
 
-    /// The findings that no list has. Runs without a baseline have no changes.
+    /// The findings that no list has, nor the sentence. Runs without a baseline have no changes.
     fn beside(&self) -> impl Iterator<Item = &Finding> {
         let has_changes = self.rule.is_some();
-        self.findings
-            .iter()
-            .filter(move |found| !(has_changes && LISTED.contains(&found.code.as_str())))
+        let is_listed = move |found: &Finding| {
+            has_changes && LISTED.contains(&found.code.as_str()) || found.text == self.sentence
+        };
+        self.findings.iter().filter(move |found| !is_listed(found))
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod recorded;
 
 use std::path::Path;
 
+use record::Outcome;
 use record::schema::Verdict;
 use serde_json::Value;
 
@@ -49,6 +50,7 @@ fn a_planted_delay_is_found_and_reported_in_every_format() {
     let files = ["--junit", "report.xml", "--markdown", "report.md"];
     let ended = compare(&space, "new", "old", &files).with(1);
     golden("compare-slower", &ended.out);
+    golden("compare-slower-full", &compare(&space, "new", "old", &["--full"]).with(1).out);
     let read = |name: &str| std::fs::read_to_string(space.path(name)).unwrap();
     golden("compare-slower-junit", &read("report.xml"));
     golden("compare-slower-markdown", &read("report.md"));
@@ -67,6 +69,15 @@ fn a_planted_delay_is_found_and_reported_in_every_format() {
     let changes = json["measures"][1]["changes"].as_array().unwrap();
     let p95 = changes.iter().find(|c| c["figure"] == "p95").unwrap();
     assert!(p95["counts"] == true && p95["difference"].as_f64().unwrap() > 1e6);
+    let rate = changes.iter().find(|c| c["figure"] == "rate").unwrap();
+    assert_eq!(rate["label"], "completed/s");
+    // What changed is said first, by places in the lists.
+    assert_eq!(json["sentence"].as_str().unwrap().split(" is ").next(), Some("GET /"));
+    assert_eq!(
+        (&json["changed"][0]["measure"], json["changed"].as_array().unwrap().len()),
+        (&Value::from(1), 1)
+    );
+    assert_eq!(changes[json["changed"][0]["change"].as_u64().unwrap() as usize]["figure"], "p95");
     let quiet = compare(&space, "new", "old", &["--quiet"]).with(1);
     assert_eq!(quiet.out, "");
     // What got better is no failure.
@@ -102,7 +113,7 @@ fn histograms_are_compared_if_rows_exceed_the_memory() {
     let space = Space::new();
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &planted());
-    let ended = compare(&space, "new", "old", &["--memory", "1B"]).with(1);
+    let ended = compare(&space, "new", "old", &["--memory", "1B", "--full"]).with(1);
     ended
         .stdout_contains(
             "computed from histograms, with times accurate to 0.0488 %: connect, GET /",
@@ -127,8 +138,60 @@ fn errors_are_compared() {
     ensemble(&space, "old", 1..6, &failing(400));
     ensemble(&space, "new", 11..16, &failing(10));
     let ended = compare(&space, "new", "old", &[]).with(1);
-    ended.stdout_contains("MORE ERRORS").stdout_contains("GET /: more errors:");
+    ended.stdout_contains("MORE ERRORS").stdout_contains("GET / has more errors:");
     compare(&space, "new", "old", &["--memory", "1B"]).with(1).stdout_contains("MORE ERRORS");
+}
+
+#[test]
+fn errors_are_compared_by_what_they_were() {
+    let space = Space::new();
+    let failing = |fail_one_in, detail| Recorded {
+        fail_one_in,
+        detail: Some(detail),
+        outcome: Outcome::Status,
+        ..Recorded::new(0)
+    };
+    ensemble(&space, "old", 1..6, &failing(100, "404"));
+    ensemble(&space, "new", 11..16, &failing(20, "503"));
+    let files = ["--markdown", "report.md"];
+    let ended = compare(&space, "new", "old", &files).with(1);
+    golden("compare-errors", &ended.out);
+    let markdown = std::fs::read_to_string(space.path("report.md")).unwrap();
+    assert!(markdown.contains("| 503 at GET / | 0 → "), "{markdown}");
+    let ended = compare(&space, "new", "old", &["--json"]).with(1);
+    let json: Value = serde_json::from_str(&ended.out).unwrap();
+    let errors = json["errors"].as_array().unwrap();
+    let of = |detail: &str| errors.iter().find(|error| error["detail"] == detail).unwrap();
+    assert_eq!((&of("503")["trend"], &of("503")["counts"]), (&"new".into(), &true.into()));
+    assert_eq!(of("404")["trend"], "gone");
+    // The target answered all of them: as many were completed.
+    let rate = json["measures"][1]["runs"][5]["rate"].as_f64().unwrap();
+    assert!((rate - 20.0).abs() < 0.1, "{rate}");
+    // A part of a phase has no failures by what they were.
+    let ended = compare(&space, "new", "old", &["--json", "--skip", "5s"]);
+    let json: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(json["errors"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn an_improvement_with_more_failures_says_both_first() {
+    let space = Space::new();
+    let failing = Recorded {
+        median_ns: 1e6,
+        fail_one_in: 20,
+        detail: Some("503"),
+        outcome: Outcome::Status,
+        ..Recorded::new(0)
+    };
+    ensemble(&space, "old", 1..6, &Recorded::new(0));
+    ensemble(&space, "new", 11..16, &failing);
+    let ended = compare(&space, "new", "old", &[]).with(1);
+    ended.stdout_contains("503 at GET /");
+    // The first line may be wrapped.
+    let words: Vec<&str> = ended.out.split_whitespace().collect();
+    let text = words.join(" ");
+    assert!(text.starts_with("MORE ERRORS GET / is faster by "), "{text}");
+    assert!(text.contains("but with more errors: 0 % to "), "{text}");
 }
 
 /// Half as many that end well, and those in a tenth of the time: nobody would call that faster.
@@ -169,7 +232,7 @@ fn differences_within_the_tolerance_do_not_fail() {
         |median_ns| Recorded { median_ns, scatter: 0.002, drift: 0.0003, ..Recorded::new(0) };
     ensemble(&space, "old", 1..6, &steady(2e6));
     ensemble(&space, "new", 11..16, &steady(2.012e6));
-    compare(&space, "new", "old", &[])
+    compare(&space, "new", "old", &["--full"])
         .with(0)
         .stdout_contains("GET /: differences within the tolerance do not affect the verdict:")
         .stdout_contains("no difference seen beyond the tolerance");
@@ -181,7 +244,7 @@ fn single_runs_are_compared_by_their_windows_unless_strict() {
     let space = Space::new();
     ensemble(&space, "old", 1..2, &Recorded::new(0));
     ensemble(&space, "new", 11..12, &planted());
-    compare(&space, "new", "old", &[])
+    compare(&space, "new", "old", &["--full"])
         .with(1)
         .stdout_contains("each side has a single run")
         .stdout_contains("paired windows of single runs");
@@ -204,7 +267,7 @@ fn single_runs_show_figures_of_their_own_and_name_those_of_windows() {
         .stdout_contains("SLOWER")
         .stdout_contains(" of windows (");
     ensemble(&space, "new", 11..12, &failing(planted()));
-    let ended = compare(&space, "new", "old", &["--markdown", "report.md"]).with(1);
+    let ended = compare(&space, "new", "old", &["--markdown", "report.md", "--full"]).with(1);
     ended
         .stdout_contains("windows differ by")
         .stdout_contains("baseline and candidate are figures of the complete runs")
@@ -249,7 +312,7 @@ fn three_runs_per_side_are_decided_by_students_t() {
     ensemble(&space, "old", 1..4, &Recorded::new(0));
     let slow = Recorded { median_ns: 4e6, ..Recorded::new(0) };
     ensemble(&space, "new", 11..14, &slow);
-    compare(&space, "new", "old", &[])
+    compare(&space, "new", "old", &["--full"])
         .with(1)
         .stdout_contains("3 and 3 runs are too few for a permutation test to reach 5 %");
 }
@@ -273,7 +336,7 @@ fn a_phase_or_the_rest_of_a_run_is_compared_on_request() {
     let space = Space::new();
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &planted());
-    compare(&space, "new", "old", &["--phase", "steady", "--skip", "10s"])
+    compare(&space, "new", "old", &["--phase", "steady", "--skip", "10s", "--full"])
         .with(1)
         .stdout_contains("phase steady, without the first 10 s")
         .stdout_contains("10 s of http://127.0.0.1:8080");
@@ -298,7 +361,7 @@ fn ambiguous_results_are_refused() {
     compare(&space, "new", "old", &["--force"])
         .with(0)
         .stdout_contains("warning: the runs differ in their conditions")
-        .stdout_contains("no difference seen in connect");
+        .stdout_contains("no difference seen in 7 figures");
 }
 
 #[test]
@@ -368,7 +431,7 @@ fn damaged_and_killed_runs_are_listed_as_such() {
     let remove = |name: &str| std::fs::remove_file(run.join(name)).unwrap();
     // Without rows, the histograms of all serve.
     remove("requests.parquet");
-    compare(&space, "new", "old", &[]).with(1).stdout_contains("from histograms");
+    compare(&space, "new", "old", &["--full"]).with(1).stdout_contains("from histograms");
     // Without a verdict, it is judged now: it is incomplete.
     remove("summary.json");
     compare(&space, "new", "old", &[]).with(2).stdout_contains("C1 is untrusted");

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use record::schema::{
-    FORMAT_VERSION, GeneratorInfo, HealthSummary, MeasureInfo, MeasureTally, OperationsSummary,
-    PhaseInfo, PhaseTally, RunInfo, RunStatus, SeriesRow, Summary, Tally, UsersSummary, Verdict,
+    ErrorSummary, FORMAT_VERSION, GeneratorInfo, HealthSummary, MeasureInfo, MeasureSummary,
+    MeasureTally, OperationsSummary, PhaseInfo, PhaseTally, RunInfo, RunStatus, SeriesRow, Summary,
+    Tally, UsersSummary, Verdict,
 };
 use record::{Measurement, Outcome, RunDir};
 use stats::hist::LogHistogram;
@@ -32,6 +33,10 @@ pub(crate) struct Recorded {
     pub(crate) drift: f64,
     /// One request in this number fails; 0: none.
     pub(crate) fail_one_in: u64,
+    /// How these fail.
+    pub(crate) outcome: Outcome,
+    /// What their kind does not say; `None`: the record does not say what failed.
+    pub(crate) detail: Option<&'static str>,
     pub(crate) name: &'static str,
     pub(crate) verdict: Verdict,
     pub(crate) request: &'static str,
@@ -48,6 +53,8 @@ impl Recorded {
             scatter: 0.2,
             drift: 0.03,
             fail_one_in: 0,
+            outcome: Outcome::Timeout,
+            detail: None,
             name: "recorded",
             verdict: Verdict::Measured,
             request: MEASURES[1].0,
@@ -79,8 +86,16 @@ impl Recorded {
                     .filter(|row| row.outcome.is_unanswered())
                     .filter(|row| (row.done_ns / SECOND).min(SECONDS - 1) == second)
                     .for_each(|row| unanswered.record(row.response_ns()));
+                let mut rejected = LogHistogram::new();
+                rows.iter()
+                    .filter(|row| usize::from(row.measure) == number)
+                    .filter(|row| row.outcome.is_answered_failure())
+                    .filter(|row| (row.done_ns / SECOND).min(SECONDS - 1) == second)
+                    .for_each(|row| rejected.record(row.response_ns()));
                 let censored = format!("{}.censored", measure.name);
-                for (tag, hist) in [(&measure.name, &hist), (&censored, &unanswered)] {
+                let failed = format!("{}.failed", measure.name);
+                let all = [(&measure.name, &hist), (&censored, &unanswered), (&failed, &rejected)];
+                for (tag, hist) in all {
                     latency.interval(start_ns, SECOND, tag, hist).unwrap();
                 }
             }
@@ -97,7 +112,7 @@ impl Recorded {
         series.finish().unwrap();
         drop(dir.events().unwrap());
         dir.write_tally(&tally(&rows)).unwrap();
-        dir.write_summary(&self.summary(&info)).unwrap();
+        dir.write_summary(&self.summary(&info, &rows)).unwrap();
         dir.update_info(&info).unwrap();
         dir.path().to_owned()
     }
@@ -151,19 +166,67 @@ impl Recorded {
             let due_ns = number * SECOND / REQUESTS;
             if number % 5 == 0 {
                 let ns = 200_000.0 * (self.scatter * normal(&mut rng)).exp();
-                rows.push(row(number, 0, due_ns, ns, false));
+                rows.push(row(number, 0, due_ns, ns, Outcome::Ok));
             }
             let mut ns = self.median_ns * (drift + self.scatter * normal(&mut rng)).exp();
             if rng.below(10) == 0 {
                 ns += self.extra_ns;
             }
             let failed = self.fail_one_in > 0 && rng.below(self.fail_one_in) == 0;
-            rows.push(row(number, 1, due_ns, ns, failed));
+            let outcome = if failed { self.outcome } else { Outcome::Ok };
+            rows.push(row(number, 1, due_ns, ns, outcome));
         }
         rows
     }
 
-    fn summary(&self, info: &RunInfo) -> Summary {
+    /// What the record says of its failures: those of the second measure, in one phase.
+    fn errors(&self, rows: &[Measurement]) -> Vec<ErrorSummary> {
+        let count = rows.iter().filter(|row| row.outcome.is_error()).count() as u64;
+        let requests = rows.iter().filter(|row| row.measure == 1).count();
+        let all = self.detail.filter(|_| count > 0).map(|detail| ErrorSummary {
+            step: self.request.to_owned(),
+            kind: self.outcome.name().to_owned(),
+            detail: Some(detail.to_owned()),
+            count,
+            share: Some(count as f64 / requests as f64),
+            first_ns: 0,
+            last_ns: SECONDS * SECOND,
+            by_phase: vec![count],
+            samples: Vec::new(),
+        });
+        all.into_iter().collect()
+    }
+
+    /// The figures of the second measure, if the record says what failed.
+    fn measures(&self, rows: &[Measurement]) -> Vec<MeasureSummary> {
+        let requests = || rows.iter().filter(|row| row.measure == 1);
+        let count = requests().count() as u64;
+        let errors = requests().filter(|row| row.outcome.is_error()).count() as u64;
+        let all = self.detail.map(|_| MeasureSummary {
+            name: self.request.to_owned(),
+            kind: MEASURES[1].1.to_owned(),
+            due: None,
+            never_begun: Default::default(),
+            begun: count,
+            retried: 0,
+            count,
+            completed: count,
+            drained: 0,
+            offered_per_s: None,
+            begun_per_s: None,
+            rate_per_s: count as f64 / SECONDS as f64,
+            errors,
+            errors_by_kind: [(self.outcome.name().to_owned(), errors)].into(),
+            response: None,
+            succeeded: None,
+            failed: None,
+            service: None,
+            lag: None,
+        });
+        all.into_iter().collect()
+    }
+
+    fn summary(&self, info: &RunInfo, rows: &[Measurement]) -> Summary {
         Summary {
             format: FORMAT_VERSION,
             id: info.id.clone(),
@@ -172,7 +235,7 @@ impl Recorded {
             allow_lost_workers: false,
             expects_overload: false,
             findings: Vec::new(),
-            errors: Vec::new(),
+            errors: self.errors(rows),
             incidents: Vec::new(),
             thresholds: Vec::new(),
             users: UsersSummary::default(),
@@ -182,7 +245,7 @@ impl Recorded {
             clocks: Vec::new(),
             own_work: Vec::new(),
             operations: OperationsSummary::default(),
-            measures: Vec::new(),
+            measures: self.measures(rows),
             totals: Vec::new(),
             regions: Vec::new(),
             tags: Vec::new(),
@@ -191,7 +254,7 @@ impl Recorded {
     }
 }
 
-fn row(number: u64, measure: u16, due_ns: u64, ns: f64, failed: bool) -> Measurement {
+fn row(number: u64, measure: u16, due_ns: u64, ns: f64, outcome: Outcome) -> Measurement {
     Measurement {
         due_ns,
         sent_ns: due_ns,
@@ -200,7 +263,7 @@ fn row(number: u64, measure: u16, due_ns: u64, ns: f64, failed: bool) -> Measure
         measure,
         session: 0,
         loop_id: 0,
-        outcome: if failed { Outcome::Timeout } else { Outcome::Ok },
+        outcome,
         status: 200,
         weight: 1,
         bytes_out: 100,
