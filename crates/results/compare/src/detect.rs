@@ -99,7 +99,7 @@ pub(crate) fn seen_from(measures: &[ComparedMeasure]) -> Option<String> {
     Some(format!("from {} to {}", named(&least), named(&most)))
 }
 
-/// What these runs show, and what twice as many would, of the figures without a difference.
+/// The differences that these runs show, and those that twice as many would, of the figures without one.
 pub(crate) fn of_more_runs(measures: &[ComparedMeasure], there: Runs) -> Option<String> {
     let seen = seen_from(measures)?;
     let doubled = || unseen(measures).filter_map(|one| one.detect.share_doubled);

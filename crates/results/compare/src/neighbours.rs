@@ -42,7 +42,7 @@ pub(crate) fn finding(measures: &[ComparedMeasure], rule: Option<Rule>) -> Optio
         };
         evidence.insert(format!("{}_neighbours", measure.name), correlation);
         let shown = units::significant(correlation, 2);
-        listed.push(format!("{} ({}, {shown})", measure.name, figure.name()));
+        listed.push(format!("{} ({}, {shown})", measure.name, figure.label()));
     }
     if listed.is_empty() {
         return None;

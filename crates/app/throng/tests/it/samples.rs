@@ -134,7 +134,7 @@ fn a_shift_between_imported_samples_is_found_and_equal_ones_do_not_differ() {
     // Two runs a side, as text, and from histograms.
     let sides = [&["compare"], &[new[0].as_str(), &new[1], "--baseline", &old[0], &old[1]][..]];
     in_space(&space, &sides.concat(), &[]).with(1).stdout_contains("SLOWER");
-    in_space(&space, &[&sides.concat()[..], &["--memory", "1B"]].concat(), &[])
+    in_space(&space, &[&sides.concat()[..], &["--memory", "1B", "--full"]].concat(), &[])
         .with(1)
         .stdout_contains("computed from histograms");
 }

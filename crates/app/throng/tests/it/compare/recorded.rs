@@ -35,7 +35,7 @@ pub(crate) struct Recorded {
     pub(crate) fail_one_in: u64,
     /// How these fail.
     pub(crate) outcome: Outcome,
-    /// What their kind does not say; `None`: the record does not say what failed.
+    /// Their detail; `None`: the record does not say what failed.
     pub(crate) detail: Option<&'static str>,
     pub(crate) name: &'static str,
     pub(crate) verdict: Verdict,
