@@ -4,8 +4,11 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::files::{EVENTS, IMPORT, LATENCY, RUN, SCENARIO, SERIES, SUMMARY, TALLY};
-use crate::schema::{RunInfo, RunStatus, Summary, Tally};
+use crate::files::{
+    ERRORS, EVENTS, IMPORT, LATENCY, RUN, SAMPLES, SCENARIO, SERIES, SUMMARY, TALLY,
+};
+use crate::lines::LinesWriter;
+use crate::schema::{ErrorCount, ErrorSample, RunInfo, RunStatus, Summary, Tally};
 use crate::{
     Durability, EventsWriter, Import, LatencyWriter, ProbesWriter, RecordError, RequestsWriter,
     SeriesWriter, whole,
@@ -132,6 +135,22 @@ impl RunDir {
     /// I/O errors.
     pub fn events(&self) -> Result<EventsWriter, RecordError> {
         EventsWriter::create(self.path.join(EVENTS), self.durability)
+    }
+
+    /// The writer of `errors.jsonl`.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn errors(&self) -> Result<LinesWriter<ErrorCount>, RecordError> {
+        LinesWriter::create(self.path.join(ERRORS), self.durability)
+    }
+
+    /// The writer of `samples.jsonl`.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn samples(&self) -> Result<LinesWriter<ErrorSample>, RecordError> {
+        LinesWriter::create(self.path.join(SAMPLES), self.durability)
     }
 
     /// The writer of `latency.hlog`.

@@ -1,50 +1,15 @@
 //! `events.jsonl`: one JSON object a line.
 
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::RecordError;
+use crate::lines::{self, LinesWriter};
 use crate::schema::Event;
-use crate::{Durability, RecordError, whole};
 
-/// Appends events; each is in the file when [`write`](Self::write) returns.
-#[derive(Debug)]
-pub struct EventsWriter {
-    path: PathBuf,
-    file: File,
-    durability: Durability,
-}
-
-impl EventsWriter {
-    pub(crate) fn create(
-        path: PathBuf,
-        durability: Durability,
-    ) -> Result<EventsWriter, RecordError> {
-        let file = File::create(&path).map_err(RecordError::io("create", &path))?;
-        Ok(EventsWriter { path, file, durability })
-    }
-
-    /// Appends one line.
-    ///
-    /// # Errors
-    /// I/O errors.
-    pub fn write(&mut self, event: &Event) -> Result<(), RecordError> {
-        let mut line = serde_json::to_vec(event)
-            .map_err(|error| RecordError::io("write", &self.path)(error.into()))?;
-        line.push(b'\n');
-        self.file.write_all(&line).map_err(RecordError::io("write", &self.path))
-    }
-
-    /// Syncs what was written to the disk, where a power cut is to be survived.
-    ///
-    /// # Errors
-    /// I/O errors.
-    pub fn checkpoint(&mut self) -> Result<(), RecordError> {
-        self.durability.sync(&self.file, &self.path)
-    }
-}
+/// Appends events.
+pub type EventsWriter = LinesWriter<Event>;
 
 /// The names of all [`crate::schema::EventKind`]s; others come from later versions.
 const KNOWN: &[&str] = &[
@@ -80,19 +45,7 @@ struct Name {
 
 /// All events of the file, but for those of unknown kinds and a last line that was cut off.
 pub(crate) fn read(path: &Path) -> Result<Vec<Event>, RecordError> {
-    let text = whole::read_lossy(path)?.unwrap_or_default();
-    let mut events = Vec::new();
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        match serde_json::from_str(line) {
-            Ok(event) => events.push(event),
-            Err(_) if !line.ends_with('\n') => {}
-            Err(_) if is_unknown(line) => {}
-            Err(error) => {
-                return Err(RecordError::damaged(path, format!("line {}: {error}", number + 1)));
-            }
-        }
-    }
-    Ok(events)
+    lines::read(path, is_unknown)
 }
 
 fn is_unknown(line: &str) -> bool {
@@ -102,6 +55,7 @@ fn is_unknown(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Durability;
     use crate::schema::{EventKind, HostUse, RunStatus};
 
     fn one_of_each() -> Vec<Event> {

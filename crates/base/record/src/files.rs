@@ -5,6 +5,10 @@ pub(crate) const SCENARIO: &str = "scenario.yaml";
 pub(crate) const SUMMARY: &str = "summary.json";
 pub(crate) const TALLY: &str = "tally.json";
 pub(crate) const EVENTS: &str = "events.jsonl";
+/// Failures by what they were, line by line.
+pub(crate) const ERRORS: &str = "errors.jsonl";
+/// Some failures as their users saw them.
+pub(crate) const SAMPLES: &str = "samples.jsonl";
 pub(crate) const LATENCY: &str = "latency.hlog";
 pub(crate) const SERIES: &str = "series.parquet";
 pub(crate) const PROBES: &str = "probes.parquet";

@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::files::{
-    EVENTS, IMPORT, LATENCY, REQUESTS, REQUESTS_PARTS, RUN, SCENARIO, SERIES, SUMMARY, TALLY,
+    ERRORS, EVENTS, IMPORT, LATENCY, REQUESTS, REQUESTS_PARTS, RUN, SAMPLES, SCENARIO, SERIES,
+    SUMMARY, TALLY,
 };
 use crate::parts::{Parts, RowsElsewhere};
-use crate::schema::{Event, FORMAT_VERSION, RunInfo, RunStatus, SeriesRow, Summary, Tally};
+use crate::schema::{
+    ErrorCount, ErrorSample, Event, FORMAT_VERSION, RunInfo, RunStatus, SeriesRow, Summary, Tally,
+};
 use crate::{
-    Import, Interval, Measurement, Probes, RecordError, events, latency, probes, requests, series,
-    whole,
+    Import, Interval, Measurement, Probes, RecordError, events, latency, lines, probes, requests,
+    series, whole,
 };
 
 /// A run that has ended or is in progress. Only `run.json` is required; other missing files are listed by
@@ -161,6 +164,46 @@ impl Run {
     /// The file cannot be read or is damaged elsewhere than in an incomplete last line.
     pub fn events(&self) -> Result<Vec<Event>, RecordError> {
         events::read(&self.path.join(EVENTS))
+    }
+
+    /// Failures by step, kind and detail, interval by interval; empty if the file is missing, as in older records. Of a
+    /// run in progress or a killed one, up to its last checkpoint.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged elsewhere than in an incomplete last line.
+    pub fn error_counts(&self) -> Result<Vec<ErrorCount>, RecordError> {
+        let until_ns = self.until_ns()?;
+        let path = self.path.join(ERRORS);
+        let mut counts: Vec<ErrorCount> = lines::read(&path, |_| false)?;
+        self.check_measures(&path, counts.iter().filter_map(|count| count.measure))?;
+        counts.retain(|count| count.start_ns < until_ns);
+        Ok(counts)
+    }
+
+    /// Some failures as their users saw them, in the order in which they were reported; empty if the file is missing.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged elsewhere than in an incomplete last line.
+    pub fn error_samples(&self) -> Result<Vec<ErrorSample>, RecordError> {
+        let path = self.path.join(SAMPLES);
+        let samples: Vec<ErrorSample> = lines::read(&path, |_| false)?;
+        self.check_measures(&path, samples.iter().filter_map(|sample| sample.measure))?;
+        Ok(samples)
+    }
+
+    fn check_measures(
+        &self,
+        path: &Path,
+        mut measures: impl Iterator<Item = u16>,
+    ) -> Result<(), RecordError> {
+        let count = self.info.measures.len();
+        match measures.find(|measure| usize::from(*measure) >= count) {
+            Some(measure) => {
+                let what = format!("measure {measure} of {count} in {RUN}");
+                Err(RecordError::damaged(path, what))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Passes on the histograms in the order they were written; none if the file is missing. Of a run in

@@ -53,7 +53,8 @@ pub struct ErrorSample {
     pub user: u64,
     /// What went wrong, in words.
     pub text: String,
-    /// The request's line, such as `GET /cart HTTP/1.1`; `None` if it has none.
+    /// The request's method and path, without its query, such as `GET /cart`; what was computed or drawn for it is `…`.
+    /// `None` if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
     /// The answer's status line, or another protocol's code.
