@@ -35,6 +35,8 @@ pub struct Options {
     pub loops_count: Option<u32>,
     /// Above this p99 lag the run is not trusted.
     pub lag_max_ns: u64,
+    /// Failures of each kind that are kept as their users saw them; 0: none.
+    pub samples: u8,
 }
 
 /// How users learn of the addresses of names.

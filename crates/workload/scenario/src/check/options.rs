@@ -25,6 +25,8 @@ const CONNECTING_MAX: u64 = 1_000_000_000;
 const CONNECTIONS_MAX: u64 = 64;
 /// Most resolvers of a region.
 const RESOLVERS_MAX: u64 = 256;
+/// Most samples of one kind of failures: of 200 kinds, about 4 KiB each, they take 16 MiB.
+const SAMPLES_MAX: u64 = 20;
 /// Most further attempts of one connection.
 const RETRIES_MAX: u64 = 100;
 
@@ -90,6 +92,10 @@ impl Checker<'_> {
             },
             loops_count: fields.get("loops").and_then(|node| self.loops(node)),
             lag_max_ns: self.option_ns(&fields, "lag_max"),
+            samples: fields
+                .get_or_default("samples")
+                .and_then(|node| self.count_within(&node, 0..=SAMPLES_MAX))
+                .unwrap_or(0) as u8,
         }
     }
 

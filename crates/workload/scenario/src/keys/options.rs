@@ -272,5 +272,12 @@ pub static OPTIONS: Table = Table {
             doc: "If the generator's lag (p99 of sent − due) is above this, the run is \
                   not trusted",
         },
+        Key {
+            name: "samples",
+            kind: Kind::Count,
+            default: Text("5"),
+            doc: "How many failures of each kind are kept as their users saw them, without secrets, 0 to 20; \
+                  `0`: none. See [errors](run-directory.md#errorsjsonl)",
+        },
     ]],
 };
