@@ -40,6 +40,7 @@ mod deals;
 mod describe;
 mod ended;
 mod error;
+mod failures;
 mod guard;
 mod journal;
 mod machines;

@@ -2,9 +2,9 @@
 //! show as the scenario does, `${env('NAME')}` and `${file('NAME')}`; of overrides that hold secrets; those that stand in
 //! the scenario's own text; and, in texts of errors, whatever stands behind the name of a secret.
 
-use plan::Plan;
 use plan::secret::{HIDDEN, SECRET_BYTES_MIN, SecretNames, SecretText, hide, hide_named};
-use record::schema::{EventKind, RunInfo};
+use plan::{Plan, is_secret_header};
+use record::schema::{ErrorSample, EventKind, RunInfo};
 use workers::{Inputs, ScenarioText, is_private_key};
 
 /// Shorter secrets of the scenario's text are hidden there alone: many are words such as `none`.
@@ -93,12 +93,26 @@ impl Secrets {
     }
 
     /// Hides them in a text that quotes what was sent or received.
-    fn hide_in_detail(&self, text: &mut String) {
+    pub(crate) fn hide_in_detail(&self, text: &mut String) {
         self.hide(text);
         for secret in self.texts.iter().filter(|secret| secret.value.len() >= TEXT_BYTES_MIN) {
             hide(text, &secret.value, HIDDEN);
         }
         hide_named(text, &self.names);
+    }
+
+    /// Hides them in a failure as its user saw it. Headers that carry secrets have names and no values; the detail is
+    /// without secrets already.
+    pub(crate) fn hide_in_sample(&self, sample: &mut ErrorSample) {
+        for (name, value) in &mut sample.headers {
+            match is_secret_header(name) || self.names.contains(name) {
+                true => HIDDEN.clone_into(value),
+                false => self.hide_in_detail(value),
+            }
+        }
+        let texts = [&mut sample.request, &mut sample.status, &mut sample.body];
+        let texts = texts.into_iter().flatten().chain([&mut sample.text]);
+        texts.for_each(|text| self.hide_in_detail(text));
     }
 
     /// Hides them in the name of a measure.

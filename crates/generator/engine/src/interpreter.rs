@@ -19,6 +19,7 @@
 //! | `subscriptions` | from when until when users get pushed messages |
 //! | `background` | background operations |
 //! | `own_work` | what is computed for users, and what waits for that |
+//! | `samples` | failures as users saw them |
 //! | `tracing` | what a traced user does |
 
 mod attempts;
@@ -33,6 +34,7 @@ mod meetings;
 mod operations;
 mod own_work;
 mod program;
+mod samples;
 mod sessions;
 mod state;
 mod subscriptions;

@@ -6,6 +6,7 @@ pub mod addresses;
 pub mod channels;
 pub mod command;
 mod conn;
+mod failures;
 pub mod fetch;
 #[doc(hidden)]
 pub mod fuzzing;

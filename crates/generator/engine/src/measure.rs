@@ -1,6 +1,8 @@
 //! Measurements: rows, histograms and counts of one loop, cut once a second.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use plan::Plan;
 use plan::{MeasureId, MeasureKind, MessageNumber, Pc, Phase, SessionId};
@@ -9,14 +11,14 @@ use record::{Measurement, Outcome};
 use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
 
+use crate::failures::{Failed, Failures};
 use crate::sequences::{Broadcast, Broadcasts, ClockReading, Head, Heads, Settlement, Settlements};
 use crate::trace::{Trace, TraceEvent};
 use crate::traffic::Traffic;
 
+pub use crate::failures::{ErrorDelta, FIELD_BYTES_MAX, HEADERS_MAX, INTERVAL_SAMPLES_MAX, Sample};
 pub use record::counters::{Counts, Gauges, LoopCpu};
 
-/// How many errors of one kind at one measure are kept with their text, per loop.
-const EXAMPLES_PER_KIND: u8 = 3;
 /// Answers that were read less late than this decide nothing.
 const LATE_NS_MIN: u64 = 1_000_000;
 /// One second between cuts.
@@ -38,7 +40,10 @@ pub struct Delta {
     pub measures: Vec<MeasureDelta>,
     /// Lateness of every operation the loop began.
     pub lag: LogHistogram,
-    pub examples: Vec<Example>,
+    /// Failures by what they were.
+    pub errors: Vec<ErrorDelta>,
+    /// Some of them, as their users saw them.
+    pub samples: Vec<Sample>,
     /// Sessions that did not reach the end of their program.
     pub endings: Vec<UnfinishedSessions>,
     /// The loop's own work, by step and kind.
@@ -159,16 +164,6 @@ mod by_outcome {
     }
 }
 
-/// One of the first errors of its kind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Example {
-    pub at_ns: u64,
-    pub measure: MeasureId,
-    pub outcome: Outcome,
-    pub user: u64,
-    pub detail: String,
-}
-
 #[derive(Debug)]
 struct Store {
     kind: MeasureKind,
@@ -177,7 +172,6 @@ struct Store {
     begun: u64,
     outcomes: [u64; OUTCOMES],
     retried: u64,
-    examples: [u8; OUTCOMES],
     response: LogHistogram,
     failed: LogHistogram,
     censored: LogHistogram,
@@ -192,12 +186,12 @@ pub(crate) struct Recorder {
     loop_id: u16,
     stores: Vec<Store>,
     lag: LogHistogram,
-    examples: Vec<Example>,
+    pub(crate) failures: Failures,
     endings: BTreeMap<Ending, u64>,
     own_work: BTreeMap<(WorkPlace, WorkKind), WorkTimes>,
     pub(crate) session_times: SessionTimes,
     /// The steps that are no operations, as endings name them, by session and instruction.
-    own_steps: BTreeMap<(SessionId, Pc), String>,
+    own_steps: Arc<BTreeMap<(SessionId, Pc), String>>,
     pub(crate) broadcasts: Broadcasts,
     pub(crate) heads: Heads,
     pub(crate) settlements: Settlements,
@@ -228,7 +222,6 @@ impl Recorder {
             begun: 0,
             outcomes: [0; OUTCOMES],
             retried: 0,
-            examples: [0; OUTCOMES],
             response: LogHistogram::new(),
             failed: LogHistogram::new(),
             censored: LogHistogram::new(),
@@ -241,15 +234,17 @@ impl Recorder {
             let steps = session.own_steps(&plan.data, &plan.measures).into_iter();
             steps.map(move |(at, name)| ((id, at), name))
         });
+        let own_steps: BTreeMap<(SessionId, Pc), String> = own_steps.collect();
+        let own_steps = Arc::new(own_steps);
         Recorder {
             loop_id,
             stores: stores.collect(),
             lag: LogHistogram::new(),
-            examples: Vec::new(),
+            failures: Failures::new(plan.options.samples, Arc::clone(&own_steps)),
             endings: BTreeMap::new(),
             own_work: BTreeMap::new(),
             session_times: SessionTimes::default(),
-            own_steps: own_steps.collect(),
+            own_steps,
             broadcasts: Broadcasts::default(),
             heads: Heads::default(),
             settlements: Settlements::default(),
@@ -353,7 +348,11 @@ impl Recorder {
         if row.outcome == Outcome::Ok {
             store.response.record(row.response_ns());
         } else {
-            self.counts.errors += u64::from(row.outcome.is_error());
+            if row.outcome.is_error() {
+                self.counts.errors += 1;
+                let measure = MeasureId(row.measure);
+                self.failures.count(measure, row.outcome, Some(row.user), row.status);
+            }
             if row.outcome.is_unanswered() {
                 store.censored.record(row.response_ns());
             } else if row.outcome.is_answered_failure() {
@@ -412,7 +411,10 @@ impl Recorder {
     pub(crate) fn check(&mut self, measure: MeasureId, outcome: Outcome) {
         self.begin(measure);
         self.stores[measure.index()].outcomes[outcome as usize] += 1;
-        self.counts.errors += u64::from(outcome.is_error());
+        if outcome.is_error() {
+            self.counts.errors += 1;
+            self.failures.count(measure, outcome, None, 0);
+        }
     }
 
     /// Records what happened to something that an operation began, without taking time: it is in no
@@ -437,28 +439,15 @@ impl Recorder {
         self.count(numbered.unaccounted, 1);
     }
 
-    /// Keeps the text of an error if it is one of the first of its kind.
-    pub(crate) fn example(
-        &mut self,
-        at_ns: u64,
-        measure: MeasureId,
-        outcome: Outcome,
-        user: u64,
-        detail: impl FnOnce() -> String,
-    ) {
-        let kept = &mut self.stores[measure.index()].examples[outcome as usize];
-        let keeps = *kept < EXAMPLES_PER_KIND;
-        if !keeps && self.trace.is_none() {
-            return;
-        }
-        let detail = detail();
+    /// Takes what is known of a failure that is counted next. True if it is kept as a sample that wants to know of the
+    /// request and its answer.
+    pub(crate) fn explain(&mut self, failed: &Failed<'_>, text: impl FnOnce() -> String) -> bool {
+        let text = LazyCell::new(text);
         if let Some(trace) = &self.trace {
-            trace.add(TraceEvent::Error { measure, outcome, detail: detail.clone() });
+            let Failed { measure, outcome, .. } = *failed;
+            trace.add(TraceEvent::Error { measure, outcome, detail: String::clone(&text) });
         }
-        if keeps {
-            *kept += 1;
-            self.examples.push(Example { at_ns, measure, outcome, user, detail });
-        }
+        self.failures.explain(failed, &text)
     }
 
     /// Adds an event to the trace, if there is one.
@@ -577,7 +566,8 @@ impl Recorder {
             gauges: Gauges { users_peak: self.users_peak.max(gauges.users), ..gauges },
             measures: measures.collect(),
             lag: std::mem::take(&mut self.lag),
-            examples: std::mem::take(&mut self.examples),
+            errors: self.failures.take_counts(),
+            samples: self.failures.take_samples(),
             endings: endings.collect(),
             own_work: own_work.collect(),
             sessions: std::mem::take(&mut self.session_times),

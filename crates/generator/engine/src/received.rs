@@ -11,6 +11,7 @@ use plan::{Match, MatchTest, Source};
 use proto::http1;
 use record::controls::is_control;
 
+use crate::failures::Answer;
 use crate::users::Scope;
 
 pub(crate) use owned::OwnedMessage;
@@ -82,6 +83,11 @@ impl<'a> ReceivedMessage<'a> {
 
     pub(crate) fn labelled(body: &'a [u8], label: Label<'a>) -> ReceivedMessage<'a> {
         ReceivedMessage { head: None, body, is_decoded: false, label, took_ns: None }
+    }
+
+    /// What a sample of a failure shows of it.
+    pub(crate) fn answer(&self) -> Answer<'a> {
+        Answer { head: self.head, body: self.body, is_decoded: self.is_decoded }
     }
 
     /// All bytes of a message, its header too.

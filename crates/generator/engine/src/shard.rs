@@ -20,6 +20,7 @@ use stats::rng::{Purpose, Rng};
 use crate::addresses::Choice;
 use crate::command::{Commands, ConnId};
 use crate::conn::{Connections, Resolver};
+use crate::failures::Failed;
 use crate::interpreter::Interpreter;
 use crate::measure::{Delta, Recorder};
 use crate::schedule::arrivals::{Arrival, users_max};
@@ -275,8 +276,9 @@ impl<'p> Shard<'p> {
         let outcome = Outcome::NoMemory;
         let recorder = &mut self.interpreter.recorder;
         recorder.counts.users_refused += 1;
+        let failed = Failed::new(now_ns, connect, outcome, arrival.user);
+        recorder.explain(&failed, || CLOSED.to_owned());
         recorder.check(connect, outcome);
-        recorder.example(now_ns, connect, outcome, arrival.user, || CLOSED.to_owned());
     }
 
     /// No more users start: those that fall due from now on count as refused for want of memory.

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 
 use driver::real::LoopNews;
-use engine::measure::Delta;
+use engine::measure::{
+    Delta, ErrorDelta, FIELD_BYTES_MAX, HEADERS_MAX, INTERVAL_SAMPLES_MAX, Sample,
+};
 use engine::sequences::{Broadcast, ClockReading};
-use plan::MessageId;
-use plan::Plan;
+use plan::{MeasureId, MessageId, Plan};
 use record::counters::COUNTER_MAX;
 use record::schema::{StepWork, UnfinishedSessions};
 use record::{Measurement, Outcome};
@@ -24,6 +25,8 @@ const BROADCASTS_MAX: usize = 1 << 16;
 const REPORTS_MAX: usize = 1 << 16;
 /// Kinds of endings that an interval of a loop reports, at most.
 const ENDINGS_MAX: usize = 1 << 16;
+/// Kinds of failures that an interval of a loop reports, at most.
+const ERRORS_MAX: usize = 1 << 16;
 /// Steps and kinds of own work that an interval of a loop reports, at most.
 const OWN_WORK_MAX: usize = 1 << 16;
 /// Digits of a digest.
@@ -143,11 +146,11 @@ impl Check {
         if delta.phase as usize >= self.phases_count.max(1) {
             return Err(ImpossibleValue("a phase that the plan does not have"));
         }
-        let measures = delta.measures.iter().map(|m| m.measure);
-        let mut measures = measures.chain(delta.examples.iter().map(|e| e.measure));
+        let mut measures = delta.measures.iter().map(|m| m.measure);
         if measures.any(|measure| measure.index() >= self.measures_count) {
             return Err(ImpossibleValue("a measure that the plan does not have"));
         }
+        self.failures(delta)?;
         let knows = |ending: &UnfinishedSessions| {
             let step = ending.step.map_or(0, usize::from);
             let outcome = ending.outcome.as_deref();
@@ -188,6 +191,7 @@ impl Check {
             .chain(begun)
             .chain(delta.settlements.iter().map(|(_, n)| *n))
             .chain(delta.endings.iter().map(|e| e.users))
+            .chain(delta.errors.iter().map(|e| e.count))
             .chain(delta.own_work.iter().flat_map(|work| [work.count, work.total_ns, work.max_ns]));
         let hists = delta.measures.iter();
         let hists = hists.flat_map(|m| [&m.response, &m.failed, &m.censored, &m.service, &m.lag]);
@@ -200,6 +204,37 @@ impl Check {
         let counts = outcomes.chain(hists).chain(counters);
         let mut counts = counts.chain(traffic);
         counts.try_for_each(|count| within(count, COUNTER_MAX, "a count"))
+    }
+
+    /// Failures by what they were, and samples of them.
+    fn failures(&self, delta: &Delta) -> Result<(), ImpossibleValue> {
+        let knows = |measure: MeasureId, own_step: Option<&str>, outcome: Outcome| {
+            let has_step = |step: &str| self.own_steps.iter().any(|steps| steps.contains(step));
+            measure.index() < self.measures_count
+                && outcome.is_error()
+                && own_step.is_none_or(has_step)
+        };
+        let is_short = |text: Option<&String>| text.is_none_or(|t| t.len() <= FIELD_BYTES_MAX);
+        let is_error = |error: &ErrorDelta| {
+            knows(error.measure, error.own_step.as_deref(), error.outcome)
+                && is_short(error.detail.as_ref())
+        };
+        if delta.errors.len() > ERRORS_MAX || !delta.errors.iter().all(is_error) {
+            return Err(ImpossibleValue("failures that the plan cannot have"));
+        }
+        let is_sample = |sample: &Sample| {
+            let texts = [&sample.detail, &sample.request, &sample.status, &sample.body];
+            let headers = sample.headers.iter().flat_map(|(name, value)| [name, value]);
+            let mut texts = texts.into_iter().flatten().chain(headers).chain([&sample.text]);
+            knows(sample.measure, sample.own_step.as_deref(), sample.outcome)
+                && sample.at_ns <= TIME_NS_MAX
+                && sample.headers.len() <= HEADERS_MAX
+                && texts.all(|text| is_short(Some(text)))
+        };
+        if delta.samples.len() > INTERVAL_SAMPLES_MAX || !delta.samples.iter().all(is_sample) {
+            return Err(ImpossibleValue("samples of failures that are none or too large"));
+        }
+        Ok(())
     }
 
     /// True if the plan has the session, and it has this step that is no operation.
@@ -268,7 +303,8 @@ mod tests {
             gauges: Gauges::default(),
             measures: Vec::new(),
             lag: LogHistogram::new(),
-            examples: Vec::new(),
+            errors: Vec::new(),
+            samples: Vec::new(),
             endings: Vec::new(),
             own_work: Vec::new(),
             sessions: SessionTimes::default(),
@@ -356,6 +392,50 @@ mod tests {
         assert!(!is_work(Some(1), "`js`"));
         assert!(!is_work(Some(0), "`set` of `x`"));
         assert!(!is_work(None, "`js`"));
+    }
+
+    #[test]
+    fn failures_that_the_plan_cannot_have_are_refused() {
+        let is_error = |measure, own_step: Option<&str>, outcome, detail: usize, count| {
+            let mut failed = delta(4, 0, 10);
+            failed.errors = vec![ErrorDelta {
+                measure: MeasureId(measure),
+                own_step: own_step.map(str::to_owned),
+                outcome,
+                detail: Some("d".repeat(detail)),
+                count,
+            }];
+            is_accepted(&mut check(), failed)
+        };
+        assert!(is_error(1, Some("`js`"), Outcome::Script, 160, 1));
+        assert!(!is_error(2, None, Outcome::Script, 1, 1), "another measure");
+        assert!(!is_error(1, Some("`set`"), Outcome::Script, 1, 1), "another step");
+        assert!(!is_error(1, None, Outcome::Ok, 1, 1), "no failure");
+        assert!(!is_error(1, None, Outcome::Tls, FIELD_BYTES_MAX + 1, 1), "a long detail");
+        assert!(!is_error(1, None, Outcome::Tls, 1, COUNTER_MAX + 1), "too many");
+        let sample = Sample {
+            at_ns: 1,
+            measure: MeasureId(0),
+            own_step: None,
+            outcome: Outcome::Status,
+            detail: None,
+            user: 1,
+            text: String::new(),
+            request: None,
+            status: None,
+            headers: Vec::new(),
+            body: None,
+        };
+        let are_samples =
+            |samples: Vec<Sample>| is_accepted(&mut check(), Delta { samples, ..delta(4, 0, 10) });
+        assert!(are_samples(vec![sample.clone(); INTERVAL_SAMPLES_MAX]));
+        assert!(!are_samples(vec![sample.clone(); INTERVAL_SAMPLES_MAX + 1]), "too many");
+        let body = Some("b".repeat(FIELD_BYTES_MAX + 1));
+        assert!(!are_samples(vec![Sample { body, ..sample.clone() }]), "a long body");
+        let header = (String::new(), "v".repeat(FIELD_BYTES_MAX + 1));
+        assert!(!are_samples(vec![Sample { headers: vec![header], ..sample.clone() }]));
+        let headers = vec![(String::new(), String::new()); HEADERS_MAX + 1];
+        assert!(!are_samples(vec![Sample { headers, ..sample }]), "too many headers");
     }
 
     #[test]

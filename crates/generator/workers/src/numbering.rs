@@ -59,8 +59,11 @@ impl Numbering {
         for measure in &mut delta.measures {
             measure.measure = of(measure.measure);
         }
-        for example in &mut delta.examples {
-            example.measure = of(example.measure);
+        for error in &mut delta.errors {
+            error.measure = of(error.measure);
+        }
+        for sample in &mut delta.samples {
+            sample.measure = of(sample.measure);
         }
         for ending in &mut delta.endings {
             ending.step = ending.step.map(|step| of(MeasureId(step)).0);

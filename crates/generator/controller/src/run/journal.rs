@@ -1,28 +1,26 @@
 //! Everything that is written during a run.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use engine::measure::Example;
-use plan::{MeasureId, builtin};
+use engine::measure::Sample;
+use plan::builtin;
 use record::schema::{
-    Event, EventKind, OnceEnded, RowsPart, RunInfo, RunStatus, Tally, WorkerClock,
+    ErrorCount, ErrorSample, Event, EventKind, OnceEnded, RowsPart, RunInfo, RunStatus, Tally,
+    WorkerClock,
 };
 use record::{
-    Durability, EventsWriter, LatencyWriter, Outcome, ProbesWriter, RecordError, RowCounts, RunDir,
-    SeriesWriter,
+    Durability, EventsWriter, LatencyWriter, LinesWriter, ProbesWriter, RecordError, RowCounts,
+    RunDir, SeriesWriter,
 };
 use workers::{Drift, LeftRows, LoopRows, RowLimits, RowsThread, WrittenRows, rest, with_causes};
 
 use super::by_worker::ByWorker;
 use super::error::{ConductError, counted};
+use super::failures::Failures;
 use super::merge::Interval;
 use super::outcomes::Outcomes;
-use super::tick::example_event;
 use crate::secrets::Secrets;
 
-/// Errors of one kind and measure that are recorded with their text.
-const EXAMPLES_MAX: u32 = 5;
 /// Intervals, of a second each, between two checkpoints.
 pub(super) const CHECKPOINT_EVERY: u32 = 3;
 
@@ -34,17 +32,23 @@ pub(crate) struct Journal {
     latency: LatencyWriter,
     events: EventsWriter,
     outcomes: Outcomes,
-    examples: BTreeMap<(MeasureId, Outcome), u32>,
+    failures: Failures,
+    /// `None`: nothing has failed yet.
+    errors: Option<LinesWriter<ErrorCount>>,
+    /// `None`: there is no sample yet.
+    samples: Option<LinesWriter<ErrorSample>>,
     since_checkpoint: u32,
     /// `None`: rows are with the agents of a fleet, or nowhere.
     rows: Option<RowsThread>,
     secrets: Secrets,
     /// Events that were written and not taken yet.
     new_events: Vec<Event>,
+    /// The failures of the last interval.
+    new_errors: Vec<ErrorCount>,
 }
 
 impl Journal {
-    /// Creates the run's directory under `root`.
+    /// Creates the run's directory under `root`. `samples_max`: samples of each kind of failures.
     pub(crate) fn create(
         root: &Path,
         info: RunInfo,
@@ -52,6 +56,7 @@ impl Journal {
         durability: Durability,
         rows: LoopRows,
         secrets: Secrets,
+        samples_max: u8,
     ) -> Result<Journal, RecordError> {
         let scenario = secrets.recorded(scenario);
         let dir = RunDir::create_durable(root, &info, &scenario, durability)?;
@@ -63,10 +68,13 @@ impl Journal {
             events: dir.events()?,
             rows: writer.map(|writer| RowsThread::start(writer, rows, RowLimits::NONE)),
             outcomes: Outcomes::new(&info),
-            examples: BTreeMap::new(),
+            failures: Failures::new(samples_max),
+            errors: None,
+            samples: None,
             since_checkpoint: 0,
             secrets,
             new_events: Vec::new(),
+            new_errors: Vec::new(),
             dir,
             info,
         })
@@ -162,6 +170,11 @@ impl Journal {
         std::mem::take(&mut self.new_events)
     }
 
+    /// The failures of the last interval.
+    pub(crate) fn take_errors(&mut self) -> Vec<ErrorCount> {
+        std::mem::take(&mut self.new_errors)
+    }
+
     /// Writes one interval of the run.
     pub(crate) fn interval(
         &mut self,
@@ -170,9 +183,7 @@ impl Journal {
     ) -> Result<(), RecordError> {
         self.series.push(&interval.row);
         self.measures(interval)?;
-        for example in &interval.examples {
-            self.example(example)?;
-        }
+        self.errors(interval)?;
         self.since_checkpoint += 1;
         if self.since_checkpoint >= CHECKPOINT_EVERY {
             self.since_checkpoint = 0;
@@ -211,19 +222,38 @@ impl Journal {
         Ok(())
     }
 
-    fn example(&mut self, example: &Example) -> Result<(), RecordError> {
-        let kept = self.examples.entry((example.measure, example.outcome)).or_default();
-        if *kept >= EXAMPLES_MAX {
-            return Ok(());
+    /// Writes the failures of an interval, and samples of them. Without failures there are no such files.
+    fn errors(&mut self, interval: &Interval) -> Result<(), RecordError> {
+        self.new_errors = self.failures.counts(&interval.row, &interval.errors, &self.secrets);
+        if !self.new_errors.is_empty() {
+            let errors = match self.errors.take() {
+                Some(errors) => errors,
+                None => self.dir.errors()?,
+            };
+            self.errors.insert(errors).write_all(&self.new_errors)?;
         }
-        *kept += 1;
-        let Event { at_ns, what } = example_event(&self.info, example);
-        self.event(at_ns, what)
+        interval.samples.iter().try_for_each(|sample| self.sample(sample))
+    }
+
+    fn sample(&mut self, sample: &Sample) -> Result<(), RecordError> {
+        if let Some(what) = self.failures.event(sample, &self.info) {
+            self.event(sample.at_ns, what)?;
+        }
+        let Some(recorded) = self.failures.sample(sample, &self.secrets) else {
+            return Ok(());
+        };
+        let samples = match self.samples.take() {
+            Some(samples) => samples,
+            None => self.dir.samples()?,
+        };
+        self.samples.insert(samples).write(&recorded)
     }
 
     /// The tally comes last: what it counts is in the other files.
     fn checkpoint(&mut self, workers: &ByWorker) -> Result<(), RecordError> {
         self.events.checkpoint()?;
+        self.errors.as_mut().map_or(Ok(()), LinesWriter::checkpoint)?;
+        self.samples.as_mut().map_or(Ok(()), LinesWriter::checkpoint)?;
         self.latency.flush()?;
         self.series.checkpoint_pausing(&mut rest)?;
         self.dir.write_tally(&Tally { workers: workers.tally(), ..self.outcomes.tally() })
@@ -238,7 +268,11 @@ impl Journal {
             Some(WrittenRows { counts, result, .. }) => (counts, result),
             None => (RowCounts::default(), Ok(())),
         };
+        let mut errors = self.errors;
+        let mut samples = self.samples;
         let closed = written
+            .and(errors.as_mut().map_or(Ok(()), LinesWriter::checkpoint))
+            .and(samples.as_mut().map_or(Ok(()), LinesWriter::checkpoint))
             .and(self.series.finish())
             .and(self.latency.finish())
             .and(dir.write_tally(&Tally { workers: workers.tally(), ..self.outcomes.tally() }));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use engine::measure::{Delta, Example, MeasureDelta, SessionTimes};
+use engine::measure::{Delta, MeasureDelta, Sample, SessionTimes};
 use engine::sequences::{ClockReading, Settlement};
 use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
@@ -16,13 +16,17 @@ use workers::Numbering;
 
 use super::broadcasts::Broadcasts;
 use super::describe::kind_name;
+use super::failures::{self, ErrorCounts};
 
 /// One interval over all loops.
 #[derive(Debug)]
 pub(crate) struct Interval {
     pub(crate) row: SeriesRow,
     pub(crate) measures: BTreeMap<MeasureId, MeasureDelta>,
-    pub(crate) examples: Vec<Example>,
+    /// Failures by what they were.
+    pub(crate) errors: ErrorCounts,
+    /// Some of them.
+    pub(crate) samples: Vec<Sample>,
     pub(crate) endings: Vec<UnfinishedSessions>,
     pub(crate) own_work: Vec<StepWork>,
     pub(crate) sessions: SessionTimes,
@@ -219,7 +223,8 @@ impl Interval {
         Interval {
             row,
             measures: BTreeMap::new(),
-            examples: Vec::new(),
+            errors: ErrorCounts::new(),
+            samples: Vec::new(),
             endings: Vec::new(),
             own_work: Vec::new(),
             sessions: SessionTimes::default(),
@@ -241,7 +246,8 @@ impl Interval {
         row.loop_busy_max = row.loop_busy_max.max(busy.clamp(0.0, 1.0));
         self.add_traffic(&delta.traffic);
         self.counts.merge(&delta.counts);
-        self.examples.extend(delta.examples);
+        delta.errors.into_iter().for_each(|error| failures::add(&mut self.errors, error));
+        self.samples.extend(delta.samples);
         self.endings.extend(delta.endings);
         for work in &delta.own_work {
             work.add_to(&mut self.own_work);
@@ -340,7 +346,8 @@ mod tests {
             gauges: Gauges { users, ..Gauges::default() },
             measures: Vec::new(),
             lag: LogHistogram::new(),
-            examples: Vec::new(),
+            errors: Vec::new(),
+            samples: Vec::new(),
             endings: Vec::new(),
             own_work: Vec::new(),
             sessions: SessionTimes::default(),

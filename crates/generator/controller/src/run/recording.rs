@@ -78,6 +78,7 @@ impl Recording {
             prepared.record.durability,
             rows,
             secrets,
+            plan.options.samples,
         )?;
         let notes = prepared.warning.into_iter();
         let notes = notes.chain(notes_on_shared(&plan, &journal.info().workers));

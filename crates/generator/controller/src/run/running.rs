@@ -355,6 +355,7 @@ impl Running {
         self.progress.users = interval.row.users;
         self.outside.report_crowd(&interval.row);
         let events = self.journal.take_events();
+        let errors = self.journal.take_errors();
         on_tick(&Tick {
             info: self.journal.info(),
             row: &interval.row,
@@ -363,6 +364,7 @@ impl Running {
             paused: self.stop.is_paused(),
             probes: self.outside.newest_probes(),
             events: &events,
+            errors: &errors,
             interval: &interval,
         });
         Ok(())

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use engine::measure::{Example, MeasureDelta, SessionTimes};
+use engine::measure::{MeasureDelta, SessionTimes};
 use engine::sequences::ClockReading;
 use judge::course::{LiveRun, SecondOf};
 use plan::Plan;
 use probe::ProbeValue;
 use record::Outcome;
 use record::operations::is_of_step;
-use record::schema::{Event, EventKind, RunInfo, SeriesRow};
+use record::schema::{ErrorCount, Event, EventKind, RunInfo, SeriesRow};
 use stats::censored::{CensoredTimes, Quantile};
 use stats::hist::LogHistogram;
 
@@ -29,6 +29,8 @@ pub struct Tick<'a> {
     pub probes: &'a [ProbeValue],
     /// The events since the last second.
     pub events: &'a [Event],
+    /// Failures of this second by step, kind and detail.
+    pub errors: &'a [ErrorCount],
     pub(crate) interval: &'a Interval,
 }
 
@@ -68,6 +70,7 @@ impl Tick<'_> {
             measures: measures.cloned().collect(),
             sessions: self.interval.sessions.clone(),
             events: self.events.to_vec(),
+            errors: self.errors.to_vec(),
             probes: self.probes.to_vec(),
             interrupted: self.interrupted,
             paused: self.paused,
@@ -82,6 +85,8 @@ pub struct Second {
     measures: Vec<MeasureDelta>,
     sessions: SessionTimes,
     events: Vec<Event>,
+    /// Failures by step, kind and detail.
+    pub errors: Vec<ErrorCount>,
     probes: Vec<ProbeValue>,
     /// True if the run is being stopped.
     pub interrupted: bool,
@@ -107,19 +112,6 @@ impl Second {
         self.events.into_iter().for_each(|event| live_run.event(event));
         let probes = self.probes.into_iter();
         live_run.probes(probes.map(|probed| (probed.info, probed.at_ns, probed.value)));
-    }
-}
-
-/// One of the first errors of a kind, as recorded.
-pub(crate) fn example_event(info: &RunInfo, example: &Example) -> Event {
-    Event {
-        at_ns: example.at_ns,
-        what: EventKind::Error {
-            measure: info.measures[example.measure.index()].name.clone(),
-            outcome: example.outcome.name().to_owned(),
-            user: example.user,
-            detail: example.detail.clone(),
-        },
     }
 }
 

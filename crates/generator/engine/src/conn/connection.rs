@@ -248,11 +248,12 @@ impl Conn {
 pub(crate) enum PendingOperation {
     /// The key that the upgrade's answer must match.
     Upgrade(ws::Key),
-    /// A response that came in pieces. The bodies are kept only if a step reads them.
+    /// A response that came in pieces.
     Response {
         head: Vec<u8>,
         body: Vec<u8>,
-        keep_body: bool,
+        /// Bytes of its body that are kept: all if a step reads it, none if nobody does.
+        body_bytes_max: usize,
         /// The connection serves no other request: it lacks the body of this one.
         closes: bool,
     },

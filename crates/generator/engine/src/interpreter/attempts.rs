@@ -11,6 +11,7 @@ use plan::{MeasureId, Op, Pc, Retry};
 use record::Outcome;
 use stats::rng::{Purpose, Rng};
 
+use crate::failures::{Cause, Failed};
 use crate::interpreter::Interpreter;
 use crate::tables::slots::UserKey;
 use crate::trace::TraceEvent;
@@ -34,7 +35,10 @@ impl Interpreter<'_> {
         {
             let user = self.users[key].number;
             let names = &session.slot_names;
-            self.recorder.example(now_ns, retry.measure, Outcome::Check, user, || {
+            let cause = Cause::Named(&until.text);
+            let failed =
+                Failed { cause, ..Failed::new(now_ns, retry.measure, Outcome::Check, user) };
+            self.recorder.explain(&failed, || {
                 let why = until.explain(&mut self.users.scope(now_ns, key), names);
                 self.users.discreet(key, why)
             });

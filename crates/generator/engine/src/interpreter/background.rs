@@ -5,6 +5,7 @@ use plan::{Op, builtin};
 use record::{Measurement, Outcome};
 
 use crate::conn::{Conn, NEVER, Stage};
+use crate::failures::{Answer, Cause, Failed};
 use crate::interpreter::Interpreter;
 use crate::protocols::Protocol;
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -137,19 +138,27 @@ impl<'p> Interpreter<'p> {
         self.recorder.operation(row, row.lag_ns(), late_ns);
     }
 
-    /// Keeps the text of an error of what runs in the background.
+    /// Takes the text of a failure of what runs in the background, before it is written down.
     pub(crate) fn explain_background(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
         outcome: Outcome,
+        status: u16,
+        answer: Option<Answer<'_>>,
         detail: impl FnOnce() -> String,
     ) {
         let key = self.conns[slot].user;
-        if let Some(measure) = self.background_measure(slot) {
-            let users = &self.users;
-            let detail = || users.discreet(key, detail());
-            self.recorder.example(now_ns, measure, outcome, users[key].number, detail);
+        let Some(measure) = self.background_measure(slot) else {
+            return;
+        };
+        let users = &self.users;
+        let detail = || users.discreet(key, detail());
+        let cause = Cause::of_status(outcome, status);
+        let failed = Failed { cause, ..Failed::new(now_ns, measure, outcome, users[key].number) };
+        if self.recorder.explain(&failed, detail) {
+            let op = self.background_op(slot);
+            self.complete_sample(key, Some(op), answer);
         }
     }
 }

@@ -6,11 +6,15 @@ use record::{Measurement, Outcome};
 
 use crate::command::ConnId;
 use crate::conn::{Conn, Link, Stage};
+use crate::failures::{Code, Failed};
 use crate::interpreter::Interpreter;
 use crate::protocols::Protocol;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::tls::TlsFailure;
 use crate::users::Wait;
+
+/// The code of a WebSocket that ended without a close frame (RFC 6455 §7.1.5).
+const ABNORMAL: u16 = 1006;
 
 impl Interpreter<'_> {
     /// The driver made the TCP connection.
@@ -101,8 +105,8 @@ impl Interpreter<'_> {
             Some((outcome, detail)) => self.lost(now_ns, slot, outcome, || detail.to_owned()),
             // TLS closes before TCP does; without that anybody may have cut it short (RFC 9112 §9.8).
             None if self.conns[slot].tls.is_some() => {
-                let detail = || "the peer closed the connection without closing TLS".to_owned();
-                self.lost(now_ns, slot, Outcome::Closed, detail);
+                let detail = "the peer closed the connection without closing TLS";
+                self.closed_abnormally(now_ns, slot, || detail.to_owned());
             }
             None => self.peer_closed(now_ns, slot),
         }
@@ -112,8 +116,19 @@ impl Interpreter<'_> {
     fn peer_closed(&mut self, now_ns: u64, slot: ConnSlot) {
         match self.ended_by_close(now_ns, slot) {
             Ok(true) => {}
-            Ok(false) => self.lost(now_ns, slot, Outcome::Closed, || "the peer closed".to_owned()),
+            Ok(false) => self.closed_abnormally(now_ns, slot, || "the peer closed".to_owned()),
             Err(cut) => self.lost(now_ns, slot, Outcome::Closed, || cut.to_string()),
+        }
+    }
+
+    /// The peer closed, without a close frame if it was a WebSocket.
+    fn closed_abnormally(&mut self, now_ns: u64, slot: ConnSlot, detail: impl FnOnce() -> String) {
+        let is_bare = matches!(self.conns[slot].link, Link::Bare(_));
+        match self.is_open_websocket(slot) && !is_bare {
+            true => self.under(Code::Close(ABNORMAL), |own| {
+                own.lost(now_ns, slot, Outcome::Closed, detail);
+            }),
+            false => self.lost(now_ns, slot, Outcome::Closed, detail),
         }
     }
 
@@ -219,8 +234,8 @@ impl Interpreter<'_> {
         match stage {
             Stage::Idle | Stage::Waiting => self.conns.close(&mut self.users, slot),
             Stage::Connecting | Stage::Securing => {
-                self.record_connect(now_ns, slot, outcome);
                 self.explain(now_ns, key, outcome, detail);
+                self.record_connect(now_ns, slot, outcome);
                 let endpoint = self.conns[slot].endpoint;
                 let waiting = self.conns.take_waiting(slot);
                 self.conns.close(&mut self.users, slot);
@@ -296,7 +311,8 @@ impl Interpreter<'_> {
         let users = &self.users;
         let measure = self.plan.faults;
         let detail = || users.discreet(key, detail());
-        self.recorder.example(now_ns, measure, outcome, users[key].number, detail);
+        let failed = Failed::new(now_ns, measure, outcome, users[key].number);
+        self.recorder.explain(&failed, detail);
         self.recorder.check(measure, outcome);
     }
 

@@ -5,6 +5,7 @@ use plan::graphql::Answer;
 use plan::{MeasureId, Op, Save, Slot, builtin};
 use record::{Measurement, Outcome};
 
+use crate::failures::{Answer, Cause, Failed};
 use crate::interpreter::{Flow, Interpreter};
 use crate::received::{ReceivedMessage, Search};
 use crate::tables::budget::EXHAUSTED;
@@ -106,7 +107,8 @@ impl Interpreter<'_> {
         status: u16,
         detail: impl FnOnce() -> String,
     ) {
-        self.explain(now_ns, key, outcome, detail);
+        let cause = Cause::of_status(outcome, status);
+        self.explain_as(now_ns, key, outcome, cause, None, detail);
         self.fail(now_ns, key, outcome, status);
     }
 
@@ -141,7 +143,7 @@ impl Interpreter<'_> {
         Flow::Fail
     }
 
-    /// Keeps an error's text as an example for the operation in flight.
+    /// Takes the text of the failure of the operation in flight.
     pub(crate) fn explain(
         &mut self,
         now_ns: u64,
@@ -149,12 +151,40 @@ impl Interpreter<'_> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
+        self.explain_as(now_ns, key, outcome, Cause::Text, None, detail);
+    }
+
+    /// The same of an answer, or a message, that is not as wanted.
+    pub(crate) fn explain_answer(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        outcome: Outcome,
+        cause: Cause<'_>,
+        received: &ReceivedMessage<'_>,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.explain_as(now_ns, key, outcome, cause, Some(received.answer()), detail);
+    }
+
+    pub(crate) fn explain_as(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        outcome: Outcome,
+        cause: Cause<'_>,
+        answer: Option<Answer<'_>>,
+        detail: impl FnOnce() -> String,
+    ) {
         self.trace_branch(key);
-        let measure = self.users.op(key).and_then(Op::measure);
-        let measure = measure.unwrap_or(builtin::CONNECT);
+        let op = self.users.op(key);
+        let measure = op.and_then(Op::measure).unwrap_or(builtin::CONNECT);
         let users = &self.users;
         let detail = || users.discreet(key, detail());
-        self.recorder.example(now_ns, measure, outcome, users[key].number, detail);
+        let failed = Failed { cause, ..Failed::new(now_ns, measure, outcome, users[key].number) };
+        if self.recorder.explain(&failed, detail) {
+            self.complete_sample(key, op, answer);
+        }
     }
 
     /// Counts a step that cannot be done, outside of any operation.
@@ -168,16 +198,30 @@ impl Interpreter<'_> {
         let users = &self.users;
         let outcome = self.users.blame();
         let detail = || users.discreet(key, detail());
-        self.recorder.example(now_ns, measure, outcome, users[key].number, detail);
+        let failed = self.own_failure(now_ns, key, measure, outcome);
+        self.recorder.explain(&failed, detail);
         self.recorder.check(measure, outcome);
     }
 
     /// Counts a value that cannot be kept, outside of any operation.
     pub(crate) fn out_of_memory(&mut self, now_ns: u64, key: UserKey, measure: MeasureId) {
-        let user = self.users[key].number;
         let outcome = Outcome::NoMemory;
-        self.recorder.example(now_ns, measure, outcome, user, || EXHAUSTED.to_owned());
+        let failed = self.own_failure(now_ns, key, measure, outcome);
+        self.recorder.explain(&failed, || EXHAUSTED.to_owned());
         self.recorder.check(measure, outcome);
+    }
+
+    /// A failure of the step that the user is at, outside of any operation.
+    fn own_failure(
+        &self,
+        now_ns: u64,
+        key: UserKey,
+        measure: MeasureId,
+        outcome: Outcome,
+    ) -> Failed<'static> {
+        let user = &self.users[key];
+        let own_step = (measure == self.plan.faults).then_some((user.session, user.pc));
+        Failed { own_step, ..Failed::new(now_ns, measure, outcome, user.number) }
     }
 
     /// Saves what a step wants saved of a response or message, then evaluates its conditions.
@@ -190,14 +234,16 @@ impl Interpreter<'_> {
         received: &ReceivedMessage<'_>,
     ) -> Outcome {
         if let Err((outcome, detail)) = self.keep(now_ns, key, save, received) {
-            self.explain(now_ns, key, outcome, || detail);
+            self.explain_answer(now_ns, key, outcome, Cause::Text, received, || detail);
             return outcome;
         }
         for condition in check {
             let holds = condition.holds(&mut self.users.scope(now_ns, key));
             if let Err(error @ EvalError::Script(_)) = &holds {
-                self.explain(now_ns, key, Outcome::Script, || error.to_string());
-                return Outcome::Script;
+                let outcome = Outcome::Script;
+                let text = || error.to_string();
+                self.explain_answer(now_ns, key, outcome, Cause::Text, received, text);
+                return outcome;
             }
             let holds = matches!(holds, Ok(true));
             self.trace_check(now_ns, key, condition, holds);
@@ -221,8 +267,9 @@ impl Interpreter<'_> {
     ) -> Option<Outcome> {
         let detail = crate::channels::graphql_failure(wanted?, received.body)?;
         let _ = self.keep(now_ns, key, save, received);
-        self.explain(now_ns, key, Outcome::Graphql, || detail);
-        Some(Outcome::Graphql)
+        let outcome = Outcome::Graphql;
+        self.explain_answer(now_ns, key, outcome, Cause::Text, received, || detail);
+        Some(outcome)
     }
 
     /// Keeps why a condition on an answer is false.
@@ -234,15 +281,20 @@ impl Interpreter<'_> {
         received: &ReceivedMessage<'_>,
         read: bool,
     ) {
-        let measure = self.users.op(key).and_then(Op::measure);
-        let measure = measure.unwrap_or(builtin::CONNECT);
+        let op = self.users.op(key);
+        let measure = op.and_then(Op::measure).unwrap_or(builtin::CONNECT);
         let user = self.users[key].number;
         let names = &self.users.session(key).slot_names;
-        self.recorder.example(now_ns, measure, Outcome::Check, user, || {
+        let cause = Cause::Named(&condition.text);
+        let failed = Failed { cause, ..Failed::new(now_ns, measure, Outcome::Check, user) };
+        let is_kept = self.recorder.explain(&failed, || {
             let why = condition.explain(&mut self.users.scope(now_ns, key), names);
             let text = format!("{why}; received {}", received.shown(read));
             self.users.discreet(key, text)
         });
+        if is_kept {
+            self.complete_sample(key, op, Some(received.answer()));
+        }
     }
 
     /// Saves what a step wants saved. The error says what is missing, or that there is no memory for it, or that finding

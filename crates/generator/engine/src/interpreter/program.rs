@@ -6,6 +6,7 @@ use record::Outcome;
 use record::schema::WorkKind;
 use stats::dist::Dist;
 
+use crate::failures::{Cause, Failed};
 use crate::interpreter::{Flow, Interpreter};
 use crate::tables::slots::UserKey;
 use crate::trace::TraceEvent;
@@ -219,7 +220,9 @@ impl Interpreter<'_> {
             self.fail_transactions(key, outcome);
             let user = self.users[key].number;
             let names = &self.users.session(key).slot_names;
-            self.recorder.example(now_ns, measure, outcome, user, || {
+            let cause = Cause::Named(&condition.text);
+            let failed = Failed { cause, ..Failed::new(now_ns, measure, outcome, user) };
+            self.recorder.explain(&failed, || {
                 let why = condition.explain(&mut self.users.scope(now_ns, key), names);
                 self.users.discreet(key, why)
             });

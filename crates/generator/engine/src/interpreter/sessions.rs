@@ -118,6 +118,9 @@ impl Interpreter<'_> {
         };
         let measure = self.plan.faults;
         if is_other && measure != builtin::CONNECT {
+            let user = &self.users[key];
+            let step = (user.session, user.pc);
+            self.recorder.failures.blame(measure, outcome, user.number, step);
             self.recorder.check(measure, outcome);
         }
     }

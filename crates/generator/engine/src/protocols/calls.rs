@@ -15,6 +15,7 @@ use record::Outcome;
 use record::schema::WorkKind;
 
 use crate::conn::PendingOperation;
+use crate::failures::Cause;
 use crate::interpreter::Interpreter;
 use crate::protocols::calls::state::Answer;
 use crate::protocols::http::head_again;
@@ -131,7 +132,8 @@ impl<'p> Interpreter<'p> {
         let outcome = match verdict {
             Ok(outcome) => outcome,
             Err((outcome, detail)) => {
-                self.explain(now_ns, key, outcome, || detail);
+                let cause = Cause::Text;
+                self.explain_answer(now_ns, key, outcome, cause, &received, || detail);
                 outcome
             }
         };

@@ -12,6 +12,7 @@ use record::Outcome;
 use record::schema::WorkKind;
 
 use crate::conn::{Link, PendingOperation, Reuse, SWITCHING, Stage, http_outcome};
+use crate::failures::{BODY_BYTES_MAX, Cause, Code};
 use crate::identity::Exchange;
 use crate::interpreter::{Flow, Interpreter};
 use crate::received::{Label, ReceivedMessage};
@@ -206,16 +207,26 @@ impl<'p> Interpreter<'p> {
 
     /// The head of a response that comes in pieces.
     pub(crate) fn keep_head(&mut self, slot: ConnSlot, head: &Head<'_>) {
+        let status = head.status;
         let head = head.raw.to_vec();
         if let Some(poller) = self.conns[slot].poller() {
             poller.head = head;
             return;
         }
+        let http = self.http_op(self.conns[slot].user);
+        let failures = &self.recorder.failures;
+        let body_bytes_max = match self.recorder.trace.is_some() || http.keeps_body() {
+            true => usize::MAX,
+            // A sample shows how it begins. With one byte more it is known that it goes on.
+            false if !http.status.allows(status) && failures.wants_status(http.measure, status) => {
+                BODY_BYTES_MAX + 1
+            }
+            false => 0,
+        };
         let response = PendingOperation::Response {
             head,
             body: Vec::new(),
-            keep_body: self.recorder.trace.is_some()
-                || self.http_op(self.conns[slot].user).keeps_body(),
+            body_bytes_max,
             closes: self.is_body_held(slot),
         };
         self.conns[slot].pending = Some(Box::new(response));
@@ -226,10 +237,11 @@ impl<'p> Interpreter<'p> {
         let conn = &mut self.conns[slot];
         if let Some(poller) = conn.poller() {
             poller.body.extend_from_slice(piece);
-        } else if let Some(PendingOperation::Response { body, keep_body: true, .. }) =
+        } else if let Some(PendingOperation::Response { body, body_bytes_max, .. }) =
             conn.pending.as_deref_mut()
         {
-            body.extend_from_slice(piece);
+            let left = body_bytes_max.saturating_sub(body.len());
+            body.extend_from_slice(&piece[..piece.len().min(left)]);
         }
     }
 
@@ -313,10 +325,14 @@ impl<'p> Interpreter<'p> {
         let mut outcome = if !http.status.allows(head.status) {
             // What it lacks is not its fault: it is not the answer that was wanted.
             let _ = self.keep(now_ns, key, &http.save, received);
-            self.explain(now_ns, key, Outcome::Status, || format!("status {}", head.status));
-            Outcome::Status
+            let outcome = Outcome::Status;
+            let cause = Cause::Code(Code::Status(head.status));
+            let text = || format!("status {}", head.status);
+            self.explain_answer(now_ns, key, outcome, cause, received, text);
+            outcome
         } else if let Some((outcome, detail)) = damage {
-            self.explain(now_ns, key, *outcome, || detail.clone());
+            let text = || detail.clone();
+            self.explain_answer(now_ns, key, *outcome, Cause::Text, received, text);
             *outcome
         } else if let Some(outcome) =
             self.answered_with_errors(now_ns, key, http.graphql, &http.save, received)
@@ -327,7 +343,7 @@ impl<'p> Interpreter<'p> {
         };
         if let Err(detail) = refuse_switch(head, &http.headers) {
             outcome = Outcome::HttpProtocol;
-            self.explain(now_ns, key, outcome, || detail);
+            self.explain_answer(now_ns, key, outcome, Cause::Text, received, || detail);
         }
         self.end_work(key, WorkKind::Save, began_ns);
         self.conclude(now_ns, key, outcome, head.status);

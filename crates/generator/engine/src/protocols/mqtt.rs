@@ -12,6 +12,7 @@ use record::Outcome;
 
 use crate::channels::IncomingMessage;
 use crate::conn::{NEVER, Stage};
+use crate::failures::Code;
 use crate::interpreter::Interpreter;
 use crate::protocols::Protocol;
 use crate::protocols::channels::state::{Attempt, Unsent};
@@ -354,15 +355,20 @@ impl Interpreter<'_> {
                 };
                 let payload = &payload[..];
                 let incoming = IncomingMessage::Reply { number, ok, payload };
-                self.act_on(now_ns, slot, len, b"", incoming);
+                let act = |own: &mut Self| own.act_on(now_ns, slot, len, b"", incoming);
+                match ok {
+                    true => act(self),
+                    false => self.under(Code::Mqtt(reason), act),
+                }
             }
             Event::Connected { session_present, keep_alive_s } => {
                 self.accepted(now_ns, slot, session_present, keep_alive_s);
             }
             Event::Refused { reason, text } => {
-                let reason = describe_reason(self.version(slot), reason, text);
-                let detail = || format!("the server rejected the client: {reason}");
-                self.lost(now_ns, slot, Outcome::Rejected, detail);
+                let why = describe_reason(self.version(slot), reason, text);
+                let detail = || format!("the server rejected the client: {why}");
+                let outcome = Outcome::Rejected;
+                self.under(Code::Mqtt(reason), |own| own.lost(now_ns, slot, outcome, detail));
             }
             Event::Pong => {
                 if let Some(channels) = self.conns[slot].channels() {
@@ -377,7 +383,8 @@ impl Interpreter<'_> {
                     channels.reconnect = None;
                 }
                 let detail = || format!("the server ended the connection: {why}");
-                self.lost(now_ns, slot, Outcome::Closed, detail);
+                let outcome = Outcome::Closed;
+                self.under(Code::Mqtt(reason), |own| own.lost(now_ns, slot, outcome, detail));
             }
             Event::Handled => {}
         }

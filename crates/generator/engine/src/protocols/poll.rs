@@ -11,6 +11,7 @@ use record::Outcome;
 
 use crate::conn::background::Background;
 use crate::conn::{Link, Reuse, Stage};
+use crate::failures::Answer;
 use crate::interpreter::{Flow, Interpreter};
 use crate::protocols::Protocol;
 use crate::protocols::http::{head_again, refuse_switch};
@@ -107,6 +108,11 @@ impl<'p> Interpreter<'p> {
         self.keep_cookies(now_ns, slot, &poll.headers, &head);
         let found = self.messages_of(now_ns, slot, poll, &head, &body);
         let outcome = found.as_ref().map_or_else(|(outcome, _)| *outcome, |_| Outcome::Ok);
+        if let Err((_, detail)) = &found {
+            let answer = Answer { head: Some(&head), body: &body, is_decoded: false };
+            let text = || detail.clone();
+            self.explain_background(now_ns, slot, outcome, head.status, Some(answer), text);
+        }
         self.record_background(now_ns, slot, outcome, head.status);
         if keep_alive {
             self.conns[slot].stage = Stage::Idle;
@@ -114,12 +120,8 @@ impl<'p> Interpreter<'p> {
         } else {
             self.conns.park(&mut self.users, slot);
         }
-        let messages = match found {
-            Ok(messages) => messages,
-            Err((_, detail)) => {
-                self.explain_background(now_ns, slot, outcome, || detail);
-                return self.arm_background(slot, now_ns.saturating_add(poll.pause_ns));
-            }
+        let Ok(messages) = found else {
+            return self.arm_background(slot, now_ns.saturating_add(poll.pause_ns));
         };
         let every_ns = poll.every_ns.unwrap_or(0);
         let next_ns = planned_ns.saturating_add(every_ns).max(now_ns);
@@ -189,8 +191,9 @@ impl<'p> Interpreter<'p> {
             // Between two requests a server may close; the next one opens a new connection.
             Stage::Idle => self.conns.park(&mut self.users, slot),
             Stage::Connecting | Stage::Securing => {
+                self.explain_background(now_ns, slot, outcome, 0, None, detail);
                 self.record_connect(now_ns, slot, outcome);
-                self.poll_failed(now_ns, slot, outcome, detail);
+                self.end_failed_poll(now_ns, slot, outcome);
             }
             _ if self.may_resend(slot, outcome) => self.poll_again(now_ns, slot, false),
             _ => self.poll_failed(now_ns, slot, outcome, detail),
@@ -205,8 +208,13 @@ impl<'p> Interpreter<'p> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
+        self.explain_background(now_ns, slot, outcome, 0, None, detail);
+        self.end_failed_poll(now_ns, slot, outcome);
+    }
+
+    /// The same, and it is known why.
+    fn end_failed_poll(&mut self, now_ns: u64, slot: ConnSlot, outcome: Outcome) {
         self.record_background(now_ns, slot, outcome, 0);
-        self.explain_background(now_ns, slot, outcome, detail);
         let pause_ns = self.poll_op(slot).pause_ns;
         self.conns.park(&mut self.users, slot);
         self.arm_background(slot, now_ns.saturating_add(pause_ns));

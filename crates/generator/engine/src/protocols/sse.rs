@@ -232,11 +232,13 @@ impl<'p> Interpreter<'p> {
         detail: impl FnOnce() -> String,
     ) {
         let stage = self.conns[slot].stage;
-        if matches!(stage, Stage::Connecting | Stage::Securing) {
-            self.record_connect(now_ns, slot, outcome);
-        }
         if stage.is_setting_up() {
-            return self.attempt_failed(now_ns, slot, outcome, 0, &detail());
+            let detail = detail();
+            self.explain_background(now_ns, slot, outcome, 0, None, || detail.clone());
+            if matches!(stage, Stage::Connecting | Stage::Securing) {
+                self.record_connect(now_ns, slot, outcome);
+            }
+            return self.end_failed_attempt(now_ns, slot, outcome, 0, &detail);
         }
         if self.will_reconnect(slot, outcome) {
             self.wait_to_reconnect(now_ns, slot);
@@ -254,8 +256,20 @@ impl<'p> Interpreter<'p> {
         status: u16,
         detail: &str,
     ) {
+        self.explain_background(now_ns, slot, outcome, status, None, || detail.to_owned());
+        self.end_failed_attempt(now_ns, slot, outcome, status, detail);
+    }
+
+    /// The same, and it is known why.
+    fn end_failed_attempt(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        outcome: Outcome,
+        status: u16,
+        detail: &str,
+    ) {
         self.record_background(now_ns, slot, outcome, status);
-        self.explain_background(now_ns, slot, outcome, || detail.to_owned());
         if self.will_reconnect(slot, outcome) {
             self.wait_to_reconnect(now_ns, slot);
         } else {

@@ -13,6 +13,7 @@ use record::Outcome;
 use record::schema::WorkKind;
 
 use crate::conn::{Conn, Decoder, Link, PendingOperation, Stage, http_outcome};
+use crate::failures::Code;
 use crate::interpreter::{Flow, Interpreter, LEAVE_NS};
 use crate::protocols::websocket::deflate::Framing;
 use crate::protocols::websocket::handshake::{encode_upgrade, verify_upgrade};
@@ -22,6 +23,9 @@ use crate::received::{ReceivedMessage, excerpt};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
+
+/// The code of a close frame that has none (RFC 6455 §7.1.5).
+const NO_STATUS: u16 = 1005;
 
 impl<'p> Interpreter<'p> {
     pub(crate) fn open_websocket(&mut self, now_ns: u64, key: UserKey, open: &WsOpen) -> Flow {
@@ -456,8 +460,9 @@ impl<'p> Interpreter<'p> {
                 format!("the peer closed the WebSocket with {text}: {}", excerpt(reason.as_bytes()))
             }
         };
+        let why = Code::Close(code.unwrap_or(NO_STATUS));
         if self.conns[slot].is_background() {
-            return self.lost(now_ns, slot, Outcome::Closed, detail);
+            return self.under(why, |own| own.lost(now_ns, slot, Outcome::Closed, detail));
         }
         // §5.5.1: the answer carries the code that was received.
         self.send_close_frame(slot, code.unwrap_or(ws::NORMAL));
@@ -467,7 +472,7 @@ impl<'p> Interpreter<'p> {
         {
             channels.reconnect = None;
         }
-        self.stream_lost(now_ns, slot, Outcome::Closed, detail);
+        self.under(why, |own| own.stream_lost(now_ns, slot, Outcome::Closed, detail));
     }
 
     /// The peer answered our close frame, or hung up instead.

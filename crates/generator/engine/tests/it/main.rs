@@ -18,6 +18,7 @@ mod deliveries;
 mod depth;
 mod early;
 mod events;
+mod failures;
 mod faults;
 mod feeds;
 mod graphql;

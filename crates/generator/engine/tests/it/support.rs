@@ -93,8 +93,27 @@ impl Ran {
             assert_eq!(begun, ended, "operations of {}", measure.name);
             assert_eq!(due, begun + never, "operations due of {}", measure.name);
             missed += never;
+            self.check_failures(id);
         }
         assert_eq!(missed, self.total(|counts| counts.steps_missed), "missed");
+    }
+
+    /// Failures by detail add up to those by outcome.
+    fn check_failures(&self, id: usize) {
+        let mut left = vec![0_u64; engine::measure::OUTCOMES];
+        for delta in &self.run.deltas {
+            for measure in delta.measures.iter().filter(|one| one.measure.index() == id) {
+                left.iter_mut().zip(&measure.outcomes).for_each(|(sum, n)| *sum += n);
+            }
+        }
+        for error in self.run.deltas.iter().flat_map(|delta| &delta.errors) {
+            if error.measure.index() == id {
+                left[error.outcome as usize] -= error.count;
+            }
+        }
+        let left = Outcome::ALL.iter().zip(left);
+        let wrong: Vec<_> = left.filter(|(outcome, n)| outcome.is_error() && *n > 0).collect();
+        assert!(wrong.is_empty(), "failures without a kind: {wrong:?}");
     }
 
     /// Operations of a measure that were due and never began, for this reason.
@@ -109,8 +128,8 @@ impl Ran {
 
     /// Texts of the kept errors.
     pub(crate) fn details(&self) -> Vec<String> {
-        let examples = self.run.deltas.iter().flat_map(|delta| &delta.examples);
-        examples.map(|example| example.detail.clone()).collect()
+        let samples = self.run.deltas.iter().flat_map(|delta| &delta.samples);
+        samples.map(|sample| sample.text.clone()).collect()
     }
 
     /// Outcomes counted without a row, such as checks.

@@ -1,5 +1,5 @@
 use engine::measure::{
-    Counts, Delta, Example, Gauges, LoopCpu, MeasureDelta, OUTCOMES, SessionTimes,
+    Counts, Delta, ErrorDelta, Gauges, LoopCpu, MeasureDelta, OUTCOMES, Sample, SessionTimes,
 };
 use engine::sequences::{Broadcast, Claim, ClockReading, Head, Settlement};
 use engine::traffic::Traffic;
@@ -39,12 +39,25 @@ fn delta() -> Delta {
             late: LogHistogram::new(),
         }],
         lag: hist.clone(),
-        examples: vec![Example {
+        errors: vec![ErrorDelta {
+            measure: MeasureId(1),
+            own_step: None,
+            outcome: Outcome::Tls,
+            detail: Some("late".to_owned()),
+            count: 2,
+        }],
+        samples: vec![Sample {
             at_ns: 5,
             measure: MeasureId(1),
-            outcome: Outcome::Timeout,
+            own_step: None,
+            outcome: Outcome::Status,
+            detail: Some("503".to_owned()),
             user: 300,
-            detail: "late".to_owned(),
+            text: "no".to_owned(),
+            request: Some("GET /".to_owned()),
+            status: None,
+            headers: vec![("a".to_owned(), "b".to_owned())],
+            body: Some("x".to_owned()),
         }],
         endings: vec![UnfinishedSessions {
             session: 0,
@@ -139,7 +152,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 17);
+    assert_eq!(PROTOCOL_VERSION, 18);
     let hello =
         Hello { magic: MAGIC, protocol: 1, throng: "0.1.0".to_owned(), token: "ab".to_owned() };
     assert_eq!(hex(&hello), "7468726f6e670105302e312e30026162");
@@ -186,9 +199,18 @@ fn messages_keep_their_form() {
             "b817e807e80701e80703",
             "00000000",
             "00000000",
-            // The lag, an example.
+            // The lag.
             "b817e807e80701e80703",
-            "01050106ac02046c617465",
+            // Failures: their measure, no step of its own, outcome and detail, and how many.
+            "010100080104",
+            "6c617465",
+            "02",
+            // A sample: its time, measure, no step of its own, outcome, detail, user and text; the request, no status
+            // line, a header, the body.
+            "010501000d0103",
+            "353033",
+            "ac02026e6f",
+            "0105474554202f000101610162010178",
             // An ending: its session, step, state, end, outcome and own step, and how many.
             "010001010300010473746570010f6073657460206f662060636f64656002",
             // Our own work: its kind and measure, no session and no step of its own, how often, its sum and the longest.

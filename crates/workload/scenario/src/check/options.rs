@@ -25,7 +25,7 @@ const CONNECTING_MAX: u64 = 1_000_000_000;
 const CONNECTIONS_MAX: u64 = 64;
 /// Most resolvers of a region.
 const RESOLVERS_MAX: u64 = 256;
-/// Most samples of one kind of failures: of 200 kinds, about 4 KiB each, they take 16 MiB.
+/// Most samples of one kind of failures: of 200 kinds, at most 8 KiB each, they take 32 MiB.
 const SAMPLES_MAX: u64 = 20;
 /// Most further attempts of one connection.
 const RETRIES_MAX: u64 = 100;

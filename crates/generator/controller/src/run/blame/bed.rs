@@ -205,6 +205,7 @@ impl<'p> Recording<'p> {
             Durability::Process,
             rows_out,
             secrets,
+            plan.options.samples,
         )
         .unwrap();
         Recording { by_worker: ByWorker::new(plan, &[]), plan, _space: space, journal, rows, info }

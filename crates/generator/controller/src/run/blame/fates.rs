@@ -244,6 +244,7 @@ impl Judged {
                 paused: false,
                 probes: &[],
                 events: &[],
+                errors: &[],
                 interval: &interval,
             };
             tick.keep().add_to(&mut live_run);

@@ -12,6 +12,7 @@ use record::Outcome;
 use record::schema::WorkKind;
 
 use crate::conn::{Conn, NEVER};
+use crate::failures::Cause;
 use crate::interpreter::{Flow, Interpreter};
 use crate::protocols::Protocol;
 use crate::protocols::calls::{
@@ -314,7 +315,8 @@ impl<'p> Interpreter<'p> {
         let _ = self.keep(now_ns, key, &end.save, &received);
         let outcome = outcome_of(ending.code);
         let name = grpc::name_of(ending.code);
-        self.explain(now_ns, key, outcome, || format!("{name}{}", ending.message));
+        let text = || format!("{name}{}", ending.message);
+        self.explain_answer(now_ns, key, outcome, Cause::Text, &received, text);
         outcome
     }
 

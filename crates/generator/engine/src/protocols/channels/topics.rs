@@ -12,6 +12,7 @@ use record::{Measurement, Outcome};
 
 use crate::channels::{ChannelEnd, EndKind, OutgoingMessage};
 use crate::conn::{NEVER, Stage};
+use crate::failures::Failed;
 use crate::interpreter::Interpreter;
 use crate::messages::Delivery;
 use crate::protocols::channels::state::{Attempt, Unsent};
@@ -174,7 +175,8 @@ impl<'p> Interpreter<'p> {
         let number = user.number;
         let users = &self.users;
         let detail = || users.discreet(key, detail());
-        self.recorder.example(now_ns, measure, row.outcome, number, detail);
+        let failed = Failed::new(now_ns, measure, row.outcome, number);
+        self.recorder.explain(&failed, detail);
         self.recorder.happened(row);
     }
 
@@ -377,8 +379,18 @@ impl<'p> Interpreter<'p> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
-        self.record_rejoin(now_ns, slot, place, outcome);
         let key = self.conns[slot].user;
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        let pc = channels.topics[place].pc;
+        if let Some((measure, _)) = self.rejoin_op(slot, pc) {
+            let users = &self.users;
+            let detail = || users.discreet(key, detail());
+            let failed = Failed::new(now_ns, measure, outcome, users[key].number);
+            self.recorder.explain(&failed, detail);
+        }
+        self.record_rejoin(now_ns, slot, place, outcome);
         let Some(channels) = self.conns[slot].channels() else {
             return;
         };
@@ -388,12 +400,6 @@ impl<'p> Interpreter<'p> {
         match &mut topic.rejoin {
             Some(rejoin) if phoenix || outcome == Outcome::Timeout => rejoin.plan(now_ns),
             rejoin => *rejoin = None,
-        }
-        let pc = topic.pc;
-        if let Some((measure, _)) = self.rejoin_op(slot, pc) {
-            let users = &self.users;
-            let detail = || users.discreet(key, detail());
-            self.recorder.example(now_ns, measure, outcome, users[key].number, detail);
         }
     }
 

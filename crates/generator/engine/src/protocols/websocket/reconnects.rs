@@ -113,9 +113,6 @@ impl<'p> Interpreter<'p> {
         status: u16,
         detail: impl FnOnce() -> String,
     ) {
-        if matches!(self.conns[slot].stage, Stage::Connecting | Stage::Securing) {
-            self.record_connect(now_ns, slot, outcome);
-        }
         if !is_passing(outcome) {
             return self.reconnect_refused(now_ns, slot, outcome, status, detail());
         }
@@ -123,9 +120,24 @@ impl<'p> Interpreter<'p> {
             let detail = format!("{}, the last of {attempts} attempts", detail());
             return self.reconnect_refused(now_ns, slot, outcome, status, detail);
         }
-        self.record_background(now_ns, slot, outcome, status);
-        self.explain_background(now_ns, slot, outcome, detail);
+        self.record_failed_attempt(now_ns, slot, outcome, status, detail);
         self.wait_to_reconnect_websocket(now_ns, slot);
+    }
+
+    /// Writes down that an attempt failed, and its connection if that was what failed.
+    fn record_failed_attempt(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        outcome: Outcome,
+        status: u16,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.explain_background(now_ns, slot, outcome, status, None, detail);
+        if matches!(self.conns[slot].stage, Stage::Connecting | Stage::Securing) {
+            self.record_connect(now_ns, slot, outcome);
+        }
+        self.record_background(now_ns, slot, outcome, status);
     }
 
     /// The number of attempts after one loss, if this was the last.
@@ -149,8 +161,7 @@ impl<'p> Interpreter<'p> {
         status: u16,
         detail: String,
     ) {
-        self.record_background(now_ns, slot, outcome, status);
-        self.explain_background(now_ns, slot, outcome, || detail.clone());
+        self.record_failed_attempt(now_ns, slot, outcome, status, || detail.clone());
         self.stream_lost(now_ns, slot, outcome, || detail);
     }
 
