@@ -26,6 +26,7 @@ use record::{Outcome, Probes};
 use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 
+use crate::errors::ErrorTotals;
 use crate::limits::FLOW_SECONDS_MAX;
 pub(crate) use intervals::Population;
 use intervals::PopulationInterval;
@@ -75,6 +76,8 @@ pub struct Figures {
     pub endings: Vec<UnfinishedSessions>,
     /// The generator's own work, by step and kind; empty if there was none, or if the record does not say.
     pub own_work: Vec<StepWork>,
+    /// Failures by what they were; none in older records.
+    pub(crate) errors: ErrorTotals,
     /// Users by region; empty if the record does not say.
     pub regions: Vec<RegionTally>,
     /// The tallies of the workers, in the order of the record.
@@ -292,6 +295,7 @@ impl Figures {
             begun_in: Vec::new(),
             endings: Vec::new(),
             own_work: Vec::new(),
+            errors: ErrorTotals::default(),
             regions: Vec::new(),
             workers: Vec::new(),
             intervals: Vec::new(),

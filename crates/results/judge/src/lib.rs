@@ -19,6 +19,7 @@ mod clock_skew;
 mod clocks;
 pub mod cost;
 pub mod course;
+mod errors;
 pub mod faults;
 mod figures;
 mod finding;
@@ -156,7 +157,7 @@ fn summary_of(case: Case<'_>) -> Summary {
         allow_lost_workers: case.allow_lost_workers,
         expects_overload: figures.info.expects_overload,
         findings,
-        errors: Vec::new(),
+        errors: errors::summarise(figures),
         incidents: Vec::new(),
         thresholds: case.results,
         users: case.users,

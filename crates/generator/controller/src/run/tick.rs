@@ -109,6 +109,7 @@ impl Second {
         });
         live_run.add(&self.row, seconds);
         live_run.sessions(&self.row, &self.sessions.finished, &self.sessions.unfinished);
+        self.errors.into_iter().for_each(|count| live_run.error(count));
         self.events.into_iter().for_each(|event| live_run.event(event));
         let probes = self.probes.into_iter();
         live_run.probes(probes.map(|probed| (probed.info, probed.at_ns, probed.value)));

@@ -96,7 +96,7 @@ fn secrets_of_users_are_in_no_sample() {
 
 #[test]
 fn a_refused_connection_and_its_request_have_the_same_detail() {
-    let refuse = |_: u64, packet| match packet {
+    let refuse = |_: u64, packet: Packet| match packet {
         Packet::Connect => Verdict::Refuse,
         _ => Verdict::Pass,
     };

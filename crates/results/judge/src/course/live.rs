@@ -2,7 +2,7 @@
 
 use crate::Figures;
 use plan::Threshold;
-use record::schema::{Event, EventKind, RunInfo, RunStatus, SeriesRow, Summary};
+use record::schema::{ErrorCount, Event, EventKind, RunInfo, RunStatus, SeriesRow, Summary};
 use record::{Outcome, ProbeInfo, ProbeRow};
 use stats::hist::LogHistogram;
 
@@ -126,6 +126,11 @@ impl LiveRun {
         unfinished: &LogHistogram,
     ) {
         self.figures.add_session_times(row.phase as usize, finished, unfinished);
+    }
+
+    /// Adds failures of one kind in one second.
+    pub fn error(&mut self, count: ErrorCount) {
+        self.figures.errors.add(count);
     }
 
     /// Adds an event of the run.

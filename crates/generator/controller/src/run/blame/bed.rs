@@ -1,5 +1,6 @@
 //! A run in virtual time, recorded and judged like any other.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::SyncSender;
 
 use engine::measure::Delta;
@@ -8,7 +9,7 @@ use engine::traffic::Traffic;
 use machine::loops::open_files_max;
 use plan::Plan;
 use record::schema::{EventKind, RunInfo, RunStatus, Summary};
-use record::{Durability, Measurement};
+use record::{Durability, Measurement, Outcome};
 use tempfile::TempDir;
 use workers::{Inputs, LoopRows, LoopsSetup, Numbering, ScenarioText, layout, rows_channel};
 
@@ -249,7 +250,9 @@ impl<'p> Recording<'p> {
         drop(self.rows);
         self.journal.finish(&self.info, &self.by_worker).unwrap();
         let run = record::Run::open(&directory).unwrap();
-        judge::judge(&run, &self.plan.thresholds, false).unwrap()
+        let summary = judge::judge(&run, &self.plan.thresholds, false).unwrap();
+        check_errors(&run, &summary);
+        summary
     }
 
     /// The judgement of the run if it is killed now.
@@ -260,4 +263,33 @@ impl<'p> Recording<'p> {
         std::mem::forget((self.journal, self.rows));
         summary
     }
+}
+
+/// Failures by detail add up to those by outcome, in the record and in what is said of it. Steps that are no operations
+/// are named instead of their measure.
+fn check_errors(run: &record::Run, summary: &Summary) {
+    let info = run.info();
+    let is_step = |at: usize| info.measures[at].kind == "step";
+    let mut tallied: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for phase in &run.tally().unwrap().unwrap_or_default().phases {
+        for measure in &phase.measures {
+            let at = usize::from(measure.measure);
+            let name = if is_step(at) { "" } else { &info.measures[at].name };
+            let failed = measure.outcomes.iter().filter(|(kind, n)| {
+                **n > 0 && Outcome::from_name(kind).is_some_and(Outcome::is_error)
+            });
+            for (kind, n) in failed {
+                *tallied.entry((name.to_owned(), kind.clone())).or_default() += n;
+            }
+        }
+    }
+    let mut counted: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for error in run.error_counts().unwrap() {
+        let measure = error.measure.map(usize::from).filter(|&at| !is_step(at));
+        let name = measure.map_or("", |at| &info.measures[at].name);
+        *counted.entry((name.to_owned(), error.kind)).or_default() += error.count;
+    }
+    assert_eq!(counted, tallied, "failures by detail, and by outcome");
+    let said: u64 = summary.errors.iter().map(|error| error.count).sum();
+    assert_eq!(said, tallied.values().sum::<u64>());
 }
