@@ -17,6 +17,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod channels;
+pub(crate) mod declined;
 pub(crate) mod http;
 pub(crate) mod mqtt;
 pub(crate) mod poll;
@@ -407,8 +408,16 @@ impl<'p> Interpreter<'p> {
             Protocol::Http if self.is_answer(slot) => self.take_answer_piece(now_ns, slot, piece),
             Protocol::Http | Protocol::Poll(_) => self.keep_piece(slot, piece),
             Protocol::Call(_) => self.take_call_piece(now_ns, slot, piece),
-            Protocol::Ws(_) | Protocol::Channels(_) => self.take_in(now_ns, slot, piece),
-            Protocol::Sse(_) => self.take_stream_piece(now_ns, slot, piece),
+            Protocol::Ws(_) | Protocol::Channels(_) => {
+                if !self.take_declined_piece(now_ns, slot, piece) {
+                    self.take_in(now_ns, slot, piece);
+                }
+            }
+            Protocol::Sse(_) => {
+                if !self.take_declined_piece(now_ns, slot, piece) {
+                    self.take_stream_piece(now_ns, slot, piece);
+                }
+            }
             Protocol::Tcp { .. } => {}
         }
     }

@@ -43,7 +43,7 @@ pub enum TraceEvent {
     Sent { endpoint: EndpointId, bytes: Vec<u8>, len: usize },
     /// A WebSocket message was sent.
     SentMessage { bytes: Vec<u8>, len: usize },
-    /// The head of a response arrived, with its body unless it is a stream's or an upgrade's.
+    /// The head of a response arrived, with its body unless it is that of a stream or an upgrade that was wanted.
     Response { head: Vec<u8>, body: Vec<u8>, len: usize },
     /// A message or a server-sent event arrived. `event`: the event's name.
     Message { event: Option<String>, bytes: Vec<u8>, len: usize },

@@ -9,6 +9,7 @@ use crate::conn::link::Link;
 use crate::conn::stage::Stage;
 use crate::protocols::calls::state::{Answer, CallStream};
 use crate::protocols::channels::state::Channels;
+use crate::protocols::declined::Declined;
 use crate::protocols::mqtt::client::Mqtt;
 use crate::protocols::poll::Poller;
 use crate::protocols::sse::EventStream;
@@ -226,6 +227,7 @@ impl Conn {
                 body.capacity()
             }
             Some(PendingOperation::Answer(answer)) => answer.body.capacity(),
+            Some(PendingOperation::Declined(declined)) => declined.body.capacity(),
             Some(PendingOperation::Upgrade(_) | PendingOperation::Tunnel(_)) | None => 0,
         };
         let inbox = self.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
@@ -259,6 +261,8 @@ pub(crate) enum PendingOperation {
     },
     /// The answer to a call of gRPC.
     Answer(Answer),
+    /// The answer that declines a WebSocket or an event stream.
+    Declined(Declined),
     /// The body of a request whose server is to say first that it wants it.
     Unsent(Vec<u8>),
     /// The tunnel through a proxy that is being set up.

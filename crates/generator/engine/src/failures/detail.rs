@@ -170,7 +170,9 @@ pub(super) fn is_text(outcome: Outcome) -> bool {
 pub(super) fn of_text(outcome: Outcome, text: &str) -> String {
     let text = match outcome {
         Outcome::Save => text.split_once(" in `").map_or(text, |(place, _)| place),
-        Outcome::Check => text.split_once(": `").map_or(text, |(why, _)| why),
+        Outcome::Check | Outcome::WsProtocol | Outcome::HttpProtocol => {
+            text.split_once(": `").map_or(text, |(why, _)| why)
+        }
         _ => text,
     };
     shortened(&without_numbers(text), BYTES_MAX)

@@ -218,6 +218,10 @@ impl Interpreter<'_> {
         if self.conns[slot].carrier().is_some() {
             return self.carrier_lost(now_ns, slot, outcome, &detail());
         }
+        // It was declined before that.
+        if self.end_declined(now_ns, slot) {
+            return;
+        }
         if outcome == Outcome::Timeout {
             self.suspect(slot);
         }

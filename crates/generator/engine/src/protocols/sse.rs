@@ -12,6 +12,7 @@ use record::schema::WorkKind;
 
 use crate::conn::background::Background;
 use crate::conn::{Decoder, NEVER, Stage};
+use crate::failures::Answer;
 use crate::interpreter::{Flow, Interpreter, is_worth_a_retry};
 use crate::received::{Label, ReceivedMessage, coding_of};
 use crate::requests::encode_get;
@@ -140,15 +141,11 @@ impl<'p> Interpreter<'p> {
     ) {
         let key = self.conns[slot].user;
         let background = self.conns[slot].is_background();
-        self.trace_response(head, &[]);
         self.keep_cookies(now_ns, slot, &self.events_op(slot).headers, head);
         if let Err((outcome, detail)) = check_head(head) {
-            if background {
-                return self.attempt_failed(now_ns, slot, outcome, head.status, &detail);
-            }
-            self.conns.close(&mut self.users, slot);
-            return self.fail_because(now_ns, key, outcome, head.status, || detail);
+            return self.decline(now_ns, slot, head, outcome, detail);
         }
+        self.trace_response(head, &[]);
         self.conns.set_up(slot, Stage::Open);
         if let Some(stream) = self.conns[slot].event_stream() {
             stream.opened = true;
@@ -258,6 +255,20 @@ impl<'p> Interpreter<'p> {
     ) {
         self.explain_background(now_ns, slot, outcome, status, None, || detail.to_owned());
         self.end_failed_attempt(now_ns, slot, outcome, status, detail);
+    }
+
+    /// An attempt to reconnect was declined.
+    pub(crate) fn attempt_declined(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        outcome: Outcome,
+        answer: Answer<'_>,
+        detail: impl Fn() -> String,
+    ) {
+        let status = answer.head.map_or(0, |head| head.status);
+        self.explain_background(now_ns, slot, outcome, status, Some(answer), &detail);
+        self.end_failed_attempt(now_ns, slot, outcome, status, &detail());
     }
 
     /// The same, and it is known why.

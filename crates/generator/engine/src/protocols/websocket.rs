@@ -116,6 +116,9 @@ impl<'p> Interpreter<'p> {
 
     /// The answer to the upgrade, and the frames that follow it at once.
     pub(crate) fn decode_upgrade(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+        if self.is_declined(slot) {
+            return self.decode_pieces(now_ns, slot, bytes);
+        }
         let conn = &mut self.conns.table[slot];
         let Some(mut decoder) = conn.http().map(std::mem::take) else {
             return bytes.len();
@@ -141,8 +144,14 @@ impl<'p> Interpreter<'p> {
         let agreed = verify_upgrade(self.opening_of(slot), &head, &nonce);
         let is_open = agreed.is_ok();
         self.take_handshake(now_ns, slot, taken, &head, agreed);
-        if !is_open || self.conns.live(id).is_none() {
+        if self.conns.live(id).is_none() {
             return bytes.len();
+        }
+        match self.is_declined(slot) {
+            // Its body follows.
+            true => self.conns.put_decoder(slot, Decoder::Http(decoder)),
+            false if is_open => {}
+            false => return bytes.len(),
         }
         taken + self.decode_pieces(now_ns, slot, &bytes[taken..])
     }
@@ -162,18 +171,18 @@ impl<'p> Interpreter<'p> {
             Some(own) if background => own.bytes_in = len as u32,
             _ => self.users[key].bytes_in = len as u32,
         }
-        self.trace_response(head, &[]);
         self.keep_cookies(now_ns, slot, &self.opening_of(slot).headers, head);
         let agreed = match agreed {
             Ok(agreed) => agreed,
             Err(error) => {
-                let (outcome, status) = match error {
-                    HandshakeError::Declined { status } => (Outcome::Status, status),
-                    _ => (Outcome::WsProtocol, head.status),
+                let outcome = match error {
+                    HandshakeError::Declined { .. } => Outcome::Status,
+                    _ => Outcome::WsProtocol,
                 };
-                return self.not_upgraded(now_ns, slot, outcome, status, error.to_string());
+                return self.decline(now_ns, slot, head, outcome, error.to_string());
             }
         };
+        self.trace_response(head, &[]);
         if let Link::Carried(own) = &mut self.conns[slot].link {
             own.status = head.status;
         }

@@ -141,3 +141,58 @@ fn a_closed_websocket_has_its_code() {
         assert_eq!(errors(&ran, "ask"), expected);
     }
 }
+
+const BODY: &str = "{\"code\":0,\"message\":\"Transport unknown\"}";
+
+/// The answer that declines, its body a millisecond later.
+fn declining(chunked: bool) -> impl Peer {
+    let body = match chunked {
+        true => format!("{:x}\r\n{BODY}\r\n0\r\n\r\n", BODY.len()),
+        false => BODY.to_owned(),
+    };
+    let length = match chunked {
+        true => "transfer-encoding: chunked".to_owned(),
+        false => format!("content-length: {}", BODY.len()),
+    };
+    let head = format!("HTTP/1.1 400 Bad Request\r\n{length}\r\n\r\n");
+    HttpPeer::new(
+        |_| MS,
+        move |_: &str| {
+            vec![
+                PeerAction::Send(head.clone().into_bytes()),
+                PeerAction::Send(body.clone().into_bytes()),
+            ]
+        },
+    )
+}
+
+#[test]
+fn what_declines_says_why_in_its_body() {
+    for (step, measure) in [("ws: /socket?x=1", "handshake"), ("sse: /socket", "stream")] {
+        let steps = format!("    - {{ {step}, as: {measure} }}\n");
+        for chunked in [false, true] {
+            let ran = run(&scenario("", &steps), &mut declining(chunked));
+            let expected = BTreeMap::from([((Outcome::Status, "400".to_owned()), 30)]);
+            assert_eq!(errors(&ran, measure), expected);
+            let samples = samples(&ran);
+            assert_eq!(samples.len(), 5);
+            assert_eq!(samples[0].request.as_deref(), Some("GET /socket"));
+            assert_eq!(samples[0].status.as_deref(), Some("HTTP/1.1 400 Bad Request"));
+            assert_eq!(samples[0].body.as_deref(), Some(BODY));
+            assert!(samples[0].text.ends_with(&format!(": `{BODY}`")), "{}", samples[0].text);
+        }
+    }
+}
+
+/// A server that says how long its body is, and never sends it.
+#[test]
+fn a_body_that_does_not_come_ends_with_the_time_of_the_step() {
+    let answer = "HTTP/1.1 503 Busy\r\ncontent-length: 9\r\n\r\nhalf";
+    let answer = |_: &str| vec![PeerAction::Send(answer.as_bytes().to_vec())];
+    let steps = "    - { ws: /socket, as: handshake }\n";
+    let ran = run(&scenario("", steps), &mut HttpPeer::new(|_| MS, answer));
+    let expected = BTreeMap::from([((Outcome::Status, "503".to_owned()), 30)]);
+    assert_eq!(errors(&ran, "handshake"), expected);
+    assert_eq!(samples(&ran)[0].body.as_deref(), Some("half"));
+    assert_eq!(ran.rows("handshake")[0].response_ns(), 1_000 * MS);
+}

@@ -102,7 +102,7 @@ fn a_declined_handshake_counts_its_bytes() {
     let mut peer = crate::peers::HttpPeer::new(|_| MS, |_| answer());
     let ran = run(&scenario(ASK), &mut peer);
     assert_eq!(ran.outcomes("handshake"), [Outcome::Status]);
-    // All but the body, which nobody waits for.
+    // All but the body, which is no part of the handshake.
     let head = "HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\n";
     assert_eq!(ran.rows("handshake")[0].bytes_in as usize, head.len());
 }

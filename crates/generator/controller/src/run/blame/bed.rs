@@ -274,7 +274,7 @@ fn check_errors(run: &record::Run, summary: &Summary) {
     for phase in &run.tally().unwrap().unwrap_or_default().phases {
         for measure in &phase.measures {
             let at = usize::from(measure.measure);
-            let name = if is_step(at) { "" } else { &info.measures[at].name };
+            let name = if is_step(at) { "" } else { info.measures[at].name.as_str() };
             let failed = measure.outcomes.iter().filter(|(kind, n)| {
                 **n > 0 && Outcome::from_name(kind).is_some_and(Outcome::is_error)
             });

@@ -10,6 +10,7 @@ use proto::ws::{DeflateParameters, MessageKind};
 use record::Outcome;
 
 use crate::conn::{NEVER, Stage};
+use crate::failures::Answer;
 use crate::interpreter::Interpreter;
 use crate::protocols::websocket::deflate::Framing;
 use crate::tables::slots::ConnSlot;
@@ -122,6 +123,32 @@ impl<'p> Interpreter<'p> {
         }
         self.record_failed_attempt(now_ns, slot, outcome, status, detail);
         self.wait_to_reconnect_websocket(now_ns, slot);
+    }
+
+    /// An attempt was declined.
+    pub(crate) fn reconnect_declined(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        outcome: Outcome,
+        answer: Answer<'_>,
+        detail: impl Fn() -> String,
+    ) {
+        let status = answer.head.map_or(0, |head| head.status);
+        let attempts = match is_passing(outcome) {
+            true => self.attempts_used_up(slot),
+            false => None,
+        };
+        let detail = || match attempts {
+            Some(attempts) => format!("{}, the last of {attempts} attempts", detail()),
+            None => detail(),
+        };
+        self.explain_background(now_ns, slot, outcome, status, Some(answer), &detail);
+        self.record_background(now_ns, slot, outcome, status);
+        match is_passing(outcome) && attempts.is_none() {
+            true => self.wait_to_reconnect_websocket(now_ns, slot),
+            false => self.stream_lost(now_ns, slot, outcome, detail),
+        }
     }
 
     /// Writes down that an attempt failed, and its connection if that was what failed.
