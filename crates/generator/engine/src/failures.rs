@@ -168,7 +168,7 @@ impl Failures {
         let is_wanted = self.wants_sample(&key);
         if is_wanted {
             *self.kept.entry(key).or_default() += 1;
-            self.samples.push(Sample {
+            let sample = Sample {
                 at_ns: failed.at_ns,
                 measure: key.measure,
                 own_step: own_step.and_then(|at| self.own_steps.get(&at).cloned()),
@@ -180,7 +180,8 @@ impl Failures {
                 status: None,
                 headers: Vec::new(),
                 body: None,
-            });
+            };
+            self.samples.push(sample);
         }
         is_wanted && self.samples_max > 0
     }
@@ -319,6 +320,7 @@ impl Failures {
         let outcome = failed.outcome;
         match failed.cause {
             Cause::Code(code) => code_of(code),
+            Cause::Named(name) if name.len() <= detail::BYTES_MAX => self.number(name),
             Cause::Named(name) => self.number(&shortened(name, detail::BYTES_MAX)),
             Cause::Text => match self.code.filter(|_| detail::may_have_code(outcome)) {
                 Some(code) => code_of(code),

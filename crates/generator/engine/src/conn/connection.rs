@@ -262,7 +262,7 @@ pub(crate) enum PendingOperation {
     /// The answer to a call of gRPC.
     Answer(Answer),
     /// The answer that declines a WebSocket or an event stream.
-    Declined(Declined),
+    Declined(Box<Declined>),
     /// The body of a request whose server is to say first that it wants it.
     Unsent(Vec<u8>),
     /// The tunnel through a proxy that is being set up.

@@ -144,3 +144,18 @@ fn samples_are_bounded() {
     assert!(body.ends_with("z…") && body.len() == BODY_BYTES_MAX + 3, "{}", body.len());
     assert!(sample.text.len() <= TEXT_BYTES_MAX + 3 && sample.detail.unwrap().len() <= 163);
 }
+
+#[test]
+fn too_many_texts_are_one_detail() {
+    let mut all = failures(0);
+    let letters =
+        |n: usize| format!("{}{}", "a".repeat(n / 26 + 1), char::from(b'a' + (n % 26) as u8));
+    for n in 0..TEXTS_MAX + 7 {
+        fail(&mut all, &failed(Outcome::Tls, Cause::Named(&letters(n))), "x");
+        if n % 100 == 99 {
+            all.take_counts();
+        }
+    }
+    let others = (Some(ErrorCount::OTHERS.to_owned()), 7);
+    assert_eq!(details(&mut all), [others]);
+}

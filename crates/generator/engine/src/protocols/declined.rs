@@ -35,7 +35,7 @@ impl Interpreter<'_> {
         let declined = Declined { head: head.raw.to_vec(), body: Vec::new(), outcome, detail };
         match announces_body(head, outcome) {
             true => {
-                let pending = PendingOperation::Declined(declined);
+                let pending = PendingOperation::Declined(Box::new(declined));
                 self.conns[slot].pending = Some(Box::new(pending));
             }
             false => self.conclude_declined(now_ns, slot, &declined),
