@@ -317,6 +317,12 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_in_plain_text_is_described_as_one() {
+        let error = Error::InvalidMessage(InvalidMessage::InvalidContentType);
+        assert_eq!(describe(&error), "the server answered without TLS");
+    }
+
+    #[test]
     fn certificate_and_key_of_users_belong_together() {
         let own = identity();
         assert!(client_config(Verify::All, &[], Some(&own)).is_ok());

@@ -1,7 +1,7 @@
 //! What is written comes back, from whole directories and from those of killed runs.
 
 use proptest::prelude::*;
-use record::schema::{RunInfo, RunStatus, SeriesRow};
+use record::schema::{ErrorCount, RunInfo, RunStatus, SeriesRow, Tally};
 use record::{Interval, Measurement, Outcome, RecordError, RowCounts, Run, RunDir};
 
 use crate::sample;
@@ -133,6 +133,31 @@ fn killed_run_opens_and_says_so() {
     assert_eq!(intervals(&run).len(), 1);
     assert_eq!(run.summary().unwrap(), None);
     assert_eq!(run.tally().unwrap(), None);
+}
+
+/// Counts of failures and of outcomes agree, whenever a run is killed.
+#[test]
+fn failures_of_a_killed_run_end_where_its_tally_does() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = create(&root);
+    let count = |start_ns| ErrorCount {
+        start_ns,
+        phase: 0,
+        measure: Some(1),
+        own_step: None,
+        kind: Outcome::Status.name().to_owned(),
+        detail: Some("503".to_owned()),
+        count: 2,
+    };
+    let run = Run::open(dir.path()).unwrap();
+    assert!(run.error_counts().unwrap().is_empty() && run.error_samples().unwrap().is_empty());
+    let mut errors = dir.errors().unwrap();
+    errors.write_all(&[count(0), count(1_000), count(2_000)]).unwrap();
+    dir.write_tally(&Tally { until_ns: Some(2_000), ..Tally::default() }).unwrap();
+    assert_eq!(run.error_counts().unwrap(), [count(0), count(1_000)]);
+    errors.write(&ErrorCount { measure: Some(2), ..count(0) }).unwrap();
+    let error = run.error_counts().unwrap_err().to_string();
+    assert!(error.ends_with("errors.jsonl is damaged: measure 2 of 2 in run.json"), "{error}");
 }
 
 /// Killed before any writer was made.

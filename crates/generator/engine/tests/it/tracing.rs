@@ -7,7 +7,7 @@ use engine::trace::{TraceEvent, TraceRequest, TracedEvent};
 use plan::SessionId;
 use record::Outcome;
 
-use crate::peers::{HttpPeer, WsPeer, frame, ok};
+use crate::peers::{HttpPeer, WsPeer, frame, ok, response};
 use crate::support::{MS, run_over};
 
 /// A link over which the first session's user of this number is traced.
@@ -95,6 +95,27 @@ fn a_request_is_traced_from_its_step_to_its_outcome() {
     let times: Vec<u64> = events.iter().map(|traced| traced.at_ns).collect();
     assert!(times.is_sorted());
     assert_eq!(times.last(), Some(&(6 * MS)));
+}
+
+#[test]
+fn what_declines_a_websocket_is_shown_with_its_body() {
+    let (link, events) = traced(0, 100);
+    let decline = |_: &str| response("400 Bad Request", "", "no transport");
+    let text = "target: http://target.test/
+sessions: { main: [ { ws: /socket } ] }
+arrivals: [ { hold: 10s } ]
+";
+    run_over(text, &mut HttpPeer::new(|_| 0, decline), link);
+    let words = words(&events.try_iter().collect::<Vec<_>>());
+    let expected = [
+        "step 0",
+        "ok after 2 ms",
+        "sent GET /socket HTTP/1.1",
+        "response no transport",
+        "error server declined the WebSocket with status 400: `no transport`",
+        "status after 4 ms",
+    ];
+    assert_eq!(words[..6], expected);
 }
 
 #[test]
