@@ -93,15 +93,8 @@ fn resume(request: &AttachRequest<'_>) -> Result<Recording, ConductError> {
     let rows = LoopRows { receiver, numbering: numbering.clone() };
     let secrets = Secrets::of_plan(&scenario, &plan);
     let text = &scenario.text;
-    let mut journal = Journal::create(
-        runs,
-        info,
-        text,
-        durability,
-        rows,
-        secrets,
-        plan.options.samples,
-    )?;
+    let mut journal =
+        Journal::create(runs, info, text, durability, rows, secrets, plan.options.samples)?;
     let text = "another controller continued the run here; what agents measured is whole, what the first controller \
                 saw besides is in its own record"
         .to_owned();

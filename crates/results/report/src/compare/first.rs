@@ -2,7 +2,7 @@
 //! beside them.
 
 use compare::{
-    Change, ChangedMeasure, Comparison, ErrorChange, Figure, Rule, p_value, percent,
+    Change, ChangedMeasure, Comparison, ErrorChange, Figure, Rule, Verdict, p_value, percent,
     percent_bounds, shown, signed_percent,
 };
 use record::schema::Severity;

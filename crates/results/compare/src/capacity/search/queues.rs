@@ -120,10 +120,7 @@ impl Queue {
             can_be_longer: true,
         };
         let mut trials: Vec<Trial> = Vec::new();
-        loop {
-            let Ok(WantedRun { load, is_longer }) = next(&bounds, &trials).wanted_run() else {
-                break;
-            };
+        while let Ok(WantedRun { load, is_longer }) = next(&bounds, &trials).wanted_run() {
             let times = if is_longer { LONGER_TIMES as f64 } else { 1.0 };
             let queue = Queue { run_s: times * self.run_s, ..*self };
             let mut rng = Rng::new(seed, trials.len() as u64, Purpose::Resample);
