@@ -24,6 +24,7 @@ pub mod faults;
 mod figures;
 mod finding;
 mod findings;
+pub mod focus;
 mod generator;
 mod health;
 mod imported;

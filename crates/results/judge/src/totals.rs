@@ -110,7 +110,8 @@ fn own_failures(measure: &MeasureSummary) -> u64 {
     own.map(|(_, n)| n).sum()
 }
 
-fn step_totals(measure: &MeasureSummary) -> Option<StepTotals> {
+/// The response times of a step; `None`: there are none.
+pub(crate) fn step_totals(measure: &MeasureSummary) -> Option<StepTotals> {
     let response = measure.response.as_ref()?;
     Some(StepTotals {
         name: measure.name.clone(),
