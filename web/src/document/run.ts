@@ -20,24 +20,62 @@ export type Course = {
   heat_slot_s: number;
   /** The columns of the run's seconds, without those that were 0 throughout. */
   seconds: Array<Track>;
-  /** The measures with the most operations, in the order of the run's list. */
+  /** The measures with the most operations, and the one in focus, in the order of the run's list. */
   measures: Array<MeasureCourse>;
   /** Number of further measures, which are left out. */
   measures_left_out: number;
-  /** Failed operations a second by kind, the most frequent first. */
+  /** Seconds between two points of a line of few points. */
+  line_slot_s: number;
+  /** Lines of few points, of more measures than those above. */
+  lines: Array<StepLine>;
+  /** Failures by step, kind and detail, the most frequent first. */
   errors: Array<ErrorTrack>;
+  /** Number of further failures, which are left out. */
+  errors_left_out: number;
   /** The values of the probes. */
   probes: ProbeLines;
 };
 
-/** Operations a second that ended in one way. */
+/** A line of `samples.jsonl`: one failure as its user saw it. Secrets are removed, and texts are bounded. */
+export type ErrorSample = {
+  /** When it failed, since the run's start. */
+  at_ns: number;
+  /** Index into `RunInfo::measures`; `null`: the step is no operation. */
+  measure?: number | null;
+  /** That step. */
+  own_step?: string | null;
+  /** `crate::Outcome::name`. */
+  kind: string;
+  /** As in `ErrorCount::detail`. */
+  detail?: string | null;
+  /** The number of the user. */
+  user: number;
+  /** What went wrong, in words. */
+  text: string;
+  /** The request's line, such as `GET /cart HTTP/1.1`; `null` if it has none. */
+  request?: string | null;
+  /** The answer's status line, or another protocol's code. */
+  status?: string | null;
+  /** The answer's headers, by name. */
+  headers?: Array<[string, string]>;
+  /** The first 2 KiB of the answer's body, with what is no UTF-8 replaced. */
+  body?: string | null;
+};
+
+/** Failures of one kind with one detail at one step, over time. */
 export type ErrorTrack = {
+  /** Name of the step's measure; of a step that is no operation the step, with its line in the scenario. */
+  step: string;
   /** Name of the outcome. */
   kind: string;
-  /** Number of operations that ended so. */
+  /** A status code, a close code, the check that failed; `null`: the kind says all, or the record does not say more. */
+  detail: string | null;
+  /** Number of failures. */
   count: number;
-  /** Operations a second, by slot. */
+  /** Failures a second, by slot; empty but for the twelve most frequent. */
   per_s: Array<number>;
+  /** Failures a second in the points of the lines of steps: of several slots the mean. */
+  line: Array<number>;
 };
 
 /** One of the first errors of a kind. */
@@ -46,6 +84,35 @@ export type Example = {
   measure: string;
   outcome: string;
   detail: string;
+};
+
+/** Failures of one kind with one detail at one step. */
+export type Failure = {
+  step: string;
+  kind: string;
+  /** A status code, a close code, the check that failed; `null`: the kind says all. */
+  detail: string | null;
+  count: number;
+  /** `count` by the operations of the step that succeeded or failed, 0..=1; `null` if the step is no operation. */
+  share: number | null;
+  /** When the first and the last failed; `null` if the record does not say. */
+  first_s: number | null;
+  last_s: number | null;
+  /** `count` by phase; empty if the record does not say. */
+  by_phase: Array<number>;
+  /** Failures a second, in the points of `Course::lines`; empty if the record does not say. */
+  line: Array<number>;
+  samples: Array<ErrorSample>;
+};
+
+/** What failed. */
+export type Failures = {
+  /** The most frequent first. */
+  list: Array<Failure>;
+  /** Number of further ones. */
+  left_out: number;
+  /** Number of samples that only the record has. */
+  samples_left_out: number;
 };
 
 /** A sentence with a figure, its evidence and what it means. */
@@ -59,6 +126,19 @@ export type Finding = {
   /** Figures behind it by name. */
   evidence: Record<string, number>;
 };
+
+/** The step that the first figures are of. */
+export type Focus = {
+  name: string;
+  reason: FocusReason;
+  count: number;
+  errors: number;
+  /** `null`: it has no response times. */
+  totals: StepTotals | null;
+};
+
+/** Why a step is shown first. */
+export type FocusReason = 'threshold' | 'errors' | 'slowest';
 
 /** The generator's own state. */
 export type HealthSummary = {
@@ -94,13 +174,60 @@ export type HealthSummary = {
   host_memory_aborts: number;
 };
 
-/** A time in which arrivals were paused, or in which there was a fault. */
+/** A time that stands out on the axes of time. */
 export type Highlight = {
   name: string;
+  kind: HighlightKind;
   from_s: number;
   /** `null`: to the end. */
   to_s: number | null;
 };
+
+/** What a time stands out for. */
+export type HighlightKind = 'pause' | 'fault' | 'incident';
+
+/** A window in which a step was worse than in the rest of its run. */
+export type Incident = {
+  /** The step's name. */
+  step: string;
+  /** The tag whose operations were worse, if others of its key were not: `region=sydney`. */
+  tag: string | null;
+  /** In what it was worse, the most telling first. */
+  kinds: Array<IncidentKind>;
+  /** The window's begin, since the run's start. */
+  begin_ns: number;
+  /** The window's end. */
+  end_ns: number;
+  /** True if it had not ended when the load ended. */
+  to_the_end: boolean;
+  /** The step outside of the step's incidents. */
+  usual: IncidentFigures;
+  /** The step in the window. */
+  during: IncidentFigures;
+  /** What else began, ended or was at its limit then, in words, the nearest first. */
+  beside: Array<string>;
+  /** The incident in one sentence: "checkout: p50 8 ms → 401 ms, 30 % failed, from 0:15 to 0:25 (82 of 273)". */
+  text: string;
+};
+
+/** A step within some time. */
+export type IncidentFigures = {
+  /** Operations that succeeded or failed. */
+  operations: number;
+  /** Those of them that failed. */
+  errors: number;
+  /** Operations that began and had no answer. */
+  unanswered: number;
+  /** Median of the response times of successes; `null`: there were none. */
+  p50_ns: number | null;
+  /** The 90th percentile of them. */
+  p90_ns: number | null;
+  /** `operations` by second. */
+  per_s: number;
+};
+
+/** In what a step was worse. */
+export type IncidentKind = 'errors' | 'unanswered' | 'response' | 'throughput';
 
 /** How the interval of a percentile was found. */
 export type IntervalMethod = 'order_statistics' | 'effective_size';
@@ -119,8 +246,8 @@ export type MeasureCourse = {
   kind: string;
   /** Operations that succeeded. */
   count: number;
-  /** Operations that succeeded per second, by slot. */
-  per_s: Array<number>;
+  /** Operations that succeeded per second, by slot; `null` if the last slot is too short to have a rate. */
+  per_s: Array<number | null>;
   /** Median by slot. */
   p50: Array<number | null>;
   /** 90th percentile by slot. */
@@ -228,9 +355,15 @@ export type RunDocument = {
   run: RunHead;
   verdict: RunVerdict;
   totals: Totals;
+  /** The step that the first figures are of. */
+  focus: Focus | null;
   missing: Array<string>;
   findings: Array<Finding>;
   thresholds: Array<ThresholdResult>;
+  failures: Failures;
+  /** The gravest first. */
+  incidents: Array<Incident>;
+  incidents_left_out: number;
   users: UsersSummary;
   health: HealthSummary;
   phases: Array<Phase>;
@@ -284,6 +417,8 @@ export type Step = {
   rate_per_s: number;
   errors: number;
   errors_by_kind: Record<string, number>;
+  /** True if a threshold on it does not hold; of the complete run only. */
+  breaks_threshold: boolean;
   /** Operations among the response times that were never answered. */
   unanswered: number;
   /** Percentiles of `response` above this share are lower bounds. */
@@ -294,6 +429,14 @@ export type Step = {
   intervals: Array<Range>;
   service: [number, number, number, number, number, number, number, number, number] | null;
   lag: [number, number, number, number, number, number, number, number, number] | null;
+};
+
+/** A measure's response times over time, of all operations, in few points. */
+export type StepLine = {
+  /** Name of the measure, as in `run.json`. */
+  name: string;
+  /** The 95th percentile by slot, of several slots the greatest: nanoseconds; `null` where there were no operations. */
+  p95: Array<number | null>;
 };
 
 /** The response times of one step. */

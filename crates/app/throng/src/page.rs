@@ -53,7 +53,7 @@ pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Result<AfterRun,
     if pages::check().is_err() {
         return Ok(AfterRun { course: judge::course::outline(&run).ok(), page: None });
     }
-    let course = judge::course::read(&run).map_err(refuse)?;
+    let course = judge::course::read(&run, summary).map_err(refuse)?;
     let page = of_run(&run, summary, &course)?;
     let path = directory.join(FILE);
     write(&page, &path)?;

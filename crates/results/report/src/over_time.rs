@@ -123,7 +123,10 @@ mod tests {
                 step("GET /b", "request", 7, vec![None; slots]),
             ],
             measures_left_out: 0,
+            line_slot_s: 1,
+            lines: Vec::new(),
             errors: Vec::new(),
+            errors_left_out: 0,
             probes: ProbeLines::default(),
         }
     }

@@ -29,7 +29,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     }
     let summary = judged(&run, args.lost_workers.allow_lost_workers)?;
     let course = match (&args.html, args.json) {
-        (Some(_), _) => Some(judge::course::read(&run)),
+        (Some(_), _) => Some(judge::course::read(&run, &summary)),
         (None, false) => Some(judge::course::outline(&run)),
         (None, true) => None,
     };

@@ -185,7 +185,7 @@ fn a_word_has_one_figure_wherever_a_run_is_shown() {
     let json: Value = serde_json::from_str(&report::run_json(&summary, "runs/x")).unwrap();
     let json = &json["operations"];
     assert_eq!((&json["completed"], &json["count"]), (&940.into(), &995.into()));
-    let course = judge::course::read(&run).unwrap();
+    let course = judge::course::read(&run, &summary).unwrap();
     let page = Page::run(
         &RunReport {
             info,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 
-use super::{Division, MEASURES_MAX, Number, SECOND_NS};
+use super::{COVERED_MIN_S, Division, LINES_MAX, MEASURES_MAX, Number, SECOND_NS};
 use crate::outlasting;
 
 /// Most columns of a heat map.
@@ -28,8 +28,8 @@ pub struct MeasureCourse {
     pub kind: String,
     /// Operations that succeeded.
     pub count: u64,
-    /// Operations that succeeded per second, by slot.
-    pub per_s: Vec<Number>,
+    /// Operations that succeeded per second, by slot; `None` if the last slot is too short to have a rate.
+    pub per_s: Vec<Option<Number>>,
     /// Median by slot.
     pub p50: Vec<Option<Number>>,
     /// 90th percentile by slot.
@@ -46,6 +46,15 @@ pub struct MeasureCourse {
     pub bins: Vec<Bin>,
     /// The distribution function, as far as it is known.
     pub response: Vec<Share>,
+}
+
+/// A measure's response times over time, of all operations, in few points.
+#[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
+pub struct StepLine {
+    /// Name of the measure, as in `run.json`.
+    pub name: String,
+    /// The 95th percentile by slot, of several slots the greatest: nanoseconds; `None` where there were no operations.
+    pub p95: Vec<Option<Number>>,
 }
 
 /// A bin of a histogram.
@@ -128,6 +137,10 @@ struct Open {
 #[derive(Debug, Clone)]
 pub(super) struct Building {
     course: MeasureCourse,
+    /// 95th percentile by slot.
+    p95: Vec<Option<Number>>,
+    /// True unless its line alone is wanted.
+    is_charted: bool,
     open: Open,
     heat: BTreeMap<(u32, i32), u64>,
     responses: Responses,
@@ -135,36 +148,49 @@ pub(super) struct Building {
     outlasting: LogHistogram,
 }
 
-/// The courses of the measures with the most operations, and the number of further measures.
-pub(super) fn read(
-    run: &Run,
-    division: Division,
-) -> Result<(Vec<MeasureCourse>, usize), RecordError> {
-    let (chosen, left_out) = chosen(run)?;
+/// The measures of a course.
+#[derive(Debug)]
+pub(super) struct Read {
+    /// Those with charts.
+    pub(super) measures: Vec<MeasureCourse>,
+    /// The number of further measures.
+    pub(super) left_out: usize,
+    /// The lines of these and of others.
+    pub(super) lines: Vec<StepLine>,
+}
+
+/// The courses of the measures with the most operations; `first`: indices of measures that come before these.
+pub(super) fn read(run: &Run, division: Division, first: &[usize]) -> Result<Read, RecordError> {
+    let counts = counts(run)?;
+    let (charted, left_out) = most(&counts, first, MEASURES_MAX);
+    let (lined, _) = most(&counts, first, LINES_MAX);
     let measures = &run.info().measures;
-    let mut all = Vec::with_capacity(chosen.len());
+    let mut all = Vec::with_capacity(lined.len());
     let mut tags: HashMap<String, (usize, ResponseKind)> = HashMap::new();
-    for &measure in &chosen {
+    for &measure in &lined {
         let info = &measures[measure];
         for (kind, suffix) in ResponseKind::ALL {
             tags.insert(format!("{}{suffix}", info.name), (all.len(), kind));
         }
-        all.push(Building::new(&info.name, &info.kind));
+        let is_charted = charted.contains(&measure);
+        all.push(Building { is_charted, ..Building::new(&info.name, &info.kind) });
     }
     run.intervals(|interval| {
         if let Some(&(measure, kind)) = tags.get(&interval.tag) {
             all[measure].add(interval.start_ns, kind, &interval.hist, division);
         }
     })?;
-    for (building, waits) in all.iter_mut().zip(outlasting(run, &chosen)?) {
+    for (building, waits) in all.iter_mut().zip(outlasting(run, &lined)?) {
         building.outlasting = waits;
     }
-    Ok((all.into_iter().map(|m| m.finish(division)).collect(), left_out))
+    let lines = all.iter().map(|building| building.line(division)).collect();
+    let charted = all.into_iter().filter(|building| building.is_charted);
+    let measures = charted.map(|building| building.finish(division)).collect();
+    Ok(Read { measures, left_out, lines })
 }
 
-/// Indices of the measures with the most operations, in the order of the run's list, and the number of
-/// further measures.
-fn chosen(run: &Run) -> Result<(Vec<usize>, usize), RecordError> {
+/// The number of operations of each measure, by its index.
+fn counts(run: &Run) -> Result<Vec<(usize, u64)>, RecordError> {
     let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
     match run.tally()? {
         Some(tally) => {
@@ -185,15 +211,17 @@ fn chosen(run: &Run) -> Result<(Vec<usize>, usize), RecordError> {
         }
     }
     let known = run.info().measures.len();
-    Ok(most(counts.into_iter().filter(|&(m, _)| m < known)))
+    Ok(counts.into_iter().filter(|&(m, _)| m < known).collect())
 }
 
-/// The indices with the highest counts, in ascending order, and the number of further indices with a count above 0.
-pub(super) fn most(counts: impl Iterator<Item = (usize, u64)>) -> (Vec<usize>, usize) {
-    let mut all: Vec<(usize, u64)> = counts.filter(|&(_, count)| count > 0).collect();
-    all.sort_by_key(|&(place, count)| (std::cmp::Reverse(count), place));
-    let left_out = all.len().saturating_sub(MEASURES_MAX);
-    all.truncate(MEASURES_MAX);
+/// At most `max` indices, in ascending order: those of `first`, then those with the highest counts. And the number of
+/// further indices with a count above 0.
+pub(super) fn most(counts: &[(usize, u64)], first: &[usize], max: usize) -> (Vec<usize>, usize) {
+    let some = counts.iter().filter(|(_, count)| *count > 0);
+    let mut all: Vec<(usize, u64)> = some.copied().collect();
+    all.sort_by_key(|&(place, count)| (!first.contains(&place), std::cmp::Reverse(count), place));
+    let left_out = all.len().saturating_sub(max);
+    all.truncate(max);
     let mut places: Vec<usize> = all.into_iter().map(|(place, _)| place).collect();
     places.sort_unstable();
     (places, left_out)
@@ -216,6 +244,8 @@ impl Building {
                 bins: Vec::new(),
                 response: Vec::new(),
             },
+            p95: Vec::new(),
+            is_charted: true,
             open: Open::default(),
             heat: BTreeMap::new(),
             responses: Responses::default(),
@@ -237,7 +267,7 @@ impl Building {
             self.open.slot = slot;
         }
         self.open.responses.add(kind, hist);
-        if kind == ResponseKind::Unanswered {
+        if kind == ResponseKind::Unanswered || !self.is_charted {
             return;
         }
         let second = (start_ns / SECOND_NS).min(division.slots as u64 * division.slot_s - 1);
@@ -256,32 +286,48 @@ impl Building {
             return;
         }
         let at = |q: f64| Some(Number(all.quantile(q).value() as f64));
-        let course = &mut self.course;
-        course.per_s[*slot] = Number(responses.succeeded as f64 / division.slot_s as f64);
-        course.p50[*slot] = at(0.5);
-        course.p90[*slot] = at(0.9);
-        course.p99[*slot] = at(0.99);
-        course.p999[*slot] = at(0.999);
-        course.max[*slot] = Some(Number(all.max().value() as f64));
-        self.responses.merge(responses);
+        self.p95[*slot] = at(0.95);
+        if self.is_charted {
+            let course = &mut self.course;
+            // The slot that a run ends in may be a few milliseconds long.
+            let seconds = division.seconds(*slot).max(COVERED_MIN_S);
+            course.per_s[*slot] = Some(Number(responses.succeeded as f64 / seconds));
+            course.p50[*slot] = at(0.5);
+            course.p90[*slot] = at(0.9);
+            course.p99[*slot] = at(0.99);
+            course.p999[*slot] = at(0.999);
+            course.max[*slot] = Some(Number(all.max().value() as f64));
+            self.responses.merge(responses);
+        }
         responses.clear();
     }
 
     /// Makes room for this many slots.
     fn stretch(&mut self, slots: usize) {
-        let course = &mut self.course;
-        if course.per_s.len() < slots {
-            course.per_s.resize(slots, Number(0.0));
-            for line in [
-                &mut course.p50,
-                &mut course.p90,
-                &mut course.p99,
-                &mut course.p999,
-                &mut course.max,
-            ] {
-                line.resize(slots, None);
-            }
+        if self.p95.len() >= slots {
+            return;
         }
+        self.p95.resize(slots, None);
+        let course = &mut self.course;
+        course.per_s.resize(slots, Some(Number(0.0)));
+        for line in
+            [&mut course.p50, &mut course.p90, &mut course.p99, &mut course.p999, &mut course.max]
+        {
+            line.resize(slots, None);
+        }
+    }
+
+    /// The line of the slots so far.
+    pub(super) fn line(&self, division: Division) -> StepLine {
+        let mut p95 = self.p95.clone();
+        p95.resize(division.slots, None);
+        let open = self.open.responses.distribution(&LogHistogram::new());
+        if !open.is_empty()
+            && let Some(newest) = p95.get_mut(self.open.slot)
+        {
+            *newest = Some(Number(open.quantile(0.95).value() as f64));
+        }
+        StepLine { name: self.course.name.clone(), p95: division.line(&p95, greatest) }
     }
 
     /// Operations so far.
@@ -293,6 +339,10 @@ impl Building {
     pub(super) fn finish(mut self, division: Division) -> MeasureCourse {
         self.close(division);
         self.stretch(division.slots);
+        let last = division.slots - 1;
+        if division.seconds(last) < COVERED_MIN_S {
+            self.course.per_s[last] = None;
+        }
         let heat = self.heat.into_iter();
         MeasureCourse {
             count: self.responses.succeeded,
@@ -302,6 +352,12 @@ impl Building {
             ..self.course
         }
     }
+}
+
+/// The greatest value there is.
+fn greatest(values: &[Option<Number>]) -> Option<Number> {
+    let known = values.iter().flatten().map(|value| value.0);
+    known.reduce(f64::max).map(Number)
 }
 
 /// The row or bin of a time on a logarithmic scale; 0 counts as 1 ns.
@@ -381,6 +437,34 @@ mod tests {
         unanswered.record_n(1000, 40);
         let shares = shares(&CensoredTimes::new(&known, &unanswered));
         assert_eq!(shares.last(), Some(&(Number(0.4), Number(5.0))));
+    }
+
+    #[test]
+    fn a_short_last_second_has_no_rate_and_a_line_keeps_its_peak() {
+        let division = Division::of(120_200_000_000);
+        let mut building = Building::new("request", "request");
+        for second in 0..=120 {
+            let mut hist = LogHistogram::new();
+            hist.record_n(if second == 90 { 80_000_000 } else { 1_000_000 }, 10);
+            building.add(second * SECOND_NS, ResponseKind::Succeeded, &hist, division);
+        }
+        let line = building.line(division);
+        let course = building.finish(division);
+        assert_eq!(course.per_s[..120], [Some(Number(10.0)); 120]);
+        assert_eq!((course.per_s.len(), course.per_s[120]), (121, None));
+        // Three seconds are a point.
+        assert_eq!((line.p95.len(), division.line_slot_s()), (41, 3));
+        let peaks = line.p95.iter().map(|p95| p95.map_or(0.0, |p95| p95.0));
+        let peaks: Vec<bool> = peaks.map(|ns| ns > 50e6).collect();
+        assert_eq!(peaks.iter().position(|is_peak| *is_peak), Some(30));
+        assert_eq!(peaks.iter().filter(|is_peak| **is_peak).count(), 1);
+    }
+
+    #[test]
+    fn what_is_wanted_first_is_among_the_most_frequent() {
+        let counts: Vec<(usize, u64)> = (0..20).map(|n| (n, n as u64)).collect();
+        let (places, left_out) = most(&counts, &[3], 4);
+        assert_eq!((&places[..], left_out), (&[3, 17, 18, 19][..], 15));
     }
 
     #[test]

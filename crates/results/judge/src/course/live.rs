@@ -9,7 +9,7 @@ use stats::hist::LogHistogram;
 use super::errors::Errors;
 use super::latency::{Building, ResponseKind, most};
 use super::seconds::Seconds;
-use super::{Course, Division, SECOND_NS, SLOTS_MAX, probes};
+use super::{Course, Division, LINES_MAX, MEASURES_MAX, SECOND_NS, SLOTS_MAX, places, probes};
 
 /// Most values of probes that are kept: 24 MiB, as many as 200 probes read in an hour and a half.
 const PROBE_ROWS_MAX: usize = 1 << 20;
@@ -43,7 +43,10 @@ pub struct LiveRun {
     seconds: Seconds,
     /// The courses by measure.
     courses: Vec<Building>,
+    /// Failures by outcome.
     errors: Errors,
+    /// Failures by kind and detail, as far as they were counted so.
+    detailed_errors: Errors,
     /// The figures by which the run is judged.
     figures: Figures,
     /// The progress by probe.
@@ -70,10 +73,15 @@ impl LiveRun {
         let measures = info.measures.iter();
         let running = RunInfo { status: RunStatus::Running, ended_ns: 0, ..info.clone() };
         LiveRun {
-            division: Division { slots: SLOTS_MAX as usize, ..Division::of(planned_ns) },
+            division: Division {
+                slots: SLOTS_MAX as usize,
+                ended_ns: u64::MAX,
+                ..Division::of(planned_ns)
+            },
             seconds: Seconds::default(),
             courses: measures.map(|measure| Building::new(&measure.name, &measure.kind)).collect(),
             errors: Errors::default(),
+            detailed_errors: Errors::default(),
             figures: Figures::new(running, Vec::new(), Vec::new()),
             progress: Vec::new(),
             probe_every: 1,
@@ -99,7 +107,7 @@ impl LiveRun {
                 continue;
             };
             for (&outcome, &count) in Outcome::ALL.iter().zip(second.outcomes) {
-                self.errors.add(outcome, count, slot);
+                self.errors.add(second.measure as u16, outcome, count, slot);
                 if count > 0 {
                     *cell.outcomes.entry(outcome.name().to_owned()).or_default() += count;
                 }
@@ -116,6 +124,13 @@ impl LiveRun {
             cell.lag.merge(second.lag);
         }
         self.figures.series.push(row.clone());
+    }
+
+    /// Adds the failures of a second by kind and detail. They are shown instead of those by outcome alone.
+    pub fn failures<'a>(&mut self, counts: impl Iterator<Item = &'a ErrorCount>) {
+        for found in counts {
+            self.detailed_errors.add_count(found, self.division.slot(found.start_ns));
+        }
     }
 
     /// Adds how long sessions took that ended in this second: those that finished, and the others.
@@ -201,22 +216,37 @@ impl LiveRun {
         crate::judge_so_far(&self.figures, thresholds)
     }
 
-    /// The run's course up to the last second.
-    pub fn course(&self) -> Course {
+    /// The run's course up to the last second. The step that the summary puts in focus is among its measures.
+    pub fn course(&self, summary: &Summary) -> Course {
         let slot_ns = self.division.slot_s * SECOND_NS;
-        let reached = self.ended_ns().div_ceil(slot_ns).clamp(1, SLOTS_MAX);
-        let division = Division { slots: reached as usize, ..self.division };
-        let counts = self.courses.iter().map(Building::count);
-        let (chosen, measures_left_out) = most(counts.enumerate());
-        let chosen = chosen.into_iter().map(|place| &self.courses[place]);
+        let ended_ns = self.ended_ns();
+        let reached = ended_ns.div_ceil(slot_ns).clamp(1, SLOTS_MAX);
+        let division = Division { slots: reached as usize, ended_ns, ..self.division };
+        let counts = self.courses.iter().map(Building::count).enumerate();
+        let counts: Vec<(usize, u64)> = counts.collect();
+        let measures = &self.figures.info.measures;
+        let focus = crate::focus::of(summary, &self.figures.info);
+        let first = focus.map_or(Vec::new(), |focus| places(measures, focus.name()));
+        let (charted, measures_left_out) = most(&counts, &first, MEASURES_MAX);
+        let (lined, _) = most(&counts, &first, LINES_MAX);
+        let charted = charted.into_iter().map(|place| &self.courses[place]);
+        let lined = lined.into_iter().map(|place| &self.courses[place]);
+        let errors = match self.detailed_errors.is_empty() {
+            true => &self.errors,
+            false => &self.detailed_errors,
+        };
+        let (errors, errors_left_out) = errors.tracks(measures, division);
         Course {
             slot_s: division.slot_s,
             slots: division.slots,
             heat_slot_s: division.heat_slot_s,
             seconds: self.seconds.tracks(division),
-            measures: chosen.map(|course| course.clone().finish(division)).collect(),
+            measures: charted.map(|course| course.clone().finish(division)).collect(),
             measures_left_out,
-            errors: self.errors.tracks(division),
+            line_slot_s: division.line_slot_s(),
+            lines: lined.map(|course| course.line(division)).collect(),
+            errors,
+            errors_left_out,
             probes: probes::lines(&self.figures.probes, division),
         }
     }
@@ -272,16 +302,38 @@ mod tests {
 
     #[test]
     fn what_is_there_so_far_is_reported_in_the_slots_of_the_whole() {
-        let course = two_seconds().course();
+        let live_run = two_seconds();
+        let course = live_run.course(&live_run.judge(&[]));
         assert_eq!((course.slot_s, course.slots, course.heat_slot_s), (6, 1, 24));
         let [measure] = &course.measures[..] else {
             panic!("one measure measured something: {:?}", course.measures);
         };
         assert_eq!(measure.count, 200);
-        assert_eq!(measure.p50.len(), 1);
+        assert_eq!((measure.p50.len(), course.lines[0].p95.len()), (1, 1));
+        // Two seconds of the six of its slot have passed.
+        assert_eq!(measure.per_s, [Some(Number(100.0))]);
         assert!((measure.p50[0].unwrap().0 / 50e6 - 1.0).abs() < 0.001);
         assert_eq!(course.errors[0].kind, "timeout");
         assert_eq!(course.errors[0].count, 25);
+        assert_eq!(course.errors[0].per_s, [Number(12.5)]);
+    }
+
+    #[test]
+    fn failures_with_details_are_shown_instead_of_outcomes() {
+        let mut live_run = two_seconds();
+        let found = ErrorCount {
+            start_ns: SECOND_NS,
+            phase: 0,
+            measure: Some(0),
+            own_step: None,
+            kind: "status".to_owned(),
+            detail: Some("503".to_owned()),
+            count: 25,
+        };
+        live_run.failures([&found].into_iter());
+        let course = live_run.course(&live_run.judge(&[]));
+        let found: Vec<_> = course.errors.iter().map(|e| (e.detail.as_deref(), e.count)).collect();
+        assert_eq!(found, [(Some("503"), 25)]);
     }
 
     #[test]
@@ -365,7 +417,7 @@ mod tests {
         live_run.probes([(info("a"), -second, Some(1.0)), (info("b"), 0, None)].into_iter());
         live_run
             .probes([(info("a"), second, Some(3.0)), (info("b"), second, Some(7.0))].into_iter());
-        let lines = live_run.course().probes.lines;
+        let lines = live_run.course(&live_run.judge(&[])).probes.lines;
         let points: Vec<(&str, usize)> =
             lines.iter().map(|line| (line.info.metric.as_str(), line.mean.len())).collect();
         assert_eq!(points, [("a", 1), ("b", 1)]);
@@ -409,6 +461,7 @@ mod tests {
         for second in 0..2 * SLOTS_MAX {
             live_run.add(&sample::row(second), std::iter::empty());
         }
-        assert_eq!(live_run.course().slots as u64, SLOTS_MAX);
+        let course = live_run.course(&live_run.judge(&[]));
+        assert_eq!(course.slots as u64, SLOTS_MAX);
     }
 }

@@ -3,11 +3,7 @@
 use record::schema::SeriesRow;
 use serde::Serialize;
 
-use super::{Division, Number, SECOND_NS};
-
-/// A slot of which less was recorded has no rate and no share, and a shorter row no say in least and greatest:
-/// a few operations in a millisecond are no throughput.
-const COVERED_MIN: f64 = 0.5;
+use super::{COVERED_MIN_S, Division, Number, SECOND_NS};
 
 /// One column over time; `None` where nothing was recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
@@ -125,7 +121,7 @@ impl Seconds {
                 Rate => get(row) / seconds,
             };
             slot.sum += value * seconds;
-            if *kind == Gauge || seconds >= COVERED_MIN {
+            if *kind == Gauge || seconds >= COVERED_MIN_S {
                 slot.min = slot.min.min(value);
                 slot.max = slot.max.max(value);
             }
@@ -155,7 +151,7 @@ fn thinned(name: &'static str, kind: Kind, slots: &[Slot], division: Division) -
         let values = slots.iter().map(|slot| {
             let covered = match kind {
                 Gauge => slot.seconds > 0.0,
-                Share | Rate => slot.seconds >= COVERED_MIN,
+                Share | Rate => slot.seconds >= COVERED_MIN_S,
             };
             let value = of(slot);
             (covered && value.is_finite()).then_some(Number(value))

@@ -31,7 +31,7 @@ impl Page {
             (false, false) => RunVerdict::Running,
         };
         let summary = live_run.judge(report.thresholds);
-        let course = live_run.course();
+        let course = live_run.course(&summary);
         let so_far = RunReport {
             info,
             summary: &summary,

@@ -1,21 +1,27 @@
 //! The document of a run.
 
+mod failures;
+
 use judge::course::{Course, Number};
-use judge::totals::Totals;
+use judge::focus::{self, FocusReason};
+use judge::totals::{StepTotals, Totals};
 use record::Import;
 use record::schema::{
-    Event, EventKind, Finding, IntervalMissing, Latency, MeasureSummary, PhaseSummary, RunInfo,
-    RunStatus, Summary, ThresholdResult, Verdict,
+    Event, EventKind, Finding, Incident, IncidentKind, IntervalMissing, Latency, MeasureSummary,
+    PhaseSummary, RunInfo, RunStatus, Summary, ThresholdResult, Verdict,
 };
 use serde::Serialize;
 
 use super::{Content, Page};
 use crate::verdict::of_region;
+use failures::Failures;
 
 /// Most rows in the table of steps: measures of the run, then of each phase.
 const STEP_ROWS_MAX: usize = 2_000;
-/// Most pauses of arrivals, and most faults, that are marked.
+/// Most pauses of arrivals, most faults and most incidents that are marked.
 const HIGHLIGHTS_MAX: usize = 100;
+/// Most incidents that are listed.
+const INCIDENTS_MAX: usize = 100;
 /// Most first errors that are shown, and most characters of each.
 const EXAMPLES_MAX: usize = 50;
 const EXAMPLE_CHARS_MAX: usize = 400;
@@ -43,9 +49,15 @@ pub(super) struct RunDocument<'a> {
     run: RunHead<'a>,
     verdict: RunVerdict,
     totals: Totals,
+    /// The step that the first figures are of.
+    focus: Option<Focus<'a>>,
     missing: &'a [String],
     findings: &'a [Finding],
     thresholds: &'a [ThresholdResult],
+    failures: Failures<'a>,
+    /// The gravest first.
+    incidents: &'a [Incident],
+    incidents_left_out: usize,
     users: &'a record::schema::UsersSummary,
     health: &'a record::schema::HealthSummary,
     phases: Vec<Phase<'a>>,
@@ -128,14 +140,40 @@ struct Phase<'a> {
     users_started: Option<u64>,
 }
 
-/// A time in which arrivals were paused, or in which there was a fault.
+/// The step that the first figures are of.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct Focus<'a> {
+    name: &'a str,
+    reason: FocusReason,
+    count: u64,
+    errors: u64,
+    /// `None`: it has no response times.
+    totals: Option<StepTotals>,
+}
+
+/// A time that stands out on the axes of time.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 struct Highlight {
     name: String,
+    kind: HighlightKind,
     from_s: Number,
     /// `None`: to the end.
     to_s: Option<Number>,
+}
+
+/// What a time stands out for.
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
+enum HighlightKind {
+    /// Arrivals were paused.
+    Pause,
+    /// A fault was made on purpose.
+    Fault,
+    /// A step was worse than in the rest of the run.
+    Incident,
 }
 
 /// A measure over the run, or in one phase.
@@ -150,6 +188,8 @@ struct Step<'a> {
     rate_per_s: Number,
     errors: u64,
     errors_by_kind: &'a std::collections::BTreeMap<String, u64>,
+    /// True if a threshold on it does not hold; of the complete run only.
+    breaks_threshold: bool,
     /// Operations among the response times that were never answered.
     unanswered: u64,
     /// Percentiles of `response` above this share are lower bounds.
@@ -229,21 +269,27 @@ impl<'a> RunDocument<'a> {
         ended_ns: u64,
     ) -> RunDocument<'a> {
         let RunReport { info, summary, .. } = *report;
-        let (steps, steps_left_out) = steps(summary, info);
+        let failing = focus::failing(summary, info);
+        let (steps, steps_left_out) = steps(summary, info, &failing);
+        let listed = summary.incidents.len().min(INCIDENTS_MAX);
         RunDocument {
             run: head(info, ended_ns),
             verdict,
             totals,
+            focus: focused(summary, info),
             missing: report.missing,
             findings: &summary.findings,
             thresholds: &summary.thresholds,
+            failures: Failures::new(summary, report.course),
+            incidents: &summary.incidents[..listed],
+            incidents_left_out: summary.incidents.len() - listed,
             users: &summary.users,
             health: &summary.health,
             phases: phases(info, &summary.phases),
-            highlights: highlights(report.events),
+            highlights: highlights(report.events, &summary.incidents[..listed]),
             steps,
             steps_left_out,
-            tags: summary.tags.iter().map(|tag| step(None, &tag.figures)).collect(),
+            tags: summary.tags.iter().map(|tag| step(None, &tag.figures, &[])).collect(),
             course: report.course,
             examples: examples(report.events),
             regions: report.import.map_or(Vec::new(), regions),
@@ -251,19 +297,51 @@ impl<'a> RunDocument<'a> {
     }
 }
 
-fn highlights(events: &[Event]) -> Vec<Highlight> {
+fn focused<'a>(summary: &'a Summary, info: &RunInfo) -> Option<Focus<'a>> {
+    let focus = focus::of(summary, info)?;
+    Some(Focus {
+        name: &focus.measure.name,
+        reason: focus.reason,
+        count: focus.measure.count,
+        errors: focus.measure.errors,
+        totals: focus.totals(),
+    })
+}
+
+fn highlights(events: &[Event], incidents: &[Incident]) -> Vec<Highlight> {
     let pauses = judge::pauses::from_events(events).into_iter().map(|pause| Highlight {
         name: "paused".to_owned(),
+        kind: HighlightKind::Pause,
         from_s: seconds(pause.from_ns),
         to_s: pause.until_ns.map(seconds),
     });
     let faults = judge::faults::from_events(events).into_iter().map(|fault| Highlight {
         name: fault.text.to_owned(),
+        kind: HighlightKind::Fault,
         from_s: seconds(fault.from_ns),
         to_s: fault.until_ns.map(seconds),
     });
+    let incidents = incidents.iter().map(|incident| Highlight {
+        name: incident_name(incident),
+        kind: HighlightKind::Incident,
+        from_s: seconds(incident.begin_ns),
+        to_s: Some(seconds(incident.end_ns)),
+    });
     let pauses = pauses.take(HIGHLIGHTS_MAX);
-    pauses.chain(faults.take(HIGHLIGHTS_MAX)).collect()
+    pauses.chain(faults.take(HIGHLIGHTS_MAX)).chain(incidents.take(HIGHLIGHTS_MAX)).collect()
+}
+
+/// An incident in a few words: "checkout: errors, response".
+fn incident_name(incident: &Incident) -> String {
+    let kinds = incident.kinds.iter().map(|kind| match kind {
+        IncidentKind::Errors => "errors",
+        IncidentKind::Unanswered => "no answers",
+        IncidentKind::Response => "response",
+        IncidentKind::Throughput => "throughput",
+    });
+    let kinds: Vec<&str> = kinds.collect();
+    let tag = incident.tag.as_ref().map_or(String::new(), |tag| format!(" ({tag})"));
+    format!("{}{tag}: {}", incident.step, kinds.join(", "))
 }
 
 fn seconds(ns: u64) -> Number {
@@ -305,7 +383,13 @@ fn phases<'a>(info: &'a RunInfo, summaries: &[PhaseSummary]) -> Vec<Phase<'a>> {
 ///
 /// A run with regions has the steps over all regions first, then those of each region; by phase
 /// over all regions only.
-fn steps<'a>(summary: &'a Summary, info: &'a RunInfo) -> (Vec<Step<'a>>, usize) {
+///
+/// `failing`: the names of steps with a threshold that does not hold.
+fn steps<'a>(
+    summary: &'a Summary,
+    info: &'a RunInfo,
+    failing: &[String],
+) -> (Vec<Step<'a>>, usize) {
     let whole = summary.over_regions().iter();
     let regions = summary.regions.iter().filter(|_| summary.regions.len() > 1);
     let by_region = regions.flat_map(|region| of_region(summary, info, &region.name));
@@ -321,11 +405,11 @@ fn steps<'a>(summary: &'a Summary, info: &'a RunInfo) -> (Vec<Step<'a>>, usize) 
     let by_phase = by_phase.filter(|_| several);
     let mut all = whole.chain(by_phase);
     let rows = all.by_ref().take(STEP_ROWS_MAX);
-    let rows = rows.map(|(phase, measure)| step(phase, measure)).collect();
+    let rows = rows.map(|(phase, measure)| step(phase, measure, failing)).collect();
     (rows, all.count())
 }
 
-fn step(phase: Option<usize>, measure: &MeasureSummary) -> Step<'_> {
+fn step<'a>(phase: Option<usize>, measure: &'a MeasureSummary, failing: &[String]) -> Step<'a> {
     let response = measure.response.as_ref();
     Step {
         phase,
@@ -335,6 +419,7 @@ fn step(phase: Option<usize>, measure: &MeasureSummary) -> Step<'_> {
         rate_per_s: Number(measure.rate_per_s),
         errors: measure.errors,
         errors_by_kind: &measure.errors_by_kind,
+        breaks_threshold: phase.is_none() && failing.contains(&measure.name),
         unanswered: response.map_or(0, |response| response.unanswered),
         bound_above: response.and_then(|r| r.bound_above).map(Number),
         response: response.map(times),

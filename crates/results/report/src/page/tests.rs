@@ -1,8 +1,13 @@
 //! Whatever a scenario or a server calls itself, a page stays a page.
 
-use judge::course::{Bin, Course, ErrorTrack, MeasureCourse, Number, ProbeLine, ProbeLines, Track};
+use judge::course::{
+    Bin, Course, ErrorTrack, MeasureCourse, Number, ProbeLine, ProbeLines, StepLine, Track,
+};
 use record::ProbeInfo;
-use record::schema::{Event, EventKind, IntervalMissing};
+use record::schema::{
+    ErrorSample, ErrorSummary, Event, EventKind, Incident, IncidentFigures, IncidentKind,
+    IntervalMissing, Summary,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -45,7 +50,56 @@ fn hostile<T: Serialize + DeserializeOwned>(sound: &T) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-fn course() -> Course {
+/// What failed, and an incident.
+fn with_failures(mut summary: Summary) -> Summary {
+    let sample = ErrorSample {
+        at_ns: 210_000_000_000,
+        measure: Some(1),
+        own_step: None,
+        kind: "status".to_owned(),
+        detail: Some("503".to_owned()),
+        user: 17,
+        text: String::new(),
+        request: Some(String::new()),
+        status: Some(String::new()),
+        headers: vec![(String::new(), String::new())],
+        body: Some(String::new()),
+    };
+    summary.errors = vec![ErrorSummary {
+        step: "request".to_owned(),
+        kind: "status".to_owned(),
+        detail: Some("503".to_owned()),
+        count: 12,
+        share: Some(0.25),
+        first_ns: 210_000_000_000,
+        last_ns: 220_000_000_000,
+        by_phase: vec![0, 12],
+        samples: vec![sample],
+    }];
+    let figures = IncidentFigures {
+        operations: 100,
+        errors: 12,
+        unanswered: 0,
+        p50_ns: Some(8_000_000),
+        p90_ns: None,
+        per_s: 10.0,
+    };
+    summary.incidents = vec![Incident {
+        step: "request".to_owned(),
+        tag: Some("region=sydney".to_owned()),
+        kinds: vec![IncidentKind::Errors, IncidentKind::Response],
+        begin_ns: 210_000_000_000,
+        end_ns: 220_000_000_000,
+        to_the_end: false,
+        usual: figures,
+        during: figures,
+        beside: vec![String::new()],
+        text: String::new(),
+    }];
+    summary
+}
+
+pub(crate) fn course() -> Course {
     let numbers = vec![Some(Number(1.0)); 2];
     Course {
         slot_s: 1,
@@ -61,7 +115,7 @@ fn course() -> Course {
             name: HOSTILE.to_owned(),
             kind: HOSTILE.to_owned(),
             count: 1,
-            per_s: vec![Number(1.0); 2],
+            per_s: numbers.clone(),
             p50: numbers.clone(),
             p90: numbers.clone(),
             p99: numbers.clone(),
@@ -72,7 +126,17 @@ fn course() -> Course {
             response: vec![(Number(1.0), Number(1e6))],
         }],
         measures_left_out: 0,
-        errors: vec![ErrorTrack { kind: "timeout", count: 1, per_s: vec![Number(1.0); 2] }],
+        line_slot_s: 1,
+        lines: vec![StepLine { name: HOSTILE.to_owned(), p95: vec![Some(Number(1e6)), None] }],
+        errors: vec![ErrorTrack {
+            step: HOSTILE.to_owned(),
+            kind: "timeout".to_owned(),
+            detail: Some(HOSTILE.to_owned()),
+            count: 1,
+            per_s: vec![Number(1.0); 2],
+            line: vec![Number(1.0); 2],
+        }],
+        errors_left_out: 0,
         probes: ProbeLines {
             lines: vec![ProbeLine {
                 info: hostile(&ProbeInfo {
@@ -97,7 +161,7 @@ pub(crate) fn page() -> Page {
     let mut info = hostile(&sample::info());
     info.overrides = vec![HOSTILE.to_owned()];
     info.host.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
-    let mut summary = hostile(&sample::summary());
+    let mut summary = hostile(&with_failures(sample::summary()));
     for finding in &mut summary.findings {
         finding.evidence.insert(HOSTILE.to_owned(), 1.0);
     }
@@ -183,6 +247,40 @@ fn a_run_begins_with_its_totals() {
 }
 
 #[test]
+fn the_step_that_broke_its_threshold_is_in_focus_and_incidents_are_marked() {
+    let info = sample::info();
+    let summary = with_failures(sample::summary());
+    let report = RunReport {
+        info: &info,
+        summary: &summary,
+        course: &course(),
+        events: &[],
+        missing: &[],
+        import: None,
+    };
+    let read: Value = serde_json::from_str(Page::run(&report, "0.0.0").json()).unwrap();
+    assert_eq!(read["focus"]["name"], "request");
+    assert_eq!(read["focus"]["reason"], "threshold");
+    assert_eq!(read["focus"]["totals"]["p95_ns"], 9_300_000);
+    let broken: Vec<bool> = read["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|step| step["phase"].is_null())
+        .map(|step| step["breaks_threshold"].as_bool().unwrap())
+        .collect();
+    assert_eq!(broken, [false, true, false]);
+    let expected = json!([{
+        "name": "request (region=sydney): errors, response",
+        "kind": "incident",
+        "from_s": 210,
+        "to_s": 220,
+    }]);
+    assert_eq!(read["highlights"], expected);
+    assert_eq!(read["failures"]["list"][0]["samples"][0]["user"], 17);
+}
+
+#[test]
 fn no_string_gets_out_of_the_document() {
     let page = page();
     let json = page.json();
@@ -202,6 +300,12 @@ fn no_string_gets_out_of_the_document() {
         "/course/measures/0/name",
         "/course/probes/lines/0/source",
         "/examples/0/detail",
+        "/failures/list/0/detail",
+        "/failures/list/0/samples/0/headers/0/1",
+        "/failures/list/0/samples/0/body",
+        "/incidents/0/text",
+        "/incidents/0/beside/0",
+        "/course/lines/0/name",
         "/missing/0",
     ] {
         assert_eq!(read.pointer(place).unwrap(), HOSTILE, "{place}");

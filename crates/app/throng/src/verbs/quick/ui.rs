@@ -202,7 +202,7 @@ fn make_report(entry: &Entry) -> Result<Page, Failure> {
             let run =
                 Run::open(&entry.location).map_err(|error| Failure::new(Exit::NoInput, error))?;
             let summary = show::judged(&run, false)?;
-            let course = judge::course::read(&run);
+            let course = judge::course::read(&run, &summary);
             let course = course.map_err(|error| Failure::new(Exit::NoInput, error))?;
             page::of_run(&run, &summary, &course)
         }
