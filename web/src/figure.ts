@@ -115,7 +115,8 @@ class Figure {
 
   /** Draws again, if it has been drawn. */
   redraw(): void {
-    if (!this.#chart) return;
+    // Without a width, as in a part of the page that is closed, it is drawn when that is opened.
+    if (!this.#chart || !(printing || this.#plot.clientWidth > 0)) return;
     const width = printing ? PAPER_WIDTH : this.#plot.clientWidth;
     this.#chart.setOption(this.#option({ ...theme(), width }), { notMerge: true });
   }
@@ -143,8 +144,12 @@ class Figure {
     this.#plot.firstElementChild?.setAttribute('aria-hidden', 'true');
   }
 
-  resize(width?: number): void {
-    this.#chart?.resize(width === undefined ? {} : { width });
+  /** Fits the chart to its place on the screen or on paper, and draws it at once. */
+  fit(): void {
+    if (!printing && this.#plot.clientWidth === 0) return;
+    this.#chart?.resize({ width: printing ? PAPER_WIDTH : 'auto' });
+    // A chart that is resized is drawn with the next frame, which never comes before a page is printed.
+    this.redraw();
   }
 
   #describe(): void {
@@ -284,16 +289,18 @@ const seen = new IntersectionObserver(
 
 let printing = false;
 
+/** Fits all figures to their places, such as after a part of the page was opened. */
+export function fitAll(): void {
+  for (const figure of figures.values()) figure.fit();
+}
+
 /** Has all figures follow the window, the look and the printer. */
 export function follow(): void {
   let due = 0;
   window.addEventListener('resize', () => {
     cancelAnimationFrame(due);
     due = requestAnimationFrame(() => {
-      for (const figure of figures.values()) {
-        figure.resize();
-        figure.redraw();
-      }
+      if (!printing) fitAll();
     });
   });
   onLook(() => {
@@ -307,15 +314,11 @@ export function follow(): void {
     printing = true;
     for (const figure of figures.values()) {
       figure.draw();
-      figure.redraw();
-      figure.resize(PAPER_WIDTH);
+      figure.fit();
     }
   });
   window.addEventListener('afterprint', () => {
     printing = false;
-    for (const figure of figures.values()) {
-      figure.redraw();
-      figure.resize();
-    }
+    fitAll();
   });
 }

@@ -14,6 +14,10 @@ export interface Column {
   notes?: (string | null)[];
   /** Texts that are figures, which are aligned like numbers. */
   areFigures?: boolean;
+  /** Which values are bad. */
+  areBad?: boolean[];
+  /** A picture of each value, which stands for it; the value is its text for those who cannot see it. */
+  picture?: (row: number) => Node | null;
 }
 
 export type Frame = Column[];

@@ -17,7 +17,7 @@ export function live(draw: (doc: Document) => void): void {
   document.body.append(bar);
   say('Waiting for the first second of the run.');
   // The token is in a cookie now; remove it from the address, which people copy.
-  history.replaceState(null, '', location.pathname);
+  history.replaceState(null, '', location.pathname + location.hash);
 
   const show = (doc: Document) => {
     draw(doc);

@@ -3,6 +3,7 @@
 import { zoomBar } from './brush';
 import { append, type Child, el, slug } from './dom';
 import { follow } from './figure';
+import { fullReport, openWanted } from './full';
 import { lookButton } from './look';
 
 export interface Head {
@@ -18,6 +19,8 @@ export interface Section {
   title: string;
   id?: string;
   content: Child[];
+  /** It belongs to the full report, one click away. */
+  isMore?: boolean;
 }
 
 /** Fills the page, reusing existing elements. Sections without content are left out. */
@@ -35,18 +38,41 @@ export function page(head: Head, sections: Section[], throng: string): void {
     links,
     all.map(({ id, title }) => el('li', {}, el('a', { href: `#${id}` }, title))),
   );
+  const focused = document.activeElement?.id;
+  const first = all.filter(({ isMore }) => !isMore).map((one) => drawSection(main, one));
+  const more = all.filter(({ isMore }) => isMore);
+  if (more.length === 0) {
+    settle(main, first);
+    return;
+  }
+  const { element, content } = fullReport();
   settle(
-    main,
-    all.map(({ id, title, content }) => {
-      const found = main.querySelector(`:scope > #${CSS.escape(id)}`);
-      const section = found ?? el('section', { id, 'aria-labelledby': `${id}-heading` });
-      const heading = section.querySelector('h2') ?? el('h2', { id: `${id}-heading` });
-      heading.textContent = title;
-      settle(section, [heading, ...content.filter((child) => child instanceof Node)]);
-      return section;
-    }),
+    content,
+    more.map((one) => drawSection(content, one)),
   );
+  const isNew = !element.isConnected;
+  settle(main, [...first, element]);
+  if (isNew) openWanted();
+  // Restore the focus in what was drawn again.
+  if (focused && !document.activeElement?.id) document.getElementById(focused)?.focus();
 }
+
+/** A section within its parent, a new one or the existing one. */
+function drawSection(
+  parent: HTMLElement,
+  { id, title, content }: Section & { id: string },
+): Element {
+  const found = parent.querySelector(`:scope > #${CSS.escape(id)}`);
+  const section = found ?? el('section', { id, 'aria-labelledby': `${id}-heading` });
+  const heading = section.querySelector('h2') ?? el('h2', { id: `${id}-heading` });
+  heading.textContent = title;
+  settle(section, [heading, ...content.filter((child) => child instanceof Node)]);
+  return section;
+}
+
+/** What paper does not have. */
+const ON_PAPER =
+  ' The page has more: the numbers of figures, evidence, samples of failures, and figures by phase.';
 
 /** The frame, made once. */
 let made: { header: HTMLElement; links: HTMLElement; main: HTMLElement } | undefined;
@@ -66,9 +92,11 @@ function frame(throng: string) {
       el('nav', { 'aria-label': 'Sections' }, links),
     ),
     main,
-    el('footer', {}, `Made by Throng ${throng}.`),
+    el('footer', {}, `Made by Throng ${throng}.`, el('span', { class: 'on-paper' }, ON_PAPER)),
     zoomBar(),
   );
+  // On paper the full report is opened before its figures are drawn.
+  fullReport();
   follow();
   made = { header, links, main };
   return made;

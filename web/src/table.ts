@@ -11,7 +11,20 @@ export interface TableSpec {
   sortable?: boolean;
   /** The class of a row, such as of a failed one. */
   rowClass?: (row: number) => string;
+  /** What a button in a row opens below it. */
+  detail?: {
+    /** The name of its column. */
+    name: string;
+    /** The button's words; `undefined`: the row has none. */
+    words: (row: number) => string | undefined;
+    /** Names the row, and keeps it open when the table is drawn again. */
+    label: (row: number) => string;
+    content: (row: number) => Node;
+  };
 }
+
+/** The rows whose details are open, by title and label. */
+const opened = new Set<string>();
 
 /** The order that the user chose, by title: a table that is drawn again keeps it. */
 const sortings = new Map<string, { name: string; down: boolean }>();
@@ -25,11 +38,11 @@ export function table(spec: TableSpec): HTMLElement {
     const sorted = sortings.get(title);
     const column = frame.find((one) => one.name === sorted?.name);
     const shownOrder = sorted && column ? inOrder(order, column, sorted.down) : order;
-    body.replaceChildren(...shownOrder.map((row) => drawRow(frame, row, spec.rowClass?.(row))));
+    body.replaceChildren(...shownOrder.flatMap((row) => drawRow(spec, row)));
   };
   const heads = frame.map((column) => {
     const th = el('th', { scope: 'col', class: look(column) });
-    if (spec.sortable === false) {
+    if (spec.sortable === false || column.picture) {
       append(th, column.name);
       return th;
     }
@@ -49,6 +62,7 @@ export function table(spec: TableSpec): HTMLElement {
     append(th, el('button', { type: 'button', onclick: press }, column.name));
     return th;
   });
+  if (spec.detail) heads.push(el('th', { scope: 'col', class: 'text short' }, spec.detail.name));
   draw();
   const scroll = { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': title };
   return el(
@@ -71,14 +85,56 @@ export function table(spec: TableSpec): HTMLElement {
   );
 }
 
-function drawRow(frame: Frame, row: number, mark: string | undefined): HTMLTableRowElement {
-  const cells = frame.map((column, place) => {
+/** A row, and the one below it with its details. */
+function drawRow(spec: TableSpec, row: number): HTMLTableRowElement[] {
+  const cells = spec.frame.map((column, place) => {
     const text = shownAt(column, row);
     if (place === 0) return el('th', { scope: 'row', class: look(column) || 'text short' }, text);
+    const picture = column.picture?.(row);
+    if (picture)
+      return el('td', { class: 'picture' }, picture, el('span', { class: 'unseen' }, text));
     const note = column.notes?.[row];
-    return el('td', { class: look(column), ...(note ? { title: note } : {}) }, text);
+    const tone = column.areBad?.[row] ? ' bad' : '';
+    return el('td', { class: look(column) + tone, ...(note ? { title: note } : {}) }, text);
   });
-  return el('tr', { class: mark ?? '' }, ...cells);
+  const line = el('tr', { class: spec.rowClass?.(row) ?? '' }, ...cells);
+  const { detail } = spec;
+  if (!detail) return [line];
+  const words = detail.words(row);
+  if (words === undefined) {
+    append(line, el('td'));
+    return [line];
+  }
+  const label = detail.label(row);
+  const key = `${spec.title}: ${label}`;
+  const id = `detail-${slug(key)}-${row}`;
+  const below = el(
+    'tr',
+    { id, class: 'detail-row', hidden: !opened.has(key) },
+    el('td', { colspan: String(cells.length + 1) }),
+  );
+  const fill = () => below.firstElementChild?.replaceChildren(detail.content(row));
+  const press = () => {
+    below.hidden = opened.has(key);
+    if (!opened.delete(key)) opened.add(key);
+    button.setAttribute('aria-expanded', String(!below.hidden));
+    if (!below.hidden) fill();
+  };
+  const button = el(
+    'button',
+    {
+      type: 'button',
+      id: `open-${id}`,
+      'aria-expanded': String(!below.hidden),
+      'aria-controls': id,
+      'aria-label': `${words} of ${label}`,
+      onclick: press,
+    },
+    words,
+  );
+  if (!below.hidden) fill();
+  append(line, el('td', { class: 'text short' }, button));
+  return [line, below];
 }
 
 /** Most characters of a text that stays on one line. */

@@ -3,7 +3,7 @@
 import { count, duration, span } from '../format';
 import { type Axis, base, frame, tooltip } from './base';
 import type { Option } from './echarts';
-import { type Mark, phases, shownMarks } from './labels';
+import { highlights, type Mark, phases, shownMarks } from './labels';
 import type { Theme } from './theme';
 
 export interface HeatSpec {
@@ -13,6 +13,8 @@ export interface HeatSpec {
   y: Axis;
   /** Named ranges of the horizontal axis. */
   marks?: Mark[];
+  /** Ranges of it that stand out. */
+  highlights?: Mark[];
 }
 
 type Api = {
@@ -24,6 +26,7 @@ type Api = {
 export function heat(spec: HeatSpec, theme: Theme): Option {
   const most = Math.max(1, ...spec.cells.map((cell) => cell[4]));
   const marks = shownMarks(spec.marks, spec.x);
+  const bands = shownMarks(spec.highlights, spec.x);
   return {
     ...base(theme),
     ...frame(spec.x, spec.y, theme, marks.length > 0),
@@ -50,6 +53,7 @@ export function heat(spec: HeatSpec, theme: Theme): Option {
         },
       },
       ...(marks.length > 0 ? [phases(marks, theme, false)] : []),
+      ...(bands.length > 0 ? [highlights(bands, theme)] : []),
     ],
   };
 }

@@ -2,13 +2,15 @@
 
 import { FONT } from './base';
 import type { Option } from './echarts';
-import type { Theme } from './theme';
+import { lineColour, type Theme } from './theme';
 
 /** A named range of the horizontal axis. */
 export interface Mark {
   from: number;
   to: number;
   name: string;
+  /** Its colour, if it stands out: something bad, or something that was done. */
+  tone?: 'bad' | 'done';
 }
 
 /** A named place on it. */
@@ -33,6 +35,8 @@ const RISE = 4;
 /** A narrower range has no label. */
 const LABEL_MIN = 20;
 const SIZE = 11;
+/** The colour of ranges in which something was done: pauses, faults. */
+const DONE = 4;
 
 type Api = { coord: (at: [number, number]) => [number, number] };
 type Params = { coordSys: { x: number; y: number; width: number; height: number } };
@@ -126,14 +130,15 @@ export function highlights(marks: Mark[], theme: Theme): Option {
   return shapes(marks[0]?.from ?? 0, 1, (x, plot) =>
     marks.flatMap(({ from, to, name }, n) => {
       const shape = { x: x(from), y: plot.y, width: x(to) - x(from), height: plot.height };
-      const style = { fill: theme.bad, stroke: theme.bad, fillOpacity: 0.12, strokeOpacity: 0.4 };
+      const colour = marks[n]?.tone === 'done' ? lineColour(theme, DONE) : theme.bad;
+      const style = { fill: colour, stroke: colour, fillOpacity: 0.12, strokeOpacity: 0.4 };
       const isNamed = shape.width >= LABEL_MIN;
       // Names of ranges that overlap stand above each other.
       const below = marks.slice(0, n).filter((other) => other.to > from && other.from < to).length;
       const bottom = plot.y + plot.height - 3 - below * (SIZE + 2);
       return [
         { type: 'rect', shape, style },
-        ...(isNamed ? [text(name, shape.x + 3, bottom, theme.bad, shape.width - 6)] : []),
+        ...(isNamed ? [text(name, shape.x + 3, bottom, colour, shape.width - 6)] : []),
       ];
     }),
   );

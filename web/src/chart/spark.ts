@@ -38,11 +38,12 @@ function round(pixels: number): number {
   return Math.round(10 * pixels) / 10;
 }
 
-/** Lines by the index of their colour, and vertical rules. */
+/** Lines by the index of their colour or by its name, vertical rules, and ranges that stand out. */
 export function spark(
-  paths: { style: number; d: string }[],
+  paths: { style: number | 'bad'; d: string }[],
   rules: number[],
   x: Scale,
+  bands: { from: number; to: number }[] = [],
 ): SVGElement {
   const ns = 'http://www.w3.org/2000/svg';
   const make = (name: string, attributes: Record<string, string>) => {
@@ -56,6 +57,15 @@ export function spark(
     preserveAspectRatio: 'none',
     'aria-hidden': 'true',
   });
+  for (const band of bands) {
+    const [from, to] = [Math.max(band.from, x.from), Math.min(band.to, x.to)];
+    if (to < from) continue;
+    const left = round(place(x, from) * SPARK.width);
+    // However short it was, it is seen.
+    const width = String(Math.max(2, round(place(x, to) * SPARK.width) - left));
+    const height = String(SPARK.height);
+    svg.append(make('rect', { class: 'band', x: String(left), y: '0', width, height }));
+  }
   for (const rule of rules) {
     const at = String(round(place(x, rule) * SPARK.width));
     svg.append(make('line', { class: 'rule', x1: at, x2: at, y1: '0', y2: String(SPARK.height) }));

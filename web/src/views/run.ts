@@ -1,19 +1,24 @@
-/** A run: totals, findings, thresholds and steps, then the charts. */
+/**
+ * A run. The first screen: the verdict, thresholds, what broke, steps, who was the limit, and two figures over time of
+ * the step in focus. All else is in the full report.
+ */
 
 import type { Finding, RunDocument, ThresholdResult } from '../document/run';
-import { el } from '../dom';
+import { type Child, el } from '../dom';
 import { findings } from '../findings';
 import { formatUnit, span } from '../format';
 import { each } from '../frame';
 import { type Head, page, terms } from '../shell';
 import { table } from '../table';
 import { tiles } from '../tiles';
+import { broken } from './run/broken';
 import { generator } from './run/generator';
-import { latency } from './run/latency';
-import { errors, load } from './run/load';
+import { latency, overTime } from './run/latency';
+import { errors, load, throughput } from './run/load';
 import { multiples } from './run/multiples';
+import { placeOf } from './run/order';
 import { probes } from './run/probes';
-import { regions, steps } from './run/steps';
+import { regions, steps, stepsInFull } from './run/steps';
 import { held, IN_PROGRESS, totals } from './run/totals';
 
 const VERDICTS: Record<RunDocument['verdict'], [string, Head['tone']]> = {
@@ -60,8 +65,10 @@ export function run(doc: RunDocument): void {
   const [verdict, tone] = VERDICTS[doc.verdict];
   const { run: head } = doc;
   const started = new Date(head.started_unix_ms).toISOString().replace('T', ' ').slice(0, 19);
-  const lines = el('div');
   const inProgress = IN_PROGRESS.includes(doc.verdict);
+  const lines = placesOf(doc);
+  const { chooser, figure: response } = overTime(doc);
+  const over = sideBySide([throughput(doc), response]);
   page(
     {
       title: head.name,
@@ -79,28 +86,60 @@ export function run(doc: RunDocument): void {
         title: 'Totals',
         content: [
           tiles([{ name: 'Verdict', value: verdict, note: held(doc), tone }, ...totals(doc)]),
+          ...missing(doc),
+          inProgress && soFar(doc),
         ],
       },
-      {
-        title: 'Findings',
-        content: [...missing(doc), inProgress && soFar(doc), doc.findings.length > 0 && lines],
-      },
       { title: 'Thresholds', content: [thresholds(doc, inProgress)] },
-      { title: 'Steps', content: [...steps(doc), multiples(doc)] },
-      { title: 'Load', content: load(doc) },
-      { title: 'Latency', content: latency(doc) },
-      { title: 'Errors', content: errors(doc) },
-      { title: 'Regions', content: [regions(doc)] },
-      { title: 'Generator', content: generator(doc) },
-      { title: 'Server side', content: probes(doc) },
-      { title: 'The run', content: [about(doc)] },
+      { title: 'What broke', content: [...broken(doc), lines.broke] },
+      { title: 'Steps', content: steps(doc) },
+      { title: 'Who was the limit', id: 'limit', content: [lines.limit] },
+      {
+        title: 'Over time',
+        content: over ? [chooser, over] : [],
+      },
+      ...[
+        { title: 'Other findings', id: 'findings', content: [lines.more] },
+        {
+          title: 'Steps in full',
+          id: 'steps-in-full',
+          content: [...stepsInFull(doc), multiples(doc)],
+        },
+        { title: 'Load', content: load(doc) },
+        { title: 'Latency', content: latency(doc) },
+        { title: 'Errors', content: errors(doc) },
+        { title: 'Regions', content: [regions(doc)] },
+        { title: 'Generator', content: generator(doc) },
+        { title: 'Server side', content: probes(doc) },
+        { title: 'The run', content: [about(doc)] },
+      ].map((section) => ({ ...section, isMore: true })),
     ],
     doc.throng,
   );
   // Findings link to figures, so they come last.
-  lines.append(
-    inProgress ? findings(bare(doc.findings), () => undefined) : findings(doc.findings, figureOf),
-  );
+  for (const [place, list] of Object.entries(lines)) {
+    if (!list) continue;
+    const all = doc.findings.filter((one) => placeOf(one) === place);
+    list.append(inProgress ? findings(bare(all), () => undefined) : findings(all, figureOf));
+  }
+}
+
+/** Places for findings; those without any are left out. */
+function placesOf(doc: RunDocument) {
+  const holder = (place: ReturnType<typeof placeOf>) =>
+    doc.findings.some((one) => placeOf(one) === place) ? el('div') : null;
+  return { broke: holder('broke'), limit: holder('limit'), more: holder('more') };
+}
+
+const pair = el('div', { class: 'pair' });
+
+/** The first figures. They are not moved when a longer document is drawn, so that they keep their focus. */
+function sideBySide(figures: Child[]): HTMLElement | null {
+  const all = figures.filter((one) => one instanceof HTMLElement);
+  const isSame =
+    all.length === pair.children.length && all.every((one, n) => pair.children[n] === one);
+  if (!isSame) pair.replaceChildren(...all);
+  return all.length > 0 ? pair : null;
 }
 
 function soFar(doc: RunDocument): HTMLElement {
@@ -119,7 +158,8 @@ function missing(doc: RunDocument): HTMLElement[] {
 }
 
 function thresholds(doc: RunDocument, inProgress: boolean): HTMLElement | null {
-  const all = doc.thresholds;
+  // Those that do not hold come first, each group in the order of the scenario.
+  const all = [...doc.thresholds].sort((a, b) => Number(a.passed) - Number(b.passed));
   if (all.length === 0) return null;
   const far = inProgress ? ' so far' : '';
   return table({

@@ -72,13 +72,14 @@ export function marks(phases: Phase[]): Mark[] {
   return phases.map(({ name, start_s, end_s }) => ({ from: start_s, to: end_s, name }));
 }
 
-/** Pauses of arrivals, and faults. */
+/** Incidents, pauses of arrivals, and faults. */
 export function highlighted(run: RunDocument): Mark[] {
   const end = run.phases.at(-1)?.end_s ?? run.run.ended_s;
-  return run.highlights.map(({ from_s, to_s, name }) => ({
+  return run.highlights.map(({ from_s, to_s, name, kind }) => ({
     from: from_s,
     to: to_s ?? Math.max(from_s, Math.min(end, run.run.ended_s)),
     name,
+    tone: kind === 'incident' ? 'bad' : 'done',
   }));
 }
 
@@ -86,6 +87,16 @@ export function highlighted(run: RunDocument): Mark[] {
 export function extent(run: RunDocument): [number, number] {
   const last = Math.max(run.course.slots * run.course.slot_s, run.run.ended_s);
   return [0, last];
+}
+
+/** A line of few points over the time of the run, as small charts draw it, and that time. */
+export function linePoints(run: RunDocument, line: Numbers) {
+  const [from, to] = extent(run);
+  const points = line.map((value, n): [number, number | null] => [
+    n * run.course.line_slot_s,
+    value,
+  ]);
+  return { points, x: { from, to } };
 }
 
 /** The axis of all figures over the time of the run. */

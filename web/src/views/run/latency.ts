@@ -9,6 +9,7 @@ import { each } from '../../frame';
 import { curveSpec, timesAxis } from '../curves';
 import {
   extent,
+  highlighted,
   marks,
   measured,
   type Series,
@@ -24,22 +25,42 @@ const ROWS_PER_DECADE = 10;
 /** The step that the user selected. */
 let chosen: string | undefined;
 
-export function latency(doc: RunDocument): Child[] {
+/** The step whose response times are shown: what the user selected, else the one in focus. */
+interface Shown {
+  measures: MeasureCourse[];
+  now: MeasureCourse;
+}
+
+function shown(doc: RunDocument): Shown | undefined {
   const measures = measured(doc);
-  const first = mostMeasured(measures);
-  if (!first) return [];
-  // A figure with this id is updated, not added.
-  const draw = (measure: MeasureCourse) => [
-    timeline(doc, percentiles(doc, measure)),
-    figure(heatSpec(doc, measure)),
-    figure(binsSpec(measure)),
-  ];
+  const named = (name: string | undefined) => measures.find((one) => one.name === name);
+  const now = named(chosen) ?? named(doc.focus?.name) ?? mostMeasured(measures);
+  return now && { measures, now };
+}
+
+/** Response times over time, and what selects their step. */
+export function overTime(doc: RunDocument): { chooser: Child; figure: Child } {
+  const all = shown(doc);
+  if (!all) return { chooser: null, figure: null };
+  const { measures, now } = all;
+  // A figure with a known id is updated, not added.
   const choose = (name: string) => {
     chosen = name;
-    draw(measures.find((one) => one.name === name) ?? first);
+    const measure = measures.find((one) => one.name === name) ?? now;
+    timeline(doc, percentiles(doc, measure));
+    distribution(doc, measure);
   };
-  const now = measures.find((one) => one.name === chosen) ?? first;
-  const [over, map, bins] = draw(now);
+  return {
+    chooser: measures.length > 1 && chooser(measures, now, choose),
+    figure: timeline(doc, percentiles(doc, now)),
+  };
+}
+
+export function latency(doc: RunDocument): Child[] {
+  const all = shown(doc);
+  if (!all) return [];
+  const { measures, now } = all;
+  const [map, bins] = distribution(doc, now);
   const left = doc.course.measures_left_out;
   const more =
     left > 0 &&
@@ -49,13 +70,15 @@ export function latency(doc: RunDocument): Child[] {
       `The ${measures.length} steps with the most operations; ${left} more are in the table of steps.`,
     );
   return [
-    measures.length > 1 && chooser(measures, now, choose),
     more,
-    over,
     map,
     el('div', { class: 'pair' }, bins, figure(ecdfSpec(measures))),
     figure(tailSpec(measures)),
   ];
+}
+
+function distribution(doc: RunDocument, measure: MeasureCourse): [HTMLElement, HTMLElement] {
+  return [figure(heatSpec(doc, measure)), figure(binsSpec(measure))];
 }
 
 /** The step that users wait for most often: requests first, then connections, then pushed messages. */
@@ -142,6 +165,7 @@ function heatSpec(doc: RunDocument, measure: MeasureCourse): FigureSpec {
           },
           cells,
           marks: marks(doc.phases),
+          highlights: highlighted(doc),
         },
         theme,
       ),

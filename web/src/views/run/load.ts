@@ -6,6 +6,28 @@ import { count, span } from '../../format';
 import { each } from '../../frame';
 import { table } from '../../table';
 import { type Series, series, slots, timeline, track } from '../timeline';
+import { what } from './broken';
+
+/** Operations over time. */
+export function throughput(doc: RunDocument): Child {
+  const { course } = doc;
+  if (course.seconds.length === 0) return null;
+  const thinned =
+    course.slot_s > 1
+      ? `Each point is the mean of ${span(course.slot_s)}; bands show the minimum and maximum of a second.`
+      : undefined;
+  return timeline(doc, {
+    title: 'Throughput',
+    note: thinned,
+    unit: '1/s',
+    yName: 'operations per second',
+    series: [
+      series(course, 'operations_completed', 'completed', '1/s'),
+      series(course, 'operations_begun', 'begun', '1/s'),
+      ...(track(course, 'errors') ? [series(course, 'errors', 'failed', '1/s')] : []),
+    ],
+  });
+}
 
 export function load(doc: RunDocument): Child[] {
   const { course } = doc;
@@ -13,22 +35,7 @@ export function load(doc: RunDocument): Child[] {
   const line = (name: string, words: string, unit: string) => series(course, name, words, unit);
   const some = (name: string, words: string, unit: string) =>
     track(course, name) ? [line(name, words, unit)] : [];
-  const thinned =
-    course.slot_s > 1
-      ? `Each point is the mean of ${span(course.slot_s)}; bands show the minimum and maximum of a second.`
-      : undefined;
   return [
-    timeline(doc, {
-      title: 'Throughput',
-      note: thinned,
-      unit: '1/s',
-      yName: 'operations per second',
-      series: [
-        line('operations_completed', 'completed', '1/s'),
-        line('operations_begun', 'begun', '1/s'),
-        ...some('errors', 'failed', '1/s'),
-      ],
-    }),
     timeline(doc, {
       title: 'Users',
       note: `${count(doc.users.started)} started, ${count(doc.users.connected)} connected, peak ${count(doc.users.peak)}.`,
@@ -107,15 +114,16 @@ function phases(doc: RunDocument): HTMLElement | null {
 
 export function errors(doc: RunDocument): Child[] {
   const { course, examples } = doc;
+  const drawn = course.errors.filter(({ per_s }) => per_s.length > 0);
   const over =
-    course.errors.length > 0 &&
+    drawn.length > 0 &&
     timeline(doc, {
       title: 'Errors over time',
-      note: 'Failed operations by kind.',
+      note: 'What failed, by step, kind and detail: at most twelve, the most frequent.',
       unit: '1/s',
       yName: 'errors per second',
-      series: course.errors.map((one) => ({
-        name: one.kind,
+      series: drawn.map((one) => ({
+        name: `${one.step}: ${what(one)}`,
         unit: '1/s',
         at_s: slots(course),
         mean: one.per_s,

@@ -3,10 +3,11 @@
 import { type Scale, path, spark } from '../../chart/spark';
 import type { MeasureCourse, RunDocument } from '../../document/run';
 import { type Child, el, save } from '../../dom';
-import { duration, significant } from '../../format';
+import { clock, duration, significant } from '../../format';
 import { csv, column, type Frame } from '../../frame';
 import { onZoom, windowOf, within } from '../../zoom';
 import { measured, type Numbers, slots, timeAxis } from '../timeline';
+import { incidents } from './broken';
 
 const TITLE = 'All steps over time';
 
@@ -14,6 +15,8 @@ const TITLE = 'All steps over time';
 let last: RunDocument | undefined;
 const rows = el('ul', { class: 'multiples' });
 const note = el('p', { class: 'note' });
+/** The axis of time below both columns. */
+const ticks = el('div', { class: 'multiples ticks', 'aria-hidden': 'true' });
 let made: HTMLElement | undefined;
 
 export function multiples(doc: RunDocument): Child {
@@ -35,6 +38,7 @@ function make(): HTMLElement {
     el('h3', {}, TITLE),
     note,
     rows,
+    ticks,
     el(
       'div',
       { class: 'tools' },
@@ -59,6 +63,10 @@ function draw(doc: RunDocument): void {
   note.textContent =
     'Operations that succeeded per second, each on its own scale from zero, and response times of all, p50 and p99 (the upper line), on one logarithmic scale' +
     (left > 0 ? `. ${left} more steps are in the table.` : '.');
+  const places = [window[0], (window[0] + window[1]) / 2, window[1]];
+  const labels = () => el('div', {}, ...places.map((at) => el('span', {}, clock(at))));
+  ticks.replaceChildren(el('span', {}, 'time'), labels(), labels());
+  const bands = (name: string) => incidents(doc, name);
   const rules = doc.phases.map(({ start_s }) => start_s).filter((at) => x.from < at && at < x.to);
   rows.replaceChildren(
     ...measures.map((one) => {
@@ -76,8 +84,8 @@ function draw(doc: RunDocument): void {
         'li',
         {},
         el('strong', {}, one.name),
-        part(`up to ${significant(most)}/s`, spark(rates, rules, x)),
-        part(`p50 ${range(p50)}, p99 ${range(p99)}`, spark(times, rules, x)),
+        part(`up to ${significant(most)}/s`, spark(rates, rules, x, bands(one.name))),
+        part(`p50 ${range(p50)}, p99 ${range(p99)}`, spark(times, rules, x, bands(one.name))),
       );
     }),
   );

@@ -1,10 +1,15 @@
 /** Figures by step, over the run and by phase; and by region of imported results. */
 
+import { path, spark } from '../../chart/spark';
 import type { Range, RunDocument, Step } from '../../document/run';
 import { type Child, el } from '../../dom';
-import { count, formatUnit } from '../../format';
-import { each } from '../../frame';
+import { count, duration, formatUnit } from '../../format';
+import { type Column, column, each } from '../../frame';
 import { table } from '../../table';
+import { linePoints } from '../timeline';
+import { incidents } from './broken';
+import { common } from './multiples';
+import { worstFirst } from './order';
 
 /** The index of each in the times of a step. */
 const TIMES = { mean: 0, p50: 2, p90: 3, p95: 4, p98: 5, p99: 6, 'p99.9': 7, max: 8 } as const;
@@ -29,7 +34,68 @@ const MISSING: Record<NonNullable<Range['missing']>, string> = {
   unanswered: 'the percentile is among operations that were never answered',
 };
 
+/** One table of all steps: what failed comes first, then the slowest. */
 export function steps(doc: RunDocument): Child[] {
+  const all = doc.steps.filter((step) => step.phase === null).sort(worstFirst);
+  if (all.length === 0) return [];
+  const lines = new Map(doc.course.lines.map(({ name, p95 }) => [name, p95]));
+  // Imported results have no percentiles of all clients.
+  const names = all.some((step) => step.response) ? (['p50', 'p95', 'p99', 'max'] as const) : [];
+  const flags = all.some((step) => step.breaks_threshold)
+    ? [each(all, 'threshold', '', (step) => (step.breaks_threshold ? '✗ does not hold' : ''))]
+    : [];
+  return [
+    table({
+      title: 'Steps, complete run',
+      frame: [
+        each(all, 'step', '', (step) => step.name),
+        ...(lines.size > 0 ? [overTime(doc, all, lines)] : []),
+        ...flags.map((one) => ({ ...one, areBad: all.map((step) => step.breaks_threshold) })),
+        ...counts(all),
+        ...names.map((name) => times(all, name)),
+      ],
+    }),
+    el('p', { class: 'note' }, NOTE),
+  ];
+}
+
+const NOTE =
+  'What failed comes first, then the slowest. Lines: p95 on a logarithmic scale of its own (blue), failures a second (red); incidents are shaded.';
+
+/** A small line for each step: its 95th percentile, and its failures if there are some. */
+function overTime(doc: RunDocument, all: Step[], lines: Map<string, (number | null)[]>): Column {
+  const text = (step: Step) => {
+    const known = (lines.get(step.name) ?? []).flatMap((ns) => (ns === null ? [] : [ns]));
+    if (known.length === 0) return null;
+    return `p95 ${duration(Math.min(...known))} … ${duration(Math.max(...known))}`;
+  };
+  const picture = (row: number): Node | null => {
+    const step = all[row];
+    const p95 = step && lines.get(step.name);
+    if (!p95) return null;
+    const { points, x } = linePoints(doc, p95);
+    const failed = failuresOf(doc, step.name);
+    const drawn = [{ style: 0 as number | 'bad', d: path(points, x, common(points)) }];
+    if (failed.length > 0) {
+      const y = { from: 0, to: Math.max(...failed) || 1 };
+      drawn.push({ style: 'bad', d: path(linePoints(doc, failed).points, x, y) });
+    }
+    return spark(drawn, [], x, incidents(doc, step.name));
+  };
+  return { ...column('over time', '', all.map(text)), picture };
+}
+
+/** The failures of a step a second, of all kinds together. */
+function failuresOf(doc: RunDocument, step: string): number[] {
+  const all = doc.failures.list.filter((one) => one.step === step && one.line.length > 0);
+  const points = all[0]?.line.length ?? 0;
+  return Array.from({ length: points }, (_, n) =>
+    all.reduce((sum, one) => sum + (one.line[n] ?? 0), 0),
+  );
+}
+
+/** What only the full report has: all percentiles, their intervals, tags and phases. */
+export function stepsInFull(doc: RunDocument): Child[] {
   const whole = doc.steps.filter((step) => step.phase === null);
   const phases = doc.phases
     .map((phase, place) => ({ phase, steps: doc.steps.filter((step) => step.phase === place) }))
@@ -54,28 +120,42 @@ export function steps(doc: RunDocument): Child[] {
 function stepTable(title: string, all: Step[], first = 'step'): HTMLElement {
   // Imported results have no percentiles of all clients.
   const names = Object.keys(TIMES) as (keyof typeof TIMES)[];
-  const times = all.some((step) => step.response) ? names : [];
-  const isBound = (step: Step, name: keyof typeof TIMES) =>
-    step.bound_above !== null && SHARES[name] > step.bound_above + 1e-12;
+  const known = all.some((step) => step.response) ? names : [];
   return table({
     title,
     frame: [
       each(all, first, '', (step) => step.name),
-      each(all, 'count', 'count', (step) => step.count),
-      each(all, 'rate', '1/s', (step) => step.rate_per_s),
-      each(all, 'errors', 'count', (step) => step.errors),
-      ...(all.some((step) => step.unanswered > 0)
-        ? [each(all, 'never answered', 'count', (step) => step.unanswered)]
-        : []),
-      ...times.map((name) => ({
-        ...each(all, name, 'ns', (step) => step.response?.[TIMES[name]] ?? null),
-        bounds: all.map((step) => isBound(step, name)),
-        notes: all.map((step) => note(step.intervals[INTERVALS.indexOf(name as never)])),
-      })),
+      ...counts(all),
+      ...known.map((name) => times(all, name)),
       each(all, 'lag p99', 'ns', (step) => step.lag?.[TIMES.p99] ?? null),
     ],
-    rowClass: (row) => ((all[row]?.errors ?? 0) > 0 ? 'failing' : ''),
   });
+}
+
+/** How often, how fast, and how much failed. */
+function counts(all: Step[]): Column[] {
+  const areBad = all.map((step) => step.errors > 0);
+  const share = ({ errors, count: of }: Step) => (of > 0 ? errors / of : null);
+  return [
+    each(all, 'count', 'count', (step) => step.count),
+    each(all, 'rate', '1/s', (step) => step.rate_per_s),
+    { ...each(all, 'errors', 'count', (step) => step.errors), areBad },
+    { ...each(all, 'error share', 'share', share), areBad },
+    ...(all.some((step) => step.unanswered > 0)
+      ? [each(all, 'never answered', 'count', (step) => step.unanswered)]
+      : []),
+  ];
+}
+
+/** A percentile, the mean or the maximum of the response times. */
+function times(all: Step[], name: keyof typeof TIMES): Column {
+  const isBound = (step: Step) =>
+    step.bound_above !== null && SHARES[name] > step.bound_above + 1e-12;
+  return {
+    ...each(all, name, 'ns', (step) => step.response?.[TIMES[name]] ?? null),
+    bounds: all.map(isBound),
+    notes: all.map((step) => note(step.intervals[INTERVALS.indexOf(name as never)])),
+  };
 }
 
 /** `298 ms … 331 ms`; a dash without any end. */

@@ -66,6 +66,18 @@ describe('the totals of a run', () => {
     expect(several[4]).toBe('30 of 12,000 operations and 12 steps that failed of themselves');
   });
 
+  test('are those of the step in focus, and say why', () => {
+    const ofPay = { name: 'pay', p50_ns: 4e8, p95_ns: 9e8, p99_ns: 1e9, bound_above: null };
+    const focus = { name: 'pay', reason: 'threshold', count: 200, errors: 30, totals: ofPay };
+    const all = totals({ ...doc(), focus } as RunDocument);
+    expect(all[4]?.note).toBe('30 of 12,000 operations; pay: 15 %');
+    expect(all.slice(-3).map(({ value, note }) => [value, note])).toEqual([
+      ['400 ms', 'pay, whose threshold does not hold'],
+      ['900 ms', 'pay, whose threshold does not hold'],
+      ['1.00 s', 'pay, whose threshold does not hold'],
+    ]);
+  });
+
   test('say that a percentile is a lower bound', () => {
     const step = { name: 'a', p50_ns: 1e6, p95_ns: 2e6, p99_ns: 3e6, bound_above: 0.95 };
     const shown = totals(doc({ step })).slice(-3);

@@ -1,6 +1,6 @@
-/** The first figures of a run: what was offered, begun and completed, what failed, how long it took. */
+/** The first figures of a run: what was offered, begun and completed, what failed, how long its worst step took. */
 
-import type { RunDocument, RunVerdict, Totals } from '../../document/run';
+import type { FocusReason, RunDocument, RunVerdict, Totals } from '../../document/run';
 import { count, duration, share, significant } from '../../format';
 import type { Tile } from '../../tiles';
 
@@ -35,11 +35,24 @@ export function totals(doc: RunDocument): Tile[] {
       value: all.error_share === null ? '–' : share(all.error_share),
       note: `${count(all.errors)} of ${count(all.operations)} operations${ownFailures(all)}${
         all.unfinished > 0 ? `, ${count(all.unfinished)} unfinished` : ''
-      }`,
+      }${ofFocus(doc)}`,
       tone: all.errors > 0 ? 'bad' : 'plain',
     },
-    ...percentiles(all),
+    ...percentiles(doc),
   ];
+}
+
+/** Why the percentiles are those of a step. */
+const REASONS: Record<FocusReason, string> = {
+  threshold: ', whose threshold does not hold',
+  errors: ', the most errors',
+  slowest: ', the slowest',
+};
+
+/** How much of the step in focus failed. */
+function ofFocus({ focus, totals: all }: RunDocument): string {
+  if (!focus || focus.errors === 0 || focus.count === all.operations) return '';
+  return `; ${focus.name}: ${share(focus.errors / Math.max(1, focus.count))}`;
 }
 
 function usersTile({ users }: RunDocument): Tile {
@@ -91,12 +104,13 @@ function rates(all: Totals): Tile[] {
   ];
 }
 
-function percentiles(all: Totals): Tile[] {
-  const { step } = all;
+function percentiles({ focus, totals: all }: RunDocument): Tile[] {
+  const step = focus?.totals ?? all.step;
   if (!step) return [];
+  const why = focus?.totals ? REASONS[focus.reason] : '';
   const tile = (name: string, of: number, ns: number): Tile => {
     const isBound = step.bound_above !== null && of > step.bound_above + 1e-12;
-    return { name, value: (isBound ? '≥ ' : '') + duration(ns), note: step.name };
+    return { name, value: (isBound ? '≥ ' : '') + duration(ns), note: step.name + why };
   };
   return [
     tile('p50', 0.5, step.p50_ns),
