@@ -297,12 +297,12 @@ export type Phase = {
 export type ProbeLine = {
   /** Seconds since the run's start; before it where negative. */
   at_s: Array<number>;
-  /** Mean of the values from that time until the next. */
-  mean: Array<number>;
+  /** Mean of the values from that time until the next; `null` where values are missing. */
+  mean: Array<number | null>;
   /** Least of these values; empty if nothing was thinned. */
-  min?: Array<number>;
+  min?: Array<number | null>;
   /** Greatest of these values; empty if nothing was thinned. */
-  max?: Array<number>;
+  max?: Array<number | null>;
   /** Role of the source in the system: `servers`, `redis`, `mysql`, `host`, …. */
   role: string;
   /** Region of the source; may be empty. */

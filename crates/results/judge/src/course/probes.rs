@@ -10,6 +10,9 @@ use super::{Division, Number, SECOND_NS};
 const LINES_MAX: usize = 240;
 /// Most points of all lines together.
 const POINTS_MAX: usize = 60_000;
+/// A value that comes later than this many times the usual distance after the one before it was not the next: at least
+/// one between them is missing. Values come a little early or late.
+const GAP_MIN: f64 = 1.75;
 
 /// The lines of all probes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, ts_rs::TS)]
@@ -28,14 +31,14 @@ pub struct ProbeLine {
     pub info: ProbeInfo,
     /// Seconds since the run's start; before it where negative.
     pub at_s: Vec<Number>,
-    /// Mean of the values from that time until the next.
-    pub mean: Vec<Number>,
+    /// Mean of the values from that time until the next; `None` where values are missing.
+    pub mean: Vec<Option<Number>>,
     /// Least of these values; empty if nothing was thinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub min: Vec<Number>,
+    pub min: Vec<Option<Number>>,
     /// Greatest of these values; empty if nothing was thinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub max: Vec<Number>,
+    pub max: Vec<Option<Number>>,
 }
 
 pub(super) fn lines(probes: &Probes, division: Division) -> ProbeLines {
@@ -78,17 +81,47 @@ fn line(
         min: Vec::new(),
         max: Vec::new(),
     };
+    let usual_ns = usual_distance_ns(&values).max(slot_ns);
+    let mut before_ns = first;
     for slot in values.chunk_by(|a, b| slot_of(a.0) == slot_of(b.0)) {
-        let of = |fold: fn(f64, f64) -> f64| slot.iter().map(|(_, v)| *v).reduce(fold);
-        let mean = of(|a, b| a + b).map_or(0.0, |sum| sum / slot.len() as f64);
-        line.at_s.push(Number(slot[0].0 as f64 / SECOND_NS as f64));
-        line.mean.push(Number(mean));
-        if is_thinned {
-            line.min.push(Number(of(f64::min).unwrap_or(mean)));
-            line.max.push(Number(of(f64::max).unwrap_or(mean)));
+        let [(begin_ns, _), ..] = *slot else { continue };
+        let distance_ns = begin_ns.saturating_sub(before_ns);
+        if distance_ns as f64 > GAP_MIN * usual_ns as f64 {
+            line.push(before_ns + distance_ns / 2, None, None, is_thinned);
         }
+        before_ns = slot.last().map_or(begin_ns, |(at_ns, _)| *at_ns);
+        let of = |fold: fn(f64, f64) -> f64| slot.iter().map(|(_, v)| *v).reduce(fold);
+        let mean = of(|a, b| a + b).map(|sum| Number(sum / slot.len() as f64));
+        let ends = of(f64::min).zip(of(f64::max));
+        line.push(begin_ns, mean, ends, is_thinned);
     }
     line
+}
+
+/// The median distance of two values, in nanoseconds; 0 without two values.
+fn usual_distance_ns(values: &[(i64, f64)]) -> u64 {
+    let pairs = values.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0).unsigned_abs());
+    let mut all: Vec<u64> = pairs.collect();
+    all.sort_unstable();
+    all.get(all.len() / 2).copied().unwrap_or(0)
+}
+
+impl ProbeLine {
+    /// Adds a point; `ends`: the least and the greatest value of what is one point.
+    fn push(
+        &mut self,
+        at_ns: i64,
+        mean: Option<Number>,
+        ends: Option<(f64, f64)>,
+        is_thinned: bool,
+    ) {
+        self.at_s.push(Number(at_ns as f64 / SECOND_NS as f64));
+        self.mean.push(mean);
+        if is_thinned {
+            self.min.push(ends.map(|(least, _)| Number(least)));
+            self.max.push(ends.map(|(_, greatest)| Number(greatest)));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -120,7 +153,31 @@ mod tests {
         let line = &drawn.lines[0];
         assert!(line.at_s.len() <= 602, "{}", line.at_s.len());
         assert_eq!(line.at_s[0], Number(-10.0));
-        assert!(line.max.contains(&Number(99.0)));
+        assert!(line.max.contains(&Some(Number(99.0))));
+        assert!(line.mean.iter().all(Option::is_some), "no value is missing");
+    }
+
+    #[test]
+    fn a_missing_value_is_a_gap() {
+        // The seventh reading failed, and none is quite on time.
+        let kept = (0..10i64).filter(|second| *second != 6);
+        let rows = kept.map(|second| ProbeRow {
+            at_ns: second * 1_000_000_000 + (second % 3) * 50_000_000,
+            probe: 0,
+            value: if second == 8 { f64::NAN } else { 5.0 },
+        });
+        let drawn = lines(&probes(1, rows), Division::of(10_000_000_000));
+        let line = &drawn.lines[0];
+        let missing: Vec<f64> = line
+            .at_s
+            .iter()
+            .zip(&line.mean)
+            .filter(|(_, mean)| mean.is_none())
+            .map(|(at_s, _)| at_s.0)
+            .collect();
+        assert_eq!(missing.len(), 2, "{line:?}");
+        assert!((missing[0] - 6.0).abs() < 0.1 && (missing[1] - 8.0).abs() < 0.1, "{missing:?}");
+        assert!(line.min.is_empty());
     }
 
     #[test]

@@ -148,7 +148,7 @@ pub(crate) fn course() -> Course {
                     via: String::new(),
                 }),
                 at_s: vec![Number(0.0)],
-                mean: vec![Number(1.0)],
+                mean: vec![Some(Number(1.0))],
                 min: Vec::new(),
                 max: Vec::new(),
             }],
