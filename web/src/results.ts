@@ -1,6 +1,6 @@
 /**
- * The page of past results. The query of its address says what it shows: the filters of the list, or the
- * runs of a comparison. So the address can be saved and shared.
+ * The page of results. The query of its address says what it shows: the filters of the list, the runs of a
+ * comparison, or a run as it runs. So the address can be saved and shared.
  */
 
 import type { Document } from './document';
@@ -8,6 +8,7 @@ import type { IndexDocument } from './document/results';
 import { el } from './dom';
 import { request } from './results/request';
 import { compare } from './results/compare';
+import { followRuns } from './results/follow';
 import { list } from './results/list';
 import { atTop, page } from './shell';
 
@@ -28,7 +29,8 @@ export function results(draw: (doc: Document) => void): void {
     if (status.textContent !== text) status.textContent = text;
     bar.hidden = text === '';
   };
-  if (wanted.has('runs')) void comparison(wanted, draw, bar, say);
+  if (wanted.has('live')) void followRuns(wanted.get('live') ?? '', { bar, draw, say });
+  else if (wanted.has('runs')) void comparison(wanted, draw, bar, say);
   else void follow(bar, say);
 }
 

@@ -44,7 +44,7 @@ export type Entry = {
 export type EntryKind = 'run' | 'experiment' | 'search' | 'model' | 'page';
 
 /** The outcome of a result. */
-export type EntryState = 'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'unfinished' | 'damaged' | 'done';
+export type EntryState = 'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'unfinished' | 'damaged' | 'done';
 
 export type IndexDocument = {
   /** The kind of result, which decides how it is drawn. */

@@ -20,6 +20,7 @@ const STATES: Record<EntryState, [text: string, tone: string]> = {
   failed: ['✗ failed', 'bad'],
   untrusted: ['✗ untrusted', 'bad'],
   imported: ['imported', ''],
+  running: ['● running', ''],
   unfinished: ['… unfinished', 'warning'],
   damaged: ['✗ damaged', 'bad'],
   done: ['done', ''],
@@ -99,7 +100,9 @@ const body = el('tbody');
 const total = el('p', { class: 'note', role: 'status' });
 const more = el('button', { type: 'button', onclick: () => showMore() });
 const left = el('ul', { class: 'note' });
-let made: { filters: HTMLElement; table: HTMLElement; refresh: () => void } | undefined;
+let made:
+  | { follow: HTMLElement; filters: HTMLElement; table: HTMLElement; refresh: () => void }
+  | undefined;
 
 export function list(now: IndexDocument): void {
   doc = now;
@@ -117,7 +120,7 @@ export function list(now: IndexDocument): void {
       {
         title: 'All results',
         id: 'results',
-        content: [made.filters, total, made.table, more, left],
+        content: [made.follow, made.filters, total, made.table, more, left],
       },
       { title: 'Compare', id: 'compare', content: [selection()] },
       { title: 'Trends', id: 'trends', content: trends(now) },
@@ -188,7 +191,8 @@ function make() {
   const compared = el('th', { scope: 'col' }, 'compare');
   const head = el('thead', {}, el('tr', {}, compared, ...heads));
   const table = el('div', { class: 'table' }, el('div', scroll, el('table', {}, head, body)));
-  return { filters, table, refresh };
+  const follow = el('p', {}, el('a', { href: './?live' }, 'Follow the newest run'));
+  return { follow, filters, table, refresh };
 }
 
 function change(now: Partial<View>): void {
@@ -246,7 +250,9 @@ function row(entry: Entry, frame: Column[], n: number): HTMLTableRowElement {
       checked: isSelected(entry),
       onchange: ({ target }) => select(entry, (target as HTMLInputElement).checked),
     });
-  const link = el('a', { href: `report/${entry.id}`, id: `open-${entry.id}` }, entry.name || '–');
+  // A run in progress is followed; others have a report.
+  const href = entry.state === 'running' ? `./?live=${entry.id}` : `report/${entry.id}`;
+  const link = el('a', { href, id: `open-${entry.id}` }, entry.name || '–');
   const cells = frame.slice(1).map((column) => {
     const { name } = column;
     const text = shownAt(column, n);

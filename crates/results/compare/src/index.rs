@@ -55,7 +55,9 @@ pub enum State {
     Untrusted,
     /// Results that were measured elsewhere.
     Imported,
-    /// Still in progress, interrupted, or killed.
+    /// A run in progress: its record grows.
+    Running,
+    /// Interrupted or killed; of an experiment or a search also in progress.
     Unfinished,
     /// It cannot be read.
     Damaged,
@@ -113,11 +115,12 @@ impl Index {
         Index { root: root.to_owned(), known: HashMap::new() }
     }
 
-    /// Lists the current results.
+    /// Lists the current results. `now_unix_ms`: the time, in milliseconds since the Unix epoch, which distinguishes a run in
+    /// progress from one that was killed.
     ///
     /// # Errors
     /// The directory itself cannot be read.
-    pub fn list(&mut self) -> std::io::Result<Listing> {
+    pub fn list(&mut self, now_unix_ms: u64) -> std::io::Result<Listing> {
         let Scan { mut found, mut omitted } = scan(&self.root)?;
         if found.len() > ENTRIES_MAX {
             let more = found.len() - ENTRIES_MAX;
@@ -132,7 +135,7 @@ impl Index {
                 Some((before, entry)) if before == stamp => entry,
                 _ => self.read(found),
             };
-            entries.push(entry.clone());
+            entries.push(entry.clone().map(|entry| read::with_progress(entry, now_unix_ms)));
             known.insert(found.path.clone(), (stamp, entry));
         }
         self.known = known;

@@ -32,6 +32,10 @@ pub trait Results: Send + Sync + 'static {
     /// The report of a result: a self-contained HTML file. `None` if there is no such id.
     fn report(&self, id: &str) -> Option<Result<Vec<u8>, String>>;
 
+    /// A run as far as it has got, or its report if it is over: a document in JSON. `None` if there is no run with this
+    /// id.
+    fn progress(&self, id: &str) -> Option<Result<String, String>>;
+
     /// The figures of all runs of one scenario, over time: a document in JSON. `None` if there is no run with
     /// this id.
     fn trend(&self, id: &str) -> Option<String>;
@@ -139,6 +143,9 @@ impl<R: Results> Pages for Arc<ResultsState<R>> {
         if let Some(rest) = path.strip_prefix("/comparison/") {
             return comparison(self, request, rest);
         }
+        if let Some(id) = path.strip_prefix("/progress/") {
+            return progress(self, request, id);
+        }
         if let Some(id) = path.strip_prefix("/trend/") {
             return trend(self, request, id);
         }
@@ -175,6 +182,25 @@ fn report<R: Results>(
         Some(Ok(html)) => request.reply_sandboxed(&html),
         Some(Err(why)) => request.reply_status(404, &format!("there is no report: {why}\n")),
         None => request.reply_status(404, "there is no such result any more\n"),
+    }
+}
+
+fn progress<R: Results>(
+    shared: &ResultsState<R>,
+    request: &PageRequest<'_>,
+    id: &str,
+) -> io::Result<()> {
+    if request.head().method != Method::Get || !is_id(id) {
+        return request.reply_status(404, "there is no such page\n");
+    }
+    let made = {
+        let _one = shared.report.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.results.progress(id)
+    };
+    match made {
+        Some(Ok(json)) => request.reply(JSON, json.as_bytes()),
+        Some(Err(why)) => request.reply_status(404, &format!("the run cannot be read: {why}\n")),
+        None => request.reply_status(404, "there is no such run any more\n"),
     }
 }
 

@@ -27,6 +27,10 @@ const RUN: &str = "run.json";
 const SUMMARY: &str = "summary.json";
 const IMPORT: &str = "import.json";
 const REQUESTS: &str = "requests.parquet";
+/// Files that grow while a run is in progress: one with each checkpoint, one with each event.
+const GROWING: [&str; 2] = ["tally.json", "events.jsonl"];
+/// A run whose files have not changed for longer was killed: checkpoints are written every three seconds.
+const CHECKPOINTS_MS_MAX: u64 = 15_000;
 const CAPACITY: &str = "capacity.json";
 
 /// The stamps of the files that an entry is read from.
@@ -67,6 +71,19 @@ pub(super) fn entry(found: &ScanEntry, mut entry: Entry) -> Option<Entry> {
     }
     entry.detail = entry.detail.chars().take(DETAIL_CHARS_MAX).collect();
     Some(entry)
+}
+
+/// The entry of a run that is in progress if its files were changed just before `now_unix_ms`.
+pub(super) fn with_progress(entry: Entry, now_unix_ms: u64) -> Entry {
+    let is_open = entry.kind == Kind::Run && entry.state == State::Unfinished && !entry.comparable;
+    let is_recent = |name: &str| {
+        let changed_ms = Stamp::read(&entry.location.join(name)).unix_ms();
+        changed_ms.is_some_and(|at| now_unix_ms.saturating_sub(at) <= CHECKPOINTS_MS_MAX)
+    };
+    if !is_open || !GROWING.into_iter().any(is_recent) {
+        return entry;
+    }
+    Entry { state: State::Running, detail: String::new(), ..entry }
 }
 
 fn json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {

@@ -27,8 +27,11 @@ fn judged(root: &Path, id: &str, started_s: u64) -> PathBuf {
     dir.path().to_owned()
 }
 
+/// Long after all runs.
+const LATER_MS: u64 = u64::MAX;
+
 fn list(root: &Path) -> Listing {
-    Index::new(root).list().unwrap()
+    Index::new(root).list(LATER_MS).unwrap()
 }
 
 fn named<'a>(listing: &'a Listing, path: &str) -> &'a Entry {
@@ -120,6 +123,24 @@ fn a_run_that_was_killed_is_unfinished() {
     assert_eq!(entry.state, State::Unfinished);
     assert!(entry.detail.contains("in progress or was killed"), "{entry:?}");
     assert!(!entry.comparable);
+}
+
+#[test]
+fn a_run_whose_record_grows_is_in_progress() {
+    let space = tempfile::tempdir().unwrap();
+    let dir = run(space.path(), "now", 1);
+    let mut info = sample::info();
+    info.status = RunStatus::Running;
+    dir.update_info(&info).unwrap();
+    let events = dir.path().join("events.jsonl");
+    fs::write(&events, "").unwrap();
+    let changed_ms = record::index::Stamp::read(&events).unix_ms().unwrap();
+    let mut index = Index::new(space.path());
+    let mut at = |later_ms: u64| index.list(changed_ms + later_ms).unwrap().entries.remove(0);
+    let entry = at(3_000);
+    assert_eq!((entry.state, entry.detail.as_str()), (State::Running, ""));
+    assert!(!entry.comparable);
+    assert_eq!(at(60_000).state, State::Unfinished, "nothing has been written for a minute");
 }
 
 #[test]
@@ -235,13 +256,13 @@ fn nothing_outside_the_root_is_listed() {
 fn changed_results_are_read_again() {
     let space = tempfile::tempdir().unwrap();
     let mut index = Index::new(space.path());
-    assert!(index.list().unwrap().entries.is_empty());
+    assert!(index.list(LATER_MS).unwrap().entries.is_empty());
     let dir = run(space.path(), "a", 1);
-    assert_eq!(index.list().unwrap().entries[0].state, State::Unfinished);
+    assert_eq!(index.list(LATER_MS).unwrap().entries[0].state, State::Unfinished);
     dir.write_summary(&sample::judged(&sample::figures())).unwrap();
-    assert_eq!(index.list().unwrap().entries[0].state, State::Measured);
+    assert_eq!(index.list(LATER_MS).unwrap().entries[0].state, State::Measured);
     fs::remove_dir_all(dir.path()).unwrap();
-    assert!(index.list().unwrap().entries.is_empty());
+    assert!(index.list(LATER_MS).unwrap().entries.is_empty());
     fs::remove_dir(space.path()).unwrap();
-    assert!(index.list().is_err());
+    assert!(index.list(LATER_MS).is_err());
 }

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn details_and_steps_are_told_apart() {
+    fn details_and_steps_are_kept_apart() {
         let measures = [MeasureInfo::new("checkout", "request")];
         let mut errors = Errors::default();
         for slot in 0..4 {

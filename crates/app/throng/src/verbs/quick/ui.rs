@@ -5,13 +5,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use compare::index::{self, Entry, Index, Kind, Listing};
+use compare::index::{self, Entry, Index, Kind, Listing, State};
 use compare::{Options, Step, compare_with_progress};
 use controller::experiment::analyze_runs;
 use live::{Comparison, ComparisonRequest, NoteRefusal, Progress, Results, ResultsPages};
 use record::{Note, Run};
-use report::Page;
+use report::{Page, RunReport};
 
 use crate::args::UiArgs;
 use crate::exit::{Exit, Failure, written};
@@ -78,7 +79,7 @@ impl Directory {
     fn refresh(&self) -> std::io::Result<Listing> {
         let listing = {
             let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-            index.list()?
+            index.list(now_unix_ms())?
         };
         let entries = listing.entries.iter();
         let entries = entries.map(|entry| (entry.id.clone(), entry.clone())).collect();
@@ -100,6 +101,16 @@ impl Directory {
         let path = entry.location.canonicalize().ok()?;
         path.starts_with(&self.root).then_some(entry)
     }
+}
+
+/// Milliseconds since the Unix epoch.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a run whose files were changed just now is in progress"
+)]
+fn now_unix_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Results for Directory {
@@ -135,6 +146,19 @@ impl Results for Directory {
             Some(note) => report::html::with_note(&html, note),
             None => html,
         }))
+    }
+
+    fn progress(&self, id: &str) -> Option<Result<String, String>> {
+        // Whether it is over is known from a new listing.
+        if let Err(error) = self.refresh() {
+            return Some(Err(error.to_string()));
+        }
+        let entry = self.entry(id).filter(|entry| entry.kind == Kind::Run)?;
+        let page = match entry.state {
+            State::Running => progress_page(&entry),
+            _ => make_report(&entry),
+        };
+        Some(page.map(|page| page.json().to_owned()).map_err(|failure| failure.to_string()))
     }
 
     fn trend(&self, id: &str) -> Option<String> {
@@ -219,6 +243,25 @@ fn make_report(entry: &Entry) -> Result<Page, Failure> {
             "reload the list",
         )),
     }
+}
+
+/// The page of a run in progress, from the checkpoints that it has written so far. Its thresholds are judged when it is
+/// over.
+fn progress_page(entry: &Entry) -> Result<Page, Failure> {
+    let refuse = |error: record::RecordError| Failure::new(Exit::NoInput, error);
+    let run = Run::open(&entry.location).map_err(refuse)?;
+    let figures = judge::Figures::read(&run).map_err(refuse)?;
+    let summary = judge::judge_so_far(&figures, &[]);
+    let course = judge::course::read(&run, &summary).map_err(refuse)?;
+    let report = RunReport {
+        info: run.info(),
+        summary: &summary,
+        course: &course,
+        events: &figures.events,
+        missing: &[],
+        import: None,
+    };
+    Ok(Page::so_far(&report, figures.ended_ns(), page::VERSION))
 }
 
 /// The page of the experiment in a directory, as far as it got. Nothing is written.
