@@ -60,7 +60,7 @@ async function start(name: string, ...args: string[]) {
 /** A tab that watches, and what went wrong in it. */
 async function watch(url: string, look: Look = {}) {
   const opened = await tab(chrome, look);
-  await opened.page.goto(url);
+  await opened.page.goto(`${url}#full`);
   await opened.page.locator('main').waitFor();
   return opened;
 }
@@ -162,7 +162,7 @@ describe('the live page', { timeout: 300_000 }, () => {
     await heading.waitFor();
     // Preliminary results are marked as such.
     expect(await page.locator('#thresholds').innerText()).toContain('so far');
-    expect(await page.locator('#findings').innerText()).toContain('the verdict comes at the end');
+    expect(await page.locator('#totals').innerText()).toContain('the verdict comes at the end');
     const pause = page.getByRole('button', { name: 'Pause arrivals' });
     await pause.focus();
     await page.keyboard.press('Enter');

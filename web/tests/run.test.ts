@@ -1,6 +1,6 @@
 /** The report of a run, as somebody reads it. */
 
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -64,10 +64,35 @@ describe('the report of a run', () => {
     await close();
   });
 
-  test('shows totals first, then findings, thresholds and steps, then charts', async () => {
-    const { page, close } = await open(chrome, report);
-    const heads = await page.locator('main section h2').allInnerTexts();
-    expect(heads.slice(0, 5)).toEqual(['Totals', 'Findings', 'Thresholds', 'Steps', 'Load']);
+  test('shows first what broke, and all else one click away', async () => {
+    const { page, close } = await open(chrome, report, { brief: true });
+    const heads = page.locator('main > section h2');
+    expect(await heads.allInnerTexts()).toEqual([
+      'Totals',
+      'Thresholds',
+      'What broke',
+      'Steps',
+      'Who was the limit',
+      'Over time',
+    ]);
+    expect(await page.locator('#lag').isVisible()).toBe(false);
+    await page.locator('.full > summary').click();
+    expect(await page.locator('#lag').isVisible()).toBe(true);
+    const all = await page.locator('main section h2').allInnerTexts();
+    expect(all.slice(6, 9)).toEqual(['Other findings', 'Steps in full', 'Load']);
+    // The address remembers it, and leads to what is in it.
+    await page.waitForFunction(() => location.hash === '#full');
+    await page.reload();
+    expect(await page.locator('#lag').isVisible()).toBe(true);
+    await page.locator('.full > summary').click();
+    await page.waitForFunction(() => location.hash === '');
+    await page.getByRole('link', { name: 'Generator', exact: true }).click();
+    expect(await page.locator('#generator-heading').isVisible()).toBe(true);
+    await close();
+  });
+
+  test('begins with the totals, of the step that did worst', async () => {
+    const { page, close } = await open(chrome, report, { brief: true });
     const names = await page.locator('#totals dt').allInnerTexts();
     expect(names).toEqual([
       'Verdict',
@@ -82,9 +107,123 @@ describe('the report of a run', () => {
     ]);
     // As in the table of steps.
     const p99 = page.locator('#totals .tile').last();
-    const step = await p99.locator('.note').innerText();
-    const row = page.locator('#steps .table').first().locator('tbody tr', { hasText: step });
+    expect(await p99.locator('.note').innerText()).toBe('nowhere, the most errors');
+    const row = page.locator('#steps .table tbody tr').first();
+    expect(await row.locator('th').innerText()).toBe('nowhere');
     expect(await row.innerText()).toContain(await p99.locator('.value').innerText());
+    expect(await page.locator('#percentiles .note').innerText()).toMatch(/^nowhere:/);
+    // Each step has a line, and its text for those who cannot see it.
+    expect(await row.locator('.picture path').count()).toBe(2);
+    expect(await row.locator('.picture .unseen').textContent()).toMatch(/^p95 .* … /);
+    await close();
+  });
+
+  test('shows the step whose threshold does not hold, incidents, and samples', async () => {
+    const { page, faults, close } = await open(chrome, report, { brief: true });
+    await page.evaluate(() => {
+      const doc = JSON.parse(document.getElementById('document')?.textContent ?? '');
+      doc.thresholds = [
+        { text: 'connected >= 99%', passed: true, value: 1, shown: '100 %' },
+        { text: 'p99(predict) < 1ms', passed: false, value: 9e6, shown: '9.00 ms' },
+      ];
+      for (const step of doc.steps) step.breaks_threshold = step.name === 'predict';
+      const { totals } = doc.focus;
+      doc.focus = { name: 'predict', reason: 'threshold', count: 9, errors: 0, totals };
+      const figures = {
+        operations: 9,
+        errors: 3,
+        unanswered: 0,
+        p50_ns: 8e6,
+        p90_ns: 9e6,
+        per_s: 3,
+      };
+      doc.incidents = [
+        {
+          step: 'predict',
+          tag: null,
+          kinds: ['errors'],
+          begin_ns: 2e9,
+          end_ns: 4e9,
+          to_the_end: false,
+          usual: figures,
+          during: figures,
+          beside: ['begins 1 s after phase lost'],
+          text: 'predict: 30 % failed, from 0:02 to 0:04 (3 of 9)',
+        },
+      ];
+      doc.highlights = [{ name: 'predict: errors', kind: 'incident', from_s: 2, to_s: 4 }];
+      doc.failures.list[0].samples = [
+        {
+          at_ns: 2_250_000_000,
+          kind: 'status',
+          detail: '404',
+          user: 17,
+          text: 'the status is 404',
+          request: 'GET /nowhere HTTP/1.1',
+          status: '404 Not Found',
+          headers: [['content-type', 'text/html']],
+          body: '<b id="markup">nothing</b>',
+        },
+      ];
+      (globalThis as unknown as { throng: { draw: (doc: unknown) => void } }).throng.draw(doc);
+    });
+    expect(await page.locator('#thresholds tbody tr').first().innerText()).toContain('✗');
+    expect(await page.locator('#totals .tile').last().innerText()).toContain('predict');
+    expect(await page.locator('#steps tbody th').first().innerText()).toBe('predict');
+    const incident = page.locator('.incidents li');
+    expect(await incident.innerText()).toMatch(/0:02 to 0:04.*begins 1 s after phase lost/s);
+    // It is a band on every axis of time, with its name.
+    await drawAll(page);
+    for (const id of ['throughput', 'percentiles', 'heat', 'users', 'lag']) {
+      const texts = await page.locator(`#${id} .plot svg text`).allInnerTexts();
+      expect(texts.join(' '), id).toContain('predict');
+    }
+    expect(await page.locator('#steps tbody tr').first().locator('.band').count()).toBe(1);
+    await incident.getByRole('button', { name: /^Zoom into predict from 0:02 to 0:04/ }).click();
+    expect(await page.getByRole('region', { name: 'Zoom' }).innerText()).toMatch(/0:01 to 0:05/);
+    await page.keyboard.press('Escape');
+    // A click opens the samples, as text.
+    const samples = page.locator('#what-broke').getByRole('button', { name: /^1 sample of/ });
+    expect(await samples.getAttribute('aria-expanded')).toBe('false');
+    await samples.click();
+    expect(await samples.getAttribute('aria-expanded')).toBe('true');
+    const sample = await page.locator('.samples li').innerText();
+    for (const part of [
+      'user 17',
+      'GET /nowhere HTTP/1.1',
+      '404 Not Found',
+      'content-type',
+      '<b',
+    ]) {
+      expect(sample).toContain(part);
+    }
+    expect(await page.locator('#markup').count()).toBe(0);
+    expect(await axe(page)).toEqual([]);
+    expect(await layout(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  test.each([390, 1300, 1900])('has no horizontal overflow at %i pixels', async (width) => {
+    for (const brief of [true, false]) {
+      const { page, close } = await open(chrome, report, { width, brief });
+      await shot(page, `run-${width}${brief ? '-brief' : ''}`);
+      expect(await layout(page)).toEqual([]);
+      await close();
+    }
+  });
+
+  test('fits two screens if all is well', async () => {
+    const { page, close } = await open(chrome, report, { width: 1300, brief: true });
+    await page.evaluate(() => {
+      const doc = JSON.parse(document.getElementById('document')?.textContent ?? '');
+      doc.failures.list = [];
+      doc.totals.errors = 0;
+      doc.findings = doc.findings.filter((one: { severity: string }) => one.severity === 'good');
+      (globalThis as unknown as { throng: { draw: (doc: unknown) => void } }).throng.draw(doc);
+    });
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    expect(height).toBeLessThanOrEqual(2 * 900);
     await close();
   });
 
@@ -160,6 +299,10 @@ describe('the report of a run', () => {
     const shown = await rows.locator('strong').allInnerTexts();
     const select = page.getByLabel('Step', { exact: true });
     expect(shown).toEqual(await select.locator('option').allInnerTexts());
+    // Both columns have an axis of time.
+    const ticks = page.locator('#all-steps .ticks div').first().locator('span');
+    expect(await ticks.first().innerText()).toBe('0:00');
+    expect(await ticks.count()).toBe(3);
     const predict = rows.filter({ hasText: 'predict' });
     expect(await predict.innerText()).toMatch(/up to .*\/s\s+p50 .* … .*, p99 /s);
     // A rate, p50 and p99, each with a line.
@@ -258,7 +401,8 @@ describe('the report of a run', () => {
         ...cpu,
         source,
         at_s: [-1, 1, 3, 5],
-        mean: [n, 40, 60, 50],
+        // A value is missing.
+        mean: [n, 40, null, 50],
       }));
       (globalThis as unknown as { throng: { draw: (doc: unknown) => void } }).throng.draw(doc);
     });
@@ -326,7 +470,7 @@ describe('the report of a run', () => {
   test('has no serious fault of accessibility', async () => {
     const { page, close } = await open(chrome, report);
     await page.locator('#throughput .numbers > summary').click();
-    await page.locator('.findings summary').first().click();
+    await page.locator('#findings summary').first().click();
     expect(await axe(page)).toEqual([]);
     await close();
   });
@@ -335,9 +479,46 @@ describe('the report of a run', () => {
     const { page, close } = await open(chrome, report, { dark: true });
     const pdf = await page.pdf({ format: 'A4' });
     expect(pdf.length).toBeGreaterThan(50_000);
+    expect(
+      await page.locator('details.full').evaluate((one) => (one as HTMLDetailsElement).open),
+    ).toBe(true);
     expect(await page.locator('.figure .plot svg').count()).toBeGreaterThanOrEqual(
       await page.locator('.figure').count(),
     );
+    await close();
+  });
+
+  test.each([390, 1300, 1900])('prints the whole axis of time from %i pixels', async (width) => {
+    const { page, close } = await open(chrome, report, { width, brief: true });
+    await drawAll(page);
+    // As the browser does it before it prints, without a frame in between.
+    const drawn = await page.evaluate(() => {
+      window.dispatchEvent(new Event('beforeprint'));
+      return [...document.querySelectorAll('.figure')].map((figure) => {
+        const svg = figure.querySelector('.plot svg');
+        const texts = [...figure.querySelectorAll('.plot svg text')];
+        return {
+          id: figure.id,
+          width: Number(svg?.getAttribute('width')),
+          right: Math.max(...texts.map((one) => (one as SVGTextElement).getCTM()?.e ?? 0)),
+        };
+      });
+    });
+    expect(drawn.length).toBeGreaterThan(5);
+    for (const { id, width: wide, right } of drawn) {
+      expect(wide, id).toBe(680);
+      expect(right, id).toBeLessThanOrEqual(680);
+    }
+    await page.evaluate(() => window.dispatchEvent(new Event('afterprint')));
+    const plot = page.locator('#throughput .plot');
+    const box = await plot.boundingBox();
+    const after = Number(await plot.locator('svg').getAttribute('width'));
+    expect(Math.abs(after - (box?.width ?? 0))).toBeLessThan(2);
+    // The browser's own paper has the last seconds of the axis.
+    mkdirSync(dir.path, { recursive: true });
+    const path = join(dir.path, `run-${width}.pdf`);
+    await page.pdf({ format: 'A4', path });
+    expect(readFileSync(path).length).toBeGreaterThan(50_000);
     await close();
   });
 

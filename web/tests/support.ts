@@ -60,6 +60,8 @@ export interface Look {
   width?: number;
   /** As on paper. */
   print?: boolean;
+  /** As it is opened: without the full report. */
+  brief?: boolean;
 }
 
 /** How people see pages. A sheet of A4 has 703 pixels between its margins. */
@@ -92,14 +94,14 @@ export async function tab(chrome: Browser, look: Look = {}) {
   return { page, faults, close: () => context.close() };
 }
 
-/** A page that was read from a file, and what went wrong in it. */
+/** A page that was read from a file, with the full report of a run, and what went wrong in it. */
 export async function open(chrome: Browser, file: string, look: Look = {}) {
   const opened = await tab(chrome, look);
   const { page, faults } = opened;
   page.on('request', (request) => {
     if (!/^(file|blob|data):/.test(request.url())) faults.push(`requests ${request.url()}`);
   });
-  await page.goto(`file://${file}`);
+  await page.goto(`file://${file}${look.brief ? '' : '#full'}`);
   await page.locator('main').waitFor();
   return opened;
 }
@@ -171,6 +173,9 @@ export function layout(page: Page): Promise<string[]> {
 export async function drawAll(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const frame = () => new Promise((done) => requestAnimationFrame(done));
+    for (const full of document.querySelectorAll<HTMLDetailsElement>('details.full')) {
+      full.open = true;
+    }
     for (const plot of document.querySelectorAll('.figure .plot')) {
       while (!plot.querySelector('svg')) {
         plot.scrollIntoView({ behavior: 'instant' });

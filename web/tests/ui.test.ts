@@ -1,7 +1,7 @@
 /** Past results in a browser: the list, reports, and comparisons on request. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -66,12 +66,10 @@ beforeAll(async () => {
     ),
     '{"format": 2',
   );
-  rmSync(
-    join(
-      copy(first, 'killed', (info) => (info.status = 'running')),
-      'summary.json',
-    ),
-  );
+  const killed = copy(first, 'killed', (info) => (info.status = 'running'));
+  rmSync(join(killed, 'summary.json'));
+  // It has written nothing for a long time.
+  for (const name of ['tally.json', 'events.jsonl']) utimesSync(join(killed, name), 1e9, 1e9);
   await throng(
     ['compare', second, '--baseline', first, '--html', at('runs/a-comparison.html')],
     [0, 1, 2],
@@ -196,6 +194,29 @@ describe('the list of results', () => {
       before,
     );
     await close();
+  });
+
+  test('follows a run in progress to its report, and then the next one', async () => {
+    const { page, faults, close } = await visit();
+    const crowd = ['run', 'web/tests/crowd.yaml', '--set', 'arrivals.2.hold=20s', '--quiet'];
+    const start = () => throng([...crowd, '--runs', at('runs/live')], [0, 1, 2]);
+    const ended = start();
+    const running = rows(page).filter({ hasText: '● running' });
+    await running.locator('th a').first().click();
+    await page.waitForURL(/\?live=[0-9a-f]{16}$/);
+    const first = new URL(page.url()).search;
+    await page.locator('.verdict', { hasText: 'Running' }).waitFor();
+    await page.locator('#throughput').waitFor();
+    await page.getByText('The run is over. This is its report.').waitFor();
+    expect(await page.locator('.verdict').innerText()).not.toBe('Running');
+    await ended;
+    const again = start();
+    await page.waitForFunction((before) => location.search !== before, first);
+    await page.locator('.verdict', { hasText: 'Running' }).waitFor();
+    await again;
+    expect(faults).toEqual([]);
+    await close();
+    rmSync(at('runs/live'), { recursive: true });
   });
 
   test('opens reports, existing ones and those made on request', async () => {

@@ -11,6 +11,9 @@ import type { Zoom } from '../zoom';
 /** Figures of this group share the pointer. */
 export const TIME_GROUP = 'time';
 
+/** The height of the first figures, in pixels. */
+export const FIRST_HEIGHT = 210;
+
 /** Values by slot. */
 export type Numbers = Track['mean'];
 

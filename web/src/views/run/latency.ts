@@ -9,6 +9,7 @@ import { each } from '../../frame';
 import { curveSpec, timesAxis } from '../curves';
 import {
   extent,
+  FIRST_HEIGHT,
   highlighted,
   marks,
   measured,
@@ -116,6 +117,7 @@ function percentiles(doc: RunDocument, measure: MeasureCourse) {
     unit: 'ns',
     yName: 'response',
     log: true,
+    height: FIRST_HEIGHT,
     series: [
       line('p50', measure.p50),
       line('p90', measure.p90),

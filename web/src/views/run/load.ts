@@ -5,7 +5,7 @@ import type { Child } from '../../dom';
 import { count, span } from '../../format';
 import { each } from '../../frame';
 import { table } from '../../table';
-import { type Series, series, slots, timeline, track } from '../timeline';
+import { FIRST_HEIGHT, type Series, series, slots, timeline, track } from '../timeline';
 import { what } from './broken';
 
 /** Operations over time. */
@@ -21,6 +21,7 @@ export function throughput(doc: RunDocument): Child {
     note: thinned,
     unit: '1/s',
     yName: 'operations per second',
+    height: FIRST_HEIGHT,
     series: [
       series(course, 'operations_completed', 'completed', '1/s'),
       series(course, 'operations_begun', 'begun', '1/s'),
