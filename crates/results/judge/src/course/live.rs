@@ -126,13 +126,6 @@ impl LiveRun {
         self.figures.series.push(row.clone());
     }
 
-    /// Adds the failures of a second by kind and detail. They are shown instead of those by outcome alone.
-    pub fn failures<'a>(&mut self, counts: impl Iterator<Item = &'a ErrorCount>) {
-        for found in counts {
-            self.detailed_errors.add_count(found, self.division.slot(found.start_ns));
-        }
-    }
-
     /// Adds how long sessions took that ended in this second: those that finished, and the others.
     pub fn sessions(
         &mut self,
@@ -143,8 +136,10 @@ impl LiveRun {
         self.figures.add_session_times(row.phase as usize, finished, unfinished);
     }
 
-    /// Adds failures of one kind in one second.
+    /// Adds failures of one kind in one second. Those with details are shown instead of those by outcome alone.
     pub fn error(&mut self, count: ErrorCount) {
+        let slot = self.division.slot(count.start_ns);
+        self.detailed_errors.add_count(&count, slot);
         self.figures.errors.add(count);
     }
 
@@ -330,7 +325,7 @@ mod tests {
             detail: Some("503".to_owned()),
             count: 25,
         };
-        live_run.failures([&found].into_iter());
+        live_run.error(&found);
         let course = live_run.course(&live_run.judge(&[]));
         let found: Vec<_> = course.errors.iter().map(|e| (e.detail.as_deref(), e.count)).collect();
         assert_eq!(found, [(Some("503"), 25)]);
