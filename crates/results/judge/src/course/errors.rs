@@ -34,14 +34,11 @@ pub struct ErrorTrack {
 
 /// The failures of a run, the most frequent first, and the number of further ones; none if nothing failed.
 pub(super) fn read(run: &Run, division: Division) -> Result<(Vec<ErrorTrack>, usize), RecordError> {
-    let fine = [Outcome::Ok.name(), Outcome::Unfinished.name()];
-    let failed = run.tally()?.is_none_or(|tally| {
-        let measures = tally.phases.iter().flat_map(|phase| &phase.measures);
-        let mut outcomes = measures.flat_map(|measure| &measure.outcomes);
-        outcomes.any(|(name, &count)| count > 0 && !fine.contains(&name.as_str()))
-    });
     let mut errors = Errors::default();
-    if failed {
+    for found in &run.error_counts()? {
+        errors.add_count(found, division.slot(found.start_ns));
+    }
+    if errors.is_empty() && has_failed(run)? {
         run.requests(|rows| {
             for row in rows {
                 let slot = division.slot(row.done_ns);
@@ -50,6 +47,16 @@ pub(super) fn read(run: &Run, division: Division) -> Result<(Vec<ErrorTrack>, us
         })?;
     }
     Ok(errors.tracks(&run.info().measures, division))
+}
+
+/// True unless the tally says that no operation failed.
+fn has_failed(run: &Run) -> Result<bool, RecordError> {
+    let fine = [Outcome::Ok.name(), Outcome::Unfinished.name()];
+    Ok(run.tally()?.is_none_or(|tally| {
+        let measures = tally.phases.iter().flat_map(|phase| &phase.measures);
+        let mut outcomes = measures.flat_map(|measure| &measure.outcomes);
+        outcomes.any(|(name, &count)| count > 0 && !fine.contains(&name.as_str()))
+    }))
 }
 
 /// A kind of failure.
