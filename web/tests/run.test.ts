@@ -207,6 +207,7 @@ describe('the report of a run', () => {
   test.each([390, 1300, 1900])('has no horizontal overflow at %i pixels', async (width) => {
     for (const brief of [true, false]) {
       const { page, close } = await open(chrome, report, { width, brief });
+      expect(await layout(page)).toEqual([]);
       await shot(page, `run-${width}${brief ? '-brief' : ''}`);
       expect(await layout(page)).toEqual([]);
       await close();
