@@ -27,6 +27,8 @@ test('findings are where their question is answered', () => {
     placeOf({ code, severity, text: '', evidence: {} });
   expect(place('threshold-failed', 'warning')).toBe('more');
   expect(place('errors', 'warning')).toBe('more');
+  expect(place('incident', 'warning')).toBe('more');
+  expect(place('two-groups', 'note')).toBe('broke');
   expect(place('own-failures', 'warning')).toBe('broke');
   expect(place('sessions-failed', 'note')).toBe('more');
   expect(place('generator-healthy', 'good')).toBe('limit');

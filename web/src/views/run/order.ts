@@ -18,6 +18,8 @@ export function worstFirst(one: Step, other: Step): number {
 
 /** Findings that thresholds, failures and incidents show as tables and lists. */
 const SHOWN = /^(threshold-failed$|errors$|incident)/;
+/** Findings on what a step did over time, whatever their severity. */
+const OVER_TIME = /^(periodic-stall|response-grows|keep-alive-closed|two-groups)$/;
 /** Findings on what users met. */
 const OF_USERS =
   /^(own-failures|nothing-succeeded|steps-|setup|teardown|channels-|sessions-|users-unstarted|sums-broken|sequence-|numbers-|subscriptions-|attempts-)/;
@@ -28,6 +30,7 @@ const OF_LIMITS = /^(generator-|target-|server-|connecting-limit)/;
 export function placeOf({ code, severity }: Finding): 'broke' | 'limit' | 'more' {
   const isGrave = severity === 'warning' || severity === 'fatal';
   if (SHOWN.test(code)) return 'more';
+  if (OVER_TIME.test(code)) return 'broke';
   if (OF_USERS.test(code)) return isGrave ? 'broke' : 'more';
   return isGrave || OF_LIMITS.test(code) ? 'limit' : 'more';
 }
