@@ -62,7 +62,7 @@ impl RunExports {
             info: tick.info,
             row: tick.row,
             measures: &measures,
-            errors: &[],
+            errors: tick.errors,
             probes: &probes,
         });
     }

@@ -325,7 +325,7 @@ mod tests {
             detail: Some("503".to_owned()),
             count: 25,
         };
-        live_run.error(&found);
+        live_run.error(found);
         let course = live_run.course(&live_run.judge(&[]));
         let found: Vec<_> = course.errors.iter().map(|e| (e.detail.as_deref(), e.count)).collect();
         assert_eq!(found, [(Some("503"), 25)]);
