@@ -37,6 +37,7 @@ pub mod rank;
 pub mod reliability;
 pub mod rng;
 pub mod sample;
+pub mod scan;
 pub mod serial;
 mod special;
 pub mod spline;

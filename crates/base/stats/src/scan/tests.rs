@@ -1,0 +1,178 @@
+use super::*;
+use crate::rng::{Purpose, Rng};
+
+const RULES: Rules = Rules { alpha: 0.0125, least: 0.223, shortest: 1 };
+
+/// A server with four places, to which requests come as a Poisson process of this rate by second, and each of which takes
+/// an exponential time of this mean: its seconds, by the logarithms of the response times.
+struct Queue<'f> {
+    per_s: &'f dyn Fn(f64) -> f64,
+    mean_s: &'f dyn Fn(f64) -> f64,
+}
+
+fn exponential(rng: &mut Rng) -> f64 {
+    -(1.0 - rng.unit()).ln()
+}
+
+impl Queue<'_> {
+    fn seconds(&self, seconds: usize, rng: &mut Rng) -> Vec<Level> {
+        let mut sums = vec![Part::default(); seconds];
+        let mut free = [0.0_f64; 4];
+        let mut now = 0.0;
+        loop {
+            now += exponential(rng) / (self.per_s)(now);
+            if now >= seconds as f64 {
+                break;
+            }
+            let next = (0..4).min_by(|&a, &b| free[a].total_cmp(&free[b])).unwrap();
+            free[next] = free[next].max(now) + exponential(rng) * (self.mean_s)(now);
+            if let Some(sum) = sums.get_mut(free[next] as usize) {
+                sum.weight += 1.0;
+                sum.sum += (free[next] - now).ln();
+            }
+        }
+        let level = |sum: &Part| match sum.weight > 0.0 {
+            true => Level { value: sum.level(), weight: sum.weight },
+            false => Level::default(),
+        };
+        sums.iter().map(level).collect()
+    }
+}
+
+/// The windows of a queue's seconds, with what the load explains taken off.
+fn found(levels: &[Level]) -> Vec<Window> {
+    let around = |second: usize| {
+        let near = &levels[second.saturating_sub(4)..(second + 5).min(levels.len())];
+        near.iter().map(|level| level.weight).sum::<f64>() / near.len() as f64
+    };
+    let load: Vec<f64> = (0..levels.len()).map(around).collect();
+    let explained = explained_by_load(levels, &load);
+    let pairs = levels.iter().zip(explained);
+    let left: Vec<Level> =
+        pairs.map(|(level, of)| Level { value: level.value - of, ..*level }).collect();
+    super::levels(&left, &RULES)
+}
+
+/// How many of these runs have a window.
+fn alarms(runs: u64, seconds: usize, queue: &Queue<'_>) -> usize {
+    let has_any = |run: &u64| {
+        let mut rng = Rng::new(45, *run, Purpose::Service);
+        !found(&queue.seconds(seconds, &mut rng)).is_empty()
+    };
+    (0..runs).filter(has_any).count()
+}
+
+#[test]
+fn healthy_queues_have_no_windows() {
+    // At 70 % of what it does; the first time, and as a load that rises.
+    for per_s in [25.0, 100.0] {
+        let queue = Queue { per_s: &|_| per_s, mean_s: &|_| 2.8 / per_s };
+        let alarms = alarms(200, 60, &queue);
+        assert!(alarms <= 4, "{alarms} of 200 at {per_s} a second");
+    }
+    let ramp = Queue { per_s: &|now| 2.0 + 98.0 * (now / 60.0), mean_s: &|_| 2.8 / 100.0 };
+    assert!(alarms(200, 60, &ramp) <= 4);
+    let phases = Queue {
+        per_s: &|now| if (15.0..45.0).contains(&now) { 100.0 } else { 40.0 },
+        mean_s: &|_| 2.8 / 100.0,
+    };
+    assert!(alarms(200, 60, &phases) <= 4);
+}
+
+#[test]
+fn times_of_slow_answers_are_found_to_the_second() {
+    for run in 0..20 {
+        let mut rng = Rng::new(46, run, Purpose::Service);
+        let slow = Queue {
+            per_s: &|_| 100.0,
+            mean_s: &|now| if (15.0..25.0).contains(&now) { 0.03 } else { 0.006 },
+        };
+        let windows = found(&slow.seconds(40, &mut rng));
+        assert_eq!(windows.len(), 1, "run {run}: {windows:?}");
+        let seconds = &windows[0].seconds;
+        assert!(seconds.start.abs_diff(15) <= 1 && seconds.end.abs_diff(25) <= 1, "{seconds:?}");
+        let factor = (windows[0].inside - windows[0].outside).exp();
+        assert!((3.5..20.0).contains(&factor), "{factor}");
+    }
+}
+
+#[test]
+fn what_lasts_to_the_end_and_what_comes_twice_is_found() {
+    let mut rng = Rng::new(47, 1, Purpose::Service);
+    let after = Queue { per_s: &|_| 100.0, mean_s: &|now| if now < 20.0 { 0.004 } else { 0.012 } };
+    let windows = found(&after.seconds(60, &mut rng));
+    let seconds: Vec<_> = windows.iter().map(|window| window.seconds.clone()).collect();
+    assert_eq!(seconds, [20..60]);
+    let twice = Queue {
+        per_s: &|_| 100.0,
+        mean_s: &|now| match (20.0..25.0).contains(&now) || (40.0..45.0).contains(&now) {
+            true => 0.02,
+            false => 0.004,
+        },
+    };
+    let windows = found(&twice.seconds(60, &mut rng));
+    assert_eq!(windows.len(), 2, "{windows:?}");
+    assert!(windows[0].seconds.contains(&22) && windows[1].seconds.contains(&42));
+}
+
+#[test]
+fn the_load_explains_levels_that_only_great_loads_have() {
+    let levels: Vec<Level> =
+        [1.0, 1.0, 2.0, 3.0, 2.0, 1.0].iter().map(|&value| Level { value, weight: 10.0 }).collect();
+    let load = [10.0, 10.0, 20.0, 30.0, 20.0, 10.0];
+    assert_eq!(explained_by_load(&levels, &load), [1.5, 1.5, 2.0, 3.0, 2.0, 1.5]);
+    // The same without a difference of the load.
+    assert_eq!(explained_by_load(&levels, &[10.0; 6]), [1.5; 6]);
+}
+
+/// Thirty operations a second of which this share fails, by second.
+fn failing(seconds: usize, share: impl Fn(usize) -> f64, rng: &mut Rng) -> Vec<Count> {
+    let one = |second: usize, rng: &mut Rng| {
+        let hits = (0..30).filter(|_| rng.unit() < share(second)).count();
+        Count { hits: hits as f64, of: 30.0 }
+    };
+    (0..seconds).map(|second| one(second, rng)).collect()
+}
+
+const SHARES: Rules = Rules { least: 0.01, ..RULES };
+
+#[test]
+fn failures_as_usual_are_no_window() {
+    for share in [0.0, 0.01, 0.2] {
+        let has_any = |run: &u64| {
+            let mut rng = Rng::new(48, *run, Purpose::Service);
+            !counts(&failing(60, |_| share, &mut rng), &SHARES).is_empty()
+        };
+        let alarms = (0..100).filter(has_any).count();
+        assert!(alarms <= 3, "{alarms} of 100 at {share}");
+    }
+    // Bursts of every fifth second are usual as well.
+    let mut rng = Rng::new(49, 1, Purpose::Service);
+    let bursts = failing(60, |second| if second % 5 == 0 { 0.3 } else { 0.02 }, &mut rng);
+    assert_eq!(counts(&bursts, &SHARES), []);
+}
+
+#[test]
+fn times_of_failures_are_found_with_their_share() {
+    for run in 0..20 {
+        let mut rng = Rng::new(50, run, Purpose::Service);
+        let share = |second| if (15..25).contains(&second) { 0.3 } else { 0.0 };
+        let windows = counts(&failing(40, share, &mut rng), &SHARES);
+        assert_eq!(windows.len(), 1, "run {run}: {windows:?}");
+        assert_eq!(windows[0].seconds, 15..25);
+        assert!(windows[0].p < 1e-9 && windows[0].outside == 0.0, "{windows:?}");
+        assert!((0.18..0.42).contains(&windows[0].inside), "{windows:?}");
+    }
+}
+
+#[test]
+fn series_of_nothing_have_no_windows() {
+    assert_eq!(levels(&[], &RULES), []);
+    assert_eq!(counts(&[], &SHARES), []);
+    assert_eq!(levels(&[Level::default(); 60], &RULES), []);
+    assert_eq!(levels(&[Level { value: 3.0, weight: 5.0 }; 60], &RULES), []);
+    let mut broken = [Level { value: 3.0, weight: 5.0 }; 60];
+    (broken[20].value, broken[30].value) = (f64::NAN, f64::INFINITY);
+    assert_eq!(levels(&broken, &RULES), []);
+    assert_eq!(counts(&[Count { hits: 30.0, of: 30.0 }; 60], &SHARES), []);
+}
