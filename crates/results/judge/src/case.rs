@@ -5,6 +5,7 @@ use record::schema::{HealthSummary, MeasureSummary, ThresholdResult, UsersSummar
 
 use crate::figures::Figures;
 use crate::generator::{self, Shortfall};
+use crate::incidents::Broken;
 use crate::lag_decisions::{self, LagDecision};
 use crate::saturation::Overload;
 use crate::{summary, threshold};
@@ -28,6 +29,8 @@ pub(crate) struct Case<'a> {
     pub(crate) lag_decisions: Vec<LagDecision>,
     /// Empty where the generator itself was the limit: then nothing is known of the target.
     pub(crate) overload: Overload,
+    /// When steps were worse than in the rest of the run.
+    pub(crate) broken: Broken,
 }
 
 impl<'a> Case<'a> {
@@ -53,6 +56,7 @@ impl<'a> Case<'a> {
             measures,
             shortfall,
             overload,
+            broken: Broken::find(figures),
         }
     }
 

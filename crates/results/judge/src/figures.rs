@@ -2,6 +2,7 @@
 //! the events. Pure once filled; tests build it by hand.
 
 mod due;
+mod incident_times;
 mod intervals;
 mod lag_moves;
 mod lag_seconds;
@@ -19,8 +20,8 @@ use std::collections::BTreeMap;
 
 use record::operations::is_of_step;
 use record::schema::{
-    Event, EventKind, NeverBegun, RegionTally, RunInfo, SeriesRow, StepWork, UnfinishedSessions,
-    WorkerTally,
+    ErrorCount, Event, EventKind, NeverBegun, RegionTally, RunInfo, SeriesRow, StepWork,
+    UnfinishedSessions, WorkerTally,
 };
 use record::{Outcome, Probes};
 use stats::censored::CensoredTimes;
@@ -28,6 +29,7 @@ use stats::hist::LogHistogram;
 
 use crate::errors::ErrorTotals;
 use crate::limits::FLOW_SECONDS_MAX;
+pub(crate) use incident_times::IncidentTimes;
 pub(crate) use intervals::Population;
 use intervals::PopulationInterval;
 pub(crate) use lag_moves::{Limit, Moves};
@@ -87,6 +89,10 @@ pub struct Figures {
     /// The operations that thresholds would find within their limits without the generator's own part of their times;
     /// empty unless `lag_decisions::read` was called.
     pub(crate) lag_moves: Vec<KnownMoves>,
+    /// Response times in and outside of incidents; empty unless `incidents::read_times` was called.
+    pub(crate) incident_times: Vec<IncidentTimes>,
+    /// Failures by what they were, by interval of the record; empty if the record does not say.
+    pub(crate) error_counts: Vec<ErrorCount>,
     /// Cells by phase, then by measure; a run without phases has one row.
     cells: Vec<Vec<Cell>>,
     /// How long sessions took, by phase; empty unless a threshold needed it.
@@ -300,6 +306,8 @@ impl Figures {
             workers: Vec::new(),
             intervals: Vec::new(),
             lag_moves: Vec::new(),
+            incident_times: Vec::new(),
+            error_counts: Vec::new(),
             session_times: vec![SessionTimes::default(); cells.len()],
             cells,
         }

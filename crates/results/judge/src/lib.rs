@@ -26,8 +26,11 @@ mod finding;
 mod findings;
 pub mod focus;
 mod generator;
+mod groups;
 mod health;
 mod imported;
+mod incidents;
+mod keep_alive;
 mod lab_cost;
 mod lab_use;
 mod lag_decisions;
@@ -109,6 +112,7 @@ pub fn judge(
     let mut figures = Figures::read(run)?;
     figures.find_intervals(run, thresholds)?;
     lag_decisions::read(&mut figures, run, thresholds)?;
+    incidents::read_times(&mut figures, run)?;
     Ok(judge_figures(&figures, thresholds, allow_lost_workers))
 }
 
@@ -159,7 +163,7 @@ fn summary_of(case: Case<'_>) -> Summary {
         expects_overload: figures.info.expects_overload,
         findings,
         errors: errors::summarise(figures),
-        incidents: Vec::new(),
+        incidents: case.broken.incidents,
         thresholds: case.results,
         users: case.users,
         health: case.health,

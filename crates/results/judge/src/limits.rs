@@ -233,3 +233,56 @@ pub const AGENTS_LISTED_MAX: usize = 5;
 
 /// A clock of an agent that may be further from where it was at the start than this is reported, in nanoseconds.
 pub const AGENT_CLOCK_MOVED_NS_MAX: u64 = 5_000_000;
+
+/// Chance finds an incident in this share of healthy runs at most.
+pub const INCIDENT_ALPHA: f64 = 0.05;
+/// A step has an incident where its share of failures, or of operations without an answer, is greater by this …
+pub const INCIDENT_ERRORS_MIN: f64 = 0.01;
+/// … or its responses, by their geometric mean, are this many times as long …
+pub const INCIDENT_RESPONSE_TIMES: f64 = 1.25;
+/// … or fewer operations end by this share of those that are usually due …
+pub const INCIDENT_SHORTFALL_MIN: f64 = 0.25;
+/// … in this many slots in a row at least: in one, a longer response is a shortfall.
+pub const INCIDENT_THROUGHPUT_SLOTS_MIN: usize = 2;
+/// Windows of a step that are no further apart are one incident, in nanoseconds.
+pub const INCIDENT_ENDS_NS: u64 = 1_000_000_000;
+/// A response that is long from the first seconds on, less than this, and shorter later is a warm-up.
+pub const WARM_UP_BEFORE_NS: u64 = 3_000_000_000;
+/// Most slots of a run in which incidents are looked for: seconds, up to an hour.
+pub const INCIDENT_SLOTS_MAX: usize = 3_600;
+/// Most series in which incidents are looked for: steps and their tags.
+pub const INCIDENT_SERIES_MAX: usize = 200;
+/// The load of a second is the mean of as many seconds around it.
+pub const INCIDENT_LOAD_S: u64 = 9;
+/// Most incidents that get a finding of their own.
+pub const INCIDENT_FINDINGS_MAX: usize = 8;
+/// What happened this long before or after an incident began or ended is named beside it, in nanoseconds …
+pub const BESIDE_NS: u64 = 5_000_000_000;
+/// … of which this many at most.
+pub const BESIDE_MAX: usize = 6;
+/// A probe is named beside an incident if its mean in it is this many standard deviations of its other readings away …
+pub const BESIDE_PROBE_Z: f64 = 4.0;
+/// … and different by this share at least …
+pub const BESIDE_PROBE_SHARE_MIN: f64 = 0.5;
+/// … of which this many at most …
+pub const BESIDE_PROBES_MAX: usize = 3;
+/// … or if it is at its limit in this share of its readings in it.
+pub const BESIDE_LIMIT_SHARE_MIN: f64 = 0.3;
+/// Stalls that come back as often are periodic, if their distances are alike.
+pub const STALLS_MIN: usize = 5;
+/// By this share of their period, and a slot, the distances of periodic stalls differ at most.
+pub const STALLS_SCATTER_MAX: f64 = 0.15;
+/// Responses grow while a run goes on if they are this many times as long at its end.
+pub const GROWTH_TIMES_MIN: f64 = 1.25;
+/// Answers of a step are of two groups if each has this share of them …
+pub const GROUPS_SHARE_MIN: f64 = 0.1;
+/// … the slower ones take this many times as long …
+pub const GROUPS_TIMES_MIN: f64 = 3.0;
+/// … and there are as many answers.
+pub const GROUPS_ANSWERS_MIN: u64 = 200;
+/// Most steps whose answers are looked at.
+pub const GROUPS_STEPS_MAX: usize = 10;
+/// Connections are closed by the target if this many times as many were opened as were open at once, or as users came …
+pub const RENEWED_TIMES_MIN: f64 = 3.0;
+/// … and this many more at least.
+pub const RENEWED_MIN: u64 = 10;

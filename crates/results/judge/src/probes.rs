@@ -10,7 +10,11 @@ use record::{ProbeInfo, Probes};
 use crate::case::Case;
 use crate::figures::Figures;
 use crate::finding::finding;
-use crate::limits::{PROBE_FINDINGS_MAX, PROBE_LIMIT_READINGS_MIN, PROBE_LIMIT_SHARE_MIN};
+use crate::incidents::Beside;
+use crate::limits::{
+    BESIDE_LIMIT_SHARE_MIN, BESIDE_NS, BESIDE_PROBE_SHARE_MIN, BESIDE_PROBE_Z, BESIDE_PROBES_MAX,
+    PROBE_FINDINGS_MAX, PROBE_LIMIT_READINGS_MIN, PROBE_LIMIT_SHARE_MIN,
+};
 use limits::{LIMITS, Limit, Reference, UNWANTED, UnwantedRate};
 
 /// The role under which a source's own cost is recorded.
@@ -79,6 +83,37 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     findings
 }
 
+/// Limits that the server's side met within a time, and probes that were far from what they were otherwise.
+pub(crate) fn beside(run: &Figures, begin_ns: u64, end_ns: u64) -> Vec<Beside> {
+    let last_ns = i64::try_from(run.planned_end_ns()).unwrap_or(i64::MAX);
+    let read = Readings { run, values: by_probe(&run.probes, 0, last_ns) };
+    let mut all = Vec::new();
+    let mut changes = Vec::new();
+    for place in 0..run.probes.list.len() {
+        match read.limit_beside(place, begin_ns, end_ns) {
+            Some(limit) => all.push(limit),
+            None => changes.extend(read.change_beside(place, begin_ns, end_ns)),
+        }
+    }
+    changes.sort_by(|a, b| b.0.total_cmp(&a.0));
+    all.extend(changes.into_iter().take(BESIDE_PROBES_MAX).map(|(_, beside)| beside));
+    all
+}
+
+/// Readings of a probe within a time, and the others.
+struct NearReadings {
+    within: Vec<(u64, f64)>,
+    outside: Vec<(u64, f64)>,
+}
+
+impl NearReadings {
+    fn of(values: &[(i64, f64)], begin_ns: u64, end_ns: u64) -> NearReadings {
+        let known = values.iter().map(|&(at_ns, value)| (u64::try_from(at_ns).unwrap_or(0), value));
+        let (within, outside) = known.partition(|&(at_ns, _)| (begin_ns..=end_ns).contains(&at_ns));
+        NearReadings { within, outside }
+    }
+}
+
 /// A limit of the server's side that a probe met.
 struct LimitMet {
     /// Share of its readings in which it did.
@@ -99,12 +134,7 @@ impl Readings<'_> {
         if info.via != limit.via || info.metric != limit.metric {
             return None;
         }
-        // The value that counts as full.
-        let full = match limit.of {
-            Reference::Itself => 1.0,
-            Reference::Cores => 100.0 * f64::from(self.run.info.generator.cores),
-            Reference::Metric(metric) => self.last(info, metric).filter(|&full| full > 0.0)?,
-        };
+        let full = self.full(info, limit)?;
         let values = &self.values[place];
         let at = |&&(_, value): &&(i64, f64)| value >= limit.least * full;
         let held = values.iter().filter(at).count();
@@ -135,6 +165,64 @@ impl Readings<'_> {
             draft = draft.with("generator_share", own);
         }
         Some(LimitMet { share, finding: draft.worded(text) })
+    }
+
+    /// The value that counts as full.
+    fn full(&self, info: &ProbeInfo, limit: &Limit) -> Option<f64> {
+        match limit.of {
+            Reference::Itself => Some(1.0),
+            Reference::Cores => Some(100.0 * f64::from(self.run.info.generator.cores)),
+            Reference::Metric(metric) => self.last(info, metric).filter(|&full| full > 0.0),
+        }
+    }
+
+    /// A limit that a probe met within a time, and hardly outside of it.
+    fn limit_beside(&self, place: usize, begin_ns: u64, end_ns: u64) -> Option<Beside> {
+        let info = &self.run.probes.list[place];
+        let is_it = |limit: &&Limit| info.via == limit.via && info.metric == limit.metric;
+        let limit = LIMITS.iter().find(is_it)?;
+        let full = self.full(info, limit)?;
+        let near = NearReadings::of(&self.values[place], begin_ns, end_ns);
+        let held = |values: &[(u64, f64)]| {
+            let at = values.iter().filter(|&&(_, value)| value >= limit.least * full);
+            at.count() as f64 / values.len().max(1) as f64
+        };
+        let share = held(&near.within);
+        if share < BESIDE_LIMIT_SHARE_MIN || held(&near.outside) > share / 2.0 {
+            return None;
+        }
+        let first = near.within.iter().find(|&&(_, value)| value >= limit.least * full)?;
+        let at = units::span(first.0);
+        let text = format!("{}: {} from {at} on", name(info), limit.words);
+        Some(Beside { distance_ns: first.0.abs_diff(begin_ns).min(BESIDE_NS), text })
+    }
+
+    /// How far the mean of a probe within a time is from its other readings, with the words for it.
+    fn change_beside(&self, place: usize, begin_ns: u64, end_ns: u64) -> Option<(f64, Beside)> {
+        let info = &self.run.probes.list[place];
+        let near = NearReadings::of(&self.values[place], begin_ns, end_ns);
+        if near.within.is_empty() || near.outside.len() < PROBE_LIMIT_READINGS_MIN {
+            return None;
+        }
+        let mean = |values: &[(u64, f64)]| {
+            values.iter().map(|&(_, value)| value).sum::<f64>() / values.len() as f64
+        };
+        let usual = mean(&near.outside);
+        let during = mean(&near.within);
+        let squares = near.outside.iter().map(|&(_, value)| (value - usual).powi(2));
+        let deviation = (squares.sum::<f64>() / near.outside.len() as f64).sqrt();
+        let change = (during - usual).abs();
+        let is_great = change > 0.0
+            && change >= BESIDE_PROBE_Z * deviation
+            && change >= BESIDE_PROBE_SHARE_MIN * usual.abs().max(during.abs());
+        let text = format!(
+            "{}: {} {} → {}",
+            name(info),
+            info.metric,
+            shown(usual, &info.unit),
+            shown(during, &info.unit)
+        );
+        is_great.then(|| (change / deviation, Beside { distance_ns: 0, text }))
     }
 
     /// Something that should not happen at all, by how often it did.

@@ -4,7 +4,8 @@
 ///
 /// The first findings are about what the target did not keep up with, since that explains what follows. Then come
 /// those that make the run untrusted, the one that explains most at their head; those that make it fail whatever its
-/// thresholds say; the generator; the circumstances of the run; what its users met; and what is only counted.
+/// thresholds say; what broke and when; the generator; the circumstances of the run; what its users met; and what is only
+/// counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
     // The target was the limit.
@@ -37,6 +38,16 @@ pub(crate) enum Rank {
     OwnFailures,
     /// `nothing-succeeded`, `steps-never-succeeded`.
     Failures,
+
+    // What broke, and when.
+    /// `incident`.
+    Incidents,
+    /// `periodic-stall`.
+    PeriodicStalls,
+    /// `response-grows`.
+    Growth,
+    /// `keep-alive-closed`.
+    KeepAlive,
 
     // The generator.
     /// `generator-healthy`.
@@ -80,6 +91,8 @@ pub(crate) enum Rank {
     Thresholds,
     /// `channels-ended`.
     Channels,
+    /// `two-groups`.
+    TwoGroups,
     /// `errors`.
     Errors,
     /// `sums-broken`, `sessions-…`, `steps-not-reached`, `steps-missed`, `users-unstarted`.

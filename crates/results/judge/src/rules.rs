@@ -8,8 +8,8 @@ use record::schema::{Finding, Severity};
 use crate::case::Case;
 use crate::rank::Rank;
 use crate::{
-    accounts, addresses, attempts, channels, clock_skew, faults, findings, health, lab_cost,
-    network, once, overload, pauses, probes, sequences,
+    accounts, addresses, attempts, channels, clock_skew, faults, findings, groups, health,
+    incidents, keep_alive, lab_cost, network, once, overload, pauses, probes, sequences,
 };
 
 /// A rule, and the rank of all that it finds.
@@ -64,10 +64,15 @@ const RULES: &[Rule] = &[
     rule(Rank::Thresholds, findings::thresholds),
     rule(Rank::Errors, findings::operations_failed),
     rule(Rank::Accounts, accounts::findings),
+    rule(Rank::Incidents, incidents::findings),
+    rule(Rank::PeriodicStalls, incidents::stalls),
+    rule(Rank::Growth, incidents::growths),
+    rule(Rank::TwoGroups, groups::findings),
     rule(Rank::Once, once::findings),
     rule(Rank::Attempts, attempts::findings),
     rule(Rank::UsersHeld, findings::users_held),
     // Connections and messages.
+    rule(Rank::KeepAlive, keep_alive::findings),
     rule(Rank::Channels, channels::findings),
     rule(Rank::ConnectsRetried, findings::connects_retried),
     rule(Rank::RequestsRetried, findings::requests_retried),

@@ -48,6 +48,8 @@ struct EndTag {
     kind: EndKind,
     /// The target answered them, with success or with a failure.
     is_answered: bool,
+    /// It answered them with a failure.
+    is_failure: bool,
 }
 
 /// Operations, as far as they matter to a [`Flow`].
@@ -137,10 +139,12 @@ impl Figures {
                 "transaction" | "redirect" | "meeting" => (EndKind::Other, EndKind::Other),
                 _ => continue,
             };
-            let tag = |kind, is_answered| EndTag { measure, kind, is_answered };
-            tags.insert(name.clone(), tag(succeeded, true));
-            tags.insert(format!("{name}.failed"), tag(others, true));
-            tags.insert(format!("{name}.censored"), tag(others, false));
+            let tag = |kind| EndTag { measure, kind, is_answered: true, is_failure: false };
+            let failed = EndTag { is_failure: true, ..tag(others) };
+            let censored = EndTag { is_answered: false, ..tag(others) };
+            tags.insert(name.clone(), tag(succeeded));
+            tags.insert(format!("{name}.failed"), failed);
+            tags.insert(format!("{name}.censored"), censored);
         }
         tags
     }
@@ -154,10 +158,12 @@ impl Figures {
         let count = interval.hist.count();
         let total_s = interval.hist.mean() * count as f64 / 1e9;
         let is_request = tag.kind == EndKind::Request;
+        let mut ln_sum = 0.0;
         if is_request {
             due.resize(due.len().max(ended + 1), 0.0);
         }
         for (_, response_ns, count) in interval.hist.iter() {
+            ln_sum += (response_ns.max(1) as f64).ln() * count as f64;
             for (second, share) in due_in(interval, response_ns) {
                 let second = second.min(ended);
                 let count = share * count as f64;
@@ -196,6 +202,10 @@ impl Figures {
             if tag.is_answered {
                 window.answered += count as f64;
                 window.answered_s += total_s;
+                match tag.is_failure {
+                    true => window.failed += count as f64,
+                    false => window.succeeded_ln += ln_sum,
+                }
             }
         }
     }
@@ -343,7 +353,8 @@ mod tests {
     use super::*;
     use crate::sample::REQUEST;
 
-    const ANSWERED: EndTag = EndTag { measure: REQUEST, kind: EndKind::Request, is_answered: true };
+    const ANSWERED: EndTag =
+        EndTag { measure: REQUEST, kind: EndKind::Request, is_answered: true, is_failure: false };
 
     #[test]
     fn operations_were_due_evenly_over_the_length_of_their_interval() {

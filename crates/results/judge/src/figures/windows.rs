@@ -18,6 +18,10 @@ pub(crate) struct Window {
     pub(crate) answered: f64,
     /// Sum of the response times of these, in seconds.
     pub(crate) answered_s: f64,
+    /// Those of them that were answered with a failure.
+    pub(crate) failed: f64,
+    /// Sum of the natural logarithms of the response times of the others, in nanoseconds.
+    pub(crate) succeeded_ln: f64,
 }
 
 impl Window {
@@ -33,6 +37,8 @@ impl Window {
         self.ended += other.ended;
         self.answered += other.answered;
         self.answered_s += other.answered_s;
+        self.failed += other.failed;
+        self.succeeded_ln += other.succeeded_ln;
     }
 }
 

@@ -15,6 +15,7 @@ fn second(due: f64, answered: f64, response_s: f64) -> Window {
         ended: answered,
         answered,
         answered_s: answered * response_s,
+        ..Window::default()
     }
 }
 

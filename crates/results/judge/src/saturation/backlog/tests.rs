@@ -294,6 +294,7 @@ fn until(at: usize, seconds: usize, ends: bool) -> Stream {
             ended: if ends { 100.0 } else { served },
             answered: served,
             answered_s: served / 100.0,
+            ..Window::default()
         }
     };
     Stream { windows: (0..seconds).map(window).collect(), window_s: 1, ..Stream::default() }

@@ -1,0 +1,254 @@
+//! When a step was worse than in the rest of its run: incidents, stalls that come back, responses that grow.
+//!
+//! ```text
+//! latency.hlog ─figures::read→ windows of each measure ─steps→ series of steps and tags
+//!                                series ─windows→ what was worse, from when to when ─┬─times→ p50, p90
+//!                                                                                    └─beside→ what else happened
+//! ```
+//! Everything is found from what is counted by second while the figures are read: no row is read. If a run has incidents,
+//! the log is read once more for the percentiles in them, and only for their steps.
+
+mod beside;
+mod growth;
+mod periods;
+mod steps;
+mod text;
+mod windows;
+
+use std::collections::HashMap;
+
+use record::schema::{Finding, Incident, IncidentFigures, IncidentKind, Severity};
+use record::{RecordError, Run};
+use stats::hist::LogHistogram;
+
+use crate::case::Case;
+use crate::figures::{Figures, IncidentTimes};
+use crate::finding::finding;
+use crate::limits::INCIDENT_FINDINGS_MAX;
+pub(crate) use beside::Beside;
+use growth::Growth;
+use periods::PeriodicStall;
+use steps::Series;
+use windows::Found;
+
+/// What broke in a run, and when.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Broken {
+    /// The gravest first.
+    pub(crate) incidents: Vec<Incident>,
+    pub(crate) stalls: Vec<PeriodicStall>,
+    pub(crate) growths: Vec<Growth>,
+}
+
+/// The windows of a run, before their percentiles are known.
+#[derive(Debug, Default)]
+struct FoundInRun {
+    windows: Vec<Found>,
+    stalls: Vec<PeriodicStall>,
+    growths: Vec<Growth>,
+}
+
+impl Broken {
+    /// Finds what broke, with the percentiles that [`read_times`] has read.
+    pub(crate) fn find(figures: &Figures) -> Broken {
+        let all = find(figures);
+        let mut incidents: Vec<Incident> =
+            all.windows.iter().map(|found| described(figures, found, &all.windows)).collect();
+        incidents.sort_by(|a, b| gravity(b).total_cmp(&gravity(a)));
+        Broken { incidents, stalls: all.stalls, growths: all.growths }
+    }
+
+    /// True if answers of the step were slow in a window, or came in stalls or ever later.
+    pub(crate) fn explains_response(&self, step: &str) -> bool {
+        let slow = self
+            .incidents
+            .iter()
+            .filter(|incident| incident.kinds.iter().any(|kind| *kind != IncidentKind::Errors));
+        slow.map(|incident| incident.step.as_str())
+            .chain(self.stalls.iter().map(|stall| stall.step.as_str()))
+            .chain(self.growths.iter().map(|growth| growth.step.as_str()))
+            .any(|known| known == step)
+    }
+}
+
+fn find(figures: &Figures) -> FoundInRun {
+    let all = steps::all(figures);
+    let alpha = windows::alpha(all.iter().map(|step| 1 + step.parts.len()).sum());
+    let mut found = FoundInRun::default();
+    for step in &all {
+        if let Some(stall) = periods::of(&step.series) {
+            // Each stall is a window of its own, and all of them are named as one.
+            found.stalls.push(stall);
+            continue;
+        }
+        let windows = windows::of_step(step, alpha);
+        match growth::of(&step.series, &windows, alpha) {
+            Some(growth) => {
+                let others = windows.into_iter().filter(|window| !window.is_slow_to_the_end());
+                found.windows.extend(others);
+                found.growths.push(growth);
+            }
+            None => found.windows.extend(windows),
+        }
+    }
+    found
+}
+
+/// Reads the response times in the incidents of a run, and outside of them.
+///
+/// # Errors
+/// The latency log cannot be read.
+pub(crate) fn read_times(figures: &mut Figures, run: &Run) -> Result<(), RecordError> {
+    let windows = find(figures).windows;
+    if windows.is_empty() {
+        return Ok(());
+    }
+    let empty = |found: &Found| IncidentTimes {
+        measures: found.measures.clone(),
+        begin_ns: found.begin_ns,
+        end_ns: found.end_ns,
+        ..IncidentTimes::default()
+    };
+    let mut times: Vec<IncidentTimes> = windows.iter().map(empty).collect();
+    let mut users: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (number, found) in windows.iter().enumerate() {
+        for &measure in &found.measures {
+            users.entry(&figures.info.measures[measure].name).or_default().push(number);
+        }
+    }
+    let end_ns = figures.planned_end_ns();
+    run.intervals_of(
+        |tag| users.contains_key(tag),
+        |interval| {
+            let middle_ns = interval.start_ns + interval.len_ns / 2;
+            for &number in users.get(interval.tag.as_str()).into_iter().flatten() {
+                let own = &windows[number];
+                let holds = |found: &Found| (found.begin_ns..found.end_ns).contains(&middle_ns);
+                if holds(own) {
+                    times[number].during.merge(&interval.hist);
+                } else if middle_ns < end_ns && !windows.iter().any(|f| f.is_of(own) && holds(f)) {
+                    times[number].usual.merge(&interval.hist);
+                }
+            }
+        },
+    )?;
+    figures.incident_times = times;
+    Ok(())
+}
+
+/// An incident with its figures and its sentence.
+fn described(figures: &Figures, found: &Found, all: &[Found]) -> Incident {
+    let times = figures.incident_times.iter().find(|times| {
+        times.measures == found.measures
+            && times.begin_ns == found.begin_ns
+            && times.end_ns == found.end_ns
+    });
+    let series = Series::of(figures, found.step.clone(), found.measures.clone());
+    let own = |other: &&Found| other.is_of(found);
+    let others: Vec<(u64, u64)> =
+        all.iter().filter(own).map(|other| (other.begin_ns, other.end_ns)).collect();
+    let percentiles = |of: fn(&IncidentTimes) -> &LogHistogram, share: f64| {
+        let hist = times.map(of).filter(|hist| !hist.is_empty());
+        hist.map(|hist| hist.quantile(share))
+    };
+    let figures_of =
+        |counts: steps::Counts, of: fn(&IncidentTimes) -> &LogHistogram| IncidentFigures {
+            operations: counts.operations.round() as u64,
+            errors: counts.errors.round() as u64,
+            unanswered: counts.unanswered.round() as u64,
+            p50_ns: percentiles(of, 0.5),
+            p90_ns: percentiles(of, 0.9),
+            per_s: counts.operations / counts.seconds.max(1e-9),
+        };
+    let during = series.counts_within(&[(found.begin_ns, found.end_ns)]);
+    let usual = series.counts_without(&others);
+    let mut incident = Incident {
+        step: found.step.clone(),
+        tag: found.tag.clone(),
+        kinds: found.kinds.clone(),
+        begin_ns: found.begin_ns,
+        end_ns: found.end_ns,
+        to_the_end: found.to_the_end,
+        usual: figures_of(usual, |times| &times.usual),
+        during: figures_of(during, |times| &times.during),
+        beside: beside::of(figures, found.begin_ns, found.end_ns),
+        text: String::new(),
+    };
+    let detail = text::detail(
+        &figures.error_counts,
+        &found.measures,
+        (found.begin_ns, found.end_ns),
+        incident.during.errors,
+    );
+    incident.text = text::of(&incident, &during, detail.as_deref());
+    incident
+}
+
+/// How much users lost by an incident: operations, by the share that failed more than usually, or by how much of the
+/// response was more than usual.
+fn gravity(incident: &Incident) -> f64 {
+    let share = |figures: &IncidentFigures| match figures.operations {
+        0 => 0.0,
+        all => figures.errors as f64 / all as f64,
+    };
+    let failed = share(&incident.during) - share(&incident.usual);
+    let slower = match (incident.usual.p50_ns, incident.during.p50_ns) {
+        (Some(usual), Some(during)) if during > 0 => 1.0 - usual as f64 / during as f64,
+        _ => 0.0,
+    };
+    let missing = match incident.kinds.contains(&IncidentKind::Throughput) {
+        true => 1.0 - incident.during.per_s / incident.usual.per_s.max(1e-9),
+        false => 0.0,
+    };
+    let seconds = (incident.end_ns - incident.begin_ns) as f64 / 1e9;
+    seconds * incident.usual.per_s.max(incident.during.per_s) * failed.max(slower).max(missing)
+}
+
+/// A finding for each incident, the gravest first.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let incidents = &case.broken.incidents;
+    let mut findings: Vec<Finding> =
+        incidents.iter().take(INCIDENT_FINDINGS_MAX).map(finding_of).collect();
+    let more = incidents.len().saturating_sub(INCIDENT_FINDINGS_MAX);
+    if more > 0 {
+        let text =
+            format!("{} in which less was lost", units::counted(more as u64, "more incident"));
+        let draft = finding(Severity::Note, "incident", text);
+        findings.push(draft.with("incidents", more as f64).done());
+    }
+    findings
+}
+
+/// The finding of an incident: its sentence, and what else happened.
+pub(crate) fn finding_of(incident: &Incident) -> Finding {
+    let mut text = incident.text.clone();
+    if !incident.beside.is_empty() {
+        text += &format!("; {}", incident.beside.join("; "));
+    }
+    let mut draft = finding(Severity::Warning, "incident", text)
+        .with("begin_s", incident.begin_ns as f64 / 1e9)
+        .with("end_s", incident.end_ns as f64 / 1e9)
+        .with("operations", incident.during.operations as f64)
+        .with("errors", incident.during.errors as f64)
+        .with("unanswered", incident.during.unanswered as f64);
+    let times = [("p50_ns", incident.during.p50_ns), ("p50_usual_ns", incident.usual.p50_ns)];
+    for (name, value) in times {
+        if let Some(value) = value {
+            draft = draft.with(name, value as f64);
+        }
+    }
+    draft.done()
+}
+
+/// Stalls that come back.
+pub(crate) fn stalls(case: &Case<'_>) -> Vec<Finding> {
+    case.broken.stalls.iter().map(PeriodicStall::finding).collect()
+}
+
+/// Responses that grow while the run goes on.
+pub(crate) fn growths(case: &Case<'_>) -> Vec<Finding> {
+    case.broken.growths.iter().map(Growth::finding).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+use record::schema::{Event, EventKind};
+use stats::rng::{Purpose, Rng};
+
+use super::*;
+use crate::figures::Window;
+use crate::sample::{self, MS, REQUEST, SECOND, judged};
+
+/// A second in which so many requests succeeded in about this time.
+fn answered(count: f64, time_ms: f64, rng: &mut Rng) -> Window {
+    // The mean of logarithms of exponential times scatters so.
+    let noise = 1.28 / count.max(1.0).sqrt() * (rng.unit() + rng.unit() + rng.unit() - 1.5) * 2.0;
+    Window {
+        due: count,
+        served: count,
+        served_s: count * time_ms / 1e3,
+        ended: count,
+        answered: count,
+        answered_s: count * time_ms / 1e3,
+        failed: 0.0,
+        succeeded_ln: count * ((time_ms * 1e6).ln() + noise),
+    }
+}
+
+/// A run of 60 s with 100 requests a second, whose times these are by second.
+fn run(seed: u64, time_ms: impl Fn(usize) -> f64) -> Figures {
+    let mut rng = Rng::new(seed, 45, Purpose::Service);
+    let windows = (0..60).map(|second| answered(100.0, time_ms(second), &mut rng));
+    with_windows(windows.collect())
+}
+
+fn with_windows(windows: Vec<Window>) -> Figures {
+    let mut figures = sample::figures();
+    figures.windows = vec![Vec::new(), windows];
+    figures
+}
+
+/// Requests that fail in a second, of those that are answered.
+fn fail(window: &mut Window, failed: f64) {
+    window.failed += failed;
+    window.succeeded_ln *= (window.answered - window.failed) / window.answered;
+}
+
+fn incidents(figures: &Figures) -> Vec<Incident> {
+    Broken::find(figures).incidents
+}
+
+fn codes(figures: &Figures) -> Vec<String> {
+    judged(figures).findings.into_iter().map(|found| found.code).collect()
+}
+
+#[track_caller]
+fn only(figures: &Figures) -> Incident {
+    let mut all = incidents(figures);
+    assert_eq!(all.len(), 1, "{all:#?}");
+    all.remove(0)
+}
+
+/// From 15 s to 25 s responses take 400 ms, and 30 in 100 fail at once. The slow ones come 0.4 s later.
+fn broken(seed: u64) -> Figures {
+    let mut figures = run(seed, |second| if (15..25).contains(&second) { 400.0 } else { 8.0 });
+    let windows = &mut figures.windows[REQUEST];
+    windows[15..25].iter_mut().for_each(|window| fail(window, 30.0));
+    let late = 0.4 * 70.0;
+    windows[15].succeeded_ln *= 0.6;
+    (windows[15].answered, windows[15].ended) = (100.0 - late, 100.0 - late);
+    windows[25].succeeded_ln += late * 400e6_f64.ln();
+    (windows[25].answered, windows[25].ended) = (100.0 + late, 100.0 + late);
+    figures
+}
+
+#[test]
+fn an_even_run_has_no_incident() {
+    let with_any = (0..40).filter(|&seed| !incidents(&run(seed, |_| 10.0)).is_empty()).count();
+    assert!(with_any <= 1, "{with_any} of 40");
+    assert_eq!(incidents(&sample::figures()), []);
+}
+
+#[test]
+fn times_that_were_slow_and_failed_are_one_incident() {
+    for seed in 0..20 {
+        let found = only(&broken(seed));
+        assert_eq!(found.kinds, [IncidentKind::Errors, IncidentKind::Response]);
+        assert!(found.begin_ns.abs_diff(15 * SECOND) <= SECOND / 2, "{found:?}");
+        assert!(found.end_ns.abs_diff(25 * SECOND) <= SECOND / 2, "{found:?}");
+        assert!(!found.to_the_end && found.usual.errors == 0);
+        let share = found.during.errors as f64 / found.during.operations as f64;
+        assert!((0.27..0.33).contains(&share), "{found:?}");
+    }
+    let found = only(&broken(1));
+    let begins = "request: slower answers, 31 % failed, from 0:15 to 0:25 (300 of ";
+    assert!(found.text.starts_with(begins), "{}", found.text);
+    let judged = judged(&broken(1));
+    assert_eq!(judged.incidents.len(), 1);
+    assert_eq!(judged.findings[0].code, "incident");
+    assert_eq!(judged.findings[0].evidence["errors"], 300.0);
+}
+
+#[test]
+fn percentiles_are_those_of_the_record() {
+    let mut figures = broken(1);
+    let found = only(&figures);
+    let hist = |time_ms: u64| {
+        let mut hist = LogHistogram::new();
+        hist.record_n(time_ms * MS, 100);
+        hist
+    };
+    figures.incident_times = vec![IncidentTimes {
+        measures: vec![REQUEST],
+        begin_ns: found.begin_ns,
+        end_ns: found.end_ns,
+        during: hist(400),
+        usual: hist(8),
+    }];
+    let found = only(&figures);
+    assert_eq!(found.during.p50_ns, Some(400 * MS));
+    assert!(found.text.starts_with("request: p50 8.00 ms → 400 ms, 31 % failed, from 0:15"));
+}
+
+#[test]
+fn what_is_worse_later_lasts_to_the_end_and_what_is_worse_first_is_a_warm_up() {
+    for from in [20, 45] {
+        let found = only(&run(3, |second| if second < from { 10.0 } else { 30.0 }));
+        assert_eq!(found.kinds, [IncidentKind::Response]);
+        assert!(found.to_the_end && found.end_ns == 60 * SECOND, "{found:?}");
+        assert!(found.begin_ns.abs_diff(from as u64 * SECOND) <= SECOND / 2, "{found:?}");
+    }
+    assert_eq!(incidents(&run(3, |second| if second < 15 { 30.0 } else { 10.0 })), []);
+}
+
+#[test]
+fn requests_without_an_answer_are_an_incident() {
+    let mut figures = run(4, |_| 10.0);
+    for window in &mut figures.windows[REQUEST][30..34] {
+        (window.served, window.answered, window.ended) = (0.0, 0.0, 0.0);
+        window.succeeded_ln = 0.0;
+    }
+    let found = only(&figures);
+    assert_eq!(found.kinds[0], IncidentKind::Unanswered);
+    assert_eq!((found.begin_ns, found.end_ns), (30 * SECOND, 34 * SECOND));
+    assert_eq!((found.during.unanswered, found.during.errors), (400, 400));
+    assert!(found.text.contains("100 % unanswered"), "{}", found.text);
+}
+
+/// Two regions, of which one is slow for ten seconds.
+#[test]
+fn a_tag_is_named_where_others_of_its_key_were_not_worse() {
+    let figures = |slow: [f64; 2]| {
+        let mut figures = run(5, |_| 10.0);
+        let mut rng = Rng::new(5, 46, Purpose::Service);
+        for (number, region) in ["north", "south"].into_iter().enumerate() {
+            let measure = figures.info.measures[REQUEST].clone();
+            figures.info.measures.push(measure);
+            let measure = &mut figures.info.measures[2 + number];
+            measure.name = format!("page (region={region})");
+            measure.shared_name = Some("page".to_owned());
+            measure.tags.insert("region".to_owned(), region.to_owned());
+            let time_ms = |second| if (30..40).contains(&second) { slow[number] } else { 10.0 };
+            let windows = (0..60).map(|second| answered(50.0, time_ms(second), &mut rng));
+            let windows: Vec<Window> = windows.collect();
+            figures.windows.push(windows);
+        }
+        figures
+    };
+    let found = only(&figures([10.0, 80.0]));
+    assert_eq!((found.step.as_str(), found.tag.as_deref()), ("page", Some("region=south")));
+    assert!(found.text.starts_with("page (region=south): "), "{}", found.text);
+    let found = only(&figures([80.0, 80.0]));
+    assert_eq!((found.step.as_str(), found.tag), ("page", None));
+}
+
+#[test]
+fn stalls_with_a_period_and_growth_have_findings_of_their_own() {
+    let stalls = run(6, |second| if second % 7 == 6 { 40.0 } else { 10.0 });
+    assert_eq!(incidents(&stalls), []);
+    let found = judged(&stalls).findings.remove(0);
+    assert_eq!(found.code, "periodic-stall");
+    assert!(
+        found.text.starts_with("request: stalls every 7 s, 8 stalls from 0:06 on"),
+        "{found:?}"
+    );
+    let growing = run(6, |second| 10.0 + second as f64 / 3.0);
+    assert_eq!(incidents(&growing), []);
+    let found = judged(&growing).findings.remove(0);
+    assert_eq!(found.code, "response-grows");
+    assert!(!codes(&run(6, |_| 10.0)).contains(&"response-grows".to_owned()));
+}
+
+#[test]
+fn what_was_beside_an_incident_is_named_with_its_distance() {
+    let mut figures = broken(1);
+    figures.info.phases = vec![
+        sample::phase("warm", "rate", 0, 14, 1400.0),
+        sample::phase("peak", "rate", 14, 60, 4600.0),
+    ];
+    let number = 1;
+    let text = "killed: database".to_owned();
+    let began = EventKind::FaultBegan { number, text: text.clone() };
+    let ended = EventKind::FaultEnded { number, text };
+    figures.events.push(Event { at_ns: 15 * SECOND, what: began });
+    figures.events.push(Event { at_ns: 25 * SECOND, what: ended });
+    let note = EventKind::Note { text: "far away".to_owned() };
+    figures.events.push(Event { at_ns: 50 * SECOND, what: note });
+    let found = only(&figures);
+    let expected = ["fault `killed: database` from 0:15 to 0:25", "begins 1 s after phase peak"];
+    assert_eq!(found.beside, expected);
+    assert!(finding_of(&found).text.ends_with(&format!("; {}", expected.join("; "))));
+}

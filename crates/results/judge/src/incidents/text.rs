@@ -1,0 +1,161 @@
+//! An incident in one sentence.
+
+use std::collections::BTreeMap;
+
+use record::schema::{ErrorCount, Incident, IncidentFigures, IncidentKind};
+
+use super::steps::Counts;
+
+/// Intervals of failures are as long, unless a phase ends in them.
+const INTERVAL_NS: u64 = 1_000_000_000;
+/// A detail that this share of the failures has stands for all of them.
+const DETAIL_ALL_MIN: f64 = 0.9;
+/// A detail that a smaller share has is not named.
+const DETAIL_MIN: f64 = 0.3;
+
+/// `checkout: p50 8.00 ms → 401 ms, 30 % 503, from 0:15 to 0:25 (82 of 273)`.
+pub(super) fn of(incident: &Incident, during: &Counts, detail: Option<&str>) -> String {
+    let name = match &incident.tag {
+        Some(tag) => format!("{} ({tag})", incident.step),
+        None => incident.step.clone(),
+    };
+    let mut parts = Vec::new();
+    let has = |kind| incident.kinds.contains(&kind);
+    if has(IncidentKind::Response) {
+        parts.push(response(incident));
+    }
+    if has(IncidentKind::Errors) || has(IncidentKind::Unanswered) {
+        parts.push(errors(incident, detail));
+    }
+    if has(IncidentKind::Throughput) {
+        let due_per_s = during.due / during.seconds.max(1e-9);
+        parts.push(format!(
+            "{} completed of {} due",
+            units::rate(incident.during.per_s),
+            units::rate(due_per_s)
+        ));
+    }
+    let until = match incident.to_the_end {
+        true => "to the end".to_owned(),
+        false => format!("to {}", clock(incident.end_ns)),
+    };
+    let mut text =
+        format!("{name}: {}, from {} {until}", parts.join(", "), clock(incident.begin_ns));
+    if incident.during.errors > 0 {
+        text += &format!(
+            " ({} of {})",
+            units::count(incident.during.errors),
+            units::count(incident.during.operations)
+        );
+    }
+    text
+}
+
+fn response(incident: &Incident) -> String {
+    let time = |ns: Option<u64>| ns.map(|ns| units::duration(ns as f64));
+    match (time(incident.usual.p50_ns), time(incident.during.p50_ns)) {
+        (Some(usual), Some(during)) => format!("p50 {usual} → {during}"),
+        (None, Some(during)) => format!("p50 {during}"),
+        _ => "slower answers".to_owned(),
+    }
+}
+
+/// `30 % 503`, `1.2 % → 30 % failed, most by 503`, `45 % unanswered`.
+fn errors(incident: &Incident, detail: Option<&str>) -> String {
+    let share = |figures: &IncidentFigures| match figures.operations {
+        0 => 0.0,
+        all => figures.errors as f64 / all as f64,
+    };
+    let unanswered = incident.during.unanswered as f64;
+    let is_silent = unanswered >= DETAIL_ALL_MIN * incident.during.errors as f64;
+    let usual = match share(&incident.usual) {
+        usual if usual > 0.0 => format!("{} → ", percentage(usual)),
+        _ => String::new(),
+    };
+    let what = match detail {
+        Some(detail) => detail.to_owned(),
+        None if is_silent => "unanswered".to_owned(),
+        None => "failed".to_owned(),
+    };
+    format!("{usual}{} {what}", percentage(share(&incident.during)))
+}
+
+/// `30 %`, `1.2 %`.
+fn percentage(share: f64) -> String {
+    units::share_to(share, if share > 0.1 { 1 } else { 2 })
+}
+
+/// What most failures of these measures within a time were: `503`, or `failed, most by 503`. `None`: the record does not
+/// say, or they were of many kinds.
+pub(super) fn detail(
+    counts: &[ErrorCount],
+    measures: &[usize],
+    span_ns: (u64, u64),
+    failed: u64,
+) -> Option<String> {
+    let within = counts.iter().filter(|count| {
+        let is_own = count.measure.is_some_and(|own| measures.contains(&usize::from(own)));
+        let middle_ns = count.start_ns.saturating_add(INTERVAL_NS / 2);
+        is_own && (span_ns.0..span_ns.1).contains(&middle_ns)
+    });
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for count in within {
+        let name = count.detail.as_deref().filter(|detail| *detail != ErrorCount::OTHERS);
+        *sums.entry(name.unwrap_or(&count.kind)).or_default() += count.count;
+    }
+    let all = sums.values().sum::<u64>().max(failed);
+    let (name, most) = sums.into_iter().max_by_key(|&(_, count)| count)?;
+    match most as f64 / all.max(1) as f64 {
+        share if share >= DETAIL_ALL_MIN => Some(name.to_owned()),
+        share if share >= DETAIL_MIN => Some(format!("failed, most by {name}")),
+        _ => None,
+    }
+}
+
+/// A moment of a run: `0:15`, `12:05`, `1:02:03`.
+pub(super) fn clock(at_ns: u64) -> String {
+    let seconds = at_ns.saturating_add(500_000_000) / 1_000_000_000;
+    let rest = format!("{:02}", seconds % 60);
+    match seconds / 3600 {
+        0 => format!("{}:{rest}", seconds / 60),
+        hours => format!("{hours}:{:02}:{rest}", seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_those_of_a_clock() {
+        let at = |seconds: u64| clock(seconds * 1_000_000_000);
+        assert_eq!([0, 15, 65, 725, 3723].map(at), ["0:00", "0:15", "1:05", "12:05", "1:02:03"]);
+        assert_eq!(clock(14_600_000_000), "0:15");
+    }
+
+    #[test]
+    fn the_detail_of_most_failures_is_named() {
+        let count = |second: u64, detail: Option<&str>, count: u64| ErrorCount {
+            start_ns: second * 1_000_000_000,
+            phase: 0,
+            measure: Some(1),
+            own_step: None,
+            kind: "status".to_owned(),
+            detail: detail.map(str::to_owned),
+            count,
+        };
+        let counts = [
+            count(14, Some("401"), 90),
+            count(15, Some("503"), 40),
+            count(24, Some("503"), 42),
+            count(24, Some("502"), 4),
+            count(25, Some("401"), 90),
+        ];
+        let span_ns = (15_000_000_000, 25_000_000_000);
+        let of = |measures: &[usize], failed| detail(&counts, measures, span_ns, failed);
+        assert_eq!(of(&[1], 86).as_deref(), Some("503"));
+        assert_eq!(of(&[0, 1], 120).as_deref(), Some("failed, most by 503"));
+        assert_eq!(of(&[1], 900), None);
+        assert_eq!(of(&[0], 9), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! Connections that the target closes after some requests, so that others have to be opened.
+
+use record::schema::{Finding, Severity};
+
+use crate::case::Case;
+use crate::finding::finding;
+use crate::limits::{RENEWED_MIN, RENEWED_TIMES_MIN};
+
+/// The finding that connections were opened again and again. Users with connections of their own open one or some each,
+/// users who share them as many as are in use at once; more than that replace others.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let figures = case.figures;
+    let of_kind = |kind: &str| {
+        let all = (0..figures.info.measures.len()).filter(|&measure| figures.kind(measure) == kind);
+        all.map(|measure| figures.cell(None, measure).succeeded()).sum::<u64>()
+    };
+    // Sessions with WebSockets may connect as often as they like.
+    let opened = of_kind("connect");
+    if of_kind("handshake") > 0 || opened == 0 {
+        return Vec::new();
+    }
+    let sessions = figures.total(|row| row.users_started);
+    let at_once = figures.peak(|row| row.connections).max(1);
+    let usual = match opened < sessions {
+        true => at_once,
+        false => sessions.max(at_once),
+    };
+    let renewed = opened.saturating_sub(usual);
+    if renewed < RENEWED_MIN || (opened as f64) < RENEWED_TIMES_MIN * usual as f64 {
+        return Vec::new();
+    }
+    let requests = of_kind("request");
+    let each = requests as f64 / opened as f64;
+    let text = format!(
+        "connections were closed after about {} each, all the time: {} were opened for {}, and at most {} were open at once",
+        units::counted(each.round().max(1.0) as u64, "request"),
+        units::count(opened),
+        units::counted(requests, "request"),
+        units::count(at_once)
+    );
+    let draft = finding(Severity::Warning, "keep-alive-closed", text)
+        .with("connections", opened as f64)
+        .with("requests", requests as f64)
+        .with("connections_peak", at_once as f64)
+        .with("requests_each", each);
+    vec![draft.done()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{self, MS, judged, succeed};
+
+    #[test]
+    fn connections_that_are_replaced_all_the_time_are_reported() {
+        // Of 6,000 users with a request each, who share connections, at most two at once.
+        let found = |opened: u64| {
+            let mut figures = sample::figures();
+            succeed(&mut figures, 0, 0, opened, MS, 0);
+            let findings = judged(&figures).findings;
+            findings.into_iter().find(|found| found.code == "keep-alive-closed")
+        };
+        let text = found(120).map(|found| found.text).unwrap();
+        assert!(text.starts_with("connections were closed after about 50 requests each"), "{text}");
+        assert_eq!(found(2), None);
+        // One for each user.
+        assert_eq!(found(6_000), None);
+        assert!(found(20_000).is_some());
+    }
+}
