@@ -1,6 +1,7 @@
 //! The behaviour of a run over time: where it settles, what drifts, when the target was down, which laws hold.
 //!
 //! ```text
+//! run directory ─figures→ incidents, stalls, growth, groups of answers
 //! run directory ─seconds→ Seconds ─┬─steady──→ warm-up to cut
 //!                                  ├─drift───→ trends of what is left
 //!                                  ├─windows─→ figures of the parts and of the whole
@@ -14,13 +15,18 @@ mod down;
 mod drift;
 mod findings;
 mod laws;
+mod load;
 mod seconds;
 mod steady;
 mod windows;
 
-use record::schema::{Finding, Verdict};
+use record::schema::{Finding, Incident, Verdict};
 use record::{RecordError, Run};
 use serde::Serialize;
+
+use crate::case::Case;
+use crate::figures::Figures;
+use crate::{groups, incidents};
 
 pub use down::{Availability, Interval, Outage};
 pub use drift::Drift;
@@ -120,6 +126,10 @@ pub struct Analysis {
     pub measures: Vec<MeasureParts>,
     /// The trends of all tested series after the warm-up.
     pub trends: Vec<Drift>,
+    /// How the plan changes the load in this time, in words; `None`: it does not.
+    pub load_change: Option<String>,
+    /// Windows in which a step was worse than in the rest of the run, the gravest first.
+    pub incidents: Vec<Incident>,
     /// The availability of the target; `None`: the record has no rows of single operations.
     pub availability: Option<Availability>,
     /// The laws of queues after the warm-up.
@@ -141,7 +151,10 @@ pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError>
     }
     let start_ns = seconds.start_ns();
     let end_ns = seconds.end_ns();
-    let warm_up = steady::warm_up(&seconds, question.cut_ns);
+    let load_change = load::change(&seconds);
+    let broken = broken(run, start_ns, end_ns)?;
+    let is_load_steady = load_change.is_none();
+    let warm_up = steady::warm_up(&seconds, question.cut_ns, &broken.incidents, is_load_steady);
     let kept = seconds.from(warm_up.cut_ns);
     if kept.len() < SECONDS_MIN {
         return Err(AnalyzeError::TooShort { seconds: kept.len() });
@@ -149,7 +162,7 @@ pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError>
     let window_ns = window(question, end_ns - start_ns)?;
     let trends = drift::trends(&seconds, kept.clone());
     let (throughput, measures) = windows::parts(run, &seconds, kept.clone(), window_ns)?;
-    let availability = down::availability(&seconds, question.down);
+    let availability = down::availability(&seconds, &broken.incidents, question.down);
     let laws = laws::laws(&seconds, kept);
     let mut analysis = Analysis {
         id: run.info().id.clone(),
@@ -162,12 +175,35 @@ pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError>
         throughput,
         measures,
         trends,
+        load_change,
+        incidents: broken.incidents,
         availability,
         laws,
     };
-    analysis.findings = findings::findings(&analysis, untrusted(run)?);
+    analysis.findings = findings::findings(&analysis, untrusted(run)?, broken.findings);
     analysis.findings.extend(findings::rows_elsewhere(run));
     Ok(analysis)
+}
+
+/// What broke within the analysed time.
+struct Broken {
+    incidents: Vec<Incident>,
+    /// Findings on the incidents, and on stalls, growth and groups of answers.
+    findings: Vec<Finding>,
+}
+
+/// What broke between two moments. Stalls, growth and groups are those of the whole run.
+fn broken(run: &Run, start_ns: u64, end_ns: u64) -> Result<Broken, RecordError> {
+    let mut figures = Figures::read(run)?;
+    incidents::read_times(&mut figures, run)?;
+    let mut case = Case::new(&figures, &[]);
+    let is_within = |incident: &Incident| incident.begin_ns < end_ns && start_ns < incident.end_ns;
+    case.broken.incidents.retain(is_within);
+    let mut findings = incidents::findings(&case);
+    findings.extend(incidents::stalls(&case));
+    findings.extend(incidents::growths(&case));
+    findings.extend(groups::findings(&case));
+    Ok(Broken { incidents: case.broken.incidents, findings })
 }
 
 /// The span of the requested phase or of all phases, as far as the run got, without the drain.

@@ -42,7 +42,8 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let known = steps.into_iter().filter(|(name, _)| !case.broken.explains_response(name));
     let mut known: Vec<(String, Vec<usize>, LogHistogram)> = known
         .map(|(name, measures)| {
-            let times = figures.merged(None, &measures).response;
+            // Without the generator's lag.
+            let times = figures.merged(None, &measures).service;
             (name, measures, times)
         })
         .filter(|(_, _, times)| times.count() >= GROUPS_ANSWERS_MIN)
@@ -105,7 +106,7 @@ fn divided(figures: &Figures, measures: &[usize], groups: &Groups) -> Option<Vec
     let mut slow = Vec::new();
     let mut fast = 0;
     for &measure in measures {
-        let times = figures.cell(None, measure).response;
+        let times = figures.cell(None, measure).service;
         if times.is_empty() {
             continue;
         }

@@ -177,7 +177,7 @@ fn described(figures: &Figures, found: &Found, all: &[Found]) -> Incident {
     let detail = text::detail(
         &figures.error_counts,
         &found.measures,
-        (found.begin_ns, found.end_ns),
+        &(found.begin_ns..found.end_ns),
         incident.during.errors,
     );
     incident.text = text::of(&incident, &during, detail.as_deref());

@@ -1,4 +1,4 @@
-//! The analysis of a run as text: findings, figures after the warm-up, trends, outages.
+//! The analysis of a run as text: findings, figures after the warm-up, trends, incidents, outages.
 
 use judge::analyze::{Analysis, Drift, MeasureParts, Outage};
 use stats::mean::mean;
@@ -10,6 +10,8 @@ use crate::verdict::{COLUMNS, INDENT, finding_lines};
 
 /// Columns of a line of windows.
 const CHART: usize = 40;
+/// Most incidents that are listed.
+const INCIDENTS_MAX: usize = 10;
 /// Most outages that are listed.
 const OUTAGES_MAX: usize = 10;
 
@@ -29,6 +31,7 @@ pub fn analysis(analysis: &Analysis, directory: &str, style: Style) -> String {
     section(figures(analysis).render(COLUMNS, style));
     section(windows(analysis, style));
     section(trends(analysis, style));
+    section(incidents(analysis, style));
     section(outages(analysis, style));
     section(vec![
         Line::default().tone(Tone::Dim, "record     ").text(directory).render(COLUMNS, style),
@@ -170,6 +173,51 @@ fn shown(drift: &Drift, value: f64) -> String {
         _ => units::significant(size, 3),
     };
     format!("{sign}{text}")
+}
+
+/// Each incident with its ends, and the step in it and outside of it.
+fn incidents(analysis: &Analysis, style: Style) -> Vec<String> {
+    if analysis.incidents.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(&[
+        "incident",
+        "from",
+        "to",
+        "operations",
+        "errors",
+        "unanswered",
+        "p50",
+        "usual",
+    ]);
+    let time = |ns: Option<u64>| (None, ns.map_or("–".to_owned(), |ns| units::duration(ns as f64)));
+    for incident in analysis.incidents.iter().take(INCIDENTS_MAX) {
+        let name = match &incident.tag {
+            Some(tag) => format!("{} ({tag})", incident.step),
+            None => incident.step.clone(),
+        };
+        let end = match incident.to_the_end {
+            true => "the end".to_owned(),
+            false => units::span(incident.end_ns),
+        };
+        let during = &incident.during;
+        let errors = (during.errors > 0).then_some(Tone::Bad);
+        table.row(vec![
+            (None, format!("{INDENT}{name}")),
+            (None, units::span(incident.begin_ns)),
+            (None, end),
+            (None, units::count(during.operations)),
+            (errors, units::count(during.errors)),
+            (None, units::count(during.unanswered)),
+            time(during.p50_ns),
+            time(incident.usual.p50_ns),
+        ]);
+    }
+    let more = analysis.incidents.len().saturating_sub(INCIDENTS_MAX);
+    if more > 0 {
+        table.section(Line::default().text(format!("{INDENT}and {more} more")));
+    }
+    table.render(COLUMNS, style)
 }
 
 fn outages(analysis: &Analysis, style: Style) -> Vec<String> {

@@ -125,6 +125,15 @@ impl Made {
 
     /// Writes the run below this directory, with `change` of what is said of it.
     pub fn write_into(&self, root: &Path, change: impl Fn(&mut RunInfo)) -> Run {
+        self.written(root, change, false)
+    }
+
+    /// Writes the run with the times of failed operations in its latency log as well.
+    pub fn write_with_failures(&self) -> Run {
+        self.written(self.root.path(), |_| (), true)
+    }
+
+    fn written(&self, root: &Path, change: impl Fn(&mut RunInfo), has_failures: bool) -> Run {
         let mut info = RunInfo {
             phases: vec![PhaseInfo {
                 name: "all".to_owned(),
@@ -156,6 +165,19 @@ impl Made {
                 latency.interval(second * SECOND, SECOND, "request", &hist).unwrap();
                 // Everything is sent when it is due.
                 latency.interval(second * SECOND, SECOND, "request.service", &hist).unwrap();
+            }
+            let classes: [(&str, fn(Outcome) -> bool); 2] = [
+                ("request.failed", Outcome::is_answered_failure),
+                ("request.censored", Outcome::is_unanswered),
+            ];
+            for (tag, is_of) in classes.into_iter().filter(|_| has_failures) {
+                let mut hist = LogHistogram::new();
+                let ended = rows.iter().filter(|row| row.done_ns / SECOND == second);
+                let failed = ended.filter(|row| is_of(row.outcome));
+                failed.for_each(|row| hist.record(row.response_ns()));
+                if !hist.is_empty() {
+                    latency.interval(second * SECOND, SECOND, tag, &hist).unwrap();
+                }
             }
         }
         latency.finish().unwrap();

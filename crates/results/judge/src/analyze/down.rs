@@ -1,5 +1,6 @@
 //! When the target was down: times between failures, times to repair, availability.
 
+use record::schema::{Incident, IncidentKind};
 use serde::Serialize;
 use stats::reliability::{self, Estimate, nines, unseen_share_max};
 
@@ -54,12 +55,14 @@ pub struct Outage {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Availability {
     /// A second in which this share of the operations failed, or in which none ended though some were
-    /// due or in flight, was down.
+    /// due or in flight, was down. So was one in an incident in which more operations failed, or fewer were completed.
     pub down_share: f64,
     /// Time up.
     pub up_ns: u64,
     /// Time down.
     pub down_ns: u64,
+    /// Time up in which an incident made answers slow.
+    pub degraded_ns: u64,
     /// Time without operations, in which the target's state is unknown.
     pub idle_ns: u64,
     /// Number of outages.
@@ -101,8 +104,24 @@ fn state(slot: &Slot, down_share: f64) -> State {
     }
 }
 
+/// Whether most of a slot is in an incident of which this is true.
+fn is_within(slot: &Slot, incidents: &[Incident], of: fn(&Incident) -> bool) -> bool {
+    let middle_ns = slot.start_ns + (slot.end_ns - slot.start_ns) / 2;
+    let mut own = incidents.iter().filter(|incident| of(incident));
+    own.any(|incident| (incident.begin_ns..incident.end_ns).contains(&middle_ns))
+}
+
+/// Whether operations failed in an incident, or were not completed; otherwise answers were slow.
+fn is_outage(incident: &Incident) -> bool {
+    incident.kinds.iter().any(|kind| *kind != IncidentKind::Response)
+}
+
 /// Computes the availability; `None`: the record has no rows of single operations.
-pub(super) fn availability(seconds: &Seconds, down_share: f64) -> Option<Availability> {
+pub(super) fn availability(
+    seconds: &Seconds,
+    incidents: &[Incident],
+    down_share: f64,
+) -> Option<Availability> {
     if seconds.rows == Rows::Missing {
         return None;
     }
@@ -110,7 +129,10 @@ pub(super) fn availability(seconds: &Seconds, down_share: f64) -> Option<Availab
     let known: Vec<(&Slot, State)> = seconds
         .slots
         .iter()
-        .map(|slot| (slot, state(slot, down_share)))
+        .map(|slot| match state(slot, down_share) {
+            State::Up if is_within(slot, incidents, is_outage) => (slot, State::Down),
+            state => (slot, state),
+        })
         .filter(|(_, state)| *state != State::Idle)
         .collect();
     let time = |wanted: State| -> u64 {
@@ -119,6 +141,10 @@ pub(super) fn availability(seconds: &Seconds, down_share: f64) -> Option<Availab
     };
     let up_ns = time(State::Up);
     let down_ns = time(State::Down);
+    let slow = known.iter().filter(|(slot, state)| {
+        *state == State::Up && is_within(slot, incidents, |incident| !is_outage(incident))
+    });
+    let degraded_ns = slow.map(|(slot, _)| slot.end_ns - slot.start_ns).sum();
     let outages: Vec<Outage> = known
         .chunk_by(|a, b| a.1 == b.1)
         .filter(|part| part[0].1 == State::Down)
@@ -146,6 +172,7 @@ pub(super) fn availability(seconds: &Seconds, down_share: f64) -> Option<Availab
         down_share,
         up_ns,
         down_ns,
+        degraded_ns,
         idle_ns: seconds.end_ns() - seconds.start_ns() - all_ns,
         failures: count,
         first_failure_ns: outages.first().map(|first| first.start_ns - seconds.start_ns()),

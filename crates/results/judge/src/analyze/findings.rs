@@ -13,15 +13,22 @@ use crate::{Draft, finding};
 /// Least correlation of neighbouring seconds that is reported: about half of the seconds would determine the mean as well.
 const CORRELATION_MIN: f64 = 0.33;
 
-/// All findings, most important first; `untrusted`: why the run itself is untrusted.
-pub(super) fn findings(analysis: &Analysis, untrusted: Option<String>) -> Vec<Finding> {
+/// All findings, most important first; `untrusted`: why the run itself is untrusted; `broken`: those on what broke.
+pub(super) fn findings(
+    analysis: &Analysis,
+    untrusted: Option<String>,
+    broken: Vec<Finding>,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(untrusted.map(|why| {
         let text = format!("the run is untrusted, and so are the findings below: {why}");
         finding(Severity::Warning, "run-untrusted", text).done()
     }));
+    let is_growing = broken.iter().any(|finding| finding.code == "response-grows");
+    let steady = steady(analysis, is_growing);
+    findings.extend(broken);
     findings.extend(analysis.availability.as_ref().filter(|a| a.failures > 0).map(down));
-    findings.push(steady(analysis));
+    findings.push(steady);
     findings.extend(analysis.trends.iter().filter(|t| t.is_shown).map(|t| drift(analysis, t)));
     findings.extend(analysis.availability.as_ref().filter(|a| a.failures == 0).map(never_down));
     findings.extend(laws(&analysis.laws));
@@ -39,9 +46,15 @@ pub(super) fn rows_elsewhere(run: &Run) -> Option<Finding> {
     Some(finding(Severity::Note, "rows-elsewhere", text).done())
 }
 
-/// Whether there is a steady state, and since when.
-fn steady(analysis: &Analysis) -> Finding {
+/// Whether there is a steady state, and since when; `is_growing`: responses of a step grow.
+fn steady(analysis: &Analysis, is_growing: bool) -> Finding {
     let warm_up = &analysis.warm_up;
+    if let Some(change) = &analysis.load_change {
+        let text = format!(
+            "no steady state: {change}, as planned; a phase with a constant load may have one (--phase)"
+        );
+        return finding(Severity::Warning, "not-steady", text).with("unsettled", 0.0).done();
+    }
     let from_ns = analysis.start_ns + warm_up.cut_ns;
     // A warm-up that was given may be too short for some.
     let late = warm_up.series.iter().filter(|s| s.is_late || s.cut_ns > warm_up.cut_ns);
@@ -53,7 +66,17 @@ fn steady(analysis: &Analysis) -> Finding {
             unsettled.push(name.to_owned());
         }
     }
+    let lasting = analysis.incidents.iter().filter(|incident| incident.to_the_end);
+    for incident in lasting {
+        if !unsettled.contains(&incident.step) {
+            unsettled.push(incident.step.clone());
+        }
+    }
     let cut_s = warm_up.cut_ns as f64 / 1e9;
+    if unsettled.is_empty() && is_growing {
+        let text = "no steady state: responses grow while the run continues";
+        return finding(Severity::Warning, "not-steady", text.to_owned()).done();
+    }
     if !unsettled.is_empty() {
         let text = format!(
             "no steady state after {}: {} did not settle; try a longer run or a single phase \
@@ -84,6 +107,10 @@ fn steady(analysis: &Analysis) -> Finding {
             longest.name
         ),
         (false, None) => "steady from the start: there is no warm-up to exclude".to_owned(),
+    };
+    let text = match analysis.incidents.len() {
+        0 => text,
+        n => format!("{text}; not so in {}", units::counted(n as u64, "incident")),
     };
     finding(Severity::Good, "steady-state", text).with("cut_s", cut_s).done()
 }
@@ -216,16 +243,22 @@ fn never_down(found: &Availability) -> Finding {
         return finding(Severity::Note, "availability-unknown", text.to_owned()).done();
     }
     let down_max = found.down_max.unwrap_or(1.0);
+    let slow = match found.degraded_ns {
+        0 => String::new(),
+        ns => format!(", although answers were slow in incidents for {}", units::span(ns)),
+    };
     let text = format!(
-        "never down in {}: with {} confidence, the MTBF is at least {} and at most {} of seconds \
+        "never down in {}{slow}: with {} confidence, the MTBF is at least {} and at most {} of seconds \
          are down",
         units::span(found.up_ns),
         confidence(),
         units::span(found.mtbf_ns.low as u64),
         units::share(down_max)
     );
-    finding(Severity::Good, "never-down", text)
+    let severity = if found.degraded_ns > 0 { Severity::Note } else { Severity::Good };
+    finding(severity, "never-down", text)
         .with("up_s", found.up_ns as f64 / 1e9)
+        .with("degraded_s", found.degraded_ns as f64 / 1e9)
         .with("mtbf_low_s", found.mtbf_ns.low / 1e9)
         .with("down_max", down_max)
         .done()

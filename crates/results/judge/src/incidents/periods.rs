@@ -118,9 +118,9 @@ fn period(stalls: &[Stall]) -> Option<f64> {
 impl PeriodicStall {
     pub(crate) fn finding(&self) -> Finding {
         let text = format!(
-            "{}: stalls every {} s, {} from {} on: responses of about {} instead of {}",
+            "{}: stalls every {}, {} from {} on: responses of about {} instead of {}",
             self.step,
-            units::significant(self.period_s, 2),
+            units::span((self.period_s * 1e9) as u64),
             units::counted(self.stalls as u64, "stall"),
             clock(self.first_ns),
             units::duration(self.slow_ns),

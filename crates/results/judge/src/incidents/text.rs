@@ -1,6 +1,7 @@
 //! An incident in one sentence.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use record::schema::{ErrorCount, Incident, IncidentFigures, IncidentKind};
 
@@ -31,7 +32,7 @@ pub(super) fn of(incident: &Incident, during: &Counts, detail: Option<&str>) -> 
         let due_per_s = during.due / during.seconds.max(1e-9);
         parts.push(format!(
             "{} completed of {} due",
-            units::rate(incident.during.per_s),
+            units::rate((during.operations - during.unanswered) / during.seconds.max(1e-9)),
             units::rate(due_per_s)
         ));
     }
@@ -82,7 +83,10 @@ fn errors(incident: &Incident, detail: Option<&str>) -> String {
 
 /// `30 %`, `1.2 %`.
 fn percentage(share: f64) -> String {
-    units::share_to(share, if share > 0.1 { 1 } else { 2 })
+    match (0.1..0.99).contains(&share) {
+        true => units::percent(share),
+        false => units::share_to(share, 2),
+    }
 }
 
 /// What most failures of these measures within a time were: `503`, or `failed, most by 503`. `None`: the record does not
@@ -90,13 +94,13 @@ fn percentage(share: f64) -> String {
 pub(super) fn detail(
     counts: &[ErrorCount],
     measures: &[usize],
-    span_ns: (u64, u64),
+    span_ns: &Range<u64>,
     failed: u64,
 ) -> Option<String> {
     let within = counts.iter().filter(|count| {
         let is_own = count.measure.is_some_and(|own| measures.contains(&usize::from(own)));
         let middle_ns = count.start_ns.saturating_add(INTERVAL_NS / 2);
-        is_own && (span_ns.0..span_ns.1).contains(&middle_ns)
+        is_own && span_ns.contains(&middle_ns)
     });
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     for count in within {
@@ -151,8 +155,8 @@ mod tests {
             count(24, Some("502"), 4),
             count(25, Some("401"), 90),
         ];
-        let span_ns = (15_000_000_000, 25_000_000_000);
-        let of = |measures: &[usize], failed| detail(&counts, measures, span_ns, failed);
+        let span_ns = 15_000_000_000..25_000_000_000;
+        let of = |measures: &[usize], failed| detail(&counts, measures, &span_ns, failed);
         assert_eq!(of(&[1], 86).as_deref(), Some("503"));
         assert_eq!(of(&[0, 1], 120).as_deref(), Some("failed, most by 503"));
         assert_eq!(of(&[1], 900), None);

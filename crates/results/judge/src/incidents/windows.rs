@@ -50,6 +50,11 @@ impl Found {
         self.to_the_end && self.kinds == [IncidentKind::Response]
     }
 
+    fn is_near(&self, other: &Found) -> bool {
+        self.begin_ns <= other.end_ns.saturating_add(INCIDENT_ENDS_NS)
+            && other.begin_ns <= self.end_ns.saturating_add(INCIDENT_ENDS_NS)
+    }
+
     fn overlaps(&self, other: &Found) -> bool {
         self.begin_ns < other.end_ns && other.begin_ns < self.end_ns
     }
@@ -68,7 +73,7 @@ pub(super) fn of_step(step: &Step, alpha: f64) -> Vec<Found> {
         .iter()
         .map(|part| {
             let tag = format!("{}={}", part.key, part.value);
-            (part, of_series(&part.series, Some(tag), alpha))
+            (part, of_series(&part.series, Some(&tag), alpha))
         })
         .collect();
     let mut own: Vec<Found> = Vec::new();
@@ -90,10 +95,10 @@ pub(super) fn of_step(step: &Step, alpha: f64) -> Vec<Found> {
 }
 
 /// What a series is worse in from when to when.
-fn of_series(series: &Series, tag: Option<String>, alpha: f64) -> Vec<Found> {
+fn of_series(series: &Series, tag: Option<&str>, alpha: f64) -> Vec<Found> {
     let found = |kind, ends: Ends| Found {
         step: series.step.clone(),
-        tag: tag.clone(),
+        tag: tag.map(str::to_owned),
         measures: series.measures.clone(),
         kinds: vec![kind],
         begin_ns: ends.begin_ns,
@@ -116,12 +121,7 @@ fn of_series(series: &Series, tag: Option<String>, alpha: f64) -> Vec<Found> {
 fn joined(all: Vec<Found>) -> Vec<Found> {
     let mut joined: Vec<Found> = Vec::new();
     for mut window in all {
-        loop {
-            let near = joined.iter().position(|known| {
-                known.begin_ns <= window.end_ns.saturating_add(INCIDENT_ENDS_NS)
-                    && window.begin_ns <= known.end_ns.saturating_add(INCIDENT_ENDS_NS)
-            });
-            let Some(near) = near else { break };
+        while let Some(near) = joined.iter().position(|known| known.is_near(&window)) {
             let mut known = joined.remove(near);
             for kind in window.kinds {
                 if !known.kinds.contains(&kind) {

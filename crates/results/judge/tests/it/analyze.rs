@@ -71,6 +71,73 @@ fn a_warm_up_is_found_and_excluded() {
     assert!(analysis.warm_up.is_given);
 }
 
+/// From 20 s on, which the rule for warm-ups would cut at, or from 45 s on, which it does not see.
+#[test]
+fn what_is_worse_later_is_no_warm_up() {
+    for (from_s, times) in [(20.0, 3.0), (20.0, 1.5), (45.0, 2.0)] {
+        let analysis =
+            analysed(&Made::answering(60, |s| if s < from_s { 10.0 } else { 10.0 * times }));
+        assert_eq!(analysis.warm_up.cut_ns, 0);
+        assert!(!has_finding(&analysis, "steady-state"));
+        assert!(finding(&analysis, "not-steady").text.contains("request did not settle"));
+        let [incident] = analysis.incidents.as_slice() else {
+            panic!("{:#?}", analysis.incidents);
+        };
+        assert!(incident.to_the_end);
+        assert!((incident.begin_ns as f64 / 1e9 - from_s).abs() <= 0.5, "{incident:?}");
+    }
+}
+
+#[test]
+fn an_incident_that_passes_is_named_and_counts_as_down_if_operations_fail() {
+    let mut made = Made::answering(60, |s| if (25.0..35.0).contains(&s) { 40.0 } else { 10.0 });
+    for row in &mut made.rows {
+        if (25..35).contains(&(row.due_ns / SECOND)) && row.user < 6 {
+            row.outcome = Outcome::Status;
+        }
+    }
+    let analysis = analyze(&made.write_with_failures(), &Question::default()).unwrap();
+    let text = &finding(&analysis, "incident").text;
+    assert!(text.starts_with("request: p50 10.0 ms → "), "{text}");
+    assert!(text.contains(", 30 % failed, from 0:25 to 0:35 (60 of 200)"), "{text}");
+    assert!(finding(&analysis, "steady-state").text.ends_with("; not so in 1 incident"));
+    let found = analysis.availability.as_ref().unwrap();
+    assert_eq!((found.failures, found.down_ns, found.degraded_ns), (1, 10 * SECOND, 0));
+
+    // Slow answers alone are none that failed.
+    let slow = Made::answering(60, |s| if (25.0..35.0).contains(&s) { 40.0 } else { 10.0 });
+    let analysis = analysed(&slow);
+    let found = analysis.availability.as_ref().unwrap();
+    assert_eq!((found.failures, found.degraded_ns), (0, 10 * SECOND));
+    let text = &finding(&analysis, "never-down").text;
+    assert!(text.contains(", although answers were slow in incidents for 10 s: "), "{text}");
+}
+
+#[test]
+fn stalls_that_come_back_are_named_with_their_period() {
+    let made = Made::answering(60, |s| if s % 7.0 == 6.0 { 60.0 } else { 10.0 });
+    let stalls = finding(&analysed(&made), "periodic-stall").clone();
+    assert!(
+        stalls.text.starts_with("request: stalls every 7 s, 8 stalls from 0:06 on"),
+        "{stalls:?}"
+    );
+}
+
+#[test]
+fn a_load_that_the_plan_changes_is_no_steady_state() {
+    let mut made = Made::answering(60, |_| 10.0);
+    for (n, row) in made.series.iter_mut().enumerate() {
+        row.users_due = 2 * n as u64;
+    }
+    let analysis = analysed(&made);
+    let text = &finding(&analysis, "not-steady").text;
+    assert!(
+        text.starts_with("no steady state: the load changes in phase all, from about "),
+        "{text}"
+    );
+    assert!(!has_finding(&analysis, "steady-state"));
+}
+
 #[test]
 fn a_target_that_grows_slower_is_reported_with_how_much() {
     let analysis = analysed(&Made::answering(120, |s| 10.0 + 10.0 * s / 120.0));

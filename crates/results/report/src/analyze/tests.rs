@@ -3,7 +3,7 @@ use judge::analyze::{
     Availability, Drift, Evenness, Interval, Laws, MeanEstimate, MeasureParts, SettlingTime,
     SpanFigures, ThroughputParts, WarmUp,
 };
-use record::schema::{Finding, Severity};
+use record::schema::{Finding, Incident, IncidentFigures, IncidentKind, Severity};
 
 use super::*;
 
@@ -36,6 +36,17 @@ fn part(mean_ns: f64, errors: u64) -> SpanFigures {
 
 fn even(min: f64, mean: f64, max: f64) -> Option<Evenness> {
     Some(Evenness { windows: 4, mean, min, max, variation: 0.125 })
+}
+
+fn step_figures(operations: u64, errors: u64, p50_ms: u64) -> IncidentFigures {
+    IncidentFigures {
+        operations,
+        errors,
+        unanswered: 0,
+        p50_ns: Some(p50_ms * 1_000_000),
+        p90_ns: None,
+        per_s: 27.3,
+    }
 }
 
 fn sample() -> Analysis {
@@ -123,10 +134,24 @@ fn sample() -> Analysis {
                 is_shown: false,
             },
         ],
+        load_change: None,
+        incidents: vec![Incident {
+            step: "request".to_owned(),
+            tag: None,
+            kinds: vec![IncidentKind::Errors, IncidentKind::Response],
+            begin_ns: 15 * SECOND,
+            end_ns: 25 * SECOND,
+            to_the_end: false,
+            usual: step_figures(4_500, 0, 8),
+            during: step_figures(273, 82, 401),
+            beside: Vec::new(),
+            text: "request: p50 8.00 ms → 401 ms, 30 % failed".to_owned(),
+        }],
         availability: Some(Availability {
             down_share: 0.5,
             up_ns: 117 * SECOND,
             down_ns: 3 * SECOND,
+            degraded_ns: 0,
             idle_ns: 0,
             failures: 12,
             first_failure_ns: Some(30 * SECOND),
@@ -172,6 +197,9 @@ fn an_analysis_in_words() {
         trend                    level   change  95 % from       to        p  adjusted p
           connections              400    +60.0      +40.0    +81.0  < 0.001       0.001
           response of request  11.0 ms  -200 µs    -900 µs  +400 µs    0.400       0.800
+
+        incident   from    to  operations  errors  unanswered     p50    usual
+          request  15 s  25 s         273      82           0  401 ms  8.00 ms
 
         outage        from          to  duration  due  failed
           1           30 s        31 s       1 s   50      40
