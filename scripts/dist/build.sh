@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the static binary of one target: scripts/dist/build.sh TARGET, such as aarch64-unknown-linux-musl.
 # C is compiled by zig and linked by Rust's own linker, so that no compiler or libc of this machine takes part.
-# The last line is the path of the binary. CARGO_BUILD_ARGS goes to cargo build.
+# The last line is the path of the binary; beside it, with the ending .debug, is what a debugger needs of it.
+# CARGO_BUILD_ARGS goes to cargo build.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -35,4 +36,11 @@ export CARGO_ENCODED_RUSTFLAGS CARGO_INCREMENTAL=0
 
 # shellcheck disable=SC2086 # several arguments
 cargo build --profile dist --locked --package throng --bin throng --target "$target" ${CARGO_BUILD_ARGS:-} >&2
-echo "$TARGET_DIR/$target/dist/throng"
+built=$TARGET_DIR/$target/dist/throng
+binary=$TARGET_DIR/$target/dist/stripped/throng
+objcopy=$(rustc --print target-libdir)/../bin/rust-objcopy
+mkdir -p "${binary%/*}"
+"$objcopy" --only-keep-debug --compress-debug-sections=zlib "$built" "$binary.debug"
+# A debugger finds that file by its name and checksum.
+"$objcopy" --strip-all --add-gnu-debuglink="$binary.debug" "$built" "$binary"
+echo "$binary"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Packages binaries: scripts/dist/pack.py OUT DOCS CERTIFICATES TARGET=BINARY…
 
-DOCS holds `man/` and `completions/`. OUT gets, for each target, a tar, a Debian package and the list of parts; a
-container image of all targets; and SHA256SUMS. SOURCE_DATE_EPOCH is the time of every file. Two calls with the
+DOCS holds `man/` and `completions/`. OUT gets, for each target, a tar, a Debian package and the list of parts, and
+what a debugger needs (BINARY.debug); a container image of all targets; and SHA256SUMS. SOURCE_DATE_EPOCH is the time of every file. Two calls with the
 same arguments write the same bytes.
 """
 
@@ -36,6 +36,7 @@ class Program:
     architecture: str
     version: str
     binary: bytes
+    symbols: bytes
     man: dict
     completions: dict
     license: bytes
@@ -56,6 +57,7 @@ def program(target, binary, docs, mtime):
         architecture=ARCHITECTURES[target.split("-")[0]],
         version=throng.version,
         binary=pathlib.Path(binary).read_bytes(),
+        symbols=pathlib.Path(f"{binary}.debug").read_bytes(),
         man=files(docs / "man"),
         completions=files(docs / "completions"),
         license=(ROOT / "LICENSE").read_bytes(),
@@ -89,6 +91,7 @@ def packages(programs, certificates, revision, mtime):
         yield f"{name}.tar.gz", tarball(what, name, mtime)
         yield f"throng_{what.version}_{what.architecture}.deb", deb.package(what, mtime)
         yield f"{name}.cdx.json", what.sbom
+        yield f"{name}.debug", what.symbols
     yield f"throng-{programs[0].version}-oci.tar", image.image(programs, certificates, revision, mtime)
 
 

@@ -74,7 +74,7 @@ fn groups(times: &LogHistogram) -> Option<Groups> {
     let widest = pairs.max_by(|a, b| apart(a).total_cmp(&apart(b)))?;
     let valley_ns = widest[0].to as u64;
     let fast_share = times.count_at_most(valley_ns) as f64 / times.count() as f64;
-    let is_both = fast_share >= GROUPS_SHARE_MIN && fast_share <= 1.0 - GROUPS_SHARE_MIN;
+    let is_both = (GROUPS_SHARE_MIN..=1.0 - GROUPS_SHARE_MIN).contains(&fast_share);
     is_both.then(|| Groups {
         valley_ns,
         fast_share,

@@ -102,7 +102,7 @@ fn what_lasts_to_the_end_and_what_comes_twice_is_found() {
     let after = Queue { per_s: &|_| 100.0, mean_s: &|now| if now < 20.0 { 0.004 } else { 0.012 } };
     let windows = found(&after.seconds(60, &mut rng));
     let seconds: Vec<_> = windows.iter().map(|window| window.seconds.clone()).collect();
-    assert_eq!(seconds, [20..60]);
+    assert_eq!(seconds, vec![20..60]);
     let twice = Queue {
         per_s: &|_| 100.0,
         mean_s: &|now| match (20.0..25.0).contains(&now) || (40.0..45.0).contains(&now) {

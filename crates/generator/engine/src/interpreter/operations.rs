@@ -1,8 +1,7 @@
 //! Measured operations of steps, from their beginning to their row.
 
 use plan::expr::{Condition, EvalError, Value};
-use plan::graphql::Answer;
-use plan::{MeasureId, Op, Save, Slot, builtin};
+use plan::{MeasureId, Op, Save, Slot, builtin, graphql};
 use record::{Measurement, Outcome};
 
 use crate::failures::{Answer, Cause, Failed};
@@ -261,7 +260,7 @@ impl Interpreter<'_> {
         &mut self,
         now_ns: u64,
         key: UserKey,
-        wanted: Option<Answer>,
+        wanted: Option<graphql::Answer>,
         save: &[Save],
         received: &ReceivedMessage<'_>,
     ) -> Option<Outcome> {
