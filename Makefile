@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check doc fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-incident bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth kubernetes interop picture dist toolchain
+.PHONY: help run test test-deps check doc fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-incident bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth incident-truth kubernetes interop picture dist toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -53,6 +53,8 @@ help:
 	@echo "make capacity-truth searches for capacities that are known, of queues and of targets that deceive, two hours and a half"
 	@echo "make percentile-truth  how often intervals of percentiles hold the truth: the table of docs/judging-reference.md,"
 	@echo "                    two minutes of CPU"
+	@echo "make incident-truth how often healthy runs have incidents, and how often planted ones are found: the table of"
+	@echo "                    docs/judging-reference.md, half a minute of CPU"
 	@echo "make dist       what a release consists of, into dist/: static binaries, packages, image; an hour of CPU."
 	@echo "                    REBUILD=1 builds the binaries twice and compares them"
 	@echo "make kubernetes     the Helm chart in a real control plane with small nodes; needs root and Go, builds Kubernetes:"
@@ -167,6 +169,9 @@ blame-truth: toolchain web
 
 percentile-truth: toolchain
 	@scripts/percentile-truth.py
+
+incident-truth: toolchain
+	@scripts/incident-truth.py
 
 capacity-truth: toolchain web
 	@checks/truth/theory.py
