@@ -313,6 +313,12 @@ impl Figures {
         }
     }
 
+    /// Adds failures of one kind in one interval.
+    pub(crate) fn add_error(&mut self, count: ErrorCount) {
+        self.error_counts.push(count.clone());
+        self.errors.add(count);
+    }
+
     /// Hours that users were there, all users together.
     pub(crate) fn user_hours(&self) -> f64 {
         let present = self.series.iter().map(|row| {

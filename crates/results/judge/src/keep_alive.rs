@@ -48,7 +48,6 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::sample::{self, MS, judged, succeed};
 
     #[test]

@@ -166,11 +166,11 @@ impl Made {
                 // Everything is sent when it is due.
                 latency.interval(second * SECOND, SECOND, "request.service", &hist).unwrap();
             }
-            let classes: [(&str, fn(Outcome) -> bool); 2] = [
-                ("request.failed", Outcome::is_answered_failure),
-                ("request.censored", Outcome::is_unanswered),
-            ];
-            for (tag, is_of) in classes.into_iter().filter(|_| has_failures) {
+            for tag in ["request.failed", "request.censored"].into_iter().filter(|_| has_failures) {
+                let is_of = |outcome: Outcome| match tag {
+                    "request.failed" => outcome.is_answered_failure(),
+                    _ => outcome.is_unanswered(),
+                };
                 let mut hist = LogHistogram::new();
                 let ended = rows.iter().filter(|row| row.done_ns / SECOND == second);
                 let failed = ended.filter(|row| is_of(row.outcome));

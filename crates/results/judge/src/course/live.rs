@@ -140,7 +140,7 @@ impl LiveRun {
     pub fn error(&mut self, count: ErrorCount) {
         let slot = self.division.slot(count.start_ns);
         self.detailed_errors.add_count(&count, slot);
-        self.figures.errors.add(count);
+        self.figures.add_error(count);
     }
 
     /// Adds an event of the run.

@@ -241,7 +241,10 @@ fn steps_have_a_line_over_time_where_it_is_known() {
             step("handshake", numbers(|_| 0.0)),
         ],
         measures_left_out: 0,
+        line_slot_s: 1,
+        lines: Vec::new(),
         errors: Vec::new(),
+        errors_left_out: 0,
         probes: ProbeLines::default(),
     };
     let mut summary = summary();

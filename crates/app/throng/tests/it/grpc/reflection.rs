@@ -87,7 +87,7 @@ fn servers_that_do_not_describe_themselves_are_named() {
     // It says nothing.
     let silent = server(|mut stream| {
         while read_head(&mut stream).is_ok() {}
-        std::thread::park_timeout(std::time::Duration::from_secs(20));
+        std::thread::park_timeout(Duration::from_secs(20));
         Ok(())
     });
     of(&format!("http://{silent}"), &["--timeout", "500ms"])

@@ -143,7 +143,7 @@ impl<'p> Interpreter<'p> {
             Some(attempts) => format!("{}, the last of {attempts} attempts", detail()),
             None => detail(),
         };
-        self.explain_background(now_ns, slot, outcome, status, Some(answer), &detail);
+        self.explain_background(now_ns, slot, outcome, status, Some(answer), detail);
         self.record_background(now_ns, slot, outcome, status);
         match is_passing(outcome) && attempts.is_none() {
             true => self.wait_to_reconnect_websocket(now_ns, slot),
