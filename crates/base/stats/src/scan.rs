@@ -1,15 +1,15 @@
-//! Windows of a series in which its level was worse than in the rest: an incident of a run, by second.
+//! Windows of a series in which its level was worse than in the rest.
 //!
 //! Circular binary segmentation of Olshen, Venkatraman, Lucito and Wigler, "Circular binary segmentation for the
 //! analysis of array-based DNA copy number data" (Biostatistics 2004): of all windows, the one is taken whose level
 //! differs most from the level of the rest; it is taken out, and the rest is searched likewise. Counts are compared
 //! by the likelihood ratio of Kulldorff, "A spatial scan statistic" (1997). Windows are worse, never better: greater.
 //!
-//! How often chance makes such a window is not told by a permutation, which a window of one second survives, but by the
+//! How often chance makes such a window is not told by a permutation, which a window of one number survives, but by the
 //! scatter of the rest, which is taken for healthy:
 //!
 //! - Levels have a tail that is never lighter than the normal one with the rest's variance, widened for the correlation of
-//!   neighbours (an autoregression of first order, its coefficient freed of its bias by Kendall 1954). Seconds of a queue
+//!   neighbours (an autoregression of first order, its coefficient freed of its bias by Kendall 1954). Levels of a queue
 //!   have a heavier one: it is fitted to the upper quarter of the rest as an exponential tail (peaks over a threshold,
 //!   Pickands 1975), and the error of its scale is allowed for, which makes a Pareto tail of it.
 //! - Counts are Poisson numbers, divided by how much more they scatter from second to second than Poisson numbers do.
@@ -33,8 +33,8 @@ const SHARE_MAX: f64 = 0.85;
 const REST_MIN: usize = 5;
 /// Ratio of a length to the one before it, of those that are tried first; ends are then moved one by one.
 const LENGTHS_RATIO: f64 = 1.25;
-/// Loads that are less than the greatest one by less than this share are the same load.
-const LOAD_SHARE_MIN: f64 = 0.8;
+/// A cause is as great as another one if it is this share of it.
+const CAUSE_SHARE_MIN: f64 = 0.8;
 /// Greatest correlation of neighbours: closer to 1, a series would wander without end.
 const CORRELATION_MAX: f64 = 0.95;
 /// A standard normal number is above this with a probability of a quarter …
@@ -53,16 +53,16 @@ const LEVEL_SCORE_MIN: f64 = 3.5;
 /// … as are counts whose likelihood ratio has a smaller logarithm.
 const COUNT_SCORE_MIN: f64 = 6.0;
 
-/// The level of one second, such as the mean of the logarithms of response times.
+/// The level of one second, or of another stretch of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Level {
     /// The level; greater is worse.
     pub value: f64,
-    /// The number of operations that it is a mean of; 0: there is none.
+    /// How many numbers it is a mean of; 0: there is none.
     pub weight: f64,
 }
 
-/// Counts of one second, such as operations that failed among those that ended.
+/// Counts of one second, or of another stretch of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Count {
     /// Those that are worse.
@@ -100,7 +100,7 @@ pub struct Window {
 pub fn levels(series: &[Level], rules: &Rules) -> Vec<Window> {
     let known = series.iter().filter(|level| level.weight > 0.0 && level.value.is_finite());
     let weights: Vec<f64> = known.map(|level| level.weight).collect();
-    // Seconds with many operations are not known the better for it: their levels scatter by more than operations do.
+    // Levels of many numbers are not known the better for it: they scatter by more than their numbers do.
     let usual = median(&weights).unwrap_or(1.0);
     let parts: Vec<Part> = series
         .iter()
@@ -128,20 +128,21 @@ pub fn counts(series: &[Count], rules: &Rules) -> Vec<Window> {
     segmented(&parts, rules, count_score, COUNT_SCORE_MIN, count_p)
 }
 
-/// The level of each second that its load explains: the median of all seconds whose load was at least as great, or hardly
-/// less. More load makes no level better, so that a second is compared with those that had no less of it. Where there are
-/// none but itself and its neighbours, as at the peak of a ramp, the load explains what its level is.
+/// The level of each second that a cause explains, such as the load: the median of all seconds whose cause was at least as
+/// great, or hardly less. A greater cause makes no level better, so that a second is compared with those that had no less
+/// of it. Where there are none but itself and its neighbours, as at the peak of a ramp, the cause explains what its level
+/// is.
 ///
 /// # Panics
-/// If there are not as many loads as levels.
-pub fn explained_by_load(series: &[Level], load: &[f64]) -> Vec<f64> {
-    assert_eq!(series.len(), load.len(), "each second has a load");
-    let mut order: Vec<usize> = (0..load.len()).collect();
-    order.sort_by(|&a, &b| load[a].total_cmp(&load[b]));
-    // By how many seconds have less load.
-    let mut medians: Vec<Option<f64>> = vec![None; load.len()];
-    let explained = load.iter().map(|&own| {
-        let less = order.partition_point(|&second| load[second] < LOAD_SHARE_MIN * own);
+/// If there are not as many causes as levels.
+pub fn explained(series: &[Level], cause: &[f64]) -> Vec<f64> {
+    assert_eq!(series.len(), cause.len(), "each second has a cause");
+    let mut order: Vec<usize> = (0..cause.len()).collect();
+    order.sort_by(|&a, &b| cause[a].total_cmp(&cause[b]));
+    // By how many seconds have less of it.
+    let mut medians: Vec<Option<f64>> = vec![None; cause.len()];
+    let explained = cause.iter().map(|&own| {
+        let less = order.partition_point(|&second| cause[second] < CAUSE_SHARE_MIN * own);
         if let Some(known) = medians.get(less).copied().flatten() {
             return known;
         }

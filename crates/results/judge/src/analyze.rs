@@ -26,7 +26,7 @@ use serde::Serialize;
 
 use crate::case::Case;
 use crate::figures::Figures;
-use crate::{groups, incidents};
+use crate::{groups, incident_findings, incidents};
 
 pub use down::{Availability, Interval, Outage};
 pub use drift::Drift;
@@ -199,9 +199,9 @@ fn broken(run: &Run, start_ns: u64, end_ns: u64) -> Result<Broken, RecordError> 
     let mut case = Case::new(&figures, &[]);
     let is_within = |incident: &Incident| incident.begin_ns < end_ns && start_ns < incident.end_ns;
     case.broken.incidents.retain(is_within);
-    let mut findings = incidents::findings(&case);
-    findings.extend(incidents::stalls(&case));
-    findings.extend(incidents::growths(&case));
+    let mut findings = incident_findings::findings(&case);
+    findings.extend(incident_findings::stalls(&case));
+    findings.extend(incident_findings::growths(&case));
     findings.extend(groups::findings(&case));
     Ok(Broken { incidents: case.broken.incidents, findings })
 }

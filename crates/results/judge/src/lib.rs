@@ -29,6 +29,7 @@ mod generator;
 mod groups;
 mod health;
 mod imported;
+mod incident_findings;
 mod incidents;
 mod keep_alive;
 mod lab_cost;

@@ -9,7 +9,7 @@ use crate::case::Case;
 use crate::rank::Rank;
 use crate::{
     accounts, addresses, attempts, channels, clock_skew, faults, findings, groups, health,
-    incidents, keep_alive, lab_cost, network, once, overload, pauses, probes, sequences,
+    incident_findings, keep_alive, lab_cost, network, once, overload, pauses, probes, sequences,
 };
 
 /// A rule, and the rank of all that it finds.
@@ -64,9 +64,9 @@ const RULES: &[Rule] = &[
     rule(Rank::Thresholds, findings::thresholds),
     rule(Rank::Errors, findings::operations_failed),
     rule(Rank::Accounts, accounts::findings),
-    rule(Rank::Incidents, incidents::findings),
-    rule(Rank::PeriodicStalls, incidents::stalls),
-    rule(Rank::Growth, incidents::growths),
+    rule(Rank::Incidents, incident_findings::findings),
+    rule(Rank::PeriodicStalls, incident_findings::stalls),
+    rule(Rank::Growth, incident_findings::growths),
     rule(Rank::TwoGroups, groups::findings),
     rule(Rank::Once, once::findings),
     rule(Rank::Attempts, attempts::findings),

@@ -203,5 +203,6 @@ fn what_was_beside_an_incident_is_named_with_its_distance() {
     let found = only(&figures);
     let expected = ["fault `killed: database` from 0:15 to 0:25", "begins 1 s after phase peak"];
     assert_eq!(found.beside, expected);
-    assert!(finding_of(&found).text.ends_with(&format!("; {}", expected.join("; "))));
+    let text = &judged(&figures).findings[0].text;
+    assert!(text.ends_with(&format!("; {}", expected.join("; "))), "{text}");
 }

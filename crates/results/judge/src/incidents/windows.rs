@@ -160,7 +160,7 @@ struct Ends {
 /// Times in which a greater share of these is hits.
 fn more_hits(series: &Series, counts: &[Count], alpha: f64) -> Vec<Ends> {
     let rules = Rules { alpha, least: INCIDENT_ERRORS_MIN, shortest: 1 };
-    let windows = scan::counts(counts, &rules);
+    let windows = without_edges(&scan::counts(counts, &rules));
     let found = windows.iter().map(|window| {
         let excess = counts.iter().map(|count| count.hits - window.outside * count.of);
         ends(series, &window.seconds, &excess.collect::<Vec<_>>(), 0.0)
@@ -168,12 +168,27 @@ fn more_hits(series: &Series, counts: &[Count], alpha: f64) -> Vec<Ends> {
     found.collect()
 }
 
+/// Windows without those of one slot that touch one that is worse: the slot in which that one begins or ends is partly in
+/// it, and says when.
+fn without_edges(windows: &[scan::Window]) -> Vec<scan::Window> {
+    let is_edge = |window: &&scan::Window| {
+        let mut others = windows.iter();
+        window.seconds.len() == 1
+            && others.any(|other| {
+                let touches = other.seconds.start == window.seconds.end
+                    || other.seconds.end == window.seconds.start;
+                touches && other.inside > window.inside
+            })
+    };
+    windows.iter().filter(|window| !is_edge(window)).cloned().collect()
+}
+
 /// Times of slow answers, but for those of a warm-up.
 fn slow(series: &Series, alpha: f64) -> Vec<Ends> {
     let raw = series.responses();
     let levels = series.unexplained_responses();
     let rules = Rules { alpha, least: INCIDENT_RESPONSE_TIMES.ln(), shortest: 1 };
-    let windows = scan::levels(&levels, &rules);
+    let windows = without_edges(&scan::levels(&levels, &rules));
     let lasting = windows.iter().filter(|window| !is_warm_up(series, &levels, window));
     let found = lasting.map(|window| {
         let seconds = silent_before(series, window.seconds.clone());
