@@ -29,6 +29,8 @@ namespace=()
 mkdir -p "$out"
 
 kube() { kubectl ${namespace[@]+"${namespace[@]}"} "$@"; }
+# The trap calls it.
+# shellcheck disable=SC2317
 remove() {
     kube delete pod "$release-fetch" --ignore-not-found --wait=false >/dev/null 2>&1 || true
     if [ -z "${THRONG_KEEP:-}" ]; then

@@ -192,7 +192,7 @@ export type Incident = {
   step: string;
   /** The tag whose operations were worse, if others of its key were not: `region=sydney`. */
   tag: string | null;
-  /** In what it was worse, the most telling first. */
+  /** In what it was worse, the clearest first. */
   kinds: Array<IncidentKind>;
   /** The window's begin, since the run's start. */
   begin_ns: number;

@@ -13,14 +13,13 @@ use std::sync::Arc;
 
 use plan::builtin;
 use plan::{MeasureId, Pc, SessionId};
+use proto::http1::Head;
 use record::Outcome;
 use record::schema::ErrorCount;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use detail::{Cause, Code};
 use detail::{Detail, code_of, plain, shortened};
-
-use crate::received::coding_of;
 
 /// Most samples that a loop hands over in one interval: with their bytes, at most 400 KiB.
 pub const INTERVAL_SAMPLES_MAX: usize = 50;
@@ -282,7 +281,7 @@ impl Failures {
             });
             sample.headers = headers.collect();
         }
-        if let Some(coding) = head.filter(|_| !is_decoded).and_then(coding_of) {
+        if let Some(coding) = head.filter(|_| !is_decoded).and_then(Head::content_coding) {
             sample.body = Some(format!("{} bytes that are compressed with {coding}", body.len()));
             return;
         }
@@ -356,7 +355,7 @@ impl Failures {
 /// An answer that a failure was, or the message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answer<'a> {
-    pub(crate) head: Option<&'a proto::http1::Head<'a>>,
+    pub(crate) head: Option<&'a Head<'a>>,
     pub(crate) body: &'a [u8],
     /// The body was encoded; its head still says so.
     pub(crate) is_decoded: bool,

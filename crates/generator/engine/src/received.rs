@@ -239,7 +239,7 @@ impl<'a> ReceivedMessage<'a> {
         if self.body.is_empty() || self.is_decoded {
             return None;
         }
-        let coding = self.head.and_then(coding_of);
+        let coding = self.head.and_then(http1::Head::content_coding);
         let magic = MAGIC
             .iter()
             .find(|(bytes, _)| self.body.starts_with(bytes))
@@ -344,13 +344,6 @@ fn json_equals(raw: &[u8], wanted: &[u8]) -> bool {
 
 /// How compressed bodies begin (RFC 1952, RFC 8878).
 const MAGIC: &[(&[u8], &str)] = &[(b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd")];
-
-/// The content coding of a response, if it has one.
-pub(crate) fn coding_of(head: &http1::Head<'_>) -> Option<String> {
-    let coding = head.header("content-encoding")?;
-    let coding = String::from_utf8_lossy(coding.trim_ascii()).to_ascii_lowercase();
-    (!coding.is_empty() && coding != "identity").then_some(coding)
-}
 
 /// Advice on a response that is compressed and has to be read.
 const UNCOMPRESSED: &str = "; bodies are decompressed where the request accepts compression, by \

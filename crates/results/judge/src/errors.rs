@@ -2,67 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::schema::{ErrorCount, ErrorSample, ErrorSummary};
+use record::schema::{ErrorCount, ErrorSummary};
 
 use crate::figures::Figures;
-
-/// What failures have in common that count as one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct ErrorKey {
-    measure: Option<u16>,
-    own_step: Option<String>,
-    kind: String,
-    detail: Option<String>,
-}
-
-/// Failures that count as one.
-#[derive(Debug, Clone, Default)]
-struct Total {
-    count: u64,
-    first_ns: u64,
-    /// The start of the last interval that has one.
-    last_ns: u64,
-    by_phase: Vec<u64>,
-    samples: Vec<ErrorSample>,
-}
-
-/// The failures of a run by step, kind and detail. There are no more than a run tells apart.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ErrorTotals(BTreeMap<ErrorKey, Total>);
-
-impl ErrorTotals {
-    /// Adds those of an interval.
-    pub(crate) fn add(&mut self, count: ErrorCount) {
-        let ErrorCount { start_ns, phase, measure, own_step, kind, detail, count } = count;
-        let key = ErrorKey { measure, own_step, kind, detail };
-        let total = self.0.entry(key).or_insert_with(|| Total {
-            first_ns: start_ns,
-            last_ns: start_ns,
-            ..Total::default()
-        });
-        total.count += count;
-        total.first_ns = total.first_ns.min(start_ns);
-        total.last_ns = total.last_ns.max(start_ns);
-        let phase = phase as usize;
-        if total.by_phase.len() <= phase {
-            total.by_phase.resize(phase + 1, 0);
-        }
-        total.by_phase[phase] += count;
-    }
-
-    /// Adds a sample, unless there is no failure of its kind.
-    pub(crate) fn add_sample(&mut self, sample: ErrorSample) {
-        let key = ErrorKey {
-            measure: sample.measure,
-            own_step: sample.own_step.clone(),
-            kind: sample.kind.clone(),
-            detail: sample.detail.clone(),
-        };
-        if let Some(total) = self.0.get_mut(&key) {
-            total.samples.push(sample);
-        }
-    }
-}
 
 /// All failures, the most frequent first; those that are not told apart come last.
 pub(crate) fn summarise(figures: &Figures) -> Vec<ErrorSummary> {

@@ -2,6 +2,7 @@
 //! the events. Pure once filled; tests build it by hand.
 
 mod due;
+mod errors;
 mod incident_times;
 mod intervals;
 mod lag_moves;
@@ -27,8 +28,8 @@ use record::{Outcome, Probes};
 use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 
-use crate::errors::ErrorTotals;
 use crate::limits::FLOW_SECONDS_MAX;
+pub(crate) use errors::ErrorTotals;
 pub(crate) use incident_times::IncidentTimes;
 pub(crate) use intervals::Population;
 use intervals::PopulationInterval;

@@ -2,7 +2,9 @@
 
 use record::schema::{Finding, Incident, Severity};
 
+use crate::beside;
 use crate::case::Case;
+use crate::figures::Figures;
 use crate::finding::finding;
 use crate::incidents::{Growth, PeriodicStall};
 use crate::limits::INCIDENT_FINDINGS_MAX;
@@ -10,8 +12,11 @@ use crate::limits::INCIDENT_FINDINGS_MAX;
 /// A finding for each incident, the gravest first.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let incidents = &case.broken.incidents;
-    let mut findings: Vec<Finding> =
-        incidents.iter().take(INCIDENT_FINDINGS_MAX).map(finding_of).collect();
+    let mut findings: Vec<Finding> = incidents
+        .iter()
+        .take(INCIDENT_FINDINGS_MAX)
+        .map(|incident| finding_of(case.figures, incident))
+        .collect();
     let more = incidents.len().saturating_sub(INCIDENT_FINDINGS_MAX);
     if more > 0 {
         let text =
@@ -23,10 +28,11 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
 }
 
 /// The finding of an incident: its sentence, and what else happened.
-fn finding_of(incident: &Incident) -> Finding {
+fn finding_of(figures: &Figures, incident: &Incident) -> Finding {
     let mut text = incident.text.clone();
-    if !incident.beside.is_empty() {
-        text += &format!("; {}", incident.beside.join("; "));
+    let beside = beside::of(figures, incident.begin_ns, incident.end_ns);
+    if !beside.is_empty() {
+        text += &format!("; {}", beside.join("; "));
     }
     let mut draft = finding(Severity::Warning, "incident", text)
         .with("begin_s", incident.begin_ns as f64 / 1e9)

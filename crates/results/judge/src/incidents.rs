@@ -2,13 +2,11 @@
 //!
 //! ```text
 //! latency.hlog ─figures::read→ windows of each measure ─steps→ series of steps and tags
-//!                                series ─windows→ what was worse, from when to when ─┬─times→ p50, p90
-//!                                                                                    └─beside→ what else happened
+//!                                series ─windows→ what was worse, from when to when ─times→ p50, p90
 //! ```
 //! Everything is found from what is counted by second while the figures are read: no row is read. If a run has incidents,
 //! the log is read once more for the percentiles in them, and only for their steps.
 
-mod beside;
 mod growth;
 mod periods;
 mod steps;
@@ -22,11 +20,18 @@ use record::{RecordError, Run};
 use stats::hist::LogHistogram;
 
 use crate::figures::{Figures, IncidentTimes};
-pub(crate) use beside::Beside;
 pub(crate) use growth::Growth;
 pub(crate) use periods::PeriodicStall;
 use steps::Series;
+pub(crate) use text::clock;
 use windows::Found;
+
+/// Something beside an incident.
+pub(crate) struct Beside {
+    /// How far it is from the beginning or the end of the incident.
+    pub(crate) distance_ns: u64,
+    pub(crate) text: String,
+}
 
 /// What broke in a run, and when.
 #[derive(Debug, Clone, Default)]
@@ -168,7 +173,7 @@ fn described(figures: &Figures, found: &Found, all: &[Found]) -> Incident {
         to_the_end: found.to_the_end,
         usual: figures_of(usual, |times| &times.usual),
         during: figures_of(during, |times| &times.during),
-        beside: beside::of(figures, found.begin_ns, found.end_ns),
+        beside: Vec::new(),
         text: String::new(),
     };
     let detail = text::detail(

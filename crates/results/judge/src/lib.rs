@@ -12,6 +12,7 @@ mod accounts;
 mod addresses;
 pub mod analyze;
 mod attempts;
+mod beside;
 mod case;
 mod channels;
 pub mod clients;
@@ -74,7 +75,9 @@ pub use summary::measures;
 
 use case::Case;
 use plan::Threshold;
-use record::schema::{FORMAT_VERSION, Finding, Severity, Summary, ThresholdResult, Verdict};
+use record::schema::{
+    FORMAT_VERSION, Finding, Incident, Severity, Summary, ThresholdResult, Verdict,
+};
 
 /// The reason why a run could not be judged.
 #[derive(Debug, thiserror::Error)]
@@ -155,6 +158,11 @@ pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
 fn summary_of(case: Case<'_>) -> Summary {
     let findings = rules::findings(&case);
     let figures = case.figures;
+    let with_beside = |incident: Incident| Incident {
+        beside: beside::of(figures, incident.begin_ns, incident.end_ns),
+        ..incident
+    };
+    let incidents = case.broken.incidents.into_iter().map(with_beside).collect();
     Summary {
         format: FORMAT_VERSION,
         id: figures.info.id.clone(),
@@ -164,7 +172,7 @@ fn summary_of(case: Case<'_>) -> Summary {
         expects_overload: figures.info.expects_overload,
         findings,
         errors: errors::summarise(figures),
-        incidents: case.broken.incidents,
+        incidents,
         thresholds: case.results,
         users: case.users,
         health: case.health,

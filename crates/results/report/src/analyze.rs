@@ -4,9 +4,10 @@ use judge::analyze::{Analysis, Drift, MeasureParts, Outage};
 use stats::mean::mean;
 
 use crate::live::chart::sparkline;
+use crate::style::{COLUMNS, INDENT};
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
-use crate::verdict::{COLUMNS, INDENT, finding_lines};
+use crate::verdict::finding_lines;
 
 /// Columns of a line of windows.
 const CHART: usize = 40;

@@ -4,9 +4,10 @@ use compare::capacity::{Conclusion, Ending, LONGER_TIMES, LevelFigures, Outcome,
 use plan::LoadSetting;
 use record::schema::Finding;
 
+use crate::style::{COLUMNS, INDENT};
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
-use crate::verdict::{COLUMNS, INDENT, finding_lines};
+use crate::verdict::finding_lines;
 
 /// Note that the target is left alone, as a line without a newline.
 pub fn recovers(pause_ns: u64) -> String {

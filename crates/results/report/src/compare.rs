@@ -9,9 +9,10 @@ use compare::{
     Figure, Rule, Side, Similarity, Verdict, labels, p_value, percent, shown, signed_percent,
 };
 
+use crate::style::COLUMNS;
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
-use crate::verdict::{COLUMNS, finding_lines};
+use crate::verdict::finding_lines;
 
 pub use junit::comparison_junit;
 pub use markdown::comparison_markdown;

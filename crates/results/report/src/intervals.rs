@@ -4,10 +4,10 @@ use record::schema::{
     IntervalMissing, MeasureSummary, PercentileInterval, Summary, ThresholdResult,
 };
 
+use crate::style::INDENT;
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 use crate::times::at_least;
-use crate::verdict::INDENT;
 
 /// The percentiles that are shown, and their names.
 const SHARES: [(f64, &str); 6] =
@@ -218,7 +218,7 @@ mod tests {
 
     use super::*;
     use crate::sample::{found, summary};
-    use crate::verdict::COLUMNS;
+    use crate::style::COLUMNS;
 
     const UNICODE: Style = Style { colour: false, unicode: true };
 

@@ -3,9 +3,9 @@
 use judge::cost::{Cost, Usage};
 use judge::meters::{InputValue, Joining, MeterValue, RunMeters};
 
+use crate::style::{COLUMNS, INDENT};
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
-use crate::verdict::{COLUMNS, INDENT};
 
 /// Significant digits of a meter: published ones are compared digit by digit.
 const DIGITS: usize = 6;

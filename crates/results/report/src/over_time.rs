@@ -4,8 +4,8 @@ use judge::course::{Course, MeasureCourse, Number};
 use stats::mean::mean;
 
 use crate::live::chart::sparkline;
+use crate::style::INDENT;
 use crate::style::{Line, Style, Tone, shorten};
-use crate::verdict::INDENT;
 
 /// Most characters of a sparkline.
 const SPARK_COLUMNS: usize = 60;

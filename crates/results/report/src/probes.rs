@@ -5,9 +5,9 @@ use record::Probes;
 use record::schema::{FORMAT_VERSION, RunInfo};
 use serde_json::{Value, json};
 
+use crate::style::{COLUMNS, INDENT};
 use crate::style::{Line, Style};
 use crate::table::Table;
-use crate::verdict::{COLUMNS, INDENT};
 
 /// All probes of a record. Lines end with `\n`.
 pub fn probes(probes: &Probes, info: &RunInfo, style: Style) -> String {

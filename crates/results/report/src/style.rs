@@ -2,6 +2,11 @@
 
 use record::controls::is_control;
 
+/// The width of text that does not depend on the terminal.
+pub const COLUMNS: usize = 120;
+/// Indent of the lines below a heading.
+pub const INDENT: &str = "  ";
+
 /// Capabilities of the terminal. No meaning depends on them: marks come with words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {

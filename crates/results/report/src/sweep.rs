@@ -5,9 +5,9 @@ use compare::sweep::{SweepConclusion, ValueFigures};
 use plan::LoadSetting;
 
 use crate::capacity::{conclusion, held_cell, none, time};
+use crate::style::INDENT;
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
-use crate::verdict::INDENT;
 
 /// The conclusion of a sweep as text. Lines end with `\n`.
 pub fn sweep(

@@ -11,17 +11,13 @@ use record::schema::{
 };
 
 use crate::intervals;
-use crate::style::{Line, Style, Tone, wrap};
+use crate::style::{COLUMNS, INDENT, Line, Style, Tone, wrap};
 use crate::table::Table;
 use crate::times::response_times;
 
 pub(crate) use broken::{failure, seen, sentence};
 pub(crate) use steps::{names_step, rows};
 
-/// The width of text that does not depend on the terminal.
-pub const COLUMNS: usize = 120;
-/// Indent of the lines below a heading.
-pub const INDENT: &str = "  ";
 /// Characters of the names at the foot.
 const FOOT_COLUMNS: usize = 11;
 /// The value of a threshold stands below it where it had fewer characters than this beside it.

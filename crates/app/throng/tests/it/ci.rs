@@ -149,7 +149,7 @@ fn three_builds(run: impl Fn(&Build<'_>) -> Ended) {
     let posted = repository.forge.comments();
     assert_eq!(posted, [repository.comment()]);
     assert!(posted[0].contains("## ❌ Slower"), "{posted:?}");
-    assert!(posted[0].contains("| home | ❌ slower by "), "{posted:?}");
+    assert!(posted[0].contains("| ❌ home p"), "{posted:?}");
     assert_eq!(repository.baseline(), stored);
 }
 

@@ -517,7 +517,7 @@ fn the_transports_run() {
         .replace("design: full", "design: full\nset: { stay: 200ms }\npause: 0");
     let file = space.file("transports.yaml", &text);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
-    ended.stdout_contains("run 10 of 10");
+    ended.stderr_contains("run 10 of 10");
     assert_eq!(stages(&space).0, ["done"; 10]);
 }
 
@@ -538,7 +538,7 @@ fn an_ensemble_runs_and_its_modes_are_reported() {
         .replace("repetitions: 5", "repetitions: 3\nset: { options.lag_max: 10s }\npause: 0");
     let file = space.file("it.yaml", &text);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
-    ended.stdout_contains("run 15 of 15");
+    ended.stderr_contains("run 15 of 15");
     ended.stdout_contains("ENSEMBLES ad");
     let analysis = json(&space.path("out/analysis.json"));
     let ensembles = analysis["ensembles"].as_array().unwrap();

@@ -78,8 +78,11 @@ fn nothing_that_a_command_line_names_is_waited_for() {
     let places = Places::new(&space);
     for verb in VERBS {
         for place in places.irregular() {
-            let mut command = throng(*verb);
-            refused(command.arg(place)).stderr_contains(REFUSED);
+            let ended = refused(throng(*verb).arg(place));
+            // `import` reads directories of results, too.
+            if *verb != ["import"] || place != places.directory {
+                ended.stderr_contains(REFUSED);
+            }
         }
         refused(throng(*verb).arg(&places.sparse));
     }

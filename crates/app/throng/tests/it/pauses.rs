@@ -154,11 +154,11 @@ fn pauses_reach_worker_processes() {
 fn signals_pause_and_resume_arrivals() {
     let space = Space::new();
     let mut running = Running::start(&mut space.run_text(VISITORS, &[]));
-    running.line();
+    running.second();
     running.signal(rustix::process::Signal::USR1);
-    while !running.line().contains("  paused  users ") {}
+    while !running.progress().contains("  paused  users ") {}
     running.signal(rustix::process::Signal::USR2);
-    while running.line().contains("  paused  users ") {}
+    while running.progress().contains("  paused  users ") {}
     running.interrupt();
     let ended = running.end().with(2);
     ended.stdout_contains("arrivals were paused for ");

@@ -98,7 +98,7 @@ pub struct Incident {
     pub step: String,
     /// The tag whose operations were worse, if others of its key were not: `region=sydney`.
     pub tag: Option<String>,
-    /// In what it was worse, the most telling first.
+    /// In what it was worse, the clearest first.
     pub kinds: Vec<IncidentKind>,
     /// The window's begin, since the run's start.
     pub begin_ns: u64,

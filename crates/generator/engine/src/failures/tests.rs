@@ -128,7 +128,7 @@ fn samples_are_bounded() {
     let mut all = failures(1);
     let head =
         format!("HTTP/1.1 500 Oh\r\nx-long: {}\r\n{}\r\n", "y".repeat(400), "a: b\r\n".repeat(30));
-    let head = proto::http1::Head::stored(head.as_bytes()).unwrap();
+    let head = Head::stored(head.as_bytes()).unwrap();
     let body = vec![b'z'; 10_000];
     assert!(fail(&mut all, &failed(Outcome::Tls, Cause::Text), &"t".repeat(9_000)));
     let answer = Answer { head: Some(&head), body: &body, is_decoded: false };

@@ -14,7 +14,7 @@ use crate::conn::background::Background;
 use crate::conn::{Decoder, NEVER, Stage};
 use crate::failures::Answer;
 use crate::interpreter::{Flow, Interpreter, is_worth_a_retry};
-use crate::received::{Label, ReceivedMessage, coding_of};
+use crate::received::{Label, ReceivedMessage};
 use crate::requests::encode_get;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
@@ -324,7 +324,7 @@ fn check_head(head: &Head<'_>) -> Result<(), (Outcome, String)> {
     let content_type = head.header("content-type").unwrap_or_default();
     let essence = content_type.split(|&b| b == b';').next().unwrap_or_default();
     if essence.trim_ascii().eq_ignore_ascii_case(EVENT_STREAM) {
-        return match coding_of(head) {
+        return match head.content_coding() {
             None => Ok(()),
             Some(coding) => {
                 let detail = format!(

@@ -8,6 +8,7 @@ use super::error::Error;
 use super::transfer::{Transfer, list, trim_blanks};
 use crate::limits::Limits;
 use alloc::borrow::Cow;
+use alloc::string::String;
 use alloc::vec::Vec;
 use memchr::memchr;
 
@@ -51,6 +52,13 @@ impl<'a> Head<'a> {
     /// The value of the first header of that name, in any case.
     pub fn header(&self, name: &str) -> Option<Cow<'a, [u8]>> {
         self.headers().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// The coding of the body in lower case (RFC 9110 §8.4), if it has one.
+    pub fn content_coding(&self) -> Option<String> {
+        let coding = self.header("content-encoding")?;
+        let coding = String::from_utf8_lossy(coding.trim_ascii()).to_ascii_lowercase();
+        (!coding.is_empty() && coding != "identity").then_some(coding)
     }
 
     /// All headers in their order, names as sent, values without the blanks around them. A value

@@ -203,6 +203,7 @@ fn what_was_beside_an_incident_is_named_with_its_distance() {
     let found = only(&figures);
     let expected = ["fault `killed: database` from 0:15 to 0:25", "begins 1 s after phase peak"];
     assert_eq!(found.beside, expected);
-    let text = &judged(&figures).findings[0].text;
+    let findings = judged(&figures).findings;
+    let text = &findings.iter().find(|finding| finding.code == "incident").unwrap().text;
     assert!(text.ends_with(&format!("; {}", expected.join("; "))), "{text}");
 }

@@ -117,7 +117,7 @@ pub(super) fn detail(
 }
 
 /// A moment of a run: `0:15`, `12:05`, `1:02:03`.
-pub(super) fn clock(at_ns: u64) -> String {
+pub(crate) fn clock(at_ns: u64) -> String {
     let seconds = at_ns.saturating_add(500_000_000) / 1_000_000_000;
     let rest = format!("{:02}", seconds % 60);
     match seconds / 3600 {

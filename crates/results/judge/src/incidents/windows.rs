@@ -32,7 +32,7 @@ pub(super) struct Found {
     /// `key=value`.
     pub(super) tag: Option<String>,
     pub(super) measures: Vec<usize>,
-    /// The most telling first.
+    /// The clearest first.
     pub(super) kinds: Vec<IncidentKind>,
     pub(super) begin_ns: u64,
     pub(super) end_ns: u64,
@@ -117,7 +117,7 @@ fn of_series(series: &Series, tag: Option<&str>, alpha: f64) -> Vec<Found> {
     joined(all)
 }
 
-/// Windows that overlap or nearly do, as one each; what was found first is the most telling.
+/// Windows that overlap or nearly do, as one each; what was found first is the clearest.
 fn joined(all: Vec<Found>) -> Vec<Found> {
     let mut joined: Vec<Found> = Vec::new();
     for mut window in all {

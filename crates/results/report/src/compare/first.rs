@@ -8,9 +8,10 @@ use compare::{
 use record::schema::Severity;
 
 use super::{legend, line};
+use crate::style::{COLUMNS, INDENT};
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
-use crate::verdict::{COLUMNS, INDENT, finding_lines};
+use crate::verdict::finding_lines;
 
 /// Most failures that are listed unless all are requested.
 const ERRORS_MAX: usize = 10;

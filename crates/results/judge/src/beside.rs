@@ -4,20 +4,13 @@ use std::collections::BTreeSet;
 
 use record::schema::EventKind;
 
-use super::text::clock;
 use crate::figures::Figures;
+use crate::incidents::{Beside, clock};
 use crate::limits::{BESIDE_MAX, BESIDE_NS, ERROR_TEXT_CHARS_MAX};
 use crate::{faults, pauses, probes};
 
-/// Something beside an incident.
-pub(crate) struct Beside {
-    /// How far it is from the beginning or the end of the incident.
-    pub(crate) distance_ns: u64,
-    pub(crate) text: String,
-}
-
 /// The nearest ones first, in words.
-pub(super) fn of(figures: &Figures, begin_ns: u64, end_ns: u64) -> Vec<String> {
+pub(crate) fn of(figures: &Figures, begin_ns: u64, end_ns: u64) -> Vec<String> {
     let mut all = phases(figures, begin_ns, end_ns);
     all.extend(spans(figures, begin_ns, end_ns));
     all.extend(events(figures, begin_ns, end_ns));
