@@ -33,8 +33,8 @@ const SHARE_MAX: f64 = 0.85;
 const REST_MIN: usize = 5;
 /// Ratio of a length to the one before it, of those that are tried first; ends are then moved one by one.
 const LENGTHS_RATIO: f64 = 1.25;
-/// A cause is as great as another one if it is this share of it.
-const CAUSE_SHARE_MIN: f64 = 0.8;
+/// Loads that are less than the greatest one by less than this share are the same load.
+const LOAD_SHARE_MIN: f64 = 0.8;
 /// Greatest correlation of neighbours: closer to 1, a series would wander without end.
 const CORRELATION_MAX: f64 = 0.95;
 /// A standard normal number is above this with a probability of a quarter …
@@ -128,21 +128,20 @@ pub fn counts(series: &[Count], rules: &Rules) -> Vec<Window> {
     segmented(&parts, rules, count_score, COUNT_SCORE_MIN, count_p)
 }
 
-/// The level of each second that a cause explains, such as the load: the median of all seconds whose cause was at least as
-/// great, or hardly less. A greater cause makes no level better, so that a second is compared with those that had no less
-/// of it. Where there are none but itself and its neighbours, as at the peak of a ramp, the cause explains what its level
-/// is.
+/// The level of each second that its load explains: the median of all seconds whose load was at least as great, or hardly
+/// less. More load makes no level better, so that a second is compared with those that had no less of it. Where there are
+/// none but itself and its neighbours, as at the peak of a ramp, the load explains what its level is.
 ///
 /// # Panics
-/// If there are not as many causes as levels.
-pub fn explained(series: &[Level], cause: &[f64]) -> Vec<f64> {
-    assert_eq!(series.len(), cause.len(), "each second has a cause");
-    let mut order: Vec<usize> = (0..cause.len()).collect();
-    order.sort_by(|&a, &b| cause[a].total_cmp(&cause[b]));
-    // By how many seconds have less of it.
-    let mut medians: Vec<Option<f64>> = vec![None; cause.len()];
-    let explained = cause.iter().map(|&own| {
-        let less = order.partition_point(|&second| cause[second] < CAUSE_SHARE_MIN * own);
+/// If there are not as many loads as levels.
+pub fn explained_by_load(series: &[Level], load: &[f64]) -> Vec<f64> {
+    assert_eq!(series.len(), load.len(), "each second has a load");
+    let mut order: Vec<usize> = (0..load.len()).collect();
+    order.sort_by(|&a, &b| load[a].total_cmp(&load[b]));
+    // By how many seconds have less load.
+    let mut medians: Vec<Option<f64>> = vec![None; load.len()];
+    let explained = load.iter().map(|&own| {
+        let less = order.partition_point(|&second| load[second] < LOAD_SHARE_MIN * own);
         if let Some(known) = medians.get(less).copied().flatten() {
             return known;
         }

@@ -110,7 +110,7 @@ impl Run {
         let ended = self.seconds(seconds, number);
         let levels: Vec<Level> = ended.iter().map(Second::level).collect();
         let load: Vec<f64> = (0..seconds).map(|second| load_near(&ended, second)).collect();
-        let explained = scan::explained(&levels, &load);
+        let explained = scan::explained_by_load(&levels, &load);
         let pairs = levels.iter().zip(explained);
         let levels: Vec<Level> =
             pairs.map(|(level, of)| Level { value: level.value - of, ..*level }).collect();

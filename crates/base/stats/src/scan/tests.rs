@@ -46,7 +46,7 @@ fn found(levels: &[Level]) -> Vec<Window> {
         near.iter().map(|level| level.weight).sum::<f64>() / near.len() as f64
     };
     let load: Vec<f64> = (0..levels.len()).map(around).collect();
-    let explained = explained(levels, &load);
+    let explained = explained_by_load(levels, &load);
     let pairs = levels.iter().zip(explained);
     let left: Vec<Level> =
         pairs.map(|(level, of)| Level { value: level.value - of, ..*level }).collect();
@@ -120,9 +120,9 @@ fn the_load_explains_levels_that_only_great_loads_have() {
     let levels: Vec<Level> =
         [1.0, 1.0, 2.0, 3.0, 2.0, 1.0].iter().map(|&value| Level { value, weight: 10.0 }).collect();
     let load = [10.0, 10.0, 20.0, 30.0, 20.0, 10.0];
-    assert_eq!(explained(&levels, &load), [1.5, 1.5, 2.0, 3.0, 2.0, 1.5]);
+    assert_eq!(explained_by_load(&levels, &load), [1.5, 1.5, 2.0, 3.0, 2.0, 1.5]);
     // The same without a difference of the load.
-    assert_eq!(explained(&levels, &[10.0; 6]), [1.5; 6]);
+    assert_eq!(explained_by_load(&levels, &[10.0; 6]), [1.5; 6]);
 }
 
 /// Thirty operations a second of which this share fails, by second.

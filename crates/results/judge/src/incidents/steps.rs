@@ -139,7 +139,7 @@ impl Series {
     /// The same, less what the load explains.
     pub(super) fn unexplained_responses(&self) -> Vec<Level> {
         let levels = self.responses();
-        let explained = stats::scan::explained(&levels, &self.load);
+        let explained = stats::scan::explained_by_load(&levels, &self.load);
         let pairs = levels.iter().zip(explained);
         pairs.map(|(level, of)| Level { value: level.value - of, ..*level }).collect()
     }
