@@ -18,6 +18,11 @@ pub fn ranks(numbers: &[f64]) -> Vec<f64> {
 pub fn median(numbers: &[f64]) -> Option<f64> {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
+    median_of_sorted(&sorted)
+}
+
+/// The [`median`] of ascending numbers.
+pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     let middle = sorted.len() / 2;
     Some(match sorted.len() % 2 {
         0 => f64::midpoint(*sorted.get(middle.checked_sub(1)?)?, sorted[middle]),

@@ -22,7 +22,7 @@
 
 use std::ops::Range;
 
-use crate::order::median;
+use crate::order::{median, median_of_sorted};
 use crate::special::gamma_p;
 
 /// Most windows of a series.
@@ -137,23 +137,24 @@ pub fn counts(series: &[Count], rules: &Rules) -> Vec<Window> {
 pub fn explained_by_load(series: &[Level], load: &[f64]) -> Vec<f64> {
     assert_eq!(series.len(), load.len(), "each second has a load");
     let mut order: Vec<usize> = (0..load.len()).collect();
-    order.sort_by(|&a, &b| load[a].total_cmp(&load[b]));
-    // By how many seconds have less load.
-    let mut medians: Vec<Option<f64>> = vec![None; load.len()];
-    let explained = load.iter().map(|&own| {
-        let less = order.partition_point(|&second| load[second] < LOAD_SHARE_MIN * own);
-        if let Some(known) = medians.get(less).copied().flatten() {
-            return known;
+    order.sort_by(|&a, &b| load[b].total_cmp(&load[a]));
+    // From the greatest load down, each second has all levels of the one before it, and further ones.
+    let mut further = order.iter().copied().peekable();
+    let mut sorted: Vec<f64> = Vec::new();
+    let mut explained = vec![0.0; load.len()];
+    for &second in &order {
+        while let Some(other) =
+            further.next_if(|&other| load[other] >= LOAD_SHARE_MIN * load[second])
+        {
+            let Level { value, weight } = series[other];
+            if weight > 0.0 && value.is_finite() {
+                let place = sorted.partition_point(|known| *known < value);
+                sorted.insert(place, value);
+            }
         }
-        let levels = order[less..].iter().map(|&second| series[second]);
-        let levels = levels.filter(|level| level.weight > 0.0 && level.value.is_finite());
-        let found = median(&levels.map(|level| level.value).collect::<Vec<_>>()).unwrap_or(0.0);
-        if let Some(place) = medians.get_mut(less) {
-            *place = Some(found);
-        }
-        found
-    });
-    explained.collect()
+        explained[second] = median_of_sorted(&sorted).unwrap_or(0.0);
+    }
+    explained
 }
 
 /// A second, or several: the sum of the weights, and of the levels times these.

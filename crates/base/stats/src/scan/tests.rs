@@ -125,6 +125,26 @@ fn the_load_explains_levels_that_only_great_loads_have() {
     assert_eq!(explained_by_load(&levels, &[10.0; 6]), [1.5; 6]);
 }
 
+#[test]
+fn a_load_explains_the_median_of_all_that_is_hardly_less() {
+    let mut rng = Rng::new(51, 1, Purpose::Service);
+    // Some seconds have no level.
+    let level = |rng: &mut Rng| Level { value: rng.unit(), weight: (4.0 * rng.unit()).floor() };
+    let levels: Vec<Level> = (0..300).map(|_| level(&mut rng)).collect();
+    let ramp: Vec<f64> = (0..300).map(f64::from).collect();
+    let steps: Vec<f64> = ramp.iter().map(|at| (at / 100.0).floor() * 7.0).collect();
+    let random: Vec<f64> = (0..300).map(|_| rng.unit()).collect();
+    for load in [ramp, steps, random] {
+        let explained = explained_by_load(&levels, &load);
+        for (second, found) in explained.into_iter().enumerate() {
+            let as_much = |other: &usize| load[*other] >= LOAD_SHARE_MIN * load[second];
+            let known = (0..300).filter(as_much).map(|other| levels[other]);
+            let known = known.filter(|level| level.weight > 0.0).map(|level| level.value);
+            assert_eq!(found, median(&known.collect::<Vec<_>>()).unwrap_or(0.0));
+        }
+    }
+}
+
 /// Thirty operations a second of which this share fails, by second.
 fn failing(seconds: usize, share: impl Fn(usize) -> f64, rng: &mut Rng) -> Vec<Count> {
     let one = |second: usize, rng: &mut Rng| {
