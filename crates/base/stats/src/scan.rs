@@ -128,9 +128,10 @@ pub fn counts(series: &[Count], rules: &Rules) -> Vec<Window> {
     segmented(&parts, rules, count_score, COUNT_SCORE_MIN, count_p)
 }
 
-/// The level of each second that its load explains: the median of all seconds whose load was at least as great, or hardly
-/// less. More load makes no level better, so that a second is compared with those that had no less of it. Where there are
-/// none but itself and its neighbours, as at the peak of a ramp, the load explains what its level is.
+/// The level of each second that its load explains: the median of all seconds whose load was alike, or of all whose load was
+/// at least as great, or hardly less, if that is less. More load makes no level better, so that a second is neither worse
+/// than usual because its load was great, nor as usual because most seconds with its load were worse than those with more.
+/// Where there are none but itself and its neighbours, as at the peak of a ramp, the load explains what its level is.
 ///
 /// # Panics
 /// If there are not as many loads as levels.
@@ -138,23 +139,56 @@ pub fn explained_by_load(series: &[Level], load: &[f64]) -> Vec<f64> {
     assert_eq!(series.len(), load.len(), "each second has a load");
     let mut order: Vec<usize> = (0..load.len()).collect();
     order.sort_by(|&a, &b| load[b].total_cmp(&load[a]));
-    // From the greatest load down, each second has all levels of the one before it, and further ones.
+    let known = |second: usize| {
+        let Level { value, weight } = series[second];
+        Some(value).filter(|value| weight > 0.0 && value.is_finite())
+    };
+    // From the greatest load down: each second has the levels of the one before it, and further ones.
     let mut further = order.iter().copied().peekable();
-    let mut sorted: Vec<f64> = Vec::new();
+    let mut greater = order.iter().copied().peekable();
+    let mut as_great = SortedLevels::default();
+    let mut alike = SortedLevels::default();
     let mut explained = vec![0.0; load.len()];
     for &second in &order {
-        while let Some(other) =
-            further.next_if(|&other| load[other] >= LOAD_SHARE_MIN * load[second])
-        {
-            let Level { value, weight } = series[other];
-            if weight > 0.0 && value.is_finite() {
-                let place = sorted.partition_point(|known| *known < value);
-                sorted.insert(place, value);
+        let own = load[second];
+        while let Some(other) = further.next_if(|&other| load[other] >= LOAD_SHARE_MIN * own) {
+            if let Some(level) = known(other) {
+                as_great.insert(level);
+                alike.insert(level);
             }
         }
-        explained[second] = median_of_sorted(&sorted).unwrap_or(0.0);
+        while let Some(other) = greater.next_if(|&other| own < LOAD_SHARE_MIN * load[other]) {
+            if let Some(level) = known(other) {
+                alike.remove(level);
+            }
+        }
+        let medians = [alike.median(), as_great.median()].into_iter().flatten();
+        explained[second] = medians.reduce(f64::min).unwrap_or(0.0);
     }
     explained
+}
+
+/// Levels in ascending order.
+#[derive(Default)]
+struct SortedLevels(Vec<f64>);
+
+impl SortedLevels {
+    fn place(&self, level: f64) -> usize {
+        self.0.partition_point(|known| *known < level)
+    }
+
+    fn insert(&mut self, level: f64) {
+        self.0.insert(self.place(level), level);
+    }
+
+    /// Takes out one that was put in.
+    fn remove(&mut self, level: f64) {
+        self.0.remove(self.place(level));
+    }
+
+    fn median(&self) -> Option<f64> {
+        median_of_sorted(&self.0)
+    }
 }
 
 /// A second, or several: the sum of the weights, and of the levels times these.
