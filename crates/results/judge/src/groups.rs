@@ -53,7 +53,8 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     first
         .filter_map(|(name, measures, times)| {
             let groups = groups(&times)?;
-            Some(described(figures, &name, &measures, &groups))
+            let is_load = is_of_phases(figures, &measures, &groups);
+            (!is_load).then(|| described(figures, &name, &measures, &groups))
         })
         .collect()
 }
@@ -74,13 +75,30 @@ fn groups(times: &LogHistogram) -> Option<Groups> {
     let widest = pairs.max_by(|a, b| apart(a).total_cmp(&apart(b)))?;
     let valley_ns = widest[0].to as u64;
     let fast_share = times.count_at_most(valley_ns) as f64 / times.count() as f64;
-    let is_both = (GROUPS_SHARE_MIN..=1.0 - GROUPS_SHARE_MIN).contains(&fast_share);
-    is_both.then(|| Groups {
+    let groups = Groups {
         valley_ns,
         fast_share,
         fast_p50_ns: times.quantile(fast_share / 2.0),
         slow_p50_ns: times.quantile(f64::midpoint(fast_share, 1.0)),
-    })
+    };
+    groups.are_both_in(times).then_some(groups)
+}
+
+impl Groups {
+    /// Whether each group has its share of these answers.
+    fn are_both_in(&self, times: &LogHistogram) -> bool {
+        let share = times.count_at_most(self.valley_ns) as f64 / times.count().max(1) as f64;
+        (GROUPS_SHARE_MIN..=1.0 - GROUPS_SHARE_MIN).contains(&share)
+    }
+}
+
+/// True if each phase has answers of one group alone: then it is the load that makes them slow or fast.
+fn is_of_phases(figures: &Figures, measures: &[usize], groups: &Groups) -> bool {
+    let has_both = |phase: usize| {
+        let times = figures.merged(Some(phase), measures).service;
+        groups.are_both_in(&times)
+    };
+    !(0..figures.info.phases.len().max(1)).any(has_both)
 }
 
 fn described(figures: &Figures, name: &str, measures: &[usize], groups: &Groups) -> Finding {
@@ -132,9 +150,9 @@ mod tests {
     use expect_test::expect;
 
     /// Around these times, by a fifth, a hundred each.
-    fn around(figures: &mut Figures, time_ms: u64) {
+    fn around(figures: &mut Figures, phase: usize, time_ms: u64) {
         for n in 0..100 {
-            succeed(figures, 0, REQUEST, 40, time_ms * MS * (90 + n / 5) / 100, 0);
+            succeed(figures, phase, REQUEST, 40, time_ms * MS * (90 + n / 5) / 100, 0);
         }
     }
 
@@ -142,9 +160,9 @@ mod tests {
     fn answers_of_two_groups_are_named_with_both() {
         let mut figures = sample::figures();
         *figures.cell_mut(0, REQUEST).unwrap() = crate::Cell::default();
-        around(&mut figures, 20);
+        around(&mut figures, 0, 20);
         assert!(judged(&figures).findings.iter().all(|found| found.code != "two-groups"));
-        around(&mut figures, 400);
+        around(&mut figures, 0, 400);
         let found = judged(&figures).findings;
         let found: Vec<Finding> = found.into_iter().filter(|f| f.code == "two-groups").collect();
         expect![[r#"
@@ -152,5 +170,22 @@ mod tests {
                 request: answers are of two groups, 50 % of about 19.8 ms and 50 % of about 396 ms
         "#]]
         .assert_eq(&rendered(&found));
+    }
+
+    #[test]
+    fn phases_that_are_slow_or_fast_as_a_whole_are_no_groups() {
+        let mut info = sample::info();
+        info.phases = vec![
+            sample::phase("low", "rate", 0, 30, 9.0),
+            sample::phase("high", "rate", 30, 60, 9.0),
+        ];
+        let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
+        around(&mut figures, 0, 20);
+        around(&mut figures, 1, 400);
+        let has_groups =
+            |figures: &Figures| judged(figures).findings.iter().any(|f| f.code == "two-groups");
+        assert!(!has_groups(&figures));
+        around(&mut figures, 1, 20);
+        assert!(has_groups(&figures));
     }
 }

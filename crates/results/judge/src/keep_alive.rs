@@ -7,8 +7,9 @@ use crate::figures::Cell;
 use crate::finding::finding;
 use crate::limits::{RENEWED_MIN, RENEWED_TIMES_MIN};
 
-/// The finding that connections were opened again and again. Users with connections of their own open one or some each,
-/// users who share them as many as are in use at once; more than that replace others.
+/// The finding that connections were opened again and again. Users with connections of their own open as many in a session
+/// as each of them has at once, for several servers or branches; users who share them as many as are in use at once. More
+/// than that replace others.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
     let of_kind = |kind: &str, count: fn(&Cell) -> u64| {
@@ -23,10 +24,11 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     }
     let sessions = figures.total(|row| row.users_started);
     let at_once = figures.peak(|row| row.connections).max(1);
+    let users_at_once = figures.peak(|row| row.users_peak.max(row.users)).max(1);
     // Of users with connections of their own, who connect at least once each, some may have failed to.
     let usual = match of_kind("connect", Cell::ended) < sessions {
         true => at_once,
-        false => sessions.max(at_once),
+        false => (sessions * at_once.div_ceil(users_at_once)).max(at_once),
     };
     let renewed = opened.saturating_sub(usual);
     if renewed < RENEWED_MIN || (opened as f64) < RENEWED_TIMES_MIN * usual as f64 {
@@ -50,7 +52,7 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use crate::sample::{self, MS, judged, succeed};
+    use crate::sample::{self, MS, REQUEST, judged, succeed};
 
     #[test]
     fn connections_that_are_replaced_all_the_time_are_reported() {
@@ -68,5 +70,19 @@ mod tests {
         assert_eq!(found(6_000), None);
         // More than there are requests are not those of requests.
         assert_eq!(found(20_000), None);
+    }
+
+    #[test]
+    fn users_with_several_connections_at_once_open_several_each() {
+        // Two users at once, with three servers or branches each.
+        let found = |opened: u64| {
+            let mut figures = sample::with_rows(|row| row.connections = 6);
+            succeed(&mut figures, 0, 0, opened, MS, 0);
+            succeed(&mut figures, 0, REQUEST, 60_000, MS, 0);
+            let findings = judged(&figures).findings;
+            findings.into_iter().any(|found| found.code == "keep-alive-closed")
+        };
+        assert!(!found(18_000));
+        assert!(found(60_000));
     }
 }
