@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use record::Outcome;
 use record::schema::{ErrorCount, ErrorSummary};
 
 use crate::figures::Figures;
+
+/// The kind of measures whose steps are no operations.
+const STEP: &str = "step";
 
 /// All failures, the most frequent first; those that are not told apart come last.
 pub(crate) fn summarise(figures: &Figures) -> Vec<ErrorSummary> {
@@ -13,7 +17,8 @@ pub(crate) fn summarise(figures: &Figures) -> Vec<ErrorSummary> {
     for (key, total) in &figures.errors.0 {
         let measure = key.measure.map(usize::from);
         let info = measure.and_then(|measure| figures.info.measures.get(measure));
-        let ended = measure.map(|measure| {
+        let operations = measure.filter(|_| info.is_some_and(|info| info.kind != STEP));
+        let ended = operations.map(|measure| {
             *ended.entry(measure).or_insert_with(|| figures.cell(None, measure).ended())
         });
         let mut by_phase = total.by_phase.clone();
@@ -34,8 +39,42 @@ pub(crate) fn summarise(figures: &Figures) -> Vec<ErrorSummary> {
             samples: total.samples.clone(),
         });
     }
+    all.extend(overdue(figures));
     let is_others = |error: &ErrorSummary| error.detail.as_deref() == Some(ErrorCount::OTHERS);
     all.sort_by_key(|error| (is_others(error), std::cmp::Reverse(error.count)));
+    all
+}
+
+/// Operations that the end of the run met unfinished, and that have failed, as they had waited for longer than any answer
+/// took. No second counted them. None if the record does not say what else failed.
+fn overdue(figures: &Figures) -> Vec<ErrorSummary> {
+    let kind = Outcome::Unfinished.name();
+    let mut all = Vec::new();
+    for (measure, info) in figures.info.measures.iter().enumerate() {
+        let cell = figures.cell(None, measure);
+        let count = cell.errors().find(|&(own, _)| own == kind).map_or(0, |(_, count)| count);
+        if figures.errors.0.is_empty() && cell.failed() > count {
+            return Vec::new();
+        }
+        if count == 0 {
+            continue;
+        }
+        let mut by_phase = vec![0; figures.info.phases.len()];
+        if let Some(last) = by_phase.last_mut() {
+            *last = count;
+        }
+        all.push(ErrorSummary {
+            step: info.name.clone(),
+            kind: kind.to_owned(),
+            detail: None,
+            count,
+            share: Some(count as f64 / cell.ended().max(1) as f64),
+            first_ns: figures.series.last().map_or(0, |row| row.start_ns),
+            last_ns: figures.ended_ns(),
+            by_phase,
+            samples: Vec::new(),
+        });
+    }
     all
 }
 
@@ -107,5 +146,49 @@ mod tests {
         assert_eq!(second.samples, [a_sample("401")], "none of a kind that was not counted");
         assert_eq!((all[2].step.as_str(), all[2].share), ("`set` of `x`", None));
         assert_eq!(crate::judge_figures(&figures, &[], false).errors, all);
+        figures.info.measures[REQUEST].kind = STEP.to_owned();
+        assert_eq!(summarise(&figures)[0].share, None, "its measure counts nothing but failures");
+    }
+
+    #[test]
+    fn what_was_overdue_at_the_end_is_among_the_failures() {
+        let mut figures = sample::figures();
+        sample::fail(&mut figures, REQUEST, Outcome::Unfinished, 50);
+        sample::fail(&mut figures, REQUEST, Outcome::Status, 10);
+        figures.cell_mut(0, REQUEST).unwrap().overdue = 40;
+        assert!(summarise(&figures).is_empty(), "the record does not say what failed");
+        figures.errors.add(count(4, Some(REQUEST as u16), "503", 10));
+        let all = summarise(&figures);
+        let kinds: Vec<_> = all.iter().map(|e| (e.kind.as_str(), e.count)).collect();
+        assert_eq!(kinds, [("unfinished", 40), ("status", 10)]);
+        let cell = figures.cell(None, REQUEST);
+        assert_eq!(all.iter().map(|e| e.count).sum::<u64>(), cell.failed());
+        let shares: f64 = all.iter().filter_map(|e| e.share).sum();
+        assert!((shares - 50.0 / 6050.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn details_within_a_time_are_added_up() {
+        let mut errors = ErrorTotals::default();
+        for (second, detail, n) in
+            [(14, "401", 90), (15, "503", 40), (24, "503", 42), (24, "502", 4), (25, "401", 90)]
+        {
+            errors.add(count(second, Some(1), detail, n));
+        }
+        errors.add(ErrorCount { detail: None, ..count(20, Some(1), "", 3) });
+        let span_ns = 15 * SECOND..25 * SECOND;
+        let found = errors.counts_within(&[0, 1], &span_ns);
+        assert_eq!(found, BTreeMap::from([("502", 4), ("503", 82), ("status", 3)]));
+        assert!(errors.counts_within(&[0], &span_ns).is_empty());
+    }
+
+    #[test]
+    fn a_phase_that_a_run_does_not_have_is_its_last() {
+        let mut figures = sample::figures();
+        let request = Some(REQUEST as u16);
+        figures.add_error(ErrorCount { phase: u32::MAX, ..count(4, request, "401", 2) });
+        let phases = figures.info.phases.len();
+        assert_eq!(summarise(&figures)[0].by_phase.len(), phases);
+        assert_eq!(summarise(&figures)[0].by_phase.last(), Some(&2));
     }
 }

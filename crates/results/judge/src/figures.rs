@@ -92,8 +92,6 @@ pub struct Figures {
     pub(crate) lag_moves: Vec<KnownMoves>,
     /// Response times in and outside of incidents; empty unless `incidents::read_times` was called.
     pub(crate) incident_times: Vec<IncidentTimes>,
-    /// Failures by what they were, by interval of the record; empty if the record does not say.
-    pub(crate) error_counts: Vec<ErrorCount>,
     /// Cells by phase, then by measure; a run without phases has one row.
     cells: Vec<Vec<Cell>>,
     /// How long sessions took, by phase; empty unless a threshold needed it.
@@ -308,16 +306,15 @@ impl Figures {
             intervals: Vec::new(),
             lag_moves: Vec::new(),
             incident_times: Vec::new(),
-            error_counts: Vec::new(),
             session_times: vec![SessionTimes::default(); cells.len()],
             cells,
         }
     }
 
-    /// Adds failures of one kind in one interval.
+    /// Adds failures of one kind in one interval. A phase that the run does not have is its last one.
     pub(crate) fn add_error(&mut self, count: ErrorCount) {
-        self.error_counts.push(count.clone());
-        self.errors.add(count);
+        let last = self.info.phases.len().saturating_sub(1) as u32;
+        self.errors.add(ErrorCount { phase: count.phase.min(last), ..count });
     }
 
     /// Hours that users were there, all users together.

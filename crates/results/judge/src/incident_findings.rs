@@ -17,7 +17,7 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
         .take(INCIDENT_FINDINGS_MAX)
         .map(|incident| finding_of(case.figures, incident))
         .collect();
-    let more = incidents.len().saturating_sub(INCIDENT_FINDINGS_MAX);
+    let more = incidents.len().saturating_sub(INCIDENT_FINDINGS_MAX) + case.broken.left_out;
     if more > 0 {
         let text =
             format!("{} in which less was lost", units::counted(more as u64, "more incident"));

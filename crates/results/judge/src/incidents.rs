@@ -20,9 +20,9 @@ use record::{RecordError, Run};
 use stats::hist::LogHistogram;
 
 use crate::figures::{Figures, IncidentTimes};
+use crate::limits::INCIDENTS_MAX;
 pub(crate) use growth::Growth;
 pub(crate) use periods::PeriodicStall;
-use steps::Series;
 pub(crate) use text::clock;
 use windows::Found;
 
@@ -38,6 +38,8 @@ pub(crate) struct Beside {
 pub(crate) struct Broken {
     /// The gravest first.
     pub(crate) incidents: Vec<Incident>,
+    /// The number of further ones.
+    pub(crate) left_out: usize,
     pub(crate) stalls: Vec<PeriodicStall>,
     pub(crate) growths: Vec<Growth>,
 }
@@ -55,9 +57,11 @@ impl Broken {
     pub(crate) fn find(figures: &Figures) -> Broken {
         let all = find(figures);
         let mut incidents: Vec<Incident> =
-            all.windows.iter().map(|found| described(figures, found, &all.windows)).collect();
+            all.windows.iter().map(|found| described(figures, found)).collect();
         incidents.sort_by(|a, b| gravity(b).total_cmp(&gravity(a)));
-        Broken { incidents, stalls: all.stalls, growths: all.growths }
+        let left_out = incidents.len().saturating_sub(INCIDENTS_MAX);
+        incidents.truncate(INCIDENTS_MAX);
+        Broken { incidents, left_out, stalls: all.stalls, growths: all.growths }
     }
 
     /// True if answers of the step were slow in a window, or came in stalls or ever later.
@@ -78,12 +82,14 @@ fn find(figures: &Figures) -> FoundInRun {
     let alpha = windows::alpha(all.iter().map(|step| 1 + step.parts.len()).sum());
     let mut found = FoundInRun::default();
     for step in &all {
+        let windows = windows::of_step(step, alpha);
         if let Some(stall) = periods::of(&step.series) {
-            // Each stall is a window of its own, and all of them are named as one.
+            // Each stall is a window of its own, and all of them are named as one. What failed for longer is none of them.
+            let period_ns = stall.period_ns();
+            found.windows.extend(windows.into_iter().filter(|own| own.has_failures_for(period_ns)));
             found.stalls.push(stall);
             continue;
         }
-        let windows = windows::of_step(step, alpha);
         match growth::of(&step.series, &windows, alpha) {
             Some(growth) => {
                 let others = windows.into_iter().filter(|window| !window.is_slow_to_the_end());
@@ -125,10 +131,9 @@ pub(crate) fn read_times(figures: &mut Figures, run: &Run) -> Result<(), RecordE
             let middle_ns = interval.start_ns + interval.len_ns / 2;
             for &number in users.get(interval.tag.as_str()).into_iter().flatten() {
                 let own = &windows[number];
-                let holds = |found: &Found| (found.begin_ns..found.end_ns).contains(&middle_ns);
-                if holds(own) {
+                if (own.begin_ns..own.end_ns).contains(&middle_ns) {
                     times[number].during.merge(&interval.hist);
-                } else if middle_ns < end_ns && !windows.iter().any(|f| f.is_of(own) && holds(f)) {
+                } else if middle_ns < end_ns && !own.all.iter().any(|ends| ends.hold(middle_ns)) {
                     times[number].usual.merge(&interval.hist);
                 }
             }
@@ -138,17 +143,13 @@ pub(crate) fn read_times(figures: &mut Figures, run: &Run) -> Result<(), RecordE
     Ok(())
 }
 
-/// An incident with its figures and its sentence.
-fn described(figures: &Figures, found: &Found, all: &[Found]) -> Incident {
+/// An incident with its figures and its sentence, without what else happened.
+fn described(figures: &Figures, found: &Found) -> Incident {
     let times = figures.incident_times.iter().find(|times| {
         times.measures == found.measures
             && times.begin_ns == found.begin_ns
             && times.end_ns == found.end_ns
     });
-    let series = Series::of(figures, found.step.clone(), found.measures.clone());
-    let own = |other: &&Found| other.is_of(found);
-    let others: Vec<(u64, u64)> =
-        all.iter().filter(own).map(|other| (other.begin_ns, other.end_ns)).collect();
     let percentiles = |of: fn(&IncidentTimes) -> &LogHistogram, share: f64| {
         let hist = times.map(of).filter(|hist| !hist.is_empty());
         hist.map(|hist| hist.quantile(share))
@@ -162,8 +163,6 @@ fn described(figures: &Figures, found: &Found, all: &[Found]) -> Incident {
             p90_ns: percentiles(of, 0.9),
             per_s: counts.operations / counts.seconds.max(1e-9),
         };
-    let during = series.counts_within(&[(found.begin_ns, found.end_ns)]);
-    let usual = series.counts_without(&others);
     let mut incident = Incident {
         step: found.step.clone(),
         tag: found.tag.clone(),
@@ -171,18 +170,15 @@ fn described(figures: &Figures, found: &Found, all: &[Found]) -> Incident {
         begin_ns: found.begin_ns,
         end_ns: found.end_ns,
         to_the_end: found.to_the_end,
-        usual: figures_of(usual, |times| &times.usual),
-        during: figures_of(during, |times| &times.during),
+        usual: figures_of(found.usual, |times| &times.usual),
+        during: figures_of(found.during, |times| &times.during),
         beside: Vec::new(),
         text: String::new(),
     };
-    let detail = text::detail(
-        &figures.error_counts,
-        &found.measures,
-        &(found.begin_ns..found.end_ns),
-        incident.during.errors,
-    );
-    incident.text = text::of(&incident, &during, detail.as_deref());
+    let span_ns = found.begin_ns..found.end_ns;
+    let counts = figures.errors.counts_within(&found.measures, &span_ns);
+    let detail = text::detail(counts, incident.during.errors);
+    incident.text = text::of(&incident, &found.during, detail.as_deref());
     incident
 }
 

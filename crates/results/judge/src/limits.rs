@@ -242,8 +242,12 @@ pub const INCIDENT_ERRORS_MIN: f64 = 0.01;
 pub const INCIDENT_RESPONSE_TIMES: f64 = 1.25;
 /// … or fewer operations end by this share of those that are usually due …
 pub const INCIDENT_SHORTFALL_MIN: f64 = 0.25;
-/// … in this many slots in a row at least: in one, a longer response is a shortfall.
+/// … in this many slots in a row at least: in one, a longer response is a shortfall …
 pub const INCIDENT_THROUGHPUT_SLOTS_MIN: usize = 2;
+/// … of a step of which as many operations are usually due in a slot: of others, each one is a shortfall until it ends.
+pub const INCIDENT_DUE_MIN: f64 = 1.0;
+/// As many operations are slow, or missing, in an incident at least: one that took long is none.
+pub const INCIDENT_OPERATIONS_MIN: f64 = 5.0;
 /// Windows of a step that are no further apart are one incident, in nanoseconds.
 pub const INCIDENT_ENDS_NS: u64 = 1_000_000_000;
 /// A response that is long from the first seconds on, less than this, and shorter later is a warm-up.
@@ -254,6 +258,8 @@ pub const INCIDENT_SLOTS_MAX: usize = 3_600;
 pub const INCIDENT_SERIES_MAX: usize = 200;
 /// The load of a second is the mean of as many seconds around it.
 pub const INCIDENT_LOAD_S: u64 = 9;
+/// Most incidents of a run: those in which most was lost.
+pub const INCIDENTS_MAX: usize = 100;
 /// Most incidents that get a finding of their own.
 pub const INCIDENT_FINDINGS_MAX: usize = 8;
 /// What happened this long before or after an incident began or ended is named beside it, in nanoseconds …

@@ -1,8 +1,12 @@
 //! Failures of a run by what they were.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use record::schema::{ErrorCount, ErrorSample};
+
+/// Intervals of failures are as long, unless a phase ends in them.
+const INTERVAL_NS: u64 = 1_000_000_000;
 
 /// What failures have in common that count as one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,7 +25,15 @@ pub(crate) struct ErrorTotal {
     /// The start of the last interval that has one.
     pub(crate) last_ns: u64,
     pub(crate) by_phase: Vec<u64>,
+    intervals: Vec<IntervalErrors>,
     pub(crate) samples: Vec<ErrorSample>,
+}
+
+/// Failures that count as one in an interval.
+#[derive(Debug, Clone, Copy)]
+struct IntervalErrors {
+    start_ns: u64,
+    count: u64,
 }
 
 /// The failures of a run by step, kind and detail. There are no more than a run tells apart.
@@ -46,6 +58,30 @@ impl ErrorTotals {
             total.by_phase.resize(phase + 1, 0);
         }
         total.by_phase[phase] += count;
+        total.intervals.push(IntervalErrors { start_ns, count });
+    }
+
+    /// Failures of these measures in the intervals of which most is in this time, by detail or, without one, by kind.
+    pub(crate) fn counts_within(
+        &self,
+        measures: &[usize],
+        span_ns: &Range<u64>,
+    ) -> BTreeMap<&str, u64> {
+        let mut counts = BTreeMap::new();
+        for (key, total) in &self.0 {
+            if !key.measure.is_some_and(|own| measures.contains(&usize::from(own))) {
+                continue;
+            }
+            let within = total.intervals.iter().filter(|interval| {
+                span_ns.contains(&interval.start_ns.saturating_add(INTERVAL_NS / 2))
+            });
+            let count: u64 = within.map(|interval| interval.count).sum();
+            if count > 0 {
+                let detail = key.detail.as_deref().filter(|detail| *detail != ErrorCount::OTHERS);
+                *counts.entry(detail.unwrap_or(&key.kind)).or_default() += count;
+            }
+        }
+        counts
     }
 
     /// Adds a sample, unless there is no failure of its kind.

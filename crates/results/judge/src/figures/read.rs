@@ -159,11 +159,14 @@ impl Figures {
         let total_s = interval.hist.mean() * count as f64 / 1e9;
         let is_request = tag.kind == EndKind::Request;
         let mut ln_sum = 0.0;
+        let mut ln_squares = 0.0;
         if is_request {
             due.resize(due.len().max(ended + 1), 0.0);
         }
         for (_, response_ns, count) in interval.hist.iter() {
-            ln_sum += (response_ns.max(1) as f64).ln() * count as f64;
+            let ln = (response_ns.max(1) as f64).ln();
+            ln_sum += ln * count as f64;
+            ln_squares += ln * ln * count as f64;
             for (second, share) in due_in(interval, response_ns) {
                 let second = second.min(ended);
                 let count = share * count as f64;
@@ -204,7 +207,10 @@ impl Figures {
                 window.answered_s += total_s;
                 match tag.is_failure {
                     true => window.failed += count as f64,
-                    false => window.succeeded_ln += ln_sum,
+                    false => {
+                        window.succeeded_ln += ln_sum;
+                        window.succeeded_ln_squares += ln_squares;
+                    }
                 }
             }
         }

@@ -22,6 +22,8 @@ pub(crate) struct Window {
     pub(crate) failed: f64,
     /// Sum of the natural logarithms of the response times of the others, in nanoseconds.
     pub(crate) succeeded_ln: f64,
+    /// Sum of the squares of these logarithms.
+    pub(crate) succeeded_ln_squares: f64,
 }
 
 impl Window {
@@ -39,6 +41,7 @@ impl Window {
         self.answered_s += other.answered_s;
         self.failed += other.failed;
         self.succeeded_ln += other.succeeded_ln;
+        self.succeeded_ln_squares += other.succeeded_ln_squares;
     }
 }
 

@@ -34,13 +34,12 @@ struct Point {
 
 /// The growth of a step, if a line describes its levels better than one change of level does.
 pub(super) fn of(series: &Series, windows: &[Found], alpha: f64) -> Option<Growth> {
-    let levels = series.unexplained_responses();
     let is_apart = |slot: usize| {
         let middle_ns = slot as u64 * series.slot_ns + series.slot_ns / 2;
         let mut passing = windows.iter().filter(|window| !window.is_slow_to_the_end());
         passing.any(|window| (window.begin_ns..window.end_ns).contains(&middle_ns))
     };
-    let points = points(&levels, is_apart);
+    let points = points(&series.unexplained, is_apart);
     if points.len() < POINTS_MIN {
         return None;
     }
@@ -52,7 +51,7 @@ pub(super) fn of(series: &Series, windows: &[Found], alpha: f64) -> Option<Growt
     if !grows || line_squares(&points) >= step_squares(&points) {
         return None;
     }
-    let raw = series.responses();
+    let raw = &series.responses;
     let part = (ENDS_SHARE * raw.len() as f64).ceil() as usize;
     Some(Growth {
         step: series.step.clone(),

@@ -44,7 +44,7 @@ struct Stall {
 
 /// The periodic stalls of a step; `None`: it has none.
 pub(super) fn of(series: &Series) -> Option<PeriodicStall> {
-    let levels = series.unexplained_responses();
+    let levels = &series.unexplained;
     let usual = levels.iter().filter(|level| level.weight > 0.0);
     let values: Vec<f64> = usual.map(|level| level.value).collect();
     let middle = median(&values)?;
@@ -57,9 +57,12 @@ pub(super) fn of(series: &Series) -> Option<PeriodicStall> {
     let heights: Vec<f64> = levels.iter().map(height).collect();
     let stalls = stalls(&heights);
     let period = period(&stalls)?;
-    let raw = series.responses();
     let mean = |is_stall: bool| {
-        let own = raw.iter().zip(&heights).filter(|(_, height)| (**height > 0.0) == is_stall);
+        let own = series
+            .responses
+            .iter()
+            .zip(&heights)
+            .filter(|(_, height)| (**height > 0.0) == is_stall);
         let (sum, weight) = own.fold((0.0, 0.0), |(sum, weight), (level, _)| {
             (sum + level.weight * level.value, weight + level.weight)
         });
@@ -116,6 +119,10 @@ fn period(stalls: &[Stall]) -> Option<f64> {
 }
 
 impl PeriodicStall {
+    pub(super) fn period_ns(&self) -> u64 {
+        (self.period_s * 1e9) as u64
+    }
+
     pub(crate) fn finding(&self) -> Finding {
         let text = format!(
             "{}: stalls every {}, {} from {} on: responses of about {} instead of {}",

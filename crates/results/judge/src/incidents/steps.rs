@@ -1,11 +1,15 @@
 //! The steps of a run and their tags, by second.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use stats::scan::{Count, Level};
 
+use super::windows::Ends;
 use crate::figures::{Figures, Window};
-use crate::limits::{INCIDENT_LOAD_S, INCIDENT_SERIES_MAX, INCIDENT_SLOTS_MAX, OVERDUE_NS_MIN};
+use crate::limits::{
+    INCIDENT_DUE_MIN, INCIDENT_LOAD_S, INCIDENT_SERIES_MAX, INCIDENT_SLOTS_MAX, OVERDUE_NS_MIN,
+};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -31,8 +35,10 @@ pub(super) struct Series {
     pub(super) slot_ns: u64,
     /// The end of the load, as far as the run got.
     pub(super) end_ns: u64,
-    /// Requests of all steps that were due around each slot.
-    load: Vec<f64>,
+    /// The mean of the logarithms of the response times of successes, by slot.
+    pub(super) responses: Vec<Level>,
+    /// The same, less what the load explains.
+    pub(super) unexplained: Vec<Level>,
     /// Slots from which on operations were unanswered since the run ended.
     answered_until: usize,
 }
@@ -48,8 +54,60 @@ pub(super) struct Counts {
     pub(super) unanswered: f64,
 }
 
+/// The load of a run, by slots that all its series have in common: seconds or, in long runs, several.
+struct Load {
+    /// Windows of the figures that are one slot.
+    joined: usize,
+    slot_s: u64,
+    /// The load around each slot.
+    around: Vec<f64>,
+}
+
+impl Load {
+    fn of(figures: &Figures) -> Load {
+        let requests: Vec<usize> = figures.requests().collect();
+        let windows = figures.planned_windows(&requests);
+        let joined = windows.len().div_ceil(INCIDENT_SLOTS_MAX).max(1);
+        let slot_s = (figures.window_s() * joined) as u64;
+        let slots = thinned(&windows, joined);
+        let load = match is_closed(figures) {
+            true => users(figures, slots.len(), slot_s * SECOND_NS),
+            false => slots.iter().map(|slot| slot.due).collect(),
+        };
+        let near = (INCIDENT_LOAD_S / 2).div_ceil(slot_s) as usize;
+        let around = (0..load.len()).map(|slot| {
+            let near = &load[slot.saturating_sub(near)..(slot + near + 1).min(load.len())];
+            near.iter().sum::<f64>() / near.len() as f64
+        });
+        Load { joined, slot_s, around: around.collect() }
+    }
+}
+
+/// Whether all users are those of populations. They wait for their answers: more of them make responses longer, and these
+/// keep requests from being due. Of other users, requests that are due are the load.
+fn is_closed(figures: &Figures) -> bool {
+    let kinds = || figures.info.phases.iter().map(|phase| phase.kind.as_str());
+    let is_population = |kind: &str| kind.starts_with("closed");
+    kinds().any(is_population) && kinds().all(|kind| is_population(kind) || kind == "hold")
+}
+
+/// The mean number of users in each slot.
+fn users(figures: &Figures, slots: usize, slot_ns: u64) -> Vec<f64> {
+    let mut sums = vec![0.0; slots];
+    let mut rows = vec![0.0; slots];
+    for row in &figures.series {
+        let slot = (u64::midpoint(row.start_ns, row.end_ns) / slot_ns) as usize;
+        if slot < slots {
+            sums[slot] += row.users as f64;
+            rows[slot] += 1.0;
+        }
+    }
+    sums.iter().zip(rows).map(|(sum, rows)| sum / f64::max(rows, 1.0)).collect()
+}
+
 /// The steps with the most operations, with their tags.
 pub(super) fn all(figures: &Figures) -> Vec<Step> {
+    let load = Load::of(figures);
     let mut groups: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for (number, info) in figures.info.measures.iter().enumerate() {
         let is_counted = matches!(info.kind.as_str(), "connect" | "request" | "handshake");
@@ -60,7 +118,7 @@ pub(super) fn all(figures: &Figures) -> Vec<Step> {
         }
     }
     let steps = groups.into_iter().map(|((_, name), measures)| {
-        let series = Series::of(figures, name.to_owned(), measures);
+        let series = Series::of(figures, &load, name.to_owned(), measures);
         let operations: f64 = series.slots.iter().map(|slot| slot.ended).sum();
         (operations, series)
     });
@@ -69,7 +127,7 @@ pub(super) fn all(figures: &Figures) -> Vec<Step> {
     let mut left = INCIDENT_SERIES_MAX;
     let mut all = Vec::new();
     for (_, series) in steps {
-        let mut parts = parts(figures, &series);
+        let mut parts = parts(figures, &load, &series);
         if left == 0 {
             break;
         }
@@ -81,7 +139,7 @@ pub(super) fn all(figures: &Figures) -> Vec<Step> {
 }
 
 /// The tags in which the measures of a step differ.
-fn parts(figures: &Figures, step: &Series) -> Vec<TagSeries> {
+fn parts(figures: &Figures, load: &Load, step: &Series) -> Vec<TagSeries> {
     if step.measures.len() < 2 {
         return Vec::new();
     }
@@ -96,52 +154,56 @@ fn parts(figures: &Figures, step: &Series) -> Vec<TagSeries> {
         .map(|((key, value), measures)| TagSeries {
             key: key.to_owned(),
             value: value.to_owned(),
-            series: Series::of(figures, step.step.clone(), measures),
+            series: Series::of(figures, load, step.step.clone(), measures),
         })
         .collect()
 }
 
 impl Series {
-    pub(super) fn of(figures: &Figures, step: String, measures: Vec<usize>) -> Series {
-        let windows = figures.planned_windows(&measures);
-        let joined = windows.len().div_ceil(INCIDENT_SLOTS_MAX).max(1);
-        let slot_s = (figures.window_s() * joined) as u64;
-        let requests: Vec<usize> = figures.requests().collect();
-        let due = thinned(&figures.planned_windows(&requests), joined);
-        let near = (INCIDENT_LOAD_S / 2).div_ceil(slot_s) as usize;
-        let load = (0..due.len()).map(|slot| {
-            let near = &due[slot.saturating_sub(near)..(slot + near + 1).min(due.len())];
-            near.iter().map(|slot| slot.due).sum::<f64>() / near.len() as f64
-        });
-        let slot_ns = slot_s * SECOND_NS;
+    fn of(figures: &Figures, load: &Load, step: String, measures: Vec<usize>) -> Series {
+        let slots = thinned(&figures.planned_windows(&measures), load.joined);
+        let slot_ns = load.slot_s * SECOND_NS;
+        let responses: Vec<Level> = slots.iter().map(response).collect();
+        let explained = stats::scan::explained_by_load(&responses, &load.around);
+        let pairs = responses.iter().zip(explained);
+        let unexplained = pairs.map(|(level, of)| Level { value: level.value - of, ..*level });
         let until_ns = answered_until_ns(figures, &measures);
         Series {
             step,
-            slots: thinned(&windows, joined),
             slot_ns,
             end_ns: figures.planned_end_ns().min(figures.ended_ns()),
-            load: load.collect(),
+            unexplained: unexplained.collect(),
+            responses,
             answered_until: (until_ns / slot_ns) as usize,
+            slots,
             measures,
         }
     }
 
-    /// The mean of the logarithms of the response times of successes, by slot.
-    pub(super) fn responses(&self) -> Vec<Level> {
-        let level = |slot: &Window| {
-            let weight = (slot.answered - slot.failed).max(0.0);
-            let value = if weight > 0.0 { slot.succeeded_ln / weight } else { 0.0 };
-            Level { value, weight }
-        };
-        self.slots.iter().map(level).collect()
+    /// How many operations of these slots took longer than usual: the square of the sum of what they took more, in
+    /// logarithms, by the sum of its squares (Kish 1965, as the size of a sample whose weights differ). Of operations that all
+    /// took twice as long it is their number; of one among many that took a hundred times as long it is one.
+    /// `usual`: the unexplained level elsewhere.
+    pub(super) fn slow_operations(&self, slots: &Range<usize>, usual: f64) -> f64 {
+        let mut sum = 0.0;
+        let mut squares = 0.0;
+        for number in slots.clone() {
+            let Level { value, weight } = self.responses[number];
+            if weight > 0.0 {
+                let expected = value - self.unexplained[number].value + usual;
+                let slot = &self.slots[number];
+                sum += slot.succeeded_ln - expected * weight;
+                squares += slot.succeeded_ln_squares - 2.0 * expected * slot.succeeded_ln
+                    + expected * expected * weight;
+            }
+        }
+        if squares > 0.0 { sum * sum / squares } else { 0.0 }
     }
 
-    /// The same, less what the load explains.
-    pub(super) fn unexplained_responses(&self) -> Vec<Level> {
-        let levels = self.responses();
-        let explained = stats::scan::explained_by_load(&levels, &self.load);
-        let pairs = levels.iter().zip(explained);
-        pairs.map(|(level, of)| Level { value: level.value - of, ..*level }).collect()
+    /// How many operations were due in these slots and did not end in them, less those that ended in them and were due
+    /// before.
+    pub(super) fn missing(&self, slots: &Range<usize>) -> f64 {
+        self.slots[slots.clone()].iter().map(|slot| slot.due - slot.ended).sum()
     }
 
     /// Operations that failed, among those that succeeded or failed.
@@ -164,16 +226,19 @@ impl Series {
 
     /// By how many fewer operations ended than were due, in parts of those that are usually due. Operations that are in
     /// flight at the beginning and at the end of the load are due and not ended, or the other way round: these slots
-    /// have no level.
+    /// have no level. Nor have those of a step that is done now and then.
     pub(super) fn shortfalls(&self) -> Vec<Level> {
-        let due: Vec<f64> =
-            self.slots.iter().map(|slot| slot.due).filter(|&due| due > 0.0).collect();
+        let is_due = |slot: &Window| slot.due > 0.0;
+        let first = self.slots.iter().position(is_due).unwrap_or(0);
+        let last = self.slots.iter().rposition(is_due).unwrap_or(0);
+        let active = self.slots.get(first..=last).unwrap_or_default();
+        let due: Vec<f64> = active.iter().map(|slot| slot.due).collect();
         let usual = stats::order::median(&due).unwrap_or(0.0);
         let longest_s = self.slots.iter().filter_map(Window::mean_response_s).fold(0.0, f64::max);
         let edge = 1 + (longest_s * 1e9 / self.slot_ns as f64).ceil() as usize;
         let inner = edge..self.slots.len().saturating_sub(edge);
-        let level = |(number, slot): (usize, &Window)| match inner.contains(&number) && usual > 0.0
-        {
+        let is_known = |number: usize| inner.contains(&number) && usual >= INCIDENT_DUE_MIN;
+        let level = |(number, slot): (usize, &Window)| match is_known(number) {
             true => Level { value: (slot.due - slot.ended) / usual, weight: 1.0 },
             false => Level::default(),
         };
@@ -187,34 +252,35 @@ impl Series {
         if slot < self.answered_until && missing > 1e-6 { missing } else { 0.0 }
     }
 
-    /// What is counted within these times, slots that reach out of them by their part.
-    pub(super) fn counts_within(&self, spans: &[(u64, u64)]) -> Counts {
+    /// What is counted between two moments, slots that reach out of them by their part.
+    pub(super) fn counts_within(&self, ends: &Ends) -> Counts {
         let mut sum = Counts::default();
         for number in 0..self.slots.len() {
-            let start_ns = number as u64 * self.slot_ns;
-            let end_ns = start_ns + self.slot_ns;
-            let inside = spans.iter().map(|&(from_ns, to_ns)| {
-                to_ns.min(end_ns).saturating_sub(from_ns.max(start_ns)) as f64
-            });
-            let share = (inside.sum::<f64>() / self.slot_ns as f64).min(1.0);
-            sum.add(&self.counts(number), share);
+            let slot = self.ends_of(number);
+            let inside_ns =
+                ends.end_ns.min(slot.end_ns).saturating_sub(ends.begin_ns.max(slot.begin_ns));
+            sum.add(&self.counts(number), inside_ns as f64 / self.slot_ns as f64);
         }
         sum
     }
 
     /// What is counted outside of these times, without slots that are partly within them.
-    pub(super) fn counts_without(&self, spans: &[(u64, u64)]) -> Counts {
+    pub(super) fn counts_without(&self, times: &[Ends]) -> Counts {
         let mut sum = Counts::default();
         for number in 0..self.slots.len() {
-            let start_ns = number as u64 * self.slot_ns;
-            let end_ns = start_ns + self.slot_ns;
+            let slot = self.ends_of(number);
             let touches =
-                spans.iter().any(|&(from_ns, to_ns)| from_ns < end_ns && start_ns < to_ns);
+                times.iter().any(|time| time.begin_ns < slot.end_ns && slot.begin_ns < time.end_ns);
             if !touches {
                 sum.add(&self.counts(number), 1.0);
             }
         }
         sum
+    }
+
+    fn ends_of(&self, slot: usize) -> Ends {
+        let begin_ns = slot as u64 * self.slot_ns;
+        Ends { begin_ns, end_ns: begin_ns + self.slot_ns }
     }
 
     fn counts(&self, number: usize) -> Counts {
@@ -238,6 +304,12 @@ impl Counts {
         self.errors += share * other.errors;
         self.unanswered += share * other.unanswered;
     }
+}
+
+fn response(slot: &Window) -> Level {
+    let weight = (slot.answered - slot.failed).max(0.0);
+    let value = if weight > 0.0 { slot.succeeded_ln / weight } else { 0.0 };
+    Level { value, weight }
 }
 
 /// Neighbours joined; the last ones are left out if they are fewer.

@@ -9,6 +9,7 @@ use crate::sample::{self, MS, REQUEST, SECOND, judged};
 fn answered(count: f64, time_ms: f64, rng: &mut Rng) -> Window {
     // The mean of logarithms of exponential times scatters so.
     let noise = 1.28 / count.max(1.0).sqrt() * (rng.unit() + rng.unit() + rng.unit() - 1.5) * 2.0;
+    let ln = (time_ms * 1e6).ln() + noise;
     Window {
         due: count,
         served: count,
@@ -17,7 +18,8 @@ fn answered(count: f64, time_ms: f64, rng: &mut Rng) -> Window {
         answered: count,
         answered_s: count * time_ms / 1e3,
         failed: 0.0,
-        succeeded_ln: count * ((time_ms * 1e6).ln() + noise),
+        succeeded_ln: count * ln,
+        succeeded_ln_squares: count * ln * ln,
     }
 }
 
@@ -37,7 +39,9 @@ fn with_windows(windows: Vec<Window>) -> Figures {
 /// Requests that fail in a second, of those that are answered.
 fn fail(window: &mut Window, failed: f64) {
     window.failed += failed;
-    window.succeeded_ln *= (window.answered - window.failed) / window.answered;
+    let rest = (window.answered - window.failed) / window.answered;
+    window.succeeded_ln *= rest;
+    window.succeeded_ln_squares *= rest;
 }
 
 fn incidents(figures: &Figures) -> Vec<Incident> {
@@ -62,8 +66,10 @@ fn broken(seed: u64) -> Figures {
     windows[15..25].iter_mut().for_each(|window| fail(window, 30.0));
     let late = 0.4 * 70.0;
     windows[15].succeeded_ln *= 0.6;
+    windows[15].succeeded_ln_squares *= 0.6;
     (windows[15].answered, windows[15].ended) = (100.0 - late, 100.0 - late);
     windows[25].succeeded_ln += late * 400e6_f64.ln();
+    windows[25].succeeded_ln_squares += late * 400e6_f64.ln().powi(2);
     (windows[25].answered, windows[25].ended) = (100.0 + late, 100.0 + late);
     figures
 }
@@ -73,6 +79,79 @@ fn an_even_run_has_no_incident() {
     let with_any = (0..40).filter(|&seed| !incidents(&run(seed, |_| 10.0)).is_empty()).count();
     assert!(with_any <= 1, "{with_any} of 40");
     assert_eq!(incidents(&sample::figures()), []);
+}
+
+/// A second in which requests took these times.
+fn exact(times_ms: impl Iterator<Item = f64>) -> Window {
+    let mut sum = Window::default();
+    for time_ms in times_ms {
+        let ln = (time_ms * 1e6).ln();
+        sum.add(&Window {
+            due: 1.0,
+            served: 1.0,
+            served_s: time_ms / 1e3,
+            ended: 1.0,
+            answered: 1.0,
+            answered_s: time_ms / 1e3,
+            failed: 0.0,
+            succeeded_ln: ln,
+            succeeded_ln_squares: ln * ln,
+        });
+    }
+    sum
+}
+
+/// Ten requests a second that take about 10 ms, but for those in these seconds, which take a second.
+fn with_slow(seconds: &[usize]) -> Figures {
+    let mut rng = Rng::new(7, 45, Purpose::Service);
+    let windows = (0..60).map(|second| {
+        let slow = seconds.iter().filter(|&&at| at == second).count();
+        exact((0..10).map(|n| if n < slow { 1_000.0 } else { 9.0 + 2.0 * rng.unit() }))
+    });
+    with_windows(windows.collect())
+}
+
+#[test]
+fn an_operation_that_took_long_is_no_incident() {
+    assert_eq!(incidents(&with_slow(&[20])), []);
+    assert_eq!(incidents(&with_slow(&[20, 40, 41])), []);
+    let found = only(&with_slow(&[[20; 5], [21; 5]].concat()));
+    assert_eq!(found.kinds, [IncidentKind::Response]);
+}
+
+#[test]
+fn a_step_that_is_done_now_and_then_misses_nothing() {
+    // In an hour, each takes three seconds.
+    let mut windows = vec![Window::default(); 3_600];
+    for due in (100..3_600).step_by(600) {
+        windows[due].due = 1.0;
+        windows[due].served = 1.0;
+        let one = exact(std::iter::once(3_000.0));
+        windows[due + 3] = Window { due: 0.0, served: 0.0, served_s: 0.0, ..one };
+    }
+    let mut figures = with_windows(windows);
+    figures.info.phases[0].end_ns = 3_600 * SECOND;
+    figures.info.ended_ns = 3_600 * SECOND;
+    assert_eq!(incidents(&figures), []);
+}
+
+#[test]
+fn more_users_of_a_population_explain_longer_responses() {
+    // A full server: twice as many users wait for twice as long, and no more is due.
+    let figures = |kind: &str| {
+        let mut figures = run(8, |second| if second < 30 { 10.0 } else { 20.0 });
+        figures.info.phases = vec![
+            sample::phase("few", kind, 0, 30, 10.0),
+            sample::phase("many", kind, 30, 60, 20.0),
+        ];
+        for row in &mut figures.series {
+            row.users = if row.start_ns < 30 * SECOND { 10 } else { 20 };
+        }
+        figures
+    };
+    assert_eq!(incidents(&figures("closed")), []);
+    let found = only(&figures("rate"));
+    assert!(found.to_the_end, "as much load took twice as long: {found:?}");
 }
 
 #[test]
@@ -132,7 +211,7 @@ fn requests_without_an_answer_are_an_incident() {
     let mut figures = run(4, |_| 10.0);
     for window in &mut figures.windows[REQUEST][30..34] {
         (window.served, window.answered, window.ended) = (0.0, 0.0, 0.0);
-        window.succeeded_ln = 0.0;
+        (window.succeeded_ln, window.succeeded_ln_squares) = (0.0, 0.0);
     }
     let found = only(&figures);
     assert_eq!(found.kinds[0], IncidentKind::Unanswered);
@@ -178,6 +257,12 @@ fn stalls_with_a_period_and_growth_have_findings_of_their_own() {
         found.text.starts_with("request: stalls every 7 s, 8 stalls from 0:06 on"),
         "{found:?}"
     );
+    // What failed for longer than a period is no stall.
+    let mut failing = run(6, |second| if second % 7 == 6 { 40.0 } else { 10.0 });
+    failing.windows[REQUEST][20..40].iter_mut().for_each(|window| fail(window, 30.0));
+    let found = only(&failing);
+    assert_eq!(found.kinds[0], IncidentKind::Errors);
+    assert!(codes(&failing).contains(&"periodic-stall".to_owned()));
     let growing = run(6, |second| 10.0 + second as f64 / 3.0);
     assert_eq!(incidents(&growing), []);
     let found = judged(&growing).findings.remove(0);

@@ -1,14 +1,11 @@
 //! An incident in one sentence.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use record::schema::{ErrorCount, Incident, IncidentFigures, IncidentKind};
+use record::schema::{Incident, IncidentFigures, IncidentKind};
 
 use super::steps::Counts;
 
-/// Intervals of failures are as long, unless a phase ends in them.
-const INTERVAL_NS: u64 = 1_000_000_000;
 /// A detail that this share of the failures has stands for all of them.
 const DETAIL_ALL_MIN: f64 = 0.9;
 /// A detail that a smaller share has is not named.
@@ -89,26 +86,11 @@ fn percentage(share: f64) -> String {
     }
 }
 
-/// What most failures of these measures within a time were: `503`, or `failed, most by 503`. `None`: the record does not
-/// say, or they were of many kinds.
-pub(super) fn detail(
-    counts: &[ErrorCount],
-    measures: &[usize],
-    span_ns: &Range<u64>,
-    failed: u64,
-) -> Option<String> {
-    let within = counts.iter().filter(|count| {
-        let is_own = count.measure.is_some_and(|own| measures.contains(&usize::from(own)));
-        let middle_ns = count.start_ns.saturating_add(INTERVAL_NS / 2);
-        is_own && span_ns.contains(&middle_ns)
-    });
-    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-    for count in within {
-        let name = count.detail.as_deref().filter(|detail| *detail != ErrorCount::OTHERS);
-        *sums.entry(name.unwrap_or(&count.kind)).or_default() += count.count;
-    }
-    let all = sums.values().sum::<u64>().max(failed);
-    let (name, most) = sums.into_iter().max_by_key(|&(_, count)| count)?;
+/// What most of these failures were: `503`, or `failed, most by 503`. `None`: the record does not say, or they were of many
+/// kinds. `failed`: how many there were, of which the record may know fewer.
+pub(super) fn detail(counts: BTreeMap<&str, u64>, failed: u64) -> Option<String> {
+    let all = counts.values().sum::<u64>().max(failed);
+    let (name, most) = counts.into_iter().max_by_key(|&(_, count)| count)?;
     match most as f64 / all.max(1) as f64 {
         share if share >= DETAIL_ALL_MIN => Some(name.to_owned()),
         share if share >= DETAIL_MIN => Some(format!("failed, most by {name}")),
@@ -139,27 +121,13 @@ mod tests {
 
     #[test]
     fn the_detail_of_most_failures_is_named() {
-        let count = |second: u64, detail: Option<&str>, count: u64| ErrorCount {
-            start_ns: second * 1_000_000_000,
-            phase: 0,
-            measure: Some(1),
-            own_step: None,
-            kind: "status".to_owned(),
-            detail: detail.map(str::to_owned),
-            count,
+        let of = |counts: &[(&'static str, u64)], failed| {
+            detail(counts.iter().copied().collect(), failed)
         };
-        let counts = [
-            count(14, Some("401"), 90),
-            count(15, Some("503"), 40),
-            count(24, Some("503"), 42),
-            count(24, Some("502"), 4),
-            count(25, Some("401"), 90),
-        ];
-        let span_ns = 15_000_000_000..25_000_000_000;
-        let of = |measures: &[usize], failed| detail(&counts, measures, &span_ns, failed);
-        assert_eq!(of(&[1], 86).as_deref(), Some("503"));
-        assert_eq!(of(&[0, 1], 120).as_deref(), Some("failed, most by 503"));
-        assert_eq!(of(&[1], 900), None);
-        assert_eq!(of(&[0], 9), None);
+        let counts: [(&str, u64); 2] = [("502", 4), ("503", 82)];
+        assert_eq!(of(&counts, 86).as_deref(), Some("503"));
+        assert_eq!(of(&counts, 120).as_deref(), Some("failed, most by 503"));
+        assert_eq!(of(&counts, 900), None);
+        assert_eq!(of(&[], 9), None);
     }
 }

@@ -8,10 +8,11 @@ use std::ops::Range;
 use record::schema::IncidentKind;
 use stats::scan::{self, Count, Rules};
 
-use super::steps::{Series, Step, TagSeries};
+use super::steps::{Counts, Series, Step, TagSeries};
 use crate::limits::{
-    INCIDENT_ALPHA, INCIDENT_ENDS_NS, INCIDENT_ERRORS_MIN, INCIDENT_RESPONSE_TIMES,
-    INCIDENT_SHORTFALL_MIN, INCIDENT_THROUGHPUT_SLOTS_MIN, WARM_UP_BEFORE_NS,
+    INCIDENT_ALPHA, INCIDENT_ENDS_NS, INCIDENT_ERRORS_MIN, INCIDENT_OPERATIONS_MIN,
+    INCIDENT_RESPONSE_TIMES, INCIDENT_SHORTFALL_MIN, INCIDENT_THROUGHPUT_SLOTS_MIN,
+    WARM_UP_BEFORE_NS,
 };
 
 /// In what a step can be worse.
@@ -37,12 +38,25 @@ pub(super) struct Found {
     pub(super) begin_ns: u64,
     pub(super) end_ns: u64,
     pub(super) to_the_end: bool,
+    /// The step, or the tag of it, in the window.
+    pub(super) during: Counts,
+    /// The same outside of all its windows.
+    pub(super) usual: Counts,
+    /// Both ends of all its windows, since the run's start.
+    pub(super) all: Vec<Ends>,
 }
 
 impl Found {
     /// Whether it is of the same step and tag.
-    pub(super) fn is_of(&self, other: &Found) -> bool {
+    fn is_of(&self, other: &Found) -> bool {
         self.measures == other.measures
+    }
+
+    /// Whether more operations failed, or were not answered, for longer than this.
+    pub(super) fn has_failures_for(&self, longer_than_ns: u64) -> bool {
+        let is_failure =
+            |kind: &IncidentKind| matches!(kind, IncidentKind::Errors | IncidentKind::Unanswered);
+        self.kinds.iter().any(is_failure) && self.end_ns > self.begin_ns + longer_than_ns
     }
 
     /// Whether answers took longer from its beginning to the end of the load, and nothing else.
@@ -104,6 +118,9 @@ fn of_series(series: &Series, tag: Option<&str>, alpha: f64) -> Vec<Found> {
         begin_ns: ends.begin_ns,
         end_ns: ends.end_ns.min(series.end_ns),
         to_the_end: ends.end_ns >= series.end_ns.saturating_sub(series.slot_ns),
+        during: Counts::default(),
+        usual: Counts::default(),
+        all: Vec::new(),
     };
     let mut all: Vec<Found> = Vec::new();
     let unanswered = more_hits(series, &series.silences(), alpha).into_iter();
@@ -114,7 +131,20 @@ fn of_series(series: &Series, tag: Option<&str>, alpha: f64) -> Vec<Found> {
     all.extend(slow.map(|ends| found(IncidentKind::Response, ends)));
     let short = short(series, alpha).into_iter();
     all.extend(short.map(|ends| found(IncidentKind::Throughput, ends)));
-    joined(all)
+    counted(series, joined(all))
+}
+
+/// The windows of a series with what is counted in and outside of them.
+fn counted(series: &Series, mut found: Vec<Found>) -> Vec<Found> {
+    let ends = |window: &Found| Ends { begin_ns: window.begin_ns, end_ns: window.end_ns };
+    let all: Vec<Ends> = found.iter().map(ends).collect();
+    let usual = series.counts_without(&all);
+    for window in &mut found {
+        window.during = series.counts_within(&ends(window));
+        window.usual = usual;
+        window.all.clone_from(&all);
+    }
+    found
 }
 
 /// Windows that overlap or nearly do, as one each; what was found first is the clearest.
@@ -152,9 +182,16 @@ fn telling(kind: IncidentKind) -> u8 {
 
 /// Both ends of a window, since the run's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Ends {
-    begin_ns: u64,
-    end_ns: u64,
+pub(super) struct Ends {
+    pub(super) begin_ns: u64,
+    pub(super) end_ns: u64,
+}
+
+impl Ends {
+    /// Whether a moment is between them.
+    pub(super) fn hold(&self, at_ns: u64) -> bool {
+        (self.begin_ns..self.end_ns).contains(&at_ns)
+    }
 }
 
 /// Times in which a greater share of these is hits.
@@ -185,11 +222,13 @@ fn without_edges(windows: &[scan::Window]) -> Vec<scan::Window> {
 
 /// Times of slow answers, but for those of a warm-up.
 fn slow(series: &Series, alpha: f64) -> Vec<Ends> {
-    let raw = series.responses();
-    let levels = series.unexplained_responses();
+    let levels = &series.unexplained;
     let rules = Rules { alpha, least: INCIDENT_RESPONSE_TIMES.ln(), shortest: 1 };
-    let windows = without_edges(&scan::levels(&levels, &rules));
-    let lasting = windows.iter().filter(|window| !is_warm_up(series, &levels, window));
+    let windows = without_edges(&scan::levels(levels, &rules));
+    let lasting = windows.iter().filter(|window| {
+        let slow = series.slow_operations(&window.seconds, window.outside);
+        slow >= INCIDENT_OPERATIONS_MIN && !is_warm_up(series, levels, window)
+    });
     let found = lasting.map(|window| {
         let seconds = silent_before(series, window.seconds.clone());
         let height = window.inside - window.outside;
@@ -198,7 +237,7 @@ fn slow(series: &Series, alpha: f64) -> Vec<Ends> {
             .iter()
             .map(|level| level.weight * ((level.value - window.outside) / height).clamp(0.0, 1.0))
             .collect();
-        let inside = &raw[window.seconds.clone()];
+        let inside = &series.responses[window.seconds.clone()];
         let answers: f64 = inside.iter().map(|level| level.weight).sum();
         let sum: f64 = inside.iter().map(|level| level.weight * level.value).sum();
         let usual_ns = (sum / answers.max(1.0)).exp();
@@ -245,7 +284,8 @@ fn short(series: &Series, alpha: f64) -> Vec<Ends> {
     let shortest = INCIDENT_THROUGHPUT_SLOTS_MIN;
     let rules = Rules { alpha, least: INCIDENT_SHORTFALL_MIN, shortest };
     let windows = scan::levels(&levels, &rules);
-    let found = windows.iter().map(|window| Ends {
+    let several = windows.iter().filter(|w| series.missing(&w.seconds) >= INCIDENT_OPERATIONS_MIN);
+    let found = several.map(|window| Ends {
         begin_ns: window.seconds.start as u64 * series.slot_ns,
         end_ns: window.seconds.end as u64 * series.slot_ns,
     });
