@@ -2,6 +2,7 @@
 //! show as the scenario does, `${env('NAME')}` and `${file('NAME')}`; of overrides that hold secrets; those that stand in
 //! the scenario's own text; and, in texts of errors, whatever stands behind the name of a secret.
 
+use engine::measure::without_numbers;
 use plan::secret::{HIDDEN, SECRET_BYTES_MIN, SecretNames, SecretText, hide, hide_named};
 use plan::{Plan, is_secret_header};
 use record::schema::{ErrorSample, EventKind, RunInfo};
@@ -99,6 +100,21 @@ impl Secrets {
             hide(text, &secret.value, HIDDEN);
         }
         hide_named(text, &self.names);
+    }
+
+    /// Hides them in the detail of a failure, which has lost its numbers: so have the secrets in it.
+    pub(crate) fn hide_in_failure(&self, detail: &mut String) {
+        self.hide_in_detail(detail);
+        let texts = self.texts.iter().map(|secret| (secret.value.as_str(), HIDDEN));
+        let texts = texts.filter(|(value, _)| value.len() >= TEXT_BYTES_MIN);
+        let known = self.known.iter().map(|(value, name)| (value.as_str(), name.as_str()));
+        for (value, name) in known.chain(texts) {
+            let value = without_numbers(value);
+            // What was but numbers says nothing any more.
+            if value.contains(char::is_alphabetic) {
+                hide(detail, &value, name);
+            }
+        }
     }
 
     /// Hides them in a failure as its user saw it. Headers that carry secrets have names and no values; the detail is
@@ -210,6 +226,17 @@ mod tests {
     const STORE: &str = "mysql://market:market@h/db";
     const REST: &str =
         "sessions: { a: [ { get: / } ] }\narrivals: [ { constant: 1/s, for: 1s } ]\n";
+
+    #[test]
+    fn secrets_are_hidden_in_what_is_left_of_them_in_a_detail() {
+        let env = [("KEY", "horse-battery-7"), ("PIN", "12345"), ("WORD", "hunter2")];
+        let env = env.map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
+        let inputs = Inputs { env: env.into_iter().collect(), ..Inputs::default() };
+        let mut detail = without_numbers("no. 5: bad key horse-battery-7 of hunter2, pin 12345");
+        assert_eq!(detail, "no. #: bad key horse-battery-# of hunter#, pin #");
+        Secrets::new(&inputs).hide_in_failure(&mut detail);
+        assert_eq!(detail, "no. #: bad key ${env('KEY')} of ${env('WORD')}, pin #");
+    }
 
     #[test]
     fn the_scenario_is_recorded_without_the_passwords_of_its_target() {

@@ -18,6 +18,7 @@ use record::Outcome;
 use record::schema::ErrorCount;
 use serde::{Deserialize, Serialize};
 
+pub use detail::without_numbers;
 pub(crate) use detail::{Cause, Code};
 use detail::{Detail, code_of, plain, shortened};
 
@@ -277,12 +278,21 @@ impl Failures {
             sample.status = Some(short(&line, HEADER_BYTES_MAX));
             let headers = head.headers().take(HEADERS_MAX).map(|(name, value)| {
                 let value = String::from_utf8_lossy(&value);
-                (shortened(name, HEADER_BYTES_MAX), short(&value, HEADER_BYTES_MAX))
+                // The query of an address may hold anything, as that of the request, which is not shown.
+                let value = match name.eq_ignore_ascii_case("location") {
+                    true => without_query(&value),
+                    false => &*value,
+                };
+                (shortened(name, HEADER_BYTES_MAX), short(value, HEADER_BYTES_MAX))
             });
             sample.headers = headers.collect();
         }
         if let Some(coding) = head.filter(|_| !is_decoded).and_then(Head::content_coding) {
-            sample.body = Some(format!("{} bytes that are compressed with {coding}", body.len()));
+            let length = match body.len() > BODY_BYTES_MAX {
+                true => format!("more than {BODY_BYTES_MAX}"),
+                false => body.len().to_string(),
+            };
+            sample.body = Some(format!("{length} bytes that are compressed with {coding}"));
             return;
         }
         let begin = &body[..body.len().min(BODY_BYTES_MAX)];
@@ -350,6 +360,11 @@ impl Failures {
             detail => detail::shown(outcome, detail),
         }
     }
+}
+
+/// A path or an address without its query: the names of measures do not have it either, and it may hold anything.
+pub(crate) fn without_query(target: &str) -> &str {
+    target.split(['?', '#']).next().unwrap_or_default()
 }
 
 /// An answer that a failure was, or the message.

@@ -16,7 +16,9 @@ use crate::sequences::{Broadcast, Broadcasts, ClockReading, Head, Heads, Settlem
 use crate::trace::{Trace, TraceEvent};
 use crate::traffic::Traffic;
 
-pub use crate::failures::{ErrorDelta, FIELD_BYTES_MAX, HEADERS_MAX, INTERVAL_SAMPLES_MAX, Sample};
+pub use crate::failures::{
+    ErrorDelta, FIELD_BYTES_MAX, HEADERS_MAX, INTERVAL_SAMPLES_MAX, Sample, without_numbers,
+};
 pub use record::counters::{Counts, Gauges, LoopCpu};
 
 /// Answers that were read less late than this decide nothing.

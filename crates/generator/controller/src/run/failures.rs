@@ -81,7 +81,7 @@ impl Failures {
         let mut plain = ErrorCounts::new();
         for (key, count) in counts {
             let mut key = key.clone();
-            key.detail.iter_mut().for_each(|detail| secrets.hide_in_detail(detail));
+            key.detail.iter_mut().for_each(|detail| secrets.hide_in_failure(detail));
             *plain.entry(key).or_default() += count;
         }
         let is_new = |key: &ErrorKey| !key.is_others() && !self.kinds.contains_key(key);
@@ -130,7 +130,7 @@ impl Failures {
     /// The sample as it is recorded, if it is one of the first of a kind that is told apart.
     pub(crate) fn sample(&mut self, sample: &Sample, secrets: &Secrets) -> Option<ErrorSample> {
         let mut key = ErrorKey::of_sample(sample);
-        key.detail.iter_mut().for_each(|detail| secrets.hide_in_detail(detail));
+        key.detail.iter_mut().for_each(|detail| secrets.hide_in_failure(detail));
         let kept = self.kinds.get_mut(&key)?;
         if *kept >= self.samples_max {
             return None;

@@ -178,8 +178,8 @@ pub(super) fn of_text(outcome: Outcome, text: &str) -> String {
     shortened(&without_numbers(text), BYTES_MAX)
 }
 
-/// The text with a mark in place of each number and of each word that is an id.
-fn without_numbers(text: &str) -> String {
+/// The text of a detail: with a mark in place of each number and of each word that is an id.
+pub fn without_numbers(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {

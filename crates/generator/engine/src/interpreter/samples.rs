@@ -3,7 +3,7 @@
 use plan::Op;
 use plan::expr::{Expr, Template, TemplatePart, Value};
 
-use crate::failures::{Answer, Code};
+use crate::failures::{Answer, Code, without_query};
 use crate::interpreter::Interpreter;
 use crate::tables::slots::UserKey;
 
@@ -75,9 +75,4 @@ impl Interpreter<'_> {
         }
         shown
     }
-}
-
-/// A path or URL without its query: the names of measures do not have it either, and it may hold anything.
-fn without_query(target: &str) -> &str {
-    target.split(['?', '#']).next().unwrap_or_default()
 }
