@@ -323,7 +323,7 @@ export type ShownErrors = {
   kind: string;
   /** As in `record::schema::ErrorCount::detail`. */
   detail: string | null;
-  /** In the words of people: `503 at checkout`. */
+  /** In the words of people: `status 503 at checkout`. */
   name: string;
   /** True of shares of the step's operations that ended; false of failures by run, where the step is no operation. */
   is_share: boolean;

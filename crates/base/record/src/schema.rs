@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use event::{Event, EventKind, HostUse, OnceEnd, OnceEnded, OnceOperation};
 pub use failures::{
-    ErrorCount, ErrorSample, ErrorSummary, Incident, IncidentFigures, IncidentKind,
+    ErrorCount, ErrorSample, ErrorSummary, Incident, IncidentFigures, IncidentKind, failure_name,
 };
 pub use rows::{RowsKept, RowsPart, WorkerRows};
 pub use summary::{

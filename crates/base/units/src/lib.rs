@@ -101,6 +101,15 @@ pub fn span(ns: u64) -> String {
     }
 }
 
+/// A moment of the run in nanoseconds since its start, to the nearest second: `0:15`, `12:05`, `1:02:03`.
+pub fn clock(at_ns: u64) -> String {
+    let s = at_ns.saturating_add(500_000_000) / 1_000_000_000;
+    match s / 3600 {
+        0 => format!("{}:{:02}", s / 60, s % 60),
+        h => format!("{h}:{:02}:{:02}", s / 60 % 60, s % 60),
+    }
+}
+
 /// `512 B`, `4.00 KiB`, `212 MiB`.
 pub fn bytes(n: u64) -> String {
     if n < 1024 {
@@ -232,6 +241,13 @@ mod tests {
         check(5_600.0, "1 h 33 min");
         check(7_200.0, "2 h");
         assert_eq!(span(u64::MAX), "5124095 h 34 min", "a damaged record may hold this");
+    }
+
+    #[test]
+    fn moments_are_those_of_a_clock() {
+        let at = |seconds: u64| clock(seconds * 1_000_000_000);
+        assert_eq!([0, 15, 65, 725, 3723].map(at), ["0:00", "0:15", "1:05", "12:05", "1:02:03"]);
+        assert_eq!(clock(14_600_000_000), "0:15");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::schema::{Finding, RunInfo, Severity, Summary};
+use record::schema::{Finding, RunInfo, Severity, Summary, failure_name};
 
 use super::decide::{Component, of_failures, of_single_runs};
 use super::unit::Occurrence;
@@ -155,7 +155,7 @@ fn of(one: Occurrences, change: &Change) -> Option<ErrorChange> {
     let is_share = one.by_run.first().is_some_and(|run| run.ended.is_some());
     let ErrorKey { step, kind, detail } = one.key;
     Some(ErrorChange {
-        name: name(&step, &kind, detail.as_deref()),
+        name: format!("{} at {step}", failure_name(&kind, detail.as_deref())),
         step,
         kind,
         detail,
@@ -170,16 +170,7 @@ fn of(one: Occurrences, change: &Change) -> Option<ErrorChange> {
     })
 }
 
-/// `503 at checkout`, `check body at checkout`, `timeout at checkout`.
-fn name(step: &str, kind: &str, detail: Option<&str>) -> String {
-    match detail {
-        Some(status) if kind == "status" => format!("{status} at {step}"),
-        Some(detail) => format!("{kind} {detail} at {step}"),
-        None => format!("{kind} at {step}"),
-    }
-}
-
-/// Failures that rose, in words: `503 at checkout from 0 % to 4.20 %, timeout at cart from 1.00 % to 2.00 % and 2 more`.
+/// Failures that rose, in words: `status 503 at checkout from 0 % to 4.20 %, timeout at cart from 1.00 % to 2.00 % and 2 more`.
 pub(crate) fn in_words<'a>(errors: impl Iterator<Item = &'a ErrorChange>) -> String {
     let all: Vec<String> = errors
         .map(|error| {

@@ -208,7 +208,7 @@ pub struct ErrorChange {
     pub kind: String,
     /// As in [`record::schema::ErrorCount::detail`].
     pub detail: Option<String>,
-    /// In the words of people: `503 at checkout`.
+    /// In the words of people: `status 503 at checkout`.
     pub name: String,
     /// True of shares of the step's operations that ended; false of failures by run, where the step is no operation.
     pub is_share: bool,

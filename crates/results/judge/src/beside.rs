@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use record::schema::EventKind;
+use units::clock;
 
 use crate::figures::Figures;
-use crate::incidents::{Beside, clock};
+use crate::incidents::Beside;
 use crate::limits::{BESIDE_MAX, BESIDE_NS, ERROR_TEXT_CHARS_MAX};
 use crate::{faults, pauses, probes};
 

@@ -23,7 +23,6 @@ use crate::figures::{Figures, IncidentTimes};
 use crate::limits::INCIDENTS_MAX;
 pub(crate) use growth::Growth;
 pub(crate) use periods::PeriodicStall;
-pub(crate) use text::clock;
 use windows::Found;
 
 /// Something beside an incident.

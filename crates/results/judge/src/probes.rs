@@ -192,7 +192,7 @@ impl Readings<'_> {
             return None;
         }
         let first = near.within.iter().find(|&&(_, value)| value >= limit.least * full)?;
-        let at = units::span(first.0);
+        let at = units::clock(first.0);
         let text = format!("{}: {} from {at} on", name(info), limit.words);
         Some(Beside { distance_ns: first.0.abs_diff(begin_ns).min(BESIDE_NS), text })
     }

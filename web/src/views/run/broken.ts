@@ -31,10 +31,11 @@ export function broken(doc: RunDocument): Child[] {
   ];
 }
 
-/** A failure in a few words: `status 503`. */
+/** A failure in a few words, as text has it: `status 503`, `check: total > 0`, `save, others`. */
 export function what({ kind, detail }: Pick<Failure, 'kind' | 'detail'>): string {
   if (detail === null) return kind;
-  return detail === 'others' ? `${kind}, others` : `${kind} ${detail}`;
+  if (detail === 'others') return `${kind}, others`;
+  return /^\d*$/.test(detail) ? `${kind} ${detail}` : `${kind}: ${detail}`;
 }
 
 function incidentList(doc: RunDocument): HTMLElement {

@@ -157,7 +157,7 @@ fn errors_are_compared_by_what_they_were() {
     let ended = compare(&space, "new", "old", &files).with(1);
     golden("compare-errors", &ended.out);
     let markdown = std::fs::read_to_string(space.path("report.md")).unwrap();
-    assert!(markdown.contains("| 503 at GET / | 0 → "), "{markdown}");
+    assert!(markdown.contains("| status 503 at GET / | 0 → "), "{markdown}");
     let ended = compare(&space, "new", "old", &["--json"]).with(1);
     let json: Value = serde_json::from_str(&ended.out).unwrap();
     let errors = json["errors"].as_array().unwrap();
@@ -186,7 +186,7 @@ fn an_improvement_with_more_failures_says_both_first() {
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &failing);
     let ended = compare(&space, "new", "old", &[]).with(1);
-    ended.stdout_contains("503 at GET /");
+    ended.stdout_contains("status 503 at GET /");
     // The first line may be wrapped.
     let words: Vec<&str> = ended.out.split_whitespace().collect();
     let text = words.join(" ");

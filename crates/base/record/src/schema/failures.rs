@@ -91,6 +91,16 @@ pub struct ErrorSummary {
     pub samples: Vec<ErrorSample>,
 }
 
+/// A failure in a few words, by its kind and detail: `status 503`, `check: total > 0`, `timeout`, `save, others`.
+pub fn failure_name(kind: &str, detail: Option<&str>) -> String {
+    match detail {
+        None => kind.to_owned(),
+        Some(ErrorCount::OTHERS) => format!("{kind}, {}", ErrorCount::OTHERS),
+        Some(code) if code.chars().all(|c| c.is_ascii_digit()) => format!("{kind} {code}"),
+        Some(detail) => format!("{kind}: {detail}"),
+    }
+}
+
 /// A window in which a step was worse than in the rest of its run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Incident {
@@ -147,4 +157,18 @@ pub struct IncidentFigures {
     pub p90_ns: Option<u64>,
     /// `operations` by second.
     pub per_s: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_named_by_its_kind_and_detail() {
+        let named = |kind, detail| failure_name(kind, detail);
+        assert_eq!(named("timeout", None), "timeout");
+        assert_eq!(named("status", Some("503")), "status 503");
+        assert_eq!(named("check", Some("total > 0")), "check: total > 0");
+        assert_eq!(named("save", Some(ErrorCount::OTHERS)), "save, others");
+    }
 }

@@ -64,11 +64,13 @@ fn what_is_new_and_what_is_gone_is_found_by_its_detail() {
         })
         .collect();
     // 404 is the same on both sides.
-    let expected =
-        ["503 at request: 0 % to 4.20 %, new, true", "500 at request: 0.533 % to 0 %, gone, true"];
+    let expected = [
+        "status 503 at request: 0 % to 4.20 %, new, true",
+        "status 500 at request: 0.533 % to 0 %, gone, true",
+    ];
     assert_eq!(shown, expected);
     let rose = in_words(found.iter().filter(|error| error.trend.is_rise()));
-    assert_eq!(rose, "503 at request from 0 % to 4.20 %");
+    assert_eq!(rose, "status 503 at request from 0 % to 4.20 %");
 }
 
 #[test]

@@ -7,9 +7,9 @@
 use record::schema::{Finding, Severity};
 use stats::order::median;
 use stats::scan::Level;
+use units::clock;
 
 use super::steps::Series;
-use super::text::clock;
 use crate::finding::finding;
 use crate::limits::{INCIDENT_RESPONSE_TIMES, STALLS_MIN, STALLS_SCATTER_MAX};
 

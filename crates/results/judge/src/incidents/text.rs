@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::schema::{Incident, IncidentFigures, IncidentKind};
+use units::clock;
 
 use super::steps::Counts;
 
@@ -98,26 +99,9 @@ pub(super) fn detail(counts: BTreeMap<&str, u64>, failed: u64) -> Option<String>
     }
 }
 
-/// A moment of a run: `0:15`, `12:05`, `1:02:03`.
-pub(crate) fn clock(at_ns: u64) -> String {
-    let seconds = at_ns.saturating_add(500_000_000) / 1_000_000_000;
-    let rest = format!("{:02}", seconds % 60);
-    match seconds / 3600 {
-        0 => format!("{}:{rest}", seconds / 60),
-        hours => format!("{hours}:{:02}:{rest}", seconds / 60 % 60),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn moments_are_those_of_a_clock() {
-        let at = |seconds: u64| clock(seconds * 1_000_000_000);
-        assert_eq!([0, 15, 65, 725, 3723].map(at), ["0:00", "0:15", "1:05", "12:05", "1:02:03"]);
-        assert_eq!(clock(14_600_000_000), "0:15");
-    }
 
     #[test]
     fn the_detail_of_most_failures_is_named() {

@@ -1,9 +1,8 @@
 //! Failures by what they were, and incidents.
 
-use record::schema::{ErrorCount, ErrorSummary, Incident, Summary};
+use record::schema::{ErrorSummary, Incident, Summary, failure_name};
 
 use super::{INDENT, heading, marked};
-use crate::live::clock;
 use crate::style::{Line, Style, Tone, shorten};
 use crate::table::Table;
 
@@ -43,15 +42,9 @@ pub(super) fn errors(summary: &Summary, full: bool, columns: usize, style: Style
 
 /// Kind and detail: `status 503`, `script: x is not defined`.
 pub(crate) fn failure(error: &ErrorSummary) -> String {
-    let kind = &error.kind;
-    match error.detail.as_deref() {
-        None => kind.clone(),
-        Some(ErrorCount::OTHERS) => format!("{kind}, others"),
-        Some(code) if code.chars().all(|c| c.is_ascii_digit()) => format!("{kind} {code}"),
-        Some(detail) => {
-            format!("{kind}: {}", shorten(detail, DETAIL_COLUMNS_MAX, UNICODE))
-        }
-    }
+    let detail = error.detail.as_deref();
+    let detail = detail.map(|detail| shorten(detail, DETAIL_COLUMNS_MAX, UNICODE));
+    failure_name(&error.kind, detail.as_deref())
 }
 
 /// `checkout: status 503: 82 (30 %), 0:15–0:25`.
@@ -63,7 +56,7 @@ pub(crate) fn sentence(error: &ErrorSummary) -> String {
 
 /// The first and the last of them: `0:15–0:25`.
 pub(crate) fn seen(error: &ErrorSummary) -> String {
-    format!("{}–{}", clock(error.first_ns), clock(error.last_ns))
+    format!("{}–{}", units::clock(error.first_ns), units::clock(error.last_ns))
 }
 
 /// Windows in which a step was worse, each with the nearest of what else happened then. `full`: all of them.
