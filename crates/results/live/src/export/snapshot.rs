@@ -74,13 +74,15 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The labels of a sample by name, tags included; without `run` and `scenario`.
+    /// The labels of a sample by name, tags included; without `run` and `scenario`. A name stands once: a tag that is called
+    /// like a label of the metric is left out.
     pub fn labels<'s>(&'s self, sample: &'s Sample) -> impl Iterator<Item = (&'s str, &'s str)> {
-        let own = sample.metric.labels.iter().copied();
-        let own = own.zip(sample.labels.iter().map(String::as_str));
+        let names = sample.metric.labels;
+        let own = names.iter().copied().zip(sample.labels.iter().map(String::as_str));
         let measure = own.clone().find(|(label, _)| matches!(*label, "measure" | "step"));
         let tags = measure.and_then(|(_, name)| self.tags.get(name));
-        let tags = tags.into_iter().flatten();
+        let tags =
+            tags.into_iter().flatten().filter(move |(key, _)| !names.contains(&key.as_str()));
         own.chain(tags.map(|(key, value)| (key.as_str(), value.as_str())))
     }
 }

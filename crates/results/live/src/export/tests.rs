@@ -173,7 +173,10 @@ fn failures_have_their_step_kind_and_detail_as_labels() {
     let mut totals = Totals::default();
     let mut info = info();
     info.measures = vec![MeasureInfo {
-        tags: [("area".to_owned(), "shop".to_owned())].into(),
+        // A tag may have the name of a label.
+        tags: [("area", "shop"), ("kind", "read")]
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .into(),
         ..MeasureInfo::new("GET /a", "request")
     }];
     let row = SeriesRow::default();
