@@ -1,7 +1,7 @@
 //! Files of JSON objects, one a line: `events.jsonl`, `errors.jsonl`, `samples.jsonl`.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::{Durability, RecordError, whole};
+
+/// Longest line that is still read where lines are read one by one: far above what a failure takes.
+const LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// Appends objects; each is in the file when [`write`](Self::write) returns.
 #[derive(Debug)]
@@ -80,6 +83,37 @@ pub(crate) fn read<T: DeserializeOwned>(
     Ok(all)
 }
 
+/// Passes on all objects of the file in its order, but for a last line that was cut off. However long the file is, one line
+/// at a time is in memory.
+pub(crate) fn each<T: DeserializeOwned>(
+    path: &Path,
+    mut each: impl FnMut(T),
+) -> Result<(), RecordError> {
+    let file = match regular::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(RecordError::io("read", path)(error)),
+    };
+    let mut file = BufReader::new(file);
+    let mut line = Vec::new();
+    for number in 1_u64.. {
+        line.clear();
+        let mut limited = file.by_ref().take(LINE_BYTES_MAX);
+        limited.read_until(b'\n', &mut line).map_err(RecordError::io("read", path))?;
+        if line.is_empty() {
+            break;
+        }
+        match serde_json::from_str(&String::from_utf8_lossy(&line)) {
+            Ok(one) => each(one),
+            Err(_) if !line.ends_with(b"\n") && (line.len() as u64) < LINE_BYTES_MAX => {}
+            Err(error) => {
+                return Err(RecordError::damaged(path, format!("line {number}: {error}")));
+            }
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +131,12 @@ mod tests {
         }
     }
 
+    fn counts_in(path: &Path) -> Result<Vec<ErrorCount>, RecordError> {
+        let mut counts = Vec::new();
+        each(path, |count| counts.push(count))?;
+        Ok(counts)
+    }
+
     #[test]
     fn errors_and_samples_come_back() {
         let dir = tempfile::tempdir().unwrap();
@@ -105,7 +145,7 @@ mod tests {
         let mut writer = LinesWriter::create(path.clone(), Durability::Process).unwrap();
         writer.write_all(&counts).unwrap();
         writer.checkpoint().unwrap();
-        assert_eq!(read::<ErrorCount>(&path, |_| false).unwrap(), counts);
+        assert_eq!(counts_in(&path).unwrap(), counts);
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(!text.contains("own_step") && text.matches("detail").count() == 1, "{text}");
 
@@ -134,10 +174,18 @@ mod tests {
         let path = dir.path().join("errors.jsonl");
         let line = serde_json::to_string(&count(7, None)).unwrap();
         std::fs::write(&path, format!("{line}\n{}", &line[..20])).unwrap();
-        assert_eq!(read::<ErrorCount>(&path, |_| false).unwrap(), [count(7, None)]);
+        let in_one_piece = |path: &Path| read::<ErrorCount>(path, |_| false);
+        assert_eq!(counts_in(&path).unwrap(), [count(7, None)]);
+        assert_eq!(in_one_piece(&path).unwrap(), [count(7, None)]);
         std::fs::write(&path, format!("{line}\n{{}}\n")).unwrap();
-        let error = read::<ErrorCount>(&path, |_| false).unwrap_err().to_string();
-        assert!(error.contains("errors.jsonl is damaged: line 2: missing field"), "{error}");
-        assert!(read::<ErrorCount>(&dir.path().join("none"), |_| false).unwrap().is_empty());
+        for error in [counts_in(&path).unwrap_err(), in_one_piece(&path).unwrap_err()] {
+            let error = error.to_string();
+            assert!(error.contains("errors.jsonl is damaged: line 2: missing field"), "{error}");
+        }
+        let none = dir.path().join("none");
+        assert!(counts_in(&none).unwrap().is_empty() && in_one_piece(&none).unwrap().is_empty());
+        std::fs::write(&path, vec![b'x'; LINE_BYTES_MAX as usize]).unwrap();
+        let error = counts_in(&path).unwrap_err().to_string();
+        assert!(error.contains("errors.jsonl is damaged: line 1: "), "{error}");
     }
 }

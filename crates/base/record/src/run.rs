@@ -166,18 +166,25 @@ impl Run {
         events::read(&self.path.join(EVENTS))
     }
 
-    /// Failures by step, kind and detail, interval by interval; empty if the file is missing, as in older records. Of a
-    /// run in progress or a killed one, up to its last checkpoint.
+    /// Passes on failures by step, kind and detail, interval by interval; none if the file is missing, as in older records.
+    /// Of a run in progress or a killed one, up to its last checkpoint.
     ///
     /// # Errors
     /// The file cannot be read or is damaged elsewhere than in an incomplete last line.
-    pub fn error_counts(&self) -> Result<Vec<ErrorCount>, RecordError> {
+    pub fn error_counts(&self, mut each: impl FnMut(ErrorCount)) -> Result<(), RecordError> {
         let until_ns = self.until_ns()?;
         let path = self.path.join(ERRORS);
-        let mut counts: Vec<ErrorCount> = lines::read(&path, |_| false)?;
-        self.check_measures(&path, counts.iter().filter_map(|count| count.measure))?;
-        counts.retain(|count| count.start_ns < until_ns);
-        Ok(counts)
+        let measures = self.info.measures.len();
+        let is_unknown = |measure: &u16| usize::from(*measure) >= measures;
+        let mut unknown = None;
+        lines::each(&path, |count: ErrorCount| {
+            let other = count.measure.filter(is_unknown);
+            if other.is_none() && count.start_ns < until_ns {
+                each(count);
+            }
+            unknown = unknown.or(other);
+        })?;
+        self.check_measures(&path, unknown.into_iter())
     }
 
     /// Some failures as their users saw them, in the order in which they were reported; empty if the file is missing.

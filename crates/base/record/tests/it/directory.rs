@@ -150,13 +150,17 @@ fn failures_of_a_killed_run_end_where_its_tally_does() {
         count: 2,
     };
     let run = Run::open(dir.path()).unwrap();
-    assert!(run.error_counts().unwrap().is_empty() && run.error_samples().unwrap().is_empty());
+    let counts = || {
+        let mut counts = Vec::new();
+        run.error_counts(|count| counts.push(count)).map(|()| counts)
+    };
+    assert!(counts().unwrap().is_empty() && run.error_samples().unwrap().is_empty());
     let mut errors = dir.errors().unwrap();
     errors.write_all(&[count(0), count(1_000), count(2_000)]).unwrap();
     dir.write_tally(&Tally { until_ns: Some(2_000), ..Tally::default() }).unwrap();
-    assert_eq!(run.error_counts().unwrap(), [count(0), count(1_000)]);
+    assert_eq!(counts().unwrap(), [count(0), count(1_000)]);
     errors.write(&ErrorCount { measure: Some(2), ..count(0) }).unwrap();
-    let error = run.error_counts().unwrap_err().to_string();
+    let error = counts().unwrap_err().to_string();
     assert!(error.ends_with("errors.jsonl is damaged: measure 2 of 2 in run.json"), "{error}");
 }
 

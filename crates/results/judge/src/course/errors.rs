@@ -35,9 +35,7 @@ pub struct ErrorTrack {
 /// The failures of a run, the most frequent first, and the number of further ones; none if nothing failed.
 pub(super) fn read(run: &Run, division: Division) -> Result<(Vec<ErrorTrack>, usize), RecordError> {
     let mut errors = Errors::default();
-    for found in &run.error_counts()? {
-        errors.add_count(found, division.slot(found.start_ns));
-    }
+    run.error_counts(|found| errors.add_count(&found, division.slot(found.start_ns)))?;
     if errors.is_empty() && has_failed(run)? {
         run.requests(|rows| {
             for row in rows {

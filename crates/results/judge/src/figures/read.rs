@@ -74,7 +74,7 @@ impl Figures {
     pub fn read(run: &Run) -> Result<Figures, RecordError> {
         let mut figures = Figures::new(run.info().clone(), run.series()?, run.events()?);
         figures.probes = run.probes()?;
-        run.error_counts()?.into_iter().for_each(|count| figures.add_error(count));
+        run.error_counts(|count| figures.add_error(count))?;
         run.error_samples()?.into_iter().for_each(|sample| figures.errors.add_sample(sample));
         let tags = figures.tags();
         let ends = figures.end_tags();

@@ -8,7 +8,7 @@ use engine::sim::{self, Link};
 use engine::traffic::Traffic;
 use machine::loops::open_files_max;
 use plan::Plan;
-use record::schema::{EventKind, RunInfo, RunStatus, Summary};
+use record::schema::{ErrorCount, EventKind, RunInfo, RunStatus, Summary};
 use record::{Durability, Measurement, Outcome};
 use tempfile::TempDir;
 use workers::{Inputs, LoopRows, LoopsSetup, Numbering, ScenarioText, layout, rows_channel};
@@ -284,11 +284,12 @@ fn check_errors(run: &record::Run, summary: &Summary) {
         }
     }
     let mut counted: BTreeMap<(String, String), u64> = BTreeMap::new();
-    for error in run.error_counts().unwrap() {
+    let count = |error: ErrorCount| {
         let measure = error.measure.map(usize::from).filter(|&at| !is_step(at));
         let name = measure.map_or("", |at| &info.measures[at].name);
         *counted.entry((name.to_owned(), error.kind)).or_default() += error.count;
-    }
+    };
+    run.error_counts(count).unwrap();
     assert_eq!(counted, tallied, "failures by detail, and by outcome");
     // What was overdue at the end no second counted.
     let overdue = Outcome::Unfinished.name();
