@@ -88,8 +88,10 @@ fn interval_end_ns(figures: &Figures, start_ns: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use record::Outcome;
+    use record::schema::ErrorSample;
 
     use super::*;
+    use crate::figures::ErrorTotals;
     use crate::sample::{self, REQUEST, SECOND};
 
     fn count(second: u64, measure: Option<u16>, detail: &str, count: u64) -> ErrorCount {

@@ -149,7 +149,7 @@ fn samples_are_bounded() {
 fn a_sample_has_no_query_and_no_length_that_is_not_known() {
     let mut all = failures(1);
     let head = "HTTP/1.1 302 No\r\nLocation: /in?code=hush#hush\r\ncontent-encoding: gzip\r\n\r\n";
-    let head = proto::http1::Head::stored(head.as_bytes()).unwrap();
+    let head = Head::stored(head.as_bytes()).unwrap();
     // What is kept of a body ends a byte behind what is shown.
     for (length, expected) in [(3, "3 bytes"), (BODY_BYTES_MAX + 1, "more than 2048 bytes")] {
         all.explain(&failed(Outcome::Tls, Cause::Text), &LazyCell::new(|| "x".repeat(length)));
