@@ -52,7 +52,10 @@ export type ErrorSample = {
   user: number;
   /** What went wrong, in words. */
   text: string;
-  /** The request's line, such as `GET /cart HTTP/1.1`; `null` if it has none. */
+  /**
+   * The request's method and path, without its query, such as `GET /cart`; what was computed or drawn for it is `…`.
+   * `null` if there was none.
+   */
   request?: string | null;
   /** The answer's status line, or another protocol's code. */
   status?: string | null;

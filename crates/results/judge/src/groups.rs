@@ -167,7 +167,8 @@ mod tests {
         let found: Vec<Finding> = found.into_iter().filter(|f| f.code == "two-groups").collect();
         expect![[r#"
             Note two-groups
-                request: answers are of two groups, 50 % of about 19.8 ms and 50 % of about 396 ms
+                request: answers are of two groups, 50 % of about 19.8 ms and 50 % of about 396
+                ms
         "#]]
         .assert_eq(&rendered(&found));
     }

@@ -285,7 +285,7 @@ fn what_was_beside_an_incident_is_named_with_its_distance() {
     figures.events.push(Event { at_ns: 25 * SECOND, what: ended });
     let note = EventKind::Note { text: "far away".to_owned() };
     figures.events.push(Event { at_ns: 50 * SECOND, what: note });
-    let found = only(&figures);
+    let found = judged(&figures).incidents.remove(0);
     let expected = ["fault `killed: database` from 0:15 to 0:25", "begins 1 s after phase peak"];
     assert_eq!(found.beside, expected);
     let findings = judged(&figures).findings;
