@@ -4,7 +4,7 @@
 set -euo pipefail
 
 version=$1
-if command -v throng >/dev/null && [ "$(throng --version)" = "throng $version" ]; then
+if command -v throng >/dev/null && [ "$(throng -V)" = "throng $version" ]; then
     exit 0
 fi
 name=throng-$version-$(uname -m)-unknown-linux-musl

@@ -15,7 +15,7 @@ variable "agents" {
 }
 
 variable "throng_version" {
-  description = "The version of Throng on all machines, such as 0.2.0."
+  description = "The version of Throng on all machines, such as 0.3.0."
   type        = string
 }
 

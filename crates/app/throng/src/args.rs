@@ -47,7 +47,7 @@ use crate::settings::{
 
 /// A scalability laboratory for real-time systems: models the crowd, sends it, judges the result.
 #[derive(Debug, Parser)]
-#[command(name = "throng", version, max_term_width = 100)]
+#[command(name = "throng", version, long_version = env!("THRONG_LONG_VERSION"), max_term_width = 100)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) verb: Verb,

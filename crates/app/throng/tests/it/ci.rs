@@ -217,7 +217,7 @@ fn the_action_installs_a_release_whose_checksum_is_right() {
     install().with(0);
     let path = std::fs::read_to_string(space.path("path")).unwrap();
     let installed =
-        Command::new(Path::new(path.trim()).join("throng")).arg("--version").output().unwrap();
+        Command::new(Path::new(path.trim()).join("throng")).arg("-V").output().unwrap();
     assert_eq!(installed.stdout, format!("throng {version}\n").into_bytes());
     let sums = space.path(&format!("releases/v{version}/SHA256SUMS"));
     let wrong = std::fs::read_to_string(&sums).unwrap();
@@ -233,8 +233,19 @@ fn both_install_this_version() {
     assert_eq!(read("action.yml")["inputs"]["version"]["default"], version);
     let template = read("ci/gitlab/throng.yml");
     assert_eq!(template[".throng"]["variables"]["THRONG_VERSION"], version);
-    let said = Ended::of(&mut throng(["--version"])).with(0).out;
+    let said = Ended::of(&mut throng(["-V"])).with(0).out;
     assert_eq!(said.trim(), format!("throng {version}"));
+}
+
+#[test]
+fn the_version_is_the_same_wherever_it_is_written() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        return skip("scripts/version.py needs python3");
+    }
+    let mut command = plain(Command::new(root().join("scripts/version.py")));
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    let said = Ended::of(&mut command).with(0).out;
+    assert_eq!(said.trim(), env!("CARGO_PKG_VERSION"));
 }
 
 #[test]

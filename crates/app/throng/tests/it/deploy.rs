@@ -81,7 +81,7 @@ const MANIFESTS: [(&str, &[&str], &[&str]); 2] = [
             "--nats",
             "nats://me:secret@nats.example:4222",
             "--image",
-            "registry.example/throng:0.2.0",
+            concat!("registry.example/throng:", env!("CARGO_PKG_VERSION")),
             "--set",
             "arrivals.0.for=10s",
         ],

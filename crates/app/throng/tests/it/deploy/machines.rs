@@ -29,7 +29,7 @@ fn filled(text: &str) -> String {
         ("nats_url", "nats://throng:secret@10.0.0.2:4222"),
         ("nats_password", "secret"),
         ("agent_options", "--label region=eu"),
-        ("throng_version", "0.2.0"),
+        ("throng_version", env!("CARGO_PKG_VERSION")),
         ("throng_download", "https://releases.example"),
     ];
     let mut text = text.to_owned();

@@ -115,7 +115,7 @@ fn check(args: &ManifestArgs) -> Result<(), Failure> {
     if args.image.is_empty() || args.image.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return refuse(
             &format!("{:?} names no image", args.image),
-            "such as registry.example/throng:0.2.0",
+            concat!("such as registry.example/throng:", env!("CARGO_PKG_VERSION")),
         );
     }
     Ok(())
