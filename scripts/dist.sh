@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Builds what a release consists of into dist/: for x86-64 and arm64 a static binary in a tar, a Debian package and
-# the list of its parts, a container image of both, and SHA256SUMS. Each is unpacked and run in a namespace that
-# holds nothing else. Everything is packaged twice and must be the same bytes; with REBUILD=1 the binaries are built
+# Builds what a release consists of into dist/: for x86-64 and arm64 a static binary in a tar, in packages for Debian,
+# RPM, Python and npm, and the list of its parts; a container image of both, recipes for Homebrew and Nix, and
+# SHA256SUMS. Each is installed offline and run in a namespace that holds nothing else. Everything is packaged twice and must be the same bytes; with REBUILD=1 the binaries are built
 # twice as well, the second time from a copy of the sources at another path.
 #
 #     scripts/dist.sh [x86_64|aarch64 …]      both if none is named; this machine's own is always built
 #
-# Needs cargo, rustup, python3 with pip, Node, dpkg-deb and unshare; qemu-user-static to run the other processor's.
+# Needs cargo, rustup, python3 with venv and pip, Node with npm, dpkg, rpm and unshare; qemu-user-static to run the other
+# processor's. What is not run for lack of one is said.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

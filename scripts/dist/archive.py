@@ -28,11 +28,11 @@ def with_parents(entries):
     return [all_by_path[path] for path in sorted(all_by_path)]
 
 
-def tar(entries, mtime, prefix=""):
-    """An uncompressed tar of the entries and their parents."""
+def tar(entries, mtime, prefix="", has_folders=True):
+    """An uncompressed tar of the entries, with the directories that lead to them unless these are left out."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for entry in with_parents(entries):
+        for entry in with_parents(entries) if has_folders else entries:
             info = tarfile.TarInfo(prefix + entry.path)
             info.mtime, info.mode = mtime, entry.mode
             info.uid = info.gid = entry.owner

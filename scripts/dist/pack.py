@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Packages binaries: scripts/dist/pack.py OUT DOCS CERTIFICATES TARGET=BINARY…
 
-DOCS holds `man/` and `completions/`. OUT gets, for each target, a tar, a Debian package and the list of parts, and
-what a debugger needs (BINARY.debug); a container image of all targets; and SHA256SUMS. SOURCE_DATE_EPOCH is the time of every file. Two calls with the
-same arguments write the same bytes.
+DOCS holds `man/` and `completions/`. OUT gets, for each target, a tar, packages for Debian, RPM, Python and npm, the list of
+parts, and what a debugger needs (BINARY.debug); of all targets a container image, the npm package that chooses among
+them, and recipes for Homebrew and Nix; and SHA256SUMS. The names of packages are those of names.toml.
+SOURCE_DATE_EPOCH is the time of every file. Two calls with the same arguments write the same bytes.
 """
 
 import hashlib
@@ -16,9 +17,14 @@ from dataclasses import dataclass
 import archive
 import deb
 import image
+import npm
 import parts
+import recipes
+import rpm
 import sbom
+import wheel
 from archive import Entry
+from names import NAMES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -86,12 +92,20 @@ def tarball(what, name, mtime):
 
 def packages(programs, certificates, revision, mtime):
     """All files of a release as (name, bytes)."""
+    archives = []
     for what in programs:
         name = f"throng-{what.version}-{what.target}"
-        yield f"{name}.tar.gz", tarball(what, name, mtime)
+        archives.append((what, f"{name}.tar.gz", tarball(what, name, mtime)))
         yield f"throng_{what.version}_{what.architecture}.deb", deb.package(what, mtime)
+        yield rpm.name(what), rpm.package(what, NAMES, mtime)
+        yield wheel.package(what, NAMES, mtime)
+        yield npm.platform(what, NAMES)
         yield f"{name}.cdx.json", what.sbom
         yield f"{name}.debug", what.symbols
+    yield from (archive[1:] for archive in archives)
+    yield npm.package(programs, NAMES)
+    yield "throng.rb", recipes.formula(archives, NAMES)
+    yield "flake.nix", recipes.flake(archives, NAMES)
     yield f"throng-{programs[0].version}-oci.tar", image.image(programs, certificates, revision, mtime)
 
 
