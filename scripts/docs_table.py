@@ -1,4 +1,4 @@
-"""Tables of documents that are the output of an example of the crate `stats`."""
+"""Tables of documents that are the output of a program, such as an example of the crate `stats`."""
 
 import os
 import pathlib
@@ -16,11 +16,11 @@ def example(name: str) -> pathlib.Path:
     return TARGET / "release/examples" / name
 
 
-def write(document: str, table: str, command: list) -> None:
-    """Puts what a command prints between `<!-- truth: TABLE -->` and `<!-- end -->`."""
+def write(document: str, table: str, command: list, kind: str = "truth") -> None:
+    """Puts what a command prints between `<!-- KIND: TABLE -->` and `<!-- end -->`."""
     path = ROOT / document
     found = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True)
-    head, mark, rest = path.read_text().partition(f"<!-- truth: {table} -->\n")
+    head, mark, rest = path.read_text().partition(f"<!-- {kind}: {table} -->\n")
     _, end, tail = rest.partition("<!-- end -->")
     if not end:
         sys.exit(f"{path.name} has no place for the table {table}")
