@@ -168,19 +168,24 @@ def layers(folder, artefact, architecture):
 
 
 def recipes(folder: pathlib.Path):
-    """What is wrong with recipes for other package managers: archives that they name and are not there, and syntax, if there
-    is a program that knows it."""
-    archives = [path for path in folder.iterdir() if path.name.endswith(".tar.gz")]
-    checkers = {"throng.rb": ["ruby", "-c"], "flake.nix": ["nix-instantiate", "--parse"]}
-    for name, checker in checkers.items():
-        text = (folder / name).read_text()
+    """Checks the recipes for other package managers: that they fetch the archives by their checksums, and their syntax if
+    there is a program that knows it. Yields what was seen."""
+    archives = [path for path in folder.iterdir() if path.name.endswith("-musl.tar.gz")]
+    with tarfile.open(folder / "throng-flake.tar.gz") as archive:
+        flake = archive.extractfile("throng/flake.nix").read()
+    checkers = [
+        ("throng.rb", (folder / "throng.rb").read_bytes(), ["ruby", "-c"]),
+        ("flake.nix", flake, ["nix-instantiate", "--parse", "-"]),
+    ]
+    for name, text, checker in checkers:
         for archive in archives:
             digest = hashlib.sha256(archive.read_bytes())
-            forms = [digest.hexdigest(), base64.b64encode(digest.digest()).decode()]
-            if archive.name not in text or not any(form in text for form in forms):
+            forms = [digest.hexdigest().encode(), base64.b64encode(digest.digest())]
+            if archive.name.encode() not in text or not any(form in text for form in forms):
                 sys.exit(f"{name} does not fetch {archive.name} by its checksum")
+        seen = f"{name}: the checksums are those of the archives"
         if shutil.which(checker[0]) is None:
-            yield f"{name}: checksums are those of the archives; SYNTAX NOT CHECKED: {checker[0]} is not installed"
+            yield f"{seen}; SYNTAX NOT CHECKED: {checker[0]} is not installed"
         else:
-            quietly([*checker, folder / name])
-            yield f"{name}: checksums are those of the archives, and {checker[0]} reads it"
+            subprocess.run(checker, input=text, stdout=subprocess.DEVNULL, check=True)
+            yield f"{seen}, and {checker[0]} reads it"

@@ -102,10 +102,12 @@ def packages(programs, certificates, revision, mtime):
         yield npm.platform(what, NAMES)
         yield f"{name}.cdx.json", what.sbom
         yield f"{name}.debug", what.symbols
-    yield from (archive[1:] for archive in archives)
+    yield from (named[1:] for named in archives)
     yield npm.package(programs, NAMES)
     yield "throng.rb", recipes.formula(archives, NAMES)
-    yield "flake.nix", recipes.flake(archives, NAMES)
+    # Nix takes a flake from an archive with one folder.
+    flake = [Entry("throng/flake.nix", recipes.flake(archives, NAMES))]
+    yield "throng-flake.tar.gz", archive.gz(archive.tar(flake, mtime))
     yield f"throng-{programs[0].version}-oci.tar", image.image(programs, certificates, revision, mtime)
 
 

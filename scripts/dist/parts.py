@@ -38,6 +38,12 @@ def spdx(text):
     return re.sub(r"\s*/\s*", " OR ", text or "NOASSERTION")
 
 
+def clarified(root):
+    """The licenses of crates that state none in their manifest, as deny.toml has them."""
+    deny = tomllib.loads((root / "deny.toml").read_text())
+    return {entry["crate"]: entry["expression"] for entry in deny["licenses"].get("clarify", [])}
+
+
 def license_texts(folder):
     files = sorted(path for path in folder.iterdir() if path.is_file() and LICENSE_FILES.match(path.name))
     return [path.read_text(errors="replace").strip() for path in files]
@@ -55,11 +61,12 @@ def crates(root, target):
         "cargo", "tree", "--locked", "--package=throng", "--edges=normal", f"--target={target}",
         "--prefix=depth", "--format= {p}", cwd=root,
     )
+    known_licenses = clarified(root)
     found, above = {}, []
     for line in tree.splitlines():
         depth, name, version = line.split()[:3]
         key = (name, version.removeprefix("v"))
-        part = found.get(key) or crate(known[key], sums[key])
+        part = found.get(key) or crate(known[key], sums[key], known_licenses)
         found[key] = part
         del above[int(depth):]
         if above:
@@ -68,14 +75,14 @@ def crates(root, target):
     return found
 
 
-def crate(package, checksum):
+def crate(package, checksum, known_licenses):
     name, version = package["name"], package["version"]
     ours = package["source"] is None
     return Part(
         name=name,
         version=version,
         purl=f"pkg:cargo/{name}@{version}",
-        license=spdx(package["license"]),
+        license=spdx(package["license"] or known_licenses.get(name)),
         hash=("SHA-256", checksum) if checksum else None,
         ours=ours,
         texts=[] if ours else license_texts(pathlib.Path(package["manifest_path"]).parent),

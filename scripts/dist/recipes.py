@@ -39,7 +39,7 @@ SOURCE = """\
 PROCESSORS = {"amd64": "intel", "arm64": "arm"}
 
 FLAKE = """\
-# Throng for Nix on Linux: `nix run URL-OF-THIS-FLAKE -- run http://127.0.0.1:8080/`. Written by `make dist`.
+# Throng for Nix on Linux: `nix run URL-OF-THE-ARCHIVE -- run http://127.0.0.1:8080/`. Written by `make dist`.
 {{
   description = "Load-testing laboratory for real-time systems";
   inputs.nixpkgs.url = "github:NixOS/nixpkgs/nixos-unstable";

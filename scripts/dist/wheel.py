@@ -69,7 +69,7 @@ def contents(what, distribution, names):
     entries = [Entry(f"{data}/scripts/throng", what.binary, 0o755)]
     entries += [Entry(f"{data}/data/share/man/man1/{page}", text) for page, text in what.man.items()]
     entries += [Entry(f"{data}/data/share/{COMPLETIONS[name]}", text) for name, text in what.completions.items()]
-    # Files about the wheel come last, so that they can be read without reading the others.
+    # The format recommends that what is about the wheel comes last: it can then be changed without moving the rest.
     entries += [
         Entry(f"{info}/METADATA", metadata.encode()),
         Entry(f"{info}/WHEEL", (WHEEL + tags).encode()),

@@ -216,8 +216,7 @@ fn the_action_installs_a_release_whose_checksum_is_right() {
     }
     install().with(0);
     let path = std::fs::read_to_string(space.path("path")).unwrap();
-    let installed =
-        Command::new(Path::new(path.trim()).join("throng")).arg("-V").output().unwrap();
+    let installed = Command::new(Path::new(path.trim()).join("throng")).arg("-V").output().unwrap();
     assert_eq!(installed.stdout, format!("throng {version}\n").into_bytes());
     let sums = space.path(&format!("releases/v{version}/SHA256SUMS"));
     let wrong = std::fs::read_to_string(&sums).unwrap();
@@ -257,5 +256,14 @@ fn workflows_are_yaml_and_run_what_there_is() {
     };
     assert!(read("ci.yml").contains(".ci/run") && root().join(".ci/run").exists());
     assert!(read("ci.yml").contains("make site") && makefile.contains("\nsite:"));
-    assert!(read("release.yml").contains("make dist") && makefile.contains("\ndist:"));
+    let release = read("release.yml");
+    assert!(release.contains("make dist") && makefile.contains("\ndist:"));
+    for script in ["dist/sign.sh", "dist/publish.sh", "dist/notes.py", "version.py"] {
+        let path = format!("scripts/{script}");
+        assert!(release.contains(&path) && root().join(&path).exists(), "{path}");
+    }
+    let publish = std::fs::read_to_string(root().join("scripts/dist/publish.sh")).unwrap();
+    for place in ["release", "pypi", "npm", "container", "homebrew"] {
+        assert!(release.contains(place) && publish.contains(&format!("\n{place})")), "{place}");
+    }
 }
