@@ -80,6 +80,9 @@ for where in release pypi npm container homebrew; do
     scripts/dist/publish.sh "$where" --dry-run "$dist"
 done
 
+step "The README where Rust is not installed"
+scripts/first-hour.sh "$dist" || [ $? = 77 ]
+
 step "From nothing to the first verdict"
 python3 -B scripts/dist/first_verdict.py "$dist"
 

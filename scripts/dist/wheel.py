@@ -90,9 +90,9 @@ def record(entries, path):
     return Entry(path, out.getvalue().encode())
 
 
-def zipped(entries, mtime):
+def zipped(entries, mtime, level):
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
         for entry in entries:
             info = zipfile.ZipInfo(entry.path, time.gmtime(mtime)[:6])
             info.compress_type = zipfile.ZIP_DEFLATED
@@ -102,9 +102,9 @@ def zipped(entries, mtime):
     return out.getvalue()
 
 
-def package(what, names, mtime):
+def package(what, names, mtime, level=9):
     """The wheel's name and bytes."""
     distribution = f"{names['pypi']['package'].replace('-', '_')}-{what.version}"
     entries = contents(what, distribution, names)
     entries.append(record(entries, f"{distribution}.dist-info/RECORD"))
-    return f"{distribution}-py3-none-{'.'.join(platforms(what))}.whl", zipped(entries, mtime)
+    return f"{distribution}-py3-none-{'.'.join(platforms(what))}.whl", zipped(entries, mtime, level)

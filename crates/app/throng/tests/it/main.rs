@@ -20,6 +20,7 @@ mod examples;
 mod experiments;
 mod exports;
 mod faults;
+mod first_hour;
 mod fleet;
 mod grpc;
 mod hostile;
