@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What scripts/site.sh needs besides mdbook.
 
-    scripts/site.py DIR           makes a book's sources in DIR: the pages of docs/SUMMARY.md and what they link to
+    scripts/site.py DIR           makes a book's sources in DIR: the pages of docs/SUMMARY.md and what they link to;
+                                  docs/welcome.md becomes the site's front page, /index.html
     scripts/site.py --check DIR   fails if a link of the site in DIR leads nowhere
 """
 
@@ -13,6 +14,8 @@ import sys
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+# The front page of the site. It stands at the root there, as the summary does.
+FRONT = "docs/welcome.md"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -39,20 +42,32 @@ def copy(path: pathlib.Path, into: pathlib.Path) -> None:
     shutil.copyfile(path, place)
 
 
+def from_root(text: str) -> str:
+    """The text of a page of `docs` with its links as they are at the root."""
+
+    def moved(match: re.Match) -> str:
+        link = match.group(1)
+        if not is_relative(link):
+            return match.group(0)
+        return f"]({link.removeprefix('../')})" if link.startswith("../") else f"](docs/{link})"
+
+    return LINK.sub(moved, text)
+
+
 def make_sources(into: pathlib.Path) -> None:
     """Copies each page, and each file that a page links to, to the place that it has in the repository."""
     summary = ROOT / "docs/SUMMARY.md"
     pages = linked(summary)
     for page in pages:
-        copy(page, into)
+        if page != ROOT / FRONT:
+            copy(page, into)
         for path in linked(page):
             if path.suffix == ".md" and path not in pages:
                 sys.exit(f"{page.relative_to(ROOT)}: docs/SUMMARY.md does not list {path.relative_to(ROOT)}")
             if path.suffix != ".md":
                 copy(path, into)
-    # The book's own summary stands at the root.
-    text = summary.read_text().replace("](", "](docs/").replace("](docs/../", "](")
-    (into / "SUMMARY.md").write_text(text)
+    (into / "index.md").write_text(from_root((ROOT / FRONT).read_text()))
+    (into / "SUMMARY.md").write_text(from_root(summary.read_text()).replace(f"]({FRONT})", "](index.md)"))
     shutil.copyfile(ROOT / "docs/book.toml", into / "book.toml")
 
 

@@ -26,7 +26,6 @@ License-File: LICENSE
 License-File: THIRD-PARTY-LICENSES
 Keywords: load testing,performance,benchmark,http,websocket,sse,mqtt,grpc
 Classifier: Environment :: Console
-Classifier: Intended Audience :: Developers
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Topic :: Software Development :: Testing :: Traffic Generation
 Project-URL: Repository, {url}
