@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check doc fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-incident bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth incident-truth kubernetes interop picture dist toolchain
+.PHONY: help run test test-deps check doc fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-incident bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth incident-truth kubernetes interop picture dist dist-dry-run toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -57,6 +57,7 @@ help:
 	@echo "                    docs/judging-reference.md, half a minute of CPU"
 	@echo "make dist       what a release consists of, into dist/: static binaries, packages, image; an hour of CPU."
 	@echo "                    REBUILD=1 builds the binaries twice and compares them"
+	@echo "make dist-dry-run   the release checklist from end to end without publishing, and its log; two hours of CPU"
 	@echo "make kubernetes     the Helm chart in a real control plane with small nodes; needs root and Go, builds Kubernetes:"
 	@echo "                    a quarter of an hour of CPU the first time"
 	@echo "make interop    HTTP, gRPC and WebSocket against servers of others, and the tables of docs/interop.md; needs Go and"
@@ -140,6 +141,9 @@ bench-fleet: toolchain web
 
 dist: toolchain
 	@REBUILD=$(REBUILD) scripts/dist.sh
+
+dist-dry-run: toolchain
+	@scripts/dist/dry-run.sh
 
 bench-docs:
 	@bench/docs

@@ -7,15 +7,16 @@ tables in Markdown: the times of each way, and what the binary takes to start.
 """
 
 import datetime
+import http.server
 import json
 import os
 import pathlib
 import platform
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import install
@@ -26,31 +27,38 @@ WAYS = {"pip": ".whl", "npm": ".tgz", "deb": ".deb", "rpm": ".rpm", "tar": ".tar
 RUN = ["--users", "2", "--duration", "2s"]
 STARTS = 20
 FIRST_REQUESTS = 5
-ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
 
 def seconds(began):
     return time.perf_counter() - began
 
 
+class FirstRequest(http.server.BaseHTTPRequestHandler):
+    """Answers all requests, and notes when the first one came."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        if self.server.came is None:
+            self.server.came = time.perf_counter()
+        self.send_response(200)
+        self.send_header("content-length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *_):
+        pass
+
+
 def first_request(root):
-    """Seconds from the start of the process to the first byte that it sends."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(smoke.TIMEOUT_S)
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    """Seconds from the start of the process to the first request that arrives."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), FirstRequest) as server:
+        server.came = None
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         began = time.perf_counter()
-        process = root.popen("run", url, "--users", "1", "--duration", "200ms")
-        connection, _ = listener.accept()
-        with connection:
-            while not connection.recv(65536):
-                pass
-            took = seconds(began)
-            connection.sendall(ANSWER)
-            # Whatever else it sends is answered as well, until it leaves.
-            while connection.recv(65536):
-                connection.sendall(ANSWER)
-        process.communicate(timeout=smoke.TIMEOUT_S)
-    return took
+        root.run("run", f"http://127.0.0.1:{server.server_port}/", "--users", "1", "--duration", "200ms")
+        server.shutdown()
+        return server.came - began
 
 
 def inside(folder, program, how):

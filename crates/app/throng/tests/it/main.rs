@@ -15,6 +15,7 @@ mod connecting;
 mod converted;
 mod cookbook;
 mod deploy;
+mod dist;
 mod events;
 mod examples;
 mod experiments;
