@@ -131,7 +131,8 @@ def main(folder):
     if tar is None:
         sys.exit(f"{folder} has no packages for {platform.machine()}: `make dist` writes them")
     load = os.getloadavg()[0]
-    version = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=True, stdout=subprocess.PIPE, text=True)
+    name = ["git", "rev-parse", "--short", "HEAD"]
+    version = subprocess.run(name, cwd=smoke.ROOT, check=True, stdout=subprocess.PIPE, text=True)
     print(f"Measured on {datetime.date.today()} at `{version.stdout.strip()}` on {os.cpu_count()} cores ({platform.machine()}),")
     print(f"on which {load:.1f} other tasks ran.\n")
     print("| way | files | install | start, run of 2 s, verdict | total |")

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 from dataclasses import dataclass
 
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
@@ -187,5 +188,8 @@ def recipes(folder: pathlib.Path):
         if shutil.which(checker[0]) is None:
             yield f"{seen}; SYNTAX NOT CHECKED: {checker[0]} is not installed"
         else:
-            subprocess.run(checker, input=text, stdout=subprocess.DEVNULL, check=True)
+            with tempfile.TemporaryDirectory() as state:
+                # Nix wants to write there, wherever it is.
+                nix = {f"NIX_{name}_DIR": f"{state}/{name.lower()}" for name in ("LOCALSTATE", "LOG", "STATE", "STORE")}
+                subprocess.run(checker, input=text, stdout=subprocess.DEVNULL, check=True, env={**os.environ, **nix})
             yield f"{seen}, and {checker[0]} reads it"
