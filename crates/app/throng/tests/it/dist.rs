@@ -22,5 +22,10 @@ fn packages_have_the_same_bytes_twice_install_and_run() {
     if ended.code == Some(NOT_RUN) {
         return skip(ended.err.trim());
     }
-    ended.with(0).stdout_contains("the packages are right");
+    let ended = ended.with(0);
+    ended.stdout_contains("the packages are right");
+    let missing: Vec<&str> = ended.out.lines().filter(|line| line.contains("NOT RUN")).collect();
+    if !missing.is_empty() {
+        skip(&missing.join("; "));
+    }
 }
