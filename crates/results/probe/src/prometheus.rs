@@ -4,7 +4,7 @@ pub(crate) mod text;
 
 use plan::probes::Page;
 use regex::Regex;
-use text::{Kind, Sample, samples};
+use text::{CREATED, Kind, Sample, samples};
 
 use crate::reading::{GENERATOR_ROLE, Reading, SourceId};
 use crate::source::{ReadError, Source};
@@ -31,7 +31,7 @@ impl Prometheus {
     fn is_wanted(&self, sample: &Sample<'_>) -> bool {
         match self.wanted.is_empty() {
             true => !sample.name.ends_with("_bucket"),
-            false => self.wanted.iter().any(|wanted| wanted.is_match(sample.name)),
+            false => self.wanted.iter().any(|wanted| wanted.is_match(&sample.name)),
         }
     }
 
@@ -51,10 +51,14 @@ impl Prometheus {
             }
             count += 1;
             let metric = match sample.labels {
-                "" => sample.name.to_owned(),
+                "" => sample.name.to_string(),
                 labels => format!("{}{{{labels}}}", sample.name),
             };
-            let unit = unit(sample.name);
+            if !sample.value.is_finite() {
+                reading.not_finite(&metric, sample.value);
+                continue;
+            }
+            let unit = unit(&sample.name);
             match sample.kind {
                 Kind::Gauge => reading.gauge(&metric, unit, sample.value),
                 Kind::Counter => reading.counter(&metric, &rate_of(unit), sample.value),
@@ -90,7 +94,7 @@ fn unit(name: &str) -> &'static str {
     let name = name.strip_suffix("_sum").unwrap_or(name);
     if name.ends_with("_bytes") {
         "B"
-    } else if name.ends_with("_seconds") {
+    } else if name.ends_with("_seconds") || name.ends_with(CREATED) {
         "s"
     } else {
         "1"
@@ -144,6 +148,50 @@ took_seconds_count 4
             "took_seconds_count 1/s 0",
         ];
         assert_eq!(names.lines(reading.take()), expected);
+    }
+
+    #[test]
+    fn names_in_utf_8_keep_the_page() {
+        let page = "# TYPE \"http.requests_total\" counter\n{\"http.requests_total\",code=\"200\"} 7\n\
+                    # TYPE \"temperatur.größe\" gauge\n{\"temperatur.größe\"} 21.5\nup 1\n";
+        let all = prometheus(&[]);
+        let mut reading = reading();
+        let mut names = Names::new();
+        reading.begin(0);
+        all.read_into(page, &mut reading).unwrap();
+        assert_eq!(names.lines(reading.take()), ["temperatur.größe 1 21.5", "up 1 1"]);
+        reading.begin(1_000_000_000);
+        prometheus(&["http.*"]).read_into(&page.replace("} 7", "} 9"), &mut reading).unwrap();
+        assert_eq!(names.lines(reading.take()), ["http.requests_total{code=\"200\"} 1/s 2"]);
+    }
+
+    #[test]
+    fn a_moment_of_creation_is_no_rate() {
+        let page = "# TYPE jobs counter\njobs_total 5\njobs_created 1700000000\n";
+        let all = prometheus(&[]);
+        let mut reading = reading();
+        let mut names = Names::new();
+        reading.begin(0);
+        all.read_into(page, &mut reading).unwrap();
+        assert_eq!(names.lines(reading.take()), ["jobs_created s 1700000000"]);
+    }
+
+    #[test]
+    fn values_that_are_not_finite_are_reported_once() {
+        let page = "# TYPE took summary\ntook{quantile=\"0.5\"} NaN\ntook{quantile=\"0.9\"} NaN\n\
+                    took_sum 0\ntook_count 0\nlimit +Inf\n";
+        let all = prometheus(&[]);
+        let mut reading = reading();
+        reading.begin(0);
+        all.read_into(page, &mut reading).unwrap();
+        let answer = reading.take();
+        assert!(answer.values.is_empty());
+        let expected = "values that are no finite numbers are left out, the first of took{quantile=\"0.5\"}: NaN";
+        assert_eq!(answer.remarks, [expected]);
+        reading.begin(1_000_000_000);
+        all.read_into(&page.replace("+Inf", "-Inf"), &mut reading).unwrap();
+        let answer = reading.take();
+        assert_eq!((answer.values.len(), answer.remarks.len()), (2, 0));
     }
 
     #[test]

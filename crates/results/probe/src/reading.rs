@@ -14,6 +14,9 @@ const METRIC_BYTES_MAX: usize = 300;
 /// Most different remarks of one source.
 const REMARKS_MAX: usize = 8;
 
+/// Beginning of the remark on values that are left out.
+const NOT_FINITE: &str = "values that are no finite numbers are left out";
+
 /// A source: the part of a [`ProbeInfo`] that all its metrics share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct SourceId {
@@ -124,6 +127,13 @@ impl Reading {
         if self.remarked.len() < REMARKS_MAX && !self.remarked.contains(&text) {
             self.remarked.push(text.clone());
             self.answer.remarks.push(text);
+        }
+    }
+
+    /// Remarks on a value that is left out, since it is not finite; of each source once.
+    pub(crate) fn not_finite(&mut self, metric: &str, value: f64) {
+        if !self.remarked.iter().any(|text| text.starts_with(NOT_FINITE)) {
+            self.remark(format!("{NOT_FINITE}, the first of {metric}: {value}"));
         }
     }
 
