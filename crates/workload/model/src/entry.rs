@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::line_problems::ProblemKind;
 use crate::time::Stamp;
 
 /// The meaning of a field.
@@ -50,6 +51,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) others: Vec<(&'a str, Cow<'a, [u8]>)>,
     /// Further fields, of formats whose lines bring names of their own.
     pub(crate) named: Vec<(String, String)>,
+    /// True if there is a field for the request, and the server wrote that it had none.
+    pub(crate) lacks_request: bool,
 }
 
 impl<'a> Entry<'a> {
@@ -119,6 +122,12 @@ impl<'a> Entry<'a> {
             self.target = Cow::Owned([&self.target[..], b"?", query].concat());
         }
     }
+}
+
+/// The problem of a text that stands for a request and is no request line: of a path alone the method may have another
+/// name, anything else is what a client sent instead of a request.
+pub(crate) fn request_problem(text: &[u8]) -> ProblemKind {
+    if is_path(text) { ProblemKind::Request } else { ProblemKind::NoRequest }
 }
 
 /// Whether a text begins like a path or a URL.

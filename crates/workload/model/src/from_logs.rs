@@ -16,6 +16,10 @@ use crate::sorter::{Run, Scratch, Sorter};
 use crate::{ALL, BuiltModel, FORMAT_VERSION, Log, Model, ModelError, OTHERS, Segment};
 use crate::{findings, format, option_checks, scenario, scratch, sessions, stem, trace_file};
 
+/// The share of lines without a request for a path above which there is no model. A public port receives TLS, scans and
+/// closed connections, and a log with some of them is no log of another format.
+const NO_REQUEST_MAX: f64 = 0.1;
+
 /// Reads logs and makes their model.
 ///
 /// # Errors
@@ -25,14 +29,20 @@ pub fn from_logs(paths: &[PathBuf], settings: &Settings) -> Result<BuiltModel, M
     let identities = FileIdentities::now(paths);
     let mut reading = read::read(paths, settings, &scratch)?;
     option_checks::check_fields(&reading, settings)?;
-    if reading.problems.bad() as f64 > settings.bad_max * reading.lines as f64 {
-        return Err(ModelError::TooManyBad {
-            bad: reading.problems.bad(),
-            lines: reading.lines,
-            max: settings.bad_max,
-            most: reading.problems.most(),
-            summary: findings::problem_summary(&reading.problems),
-        });
+    let no_request_max = settings.bad_max.max(NO_REQUEST_MAX);
+    for (left_out, max) in [
+        (reading.problems.unreadable(), settings.bad_max),
+        (reading.problems.no_requests(), no_request_max),
+    ] {
+        if left_out.lines as f64 > max * reading.lines as f64 {
+            return Err(ModelError::TooManyBad {
+                bad: left_out.lines,
+                lines: reading.lines,
+                max,
+                most: left_out.most,
+                summary: findings::problem_summary(&reading.problems),
+            });
+        }
     }
     if reading.requests == 0 {
         let mut why = match reading.without {

@@ -25,6 +25,8 @@ pub enum ProblemKind {
     NotATime,
     /// Left out: its request cannot be read.
     Request,
+    /// Left out: the server received no request, but TLS or other bytes at a plain port, or nothing at all.
+    NoRequest,
     /// Left out: its target has no path, as in `OPTIONS *` or `CONNECT`.
     NoPath,
     /// Left out: it lacks a part of the key.
@@ -51,6 +53,12 @@ impl ProblemKind {
         self <= ProblemKind::CutOff
     }
 
+    /// Whether the line was left out, though it has the log's format: it records something else than a request for a
+    /// path.
+    pub fn is_no_request(self) -> bool {
+        matches!(self, ProblemKind::NoRequest | ProblemKind::NoPath)
+    }
+
     /// A phrase that follows the number of such lines.
     pub fn text(self) -> &'static str {
         match self {
@@ -60,6 +68,9 @@ impl ProblemKind {
             ProblemKind::NoYear => "with a time without a year",
             ProblemKind::NotATime => "with an impossible time, or one before 1824 or after 2115",
             ProblemKind::Request => "without a readable request",
+            ProblemKind::NoRequest => {
+                "for which the server received no request, such as TLS at a plain port"
+            }
             ProblemKind::NoPath => "whose request has no path",
             ProblemKind::NoKey => "without the parts of --key",
             ProblemKind::TooLong => "longer than 64 KiB",
@@ -107,6 +118,15 @@ pub(crate) struct LinePlace {
     pub(crate) line: u64,
 }
 
+/// Lines that were left out for related reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LinesLeftOut {
+    /// How many.
+    pub(crate) lines: u64,
+    /// The most frequent kind among them.
+    pub(crate) most: ProblemKind,
+}
+
 /// Counts by kind.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LineProblems {
@@ -142,11 +162,23 @@ impl LineProblems {
         }
     }
 
-    /// The most frequent kind among the lines that were left out.
-    pub(crate) fn most(&self) -> ProblemKind {
-        let bad = self.kinds.iter().filter(|(kind, _)| kind.is_bad());
-        let most = bad.max_by_key(|(_, count)| count.lines);
-        most.map_or(ProblemKind::Format, |(kind, _)| *kind)
+    /// Lines that were left out because they could not be read.
+    pub(crate) fn unreadable(&self) -> LinesLeftOut {
+        self.left_out(|kind| kind.is_bad() && !kind.is_no_request())
+    }
+
+    /// Lines that were left out because they record no request for a path.
+    pub(crate) fn no_requests(&self) -> LinesLeftOut {
+        self.left_out(ProblemKind::is_no_request)
+    }
+
+    fn left_out(&self, is_one: impl Fn(ProblemKind) -> bool) -> LinesLeftOut {
+        let all = self.kinds.iter().filter(|(kind, _)| is_one(**kind));
+        let most = all.clone().max_by_key(|(_, count)| count.lines);
+        LinesLeftOut {
+            lines: all.map(|(_, count)| count.lines).sum(),
+            most: most.map_or(ProblemKind::Format, |(kind, _)| *kind),
+        }
     }
 
     /// Lines that were left out.

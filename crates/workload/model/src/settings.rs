@@ -36,7 +36,8 @@ pub struct Settings {
     pub without: Vec<LinePart>,
     /// The zone of times without one; `None`: UTC.
     pub zone: Option<String>,
-    /// The share of bad lines above which there is no model.
+    /// The share of lines that cannot be read above which there is no model. Of lines without a request, a tenth may
+    /// be left out in any case.
     pub bad_max: f64,
     /// How users arrive; `None`: by the simplest process that the log does not reject.
     pub arrivals: Option<ArrivalProcess>,

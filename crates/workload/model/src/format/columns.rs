@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{FieldMap, meaning, stamp, status, without_port};
-use crate::entry::{Entry, Meaning};
+use crate::entry::{Entry, Meaning, request_problem};
 use crate::line_problems::ProblemKind;
 use crate::time::Form;
 
@@ -55,6 +55,7 @@ impl Columns {
             };
             count += 1;
             if value.is_empty() || &*value == b"-" {
+                entry.lacks_request |= matches!(meaning, Meaning::Request | Meaning::Target);
                 continue;
             }
             match meaning {
@@ -82,10 +83,11 @@ impl Columns {
             return Err(ProblemKind::Format);
         }
         // The method may be in a later column.
-        if let Some(request) = request
-            && !entry.set_request_or_target(request)
-        {
-            return Err(ProblemKind::Request);
+        if let Some(request) = request {
+            let problem = request_problem(&request);
+            if !entry.set_request_or_target(request) {
+                return Err(problem);
+            }
         }
         if let Some((date, clock)) = date.zip(clock) {
             let both = [&date[..], b" ", &clock[..]].concat();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::{FieldMap, meaning, stamp};
-use crate::entry::{Entry, Meaning};
+use crate::entry::{Entry, Meaning, request_problem};
 use crate::line_problems::ProblemKind;
 use crate::time::Form;
 
@@ -186,6 +186,7 @@ impl Names {
             // What is used twice, as a key of sessions too, stays among the others.
             let text = flat[place].1.clone().into_bytes();
             if text.is_empty() || text == b"-" {
+                entry.lacks_request |= matches!(wanted, Meaning::Request | Meaning::Target);
                 continue;
             }
             let text = Cow::Owned(text);
@@ -201,8 +202,9 @@ impl Names {
                 Meaning::Request
                     if entry.target.is_empty() || self.named_by_user(wanted).is_some() =>
                 {
+                    let problem = request_problem(&text);
                     let is_one = entry.set_request_or_target(text);
-                    is_one.then_some(()).ok_or(ProblemKind::Request)?;
+                    is_one.then_some(()).ok_or(problem)?;
                 }
                 Meaning::Status => entry.status = super::status(&text),
                 Meaning::Host => entry.host = text,

@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 
 use super::client::Client;
 use super::{stamp, status};
-use crate::entry::{Entry, Meaning};
+use crate::entry::{Entry, Meaning, request_problem};
 use crate::line_problems::ProblemKind;
 use crate::time::Form;
 
@@ -199,6 +199,7 @@ fn set<'a>(
     value: &'a [u8],
 ) -> Result<(), ProblemKind> {
     if value == b"-" && part.meaning != Meaning::Request {
+        entry.lacks_request |= part.meaning == Meaning::Target;
         return Ok(());
     }
     let borrowed = Cow::Borrowed(value);
@@ -206,7 +207,7 @@ fn set<'a>(
         Meaning::Time => entry.time = Some(stamp(value, part.form)?),
         Meaning::Request => {
             if !entry.set_request(borrowed) {
-                return Err(ProblemKind::Request);
+                return Err(request_problem(value));
             }
         }
         Meaning::Address => entry.address = borrowed,

@@ -42,7 +42,13 @@ fn combined_and_common_lines() {
         ("", ProblemKind::Format),
         ("nonsense", ProblemKind::Format),
         (&combined[..60], ProblemKind::Format),
-        (r#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "-" 408 -"#, ProblemKind::Request),
+        (r#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "-" 408 -"#, ProblemKind::NoRequest),
+        (
+            r#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "\x16\x03\x01\x00" 400 157 "-" "-""#,
+            ProblemKind::NoRequest,
+        ),
+        (r#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "" 400 0 "-" "-""#, ProblemKind::NoRequest),
+        (r#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "/a" 200 1"#, ProblemKind::Request),
         (r#"1.2.3.4 - - [17/May:10:05:03 +0000] "GET / HTTP/1.1" 200 1"#, ProblemKind::NoYear),
         (
             r#"1.2.3.4 - - [31/Feb/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1"#,
@@ -110,6 +116,10 @@ fn json_lines() {
     let error = choose(&FormatSpec::Json, b"", &parted[..1]).unwrap_err();
     assert!(error.contains("--field clock=NAME"), "{error}");
     assert_eq!(shown(&format, "{").unwrap_err(), ProblemKind::Format);
+    let probe = r#"{"time_iso8601":"2015-05-17T10:05:03Z","request":"\u0016\u0003"}"#;
+    assert_eq!(shown(&format, probe).unwrap_err(), ProblemKind::NoRequest);
+    let path = r#"{"time_iso8601":"2015-05-17T10:05:03Z","request":"/a"}"#;
+    assert_eq!(shown(&format, path).unwrap_err(), ProblemKind::Request);
     assert_eq!(
         shown(&format, "1.2.3.4 - - [1/May/2015:1:1:1 +0000] \"GET / x\" 200 1").unwrap_err(),
         ProblemKind::OtherFormat

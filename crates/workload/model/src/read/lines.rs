@@ -207,7 +207,10 @@ impl<'a> Lines<'a> {
         let stamp = entry.time.ok_or(ProblemKind::NoTime)?;
         let (time_ns, odd) = self.time(stamp)?;
         if entry.target.is_empty() {
-            return Err(ProblemKind::Request);
+            return Err(match entry.lacks_request {
+                true => ProblemKind::NoRequest,
+                false => ProblemKind::Request,
+            });
         }
         let target = clean_target(&entry.target).ok_or(ProblemKind::NoPath)?;
         let key = key.text_of(entry).ok_or(ProblemKind::NoKey)?;
@@ -215,7 +218,7 @@ impl<'a> Lines<'a> {
         hasher.write(&key);
         let method = entry.method_or_get();
         if !is_method(method) {
-            return Err(ProblemKind::Request);
+            return Err(ProblemKind::NoRequest);
         }
         self.outcome.statistics.request(entry);
         let route = self.route(method, &target);

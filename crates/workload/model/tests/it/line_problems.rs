@@ -37,7 +37,7 @@ fn bad_lines_are_counted_by_kind_with_examples() {
     let count = |kind| lines_of(&made, kind);
     for kind in [
         ProblemKind::OtherFormat,
-        ProblemKind::Request,
+        ProblemKind::NoRequest,
         ProblemKind::NoPath,
         ProblemKind::NoYear,
         ProblemKind::TooLong,
@@ -64,6 +64,39 @@ fn too_many_bad_lines_make_no_model() {
     assert!(message.contains("access.log:301: rubbish"), "{message}");
     let settings = Settings { bad_max: 0.05, ..space.settings() };
     assert!(space.model(&log, &settings).is_ok());
+}
+
+/// Two percent of TLS at a plain port are usual at a public address; a fifth are another kind of log.
+#[test]
+fn lines_without_a_request_have_a_share_of_their_own() {
+    let space = Space::new();
+    let probe = |second: u64| {
+        line(second, "198.51.100.1", "GET /").replace("GET / HTTP/1.1", "\\x16\\x03\\x01\\x00")
+    };
+    assert!(probe(1).contains("x16") && !probe(1).contains("GET"), "{}", probe(1));
+    for (probes, is_model) in [(6, true), (75, false)] {
+        let log = sound(100) + &(0..probes).map(probe).collect::<String>();
+        match space.model(&log, &space.settings()) {
+            Ok(made) => {
+                assert!(is_model);
+                assert_eq!(lines_of(&made, ProblemKind::NoRequest), probes);
+                let finding = made.model.findings.iter().find(|f| f.code == "lines-no-request");
+                let text = &finding.unwrap().text;
+                let expected = "6 lines (1.96 %) for which the server received no request, such as TLS at a plain \
+                                port, and left out; the first is ";
+                assert!(text.starts_with(expected), "{text}");
+            }
+            Err(error) => {
+                assert!(!is_model, "{error}");
+                let is_it = matches!(
+                    error,
+                    ModelError::TooManyBad { bad: 75, most: ProblemKind::NoRequest, .. }
+                );
+                assert!(is_it, "{error}");
+                assert!(error.to_string().contains("more than 10.000 %"), "{error}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -234,7 +234,7 @@ fn class_names_of_rules_and_paths_stay_unique() {
 #[test]
 fn unreadable_requests_are_bad_lines() {
     let space = Space::new();
-    let settings = Settings { bad_max: 0.05, ..space.settings() };
+    let settings = space.settings();
     let bad = "192.0.2.1 - - [17/May/2015:10:05:03 +0000]";
     let log = format!("{}{bad} \"-\" 408 1\n{bad} \"- /x HTTP/1.1\" 400 1\n", combined(""));
     let alb = |second: u64, user: u64, request: &str| {
@@ -251,7 +251,7 @@ fn unreadable_requests_are_bad_lines() {
     let bad = alb(BEGIN_UNIX_S, 1, "- http://lb.test:80- -");
     for (log, lines) in [(log, 2), (format!("{balancer}{bad}\n"), 1)] {
         let made = space.model(log, &settings).unwrap();
-        assert_eq!(made.model.log.problems[&ProblemKind::Request].lines, lines);
+        assert_eq!(made.model.log.problems[&ProblemKind::NoRequest].lines, lines);
         assert_eq!(classes(&made), ["GET /", "GET /pay?", "POST /login"]);
     }
 }

@@ -63,7 +63,8 @@ pub(crate) struct ModelArgs {
     /// Time zone of times without one, as in Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
-    /// Fail if the share of bad lines is above this [default: 1%]
+    /// Fail if the share of bad lines is above this, or that of lines without a request above this and above 10%
+    /// [default: 1%]
     #[arg(long, value_name = "SHARE", value_parser = parse_part)]
     pub(crate) bad_max: Option<f64>,
     /// How users arrive [default: the simplest process that the log does not reject]

@@ -252,6 +252,10 @@ fn bad_lines(kind: ProblemKind) -> &'static str {
             "name method and path of JSON or CSV with --field method=NAME --field target=NAME, as in target=request \
              if that is a path, or allow more bad lines with --bad-max"
         }
+        ProblemKind::NoRequest | ProblemKind::NoPath => {
+            "these lines record what came instead of requests for a path; if that is right, allow more of them with \
+             --bad-max"
+        }
         _ => "name the format with --as or --log-format, or allow more bad lines with --bad-max",
     }
 }
