@@ -61,6 +61,7 @@ pub(crate) fn samples(data: &[u8]) {
         columns: names.collect(),
         unit: if first & 8 != 0 { Unit::Ms } else { Unit::Ns },
         start,
+        success: (first & 16 != 0).then(|| "s".to_owned()),
     };
     let _ = parse(text, &format);
 }

@@ -1,15 +1,20 @@
-//! Plain samples that another tool measured, as a run directory: the times of operations of one measure.
+//! Results of other tools as a run directory: operations with their measure, start, time and end.
 //!
-//! Unlike published results, which have figures, these have operations: rows, histograms and a tally. What
-//! another tool does not state is missing: nothing is known of its generator, each operation counts as
-//! succeeded, and without a column of start times there is an order but no rate.
+//! Unlike published results, which have figures, these have operations: rows, histograms and a tally. What a tool does not state is missing: nothing is known of its generator, and without start times there is an
+//! order but no rate.
 
 mod number;
+mod records;
+mod results;
 mod table;
 mod write;
 
 pub use number::{Unit, VALUE_NS_MAX};
-pub use table::{Format, SAMPLES_MAX, Samples, SamplesError, parse};
+pub use results::{
+    HistogramPart, MEASURES_MAX, Measured, ReadOptions, ResultsError, ToolMeasure, ToolOperation,
+    ToolResults,
+};
+pub use table::{Format, SAMPLES_MAX, SampleEnd, Samples, SamplesError, parse};
 pub use write::SampleImport;
 
 /// [`crate::schema::RunInfo::clock`] if it is not known when operations started. Their times in the rows

@@ -40,7 +40,7 @@ pub fn judge_samples(run: &Run, import: &Import) -> Result<Summary, JudgeError> 
         allow_lost_workers: false,
         expects_overload: false,
         findings: findings.collect(),
-        errors: Vec::new(),
+        errors: crate::errors::summarise(&figures),
         incidents: Vec::new(),
         thresholds: Vec::new(),
         users: UsersSummary::default(),

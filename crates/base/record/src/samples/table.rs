@@ -1,6 +1,12 @@
 //! Samples as text: a number a line, or columns of a CSV file. A pure function of the text.
 
 use super::number::{Unit, VALUE_NS_MAX, nanoseconds};
+use super::records::{BadRecord, Record, Records};
+use super::results::{
+    Builder, ENDS, End, Found, PLAIN, REQUEST, ReadOptions, ResultsError, ToolResults,
+    number_or_zero,
+};
+use crate::Outcome;
 
 /// Most samples of a column.
 pub const SAMPLES_MAX: usize = 10_000_000;
@@ -8,6 +14,10 @@ pub const SAMPLES_MAX: usize = 10_000_000;
 const NAMES_MAX: usize = 12;
 /// Characters of a field shown in an error at most.
 const SHOWN_MAX: usize = 40;
+/// The names by which a table is JMeter's. Its columns `success` and `responseCode` say how operations ended.
+const OF_JMETER: [&str; 3] = ["timeStamp", "elapsed", SUCCESS];
+const SUCCESS: &str = "success";
+const CODE: &str = "responseCode";
 
 /// The part of the text to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +29,18 @@ pub struct Format {
     pub unit: Unit,
     /// The column with the start of each operation, and its unit.
     pub start: Option<(String, Unit)>,
+    /// The column that says whether an operation succeeded. `None`: `success`, if the columns are JMeter's; of others
+    /// each operation counts as succeeded.
+    pub success: Option<String>,
+}
+
+/// How an operation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SampleEnd {
+    /// As which outcome it counts.
+    pub outcome: Outcome,
+    /// Status of HTTP; 0: none, or unknown.
+    pub status: u16,
 }
 
 /// The samples of one column.
@@ -30,6 +52,38 @@ pub struct Samples {
     pub times_ns: Vec<u64>,
     /// When each operation started, in nanoseconds since the zero of the column; empty if unknown.
     pub starts_ns: Vec<u64>,
+    /// How each operation ended; empty if unknown.
+    pub ends: Vec<SampleEnd>,
+}
+
+impl Samples {
+    /// The samples as operations of one measure.
+    ///
+    /// # Errors
+    /// [`ResultsError::Empty`] if there is no sample.
+    pub fn results(&self, measure: &str) -> Result<ToolResults, ResultsError> {
+        let options = ReadOptions { measure: Some(measure.to_owned()), unit: None };
+        let mut builder = Builder::new(PLAIN, &options);
+        for (place, &time_ns) in self.times_ns.iter().enumerate() {
+            let end = self.ends.get(place).map_or(End::success(0), |end| match end.outcome {
+                Outcome::Status => End::bad_status(end.status),
+                outcome => End { outcome, status: end.status, detail: "".into() },
+            });
+            let found = Found {
+                measure: builder.measure(place + 1, measure, REQUEST)?,
+                start_ns: self.starts_ns.get(place).copied().unwrap_or(0),
+                time_ns,
+                end,
+                bytes_out: 0,
+                bytes_in: 0,
+            };
+            builder.push(place + 1, &found)?;
+        }
+        if self.ends.is_empty() {
+            builder.lacks(ENDS);
+        }
+        builder.finish(!self.starts_ns.is_empty())
+    }
 }
 
 /// Why samples could not be read. The file is named by whoever read it.
@@ -67,104 +121,184 @@ pub enum SamplesError {
     },
 }
 
+impl From<BadRecord> for SamplesError {
+    fn from(bad: BadRecord) -> SamplesError {
+        SamplesError::Line { line: bad.line, column: None, problem: bad.problem.to_owned() }
+    }
+}
+
 /// The samples of each column that `format` names, or of the one that has no name.
 ///
-/// Fields are separated by a comma, semicolon or tab and may be quoted (RFC 4180, without line ends in
-/// quotes). Empty lines at the end are ignored.
+/// Fields are separated by a comma, semicolon or tab and may be quoted (RFC 4180). Empty lines at the end are ignored.
 ///
 /// # Errors
 /// At the first line that is not as it must be.
 pub fn parse(text: &str, format: &Format) -> Result<Vec<Samples>, SamplesError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_end();
-    let mut lines = (1..).zip(text.lines());
-    let mut names = format.columns.clone();
-    names.extend(format.start.iter().map(|(name, _)| name.clone()));
-    let header = !names.is_empty();
-    let (separator, places) = match header {
-        false => (None, vec![0]),
-        true => {
-            let (_, first) = lines.next().ok_or(SamplesError::Empty { header })?;
-            let (separator, places) = columns(first, &names)?;
-            (Some(separator), places)
+    match format.columns.is_empty() {
+        true => numbers(text, format.unit).map(|samples| vec![samples]),
+        false => table(text, format),
+    }
+}
+
+/// A number a line.
+fn numbers(text: &str, unit: Unit) -> Result<Samples, SamplesError> {
+    let mut samples = empty(None);
+    for (line, text) in (1..).zip(text.lines()) {
+        if samples.times_ns.len() >= SAMPLES_MAX {
+            return Err(SamplesError::TooMany { line });
         }
-    };
-    let reader = Reader { format, names, separator, places };
-    let mut all: Vec<Samples> = match format.columns.as_slice() {
-        [] => vec![empty(None)],
-        columns => columns.iter().map(|name| empty(Some(name.clone()))).collect(),
-    };
-    for (line, text) in lines {
+        let ns = time(text.trim(), unit, false);
+        let wrong = |problem| SamplesError::Line { line, column: None, problem };
+        samples.times_ns.push(ns.map_err(wrong)?);
+    }
+    match samples.times_ns.is_empty() {
+        true => Err(SamplesError::Empty { header: false }),
+        false => Ok(samples),
+    }
+}
+
+/// Columns below their names.
+fn table(text: &str, format: &Format) -> Result<Vec<Samples>, SamplesError> {
+    let mut records = Records::detect(text);
+    let names = records.next().ok_or(SamplesError::Empty { header: true })??;
+    let reader = Reader::new(&names, format)?;
+    let mut all: Vec<Samples> =
+        format.columns.iter().map(|name| empty(Some(name.clone()))).collect();
+    for record in records {
+        let record = record?;
+        let line = record.line;
         if all[0].times_ns.len() >= SAMPLES_MAX {
             return Err(SamplesError::TooMany { line });
         }
-        reader.read(text, &mut all).map_err(|(place, problem)| SamplesError::Line {
+        reader.read(&record, &mut all).map_err(|wrong| SamplesError::Line {
             line,
-            column: place.and_then(|place| reader.names.get(place).cloned()),
-            problem,
+            column: Some(wrong.column),
+            problem: wrong.problem,
         })?;
     }
     match all[0].times_ns.is_empty() {
-        true => Err(SamplesError::Empty { header }),
+        true => Err(SamplesError::Empty { header: true }),
         false => Ok(all),
     }
 }
 
-/// How the lines below the names are read.
-struct Reader<'a> {
-    format: &'a Format,
-    /// The columns that are read; that of starts, if there is one, is the last.
-    names: Vec<String>,
-    /// `None` if a line is one number.
-    separator: Option<char>,
-    /// By name: its place in a line.
-    places: Vec<usize>,
+/// A column that is read.
+struct Column {
+    name: String,
+    /// Its place in a line.
+    place: usize,
 }
 
-/// The column of what is wrong, as a place in [`Reader::names`], and the text.
-type Problem = (Option<usize>, String);
+/// How the lines below the names are read.
+struct Reader {
+    unit: Unit,
+    times: Vec<Column>,
+    start: Option<(Column, Unit)>,
+    success: Option<Column>,
+    /// The column with the status of HTTP; only beside one of successes.
+    code: Option<Column>,
+}
 
-impl Reader<'_> {
-    /// Adds the samples of a line.
-    fn read(&self, text: &str, all: &mut [Samples]) -> Result<(), Problem> {
-        let fields = match self.separator {
-            None => vec![text.trim().to_owned()],
-            Some(separator) => {
-                fields(text, separator).map_err(|problem| (None, problem.to_owned()))?
-            }
+/// What is wrong with a field.
+struct BadField {
+    column: String,
+    problem: String,
+}
+
+impl Reader {
+    fn new(names: &Record<'_>, format: &Format) -> Result<Reader, SamplesError> {
+        let column = |name: &str| -> Result<Column, SamplesError> {
+            let place = place(names, name)?;
+            Ok(Column { name: name.to_owned(), place })
         };
-        let at = match &self.format.start {
+        let times: Result<Vec<Column>, SamplesError> =
+            format.columns.iter().map(|name| column(name)).collect();
+        let start = match &format.start {
             None => None,
-            Some((_, unit)) => {
-                let last = self.places.len() - 1;
-                let found = point(self.field(&fields, last)?, *unit);
-                Some(found.map_err(|problem| (Some(last), problem))?)
+            Some((name, unit)) => Some((column(name)?, *unit)),
+        };
+        let has = |name: &str| names.fields.iter().any(|field| field == name);
+        let is_of_jmeter = OF_JMETER.into_iter().all(has);
+        let success = format.success.as_deref().or(is_of_jmeter.then_some(SUCCESS));
+        Ok(Reader {
+            unit: format.unit,
+            times: times?,
+            start,
+            success: success.map(column).transpose()?,
+            code: (success.is_some() && has(CODE)).then(|| column(CODE)).transpose()?,
+        })
+    }
+
+    /// Adds the samples of a line.
+    fn read(&self, record: &Record<'_>, all: &mut [Samples]) -> Result<(), BadField> {
+        let start_ns = match &self.start {
+            None => None,
+            Some((column, unit)) => {
+                Some(point(column.of(record)?, *unit).map_err(|problem| column.wrong(problem))?)
             }
         };
-        for (place, samples) in all.iter_mut().enumerate() {
-            let text = self.field(&fields, place)?;
-            let found = time(text, self.format.unit, self.separator.is_some());
-            let ns = found.map_err(|problem| (Some(place), problem))?;
-            samples.times_ns.push(ns);
-            samples.starts_ns.extend(at);
+        let end = match &self.success {
+            None => None,
+            Some(column) => {
+                let code = self.code.as_ref().map_or(Ok(""), |column| column.of(record))?;
+                Some(end(column.of(record)?, code).map_err(|problem| column.wrong(problem))?)
+            }
+        };
+        for (column, samples) in self.times.iter().zip(all) {
+            let ns = time(column.of(record)?, self.unit, true);
+            samples.times_ns.push(ns.map_err(|problem| column.wrong(problem))?);
+            samples.starts_ns.extend(start_ns);
+            samples.ends.extend(end);
         }
         Ok(())
     }
+}
 
-    fn field<'f>(&self, fields: &'f [String], place: usize) -> Result<&'f str, Problem> {
-        let found = fields.get(self.places[place]).map(String::as_str);
+impl Column {
+    /// The field of this column.
+    fn of<'r>(&self, record: &'r Record<'_>) -> Result<&'r str, BadField> {
+        let found = record.fields.get(self.place).map(|field| &**field);
         found.ok_or_else(|| {
-            let problem = format!(
+            self.wrong(format!(
                 "the line has {} fields, and this column is number {}; complete or remove it",
-                fields.len(),
-                self.places[place] + 1
-            );
-            (Some(place), problem)
+                record.fields.len(),
+                self.place + 1
+            ))
         })
+    }
+
+    fn wrong(&self, problem: String) -> BadField {
+        BadField { column: self.name.clone(), problem }
     }
 }
 
 fn empty(column: Option<String>) -> Samples {
-    Samples { column, times_ns: Vec::new(), starts_ns: Vec::new() }
+    Samples { column, times_ns: Vec::new(), starts_ns: Vec::new(), ends: Vec::new() }
+}
+
+/// How an operation ended, by whether it succeeded and by its status, which is empty if it is not known.
+fn end(success: &str, code: &str) -> Result<SampleEnd, String> {
+    const SUCCESSES: [&str; 5] = ["true", "1", "yes", "ok", "success"];
+    const FAILURES: [&str; 7] = ["false", "0", "no", "ko", "fail", "failed", "error"];
+    let is_one = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(success));
+    let status: u16 = number_or_zero(code);
+    let outcome = if is_one(&SUCCESSES) {
+        Outcome::Ok
+    } else if !is_one(&FAILURES) {
+        return Err(format!(
+            "{:?} is neither true nor false, 1 nor 0; correct or remove the line",
+            shown(success)
+        ));
+    } else if status >= 400 {
+        Outcome::Status
+    } else if code.is_empty() || status > 0 {
+        // It was answered, as far as is known: by an answer that was not what it should be.
+        Outcome::Check
+    } else {
+        End::unanswered(code).outcome
+    };
+    Ok(SampleEnd { outcome, status })
 }
 
 /// The time of an operation.
@@ -207,77 +341,29 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// The separator of a first line, and the places of these columns in it.
-fn columns(first: &str, names: &[String]) -> Result<(char, Vec<usize>), SamplesError> {
-    let wrong =
-        |problem: &str| SamplesError::Line { line: 1, column: None, problem: problem.to_owned() };
-    let count = |separator: char| fields(first, separator).map_or(0, |fields| fields.len());
-    // Of several the first, so that a line without any has commas.
-    let most = [',', ';', '\t'].map(|separator| (count(separator), separator));
-    let best = most.into_iter().rev().max_by_key(|(count, _)| *count);
-    let separator = best.map_or(',', |(_, separator)| separator);
-    let found = fields(first, separator).map_err(wrong)?;
-    let places = names.iter().map(|name| {
-        let mut places = found.iter().enumerate().filter(|(_, field)| *field == name);
-        match (places.next(), places.next()) {
-            (Some((place, _)), None) => Ok(place),
-            (Some(_), Some(_)) => {
-                Err(wrong(&format!("there are two columns {name:?}; rename one of them")))
-            }
-            (None, _) => Err(SamplesError::NoColumn { name: name.clone(), found: listed(&found) }),
+/// The place of this column.
+fn place(names: &Record<'_>, name: &str) -> Result<usize, SamplesError> {
+    let mut places = names.fields.iter().enumerate().filter(|(_, field)| *field == name);
+    match (places.next(), places.next()) {
+        (Some((place, _)), None) => Ok(place),
+        (Some(_), Some(_)) => Err(SamplesError::Line {
+            line: 1,
+            column: None,
+            problem: format!("there are two columns {name:?}; rename one of them"),
+        }),
+        (None, _) => {
+            let found = names.fields.iter().map(|field| &**field).collect::<Vec<&str>>();
+            Err(SamplesError::NoColumn { name: name.to_owned(), found: listed(&found) })
         }
-    });
-    let places: Result<Vec<usize>, SamplesError> = places.collect();
-    Ok((separator, places?))
+    }
 }
 
-fn listed(names: &[String]) -> String {
+fn listed(names: &[&str]) -> String {
     let shown_names = names.iter().take(NAMES_MAX);
     let shown_names: Vec<String> = shown_names.map(|name| format!("{:?}", shown(name))).collect();
     match names.len().saturating_sub(NAMES_MAX) {
         0 => shown_names.join(", "),
         more => format!("{} and {more} more", shown_names.join(", ")),
-    }
-}
-
-/// The fields of a line, blanks around them removed; or what is wrong with it.
-fn fields(line: &str, separator: char) -> Result<Vec<String>, &'static str> {
-    const UNCLOSED: &str =
-        "a quote is not closed; a field must end in its line, and a quote in it is written twice";
-    let mut fields = Vec::new();
-    let mut rest = line;
-    loop {
-        let trimmed = rest.trim_start_matches(|c: char| c == ' ' && c != separator);
-        let after = if let Some(quoted) = trimmed.strip_prefix('"') {
-            let mut field = String::new();
-            let mut left = quoted;
-            loop {
-                let (part, behind) = left.split_once('"').ok_or(UNCLOSED)?;
-                field.push_str(part);
-                left = behind;
-                match left.strip_prefix('"') {
-                    Some(escaped) => {
-                        field.push('"');
-                        left = escaped;
-                    }
-                    None => break,
-                }
-            }
-            fields.push(field);
-            let left = left.trim_start_matches(' ');
-            if !left.is_empty() && !left.starts_with(separator) {
-                return Err("text follows a closing quote; write the complete field in quotes");
-            }
-            left
-        } else {
-            let end = rest.find(separator).unwrap_or(rest.len());
-            fields.push(rest[..end].trim().to_owned());
-            &rest[end..]
-        };
-        match after.strip_prefix(separator) {
-            Some(next) => rest = next,
-            None => return Ok(fields),
-        }
     }
 }
 

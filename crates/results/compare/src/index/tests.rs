@@ -46,13 +46,13 @@ fn imported_samples_can_be_compared_and_have_no_users() {
         column: None,
         times_ns: (1..=100).map(|ms| ms * 1_000_000).collect(),
         starts_ns: Vec::new(),
+        ends: Vec::new(),
     };
     let imported = record::samples::SampleImport {
-        samples: &samples,
+        results: &samples.results("checkout").unwrap(),
         source: "old.txt",
         name: "samples",
         label: "old",
-        measure: "checkout",
         started_unix_ns: None,
         throng: "0.0.0",
     };

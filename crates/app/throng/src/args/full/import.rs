@@ -6,8 +6,9 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// A Tsung file (XML) or a browser recording (HAR); a directory of published results; or, with
-    /// --measure and --unit, files of samples that another tool measured. - for standard input
+    /// A Tsung file (XML) or a browser recording (HAR); a directory of published results; results of JMeter, k6,
+    /// Gatling, Locust, vegeta, hey, oha, h2load, criterion, Google benchmark, pytest-benchmark or HdrHistogram; or, with
+    /// --measure and --unit, files of numbers that another tool measured. - for standard input
     #[arg(value_name = "FILE|DIR", required = true)]
     pub(crate) what: Vec<String>,
     #[command(flatten)]
@@ -76,14 +77,14 @@ impl FileArgs {
     }
 }
 
-/// Options for samples of another tool that become run directories, one for each file and column.
+/// Options for results or samples of another tool that become run directories, one for each file and column.
 #[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "With samples")]
+#[command(next_help_heading = "With results of another tool, or samples")]
 pub(crate) struct SamplesArgs {
-    /// Name of the measure that the samples are of
+    /// Name of the measure that the samples are of; of results of another tool, one measure for all requests
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub(crate) measure: Option<String>,
-    /// Unit of the samples
+    /// Unit of the samples, or of the histograms of an interval log [default of these: ns]
     #[arg(long, value_name = "UNIT")]
     pub(crate) unit: Option<UnitArg>,
     /// Column of a CSV file that contains the samples, by its name in the first line; may be repeated.
@@ -97,6 +98,10 @@ pub(crate) struct SamplesArgs {
     /// Unit of --start-column
     #[arg(long, value_name = "UNIT", requires = "start_column")]
     pub(crate) start_unit: Option<UnitArg>,
+    /// Column that says whether an operation succeeded: true or false, 1 or 0 [default: `success` beside JMeter's
+    /// columns; of others each sample counts as succeeded]
+    #[arg(long, value_name = "NAME", requires = "columns")]
+    pub(crate) success_column: Option<String>,
     /// Name of the runs; runs of one name can be compared [default: samples]
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub(crate) name: Option<String>,
@@ -105,13 +110,15 @@ pub(crate) struct SamplesArgs {
 impl SamplesArgs {
     /// The first option given, if any.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let SamplesArgs { measure, unit, columns, start_column, start_unit, name } = self;
+        let SamplesArgs { measure, unit, columns, start_column, start_unit, success_column, name } =
+            self;
         first_given(&[
             (measure.is_some(), "--measure"),
             (unit.is_some(), "--unit"),
             (!columns.is_empty(), "--column"),
             (start_column.is_some(), "--start-column"),
             (start_unit.is_some(), "--start-unit"),
+            (success_column.is_some(), "--success-column"),
             (name.is_some(), "--name"),
         ])
     }

@@ -1,4 +1,4 @@
-//! `throng import`: converts published results, samples of another tool, or another tool's scenario.
+//! `throng import`: converts published results, results or samples of another tool, or another tool's scenario.
 
 mod results;
 mod samples;
@@ -22,12 +22,13 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
             ));
         }
     }
-    if let Some(option) = args.samples.given() {
+    let for_samples = args.samples.given();
+    if for_samples.is_some() {
         for what in &args.what {
             if Path::new(what).is_dir() {
-                misplaced(what, "a directory", Some(option))?;
+                misplaced(what, "a directory", for_samples)?;
             }
-            misplaced(what, "a file of samples", args.file.given())?;
+            misplaced(what, "a file of results or samples", args.file.given())?;
         }
         return samples::import(&args.what, &args.samples, &args.results);
     }
@@ -35,7 +36,8 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
         return Err(Failure::hinted(
             Exit::Usage,
             format!("{} inputs are given, but one is imported at a time", args.what.len()),
-            "only samples may be several files: say what they are with --measure NAME --unit ms",
+            "only results of another tool and samples may be several files; say what samples are with --measure NAME \
+             --unit ms",
         ));
     };
     let dir = Path::new(what);

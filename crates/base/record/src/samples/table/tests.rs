@@ -5,6 +5,7 @@ fn format(columns: &[&str], start: Option<&str>) -> Format {
         columns: columns.iter().map(|&name| name.to_owned()).collect(),
         unit: Unit::Ms,
         start: start.map(|name| (name.to_owned(), Unit::S)),
+        success: None,
     }
 }
 
@@ -41,11 +42,42 @@ fn columns_are_found_by_name_with_any_separator() {
 }
 
 #[test]
-fn quotes_hold_separators_and_quotes() {
-    let found = fields("\"a \"\"b\"\", c\" , d ,,\"\"", ',').unwrap();
-    assert_eq!(found, ["a \"b\", c", "d", "", ""]);
-    assert!(fields("\"a", ',').is_err());
-    assert!(fields("\"a\" b,c", ',').is_err());
+fn a_line_break_in_quotes_is_data() {
+    let text = "a,t,label\n1,2,\"x\n\"\n\"3\",4,y\n\nx,6,z\n";
+    let found = parse(text, &format(&["a"], Some("t"))).unwrap_err();
+    // The line that is wrong is counted as editors count lines.
+    assert!(found.to_string().starts_with("line 5, column \"t\""), "{found}");
+    let text = "label,a\n\"one\r\ntwo\",1\nthree,2";
+    assert_eq!(parse(text, &format(&["a"], None)).unwrap()[0].times_ns, [1_000_000, 2_000_000]);
+}
+
+/// What JMeter says of each sample counts, though its columns are chosen by hand.
+#[test]
+fn successes_of_jmeter_are_read_beside_chosen_columns() {
+    let text = "timeStamp,elapsed,label,responseCode,success\n\
+                1675412206000,200,a,200,true\n\
+                1675412206010,5,a,503,false\n\
+                1675412206020,7,a,200,false\n\
+                1675412206030,9,a,Non HTTP response code: java.net.ConnectException: refused,false\n";
+    let samples = parse(text, &format(&["elapsed"], None)).unwrap();
+    let ends: Vec<(Outcome, u16)> =
+        samples[0].ends.iter().map(|end| (end.outcome, end.status)).collect();
+    let expected =
+        [(Outcome::Ok, 200), (Outcome::Status, 503), (Outcome::Check, 200), (Outcome::Refused, 0)];
+    assert_eq!(ends, expected);
+    let results = samples[0].results("x").unwrap();
+    assert_eq!(results.details, ["503"]);
+    assert!(results.absent.is_empty(), "{:?}", results.absent);
+    // Of others nobody knows what a column of this name is.
+    let samples = parse("elapsed,success\n1,17\n", &format(&["elapsed"], None)).unwrap();
+    assert!(samples[0].ends.is_empty());
+    let lacks = samples[0].results("x").unwrap().absent;
+    assert_eq!(lacks, ["operations that failed: each counts as succeeded"]);
+    let named = Format { success: Some("good".to_owned()), ..format(&["a"], None) };
+    let samples = parse("a,good\n1,Yes\n2,0\n", &named).unwrap();
+    assert_eq!(samples[0].ends[1], SampleEnd { outcome: Outcome::Check, status: 0 });
+    let found = refused("a,good\n1,perhaps\n", &named);
+    assert!(found.starts_with("line 2, column \"good\": \"perhaps\" is neither"), "{found}");
 }
 
 #[test]

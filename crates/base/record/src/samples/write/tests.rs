@@ -1,14 +1,14 @@
 use super::*;
 use crate::Run;
+use crate::samples::Samples;
+use crate::schema::ErrorCount;
 
-fn written(times_ns: Vec<u64>, starts_ns: Vec<u64>) -> (tempfile::TempDir, Run) {
-    let samples = Samples { column: None, times_ns, starts_ns };
+fn imported(results: &ToolResults) -> (tempfile::TempDir, Run) {
     let imported = SampleImport {
-        samples: &samples,
+        results,
         source: "old.txt",
         name: "samples",
         label: "old",
-        measure: "checkout",
         started_unix_ns: None,
         throng: "0.0.0",
     };
@@ -17,6 +17,21 @@ fn written(times_ns: Vec<u64>, starts_ns: Vec<u64>) -> (tempfile::TempDir, Run) 
     assert!(matches!(imported.write(space.path()), Err(RecordError::Exists { .. })));
     let run = Run::open(dir.path()).unwrap();
     (space, run)
+}
+
+fn written(times_ns: Vec<u64>, starts_ns: Vec<u64>) -> (tempfile::TempDir, Run) {
+    let samples = Samples { column: None, times_ns, starts_ns, ends: Vec::new() };
+    imported(&samples.results("checkout").unwrap())
+}
+
+/// The histograms' counts by tag.
+fn tags(run: &Run) -> BTreeMap<String, u64> {
+    let mut tags = BTreeMap::new();
+    run.intervals(|interval| {
+        *tags.entry(interval.tag).or_default() += interval.hist.count();
+    })
+    .unwrap();
+    tags
 }
 
 fn rows(run: &Run) -> Vec<Measurement> {
@@ -65,4 +80,59 @@ fn with_starts_rows_and_seconds_are_in_the_order_of_their_ends() {
 fn a_single_sample_of_no_length_is_a_run() {
     let (_space, run) = written(vec![0], Vec::new());
     assert_eq!((rows(&run).len(), run.info().ended_ns), (1, 1));
+}
+
+#[test]
+fn failures_that_are_too_many_to_be_told_apart_are_others() {
+    let details: Vec<String> = (0..5).map(|number| format!("error {number}")).collect();
+    let mut failures = Failures::new(&details);
+    let operation = ToolOperation {
+        start_ns: 0,
+        time_ns: 1,
+        bytes_out: 0,
+        bytes_in: 0,
+        measure: 0,
+        status: 0,
+        detail: 1,
+        outcome: Outcome::Other,
+    };
+    for measure in 0..ErrorCount::DISTINCT_MAX as u16 + 7 {
+        failures.add(0, &ToolOperation { measure, ..operation });
+        failures.add(0, &ToolOperation { measure, outcome: Outcome::Ok, ..operation });
+    }
+    let counts = failures.counts();
+    let is_other = |one: &&ErrorCount| one.detail.as_deref() == Some(ErrorCount::OTHERS);
+    assert_eq!(counts.iter().filter(is_other).count(), 7);
+    assert_eq!(counts[0].detail.as_deref(), Some("error 0"));
+}
+
+#[test]
+fn histograms_are_a_run_without_rows() {
+    let mut times = LogHistogram::new();
+    times.record_n(1_000_000, 30);
+    times.record(9_000_000);
+    let part = |second: u64| HistogramPart {
+        measure: 0,
+        start_ns: UNIX_NS_MIN + second * SECOND,
+        len_ns: SECOND,
+        times: times.clone(),
+    };
+    let results = ToolResults {
+        tool: "tool",
+        measures: vec![crate::samples::ToolMeasure { name: "x".to_owned(), kind: "request" }],
+        measured: Measured::Histograms(vec![part(1), part(0)]),
+        has_starts: true,
+        details: Vec::new(),
+        absent: Vec::new(),
+    };
+    let (_space, run) = imported(&results);
+    assert_eq!(tags(&run), BTreeMap::from([("x".to_owned(), 62)]));
+    assert!(rows(&run).is_empty());
+    let done: Vec<u64> = run.series().unwrap().iter().map(|row| row.done).collect();
+    assert_eq!((done, run.info().ended_ns), (vec![31, 31], 2 * SECOND));
+    assert_eq!(run.missing(), ["there is no summary.json"]);
+    let unclocked = ToolResults { has_starts: false, ..results };
+    let (_space, run) = imported(&unclocked);
+    assert_eq!(run.info().clock, NO_CLOCK);
+    assert!(run.series().unwrap().is_empty());
 }

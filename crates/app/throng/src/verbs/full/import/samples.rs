@@ -1,8 +1,8 @@
-//! Samples that another tool measured, as run directories.
+//! Results and samples that another tool measured, as run directories.
 
 use std::path::Path;
 
-use record::samples::{Format, SAMPLES_MAX, SampleImport, Samples, Unit, parse};
+use record::samples::{Format, SAMPLES_MAX, SampleImport, ToolResults, Unit, parse};
 use record::{RecordError, Run};
 
 use crate::args::full::{ResultsArgs, SamplesArgs, UnitArg};
@@ -18,14 +18,21 @@ const RUNS_MAX: usize = compare::RUNS_MAX;
 /// The name of runs unless one is given.
 const NAME: &str = "samples";
 
+/// What becomes a run.
+struct Found {
+    /// A word for it, part of the run's id.
+    label: String,
+    results: ToolResults,
+}
+
 /// Each file and column as a run directory.
 pub(super) fn import(
     files: &[String],
     args: &SamplesArgs,
     results: &ResultsArgs,
 ) -> Result<Exit, Failure> {
-    let (measure, format) = format(args)?;
-    let count = files.len() * format.columns.len().max(1);
+    check_columns(args)?;
+    let count = files.len() * args.columns.len().max(1);
     if count > RUNS_MAX {
         return Err(Failure::hinted(
             Exit::Usage,
@@ -34,7 +41,7 @@ pub(super) fn import(
         ));
     }
     if results.layout.is_some() {
-        super::misplaced(&files[0], "a file of samples", Some("--as"))?;
+        super::misplaced(&files[0], "a file of results or samples", Some("--as"))?;
     }
     if results.start.is_some() && count > 1 {
         return Err(Failure::hinted(
@@ -46,16 +53,15 @@ pub(super) fn import(
     // All are read before the first is written, so that a bad line leaves nothing behind.
     let mut read = Vec::new();
     for file in files {
-        read.push((file, read_samples(file, &format)?));
+        read.push((file, read_file(file, args)?));
     }
     for (file, all) in &read {
-        for samples in all {
+        for found in all {
             let imported = SampleImport {
-                samples,
+                results: &found.results,
                 source: file,
                 name: args.name.as_deref().unwrap_or(NAME),
-                label: &label(file, samples),
-                measure,
+                label: &found.label,
                 started_unix_ns: results.start,
                 throng: env!("CARGO_PKG_VERSION"),
             };
@@ -68,8 +74,43 @@ pub(super) fn import(
     Ok(Exit::Passed)
 }
 
-/// The measure, and how the files are to be read.
-fn format(args: &SamplesArgs) -> Result<(&str, Format), Failure> {
+/// Refuses a column that is given twice.
+fn check_columns(args: &SamplesArgs) -> Result<(), Failure> {
+    let mut columns = args.columns.clone();
+    columns.sort();
+    match columns.windows(2).find(|pair| pair[0] == pair[1]) {
+        None => Ok(()),
+        Some(twice) => Err(Failure::hinted(
+            Exit::Usage,
+            format!("column {:?} is given twice", twice[0]),
+            "give each column once",
+        )),
+    }
+}
+
+/// The numbers of a file, one set for each column.
+fn read_file(file: &str, args: &SamplesArgs) -> Result<Vec<Found>, Failure> {
+    let bytes = read_bytes(file)?;
+    let failure =
+        |text: String| Failure::new(Exit::Data, std::io::Error::other(format!("{file}, {text}")));
+    let samples_of = format(args)?;
+    let text = text_of(file, bytes)?;
+    let all = parse(&text, &samples_of.format).map_err(|error| failure(error.to_string()))?;
+    let found = all.iter().map(|samples| {
+        let results = samples.results(samples_of.measure);
+        let results = results.map_err(|error| failure(error.to_string()))?;
+        Ok(Found { label: label(file, samples.column.as_deref()), results })
+    });
+    found.collect()
+}
+
+/// What numbers without a form are.
+struct SamplesOf<'a> {
+    measure: &'a str,
+    format: Format,
+}
+
+fn format(args: &SamplesArgs) -> Result<SamplesOf<'_>, Failure> {
     let missing = |option: &str, hint: &str| {
         let message = format!("{option} is missing: it says what the samples are");
         Failure::hinted(Exit::Usage, message, hint)
@@ -82,18 +123,13 @@ fn format(args: &SamplesArgs) -> Result<(&str, Format), Failure> {
         return Err(missing("--unit", "give --unit s, ms, us or ns"));
     };
     let start = args.start_column.clone();
-    let start = start.zip(args.start_unit.map(unit));
-    let mut columns = args.columns.clone();
-    columns.sort();
-    if let Some(twice) = columns.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(Failure::hinted(
-            Exit::Usage,
-            format!("column {:?} is given twice", twice[0]),
-            "give each column once",
-        ));
-    }
-    let format = Format { columns: args.columns.clone(), unit: unit(of), start };
-    Ok((measure, format))
+    let format = Format {
+        columns: args.columns.clone(),
+        unit: unit(of),
+        start: start.zip(args.start_unit.map(unit)),
+        success: args.success_column.clone(),
+    };
+    Ok(SamplesOf { measure, format })
 }
 
 fn unit(arg: UnitArg) -> Unit {
@@ -105,34 +141,35 @@ fn unit(arg: UnitArg) -> Unit {
     }
 }
 
-fn read_samples(file: &str, format: &Format) -> Result<Vec<Samples>, Failure> {
+fn read_bytes(file: &str) -> Result<Vec<u8>, Failure> {
     let bytes = source::read_bytes(file, BYTES_MAX)?;
     if bytes.len() as u64 > BYTES_MAX {
         return Err(Failure::hinted(
             Exit::Data,
             format!("{file} is larger than {}", units::bytes(BYTES_MAX)),
-            &format!("divide it; a column has {SAMPLES_MAX} samples at most"),
+            &format!("divide it; a file has {SAMPLES_MAX} operations at most"),
         ));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
+    Ok(bytes)
+}
+
+fn text_of(file: &str, bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n');
         let message = format!("{file}, line {}: not UTF-8", line.count() + 1);
         Failure::hinted(Exit::Data, message, "save the file as UTF-8 text")
-    })?;
-    parse(&text, format).map_err(|error| {
-        Failure::new(Exit::Data, std::io::Error::other(format!("{file}, {error}")))
     })
 }
 
-/// A word for these samples: the file's name without its extension, and the column.
-fn label(file: &str, samples: &Samples) -> String {
+/// A word for results: the file's name without its extension, and the column.
+fn label(file: &str, column: Option<&str>) -> String {
     let stem = match file {
         "-" => None,
         file => Path::new(file).file_stem(),
     };
     let stem = stem.map_or("input".into(), |stem| stem.to_string_lossy());
-    match &samples.column {
+    match column {
         Some(column) => format!("{stem}-{column}"),
         None => stem.into_owned(),
     }
