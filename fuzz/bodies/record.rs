@@ -1,7 +1,7 @@
 //! Fuzzing the files of run directories, and samples of other tools.
 
 use record::Run;
-use record::samples::{Format, Unit, parse};
+use record::samples::{Format, ReadOptions, Unit, parse, read_results};
 
 /// A sound `run.json`, which every run directory must have.
 pub(crate) const RUN: &[u8] = include_bytes!("run.json");
@@ -47,7 +47,8 @@ pub(crate) fn run_files(data: &[u8]) {
     let _ = run.requests(|_| {});
 }
 
-/// Samples: a number a line, or columns. The first byte says which.
+/// Samples: a number a line, or columns, of which the first byte says which; and results of other tools, by what they
+/// look like.
 pub(crate) fn samples(data: &[u8]) {
     let Some((&first, text)) = data.split_first() else {
         return;
@@ -64,4 +65,5 @@ pub(crate) fn samples(data: &[u8]) {
         success: (first & 16 != 0).then(|| "s".to_owned()),
     };
     let _ = parse(text, &format);
+    let _ = read_results(data, &ReadOptions::default());
 }

@@ -21,7 +21,12 @@ use stats::hist::LogHistogram;
 use crate::schema::RunInfo;
 use crate::{Durability, RecordError};
 
-pub(crate) use read::read;
+pub(crate) use read::{parse_line, read};
+
+/// Decimal seconds, as in the lines of a log, in nanoseconds.
+pub(crate) fn seconds(text: &str) -> Option<u64> {
+    line::seconds(text)
+}
 
 /// The histogram of one tag in one interval.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -210,3 +210,84 @@ fn bad_samples_are_refused_with_their_place_and_leave_nothing() {
         .with(64)
         .stderr_contains("one is imported at a time");
 }
+
+/// JMeter's results of four runs a side. All answers of the old ones take about 200 ms; half of those of the new ones are
+/// failures that take 5 ms.
+fn write_fast_failures(space: &Space) -> Vec<String> {
+    let mut files = Vec::new();
+    for side in ["old", "new"] {
+        for run in 0..4_u64 {
+            let mut text = "timeStamp,elapsed,label,responseCode,success\n".to_owned();
+            for k in 0..400_u64 {
+                let at = 1_675_412_206_000 + 10 * k;
+                let is_bad = side == "new" && (k + run) % 2 == 0;
+                let elapsed = if is_bad { 5 } else { 185 + k * (7 + run) % 31 };
+                let status = if is_bad { 503 } else { 200 };
+                writeln!(text, "{at},{elapsed},Test,{status},{}", !is_bad).unwrap();
+            }
+            let name = format!("{side}{run}.csv");
+            fs::write(space.path(&name), text).unwrap();
+            files.push(name);
+        }
+    }
+    files
+}
+
+#[test]
+fn fast_failures_of_another_tool_are_failures() {
+    let by_columns =
+        [&["--column", "elapsed", "--start-column", "timeStamp", "--start-unit", "ms"], PLAIN];
+    for args in [Vec::new(), by_columns.concat()] {
+        let space = Space::new();
+        let files = write_fast_failures(&space);
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        import(&space, &files, &[&args[..], &["--quiet"]].concat()).with(0);
+        let new = runs(&space, "-new");
+        let old = runs(&space, "-old");
+        assert_eq!((new.len(), old.len()), (4, 4));
+        let sides = [&new[..], &["--baseline".to_owned()], &old[..]].concat();
+        let ended = in_space(&space, &["compare", "--json"], &sides).with(1);
+        let json: Value = serde_json::from_str(&ended.out).unwrap();
+        assert_eq!(json["verdict"], "more_errors", "{}", ended.out);
+        let failure = &json["errors"][0];
+        assert_eq!(
+            (failure["kind"].as_str(), failure["detail"].as_str()),
+            (Some("status"), Some("503"))
+        );
+        let shown = in_space(&space, &["show", "--json"], &new[..1]).with(0);
+        let summary: Summary = serde_json::from_str(&shown.out).unwrap();
+        assert_eq!((summary.measures[0].count, summary.measures[0].errors), (400, 200));
+        assert_eq!(
+            (summary.errors[0].step.as_str(), summary.errors[0].count),
+            (summary.measures[0].name.as_str(), 200)
+        );
+    }
+}
+
+#[test]
+fn results_are_recognised_and_reports_are_refused_with_what_they_lack() {
+    let space = Space::new();
+    for (name, text, expected) in [
+        (
+            "simulation.log",
+            "RUN\ta.Sim\tsim\t1675412206000\t \t3.9.5\n\
+             REQUEST\t\tpay\t1675412206263\t1675412206476\tOK\t \n",
+            "(Gatling, text log)",
+        ),
+        (
+            "raw.csv",
+            "group,function,value,throughput_num,throughput_type,sample_measured_value,unit,iteration_count\n\
+             algo,f,,,,5332271.0,ns,4\n",
+            "algo/f",
+        ),
+        ("h2load.tsv", "1675412206263000\t200\t213\n", "h2load, log"),
+    ] {
+        fs::write(space.path(name), text).unwrap();
+        import(&space, &[name], &[]).with(0).stdout_contains(expected);
+    }
+    let report = "Running 30s test @ http://x/\n  2 threads and 10 connections\n";
+    fs::write(space.path("wrk.txt"), report).unwrap();
+    import(&space, &["wrk.txt"], &[]).with(65).stderr_contains("percentiles of all requests");
+    import(&space, &["raw.csv"], &["--unit", "ms"]).with(65).stderr_contains("leave out --unit");
+    import(&space, &["raw.csv"], &["--output", "x"]).with(64).stderr_contains("--output");
+}

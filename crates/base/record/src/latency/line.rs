@@ -66,6 +66,11 @@ pub(super) fn parse(line: &str) -> Result<Parts<'_>, &'static str> {
     })
 }
 
+/// Decimal seconds in nanoseconds.
+pub(super) fn seconds(text: &str) -> Option<u64> {
+    parse_decimal(text, NS_PER_S)
+}
+
 /// `units` as a decimal of `unit`s, a power of ten, exactly, with three decimals or more.
 fn decimal(units: u64, unit: u64) -> String {
     let digits = unit.ilog10() as usize;

@@ -15,6 +15,17 @@ use crate::RecordError;
 /// Longest line that is still read: far above what a histogram over all of `u64` takes.
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
+/// Most numbers that an interval counts: so the counts of many can be added.
+const COUNT_MAX: u64 = 1 << 40;
+
+/// The interval in a line of any log; `None` where it is a comment or the legend.
+pub(crate) fn parse_line(text: &str) -> Result<Option<Interval>, String> {
+    if text.len() as u64 > LINE_BYTES_MAX {
+        return Err("the line is too long".to_owned());
+    }
+    parse(text.as_bytes(), |_| true, &mut Deserializer::new())
+}
+
 /// Hands over the intervals of the wanted tags in the file's order, but for a last line that was cut off.
 pub(crate) fn read(
     path: &Path,
@@ -64,17 +75,20 @@ fn parse(
     let payload = STANDARD.decode(parts.payload).map_err(|error| error.to_string())?;
     let histogram: Histogram<u64> =
         deserializer.deserialize(&mut &payload[..]).map_err(|error| error.to_string())?;
-    let hist = converted(&histogram, parts.max_ns);
+    let hist = converted(&histogram, parts.max_ns).ok_or("its counts are too large")?;
     Ok(Some(Interval { start_ns: parts.start_ns, len_ns: parts.len_ns, tag: parts.tag, hist }))
 }
 
 /// Each bucket's count at its middle, so that sums are right on average; the greatest number,
-/// which the line states, at its own place.
-fn converted(histogram: &Histogram<u64>, max: u64) -> LogHistogram {
+/// which the line states, at its own place. `None`: it counts more than can be.
+fn converted(histogram: &Histogram<u64>, max: u64) -> Option<LogHistogram> {
     let mut hist = LogHistogram::new();
     for bucket in histogram.iter_recorded() {
         let value = bucket.value_iterated_to();
         let count = bucket.count_at_value();
+        if hist.count().saturating_add(count) > COUNT_MAX {
+            return None;
+        }
         let middle = histogram.median_equivalent(value);
         let bounds = histogram.lowest_equivalent(value)..=histogram.highest_equivalent(value);
         if bounds.contains(&max) {
@@ -84,5 +98,5 @@ fn converted(histogram: &Histogram<u64>, max: u64) -> LogHistogram {
             hist.record_n(middle, count);
         }
     }
-    hist
+    Some(hist)
 }

@@ -26,7 +26,7 @@ const GOOD_STATUSES: std::ops::Range<u16> = 200..400;
 
 /// [`ToolResults::tool`] of numbers whose tool is not known.
 pub(super) const PLAIN: &str = "samples";
-/// What results lack that do not tell failures.
+/// The sentence for results that do not say which operations failed.
 pub(super) const ENDS: &str = "operations that failed: each counts as succeeded";
 /// The kind of a measure whose operations are requests.
 pub(super) const REQUEST: &str = "request";
@@ -47,7 +47,7 @@ pub struct ToolMeasure {
 pub struct ToolOperation {
     /// When it started, in nanoseconds since a moment that all of them share; 0 if that is not known of any.
     pub start_ns: u64,
-    /// Its time in nanoseconds, at most a day.
+    /// Time in nanoseconds, at most a day.
     pub time_ns: u64,
     /// Bytes that were sent for it; 0 if unknown.
     pub bytes_out: u32,
@@ -76,9 +76,9 @@ pub struct HistogramPart {
     pub times: LogHistogram,
 }
 
-/// What was measured.
+/// Single operations, or histograms of them.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Measured {
+pub enum Measurements {
     /// Single operations, in the order of the file.
     Operations(Vec<ToolOperation>),
     /// Histograms by interval.
@@ -92,13 +92,13 @@ pub struct ToolResults {
     pub tool: &'static str,
     /// The measures; operations refer to them by their index.
     pub measures: Vec<ToolMeasure>,
-    /// What was measured; something was.
-    pub measured: Measured,
+    /// The operations, one at least.
+    pub measured: Measurements,
     /// True if it is known when operations started.
     pub has_starts: bool,
-    /// What failures were, beyond their outcome.
+    /// Texts of failures, beyond their outcome.
     pub details: Vec<String>,
-    /// What the results lack, a sentence each without full stop.
+    /// Facts that the results lack, a sentence each without full stop.
     pub absent: Vec<String>,
 }
 
@@ -138,9 +138,9 @@ pub enum ResultsError {
     Lacks {
         /// The tool and its form of results.
         tool: &'static str,
-        /// What is missing.
+        /// The missing part.
         lacks: String,
-        /// Where it could come from.
+        /// A source that has it.
         instead: &'static str,
     },
     /// A unit was given for results that state theirs.
@@ -156,7 +156,7 @@ pub enum ResultsError {
     Empty {
         /// The tool and its form of results.
         tool: &'static str,
-        /// What there is instead.
+        /// The values that there are instead.
         left_out: String,
     },
 }
@@ -255,7 +255,7 @@ impl<'t> End<'t> {
 
 /// An operation as a reader of a form finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found<'t> {
+pub(super) struct FoundOperation<'t> {
     pub(super) measure: u16,
     pub(super) start_ns: u64,
     pub(super) time_ns: u64,
@@ -318,7 +318,7 @@ impl Builder {
     }
 
     /// Adds an operation, which was found at this line.
-    pub(super) fn push(&mut self, line: usize, found: &Found<'_>) -> Result<(), BadLine> {
+    pub(super) fn push(&mut self, line: usize, found: &FoundOperation<'_>) -> Result<(), BadLine> {
         if self.operations.len() == SAMPLES_MAX {
             let problem = format!("more than {SAMPLES_MAX} operations; divide the file");
             return Err(BadLine::new(line, problem));
@@ -391,7 +391,7 @@ impl Builder {
         Ok(ToolResults {
             tool: self.tool,
             measures: self.measures,
-            measured: Measured::Histograms(parts),
+            measured: Measurements::Histograms(parts),
             has_starts,
             details: Vec::new(),
             absent: self.absent,
@@ -409,7 +409,7 @@ impl Builder {
         Ok(ToolResults {
             tool: self.tool,
             measures: self.measures,
-            measured: Measured::Operations(self.operations),
+            measured: Measurements::Operations(self.operations),
             has_starts,
             details: self.details,
             absent: self.absent,
@@ -417,7 +417,7 @@ impl Builder {
     }
 }
 
-/// What is wrong with a text that should be JSON, without the place: texts are single lines of a file.
+/// The fault of a text that should be JSON, without its place: texts are single lines of a file.
 pub(super) fn json_problem(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.as_str(), |(problem, _)| problem).to_owned()
@@ -437,7 +437,7 @@ pub(super) fn float_ns(value: f64, unit: Unit) -> Option<u64> {
     (0.0..=VALUE_NS_MAX as f64).contains(&ns).then_some(ns as u64)
 }
 
-/// What was left out, the most frequent first: `12 of data_sent, 3 of vus and 2 kinds more`.
+/// The values that were left out, the most frequent kind first: `12 of data_sent, 3 of vus and 2 kinds more`.
 fn left_out_text(left_out: &BTreeMap<String, u64>) -> Option<String> {
     if left_out.is_empty() {
         return None;

@@ -3,7 +3,7 @@
 use super::number::{Unit, VALUE_NS_MAX, nanoseconds};
 use super::records::{BadRecord, Record, Records};
 use super::results::{
-    Builder, ENDS, End, Found, PLAIN, REQUEST, ReadOptions, ResultsError, ToolResults,
+    Builder, ENDS, End, FoundOperation, PLAIN, REQUEST, ReadOptions, ResultsError, ToolResults,
     number_or_zero,
 };
 use crate::Outcome;
@@ -69,7 +69,7 @@ impl Samples {
                 Outcome::Status => End::bad_status(end.status),
                 outcome => End { outcome, status: end.status, detail: "".into() },
             });
-            let found = Found {
+            let found = FoundOperation {
                 measure: builder.measure(place + 1, measure, REQUEST)?,
                 start_ns: self.starts_ns.get(place).copied().unwrap_or(0),
                 time_ns,
@@ -186,7 +186,7 @@ fn table(text: &str, format: &Format) -> Result<Vec<Samples>, SamplesError> {
 /// A column that is read.
 struct Column {
     name: String,
-    /// Its place in a line.
+    /// The place in a line.
     place: usize,
 }
 
@@ -200,7 +200,7 @@ struct Reader {
     code: Option<Column>,
 }
 
-/// What is wrong with a field.
+/// A fault of a field.
 struct BadField {
     column: String,
     problem: String,

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use stats::hist::LogHistogram;
 
-use super::results::{HistogramPart, Measured, PLAIN, ToolOperation, ToolResults};
+use super::results::{HistogramPart, Measurements, PLAIN, ToolOperation, ToolResults};
 use super::{NO_CLOCK, VALUE_NS_MAX};
 use crate::import::{Import, SAMPLES_LAYOUT};
 use crate::operations::OperationCounts;
@@ -57,10 +57,10 @@ impl SampleImport<'_> {
     /// [`RecordError::Exists`] if these results were imported there before; else an error of the system.
     pub fn write(&self, root: &Path) -> Result<RunDir, RecordError> {
         match &self.results.measured {
-            Measured::Operations(all) => {
+            Measurements::Operations(all) => {
                 self.write_operations(root, &Timeline::of(all, self.results.has_starts))
             }
-            Measured::Histograms(parts) => self.write_histograms(root, parts),
+            Measurements::Histograms(parts) => self.write_histograms(root, parts),
         }
     }
 
@@ -289,7 +289,7 @@ impl SampleImport<'_> {
             }
         };
         match &self.results.measured {
-            Measured::Operations(all) => {
+            Measurements::Operations(all) => {
                 all.iter().for_each(|operation| add(&operation.time_ns.to_le_bytes()));
                 if self.results.has_starts {
                     all.iter().for_each(|operation| add(&operation.start_ns.to_le_bytes()));
@@ -302,7 +302,7 @@ impl SampleImport<'_> {
                     }
                 }
             }
-            Measured::Histograms(parts) => {
+            Measurements::Histograms(parts) => {
                 for part in parts {
                     add(&part.start_ns.to_le_bytes());
                     for (lowest, _, count) in part.times.iter() {

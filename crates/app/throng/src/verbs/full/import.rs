@@ -23,7 +23,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
         }
     }
     let for_samples = args.samples.given();
-    if for_samples.is_some() {
+    if for_samples.is_some() || samples::are_results(&args.what) {
         for what in &args.what {
             if Path::new(what).is_dir() {
                 misplaced(what, "a directory", for_samples)?;

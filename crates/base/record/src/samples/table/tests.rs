@@ -51,7 +51,7 @@ fn a_line_break_in_quotes_is_data() {
     assert_eq!(parse(text, &format(&["a"], None)).unwrap()[0].times_ns, [1_000_000, 2_000_000]);
 }
 
-/// What JMeter says of each sample counts, though its columns are chosen by hand.
+/// JMeter's own word on each sample counts, though its columns are chosen by hand.
 #[test]
 fn successes_of_jmeter_are_read_beside_chosen_columns() {
     let text = "timeStamp,elapsed,label,responseCode,success\n\

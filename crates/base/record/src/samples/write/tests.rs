@@ -1,6 +1,6 @@
 use super::*;
 use crate::Run;
-use crate::samples::Samples;
+use crate::samples::{ReadOptions, Samples, read_results};
 use crate::schema::ErrorCount;
 
 fn imported(results: &ToolResults) -> (tempfile::TempDir, Run) {
@@ -82,6 +82,50 @@ fn a_single_sample_of_no_length_is_a_run() {
     assert_eq!((rows(&run).len(), run.info().ended_ns), (1, 1));
 }
 
+/// A failure is one in the rows, the histograms, the tally, the series and the failures by what they were.
+#[test]
+fn failures_are_failures_in_every_file() {
+    let text = "timeStamp,elapsed,label,responseCode,responseMessage,success\n\
+                1675412206000,200,login,200,OK,true\n\
+                1675412206010,5,login,503,,false\n\
+                1675412208010,6,login,503,,false\n\
+                1675412206020,3000,login,Non HTTP response code: java.net.SocketTimeoutException,,false\n\
+                1675412206000,210,all,200,Number of samples in transaction : 1,true\n";
+    let results = read_results(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let (_space, run) = imported(&results);
+    let expected =
+        [("all (transaction)", 1), ("login", 1), ("login.censored", 1), ("login.failed", 2)];
+    let expected: BTreeMap<String, u64> =
+        expected.iter().map(|&(tag, count)| (tag.to_owned(), count)).collect();
+    assert_eq!(tags(&run), expected);
+    let kinds: Vec<&str> = run.info().measures.iter().map(|m| m.kind.as_str()).collect();
+    assert_eq!(kinds, ["request", "transaction"]);
+    let tally = run.tally().unwrap().unwrap();
+    assert_eq!(tally.begun, [4, 1]);
+    let ends = &tally.phases[0].measures[0].outcomes;
+    assert_eq!((ends["ok"], ends["status"], ends["timeout"]), (1, 2, 1));
+    let counts = run.error_counts().unwrap();
+    let counts: Vec<(u64, &str, Option<&str>, u64)> = counts
+        .iter()
+        .map(|one| (one.start_ns, one.kind.as_str(), one.detail.as_deref(), one.count))
+        .collect();
+    let timeout = Some("java.net.SocketTimeoutException");
+    let expected = [
+        (0, "status", Some("503"), 1),
+        (2 * SECOND, "status", Some("503"), 1),
+        (3 * SECOND, "timeout", timeout, 1),
+    ];
+    assert_eq!(counts, expected);
+    let series = run.series().unwrap();
+    let sums: (u64, u64, u64) = series.iter().fold((0, 0, 0), |sums, row| {
+        (sums.0 + row.done, sums.1 + row.operations_ended, sums.2 + row.errors)
+    });
+    assert_eq!(sums, (5, 4, 3), "the transaction consists of a request, and is none");
+    let statuses: Vec<u16> = rows(&run).iter().map(|row| row.status).collect();
+    assert_eq!(statuses, [503, 200, 200, 503, 0]);
+    assert_eq!(run.import().unwrap().unwrap().source, "old.txt (JMeter, CSV)");
+}
+
 #[test]
 fn failures_that_are_too_many_to_be_told_apart_are_others() {
     let details: Vec<String> = (0..5).map(|number| format!("error {number}")).collect();
@@ -120,7 +164,7 @@ fn histograms_are_a_run_without_rows() {
     let results = ToolResults {
         tool: "tool",
         measures: vec![crate::samples::ToolMeasure { name: "x".to_owned(), kind: "request" }],
-        measured: Measured::Histograms(vec![part(1), part(0)]),
+        measured: Measurements::Histograms(vec![part(1), part(0)]),
         has_starts: true,
         details: Vec::new(),
         absent: Vec::new(),

@@ -1,8 +1,12 @@
 //! Results and samples that another tool measured, as run directories.
 
+use std::io::Read;
 use std::path::Path;
 
-use record::samples::{Format, SAMPLES_MAX, SampleImport, ToolResults, Unit, parse};
+use record::samples::{
+    Format, ReadOptions, SAMPLES_MAX, SampleImport, ToolResults, Unit, is_results, parse,
+    read_results,
+};
 use record::{RecordError, Run};
 
 use crate::args::full::{ResultsArgs, SamplesArgs, UnitArg};
@@ -13,16 +17,29 @@ use crate::terminal;
 
 /// Largest file, in bytes.
 const BYTES_MAX: u64 = 1 << 30;
+/// Bytes by which results of another tool are recognised.
+const HEAD_BYTES: u64 = 64 << 10;
 /// Runs of one import at most, as many as can be compared.
 const RUNS_MAX: usize = compare::RUNS_MAX;
 /// The name of runs unless one is given.
 const NAME: &str = "samples";
 
-/// What becomes a run.
-struct Found {
+/// Results that become a run.
+struct ImportedFile {
     /// A word for it, part of the run's id.
     label: String,
     results: ToolResults,
+}
+
+/// True if these are regular files, all of which begin like results of another tool.
+pub(super) fn are_results(files: &[String]) -> bool {
+    let head = |file: &String| {
+        let mut head = Vec::new();
+        let opened = regular::open(Path::new(file)).ok()?;
+        opened.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+        Some(head)
+    };
+    files.iter().all(|file| file != "-" && head(file).is_some_and(|head| is_results(&head)))
 }
 
 /// Each file and column as a run directory.
@@ -88,23 +105,28 @@ fn check_columns(args: &SamplesArgs) -> Result<(), Failure> {
     }
 }
 
-/// The numbers of a file, one set for each column.
-fn read_file(file: &str, args: &SamplesArgs) -> Result<Vec<Found>, Failure> {
+/// The results of a file in a form that is known, unless columns are chosen; else its numbers, one set for each column.
+fn read_file(file: &str, args: &SamplesArgs) -> Result<Vec<ImportedFile>, Failure> {
     let bytes = read_bytes(file)?;
     let failure =
         |text: String| Failure::new(Exit::Data, std::io::Error::other(format!("{file}, {text}")));
+    if args.columns.is_empty() && is_results(&bytes) {
+        let options = ReadOptions { measure: args.measure.clone(), unit: args.unit.map(unit) };
+        let results = read_results(&bytes, &options).map_err(|error| failure(error.to_string()))?;
+        return Ok(vec![ImportedFile { label: label(file, None), results }]);
+    }
     let samples_of = format(args)?;
     let text = text_of(file, bytes)?;
     let all = parse(&text, &samples_of.format).map_err(|error| failure(error.to_string()))?;
     let found = all.iter().map(|samples| {
         let results = samples.results(samples_of.measure);
         let results = results.map_err(|error| failure(error.to_string()))?;
-        Ok(Found { label: label(file, samples.column.as_deref()), results })
+        Ok(ImportedFile { label: label(file, samples.column.as_deref()), results })
     });
     found.collect()
 }
 
-/// What numbers without a form are.
+/// The meaning of numbers without a form, by the command line.
 struct SamplesOf<'a> {
     measure: &'a str,
     format: Format,
