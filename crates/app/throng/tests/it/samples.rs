@@ -235,8 +235,8 @@ fn write_fast_failures(space: &Space) -> Vec<String> {
 
 #[test]
 fn fast_failures_of_another_tool_are_failures() {
-    let by_columns =
-        [&["--column", "elapsed", "--start-column", "timeStamp", "--start-unit", "ms"], PLAIN];
+    let columns = ["--column", "elapsed", "--start-column", "timeStamp", "--start-unit", "ms"];
+    let by_columns = [PLAIN, &columns];
     for args in [Vec::new(), by_columns.concat()] {
         let space = Space::new();
         let files = write_fast_failures(&space);
