@@ -22,7 +22,7 @@ pub(super) struct Record<'t> {
 impl Record<'_> {
     /// The field at this place; empty where the record has none.
     pub(super) fn field(&self, place: Option<usize>) -> &str {
-        place.and_then(|place| self.fields.get(place)).map_or("", |field| field)
+        place.and_then(|place| self.fields.get(place)).map_or("", |field| &**field)
     }
 }
 

@@ -346,21 +346,20 @@ impl Builder {
 
     /// The number of what a failure was, from 1; 0 of nothing.
     fn detail(&mut self, text: &str) -> u16 {
+        let text = clean_detail(text);
         if text.is_empty() {
             return 0;
         }
-        let text = clean_detail(text);
-        let known = self.details.iter().position(|known| *known == text);
-        let place = known.unwrap_or_else(|| {
-            let is_last = self.details.len() + 1 >= ErrorCount::DISTINCT_MAX;
-            match self.details.last() {
-                Some(last) if is_last && last == ErrorCount::OTHERS => {}
-                _ if is_last => self.details.push(ErrorCount::OTHERS.to_owned()),
-                _ => self.details.push(text),
-            }
-            self.details.len() - 1
-        });
-        place as u16 + 1
+        if let Some(place) = self.details.iter().position(|known| *known == text) {
+            return place as u16 + 1;
+        }
+        let has_others = self.details.last().is_some_and(|last| last == ErrorCount::OTHERS);
+        if self.details.len() + 1 < ErrorCount::DISTINCT_MAX {
+            self.details.push(text);
+        } else if !has_others {
+            self.details.push(ErrorCount::OTHERS.to_owned());
+        }
+        self.details.len() as u16
     }
 
     /// Counts something that is no operation.
