@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::compare::recorded::Recorded;
-use crate::support::{Ended, Running, Space, plain, root, throng};
+use crate::support::{Ended, Running, Space, flat, plain, root, throng};
 
 /// A command that waits for a pipe waits for ever; on a machine that is busy with other tests the others take longer than
 /// the tenth of a second that they take alone.
@@ -171,8 +171,8 @@ fn nothing_that_a_scenario_names_is_waited_for() {
             let ended = refused(throng(["check"]).arg(file));
             let is_sparse = place == places.sparse;
             let said = if is_sparse { "named" } else { REFUSED };
-            println!("{name}, {}", place.display());
-            ended.stderr_contains(said);
+            let is_said = flat(&ended.err).contains(said);
+            assert!(is_said, "{name}, {}:\n{}", place.display(), ended.err);
         }
         // Certificates are read when a run begins.
         for tls in ["ca: named", "cert: named, key: named"] {

@@ -9,7 +9,9 @@ mod space;
 mod yaml;
 
 pub(crate) use databases::Database;
-pub(crate) use program::{Ended, Running, Served, plain, throng, with_files, without_unshare};
+pub(crate) use program::{
+    Ended, Running, Served, flat, plain, throng, with_files, without_unshare,
+};
 pub(crate) use relay::{Direction, Fault, Relay};
 pub(crate) use servers::{Nobody, Tls, pass, read_head, server, websocket};
 pub(crate) use space::{Space, golden, golden_file, holding};

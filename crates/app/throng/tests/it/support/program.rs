@@ -307,7 +307,7 @@ impl Ended {
 }
 
 /// The text without line breaks and the frames that miette draws around them.
-fn flat(text: &str) -> String {
+pub(crate) fn flat(text: &str) -> String {
     let words = text.split_whitespace().filter(|word| !matches!(*word, "│" | "╰─▶" | "├─▶"));
     words.collect::<Vec<_>>().join(" ")
 }

@@ -104,7 +104,8 @@ fn failures_are_failures_in_every_file() {
     assert_eq!(tally.begun, [4, 1]);
     let ends = &tally.phases[0].measures[0].outcomes;
     assert_eq!((ends["ok"], ends["status"], ends["timeout"]), (1, 2, 1));
-    let counts = run.error_counts().unwrap();
+    let mut counts = Vec::new();
+    run.error_counts(|count| counts.push(count)).unwrap();
     let counts: Vec<(u64, &str, Option<&str>, u64)> = counts
         .iter()
         .map(|one| (one.start_ns, one.kind.as_str(), one.detail.as_deref(), one.count))
