@@ -32,8 +32,8 @@ fn a_killed_controller_is_followed_by_another_and_the_record_is_whole() {
     let _agents = agents(&space, &server, 3);
     let mut running = Running::start(&mut visitors(&space, &server, &target, &[]));
     let run = name(&mut running);
-    running.line();
-    running.line();
+    running.second();
+    running.second();
     let elsewhere = Space::new();
     // A run has one controller.
     let refused = Ended::of(&mut attach(&elsewhere, &server, &run)).with(64);
@@ -70,7 +70,7 @@ fn a_controller_that_attaches_in_mid_run_conducts_the_rest() {
     let _agents = agents(&space, &server, 3);
     let mut running = Running::start(&mut visitors(&space, &server, &target, &[]));
     let run = name(&mut running);
-    running.line();
+    running.second();
     running.kill();
     let elsewhere = Space::new();
     // As soon as the lease of the first has ended, which it waits for.
@@ -90,7 +90,7 @@ fn a_controller_that_cannot_continue_a_run_leaves_it_to_the_next() {
     let _agents = agents(&space, &server, 3);
     let mut running = Running::start(&mut visitors(&space, &server, &target, &[]));
     let run = name(&mut running);
-    running.line();
+    running.second();
     running.kill();
     let mut hopeless = throng(["fleet", "attach", &run, "--fleet", &server.url(), "--runs"]);
     let failed = Ended::of(hopeless.arg(space.file("file", "no directory")));
@@ -114,8 +114,8 @@ fn a_run_is_continued_although_nats_lost_its_store_and_the_controller_was_killed
     let _agents = agents(&space, &server, 3);
     let mut running = Running::start(&mut visitors(&space, &server, &target, &[]));
     let run = name(&mut running);
-    running.line();
-    running.line();
+    running.second();
+    running.second();
     running.kill();
     let server = server.lose_store(&space, Duration::from_millis(500));
     pass(Duration::from_secs(3));

@@ -183,11 +183,11 @@ fn walk(point: Point) {
         let mut run = Running::start(&mut visitors(&runs, &server, &target, args));
         match course {
             Course::Paused => {
-                run.line();
+                run.second();
                 run.signal(Signal::USR1);
             }
             Course::Stopped => {
-                run.line();
+                run.second();
                 run.interrupt();
             }
             Course::Plain | Course::RowsLeft => {}

@@ -104,7 +104,7 @@ fn the_users_of_a_killed_worker_are_started_by_the_others() {
     let agents = agents(&space, &server, 3);
     let (came, target) = target();
     let mut running = Running::start(&mut comers(&space, &server, &target, &[]));
-    running.line();
+    running.second();
     agents[1].kill_child();
     let ended = running.end().with(0);
     ended.stderr_contains("of worker 2 are started by the others from");
@@ -139,7 +139,7 @@ fn an_agent_that_returns_after_its_share_was_dealt_starts_nobody() {
     let (came, target) = target();
     let mut command = comers(&space, &server, &target, &["--lost-after", "6s"]);
     let mut running = Running::start(&mut command);
-    running.line();
+    running.second();
     relay.cut();
     while !running.stderr_line().contains("are started by the others") {}
     // The moment has passed by then.
@@ -168,7 +168,7 @@ fn a_controller_that_attaches_knows_what_was_dealt() {
     let mut running = Running::start(&mut comers(&space, &server, &target, &[]));
     let first = running.stderr_line();
     let run = first.split_whitespace().nth(1).unwrap().to_owned();
-    running.line();
+    running.second();
     agents[0].kill_child();
     while !running.stderr_line().contains("are started by the others") {}
     // Its record has it after three intervals.

@@ -152,7 +152,7 @@ fn the_rows_of_a_worker_that_was_killed_are_fetched_as_far_as_they_were_written(
     let runs = Space::new();
     let mut running = Running::start(&mut visitors(&runs, &server, &target, &["--rows", "leave"]));
     // Rows older than five seconds are in a segment.
-    running.line();
+    running.second();
     pass(Duration::from_secs(5));
     agents[0].kill_child();
     running.end().with(2);
@@ -185,7 +185,7 @@ fn another_controller_has_the_references_as_well() {
     let mut running = Running::start(&mut visitors(&space, &server, &target, &args));
     let first = running.stderr_line();
     let name = first.split_whitespace().nth(1).unwrap().to_owned();
-    running.line();
+    running.second();
     running.kill();
     let elsewhere = Space::new();
     let mut attach = throng(["fleet", "attach", &name, "--fleet", &server.url(), "--runs"]);

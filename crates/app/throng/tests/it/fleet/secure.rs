@@ -320,7 +320,7 @@ fn a_run_takes_reports_only_that_keys_it_trusts_have_signed() {
     let mut running = Running::start(&mut run(&spoiled, &known));
     let first = running.stderr_line();
     let name = first.split_whitespace().nth(1).unwrap().to_owned();
-    running.line();
+    running.second();
     server.publish(&format!("throng.run.{name}.from.a2"), "forged");
     let ended = running.end();
     assert_ne!(ended.code, Some(0), "{}{}", ended.out, ended.err);
