@@ -100,14 +100,14 @@ describe('the report of a run', () => {
       'Offered',
       'Begun',
       'Completed',
-      'Errors',
+      'Failed',
       'p50',
       'p95',
       'p99',
     ]);
     // As in the table of steps.
     const p99 = page.locator('#totals .tile').last();
-    expect(await p99.locator('.note').innerText()).toBe('nowhere, the most errors');
+    expect(await p99.locator('.note').innerText()).toBe('nowhere, the highest share of failures');
     const row = page.locator('#steps .table tbody tr').first();
     expect(await row.locator('th').innerText()).toBe('nowhere');
     expect(await row.innerText()).toContain(await p99.locator('.value').innerText());
@@ -127,6 +127,10 @@ describe('the report of a run', () => {
         { text: 'p99(predict) < 1ms', passed: false, value: 9e6, shown: '9.00 ms' },
       ];
       for (const step of doc.steps) step.breaks_threshold = step.name === 'predict';
+      doc.steps.sort(
+        (a: { breaks_threshold: boolean }, b: { breaks_threshold: boolean }) =>
+          Number(b.breaks_threshold) - Number(a.breaks_threshold),
+      );
       const { totals } = doc.focus;
       doc.focus = { name: 'predict', reason: 'threshold', count: 9, errors: 0, totals };
       const figures = {
@@ -140,6 +144,7 @@ describe('the report of a run', () => {
       doc.incidents = [
         {
           step: 'predict',
+          rows: ['predict'],
           tag: null,
           kinds: ['errors'],
           begin_ns: 2e9,

@@ -26,7 +26,7 @@ export type Course = {
   measures_left_out: number;
   /** Seconds between two points of a line of few points. */
   line_slot_s: number;
-  /** Lines of few points, of more measures than those above. */
+  /** Lines of few points, of more measures than those above; those of several regions also as one. */
   lines: Array<StepLine>;
   /** Failures by step, kind and detail, the most frequent first. */
   errors: Array<ErrorTrack>;
@@ -92,6 +92,8 @@ export type Example = {
 /** Failures of one kind with one detail at one step. */
 export type Failure = {
   step: string;
+  /** The names of its rows among the steps, and of its lines in the course. */
+  rows: Array<string>;
   kind: string;
   /** A status code, a close code, the check that failed; `null`: the kind says all. */
   detail: string | null;
@@ -188,30 +190,6 @@ export type Highlight = {
 
 /** What a time stands out for. */
 export type HighlightKind = 'pause' | 'fault' | 'incident';
-
-/** A window in which a step was worse than in the rest of its run. */
-export type Incident = {
-  /** The step's name. */
-  step: string;
-  /** The tag whose operations were worse, if others of its key were not: `region=sydney`. */
-  tag: string | null;
-  /** In what it was worse, the clearest first. */
-  kinds: Array<IncidentKind>;
-  /** The window's begin, since the run's start. */
-  begin_ns: number;
-  /** The window's end. */
-  end_ns: number;
-  /** True if it had not ended when the load ended. */
-  to_the_end: boolean;
-  /** The step outside of the step's incidents. */
-  usual: IncidentFigures;
-  /** The step in the window. */
-  during: IncidentFigures;
-  /** What else began, ended or was at its limit then, in words, the nearest first. */
-  beside: Array<string>;
-  /** The incident in one sentence: "checkout: p50 8 ms → 401 ms, 30 % failed, from 0:15 to 0:25 (82 of 273)". */
-  text: string;
-};
 
 /** A step within some time. */
 export type IncidentFigures = {
@@ -365,12 +343,13 @@ export type RunDocument = {
   thresholds: Array<ThresholdResult>;
   failures: Failures;
   /** The gravest first. */
-  incidents: Array<Incident>;
+  incidents: Array<RunIncident>;
   incidents_left_out: number;
   users: UsersSummary;
   health: HealthSummary;
   phases: Array<Phase>;
   highlights: Array<Highlight>;
+  /** Those of the complete run first, the worst of them first. */
   steps: Array<Step>;
   steps_left_out: number;
   /** The requests with a tag taken as one, each. */
@@ -398,6 +377,32 @@ export type RunHead = {
   host: Record<string, string>;
 };
 
+/** An incident, and where it is drawn. */
+export type RunIncident = {
+  /** The names of its rows among the steps, and of its lines in the course. */
+  rows: Array<string>;
+  /** The step's name. */
+  step: string;
+  /** The tag whose operations were worse, if others of its key were not: `region=sydney`. */
+  tag: string | null;
+  /** In what it was worse, the clearest first. */
+  kinds: Array<IncidentKind>;
+  /** The window's begin, since the run's start. */
+  begin_ns: number;
+  /** The window's end. */
+  end_ns: number;
+  /** True if it had not ended when the load ended. */
+  to_the_end: boolean;
+  /** The step outside of the step's incidents. */
+  usual: IncidentFigures;
+  /** The step in the window. */
+  during: IncidentFigures;
+  /** What else began, ended or was at its limit then, in words, the nearest first. */
+  beside: Array<string>;
+  /** The incident in one sentence: "checkout: p50 8 ms → 401 ms, 30 % failed, from 0:15 to 0:25 (82 of 273)". */
+  text: string;
+};
+
 /** The status of a run. */
 export type RunStatus = 'running' | 'complete' | 'interrupted' | 'failed';
 
@@ -420,7 +425,7 @@ export type Step = {
   rate_per_s: number;
   errors: number;
   errors_by_kind: Record<string, number>;
-  /** True if a threshold on it does not hold; of the complete run only. */
+  /** True if a threshold on it does not hold: in the complete run one for any phase, in a phase one for this phase. */
   breaks_threshold: boolean;
   /** Operations among the response times that were never answered. */
   unanswered: number;
@@ -436,7 +441,7 @@ export type Step = {
 
 /** A measure's response times over time, of all operations, in few points. */
 export type StepLine = {
-  /** Name of the measure, as in `run.json`. */
+  /** Name of the measure, as in `run.json`, or that of the same measure over all regions. */
   name: string;
   /** The 95th percentile by slot, of several slots the greatest: nanoseconds; `null` where there were no operations. */
   p95: Array<number | null>;

@@ -16,7 +16,7 @@ import { generator } from './run/generator';
 import { latency, overTime } from './run/latency';
 import { errors, load, throughput } from './run/load';
 import { multiples } from './run/multiples';
-import { placeOf } from './run/order';
+import { isRepetition, placeOf } from './run/order';
 import { probes } from './run/probes';
 import { regions, steps, stepsInFull } from './run/steps';
 import { held, IN_PROGRESS, totals } from './run/totals';
@@ -48,7 +48,6 @@ const FIGURES: [string, string][] = [
   ['run-incomplete', 'throughput'],
   ['worker-lost', 'users'],
   ['host-', 'host-network'],
-  ['threshold-failed', 'thresholds'],
   ['incident', 'what-broke'],
   ['periodic-stall', 'percentiles'],
   ['response-grows', 'percentiles'],
@@ -124,15 +123,20 @@ export function run(doc: RunDocument): void {
   // Findings link to figures, so they come last.
   for (const [place, list] of Object.entries(lines)) {
     if (!list) continue;
-    const all = doc.findings.filter((one) => placeOf(one) === place);
+    const all = found(doc).filter((one) => placeOf(one) === place);
     list.append(inProgress ? findings(bare(all), () => undefined) : findings(all, figureOf));
   }
+}
+
+/** The findings that no table says. */
+function found(doc: RunDocument): Finding[] {
+  return doc.findings.filter((one) => !isRepetition(one, doc));
 }
 
 /** Places for findings; those without any are left out. */
 function placesOf(doc: RunDocument) {
   const holder = (place: ReturnType<typeof placeOf>) =>
-    doc.findings.some((one) => placeOf(one) === place) ? el('div') : null;
+    found(doc).some((one) => placeOf(one) === place) ? el('div') : null;
   return { broke: holder('broke'), limit: holder('limit'), more: holder('more') };
 }
 
@@ -163,7 +167,7 @@ function missing(doc: RunDocument): HTMLElement[] {
 }
 
 function thresholds(doc: RunDocument, inProgress: boolean): HTMLElement | null {
-  // Those that do not hold come first, each group in the order of the scenario.
+  // Those that failed come first, each group in the order of the scenario.
   const all = [...doc.thresholds].sort((a, b) => Number(a.passed) - Number(b.passed));
   if (all.length === 0) return null;
   const far = inProgress ? ' so far' : '';
@@ -171,7 +175,7 @@ function thresholds(doc: RunDocument, inProgress: boolean): HTMLElement | null {
     title: 'Thresholds',
     frame: [
       each(all, 'threshold', '', (one) => one.text),
-      each(all, `holds${far}`, '', (one) => (one.passed ? '✓ holds' : '✗ does not hold') + far),
+      each(all, `result${far}`, '', (one) => (one.passed ? '✓ ok' : '✗ failed') + far),
       each(all, `measured${far}`, '', (one) => one.shown),
       ...(all.some((one) => one.interval) ? [each(all, '95 % interval', '', interval)] : []),
     ],

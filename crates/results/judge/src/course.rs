@@ -27,7 +27,8 @@ pub use seconds::Track;
 pub const SLOTS_MAX: u64 = 600;
 /// Most measures whose course is reported: the one in focus and those with the most operations.
 pub const MEASURES_MAX: usize = 12;
-/// Most measures with a line of few points, chosen in the same way, and most points of such a line.
+/// Most measures with a line of few points, chosen in the same way, as many over all regions, and most points of such a
+/// line.
 const LINES_MAX: usize = 100;
 const LINE_POINTS_MAX: usize = 60;
 
@@ -54,7 +55,7 @@ pub struct Course {
     pub measures_left_out: usize,
     /// Seconds between two points of a line of few points.
     pub line_slot_s: u64,
-    /// Lines of few points, of more measures than those above.
+    /// Lines of few points, of more measures than those above; those of several regions also as one.
     pub lines: Vec<StepLine>,
     /// Failures by step, kind and detail, the most frequent first.
     pub errors: Vec<ErrorTrack>,

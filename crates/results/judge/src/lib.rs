@@ -65,7 +65,7 @@ pub use figures::{Cell, Figures, Flow, LostUsers, outlasting};
 pub use finding::{Draft, finding};
 pub use findings::errors as error_findings;
 pub use imported::{generator_unknown, judge_samples};
-pub use names::RunNames;
+pub use names::{RunNames, shown_names};
 pub use network::UNLIMITED_HOSTS;
 pub use number::Number;
 pub use overload::fails_to_keep_up;

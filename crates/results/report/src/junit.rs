@@ -1,12 +1,16 @@
 //! JUnit XML, so that CI shows verdicts among its tests. The format is that of the Apache Ant task, which most
 //! tools read.
 
+use std::collections::BTreeSet;
+
+use judge::focus::steps_of_threshold;
+use judge::shown_names;
 use record::controls::is_control;
-use record::schema::{Finding, Severity, Summary, ThresholdResult};
+use record::schema::{Finding, RunInfo, Severity, Summary, ThresholdResult};
 
 use crate::Style;
 use crate::intervals;
-use crate::verdict::{names_step, sentence};
+use crate::verdict::sentence;
 
 /// Most failures and incidents that a text lists.
 const BROKEN_MAX: usize = 10;
@@ -96,25 +100,28 @@ fn properties(summary: &Summary) -> String {
     format!("    <properties>\n{}    </properties>\n", properties.concat())
 }
 
-/// Failures of the steps that count, by what they were, and their incidents, a line each.
-fn broken(summary: &Summary, counts: impl Fn(&str) -> bool) -> String {
-    let errors = summary.errors.iter().filter(|error| counts(&error.step)).map(sentence);
-    let incidents = summary.incidents.iter().filter(|incident| counts(&incident.step));
+/// Failures by what they were, and incidents, a line each: those of all steps, or of these.
+fn broken(summary: &Summary, info: &RunInfo, of: Option<&BTreeSet<String>>) -> String {
+    let counts = |step: &str, tag: Option<&str>| {
+        of.is_none_or(|steps| !shown_names(info, step, tag).is_disjoint(steps))
+    };
+    let errors = summary.errors.iter().filter(|error| counts(&error.step, None)).map(sentence);
+    let incidents = summary.incidents.iter();
+    let incidents = incidents.filter(|found| counts(&found.step, found.tag.as_deref()));
     let incidents = incidents.map(|incident| incident.text.clone());
     let lines = errors.take(BROKEN_MAX).chain(incidents.take(BROKEN_MAX));
     lines.map(|line| format!("\n{line}")).collect()
 }
 
-/// Failures and incidents of the steps of a threshold; of all if it names none.
-fn broken_by(threshold: &ThresholdResult, summary: &Summary) -> String {
-    let mut steps = summary.over_regions().iter();
-    let has_step = steps.any(|step| names_step(&threshold.text, &step.name));
-    broken(summary, |step| !has_step || names_step(&threshold.text, step))
+/// Failures and incidents of the steps of a threshold; of all if it is about no single step.
+fn broken_by(threshold: &ThresholdResult, summary: &Summary, info: &RunInfo) -> String {
+    let steps = steps_of_threshold(&threshold.text, info);
+    broken(summary, info, (!steps.is_empty()).then_some(&steps))
 }
 
 /// A run as a JUnit report: a test case for whether it can be trusted, one for each threshold, and one for each
 /// finding for which the run has failed. The text of what failed lists what broke.
-pub fn run_junit(summary: &Summary) -> String {
+pub fn run_junit(summary: &Summary, info: &RunInfo) -> String {
     let fatal = summary.findings.iter().filter(|finding| finding.severity == Severity::Fatal);
     let fatal: Vec<&str> = fatal.map(|finding| finding.text.as_str()).collect();
     let failing: Vec<&Finding> = summary.failing().collect();
@@ -138,7 +145,7 @@ pub fn run_junit(summary: &Summary) -> String {
     };
     text += &case("run", "the run can be trusted", status, "untrusted", message, &fatal.join("\n"));
     for finding in failing {
-        let found = format!("{}{}", finding.text, broken(summary, |_| true));
+        let found = format!("{}{}", finding.text, broken(summary, info, None));
         text += &case("run", &finding.code, Status::Failed, "finding", &finding.text, &found);
     }
     for threshold in &summary.thresholds {
@@ -157,10 +164,10 @@ pub fn run_junit(summary: &Summary) -> String {
             text += &passed_with("run", &threshold.text, &message);
             continue;
         }
-        let found = format!("{message}{}", broken_by(threshold, summary));
+        let found = format!("{message}{}", broken_by(threshold, summary, info));
         text += &case("run", &threshold.text, status, "threshold", &message, &found);
     }
-    let out = format!("{}{}", summary.id, broken(summary, |_| true));
+    let out = format!("{}{}", summary.id, broken(summary, info, None));
     text +=
         &format!("    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n", escaped(&out));
     text
@@ -172,7 +179,7 @@ mod tests {
     use record::schema::Verdict;
 
     use super::*;
-    use crate::sample::{broken as broken_run, found, summary};
+    use crate::sample::{broken as broken_run, found, info, regional, summary};
 
     #[test]
     fn names_are_escaped() {
@@ -208,7 +215,7 @@ mod tests {
               </testsuite>
             </testsuites>
         "#]]
-        .assert_eq(&run_junit(&summary()));
+        .assert_eq(&run_junit(&summary(), &info()));
     }
 
     #[test]
@@ -216,7 +223,7 @@ mod tests {
         let mut summary = broken_run();
         summary.errors[1].detail = Some("\u{1b}[31mx".to_owned());
         summary.thresholds[0].passed = false;
-        let text = run_junit(&summary);
+        let text = run_junit(&summary, &info());
         let of_request = "request: status 503: 9 (0.00125 %), 0:15–0:25&#10;\
                           request: script: \u{fffd}[31mx: 3 (0.000417 %), 0:16–0:17";
         let incident = "request: p50 8 → 401 ms, 30 % failed, from 0:15 to 0:25 (82 of 273)";
@@ -230,6 +237,22 @@ mod tests {
         assert!(text.contains(&out), "{text}");
     }
 
+    /// Failures are of measures, thresholds and incidents of what measures of a name have in common.
+    #[test]
+    fn failures_of_a_region_are_among_those_of_the_step() {
+        let (mut summary, info) = regional();
+        let broken = broken_run();
+        (summary.errors, summary.incidents) = (broken.errors, broken.incidents);
+        "request (region=sydney)".clone_into(&mut summary.errors[0].step);
+        "handshake (region=sydney)".clone_into(&mut summary.errors[1].step);
+        summary.incidents[0].tag = Some("region=sydney".to_owned());
+        let text = run_junit(&summary, &info);
+        let of_region = "request (region=sydney): status 503: 9 (0.00125 %), 0:15–0:25";
+        let incident = "request: p50 8 → 401 ms, 30 % failed, from 0:15 to 0:25 (82 of 273)";
+        let failure = format!(">measured 12.4 ms&#10;{of_region}&#10;{incident}</failure>");
+        assert!(text.contains(&failure), "{text}");
+    }
+
     /// Whatever makes a verdict `FAILED` or `UNTRUSTED` is a failure or an error here.
     #[test]
     fn a_run_that_failed_has_a_test_that_failed() {
@@ -239,7 +262,7 @@ mod tests {
             let finding = &mut run.findings[1];
             (finding.code, finding.severity) = (code.to_owned(), severity);
             (run.verdict, run.expects_overload) = (verdict, expects_overload);
-            run_junit(&run)
+            run_junit(&run, &info())
         };
         let counts = |failures: u32, errors: u32| {
             let tests = 2 + failures;
@@ -268,13 +291,13 @@ mod tests {
         let mut run = summary();
         (run.users.failed, run.users.stopped) = (54, 6);
         run.operations.own_failures = 55;
-        let text = run_junit(&run);
+        let text = run_junit(&run, &info());
         let property = |name: &str, value: u32| {
             text.contains(&format!("<property name=\"{name}\" value=\"{value}\"/>"))
         };
         assert!(property("sessions.failed", 60) && property("steps.failed", 55), "{text}");
         run.users.sessions = 0;
-        assert!(!run_junit(&run).contains("<properties>"));
+        assert!(!run_junit(&run, &info()).contains("<properties>"));
     }
 
     #[test]
@@ -286,7 +309,7 @@ mod tests {
             threshold.interval = Some(found(0.98, Some(9_400_000), Some(13_000_000)));
             threshold.within_interval = true;
         }
-        let text = run_junit(&summary);
+        let text = run_junit(&summary, &info());
         let note = "12.4 ms (limit within the 95 % interval 9.40…13.0 ms: undecided)";
         let failure = format!("<failure message=\"measured {note}\" type=\"threshold\">");
         assert!(text.contains(&failure), "{text}");

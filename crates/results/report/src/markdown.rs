@@ -51,7 +51,7 @@ pub fn run_markdown(summary: &Summary, info: &RunInfo) -> String {
         text += "\n";
     }
     text += &broken(summary);
-    text += &table("step", rows(summary).iter().map(|row| (row.name.as_str(), row.measure)));
+    text += &table("step", rows(summary, info).iter().map(|row| (row.name.as_str(), row.measure)));
     text += "\n";
     let others = other_findings.into_iter().filter(|finding| !is_repetition(finding, summary));
     let others = findings(others);

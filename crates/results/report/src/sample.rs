@@ -216,8 +216,9 @@ pub(crate) fn regional() -> (Summary, RunInfo) {
     for (name, kind, count) in [("handshake", "handshake", 12_000), ("request", "request", 360_000)]
     {
         for (region, p50_ns) in [("ireland", 3_100_000), ("sydney", 161_000_000)] {
+            let shared_name = Some(name.to_owned());
             let name = format!("{name} (region={region})");
-            let mut info = MeasureInfo::new(&name, kind);
+            let mut info = MeasureInfo { shared_name, ..MeasureInfo::new(&name, kind) };
             info.tags.insert("region".to_owned(), region.to_owned());
             infos.push(info);
             measures.push(measure(&name, count, 6, p50_ns));

@@ -16,7 +16,7 @@ use crate::table::Table;
 use crate::times::response_times;
 
 pub(crate) use broken::{failure, seen, sentence};
-pub(crate) use steps::{names_step, rows};
+pub(crate) use steps::rows;
 
 /// Characters of the names at the foot.
 const FOOT_COLUMNS: usize = 11;
@@ -57,7 +57,8 @@ pub fn verdict(text: &VerdictText<'_>, style: Style) -> String {
     sections.push(broken::errors(summary, full, columns, style));
     sections.push(broken::incidents(&summary.incidents, full, columns, style));
     sections.push(steps::steps(text, style));
-    let others = others.into_iter().filter(|finding| full || is_first(finding, summary));
+    let others = others.into_iter().filter(|finding| !is_repetition(finding, summary));
+    let others = others.filter(|finding| full || is_first(finding));
     sections.push(findings(others, columns, style));
     if full {
         sections.push(figures(text).render(columns, style));
@@ -85,10 +86,9 @@ pub(crate) fn is_repetition(finding: &Finding, summary: &Summary) -> bool {
 
 /// True if a finding that is no reason of the verdict is shown at once: it says who was the limit, or warns of what no
 /// table says.
-fn is_first(finding: &Finding, summary: &Summary) -> bool {
+fn is_first(finding: &Finding) -> bool {
     let is_of_limits = || OF_LIMITS.iter().any(|prefix| finding.code.starts_with(prefix));
-    let is_important = finding.severity != Severity::Note || is_of_limits();
-    is_important && !is_repetition(finding, summary)
+    finding.severity != Severity::Note || is_of_limits()
 }
 
 fn headline(text: &VerdictText<'_>, style: Style) -> Vec<String> {

@@ -1,7 +1,7 @@
 /** What broke: incidents, and failures by step, kind and detail, with samples. */
 
 import { path, spark } from '../../chart/spark';
-import type { ErrorSample, Failure, Incident, RunDocument } from '../../document/run';
+import type { ErrorSample, Failure, RunDocument, RunIncident } from '../../document/run';
 import { append, type Child, el } from '../../dom';
 import { clock, count, counted, significant } from '../../format';
 import { column, each } from '../../frame';
@@ -57,7 +57,7 @@ function incidentList(doc: RunDocument): HTMLElement {
 }
 
 /** A button that shows the time of an incident in all figures. */
-function zoomTo(doc: RunDocument, one: Incident, place: number): HTMLElement {
+function zoomTo(doc: RunDocument, one: RunIncident, place: number): HTMLElement {
   const [from, to] = [one.begin_ns / 1e9, one.end_ns / 1e9];
   const around = AROUND * (to - from);
   const press = () => show(timeAxis(doc), [from - around, to + around]);
@@ -68,25 +68,20 @@ function zoomTo(doc: RunDocument, one: Incident, place: number): HTMLElement {
 
 function failureTable(doc: RunDocument): HTMLElement {
   const all = doc.failures.list;
-  const hasTimes = all.some((one) => one.first_s !== null);
+  const hasTimes = all.some((one) => when(one) !== null);
   const hasSamples = all.some((one) => one.samples.length > 0);
   return table({
     title: 'Failures by step, kind and detail',
     frame: [
       each(all, 'step', '', (one) => one.step),
-      each(all, 'what', '', what),
+      each(all, 'what broke', '', what),
       each(all, 'count', 'count', (one) => one.count),
       each(all, 'share', 'share', (one) => one.share),
       {
         ...column('over time', '', all.map(most)),
         picture: (row) => line(doc, all[row]),
       },
-      ...(hasTimes
-        ? [
-            each(all, 'first', '', (one) => at(one.first_s)),
-            each(all, 'last', '', (one) => at(one.last_s)),
-          ].map((one) => ({ ...one, areFigures: true }))
-        : []),
+      ...(hasTimes ? [{ ...each(all, 'when', '', when), areFigures: true }] : []),
     ],
     ...(hasSamples
       ? {
@@ -107,8 +102,9 @@ function failureTable(doc: RunDocument): HTMLElement {
   });
 }
 
-function at(seconds: number | null): string | null {
-  return seconds === null ? null : clock(seconds);
+/** From the first to the last of them, as text has it: `0:15–0:25`. */
+function when({ first_s, last_s }: Failure): string | null {
+  return first_s === null || last_s === null ? null : `${clock(first_s)}–${clock(last_s)}`;
 }
 
 function most({ line: points }: Failure): string | null {
@@ -122,10 +118,10 @@ function line(doc: RunDocument, one: Failure | undefined): Node | null {
   return spark([{ style: 'bad', d: path(points, x, y) }], [], x, incidents(doc, one.step));
 }
 
-/** The times of a step's incidents. */
+/** The times of the incidents of a step: of a row in the table, or of a line in the course. */
 export function incidents(doc: RunDocument, step: string) {
   const times = highlighted(doc).filter(({ tone }) => tone === 'bad');
-  return times.filter((_, place) => doc.incidents[place]?.step === step);
+  return times.filter((_, place) => doc.incidents[place]?.rows.includes(step));
 }
 
 function samples(all: ErrorSample[]): HTMLElement {

@@ -119,10 +119,11 @@ export function errors(doc: RunDocument): Child[] {
   const over =
     drawn.length > 0 &&
     timeline(doc, {
-      title: 'Errors over time',
+      title: 'Failures over time',
+      id: 'errors-over-time',
       note: 'What failed, by step, kind and detail: at most twelve, the most frequent.',
       unit: '1/s',
-      yName: 'errors per second',
+      yName: 'failures per second',
       series: drawn.map((one) => ({
         name: `${one.step}: ${what(one)}`,
         unit: '1/s',
@@ -130,26 +131,30 @@ export function errors(doc: RunDocument): Child[] {
         mean: one.per_s,
       })),
     });
-  const failing = doc.steps.filter((step) => step.phase === null && step.errors > 0);
+  // Older records say what failed by kind alone, and when the first of each kind did.
+  const isKnown = doc.failures.list.some((one) => one.first_s !== null);
+  const failing = isKnown ? [] : doc.steps.filter((step) => step.phase === null && step.errors > 0);
   const kinds = failing.flatMap((step) =>
     Object.entries(step.errors_by_kind).map(([kind, n]) => ({ step, kind, n })),
   );
   const byStep =
     kinds.length > 0 &&
     table({
-      title: 'Errors by step and kind',
+      title: 'Failures by step and kind',
       frame: [
         each(kinds, 'step', '', (one) => one.step.name),
         each(kinds, 'kind', '', (one) => one.kind),
-        each(kinds, 'errors', 'count', (one) => one.n),
+        each(kinds, 'failed', 'count', (one) => one.n),
         each(kinds, 'share', 'share', (one) => one.n / Math.max(1, one.step.count)),
       ],
     });
   const ordered = [...examples].sort((a, b) => a.at_s - b.at_s);
+  const hasSamples = doc.failures.list.some((one) => one.samples.length > 0);
   const first =
+    !hasSamples &&
     examples.length > 0 &&
     table({
-      title: 'First errors of each kind',
+      title: 'First failures of each kind',
       frame: [
         each(ordered, 'step', '', (one) => one.measure),
         each(ordered, 'kind', '', (one) => one.outcome),

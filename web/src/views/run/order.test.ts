@@ -1,33 +1,26 @@
 import { expect, test } from 'vitest';
-import type { Finding, Step } from '../../document/run';
-import { placeOf, worstFirst } from './order';
+import type { Finding, RunDocument } from '../../document/run';
+import { isRepetition, placeOf } from './order';
 
-test('what breaks a threshold comes first, then what failed, then the slowest', () => {
-  const step = (name: string, breaks_threshold: boolean, errors: number, p95: number): Step =>
-    ({
-      name,
-      breaks_threshold,
-      count: 100,
-      errors,
-      response: [0, 0, 0, 0, p95, 0, 0, 0, 0],
-    }) as unknown as Step;
-  const all = [
-    step('fast', false, 0, 1),
-    step('slow', false, 0, 9),
-    step('some fail', false, 3, 2),
-    step('many fail', false, 30, 1),
-    step('breaks', true, 0, 4),
-  ];
-  const names = all.sort(worstFirst).map(({ name }) => name);
-  expect(names).toEqual(['breaks', 'many fail', 'some fail', 'slow', 'fast']);
+test('findings do not repeat what is shown of thresholds, failures and incidents', () => {
+  const is = (code: string, text: string, failures: number, incident: string) =>
+    isRepetition({ code, severity: 'warning', text, evidence: {} }, {
+      failures: { list: Array.from({ length: failures }) },
+      incidents: [{ text: incident }],
+    } as unknown as RunDocument);
+  expect(is('threshold-failed', 'p95(a) is slow', 0, '')).toBe(true);
+  expect(is('errors', 'a: 12 failed', 1, '')).toBe(true);
+  expect(is('errors', 'a: 12 failed', 0, ''), 'the record does not say how').toBe(false);
+  expect(is('incident', 'a: 30 % failed; after phase b', 1, 'a: 30 % failed')).toBe(true);
+  expect(is('incident', '4 more incidents', 1, 'a: 30 % failed')).toBe(false);
+  expect(is('throughput', 'any', 1, '')).toBe(false);
 });
 
 test('findings are where their question is answered', () => {
   const place = (code: string, severity: Finding['severity']) =>
     placeOf({ code, severity, text: '', evidence: {} });
-  expect(place('threshold-failed', 'warning')).toBe('more');
-  expect(place('errors', 'warning')).toBe('more');
-  expect(place('incident', 'warning')).toBe('more');
+  expect(place('errors', 'warning')).toBe('broke');
+  expect(place('incident', 'note')).toBe('more');
   expect(place('two-groups', 'note')).toBe('broke');
   expect(place('own-failures', 'warning')).toBe('broke');
   expect(place('sessions-failed', 'note')).toBe('more');

@@ -9,7 +9,6 @@ import { table } from '../../table';
 import { linePoints } from '../timeline';
 import { incidents } from './broken';
 import { common } from './multiples';
-import { worstFirst } from './order';
 
 /** The index of each in the times of a step. */
 const TIMES = { mean: 0, p50: 2, p90: 3, p95: 4, p98: 5, p99: 6, 'p99.9': 7, max: 8 } as const;
@@ -34,15 +33,15 @@ const MISSING: Record<NonNullable<Range['missing']>, string> = {
   unanswered: 'the percentile is among operations that were never answered',
 };
 
-/** One table of all steps: what failed comes first, then the slowest. */
+/** One table of all steps, the worst first. */
 export function steps(doc: RunDocument): Child[] {
-  const all = doc.steps.filter((step) => step.phase === null).sort(worstFirst);
+  const all = doc.steps.filter((step) => step.phase === null);
   if (all.length === 0) return [];
   const lines = new Map(doc.course.lines.map(({ name, p95 }) => [name, p95]));
   // Imported results have no percentiles of all clients.
   const names = all.some((step) => step.response) ? (['p50', 'p95', 'p99', 'max'] as const) : [];
   const flags = all.some((step) => step.breaks_threshold)
-    ? [each(all, 'threshold', '', (step) => (step.breaks_threshold ? '✗ does not hold' : ''))]
+    ? [each(all, 'threshold', '', (step) => (step.breaks_threshold ? '✗ failed' : ''))]
     : [];
   return [
     table({
@@ -60,7 +59,7 @@ export function steps(doc: RunDocument): Child[] {
 }
 
 const NOTE =
-  'What failed comes first, then the slowest. Lines: p95 on a logarithmic scale of its own (blue), failures a second (red); incidents are shaded.';
+  'What failed a threshold comes first, then what has failures, then the slowest. Lines: p95 on a logarithmic scale of its own (blue), failures a second (red); incidents are shaded.';
 
 /** A small line for each step: its 95th percentile, and its failures if there are some. */
 function overTime(doc: RunDocument, all: Step[], lines: Map<string, (number | null)[]>): Column {
@@ -71,23 +70,25 @@ function overTime(doc: RunDocument, all: Step[], lines: Map<string, (number | nu
   };
   const picture = (row: number): Node | null => {
     const step = all[row];
-    const p95 = step && lines.get(step.name);
-    if (!p95) return null;
-    const { points, x } = linePoints(doc, p95);
+    if (!step) return null;
+    // A step without a line of its own may have failures and incidents.
+    const { points, x } = linePoints(doc, lines.get(step.name) ?? []);
     const failed = failuresOf(doc, step.name);
-    const drawn = [{ style: 0 as number | 'bad', d: path(points, x, common(points)) }];
+    const bands = incidents(doc, step.name);
+    const drawn: { style: number | 'bad'; d: string }[] = [];
+    if (points.length > 0) drawn.push({ style: 0, d: path(points, x, common(points)) });
     if (failed.length > 0) {
       const y = { from: 0, to: Math.max(...failed) || 1 };
       drawn.push({ style: 'bad', d: path(linePoints(doc, failed).points, x, y) });
     }
-    return spark(drawn, [], x, incidents(doc, step.name));
+    return drawn.length > 0 || bands.length > 0 ? spark(drawn, [], x, bands) : null;
   };
   return { ...column('over time', '', all.map(text)), picture };
 }
 
 /** The failures of a step a second, of all kinds together. */
 function failuresOf(doc: RunDocument, step: string): number[] {
-  const all = doc.failures.list.filter((one) => one.step === step && one.line.length > 0);
+  const all = doc.failures.list.filter((one) => one.rows.includes(step) && one.line.length > 0);
   const points = all[0]?.line.length ?? 0;
   return Array.from({ length: points }, (_, n) =>
     all.reduce((sum, one) => sum + (one.line[n] ?? 0), 0),
@@ -138,9 +139,9 @@ function counts(all: Step[]): Column[] {
   const share = ({ errors, count: of }: Step) => (of > 0 ? errors / of : null);
   return [
     each(all, 'count', 'count', (step) => step.count),
-    each(all, 'rate', '1/s', (step) => step.rate_per_s),
-    { ...each(all, 'errors', 'count', (step) => step.errors), areBad },
-    { ...each(all, 'error share', 'share', share), areBad },
+    each(all, 'completed', '1/s', (step) => step.rate_per_s),
+    { ...each(all, 'failed', 'count', (step) => step.errors), areBad },
+    { ...each(all, 'share', 'share', share), areBad },
     ...(all.some((step) => step.unanswered > 0)
       ? [each(all, 'never answered', 'count', (step) => step.unanswered)]
       : []),

@@ -39,7 +39,7 @@ describe('the totals of a run', () => {
       ['Offered', '210/s', 'operations of steps that were due'],
       ['Begun', '200/s', 'those that began'],
       ['Completed', '199/s', 'those that the target answered'],
-      ['Errors', '0.250 %', '30 of 12,000 operations'],
+      ['Failed', '0.250 %', '30 of 12,000 operations'],
       ['p50', '2.00 ms', 'predict'],
       ['p95', '8.00 ms', 'predict'],
       ['p99', '31.0 ms', 'predict'],
@@ -72,9 +72,9 @@ describe('the totals of a run', () => {
     const all = totals({ ...doc(), focus } as RunDocument);
     expect(all[4]?.note).toBe('30 of 12,000 operations; pay: 15 %');
     expect(all.slice(-3).map(({ value, note }) => [value, note])).toEqual([
-      ['400 ms', 'pay, whose threshold does not hold'],
-      ['900 ms', 'pay, whose threshold does not hold'],
-      ['1.00 s', 'pay, whose threshold does not hold'],
+      ['400 ms', 'pay, whose threshold failed'],
+      ['900 ms', 'pay, whose threshold failed'],
+      ['1.00 s', 'pay, whose threshold failed'],
     ]);
   });
 
@@ -88,7 +88,7 @@ describe('the totals of a run', () => {
     const none = { offered_per_s: null, begun_per_s: null, completed_per_s: null, step: null };
     const lacking = doc(none, 'imported');
     lacking.users = { ...lacking.users, started: 0 };
-    expect(names(totals(lacking))).toEqual(['Errors']);
+    expect(names(totals(lacking))).toEqual(['Failed']);
   });
 });
 

@@ -31,7 +31,7 @@ export function totals(doc: RunDocument): Tile[] {
     ...(isImported && users.started === 0 ? [] : [usersTile(doc)]),
     ...rates(all),
     {
-      name: 'Errors',
+      name: 'Failed',
       value: all.error_share === null ? '–' : share(all.error_share),
       note: `${count(all.errors)} of ${count(all.operations)} operations${ownFailures(all)}${
         all.unfinished > 0 ? `, ${count(all.unfinished)} unfinished` : ''
@@ -44,8 +44,8 @@ export function totals(doc: RunDocument): Tile[] {
 
 /** Why the percentiles are those of a step. */
 const REASONS: Record<FocusReason, string> = {
-  threshold: ', whose threshold does not hold',
-  errors: ', the most errors',
+  threshold: ', whose threshold failed',
+  errors: ', the highest share of failures',
   slowest: ', the slowest',
 };
 

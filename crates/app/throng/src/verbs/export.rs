@@ -34,7 +34,7 @@ pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
         write(path, &report::json(summary))?;
     }
     if let (Some(path), Some(summary)) = (&args.junit, &summary) {
-        write(path, &report::run_junit(summary))?;
+        write(path, &report::run_junit(summary, run.info()))?;
     }
     if let (Some(path), Some(summary)) = (&args.markdown, &summary) {
         write(path, &report::run_markdown(summary, run.info()))?;

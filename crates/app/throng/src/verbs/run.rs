@@ -158,7 +158,7 @@ fn write_results(
 ) -> Result<(), Failure> {
     let summary = &conducted.summary;
     if let Some(path) = &files.junit {
-        write(path, &report::run_junit(summary))?;
+        write(path, &report::run_junit(summary, &conducted.info))?;
     }
     if let Some(path) = &files.markdown {
         write(path, &report::run_markdown(summary, &conducted.info))?;

@@ -233,7 +233,7 @@ fn a_word_has_one_figure_wherever_a_run_is_shown() {
     }
     let markdown = report::run_markdown(&summary, info);
     assert!(markdown.contains(&format!("\nOperations: {rates}.\n")), "{markdown}");
-    let junit = report::run_junit(&summary);
+    let junit = report::run_junit(&summary, info);
     assert!(junit.contains("measured 94.0/s") && junit.contains("measured 995"), "{junit}");
     let csv = report::measures_csv(&summary, info);
     assert!(csv.contains("\n,page,request,995,995,940,35,101,99,94,60,"), "{csv}");

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use record::schema::MeasureInfo;
 use record::{RecordError, Run};
 use serde::Serialize;
 use stats::censored::CensoredTimes;
@@ -51,7 +52,7 @@ pub struct MeasureCourse {
 /// A measure's response times over time, of all operations, in few points.
 #[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct StepLine {
-    /// Name of the measure, as in `run.json`.
+    /// Name of the measure, as in `run.json`, or that of the same measure over all regions.
     pub name: String,
     /// The 95th percentile by slot, of several slots the greatest: nanoseconds; `None` where there were no operations.
     pub p95: Vec<Option<Number>>,
@@ -166,20 +167,33 @@ pub(super) fn read(run: &Run, division: Division, first: &[usize]) -> Result<Rea
     let (lined, _) = most(&counts, first, LINES_MAX);
     let measures = &run.info().measures;
     let mut all = Vec::with_capacity(lined.len());
-    let mut tags: HashMap<String, (usize, ResponseKind)> = HashMap::new();
+    let mut tags: HashMap<String, Vec<(usize, ResponseKind)>> = HashMap::new();
+    let mut read_into = |name: &str, place: usize| {
+        for (kind, suffix) in ResponseKind::ALL {
+            tags.entry(format!("{name}{suffix}")).or_default().push((place, kind));
+        }
+    };
     for &measure in &lined {
         let info = &measures[measure];
-        for (kind, suffix) in ResponseKind::ALL {
-            tags.insert(format!("{}{suffix}", info.name), (all.len(), kind));
-        }
+        read_into(&info.name, all.len());
         let is_charted = charted.contains(&measure);
         all.push(Building { is_charted, ..Building::new(&info.name, &info.kind) });
     }
-    run.intervals(|interval| {
-        if let Some(&(measure, kind)) = tags.get(&interval.tag) {
-            all[measure].add(interval.start_ns, kind, &interval.hist, division);
+    for (name, parts) in over_regions(measures, &counts) {
+        let Some(one) = parts.first() else { continue };
+        for part in &parts {
+            read_into(&part.name, all.len());
         }
-    })?;
+        all.push(Building { is_charted: false, ..Building::new(&name, &one.kind) });
+    }
+    run.intervals_of(
+        |tag| tags.contains_key(tag),
+        |interval| {
+            for &(measure, kind) in tags.get(&interval.tag).into_iter().flatten() {
+                all[measure].add(interval.start_ns, kind, &interval.hist, division);
+            }
+        },
+    )?;
     for (building, waits) in all.iter_mut().zip(outlasting(run, &lined)?) {
         building.outlasting = waits;
     }
@@ -187,6 +201,29 @@ pub(super) fn read(run: &Run, division: Division, first: &[usize]) -> Result<Rea
     let charted = all.into_iter().filter(|building| building.is_charted);
     let measures = charted.map(|building| building.finish(division)).collect();
     Ok(Read { measures, left_out, lines })
+}
+
+/// The measures of a run with regions over all of them, by their names: those with the most operations.
+fn over_regions<'i>(
+    measures: &'i [MeasureInfo],
+    counts: &[(usize, u64)],
+) -> BTreeMap<String, Vec<&'i MeasureInfo>> {
+    let mut parts: BTreeMap<String, Vec<&MeasureInfo>> = BTreeMap::new();
+    let mut totals: BTreeMap<String, u64> = BTreeMap::new();
+    for &(place, count) in counts {
+        let info = &measures[place];
+        let name = info.over_regions();
+        if name != info.name {
+            *totals.entry(name.clone()).or_default() += count;
+            parts.entry(name).or_default().push(info);
+        }
+    }
+    let mut names: Vec<(String, u64)> = totals.into_iter().collect();
+    names.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    for (name, _) in names.iter().skip(LINES_MAX) {
+        parts.remove(name);
+    }
+    parts
 }
 
 /// The number of operations of each measure, by its index.
@@ -465,6 +502,25 @@ mod tests {
         let counts: Vec<(usize, u64)> = (0..20).map(|n| (n, n as u64)).collect();
         let (places, left_out) = most(&counts, &[3], 4);
         assert_eq!((&places[..], left_out), (&[3, 17, 18, 19][..], 15));
+    }
+
+    #[test]
+    fn measures_of_regions_have_a_line_together() {
+        let measure = |name: &str, region: &str| {
+            let mut info = MeasureInfo::new(&format!("{name} (region={region})"), "request");
+            info.tags.insert("region".to_owned(), region.to_owned());
+            info
+        };
+        let mut measures: Vec<MeasureInfo> = (0..=LINES_MAX)
+            .flat_map(|n| ["north", "south"].map(|region| measure(&format!("step {n}"), region)))
+            .collect();
+        measures.push(MeasureInfo::new("other", "request"));
+        let counts: Vec<(usize, u64)> = (0..measures.len()).map(|n| (n, n as u64)).collect();
+        let parts = over_regions(&measures, &counts);
+        assert_eq!(parts.len(), LINES_MAX);
+        assert!(!parts.contains_key("step 0") && !parts.contains_key("other"));
+        let names: Vec<&str> = parts["step 7"].iter().map(|part| part.name.as_str()).collect();
+        assert_eq!(names, ["step 7 (region=north)", "step 7 (region=south)"]);
     }
 
     #[test]

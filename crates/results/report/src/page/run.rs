@@ -2,8 +2,11 @@
 
 mod failures;
 
+use std::collections::BTreeSet;
+
 use judge::course::{Course, Number};
-use judge::focus::{self, FocusReason};
+use judge::focus::{self, FocusReason, StepOrder};
+use judge::shown_names;
 use judge::totals::{StepTotals, Totals};
 use record::Import;
 use record::schema::{
@@ -56,12 +59,13 @@ pub(super) struct RunDocument<'a> {
     thresholds: &'a [ThresholdResult],
     failures: Failures<'a>,
     /// The gravest first.
-    incidents: &'a [Incident],
+    incidents: Vec<RunIncident<'a>>,
     incidents_left_out: usize,
     users: &'a record::schema::UsersSummary,
     health: &'a record::schema::HealthSummary,
     phases: Vec<Phase<'a>>,
     highlights: Vec<Highlight>,
+    /// Those of the complete run first, the worst of them first.
     steps: Vec<Step<'a>>,
     steps_left_out: usize,
     /// The requests with a tag taken as one, each.
@@ -152,6 +156,16 @@ struct Focus<'a> {
     totals: Option<StepTotals>,
 }
 
+/// An incident, and where it is drawn.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct RunIncident<'a> {
+    #[serde(flatten)]
+    incident: &'a Incident,
+    /// The names of its rows among the steps, and of its lines in the course.
+    rows: BTreeSet<String>,
+}
+
 /// A time that stands out on the axes of time.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -188,7 +202,7 @@ struct Step<'a> {
     rate_per_s: Number,
     errors: u64,
     errors_by_kind: &'a std::collections::BTreeMap<String, u64>,
-    /// True if a threshold on it does not hold; of the complete run only.
+    /// True if a threshold on it does not hold: in the complete run one for any phase, in a phase one for this phase.
     breaks_threshold: bool,
     /// Operations among the response times that were never answered.
     unanswered: u64,
@@ -269,8 +283,7 @@ impl<'a> RunDocument<'a> {
         ended_ns: u64,
     ) -> RunDocument<'a> {
         let RunReport { info, summary, .. } = *report;
-        let failing = focus::failing(summary, info);
-        let (steps, steps_left_out) = steps(summary, info, &failing);
+        let (steps, steps_left_out) = steps(summary, info);
         let listed = summary.incidents.len().min(INCIDENTS_MAX);
         RunDocument {
             run: head(info, ended_ns),
@@ -280,8 +293,8 @@ impl<'a> RunDocument<'a> {
             missing: report.missing,
             findings: &summary.findings,
             thresholds: &summary.thresholds,
-            failures: Failures::new(summary, report.course),
-            incidents: &summary.incidents[..listed],
+            failures: Failures::new(summary, report.course, info),
+            incidents: summary.incidents[..listed].iter().map(|one| drawn(one, info)).collect(),
             incidents_left_out: summary.incidents.len() - listed,
             users: &summary.users,
             health: &summary.health,
@@ -289,7 +302,7 @@ impl<'a> RunDocument<'a> {
             highlights: highlights(report.events, &summary.incidents[..listed]),
             steps,
             steps_left_out,
-            tags: summary.tags.iter().map(|tag| step(None, &tag.figures, &[])).collect(),
+            tags: summary.tags.iter().map(|tag| step(None, &tag.figures, false)).collect(),
             course: report.course,
             examples: examples(report.events),
             regions: report.import.map_or(Vec::new(), regions),
@@ -306,6 +319,11 @@ fn focused<'a>(summary: &'a Summary, info: &RunInfo) -> Option<Focus<'a>> {
         errors: focus.measure.errors,
         totals: focus.totals(),
     })
+}
+
+fn drawn<'a>(incident: &'a Incident, info: &RunInfo) -> RunIncident<'a> {
+    let rows = shown_names(info, &incident.step, incident.tag.as_deref());
+    RunIncident { incident, rows }
 }
 
 fn highlights(events: &[Event], incidents: &[Incident]) -> Vec<Highlight> {
@@ -379,22 +397,18 @@ fn phases<'a>(info: &'a RunInfo, summaries: &[PhaseSummary]) -> Vec<Phase<'a>> {
     phases.collect()
 }
 
-/// The table of steps, and the number of rows left out.
+/// The table of steps, and the number of rows left out: those of the complete run in the order of [`StepOrder`], then those
+/// of each phase in the order of the scenario.
 ///
-/// A run with regions has the steps over all regions first, then those of each region; by phase
-/// over all regions only.
-///
-/// `failing`: the names of steps with a threshold that does not hold.
-fn steps<'a>(
-    summary: &'a Summary,
-    info: &'a RunInfo,
-    failing: &[String],
-) -> (Vec<Step<'a>>, usize) {
-    let whole = summary.over_regions().iter();
+/// A run with regions has steps over all regions and of each region; by phase over all regions only.
+fn steps<'a>(summary: &'a Summary, info: &'a RunInfo) -> (Vec<Step<'a>>, usize) {
+    let order = StepOrder::of(summary, info);
     let regions = summary.regions.iter().filter(|_| summary.regions.len() > 1);
     let by_region = regions.flat_map(|region| of_region(summary, info, &region.name));
-    let whole = whole.chain(by_region.map(|(_, measure)| measure));
-    let whole = whole.map(|measure| (None, measure));
+    let whole = summary.over_regions().iter().chain(by_region.map(|(_, measure)| measure));
+    let mut whole: Vec<&MeasureSummary> = whole.collect();
+    whole.sort_by(|one, other| order.rank(one).compare(&order.rank(other)));
+    let whole = whole.into_iter().map(|measure| (None, measure));
     let several = summary.phases.len() > 1;
     let by_phase = summary.phases.iter().enumerate();
     let by_phase = by_phase.flat_map(|(n, phase)| {
@@ -404,12 +418,15 @@ fn steps<'a>(
     // One phase alone is the whole run.
     let by_phase = by_phase.filter(|_| several);
     let mut all = whole.chain(by_phase);
-    let rows = all.by_ref().take(STEP_ROWS_MAX);
-    let rows = rows.map(|(phase, measure)| step(phase, measure, failing)).collect();
+    let rows = all.by_ref().take(STEP_ROWS_MAX).map(|(phase, measure)| {
+        let breaks_threshold = order.breaks_threshold(&measure.name, phase);
+        step(phase, measure, breaks_threshold)
+    });
+    let rows = rows.collect();
     (rows, all.count())
 }
 
-fn step<'a>(phase: Option<usize>, measure: &'a MeasureSummary, failing: &[String]) -> Step<'a> {
+fn step(phase: Option<usize>, measure: &MeasureSummary, breaks_threshold: bool) -> Step<'_> {
     let response = measure.response.as_ref();
     Step {
         phase,
@@ -419,7 +436,7 @@ fn step<'a>(phase: Option<usize>, measure: &'a MeasureSummary, failing: &[String
         rate_per_s: Number(measure.rate_per_s),
         errors: measure.errors,
         errors_by_kind: &measure.errors_by_kind,
-        breaks_threshold: phase.is_none() && failing.contains(&measure.name),
+        breaks_threshold,
         unanswered: response.map_or(0, |response| response.unanswered),
         bound_above: response.and_then(|r| r.bound_above).map(Number),
         response: response.map(times),

@@ -1,9 +1,8 @@
 //! The table of steps: what failed first, then what is slow.
 
-use std::cmp::Reverse;
-
 use judge::course::Course;
-use record::schema::{MeasureSummary, Summary};
+use judge::focus::{StepOrder, StepRank};
+use record::schema::{MeasureSummary, RunInfo, Summary};
 
 use super::{INDENT, VerdictText, rate};
 use crate::live::chart::sparkline;
@@ -14,7 +13,7 @@ use crate::times::{awaits_nothing, response_times};
 /// Characters of a line over time.
 const SPARK_COLUMNS: usize = 16;
 /// The head of the column of lines over time.
-const OVER_TIME: &str = "p90 over time";
+const OVER_TIME: &str = "p95 over time";
 /// Columns that are left out in this order where the table is too wide.
 const DROPPED: &[&str] = &["max", "completed", "share", "p90", OVER_TIME, "count", "p99"];
 /// The places of p50, p90, p99 and max among the response times of a measure.
@@ -22,8 +21,8 @@ const TIMES: [usize; 4] = [1, 2, 5, 7];
 
 /// The table of [`rows`].
 pub(super) fn steps(text: &VerdictText<'_>, style: Style) -> Vec<String> {
-    let VerdictText { summary, course, columns, .. } = *text;
-    let rows = rows(summary);
+    let VerdictText { summary, info, course, columns, .. } = *text;
+    let rows = rows(summary, info);
     let lines: Vec<Option<String>> = rows.iter().map(|row| line(course?, row, style)).collect();
     let has_lines = lines.iter().any(Option::is_some);
     let has_failures = rows.iter().any(|row| row.measure.errors > 0);
@@ -36,7 +35,7 @@ pub(super) fn steps(text: &VerdictText<'_>, style: Style) -> Vec<String> {
         let measure = row.measure;
         let failed = (measure.errors > 0).then_some(Tone::Bad);
         let mut cells = vec![
-            (row.breaks_threshold.then_some(Tone::Bad), format!("{INDENT}{}", row.name)),
+            (row.rank.breaks_threshold().then_some(Tone::Bad), format!("{INDENT}{}", row.name)),
             (None, units::count(measure.count)),
             (None, rate(measure)),
             (failed, units::count(measure.errors)),
@@ -62,82 +61,71 @@ fn share(measure: &MeasureSummary) -> String {
 pub(crate) struct Row<'a> {
     pub(crate) name: String,
     pub(crate) measure: &'a MeasureSummary,
-    /// A threshold on it failed.
-    breaks_threshold: bool,
+    rank: StepRank,
     /// It is of the complete run, and of one measure.
     is_complete: bool,
 }
 
-/// All measures of the run, and tags and phases for which there are thresholds: those first for which one failed, then
-/// those with failures, then the slowest.
-pub(crate) fn rows(summary: &Summary) -> Vec<Row<'_>> {
-    let failed = |name: &str| {
-        let mut failed = summary.thresholds.iter().filter(|threshold| !threshold.passed);
-        failed.any(|threshold| names_step(&threshold.text, name))
-    };
+/// All measures of the run, and tags and phases for which there are thresholds, in the order of [`StepOrder`].
+pub(crate) fn rows<'a>(summary: &'a Summary, info: &RunInfo) -> Vec<Row<'a>> {
+    let order = StepOrder::of(summary, info);
     let measures = summary.over_regions().iter().map(|measure| Row {
         name: measure.name.clone(),
         measure,
-        breaks_threshold: failed(&measure.name),
+        rank: order.rank(measure),
         is_complete: true,
     });
-    let tags = summary.tags.iter().map(|tag| &tag.figures);
-    let tags = tags.filter(|tag| summary.thresholds.iter().any(|t| names_step(&t.text, &tag.name)));
-    let tags = tags.map(|tag| Row {
-        name: tag.name.clone(),
-        measure: tag,
-        breaks_threshold: failed(&tag.name),
-        is_complete: false,
+    let tags = summary.tags.iter().filter_map(|tag| {
+        let thresholds = summary.thresholds.iter();
+        let own = thresholds.filter(|threshold| names_tag(&threshold.text, &tag.figures.name));
+        let mut own = own.peekable();
+        own.peek()?;
+        let breaks_threshold = own.any(|threshold| !threshold.passed);
+        Some(Row {
+            name: tag.figures.name.clone(),
+            measure: &tag.figures,
+            rank: order.rank_of(&tag.figures, breaks_threshold),
+            is_complete: false,
+        })
     });
-    let mut rows: Vec<Row<'_>> = measures.chain(tags).collect();
+    let mut rows: Vec<Row<'a>> = measures.chain(tags).collect();
     // The only phase is the run.
     if summary.phases.len() > 1 {
-        for phase in &summary.phases {
-            let of_phase = summary.thresholds.iter().filter(|t| names_phase(&t.text, &phase.name));
-            let of_phase: Vec<_> = of_phase.collect();
+        for (number, phase) in summary.phases.iter().enumerate() {
             let measures = phase.over_regions().iter();
-            rows.extend(measures.filter_map(|measure| {
-                let mut own =
-                    of_phase.iter().filter(|t| names_step(&t.text, &measure.name)).peekable();
-                own.peek()?;
-                Some(Row {
-                    name: format!("{}, phase {}", measure.name, phase.name),
-                    measure,
-                    breaks_threshold: own.any(|threshold| !threshold.passed),
-                    is_complete: false,
-                })
+            let judged = measures.filter(|measure| order.has_threshold(&measure.name, number));
+            rows.extend(judged.map(|measure| Row {
+                name: format!("{}, phase {}", measure.name, phase.name),
+                measure,
+                rank: order.rank_of(measure, order.breaks_threshold(&measure.name, Some(number))),
+                is_complete: false,
             }));
         }
     }
-    rows.sort_by_key(|row| {
-        let slow_ns = row.measure.response.as_ref().map_or(0, |response| response.p90_ns);
-        (!row.breaks_threshold, Reverse(row.measure.errors), Reverse(slow_ns))
-    });
+    rows.sort_by(|one, other| one.rank.compare(&other.rank));
     rows
 }
 
-/// True if a threshold is on a figure of this measure or tag: `p98(name) < 10ms`, `p98(name.service) < 10ms`.
-pub(crate) fn names_step(threshold: &str, name: &str) -> bool {
-    let opened = format!("({name}");
+/// True if a threshold is on a figure of this tag: `p98(area=shop) < 10ms`, `p98(area=shop.service) < 10ms`. Measures have
+/// numbers, by which their thresholds are known; tags have only names.
+fn names_tag(threshold: &str, tag: &str) -> bool {
+    let threshold = threshold.replace('"', "");
+    let opened = format!("({tag}");
     let behind = threshold.match_indices(&opened).map(|(at, _)| &threshold[at + opened.len()..]);
-    let mut behind = behind.map(str::trim_start);
     let ends = [")", ".succeeded)", ".service)", ".lag)"];
-    behind.any(|rest| ends.iter().any(|end| rest.starts_with(end)))
+    behind.map(str::trim_start).any(|rest| ends.iter().any(|end| rest.starts_with(end)))
 }
 
-/// True if a threshold is on a phase of this name: `p98(name) < 10ms in peak`.
-fn names_phase(threshold: &str, phase: &str) -> bool {
-    threshold.rsplit_once(" in ").is_some_and(|(_, name)| name.trim() == phase)
-}
-
-/// The response times of a step over time; `None` where they are not known.
+/// The response times of a step over time, with gaps where nothing ended; `None` where they are not known.
 fn line(course: &Course, row: &Row<'_>, style: Style) -> Option<String> {
-    let mut measures = course.measures.iter().filter(|_| row.is_complete);
-    let found = measures.find(|measure| measure.name == row.measure.name)?;
-    let values: Vec<f64> = found.p90.iter().map(|n| n.map_or(0.0, |n| n.0)).collect();
+    if !row.is_complete || awaits_nothing(row.measure) {
+        return None;
+    }
+    let found = course.lines.iter().find(|line| line.name == row.measure.name)?;
+    let values: Vec<f64> = found.p95.iter().map(|n| n.map_or(0.0, |n| n.0)).collect();
     let peak = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
-    // What is brief stays to be seen.
+    // What is brief stays to be seen. Where nothing is known, nothing is drawn: no response takes 0 ns.
     let few: Vec<f64> =
         values.chunks(values.len().div_ceil(SPARK_COLUMNS).max(1)).map(peak).collect();
-    (!awaits_nothing(row.measure) && peak(&few) > 0.0).then(|| sparkline(&few, few.len(), style))
+    (peak(&few) > 0.0).then(|| sparkline(&few, few.len(), style))
 }

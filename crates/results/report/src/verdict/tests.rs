@@ -1,5 +1,5 @@
 use expect_test::{Expect, expect};
-use judge::course::{Course, MeasureCourse, Number, ProbeLines};
+use judge::course::{Course, Number, ProbeLines, StepLine};
 use record::schema::{RunInfo, Severity, Summary, Verdict};
 
 use super::{COLUMNS, VerdictText, verdict};
@@ -148,8 +148,6 @@ fn in_full_there_is_everything() {
               handshake                                     24,000     48.0/s       0              412 µs   824 µs  2.06 ms  41.2 ms
 
               ✓ the generator kept up: lag p99 87.2 µs
-              ! warning: threshold p98(request) < 10ms does not hold: it is 12.4 ms, and this sentence goes on until it needs a
-                second line to end on
               · 744,000 operations in 8 min 20 s: 1,488/s
 
             response                count  completed  failed     mean      p50      p90      p95      p98      p99    p99.9      max
@@ -200,8 +198,8 @@ fn in_ascii_with_one_phase_and_no_thresholds() {
               x fatal: the generator kept up: lag p99 87.2 us
 
             step                                             count  completed  failed      share      p50      p90      p99      max
-              request                                      720,000    1,440/s      12  0.00167 %  3.10 ms  6.20 ms  15.5 ms   310 ms
               a step whose name is longer than its column        3        0/s       3      100 %        -        -        -        -
+              request                                      720,000    1,440/s      12  0.00167 %  3.10 ms  6.20 ms  15.5 ms   310 ms
               handshake                                     24,000     48.0/s       0              412 us   824 us  2.06 ms  41.2 ms
 
             users      24,000 of 24,000 planned started, 24,000 connected, 0 refused, 24,000 finished; peak 23,999
@@ -212,37 +210,27 @@ fn in_ascii_with_one_phase_and_no_thresholds() {
     );
 }
 
-/// A run of 28 s in which requests were slow for one, and a message without a reply.
+/// A run of 28 s in which requests were slow for one, and none ended in four; and a message without a reply.
 #[test]
 fn steps_have_a_line_over_time_where_it_is_known() {
-    let slots = 28;
-    let numbers = |of: fn(usize) -> f64| (0..slots).map(|n| Some(Number(of(n)))).collect();
-    let step = |name: &str, p90| MeasureCourse {
+    let line = |name: &str, of: fn(usize) -> Option<f64>| StepLine {
         name: name.to_owned(),
-        kind: "request".to_owned(),
-        count: 1,
-        per_s: Vec::new(),
-        p50: Vec::new(),
-        p90,
-        p99: Vec::new(),
-        p999: Vec::new(),
-        max: Vec::new(),
-        heat: Vec::new(),
-        bins: Vec::new(),
-        response: Vec::new(),
+        p95: (0..28).map(|second| of(second).map(Number)).collect(),
+    };
+    let request = |second: usize| match second {
+        13 => Some(900e6),
+        20..24 => None,
+        _ => Some(3e6),
     };
     let course = Course {
         slot_s: 1,
-        slots,
+        slots: 28,
         heat_slot_s: 1,
         seconds: Vec::new(),
-        measures: vec![
-            step("request", numbers(|n| if n == 13 { 900e6 } else { 3e6 })),
-            step("handshake", numbers(|_| 0.0)),
-        ],
+        measures: Vec::new(),
         measures_left_out: 0,
         line_slot_s: 1,
-        lines: Vec::new(),
+        lines: vec![line("request", request), line("handshake", |_| Some(0.0))],
         errors: Vec::new(),
         errors_left_out: 0,
         probes: ProbeLines::default(),
@@ -265,8 +253,8 @@ fn steps_have_a_line_over_time_where_it_is_known() {
     let rows: Vec<&str> =
         text.lines().skip_while(|line| !line.starts_with("step")).take(4).collect();
     expect![[r#"
-        step                              count  completed  failed      share      p50      p90      p99     max   p90 over time
-          request                       720,000    1,440/s      12  0.00167 %  3.10 ms  6.20 ms  15.5 ms  310 ms  ▁▁▁▁▁▁█▁▁▁▁▁▁▁
+        step                              count  completed  failed      share      p50      p90      p99     max   p95 over time
+          request                       720,000    1,440/s      12  0.00167 %  3.10 ms  6.20 ms  15.5 ms  310 ms  ▁▁▁▁▁▁█▁▁▁  ▁▁
           a step whose …han its column        3        0/s       3      100 %        –        –        –       –
           handshake                      24,000     48.0/s       0                   –        –        –       –"#]]
     .assert_eq(&rows.join("\n"));
@@ -306,6 +294,9 @@ fn warnings_that_no_table_shows_are_on_the_first_screen() {
     summary.findings[0].code = "nothing-succeeded".to_owned();
     let text = first(&summary, &info(), COLUMNS, UNICODE);
     assert_eq!(text.lines().nth(2), Some("  ! warning: about tls-unverified"));
+    // Nor are those repeated in full that tables show.
+    let repeated = full(&summary, &info());
+    assert!(!repeated.contains("about errors") && !repeated.contains("about threshold-failed"));
     // Records that do not say what failed have the finding.
     summary.errors.clear();
     assert!(first(&summary, &info(), COLUMNS, UNICODE).contains("warning: about errors"));

@@ -1,8 +1,11 @@
 //! What failed in a run, by step, kind and detail: from its summary, or, of a record that does not say so, from its
 //! course.
 
+use std::collections::BTreeSet;
+
 use judge::course::{Course, ErrorTrack, Number};
-use record::schema::{ErrorCount, ErrorSample, ErrorSummary, Summary};
+use judge::shown_names;
+use record::schema::{ErrorCount, ErrorSample, ErrorSummary, RunInfo, Summary};
 use serde::Serialize;
 
 use super::seconds;
@@ -30,6 +33,8 @@ pub(super) struct Failures<'a> {
 #[cfg_attr(test, derive(ts_rs::TS))]
 struct Failure<'a> {
     step: &'a str,
+    /// The names of its rows among the steps, and of its lines in the course.
+    rows: BTreeSet<String>,
     kind: &'a str,
     /// A status code, a close code, the check that failed; `None`: the kind says all.
     detail: Option<&'a str>,
@@ -47,7 +52,7 @@ struct Failure<'a> {
 }
 
 impl<'a> Failures<'a> {
-    pub(super) fn new(summary: &'a Summary, course: &'a Course) -> Failures<'a> {
+    pub(super) fn new(summary: &'a Summary, course: &'a Course, info: &RunInfo) -> Failures<'a> {
         let mut list: Vec<Failure<'a>> = match summary.errors.is_empty() {
             true => course.errors.iter().map(|track| of_track(track, summary)).collect(),
             false => summary.errors.iter().map(|found| of_summary(found, course)).collect(),
@@ -55,6 +60,9 @@ impl<'a> Failures<'a> {
         let more = if summary.errors.is_empty() { course.errors_left_out } else { 0 };
         let left_out = list.len().saturating_sub(FAILURES_MAX) + more;
         list.truncate(FAILURES_MAX);
+        for failure in &mut list {
+            failure.rows = shown_names(info, failure.step, None);
+        }
         let samples_left_out = add_samples(&mut list, &summary.errors);
         Failures { list, left_out, samples_left_out }
     }
@@ -67,6 +75,7 @@ fn of_summary<'a>(found: &'a ErrorSummary, course: &'a Course) -> Failure<'a> {
     let track = course.errors.iter().find(is_same);
     Failure {
         step: &found.step,
+        rows: BTreeSet::new(),
         kind: &found.kind,
         detail: found.detail.as_deref(),
         count: found.count,
@@ -84,6 +93,7 @@ fn of_track<'a>(track: &'a ErrorTrack, summary: &Summary) -> Failure<'a> {
     let measure = measure.filter(|measure| measure.count > 0);
     Failure {
         step: &track.step,
+        rows: BTreeSet::new(),
         kind: &track.kind,
         detail: track.detail.as_deref(),
         count: track.count,
@@ -162,7 +172,7 @@ mod tests {
         let mut summary = sample::summary();
         summary.errors = vec![found("503", 82, 200 << 10), found("404", 3, 200 << 10)];
         let course = course();
-        let failures = Failures::new(&summary, &course);
+        let failures = Failures::new(&summary, &course, &sample::info());
         let samples: Vec<usize> = failures.list.iter().map(|one| one.samples.len()).collect();
         assert_eq!(samples, [1, 1]);
         assert_eq!((failures.left_out, failures.samples_left_out), (0, 8));
@@ -177,12 +187,12 @@ mod tests {
         let mut course = course();
         "request".clone_into(&mut course.errors[0].step);
         course.errors[0].count = 72;
-        let failures = Failures::new(&summary, &course);
+        let failures = Failures::new(&summary, &course, &sample::info());
         let one = &failures.list[0];
         assert_eq!((one.step, one.kind, one.count), ("request", "timeout", 72));
         assert_eq!(one.share, Some(Number(72.0 / 720_000.0)));
         assert_eq!(one.line.len(), 2);
         summary.errors = vec![found("503", 82, 0)];
-        assert_eq!(Failures::new(&summary, &course).list[0].detail, Some("503"));
+        assert_eq!(Failures::new(&summary, &course, &sample::info()).list[0].detail, Some("503"));
     }
 }
