@@ -154,6 +154,18 @@ pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
     summary_of(Case { in_progress: true, ..Case::new(figures, thresholds) })
 }
 
+/// Judges what a run in progress has recorded so far, as [`judge_so_far`] does without thresholds, with the response times
+/// in its incidents.
+///
+/// # Errors
+/// A file of the record cannot be read.
+pub fn judge_in_progress(run: &record::Run) -> Result<(Figures, Summary), record::RecordError> {
+    let mut figures = Figures::read(run)?;
+    incidents::read_times(&mut figures, run)?;
+    let summary = judge_so_far(&figures, &[]);
+    Ok((figures, summary))
+}
+
 /// The summary of a case, without the figures by tag.
 fn summary_of(case: Case<'_>) -> Summary {
     let findings = rules::findings(&case);

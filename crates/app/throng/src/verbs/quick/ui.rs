@@ -1,5 +1,7 @@
 //! `throng ui DIR`: past results in a browser: a list, reports, and comparisons.
 
+mod progress;
+
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,6 +13,7 @@ use compare::index::{self, Entry, Index, Kind, Listing, State};
 use compare::{Options, Step, compare_with_progress};
 use controller::experiment::analyze_runs;
 use live::{Comparison, ComparisonRequest, NoteRefusal, Progress, Results, ResultsPages};
+use machine::clock;
 use record::{Note, Run};
 use report::{Page, RunReport};
 
@@ -19,6 +22,7 @@ use crate::exit::{Exit, Failure, written};
 use crate::page;
 use crate::pages::listener;
 use crate::verbs::{experiment, model, show};
+use progress::ProgressPages;
 
 /// Larger reports are not served.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
@@ -53,6 +57,8 @@ struct Directory {
     index: Mutex<Index>,
     /// The entries of the last listing, by id.
     entries: Mutex<HashMap<String, Entry>>,
+    /// The pages of runs in progress.
+    in_progress: Mutex<ProgressPages>,
 }
 
 impl Directory {
@@ -70,6 +76,7 @@ impl Directory {
             index: Mutex::new(Index::new(&root)),
             root,
             entries: Mutex::default(),
+            in_progress: Mutex::default(),
         };
         results.refresh().map_err(refuse)?;
         Ok(results)
@@ -85,6 +92,17 @@ impl Directory {
         let entries = entries.map(|entry| (entry.id.clone(), entry.clone())).collect();
         *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = entries;
         Ok(listing)
+    }
+
+    /// The document of the page of a run in progress, which is made anew only so often.
+    fn document_so_far(&self, entry: &Entry) -> Result<String, Failure> {
+        let mut pages = self.in_progress.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            pages.retain(|id| entries.get(id).is_some_and(|known| known.state == State::Running));
+        }
+        let make = || progress_page(entry).map(|page| page.json().to_owned());
+        pages.document(&entry.id, clock::monotonic_ns, make)
     }
 
     /// The entry of an id, which may be newer than the last listing. Directories may have been replaced since,
@@ -154,11 +172,11 @@ impl Results for Directory {
             return Some(Err(error.to_string()));
         }
         let entry = self.entry(id).filter(|entry| entry.kind == Kind::Run)?;
-        let page = match entry.state {
-            State::Running => progress_page(&entry),
-            _ => make_report(&entry),
+        let document = match entry.state {
+            State::Running => self.document_so_far(&entry),
+            _ => make_report(&entry).map(|page| page.json().to_owned()),
         };
-        Some(page.map(|page| page.json().to_owned()).map_err(|failure| failure.to_string()))
+        Some(document.map_err(|failure| failure.to_string()))
     }
 
     fn trend(&self, id: &str) -> Option<String> {
@@ -250,8 +268,7 @@ fn make_report(entry: &Entry) -> Result<Page, Failure> {
 fn progress_page(entry: &Entry) -> Result<Page, Failure> {
     let refuse = |error: record::RecordError| Failure::new(Exit::NoInput, error);
     let run = Run::open(&entry.location).map_err(refuse)?;
-    let figures = judge::Figures::read(&run).map_err(refuse)?;
-    let summary = judge::judge_so_far(&figures, &[]);
+    let (figures, summary) = judge::judge_in_progress(&run).map_err(refuse)?;
     let course = judge::course::read(&run, &summary).map_err(refuse)?;
     let report = RunReport {
         info: run.info(),
