@@ -132,6 +132,9 @@ export type Finding = {
   evidence: Record<string, number>;
 };
 
+/** Where a report shows a finding. */
+export type FindingPlace = 'broke' | 'limit' | 'more' | 'nowhere';
+
 /** The step that the first figures are of. */
 export type Focus = {
   name: string;
@@ -340,6 +343,8 @@ export type RunDocument = {
   focus: Focus | null;
   missing: Array<string>;
   findings: Array<Finding>;
+  /** Where each of them is shown. */
+  places: Array<FindingPlace>;
   thresholds: Array<ThresholdResult>;
   failures: Failures;
   /** The gravest first. */

@@ -3,7 +3,7 @@
  * the step in focus. All else is in the full report.
  */
 
-import type { Finding, RunDocument, ThresholdResult } from '../document/run';
+import type { Finding, FindingPlace, RunDocument, ThresholdResult } from '../document/run';
 import { type Child, el } from '../dom';
 import { findings } from '../findings';
 import { formatUnit, span } from '../format';
@@ -16,7 +16,6 @@ import { generator } from './run/generator';
 import { latency, overTime } from './run/latency';
 import { errors, load, throughput } from './run/load';
 import { multiples } from './run/multiples';
-import { isRepetition, placeOf } from './run/order';
 import { probes } from './run/probes';
 import { regions, steps, stepsInFull } from './run/steps';
 import { held, IN_PROGRESS, totals } from './run/totals';
@@ -123,20 +122,14 @@ export function run(doc: RunDocument): void {
   // Findings link to figures, so they come last.
   for (const [place, list] of Object.entries(lines)) {
     if (!list) continue;
-    const all = found(doc).filter((one) => placeOf(one) === place);
+    const all = doc.findings.filter((_, n) => doc.places[n] === place);
     list.append(inProgress ? findings(bare(all), () => undefined) : findings(all, figureOf));
   }
 }
 
-/** The findings that no table says. */
-function found(doc: RunDocument): Finding[] {
-  return doc.findings.filter((one) => !isRepetition(one, doc));
-}
-
 /** Places for findings; those without any are left out. */
 function placesOf(doc: RunDocument) {
-  const holder = (place: ReturnType<typeof placeOf>) =>
-    found(doc).some((one) => placeOf(one) === place) ? el('div') : null;
+  const holder = (place: FindingPlace) => (doc.places.includes(place) ? el('div') : null);
   return { broke: holder('broke'), limit: holder('limit'), more: holder('more') };
 }
 

@@ -8,6 +8,7 @@ mod capacity;
 mod compare;
 mod csv;
 mod experiment;
+mod findings;
 #[cfg(feature = "pages")]
 pub mod html;
 mod intervals;

@@ -3,10 +3,11 @@
 use record::controls::is_control;
 use record::schema::{Finding, MeasureSummary, RunInfo, Severity, Summary, Verdict};
 
+use crate::findings::{FindingPlace, place};
 use crate::intervals::ShownIntervals;
 use crate::style::Style;
 use crate::times::response_times;
-use crate::verdict::{failure, is_reason, is_repetition, of_region, others, rates, rows, seen};
+use crate::verdict::{failure, is_reason, of_region, others, rates, rows, seen};
 
 /// Most failures and incidents that are listed.
 const BROKEN_MAX: usize = 20;
@@ -51,10 +52,17 @@ pub fn run_markdown(summary: &Summary, info: &RunInfo) -> String {
         text += "\n";
     }
     text += &broken(summary);
+    let at = |wanted: FindingPlace| {
+        let others = other_findings.iter().copied();
+        findings(others.filter(move |finding| place(finding, summary) == wanted))
+    };
+    let broke = at(FindingPlace::Broke);
+    if !broke.is_empty() {
+        text += &(broke + "\n");
+    }
     text += &table("step", rows(summary, info).iter().map(|row| (row.name.as_str(), row.measure)));
     text += "\n";
-    let others = other_findings.into_iter().filter(|finding| !is_repetition(finding, summary));
-    let others = findings(others);
+    let others = at(FindingPlace::Limit) + &at(FindingPlace::More);
     if !others.is_empty() {
         text += &(others + "\n");
     }

@@ -10,6 +10,7 @@ use record::schema::{
     ThresholdResult, UsersSummary, Verdict,
 };
 
+use crate::findings::{FindingPlace, place};
 use crate::intervals;
 use crate::style::{COLUMNS, INDENT, Line, Style, Tone, wrap};
 use crate::table::Table;
@@ -24,8 +25,6 @@ const FOOT_COLUMNS: usize = 11;
 const VALUE_COLUMNS_MIN: usize = 24;
 /// Columns of the table of all percentiles that are left out in this order where it is too wide.
 const DROPPED: &[&str] = &["p98", "mean", "p99.9", "p95", "completed", "p90", "max", "count"];
-/// Codes of findings about the generator, the target and its server begin so.
-const OF_LIMITS: [&str; 3] = ["generator-", "target-", "server-"];
 
 /// The end of a run.
 #[derive(Debug, Clone, Copy)]
@@ -56,10 +55,14 @@ pub fn verdict(text: &VerdictText<'_>, style: Style) -> String {
     sections.push(thresholds(&summary.thresholds, columns, style));
     sections.push(broken::errors(summary, full, columns, style));
     sections.push(broken::incidents(&summary.incidents, full, columns, style));
+    let at = |wanted: FindingPlace| {
+        let others = others.iter().copied();
+        others.filter(move |finding| place(finding, summary) == wanted)
+    };
+    sections.push(findings(at(FindingPlace::Broke), columns, style));
     sections.push(steps::steps(text, style));
-    let others = others.into_iter().filter(|finding| !is_repetition(finding, summary));
-    let others = others.filter(|finding| full || is_first(finding));
-    sections.push(findings(others, columns, style));
+    let more = at(FindingPlace::More).filter(|_| full);
+    sections.push(findings(at(FindingPlace::Limit).chain(more), columns, style));
     if full {
         sections.push(figures(text).render(columns, style));
         sections.push(intervals::lines(summary, columns, style));
@@ -73,22 +76,6 @@ pub fn verdict(text: &VerdictText<'_>, style: Style) -> String {
 /// True if the run is not trusted or has failed for this finding.
 pub(crate) fn is_reason(finding: &Finding, summary: &Summary) -> bool {
     finding.severity == Severity::Fatal || summary.failing().any(|one| one == finding)
-}
-
-/// True if a finding says what is shown of thresholds, errors and incidents.
-pub(crate) fn is_repetition(finding: &Finding, summary: &Summary) -> bool {
-    match finding.code.as_str() {
-        "threshold-failed" => true,
-        "errors" => !summary.errors.is_empty(),
-        _ => summary.incidents.iter().any(|incident| finding.text.contains(&incident.text)),
-    }
-}
-
-/// True if a finding that is no reason of the verdict is shown at once: it says who was the limit, or warns of what no
-/// table says.
-fn is_first(finding: &Finding) -> bool {
-    let is_of_limits = || OF_LIMITS.iter().any(|prefix| finding.code.starts_with(prefix));
-    finding.severity != Severity::Note || is_of_limits()
 }
 
 fn headline(text: &VerdictText<'_>, style: Style) -> Vec<String> {

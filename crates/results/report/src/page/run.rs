@@ -16,6 +16,7 @@ use record::schema::{
 use serde::Serialize;
 
 use super::{Content, Page};
+use crate::findings::{FindingPlace, place};
 use crate::verdict::of_region;
 use failures::Failures;
 
@@ -56,6 +57,8 @@ pub(super) struct RunDocument<'a> {
     focus: Option<Focus<'a>>,
     missing: &'a [String],
     findings: &'a [Finding],
+    /// Where each of them is shown.
+    places: Vec<FindingPlace>,
     thresholds: &'a [ThresholdResult],
     failures: Failures<'a>,
     /// The gravest first.
@@ -292,6 +295,7 @@ impl<'a> RunDocument<'a> {
             focus: focused(summary, info),
             missing: report.missing,
             findings: &summary.findings,
+            places: summary.findings.iter().map(|finding| place(finding, summary)).collect(),
             thresholds: &summary.thresholds,
             failures: Failures::new(summary, report.course, info),
             incidents: summary.incidents[..listed].iter().map(|one| drawn(one, info)).collect(),
