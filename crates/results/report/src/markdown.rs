@@ -7,7 +7,7 @@ use crate::findings::{FindingPlace, place};
 use crate::intervals::ShownIntervals;
 use crate::style::Style;
 use crate::times::response_times;
-use crate::verdict::{failure, is_reason, of_region, others, rates, rows, seen};
+use crate::verdict::{failure, is_reason, of_region, others, rate, rates, rows, seen, share};
 
 /// Most failures and incidents that are listed.
 const BROKEN_MAX: usize = 20;
@@ -125,23 +125,24 @@ pub(crate) fn findings<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> S
 }
 
 fn table<'a>(title: &str, measures: impl Iterator<Item = (&'a str, &'a MeasureSummary)>) -> String {
-    let names: Vec<&str> = SHOWN.iter().map(|(_, name)| *name).collect();
-    let mut text = format!(
-        "| {title} | count | completed | failed | {} |\n| --- |{}\n",
-        names.join(" | "),
-        " --: |".repeat(3 + SHOWN.len())
-    );
+    let measures: Vec<(&str, &MeasureSummary)> = measures.collect();
+    let has_failures = measures.iter().any(|(_, measure)| measure.errors > 0);
+    let mut heads = vec![title, "count", "completed", "failed"];
+    heads.extend(has_failures.then_some("share"));
+    heads.extend(SHOWN.map(|(_, name)| name));
+    let aligned = " --: |".repeat(heads.len() - 1);
+    let mut text = format!("| {} |\n| --- |{aligned}\n", heads.join(" | "));
     for (name, measure) in measures {
         let times = response_times(measure);
-        let cells = SHOWN.map(|(place, _)| plain(&times[place]));
-        text += &format!(
-            "| {} | {} | {} | {} | {} |\n",
+        let mut cells = vec![
             plain(name),
             units::count(measure.count),
-            units::rate(measure.rate_per_s),
+            rate(measure),
             units::count(measure.errors),
-            cells.join(" | ")
-        );
+        ];
+        cells.extend(has_failures.then(|| share(measure)));
+        cells.extend(SHOWN.map(|(place, _)| plain(&times[place])));
+        text += &format!("| {} |\n", cells.join(" | "));
     }
     text
 }
@@ -230,9 +231,9 @@ mod tests {
         let plain = run_markdown(&sample::summary(), &info);
         let added: Vec<&str> = text.lines().filter(|line| !plain.contains(line)).collect();
         expect_test::expect![[r#"
-            | requests by tag | count | completed | failed | p50 | p95 | p99 | max |
-            | group=buy | 720,000 | 1,440/s | 12 | 3.10 ms | 9.30 ms | 15.5 ms | 310 ms |
-            | area=shop | 720,000 | 1,440/s | 12 | 3.10 ms | 9.30 ms | 15.5 ms | 310 ms |"#]]
+            | requests by tag | count | completed | failed | share | p50 | p95 | p99 | max |
+            | group=buy | 720,000 | 1,440/s | 12 | 0.00167 % | 3.10 ms | 9.30 ms | 15.5 ms | 310 ms |
+            | area=shop | 720,000 | 1,440/s | 12 | 0.00167 % | 3.10 ms | 9.30 ms | 15.5 ms | 310 ms |"#]]
         .assert_eq(&added.join("\n"));
     }
 

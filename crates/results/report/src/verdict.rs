@@ -17,7 +17,7 @@ use crate::table::Table;
 use crate::times::response_times;
 
 pub(crate) use broken::{failure, seen, sentence};
-pub(crate) use steps::rows;
+pub(crate) use steps::{rows, share};
 
 /// Characters of the names at the foot.
 const FOOT_COLUMNS: usize = 11;
@@ -293,7 +293,7 @@ fn cells(measure: &MeasureSummary) -> Vec<(Option<Tone>, String)> {
 }
 
 /// Completed operations per second; none if it is not known when that was.
-fn rate(measure: &MeasureSummary) -> String {
+pub(crate) fn rate(measure: &MeasureSummary) -> String {
     match measure.completed > 0 && measure.rate_per_s == 0.0 {
         true => "–".to_owned(),
         false => units::rate(measure.rate_per_s),

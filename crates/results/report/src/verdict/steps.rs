@@ -50,7 +50,7 @@ pub(super) fn steps(text: &VerdictText<'_>, style: Style) -> Vec<String> {
 }
 
 /// The share of operations that failed; empty if none did.
-fn share(measure: &MeasureSummary) -> String {
+pub(crate) fn share(measure: &MeasureSummary) -> String {
     match (measure.errors, measure.count) {
         (0, _) | (_, 0) => String::new(),
         (errors, count) => units::share((errors as f64 / count as f64).min(1.0)),
