@@ -132,7 +132,7 @@ export type Finding = {
   evidence: Record<string, number>;
 };
 
-/** Where a report shows a finding. */
+/** The place of a finding in a report. */
 export type FindingPlace = 'broke' | 'limit' | 'more' | 'nowhere';
 
 /** The step that the first figures are of. */
@@ -343,7 +343,7 @@ export type RunDocument = {
   focus: Focus | null;
   missing: Array<string>;
   findings: Array<Finding>;
-  /** Where each of them is shown. */
+  /** The place of each of them, in the same order. */
   places: Array<FindingPlace>;
   thresholds: Array<ThresholdResult>;
   failures: Failures;
@@ -382,7 +382,7 @@ export type RunHead = {
   host: Record<string, string>;
 };
 
-/** An incident, and where it is drawn. */
+/** An incident with the names of what it is drawn in. */
 export type RunIncident = {
   /** The names of its rows among the steps, and of its lines in the course. */
   rows: Array<string>;

@@ -81,7 +81,7 @@ pub struct StepOrder {
     waiting: BTreeSet<String>,
 }
 
-/// What decides the place of a step among others.
+/// The criteria of a step's place among others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepRank {
     breaks_threshold: bool,

@@ -1,4 +1,4 @@
-//! Where reports show a finding: the same in text, in Markdown and on pages.
+//! The place of findings in reports: the same in text, in Markdown and on pages.
 
 use record::schema::{Finding, Severity, Summary};
 use serde::Serialize;
@@ -26,18 +26,18 @@ const OF_USERS: [&str; 14] = [
 /// Codes of findings on the generator, the target and its server begin so.
 const OF_LIMITS: [&str; 4] = ["generator-", "target-", "server-", "connecting-limit"];
 
-/// Where a report shows a finding.
+/// The place of a finding in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum FindingPlace {
-    /// With what broke.
+    /// Among what broke.
     Broke,
-    /// With who was the limit.
+    /// Among who was the limit.
     Limit,
-    /// In the full report.
+    /// The full report.
     More,
-    /// Nowhere: thresholds, failures or incidents say it.
+    /// None: thresholds, failures or incidents say it.
     Nowhere,
 }
 

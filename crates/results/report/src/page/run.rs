@@ -57,7 +57,7 @@ pub(super) struct RunDocument<'a> {
     focus: Option<Focus<'a>>,
     missing: &'a [String],
     findings: &'a [Finding],
-    /// Where each of them is shown.
+    /// The place of each of them, in the same order.
     places: Vec<FindingPlace>,
     thresholds: &'a [ThresholdResult],
     failures: Failures<'a>,
@@ -159,7 +159,7 @@ struct Focus<'a> {
     totals: Option<StepTotals>,
 }
 
-/// An incident, and where it is drawn.
+/// An incident with the names of what it is drawn in.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 struct RunIncident<'a> {

@@ -94,7 +94,7 @@ impl Directory {
         Ok(listing)
     }
 
-    /// The document of the page of a run in progress, which is made anew only so often.
+    /// The document of the page of a run in progress, which is not made at each request.
     fn document_so_far(&self, entry: &Entry) -> Result<String, Failure> {
         let mut pages = self.in_progress.lock().unwrap_or_else(PoisonError::into_inner);
         {

@@ -16,7 +16,7 @@ pub(super) struct ProgressPages(HashMap<String, ProgressPage>);
 struct ProgressPage {
     /// Its document.
     json: String,
-    /// When the next one may be made.
+    /// Time from which the next one may be made.
     due_ns: u64,
 }
 
