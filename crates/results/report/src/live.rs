@@ -218,7 +218,7 @@ impl<'a> Live<'a> {
         if state.measures.is_empty() || room == 0 {
             return Vec::new();
         }
-        let mut heads = vec!["last seconds", "rate", "errors", "p50", "p95", "p99"];
+        let mut heads = vec!["last seconds", "rate", "failed", "p50", "p95", "p99"];
         let is_wide = self.columns >= WIDE_COLUMNS;
         if is_wide {
             heads.push("p99 over time");
@@ -262,7 +262,7 @@ pub fn plain_line(info: &RunInfo, state: &LiveState<'_>) -> String {
         (Stage::Interrupted, _) => "ending early",
     };
     let mut text = format!(
-        "{:>7}  {stage}  users {} (+{})  begun {}  completed {}  errors {}",
+        "{:>7}  {stage}  users {} (+{})  begun {}  completed {}  failed {}",
         clock(state.now_ns),
         units::count(last.map_or(0, |row| row.users)),
         units::rate(now.started_per_s),
@@ -320,7 +320,7 @@ fn errors(state: &LiveState<'_>) -> Line {
     let errors = total(|row| row.errors);
     let tone = (errors > 0).then_some(Tone::Bad);
     let share = errors as f64 / total(SeriesRow::errors_among).max(1) as f64;
-    let line = name("errors").maybe(tone, format!("{:>12}", units::count(errors)));
+    let line = name("failed").maybe(tone, format!("{:>12}", units::count(errors)));
     line.text(format!(
         "  {} of {} operations{}",
         units::share(share),

@@ -263,7 +263,7 @@ fn a_word_has_the_same_figure_while_the_run_goes_on() {
         stage: Stage::Running,
     };
     let line = report::plain_line(info, &state);
-    assert!(line.contains("  begun 99.0/s  completed 94.0/s  errors 70  "), "{line}");
+    assert!(line.contains("  begun 99.0/s  completed 94.0/s  failed 70  "), "{line}");
 
     let mut totals = export::Totals::default();
     let mut snapshot = export::Snapshot::default();

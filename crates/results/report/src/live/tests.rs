@@ -79,9 +79,9 @@ fn in_a_phase() {
             football  phase ramp (1 of 2)  ████░░░░░░░░░░░░░░░░░░░░  2:39 left  run 0:40 of 8:20
             users             4,800  ▃▃▃▃▃▄▄▄▄▄▅▅▅▅▅▆▆▆▆▆▇▇▇▇▇█████  4,800 of 24,000 started, 120/s arriving
             completed         490/s  ▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▆▇▇▇▇▇▇███████  493/s begun, 17 in flight, 4,800 connections open
-            errors                0  0 % of 12,600 operations
+            failed                0  0 % of 12,600 operations
             generator  lag p99 87.2 µs, max 1.90 ms, busiest loop 31 % of a core, 212 MiB
-            last seconds     rate  errors      p50      p95      p99                   p99 over time
+            last seconds     rate  failed      p50      p95      p99                   p99 over time
               handshake     120/s       0   412 µs   900 µs  1.80 ms                        █▄▃▂▂▂▂▁
               request     1,370/s       3  3.10 ms  8.00 ms  12.4 ms                        █▄▃▂▂▂▂▁
               broadcast       0/s       0        –        –        –
@@ -112,10 +112,10 @@ fn latencies_over_time_have_a_row_a_band() {
                        from 10.0 ms
                        from 3.16 ms  ▒▒▒▒▒▒▒▒▒▒▒▒▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
                        from 1.00 ms  █████████████████████▓▓▓▓▓▓▓▓▓
-            errors                0  0 % of 12,600 operations
+            failed                0  0 % of 12,600 operations
             generator  lag p99 87.2 µs, max 1.90 ms, busiest loop 31 % of a core, 212 MiB
             arrivals are paused: no users start, active users continue
-            last seconds     rate  errors      p50      p95      p99                   p99 over time
+            last seconds     rate  failed      p50      p95      p99                   p99 over time
               handshake     120/s       0   412 µs   900 µs  1.80 ms                        █▄▃▂▂▂▂▁
               request     1,370/s       3  3.10 ms  8.00 ms  12.4 ms                        █▄▃▂▂▂▂▁
               broadcast       0/s       0        –        –        –
@@ -132,10 +132,10 @@ fn latencies_over_time_have_a_row_a_band() {
                    from 10.0 ms
                    from 3.16 ms  ::::::::::::******************
                    from 1.00 ms  #####################*********
-        errors                0  0 % of 12,600 operations
+        failed                0  0 % of 12,600 operations
         generator  lag p99 87.2 us, max 1.90 ms, busiest loop 31 %
         arrivals are paused: no users start, active users continue
-        last seconds     rate  errors      p50      p95      p99
+        last seconds     rate  failed      p50      p95      p99
           handshake     120/s       0   412 us   900 us  1.80 ms
           request     1,370/s       3  3.10 ms  8.00 ms  12.4 ms
           broadcast       0/s       0        -        -        -
@@ -145,10 +145,10 @@ fn latencies_over_time_have_a_row_a_band() {
         football  phase ramp (1 of 2)
         users             4,800    4,
         completed         490/s    49
-        errors                0  0 %
+        failed                0  0 %
         generator  lag p99 87.2 us, m
         arrivals are paused: no users
-        last seconds     rate  errors
+        last seconds     rate  failed
           handshake     120/s       0
           request     1,370/s       3
           broadcast       0/s       0
@@ -191,13 +191,13 @@ fn before_the_first_second() {
             football  phase ramp (1 of 2)  ░░░░░░░░░░░░░░░░░░░░░░░░  3:20 left  run 0:00 of 8:20
             users                 0                                  0 of 24,000 started, 0/s arriving
             completed           0/s                                  0/s begun, 0 in flight, 0 connections open
-            errors                0  0 % of 0 operations
+            failed                0  0 % of 0 operations
             generator
         "#]],
     );
     assert_eq!(
         plain_line(&info(), &state),
-        "   0:00  ramp  users 0 (+0/s)  begun 0/s  completed 0/s  errors 0  lag p99 0 ns"
+        "   0:00  ramp  users 0 (+0/s)  begun 0/s  completed 0/s  failed 0  lag p99 0 ns"
     );
 }
 
@@ -222,10 +222,10 @@ fn late_refused_interrupted_and_in_a_low_window() {
             football  draining, 17 in flight  run 0:40 of 8:20
             users             4,800  ▃▃▃▃▃▄▄▄▄▄▅▅▅▅▅▆▆▆▆▆▇▇▇▇▇█████  4,800 of 24,000 started, 120/s arriving  5 refused
             completed         490/s  ▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▆▇▇▇▇▇▇███████  493/s begun, 17 in flight, 4,800 connections open
-            errors                3  0.0238 % of 12,600 operations
+            failed                3  0.0238 % of 12,600 operations
             generator  LATE, lag p99 1.00 s, max 1.90 ms, busiest loop 31 % of a core, 212 MiB
             ending early; press Ctrl-C again to stop at once
-            last seconds     rate  errors      p50      p95      p99                   p99 over time
+            last seconds     rate  failed      p50      p95      p99                   p99 over time
               handshake     120/s       0   412 µs   900 µs  1.80 ms                        █▄▃▂▂▂▂▁
               request     1,370/s       3  3.10 ms  8.00 ms  12.4 ms                        █▄▃▂▂▂▂▁
         "#]],
@@ -251,9 +251,9 @@ fn plain_lines_say_the_same() {
     ];
     let framed = lines.map(|line| format!("|{line}|\n")).concat();
     expect![[r#"
-        |   0:40  ramp  users 4,800 (+120/s)  begun 493/s  completed 490/s  errors 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
-        |   8:21  draining  users 4,800 (+120/s)  begun 493/s  completed 490/s  errors 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
-        |   0:41  ending early  users 4,800 (+120/s)  begun 493/s  completed 490/s  errors 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
+        |   0:40  ramp  users 4,800 (+120/s)  begun 493/s  completed 490/s  failed 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
+        |   8:21  draining  users 4,800 (+120/s)  begun 493/s  completed 490/s  failed 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
+        |   0:41  ending early  users 4,800 (+120/s)  begun 493/s  completed 490/s  failed 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
     "#]].assert_eq(&framed);
 }
 
