@@ -51,6 +51,7 @@ mod tags;
 mod tcp;
 mod templates;
 mod thresholds;
+mod translation;
 mod unix;
 mod words;
 mod ws;

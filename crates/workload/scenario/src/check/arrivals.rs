@@ -12,10 +12,10 @@ use crate::keys::{PHASES, SINGLE, STEP_RANGE, Table, other_tools};
 use plan::{Phase, PhaseKind, Session, SessionId, Single, Spacing};
 use units::parse::UnitError;
 
-use super::Checker;
-use super::fields::Fields;
+use super::fields::{Fields, misspelt};
 use super::program::wait_in;
 use super::words::{DURATION_MAX_S, rate_in_range};
+use super::{Checker, translation};
 use crate::document::node::{Node, Place};
 use crate::document::suggest;
 
@@ -71,7 +71,9 @@ impl Checker<'_> {
     ) -> (Vec<Phase>, Vec<Single>) {
         let Some(items) = node.sequence() else {
             self.expected(node, "a list of phases");
-            self.diagnostics.last_hint(EXAMPLE.to_owned());
+            let one = node.mapping().and_then(|_| translation::in_one_line(node));
+            let hint = one.map(|phase| format!("write `arrivals: [ {phase} ]`"));
+            self.diagnostics.last_hint(hint.unwrap_or_else(|| EXAMPLE.to_owned()));
             return (Vec::new(), Vec::new());
         };
         if items.is_empty() {
@@ -289,12 +291,17 @@ impl Checker<'_> {
             let written = entries.first().map_or("", |entry| entry.key.as_str());
             let place = entries.first().map_or(&node.place, |entry| &entry.key_place);
             let names = PHASES.iter().map(Table::verb);
-            let hint = other_tools::hint_for_phase(written)
-                .map(str::to_owned)
-                .or_else(|| suggest::hint(written, "the phases are", names));
+            let meant = translation::phase_meant(node).map(|phase| format!("write `{phase}`"));
+            let hint = meant
+                .or_else(|| other_tools::hint_for_phase(written).map(str::to_owned))
+                .or_else(|| suggest::hint(written, "the phases are", names.clone()));
             self.diagnostics
                 .error("unknown-phase", place, format!("`{written}` is not a phase"))
                 .hint_some(hint);
+            return PHASES.iter().find(|&table| {
+                misspelt(table, written, |_| None) == Some(table.verb())
+                    && suggest::nearest(written, names.clone()) == Some(table.verb())
+            });
         }
         found
     }
@@ -393,7 +400,8 @@ impl Checker<'_> {
         sessions: &[Session],
     ) -> Option<SessionId> {
         let found = sessions.iter().position(|session| session.name == name);
-        if found.is_none() {
+        // Without any, that is what is wrong.
+        if found.is_none() && !sessions.is_empty() {
             let message = format!("there is no session `{name}`");
             let names = sessions.iter().map(|session| session.name.as_str());
             let written = name;

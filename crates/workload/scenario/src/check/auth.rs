@@ -6,10 +6,10 @@ use plan::expr::eval::fold_call;
 use plan::expr::template::Builder;
 use plan::expr::{Escape, Expr, Func, Template, TemplatePart, Value};
 
-use super::Checker;
 use super::fields::Fields;
 use super::headers::{add_absent, has};
 use super::program::Program;
+use super::{Checker, translation};
 use crate::document::node::Node;
 
 /// How a request says who the user is.
@@ -67,6 +67,16 @@ impl Checker<'_> {
     /// `None` also where `none` is written.
     pub(super) fn auth(&mut self, node: &Node, program: &Program) -> Option<Auth> {
         if node.text() == Some("none") {
+            return None;
+        }
+        if let Some(hint) = translation::auth_meant(node) {
+            self.diagnostics
+                .error(
+                    "bad-auth",
+                    &node.place,
+                    "`auth` is a mapping that names the kind of credentials",
+                )
+                .hint(hint);
             return None;
         }
         let fields = self.fields(node, &AUTH, "`auth`")?;

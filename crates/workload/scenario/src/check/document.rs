@@ -7,7 +7,7 @@ use plan::{
     Single, Tags, Target, Via, builtin,
 };
 
-use super::fields::Fields;
+use super::fields::{Fields, value_meant};
 use super::program::{may_end_without_request, may_fail_in, may_lose_in};
 use super::unix::folder_of;
 use super::{Checker, SystemPart};
@@ -24,7 +24,8 @@ impl Checker<'_> {
             return None;
         }
         // Parameters may stand in everything else, so they come first.
-        if let Some(params) = root.get("params").filter(|node| !node.is_null()) {
+        let params = value_meant(root, &DOCUMENT, "params");
+        if let Some(params) = params.filter(|node| !node.is_null()) {
             self.params(params);
         }
         let fields = self.fields(root, &DOCUMENT, "the scenario")?;

@@ -1,23 +1,29 @@
 //! Mappings with known keys.
 
-use crate::keys::{Default, Key, Table, other_tools};
+use crate::keys::{DOCUMENT, Default, Key, Table, other_tools};
 
-use super::Checker;
+use super::{Checker, translation};
 use crate::document::node::{Entry, Node, NodeKind, Place, Scalar};
 use crate::document::suggest;
 
 /// A mapping's entries, known to be keys of its table.
 pub(crate) struct Fields<'n> {
     table: &'static Table,
-    entries: Vec<&'n Entry>,
+    entries: Vec<Field<'n>>,
     place: Place,
+}
+
+/// An entry, and the key that it has or was meant to have.
+struct Field<'n> {
+    name: &'static str,
+    entry: &'n Entry,
 }
 
 impl<'n> Fields<'n> {
     /// The value of a key, if it is written.
     pub(crate) fn get(&self, name: &str) -> Option<&'n Node> {
         debug_assert!(self.table.key(name).is_some(), "{name} is no key of {}", self.table.name);
-        self.entries.iter().find(|e| e.key == name).map(|e| &e.value)
+        self.entries.iter().find(|field| field.name == name).map(|field| &field.entry.value)
     }
 
     /// A mapping in which nothing is written.
@@ -27,7 +33,7 @@ impl<'n> Fields<'n> {
 
     /// The place of the first key besides the given one.
     pub(crate) fn other_than(&self, name: &str) -> Option<&'n Place> {
-        self.entries.iter().find(|e| e.key != name).map(|e| &e.key_place)
+        self.entries.iter().find(|field| field.name != name).map(|field| &field.entry.key_place)
     }
 
     /// The place of the mapping.
@@ -37,7 +43,7 @@ impl<'n> Fields<'n> {
 
     /// The place of a key, if it is written.
     pub(crate) fn key_place(&self, name: &str) -> Option<&'n Place> {
-        self.entries.iter().find(|e| e.key == name).map(|e| &e.key_place)
+        self.entries.iter().find(|field| field.name == name).map(|field| &field.entry.key_place)
     }
 
     /// The value of a key, or of the default that its table says.
@@ -77,10 +83,38 @@ impl std::ops::Deref for DefaultedNode<'_> {
 }
 
 /// Advice on what to write instead of a word that is no key.
-type Advice = fn(&str) -> Option<String>;
+pub(super) type Advice = fn(&str) -> Option<String>;
 
 fn hint_for_key(table: &'static Table, written: &str, advice: Advice) -> Option<String> {
     other_tools::hint_for_key(table, written).or_else(|| advice(written))
+}
+
+/// The key of the table that a word misspells. What stands behind the word is then taken as that of the key, so that
+/// nothing is blamed for the lack of it.
+pub(super) fn misspelt(
+    table: &'static Table,
+    written: &str,
+    advice: Advice,
+) -> Option<&'static str> {
+    if table.key(written).is_some() || hint_for_key(table, written, advice).is_some() {
+        return None;
+    }
+    // `timeout_max` may be another setting than `timeout`.
+    let is_extended = |name: &&str| {
+        written.strip_prefix(*name).is_some_and(|added| added.starts_with(['_', '-']))
+    };
+    suggest::nearest(written, table.names()).filter(|name| !is_extended(name))
+}
+
+/// The value of a key of a mapping, also where the key is misspelt.
+pub(super) fn value_meant<'n>(
+    node: &'n Node,
+    table: &'static Table,
+    name: &str,
+) -> Option<&'n Node> {
+    let mut entries = node.mapping()?.iter();
+    let is_meant = |entry: &&Entry| misspelt(table, &entry.key, |_| None) == Some(name);
+    node.get(name).or_else(|| entries.find(is_meant).map(|entry| &entry.value))
 }
 
 impl Checker<'_> {
@@ -110,15 +144,18 @@ impl Checker<'_> {
         let known = self.known_entries(entries, table, called, advice);
         let fields = Fields { table, entries: known, place: node.place.clone() };
         // Who misspelt a key has not left it out.
+        let is_document = std::ptr::eq(table, &DOCUMENT);
         let meant = |name: &str| {
-            entries.iter().any(|entry| {
-                let written = entry.key.as_str();
-                let meant = || match hint_for_key(table, written, advice) {
-                    Some(_) => other_tools::key_meant(table, written),
-                    None => suggest::nearest(written, table.names()),
-                };
-                table.key(written).is_none() && meant() == Some(name)
-            })
+            let elsewhere = is_document && translation::means_key(name, entries);
+            elsewhere
+                || entries.iter().any(|entry| {
+                    let written = entry.key.as_str();
+                    let meant = || match hint_for_key(table, written, advice) {
+                        Some(_) => other_tools::key_meant(table, written),
+                        None => suggest::nearest(written, table.names()),
+                    };
+                    table.key(written).is_none() && meant() == Some(name)
+                })
         };
         self.missing_keys(&fields, called, meant);
         Some(fields)
@@ -130,15 +167,26 @@ impl Checker<'_> {
         table: &'static Table,
         called: &str,
         advice: Advice,
-    ) -> Vec<&'n Entry> {
-        let mut known = Vec::new();
+    ) -> Vec<Field<'n>> {
+        let mut known: Vec<Field<'n>> = Vec::new();
         for entry in entries {
-            if table.key(&entry.key).is_some() {
-                known.push(entry);
+            if let Some(key) = table.key(&entry.key) {
+                known.push(Field { name: key.name, entry });
+                continue;
+            }
+            if let Some(name) = misspelt(table, &entry.key, advice) {
+                let is_written = entries.iter().any(|other| other.key == name);
+                if !is_written && known.iter().all(|field| field.name != name) {
+                    known.push(Field { name, entry });
+                }
+            }
+            // The name of a step or phase has been looked at before.
+            if self.diagnostics.is_reported(&entry.key_place) {
                 continue;
             }
             let message = format!("unknown key `{}` in {called}", entry.key);
-            let hint = hint_for_key(table, &entry.key, advice)
+            let hint = translation::line_meant(table, entry, entries)
+                .or_else(|| hint_for_key(table, &entry.key, advice))
                 .or_else(|| suggest::hint(&entry.key, "the keys here are", table.names()));
             self.diagnostics.error("unknown-key", &entry.key_place, message).hint_some(hint);
         }

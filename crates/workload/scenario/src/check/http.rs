@@ -7,13 +7,13 @@ use plan::graphql::Answer;
 use plan::{Aws, Digest, HttpOp, MeasureKind, Op, StatusRule};
 use units::parse::UnitError;
 
-use super::Checker;
 use super::auth::Auth;
 use super::fields::Fields;
 use super::headers::{FRAMING, add_absent, has};
 use super::location::{Location, without_query};
 use super::matching::SaveScope;
 use super::program::Program;
+use super::{Checker, translation};
 use crate::document::node::{Node, Place};
 
 /// Content types accepted for answers of GraphQL (GraphQL over HTTP, section 4).
@@ -224,12 +224,15 @@ impl Checker<'_> {
         let Some(node) = fields.get("expect") else {
             return 0;
         };
-        if node.scalar().is_none() {
+        let status = node.text().filter(|text| status_range(text).is_ok());
+        if node.scalar().is_none() || status.is_some() {
             // What other tools call so.
             let message = "a request expects `100-continue` alone";
-            self.diagnostics
-                .error("bad-expect", &node.place, message)
-                .hint("write `status: 200` for the status, and `check: CONDITION` for values that `save` took");
+            let hint = match status {
+                Some(status) => format!("write `status: {status}`"),
+                None => "write `status: 200` for the status, and `check: CONDITION` for values that `save` took".to_owned(),
+            };
+            self.diagnostics.error("bad-expect", &node.place, message).hint(hint);
             return 0;
         }
         let hint = "remove the header";
@@ -312,6 +315,7 @@ impl Checker<'_> {
         }
         if let Some(node) = fields.get("json") {
             self.no_multipart_type(fields, "json");
+            self.note_json_text(node);
             return (self.json(node, program), Some("application/json".to_owned()));
         }
         if let Some(node) = fields.get("form") {
@@ -328,10 +332,35 @@ impl Checker<'_> {
             return self.multipart(node, program).unzip();
         }
         let text = fields.get("body").and_then(|node| {
+            if node.scalar().is_none() {
+                self.expected(node, "text");
+                self.diagnostics.last_hint(structured_body(node));
+                return None;
+            }
             self.note_values(node);
             self.template(node, Escape::None, program)
         });
         (text, None)
+    }
+
+    /// Warns of a text that looks like JSON: as a value of JSON it is sent in quotes.
+    fn note_json_text(&mut self, node: &Node) {
+        let Some(scalar) = node.scalar().filter(|scalar| scalar.quoted) else {
+            return;
+        };
+        let text = scalar.text.trim();
+        let is_json = (text.starts_with('{') && text.ends_with('}'))
+            || (text.starts_with('[') && text.ends_with(']'));
+        if !is_json || text.starts_with("${") {
+            return;
+        }
+        let hint = match text.contains('\n') || text.contains("${") {
+            false => format!("write it without quotes: `json: {text}`"),
+            true => "write it as a mapping, without quotes".to_owned(),
+        };
+        self.diagnostics
+            .warning("json-text", &node.place, "this is sent as a JSON text, in quotes")
+            .hint(hint);
     }
 
     /// Reports a content type of several parts for a body that has none. `key`: what the body is written as.
@@ -396,6 +425,9 @@ impl Checker<'_> {
         let Some(node) = node else { return Vec::new() };
         let Some(entries) = node.mapping() else {
             self.expected(node, &format!("a mapping of {what} names and values"));
+            if let Some(pairs) = translation::pairs_meant(node) {
+                self.diagnostics.last_hint(format!("write `{what}s: {pairs}`"));
+            }
             return Vec::new();
         };
         let mut values = Vec::new();
@@ -469,6 +501,15 @@ impl Checker<'_> {
         let ranges =
             items.iter().filter_map(|item| self.unit(item, code, what, status_range)).collect();
         StatusRule::Ranges(ranges)
+    }
+}
+
+/// Advice on a body that is a mapping or a list.
+fn structured_body(node: &Node) -> String {
+    let shown = translation::in_one_line(node).unwrap_or_else(|| "…".to_owned());
+    match node.mapping() {
+        Some(_) => format!("write `json: {shown}`, or `form: {shown}` for a form"),
+        None => format!("write `json: {shown}`"),
     }
 }
 

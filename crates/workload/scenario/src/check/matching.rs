@@ -9,6 +9,7 @@ use super::fields::Fields;
 use super::pointers::{is_place, pointer_meant};
 use super::program::Program;
 use crate::document::node::{Entry, Node, Place};
+use crate::expression::is_name;
 
 /// Longest regex program, in bytes.
 const REGEX_BYTES_MAX: usize = 1 << 20;
@@ -80,6 +81,9 @@ impl Checker<'_> {
         let Some(node) = node else { return Vec::new() };
         let Some(entries) = node.mapping() else {
             self.expected(node, "a mapping of variables and sources (`game: /games/0/id`)");
+            if let Some(name) = node.text().filter(|name| is_name(name)) {
+                self.diagnostics.last_hint(format!("write `save: {{ {name}: /{name} }}`"));
+            }
             return Vec::new();
         };
         let mut saves = Vec::new();

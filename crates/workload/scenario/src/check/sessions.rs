@@ -4,9 +4,10 @@ use crate::keys::{Kind, SESSION, other_tools};
 use plan::{Op, Session};
 use stats::dist::Dist;
 
-use super::Checker;
+use super::fields::misspelt;
 use super::program::Program;
 use super::steps::{STEPS, Step, step};
+use super::{Checker, translation};
 use crate::document::node::{Entry, Node};
 use crate::document::suggest;
 
@@ -14,6 +15,10 @@ impl Checker<'_> {
     pub(super) fn sessions(&mut self, node: &Node) -> Vec<Session> {
         let Some(entries) = node.mapping() else {
             self.expected(node, "a mapping of session names");
+            if node.sequence().is_some() {
+                let hint = "name the list: `sessions: { visitor: [ { get: / }, … ] }`";
+                self.diagnostics.last_hint(hint.to_owned());
+            }
             return Vec::new();
         };
         if entries.is_empty() {
@@ -126,6 +131,8 @@ impl Checker<'_> {
                     _ => format!("write `{}: …`", table.verb()),
                 };
                 self.diagnostics.last_hint(hint);
+            } else if let Some(hint) = node.text().and_then(translation::request_meant) {
+                self.diagnostics.last_hint(hint);
             }
             return None;
         };
@@ -141,11 +148,16 @@ impl Checker<'_> {
                     let names = STEPS.iter().map(|step| step.keys.verb());
                     let hint = other_tools::hint_for_step(&entry.key)
                         .map(str::to_owned)
-                        .or_else(|| suggest::hint(&entry.key, "the steps are", names));
+                        .or_else(|| suggest::hint(&entry.key, "the steps are", names.clone()));
                     let message = format!("there is no step `{}`", entry.key);
                     self.diagnostics
                         .error("unknown-step", &entry.key_place, message)
                         .hint_some(hint);
+                    return STEPS.iter().find(|step| {
+                        let verb = step.keys.verb();
+                        misspelt(step.keys, &entry.key, hint_in_step) == Some(verb)
+                            && suggest::nearest(&entry.key, names.clone()) == Some(verb)
+                    });
                 }
                 None => self.expected(node, "a step like `think: 1s`"),
             }

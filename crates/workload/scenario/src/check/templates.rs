@@ -4,18 +4,26 @@ use plan::expr::template::Builder;
 use plan::expr::value::{Number, write_json_text};
 use plan::expr::{Condition, Escape, Expr, Template, TemplatePart, Value};
 
-use super::Checker;
 use super::names::Names;
 use super::program::Program;
+use super::{Checker, translation};
 use crate::document::node::{Node, NodeKind, Scalar};
-use crate::expression::{ExprError, expression, lone_expression, template};
+use crate::expression::{ExprError, Scope, expression, lone_expression, template};
+use crate::keys::other_tools;
 
 impl Checker<'_> {
     /// Reports an error inside a scalar's expression.
     pub(super) fn expression_error(&mut self, node: &Node, error: &ExprError) {
-        self.diagnostics
-            .error(error.code, &node.part(&error.span), &error.message)
-            .hint_some(error.hint.clone());
+        let text = node.text().unwrap_or_default();
+        // A name that is not known, or the dot behind one.
+        let is_name = ["undefined-variable", "unknown-function"].contains(&error.code);
+        let is_member = text.get(error.span.clone()).is_some_and(|part| part.starts_with('.'));
+        let other = match is_name || is_member {
+            true => other_tools::hint_in_expression(text, &error.span).map(str::to_owned),
+            false => None,
+        };
+        let hint = other.or_else(|| error.hint.clone());
+        self.diagnostics.error(error.code, &node.part(&error.span), &error.message).hint_some(hint);
     }
 
     /// A condition or count: an expression, with or without `${…}` around it.
@@ -24,7 +32,16 @@ impl Checker<'_> {
             self.expected(node, "an expression");
             return None;
         };
-        let parsed = expression(&scalar.text, &Names::new(self, Some(&program.slot_names)));
+        let names = Names::new(self, Some(&program.slot_names));
+        let parsed = expression(&scalar.text, &names).map_err(|error| {
+            let meant = translation::without_braces(&scalar.text);
+            match meant.filter(|meant| expression(meant, &names).is_ok()) {
+                Some(meant) => error.hint(format!(
+                    "write `{meant}`: variables stand without ${{ }} in an expression"
+                )),
+                None => error,
+            }
+        });
         parsed.map_err(|error| self.expression_error(node, &error)).ok()
     }
 
@@ -53,8 +70,22 @@ impl Checker<'_> {
             self.expected(node, "text");
             return None;
         };
+        self.note_placeholder(node, text, program);
         let parsed = template(text, escape, &Names::new(self, Some(&program.slot_names)));
         parsed.map_err(|error| self.expression_error(node, &error)).ok()
+    }
+
+    /// Warns of a variable between the signs of another tool, which are sent as they stand.
+    fn note_placeholder(&mut self, node: &Node, text: &str, program: &Program) {
+        let names = Names::new(self, Some(&program.slot_names));
+        let Some(found) = translation::placeholder(text, |name| names.names().contains(&name))
+        else {
+            return;
+        };
+        let message = format!("`{}` is sent as it stands", found.written);
+        self.diagnostics
+            .warning("other-placeholder", &node.part(&found.range), message)
+            .hint(format!("write `{}`", found.meant));
     }
 
     /// A variable's new value: a bare number or word and a lone `${…}` keep their type, mappings
@@ -126,6 +157,7 @@ impl Checker<'_> {
         out: &mut Builder,
     ) -> Option<()> {
         if !scalar.text.contains("${") {
+            self.note_placeholder(node, &scalar.text, program);
             out.push_text(&plain_json(scalar));
             return Some(());
         }

@@ -3,8 +3,8 @@
 use plan::thresholds::{FigureError, MeasureTags, Names, UNKNOWN_MEASURE};
 use plan::{Figure, Measure, MeasureKind, Phase, Plan, RecordedMeasures, Threshold};
 
-use super::Checker;
-use crate::document::node::Node;
+use super::{Checker, translation};
+use crate::document::node::{Entry, Node};
 use crate::document::suggest;
 
 impl Checker<'_> {
@@ -21,7 +21,57 @@ impl Checker<'_> {
             None if node.is_null() => &[],
             None => std::slice::from_ref(node),
         };
+        if let Some(entry) = items.iter().find_map(|item| item.mapping()?.first()) {
+            self.metrics_of_others(entry, items, phases, recorded);
+            return Vec::new();
+        }
         items.iter().filter_map(|item| self.threshold(item, phases, recorded)).collect()
+    }
+
+    /// Reports thresholds that are mappings, as k6 and Artillery have them, of which `first` is the first entry.
+    fn metrics_of_others(
+        &mut self,
+        first: &Entry,
+        items: &[Node],
+        phases: &[Phase],
+        recorded: Option<&RecordedMeasures>,
+    ) {
+        let entries = items.iter().flat_map(|item| item.mapping().unwrap_or_default());
+        let conditions = entries.flat_map(translation::conditions_of);
+        let meant: Option<Vec<String>> = conditions
+            .map(|one| self.threshold_meant(&one.metric, &one.text, phases, recorded))
+            .collect();
+        let hint = match meant.filter(|meant| !meant.is_empty()) {
+            Some(meant) => format!("write `{}`", translation::list(&meant)),
+            None => {
+                "write each as a text: `thresholds: [ p95 < 300ms, error_rate < 1% ]`".to_owned()
+            }
+        };
+        self.diagnostics
+            .error(
+                "wrong-kind",
+                &first.key_place,
+                "thresholds are a list of conditions, found a mapping",
+            )
+            .hint(hint);
+    }
+
+    /// The threshold that a condition of another tool stands for; `metric` may be empty.
+    fn threshold_meant(
+        &self,
+        metric: &str,
+        condition: &str,
+        phases: &[Phase],
+        recorded: Option<&RecordedMeasures>,
+    ) -> Option<String> {
+        let measures = recorded.map_or(&self.measures, |recorded| &recorded.measures);
+        let names = Names {
+            measures: &measures.iter().map(|m| &*m.name).collect::<Vec<_>>(),
+            tags: &measures.iter().map(tagged).collect::<Vec<_>>(),
+            phases: &phases.iter().map(|p| &*p.name).collect::<Vec<_>>(),
+        };
+        let mut meant = translation::thresholds_meant(metric, condition).into_iter();
+        meant.find(|text| names.threshold(text).is_ok())
     }
 
     fn threshold(
@@ -44,7 +94,9 @@ impl Checker<'_> {
                 // The parts of a text that was filled in stand nowhere.
                 let as_written = node.text() == Some(word.text.as_str());
                 let place = if as_written { node.part(&error.span) } else { word.place };
-                let hint = hint(&error);
+                let meant = self.threshold_meant("", &word.text, phases, recorded);
+                let meant = meant.map(|meant| format!("write `{meant}`"));
+                let hint = meant.or_else(|| hint(&error));
                 self.diagnostics.error(error.code, &place, error.message).hint_some(hint);
                 None
             }

@@ -172,6 +172,14 @@ impl<'a> Collector<'a> {
         self.diagnostics.len() + self.dropped_count
     }
 
+    /// True if something was reported of exactly this part of the scenario's own text.
+    pub(crate) fn is_reported(&self, place: &Place) -> bool {
+        let is_here = |found: &Diagnostic| {
+            found.origin == Origin::File && found.span.as_ref() == Some(&place.span)
+        };
+        place.set.is_none() && self.diagnostics.iter().any(is_here)
+    }
+
     /// The line, from 1, in which a byte of the scenario lies.
     pub fn line(&self, at: usize) -> usize {
         self.line_starts.partition_point(|&start| start <= at)

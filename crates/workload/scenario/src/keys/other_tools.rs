@@ -4,6 +4,8 @@
 
 mod words;
 
+use std::ops::Range;
+
 use crate::keys::{DOCUMENT, OPTIONS, PHASES, Table};
 
 /// Words that mean one thing here.
@@ -95,6 +97,23 @@ pub fn hint_for_step(written: &str) -> Option<&'static str> {
     find(&[words::WAITS, words::STEP], written).map(|words| words.hint)
 }
 
+/// Advice on a word of an expression: that at `span` of its text, with the dots that other languages write into it.
+pub fn hint_in_expression(text: &str, span: &Range<usize>) -> Option<&'static str> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    let before = text.get(..span.start)?;
+    let start = before.trim_end_matches(is_part).len();
+    let rest = &text[start..];
+    let word = &rest[..rest.find(|c: char| !is_part(c)).unwrap_or(rest.len())];
+    if word.is_empty() {
+        return None;
+    }
+    let method = word.rsplit_once('.').map(|(_, method)| method);
+    let found = find(&[words::EXPRESSION], word)
+        .or_else(|| find(&[words::METHODS], method?))
+        .or_else(|| find(&[words::OBJECTS], word.split_once('.')?.0));
+    found.map(|words| words.hint)
+}
+
 /// Advice on what to write instead of an unknown kind of phase.
 pub fn hint_for_phase(written: &str) -> Option<&'static str> {
     find(&[words::PHASE], written).map(|words| words.hint)
@@ -148,6 +167,9 @@ mod tests {
             words::SAVE,
             words::REPLY,
             words::BODY,
+            words::EXPRESSION,
+            words::METHODS,
+            words::OBJECTS,
         ] {
             let mut all: Vec<&str> =
                 list.iter().flat_map(|words| words.written.split(' ')).collect();

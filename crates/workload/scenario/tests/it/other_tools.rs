@@ -62,7 +62,9 @@ fn phases_of_other_tools_are_explained() {
         ("arrivalRate: 10", "write `constant: 10/s`"),
         ("rampTo: 10", "write `ramp: 0/s..50/s`"),
         ("duration: 1m", "begin with the kind of phase"),
-        ("pause: 1m", "write `hold: 30s`"),
+        ("pause: 1m", "write `{ hold: 1m }`"),
+        ("duration: 60, arrivalRate: 5, rampTo: 9", "write `{ ramp: 5/s..9/s, for: 60s }`"),
+        ("cnstant: 10/s, for: 1m", "did you mean `constant`?"),
     ] {
         let found = hint(&with_arrivals(&format!("- {{ {written} }}")));
         assert!(found.starts_with(expected), "{written}: {found}");

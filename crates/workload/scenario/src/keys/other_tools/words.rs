@@ -310,3 +310,59 @@ pub(super) const PHASE_KEYS: &[Words] = &[
     key("sessions", "scenarios weights", "write `sessions: { NAME: 3, OTHER: 1 }`"),
     form("rampto to", "write `ramp: 10/s..50/s`"),
 ];
+
+/// Names and functions in expressions.
+pub(super) const EXPRESSION: &[Words] = &[
+    form("vu threadnum exec.vu.idintest", "write `user`, the user's number"),
+    form("iter exec.vu.iterationinscenario", "write `iteration`, which counts the user's sessions"),
+    form(
+        "randomintbetween random.randint random.randrange random",
+        "write `random(1, 100)` for a whole number from 1 to 100",
+    ),
+    form(
+        "math.random random.random",
+        "write `random_float(0, 1)`, or `random(1, 100)` for a whole number",
+    ),
+    form("uuidv4 uuid4 uuid.uuid4 crypto.randomuuid randomuuid uuid", "write `uuid()`"),
+    form("randomitem random.choice randomelement", "write `pick('a', 'b')`"),
+    form("randomstring", "write `random_string(8)`"),
+    form("date.now time.time currenttimemillis timestamp time", "write `now()`"),
+    form(
+        "status statuscode res.status r.status response.status response.statuscode",
+        "write `status: 200` as a key of the request, or `save: { code: status }` to use it later",
+    ),
+    form(
+        "body res.body r.body response.body response.text",
+        "write `save: { text: body }` in the request, and then `contains(text, 'part')`",
+    ),
+    form(
+        "res.json r.json response.json jsonpath",
+        "save the value first, `save: { id: /id }`, and write `id` here",
+    ),
+    form(
+        "res.timings.duration r.timings.duration responsetime response.time",
+        "write a threshold: `thresholds: [ p95 < 500ms ]`",
+    ),
+    form("parseint parsefloat", "write `int(x)`"),
+    form("json.stringify tostring", "write `str(x)`"),
+];
+
+/// Methods of values in other languages.
+pub(super) const METHODS: &[Words] = &[
+    form("length", "write `len(x)`"),
+    form("includes contains", "write `contains(text, 'part')`"),
+    form("startswith", "write `starts_with(text, 'part')`"),
+    form("endswith", "write `ends_with(text, 'part')`"),
+    form("tolowercase lower", "write `lower(text)`"),
+    form("touppercase upper", "write `upper(text)`"),
+    form("tostring", "write `str(x)`"),
+];
+
+/// Objects in other languages, whatever of them is meant.
+pub(super) const OBJECTS: &[Words] = &[
+    form("env process os", "write `env('NAME')`"),
+    form(
+        "res response",
+        "write `status: 200` as a key of the request, and `save: { id: /id }` for a value of the answer",
+    ),
+];
