@@ -22,6 +22,7 @@ mod meters;
 pub mod model;
 mod over_time;
 mod page;
+mod planned;
 mod probes;
 #[cfg(test)]
 mod sample;
@@ -47,6 +48,7 @@ pub use markdown::run_markdown;
 pub use meters::meters;
 pub use over_time::over_time;
 pub use page::{LiveReport, Page, RunReport};
+pub use planned::planned;
 pub use probes::{probes, probes_json};
 pub use screen::Screen;
 pub use style::{COLUMNS, INDENT, Line, Style, Tone, visible, wrap};

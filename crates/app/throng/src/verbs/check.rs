@@ -7,12 +7,13 @@ use plan::Plan;
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure, print_text};
 use crate::source::{self, CompiledScenario};
+use crate::terminal;
 
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let text = source::scenario(&args.file, args.tsung.leniency())?;
     let CompiledScenario { plan, .. } = source::compile(&text, &args.sets.sets)?;
-    let description = describe(&text.name, &plan);
-    print_text(&description)
+    let load = report::planned(&plan.phases, terminal::columns(), terminal::style());
+    print_text(&(describe(&text.name, &plan) + &load))
 }
 
 /// Description of the planned run in a few lines.
