@@ -106,7 +106,12 @@ impl Checker<'_> {
         if node.mapping().is_none() {
             return self.short_source(node, scope).map(|source| (source, None));
         }
+        let diagnostics = self.diagnostics.count();
         let fields = self.fields(node, &SAVE, "`save`")?;
+        let is_lone = node.mapping().is_some_and(|entries| entries.len() == 1);
+        if is_lone && self.diagnostics.count() > diagnostics {
+            return None;
+        }
         let default = match fields.get("default") {
             Some(default) => Some(self.typed_template(default, program)?),
             None => None,

@@ -70,22 +70,36 @@ impl Checker<'_> {
             self.expected(node, "text");
             return None;
         };
-        self.note_placeholder(node, text, program);
+        if self.note_placeholder(node, text, escape, program) {
+            return None;
+        }
         let parsed = template(text, escape, &Names::new(self, Some(&program.slot_names)));
         parsed.map_err(|error| self.expression_error(node, &error)).ok()
     }
 
-    /// Warns of a variable between the signs of another tool, which are sent as they stand.
-    fn note_placeholder(&mut self, node: &Node, text: &str, program: &Program) {
+    /// Reports a variable between the signs of another tool, which would be sent as they stand: an error in a URL, a
+    /// warning elsewhere. Returns whether it is an error.
+    fn note_placeholder(
+        &mut self,
+        node: &Node,
+        text: &str,
+        escape: Escape,
+        program: &Program,
+    ) -> bool {
         let names = Names::new(self, Some(&program.slot_names));
         let Some(found) = translation::placeholder(text, |name| names.names().contains(&name))
         else {
-            return;
+            return false;
         };
-        let message = format!("`{}` is sent as it stands", found.written);
-        self.diagnostics
-            .warning("other-placeholder", &node.part(&found.range), message)
-            .hint(format!("write `{}`", found.meant));
+        let is_error = escape == Escape::Url;
+        let place = node.part(&found.range);
+        let message = format!("`{}` is not filled in", found.written);
+        let diagnostic = match is_error {
+            true => self.diagnostics.error("other-placeholder", &place, message),
+            false => self.diagnostics.warning("other-placeholder", &place, message),
+        };
+        diagnostic.hint(format!("write `{}`", found.meant));
+        is_error
     }
 
     /// A variable's new value: a bare number or word and a lone `${…}` keep their type, mappings
@@ -157,7 +171,7 @@ impl Checker<'_> {
         out: &mut Builder,
     ) -> Option<()> {
         if !scalar.text.contains("${") {
-            self.note_placeholder(node, &scalar.text, program);
+            self.note_placeholder(node, &scalar.text, Escape::Json, program);
             out.push_text(&plain_json(scalar));
             return Some(());
         }

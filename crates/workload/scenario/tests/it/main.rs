@@ -17,6 +17,7 @@ mod identity;
 mod layout;
 mod lengths;
 mod markov;
+mod mistakes;
 mod mqtt;
 mod multipart;
 mod other_tools;

@@ -237,6 +237,15 @@ fn quoted(value: &str) -> String {
     }
 }
 
+/// A value of a line that begins with `${` and is not quoted.
+fn bare_template(line: &str) -> Option<&str> {
+    let start = line.find(": ${")? + 2;
+    let value = &line[start..];
+    let close = value.find('}')? + 1;
+    let end = value[close..].find([',', '}', ']']).map_or(value.len(), |end| close + end);
+    Some(value[..end].trim_end())
+}
+
 /// Inside `{ }` or `[ ]`.
 fn flow(lines: &Lines<'_>, at: usize) -> Option<String> {
     let mut open = Vec::new();
@@ -259,7 +268,9 @@ fn flow(lines: &Lines<'_>, at: usize) -> Option<String> {
     let line = lines.number(*place);
     let here = lines.number(at);
     if line == here {
-        return Some("quote a value that contains [ ] { } or a comma".to_owned());
+        let template = bare_template(lines.raw(here));
+        let hint = template.map(|value| format!("quote the value: {}", quoted(value)));
+        return hint.or_else(|| Some("quote a value that contains [ ] { } or a comma".to_owned()));
     }
     Some(format!("the {sign} in line {} is not closed", line + 1))
 }
