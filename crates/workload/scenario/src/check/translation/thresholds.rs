@@ -37,8 +37,12 @@ pub(in crate::check) fn conditions_of(entry: &Entry) -> Vec<MetricCondition> {
         }];
     }
     let items = entry.value.sequence().unwrap_or(std::slice::from_ref(&entry.value));
-    let text = |item: &Node| item.text().or_else(|| item.get("threshold")?.text());
-    items.iter().map(|item| of(key, text(item).unwrap_or_default().to_owned())).collect()
+    items.iter().map(|item| of(key, text_of(item).unwrap_or_default().to_owned())).collect()
+}
+
+/// The text of a condition, which may stand under `threshold`.
+fn text_of(item: &Node) -> Option<&str> {
+    item.text().or_else(|| item.get("threshold")?.text())
 }
 
 /// Thresholds that may be meant by a condition of another tool, the likeliest first. `metric` is empty where the
