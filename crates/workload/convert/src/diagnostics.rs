@@ -30,8 +30,18 @@ impl<'a> Diagnostics<'a> {
     }
 
     /// Something has no meaning here, and the load is the same without it.
-    pub(crate) fn ignored(&mut self, at: Range<usize>, message: String) {
-        self.collector.warning("ignored", &Place::at(at), message);
+    pub(crate) fn ignored(&mut self, at: Range<usize>, message: String) -> &mut Diagnostic {
+        self.collector.warning("ignored", &Place::at(at), message)
+    }
+
+    /// Something else stands in the place of what the file does not hold, or what only code can say.
+    pub(crate) fn stand_in(&mut self, at: Range<usize>, message: String) -> &mut Diagnostic {
+        self.collector.warning("stand-in", &Place::at(at), message)
+    }
+
+    /// A secret is not carried over: the environment has it.
+    pub(crate) fn secret(&mut self, at: Range<usize>, message: String) -> &mut Diagnostic {
+        self.collector.warning("secret", &Place::at(at), message)
     }
 
     /// A name cannot stay what it is.

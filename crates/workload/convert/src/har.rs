@@ -1,29 +1,35 @@
 //! Recordings of browsers (HTTP Archive 1.2, W3C draft of 2012), as scenarios.
 //!
-//! Requests become steps in their order, and the pauses between them think times. A value that an
-//! earlier response brought and a later request sends is taken from the response (`reuse`), since
-//! the next user gets another one. What belongs to the browser alone is left out.
+//! Requests become steps in their order, those that were in flight at the same time branches of `parallel`, and the pauses
+//! between them think times. A value that an earlier response brought and a later request sends is taken from the
+//! response (`reuse`), since the next user gets another one. What belongs to the browser alone is left out.
 
 mod limits;
 mod read;
 mod reuse;
+mod timeline;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use read::{Exchange, exchanges};
+use read::{Exchange, Param, exchanges};
 use reuse::Reuse;
 use scenario::document::{Diagnostic, Source};
+use timeline::{Cluster, Lane, Part};
 
 use crate::diagnostics::Diagnostics;
-use crate::writer::{Item, Map, Writer, literal};
+use crate::draft::{Draft, arrivals, file_name, head, stem};
+use crate::request::{self, Body, Content, Field, Header, Request, basic, short_name};
+use crate::secrets::Secrets;
+use crate::template::literal;
+use crate::writer::{Item, Map};
 use crate::{Conversion, Leniency};
 
 /// Largest recording, in bytes: bodies are kept in it.
 pub const TEXT_BYTES_MAX: usize = 256 << 20;
 /// A shorter pause is the browser's own, not a person's, in milliseconds.
 const PAUSE_MS_MIN: f64 = 100.0;
-/// How long the last user gets to finish beyond the recording's own pauses.
-const FINISH_S_MIN: f64 = 60.0;
+/// What browsers write for the content of a file.
+const BINARY: &str = "(binary)";
 
 /// Treatment of images, styles, scripts and fonts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,21 +68,22 @@ fn scenario_of(
     diagnostics: &mut Diagnostics<'_>,
 ) -> Option<Conversion> {
     let origin = all.first()?.origin.clone();
-    let others: BTreeSet<String> = all
-        .iter()
-        .filter(|exchange| exchange.origin != origin)
-        .map(|exchange| exchange.origin.clone())
-        .collect();
+    let mut others: BTreeSet<String> = BTreeSet::new();
+    let mut first_other = None;
+    for exchange in all.iter().filter(|exchange| exchange.origin != origin) {
+        others.insert(exchange.origin.clone());
+        first_other.get_or_insert(exchange.at.clone());
+    }
     let mut kept: Vec<Exchange> = all
         .into_iter()
         .filter(|exchange| settings.third_parties || exchange.origin == origin)
         .filter(|exchange| settings.statics != Statics::Skip || !exchange.is_static)
         .collect();
-    if !others.is_empty() {
+    if let Some(at) = first_other {
         let hosts = others.iter().cloned().collect::<Vec<_>>().join(", ");
         let what = if settings.third_parties { "kept" } else { "left out" };
         let message = format!("requests to other hosts are {what}: {hosts}");
-        diagnostics.ignored(0..0, message);
+        diagnostics.ignored(at, message);
     }
     let has_jar = leave_to_jar(&mut kept);
     let reuse = Reuse::find(&kept);
@@ -84,20 +91,36 @@ fn scenario_of(
         let message = "the recording is large: not every value was searched for".to_owned();
         diagnostics.ignored(0..0, message);
     }
-    let (steps, length_s) = steps_of(&kept, &origin, settings.statics, &reuse);
-    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    let options = options_of(&kept, has_jar);
-    let thresholds = limits::thresholds(&kept, &steps);
-    let top = document(file, &origin, options, steps, length_s).with("thresholds", thresholds);
-    let mut writer = Writer::default();
-    let comment = format!("Converted from the recording {file}; see docs/har.md.");
-    writer.comment(&(0..0), 0, &comment);
+    let mut session = Session {
+        kept: &kept,
+        origin: &origin,
+        statics: settings.statics,
+        reuse: &reuse,
+        secrets: Secrets::default(),
+        names: vec![None; kept.len()],
+        steps: Vec::new(),
+        group: Vec::new(),
+        page: String::new(),
+        length_s: 0.0,
+        stream_end_ms: None,
+    };
+    session.run(diagnostics);
+    let Session { secrets, names, steps, length_s, .. } = session;
+    let sessions = Map::single(0..0, "recorded", Item::List(steps));
+    let top = head(stem(name), &literal(&origin), &(0..0))
+        .with("options", Item::Map(options_of(&kept, has_jar)))
+        .with("sessions", Item::Map(sessions))
+        .with("arrivals", arrivals("A recording", length_s))
+        .with("thresholds", limits::thresholds(&kept, &names));
+    let file = file_name(name);
+    let mut comments = vec![format!("Converted from the recording {file}; see docs/har.md.")];
     for host in &others {
         let what = if settings.third_parties { "Kept" } else { "Left out" };
-        writer.comment(&(0..0), 0, &format!("{what}: requests to {host}"));
+        comments.push(format!("{what}: requests to {host}"));
     }
-    writer.map(&top, 0);
-    Some(Conversion { text: writer.text, lines: writer.lines, requests: Vec::new() })
+    let no_files =
+        |_: &str| -> Result<String, String> { Err("a recording has no files".to_owned()) };
+    Draft { comments, top }.finish(&secrets, &no_files, diagnostics)
 }
 
 /// Headers and cookies of all requests.
@@ -116,120 +139,257 @@ fn options_of(exchanges: &[Exchange], has_jar: bool) -> Map {
     options
 }
 
-/// The scenario; `length_s` is the length of its pauses.
-fn document(file: &str, origin: &str, options: Map, steps: Vec<Map>, length_s: f64) -> Map {
-    let mut top = Map::new(0..0);
-    let stem = file.strip_suffix(".har").unwrap_or(file);
-    top.put("name", Item::Text(literal(stem)));
-    top.put("target", Item::Text(literal(origin)));
-    top.put("options", Item::Map(options));
-    top.put("sessions", Item::Map(Map::single(0..0, "recorded", Item::List(steps))));
-    let rate = Map::single(0..0, "constant", Item::Bare("1/s".to_owned()))
-        .with("for", Item::Bare("1m".to_owned()))
-        .comment("A recording does not say how many users arrive: choose the rate here.");
-    let hold_s = (length_s + FINISH_S_MIN).ceil();
-    let finish = Map::single(0..0, "hold", Item::Bare(format!("{hold_s}s")))
-        .with("until", Item::Text("done".to_owned()));
-    top.put("arrivals", Item::List(vec![rate, finish]));
-    top
-}
-
 /// Takes out of requests the cookies that responses before them have set: each user gets its own.
 /// True where there are any.
 fn leave_to_jar(exchanges: &mut [Exchange]) -> bool {
     let mut jar = BTreeMap::new();
     for exchange in exchanges {
-        exchange.cookies.retain(|(name, value)| jar.get(name) != Some(value));
+        exchange.cookies.retain(|cookie| jar.get(&cookie.name) != Some(&cookie.value));
         jar.extend(exchange.set_cookies.iter().cloned());
     }
     !jar.is_empty()
 }
 
-/// The steps, and how long their pauses are together.
-fn steps_of(kept: &[Exchange], origin: &str, statics: Statics, reuse: &Reuse) -> (Vec<Map>, f64) {
-    let mut steps = Vec::new();
-    let mut group: Vec<Map> = Vec::new();
-    let mut page = String::new();
-    let mut end_ms = f64::NEG_INFINITY;
-    let mut length_s = 0.0;
-    for (index, exchange) in kept.iter().enumerate() {
-        let pause_ms = exchange.start_ms - end_ms;
-        end_ms = end_ms.max(exchange.start_ms + exchange.length_ms);
-        let grouped = statics == Statics::Group && exchange.is_static;
-        if !grouped || pause_ms.is_finite() && pause_ms >= PAUSE_MS_MIN {
-            close_group(&mut group, &page, &mut steps);
-        }
-        if pause_ms.is_finite() && pause_ms >= PAUSE_MS_MIN {
-            let pause_s = (pause_ms / 10.0).round() / 100.0;
-            length_s += pause_s;
-            steps.push(Map::single(0..0, "think", Item::Bare(format!("{pause_s}s"))));
-        }
-        let step = step_of(exchange, index, origin, reuse);
-        if grouped {
-            group.push(step);
-        } else {
-            page = exchange.path.split('?').next().unwrap_or_default().to_owned();
-            steps.push(step);
-        }
-    }
-    close_group(&mut group, &page, &mut steps);
-    (steps, length_s)
+/// The recorded session while its steps are made.
+struct Session<'a> {
+    kept: &'a [Exchange],
+    origin: &'a str,
+    statics: Statics,
+    reuse: &'a Reuse,
+    secrets: Secrets,
+    /// The measure of each exchange, if a threshold can name it.
+    names: Vec<Option<String>>,
+    steps: Vec<Map>,
+    /// Steps for static files that follow one another.
+    group: Vec<Map>,
+    /// Path of the last request that was for none.
+    page: String,
+    /// The length of all pauses.
+    length_s: f64,
+    /// The end of the stream that is open.
+    stream_end_ms: Option<f64>,
 }
 
-fn close_group(group: &mut Vec<Map>, page: &str, steps: &mut Vec<Map>) {
-    if group.is_empty() {
-        return;
+impl Session<'_> {
+    fn run(&mut self, diagnostics: &mut Diagnostics<'_>) {
+        let mut end_ms = f64::NEG_INFINITY;
+        for part in timeline::parts(self.kept, self.reuse) {
+            match part {
+                Part::Cluster(cluster) => {
+                    self.pause(cluster.start_ms - end_ms);
+                    end_ms = end_ms.max(cluster.end_ms);
+                    self.cluster(&cluster, diagnostics);
+                }
+                Part::Stream(index) => {
+                    let start_ms = self.kept[index].start_ms;
+                    self.pause(start_ms - end_ms);
+                    end_ms = end_ms.max(start_ms);
+                    self.stream(index, diagnostics);
+                }
+            }
+        }
+        if let Some(stream_end_ms) = self.stream_end_ms.take() {
+            self.pause(stream_end_ms - end_ms);
+            self.close_group();
+            self.steps.push(Map::single(0..0, "close", Item::Nothing));
+        }
+        self.close_group();
     }
-    let mut name = format!("static of {page}");
-    while name.len() > 200 {
-        name.pop();
-    }
-    let inner = Item::List(std::mem::take(group));
-    steps.push(Map::single(0..0, "transaction", Item::Text(literal(&name))).with("steps", inner));
-}
 
-fn step_of(exchange: &Exchange, index: usize, origin: &str, reuse: &Reuse) -> Map {
-    let path = reuse.filled_url(index, &exchange.path);
-    let url = if exchange.origin == origin { path } else { format!("{}{path}", exchange.origin) };
-    let verbs = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
-    let mut step = if verbs.contains(&exchange.method.as_str()) {
-        Map::single(0..0, &exchange.method.to_ascii_lowercase(), Item::Text(url))
-    } else {
-        Map::single(0..0, "http", Item::Text(format!("{} {url}", exchange.method)))
-    };
-    let written = format!("{} {}", exchange.method, exchange.path);
-    let short = written.split('?').next().unwrap_or_default();
-    let short: String = short.chars().filter(|c| !c.is_control()).take(60).collect();
-    if short.len() < written.len() {
-        step.put("as", Item::Text(literal(&short)));
-    }
-    let mut headers = Map::new(0..0);
-    for (name, value) in &exchange.headers {
-        headers.put(name, Item::Text(reuse.filled(index, value)));
-    }
-    if !headers.entries.is_empty() {
-        step.put("headers", Item::Map(headers));
-    }
-    let mut cookies = Map::new(0..0);
-    for (name, value) in &exchange.cookies {
-        let value = Item::Text(reuse.filled(index, value));
-        match cookies.get_mut(name) {
-            Some(known) => *known = value,
-            None => cookies.put(name, value),
+    fn pause(&mut self, pause_ms: f64) {
+        if let Some(think) = think(pause_ms, &mut self.length_s) {
+            self.close_group();
+            self.steps.push(think);
         }
     }
-    if !cookies.entries.is_empty() {
-        step.put("cookies", Item::Map(cookies));
+
+    /// A user has one stream: the next one closes the one before.
+    fn stream(&mut self, index: usize, diagnostics: &mut Diagnostics<'_>) {
+        self.close_group();
+        let exchange = &self.kept[index];
+        let end_ms = exchange.start_ms + exchange.length_ms;
+        if self.stream_end_ms.replace(end_ms).is_some() {
+            let message = "a user has one stream of events: the one before is closed".to_owned();
+            diagnostics.ignored(exchange.at.clone(), message);
+            self.steps.push(Map::single(0..0, "close", Item::Nothing));
+        }
+        let step = self.step(index, diagnostics);
+        self.steps.push(step);
     }
-    if let Some(body) = &exchange.body {
-        step.put("body", Item::Text(reuse.filled(index, body)));
+
+    fn cluster(&mut self, cluster: &Cluster, diagnostics: &mut Diagnostics<'_>) {
+        let mut all = cluster.lanes.iter().flat_map(|lane| &lane.exchanges);
+        let is_grouped =
+            self.statics == Statics::Group && all.all(|index| self.kept[*index].is_static);
+        if !is_grouped {
+            self.close_group();
+        }
+        let step = match cluster.lanes.as_slice() {
+            [Lane { exchanges, .. }] if exchanges.len() == 1 => {
+                self.step(exchanges[0], diagnostics)
+            }
+            lanes => {
+                let mut longest_s: f64 = 0.0;
+                let mut branches = Vec::new();
+                for lane in lanes {
+                    let mut length_s = 0.0;
+                    branches.push(self.branch(lane, cluster.start_ms, &mut length_s, diagnostics));
+                    longest_s = longest_s.max(length_s);
+                }
+                self.length_s += longest_s;
+                Map::single(0..0, "parallel", Item::Branches(branches))
+            }
+        };
+        if is_grouped {
+            self.group.push(step);
+            return;
+        }
+        let mut all = cluster.lanes.iter().flat_map(|lane| &lane.exchanges);
+        if let Some(index) = all.find(|index| !self.kept[**index].is_static) {
+            let path = &self.kept[*index].path;
+            self.page = path.split('?').next().unwrap_or_default().to_owned();
+        }
+        self.steps.push(step);
     }
-    if !(100..400).contains(&exchange.status) {
-        step.put("status", Item::Bare(exchange.status.to_string()));
+
+    fn branch(
+        &mut self,
+        lane: &Lane,
+        start_ms: f64,
+        length_s: &mut f64,
+        diagnostics: &mut Diagnostics<'_>,
+    ) -> Vec<Map> {
+        let mut steps = Vec::new();
+        let mut end_ms = start_ms;
+        for index in &lane.exchanges {
+            let exchange = &self.kept[*index];
+            steps.extend(think(exchange.start_ms - end_ms, length_s));
+            end_ms = exchange.start_ms + exchange.length_ms;
+            steps.push(self.step(*index, diagnostics));
+        }
+        steps
     }
-    let saves = reuse.saves(index);
-    if !saves.entries.is_empty() {
-        step.put("save", Item::Map(saves));
+
+    fn close_group(&mut self) {
+        if self.group.is_empty() {
+            return;
+        }
+        let name: String = format!("static of {}", self.page).chars().take(200).collect();
+        let inner = Item::List(std::mem::take(&mut self.group));
+        let step = Map::single(0..0, "transaction", Item::Text(literal(&name)));
+        self.steps.push(step.with("steps", inner));
     }
-    step
+
+    fn step(&mut self, index: usize, diagnostics: &mut Diagnostics<'_>) -> Map {
+        let exchange = &self.kept[index];
+        let path = self.reuse.filled_url(index, &exchange.path);
+        let url = match exchange.origin == self.origin {
+            true => path,
+            false => format!("{}{path}", literal(&exchange.origin)),
+        };
+        let header = |(name, value): &(String, String)| Header {
+            name: name.clone(),
+            value: self.reuse.filled(index, value),
+            at: exchange.at.clone(),
+        };
+        let cookie = |cookie: &Field| Field {
+            name: cookie.name.clone(),
+            value: self.reuse.filled(index, &cookie.value),
+        };
+        let mut request = Request {
+            at: exchange.at.clone(),
+            method: exchange.method.clone(),
+            is_stream: exchange.is_stream,
+            url,
+            name: None,
+            headers: exchange.headers.iter().map(header).collect(),
+            cookies: exchange.cookies.iter().map(cookie).collect(),
+            body: self.body(index, diagnostics),
+            more: Vec::new(),
+            comments: Vec::new(),
+        };
+        let has_authorization = exchange.headers.iter().any(|(name, _)| name == "authorization");
+        if let (Some((user, password)), false) = (&exchange.credentials, has_authorization) {
+            let user = literal(user);
+            let auth = basic("basic", &user, password, &exchange.at, &mut self.secrets);
+            request.more.push(("auth".to_owned(), auth));
+        }
+        if exchange.is_stream {
+            return request.step(&mut self.secrets, diagnostics);
+        }
+        request.name = short_name(&exchange.method, &exchange.path);
+        if let Some(status) = exchange.status.filter(|status| !(100..400).contains(status)) {
+            request.more.push(("status".to_owned(), Item::Bare(status.to_string())));
+        }
+        let saves = self.reuse.saves(index);
+        if !saves.entries.is_empty() {
+            request.more.push(("save".to_owned(), Item::Map(saves)));
+        }
+        let step = request.step(&mut self.secrets, diagnostics);
+        self.names[index] = limits::measure(&step);
+        step
+    }
+
+    fn body(&self, index: usize, diagnostics: &mut Diagnostics<'_>) -> Body {
+        let exchange = &self.kept[index];
+        match &exchange.body {
+            read::Body::None => Body::None,
+            read::Body::Text(text) => {
+                let mut headers = exchange.headers.iter();
+                let is_form = headers.any(|(name, value)| {
+                    name == "content-type" && value.contains("x-www-form-urlencoded")
+                });
+                Body::Text(match is_form {
+                    true => self.reuse.filled_form(index, text),
+                    false => self.reuse.filled(index, text),
+                })
+            }
+            read::Body::Params { is_multipart: false, params } => {
+                let field = |param: &Param| Field {
+                    name: param.name.clone(),
+                    value: self.reuse.filled(index, param.value.as_deref().unwrap_or_default()),
+                };
+                Body::Form(params.iter().map(field).collect())
+            }
+            read::Body::Params { is_multipart: true, params } => {
+                Body::Multipart(params.iter().map(|p| self.part(index, p, diagnostics)).collect())
+            }
+        }
+    }
+
+    fn part(
+        &self,
+        index: usize,
+        param: &Param,
+        diagnostics: &mut Diagnostics<'_>,
+    ) -> request::Part {
+        let recorded = param.value.as_deref().filter(|value| *value != BINARY);
+        let value = match (&param.file_name, recorded) {
+            (Some(file), None) => {
+                let message = format!(
+                    "the recording does not hold the file `{file}`: a text stands in its place"
+                );
+                let hint = format!("write `file: {file}` instead of `value` and `name`");
+                diagnostics.stand_in(param.at.clone(), message).hint(hint);
+                literal(&format!("(contents of {file})"))
+            }
+            (_, recorded) => self.reuse.filled(index, recorded.unwrap_or_default()),
+        };
+        request::Part {
+            name: param.name.clone(),
+            content: Content::Value(value),
+            file_name: param.file_name.clone(),
+            content_type: param.content_type.clone(),
+        }
+    }
+}
+
+/// A pause, if a person made it; adds its length.
+fn think(pause_ms: f64, length_s: &mut f64) -> Option<Map> {
+    if !pause_ms.is_finite() || pause_ms < PAUSE_MS_MIN {
+        return None;
+    }
+    let pause_s = (pause_ms / 10.0).round() / 100.0;
+    *length_s += pause_s;
+    Some(Map::single(0..0, "think", Item::Bare(format!("{pause_s}s"))))
 }

@@ -6,13 +6,20 @@
 //! original it came from, so that what the scenario's own check says can be shown there.
 
 mod diagnostics;
+mod draft;
 pub mod har;
+mod json;
+mod names;
+mod request;
+mod secrets;
+mod template;
 pub mod tsung;
 mod writer;
 mod xml;
 
 use std::ops::Range;
 
+pub use draft::problems;
 pub use xml::{DecodeError, decode, is_xml};
 
 /// Treatment of parts that have no counterpart.

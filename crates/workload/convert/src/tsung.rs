@@ -28,7 +28,8 @@ use scenario::document::{Diagnostic, Source};
 use sessions::Session;
 
 use crate::diagnostics::Diagnostics;
-use crate::writer::{Item, Map, Writer, literal};
+use crate::template::literal;
+use crate::writer::{Item, Map, Writer};
 use crate::{Conversion, Leniency, xml};
 
 /// Settings of a conversion.

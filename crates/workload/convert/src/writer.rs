@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use serde_json::Value;
+
 /// A value that is to be written.
 #[derive(Debug, Clone)]
 pub(super) enum Item {
@@ -14,6 +16,8 @@ pub(super) enum Item {
     Nothing,
     Map(Map),
     List(Vec<Map>),
+    /// A list of lists; one of a single item is the item.
+    Branches(Vec<Vec<Map>>),
     /// A list of values that are written as they are.
     Lines(Vec<Line>),
 }
@@ -146,17 +150,41 @@ impl Writer {
                         self.line(&map.at, indent + 2, &format!("- {}", line.text));
                     }
                 }
+                Item::Branches(branches) => {
+                    self.line(&map.at, start, &format!("{key}:"));
+                    for branch in branches {
+                        self.branch(branch, indent + 2);
+                    }
+                }
                 Item::List(items) if items.is_empty() => {
                     self.line(&map.at, start, &format!("{key}: []"));
                 }
                 Item::List(items) => {
                     self.line(&map.at, start, &format!("{key}:"));
                     for item in items {
-                        for comment in &item.comments {
-                            self.comment(&item.at, indent + 2, comment);
-                        }
-                        self.entries(item, indent + 4, 2);
+                        self.item(item, indent + 2);
                     }
+                }
+            }
+        }
+    }
+
+    /// An item of a list, behind its dash.
+    fn item(&mut self, item: &Map, indent: usize) {
+        for comment in &item.comments {
+            self.comment(&item.at, indent, comment);
+        }
+        self.entries(item, indent + 2, 2);
+    }
+
+    fn branch(&mut self, branch: &[Map], indent: usize) {
+        match branch {
+            [] => {}
+            [only] => self.item(only, indent),
+            [first, ..] => {
+                self.line(&first.at, indent, "-");
+                for item in branch {
+                    self.item(item, indent + 2);
                 }
             }
         }
@@ -176,7 +204,12 @@ fn scalar(text: &str) -> String {
     if plain {
         return text.to_owned();
     }
-    let json = serde_json::Value::from(text).to_string();
+    in_quotes(text)
+}
+
+/// Text in double quotes, as YAML and JSON read it alike.
+fn in_quotes(text: &str) -> String {
+    let json = Value::from(text).to_string();
     // JSON may hold these bare; YAML takes them for line breaks, or not at all.
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -195,9 +228,25 @@ fn scalar(text: &str) -> String {
     out
 }
 
-/// Text that means itself in a template.
-pub(super) fn literal(text: &str) -> String {
-    text.replace("${", "\\${")
+/// A value of JSON on one line. Its texts are templates, its keys are not.
+pub(super) fn flow(value: &Value) -> String {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => in_quotes(text),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(flow).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(pairs) => {
+            let pair =
+                |(key, value): (&String, &Value)| format!("{}: {}", in_quotes(key), flow(value));
+            let pairs: Vec<String> = pairs.iter().map(pair).collect();
+            match pairs.is_empty() {
+                true => "{}".to_owned(),
+                false => format!("{{ {} }}", pairs.join(", ")),
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -213,5 +262,11 @@ mod tests {
             assert!(scalar(quoted).starts_with('"'), "{quoted}");
         }
         assert_eq!(scalar("a\"\n\u{85}"), "\"a\\\"\\n\\u0085\"");
+    }
+
+    #[test]
+    fn values_of_json_stand_on_one_line() {
+        let value = serde_json::json!({"a": [1, null, "x: y"], "b": {}, "é": true});
+        assert_eq!(flow(&value), "{ \"a\": [1, null, \"x: y\"], \"b\": {}, \"é\": true }");
     }
 }

@@ -127,7 +127,7 @@ fn an_imported_scenario_runs() {
     let shop = root().join("testdata/har/shop.har");
     Ended::of(throng(["import", "--static", "skip"]).arg(&shop))
         .with(0)
-        .stdout_contains("csrf_token=${csrf_token}");
+        .stdout_contains("csrf_token=${url(csrf_token)}");
 }
 
 #[test]

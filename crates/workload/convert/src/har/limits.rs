@@ -13,11 +13,12 @@ const LIMIT_MS_MIN: f64 = 100.0;
 /// How much longer than in the recording a request may take.
 const FACTOR: f64 = 2.0;
 
-/// A limit on failures, and one on the time of each of the slowest requests.
-pub(super) fn thresholds(kept: &[Exchange], steps: &[Map]) -> Item {
+/// A limit on failures, and one on the time of each of the slowest requests. `names`: the measures of the requests in
+/// their order; `None` where a threshold cannot name it.
+pub(super) fn thresholds(kept: &[Exchange], names: &[Option<String>]) -> Item {
     let errors = Line::new("error_rate < 1%").comment("What must hold for a run to pass: edit it.");
     let mut lines = vec![errors];
-    let times = slowest(times_of(kept, steps));
+    let times = slowest(times_of(kept, names));
     for (index, (measure, time_ms)) in times.iter().enumerate() {
         let line = Line::new(format!("p95(\"{measure}\") < {}", limit(*time_ms)));
         lines.push(match index {
@@ -33,15 +34,14 @@ pub(super) fn thresholds(kept: &[Exchange], steps: &[Map]) -> Item {
 /// The p95 of each measure's recorded times, in milliseconds, in the order of the recording.
 type Times = Vec<(String, f64)>;
 
-fn times_of(kept: &[Exchange], steps: &[Map]) -> Times {
-    let names = requests(steps).map(measure);
+fn times_of(kept: &[Exchange], names: &[Option<String>]) -> Times {
     let mut times: Vec<(String, Vec<f64>)> = Vec::new();
     let has_pages = kept.iter().any(|exchange| !exchange.is_static);
-    for (name, exchange) in names.zip(kept) {
-        let Some(name) = name.filter(|_| !(has_pages && exchange.is_static)) else {
+    for (name, exchange) in names.iter().zip(kept) {
+        let Some(name) = name.clone().filter(|_| !(has_pages && exchange.is_static)) else {
             continue;
         };
-        if exchange.from_cache || exchange.length_ms <= 0.0 {
+        if exchange.from_cache || exchange.is_stream || exchange.length_ms <= 0.0 {
             continue;
         }
         match times.iter_mut().find(|(known, _)| *known == name) {
@@ -65,18 +65,9 @@ fn slowest(times: Times) -> Times {
     slow.take(REQUESTS_MAX).collect()
 }
 
-/// The steps that send a request, one for each exchange in its order.
-fn requests(steps: &[Map]) -> impl Iterator<Item = &Map> {
-    steps.iter().flat_map(|step| match step.entries.as_slice() {
-        [(verb, _), .., (_, Item::List(inner))] if verb == "transaction" => inner.iter().collect(),
-        [(verb, _)] if verb == "think" => Vec::new(),
-        _ => vec![step],
-    })
-}
-
 /// Name of the measure of a step's request. `None`: a name that differs from user to user, or that
 /// cannot stand in a threshold.
-fn measure(step: &Map) -> Option<String> {
+pub(super) fn measure(step: &Map) -> Option<String> {
     let text = |item: &Item| match item {
         Item::Text(text) => Some(text.clone()),
         _ => None,

@@ -1,18 +1,23 @@
 //! A recording's entries, as far as they matter.
 
+use std::ops::Range;
+
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use scenario::is_token_byte;
-use serde_json::Value;
+use scenario::document::node::{Node, NodeKind};
 
 use super::TEXT_BYTES_MAX;
 use crate::diagnostics::Diagnostics;
+use crate::json::{self, find, items, number, text};
+use crate::request::{Field, Url, cookies_of};
 
 /// Most entries that are read.
 const ENTRIES_MAX: usize = 5000;
 /// Largest response that is looked into for values, in bytes.
 const BODY_BYTES_MAX: usize = 4 << 20;
+/// Keys whose values are large and never read.
+const SKIPPED: &[&str] = &["_initiator", "_webSocketMessages", "cache", "timings"];
 
 /// Headers that belong to the connection, the browser or its cache, not to the request.
 const DROPPED: &[&str] = &[
@@ -35,38 +40,78 @@ const DROPPED: &[&str] = &[
     "user-agent",
 ];
 
+/// A field of a form, or a file in it.
+#[derive(Debug, Clone)]
+pub(super) struct Param {
+    pub(super) name: String,
+    /// `None`: the recording does not hold it.
+    pub(super) value: Option<String>,
+    pub(super) file_name: Option<String>,
+    pub(super) content_type: Option<String>,
+    pub(super) at: Range<usize>,
+}
+
+/// A request's body, as it was recorded.
+#[derive(Debug, Clone)]
+pub(super) enum Body {
+    None,
+    Text(String),
+    /// Only its fields were recorded.
+    Params {
+        is_multipart: bool,
+        params: Vec<Param>,
+    },
+}
+
 /// A request and what came back.
 #[derive(Debug, Clone)]
 pub(super) struct Exchange {
+    /// Its URL in the recording.
+    pub(super) at: Range<usize>,
     /// Start of the exchange, since the Unix epoch.
     pub(super) start_ms: f64,
     pub(super) length_ms: f64,
     pub(super) method: String,
     /// Scheme, host and port.
     pub(super) origin: String,
+    /// A user name and a password in the URL.
+    pub(super) credentials: Option<(String, String)>,
     /// Path and query.
     pub(super) path: String,
-    /// Headers that a step needs.
+    /// Headers that a step needs, in small letters.
     pub(super) headers: Vec<(String, String)>,
     pub(super) user_agent: Option<String>,
-    pub(super) cookies: Vec<(String, String)>,
-    pub(super) body: Option<String>,
-    pub(super) status: u16,
+    pub(super) cookies: Vec<Field>,
+    pub(super) body: Body,
+    /// `None` in a recording of requests alone.
+    pub(super) status: Option<u16>,
     pub(super) is_static: bool,
+    /// The response is a stream of server-sent events.
+    pub(super) is_stream: bool,
     /// No server answered it.
     pub(super) from_cache: bool,
     /// `Set-Cookie`: names and values.
     pub(super) set_cookies: Vec<(String, String)>,
+    /// `Location` of the response.
+    pub(super) location: String,
     pub(super) content_type: String,
     pub(super) content: String,
 }
 
-/// Entries that are left out.
+/// Entries that are left out: how many, and where the first one stands.
 #[derive(Debug, Default)]
 struct LeftOut {
-    unanswered: usize,
-    others: usize,
-    cached: usize,
+    count: usize,
+    first: Range<usize>,
+}
+
+impl LeftOut {
+    fn add(&mut self, entry: &Node) {
+        if self.count == 0 {
+            self.first = json::place(entry, "request/url");
+        }
+        self.count += 1;
+    }
 }
 
 /// All exchanges, in the order of their starts. Reports what is left out. `cached`: keep those that the browser
@@ -78,88 +123,107 @@ pub(super) fn exchanges(
 ) -> Option<Vec<Exchange>> {
     let document = document(text, diagnostics)?;
     let entries = entries(&document, diagnostics)?;
-    let mut exchanges = Vec::new();
-    let mut left = LeftOut::default();
+    let has_responses = entries.iter().any(|entry| status_of(entry).is_some());
+    if !has_responses && !entries.is_empty() {
+        let message =
+            "the recording has requests alone: no value of a response is reused".to_owned();
+        diagnostics
+            .ignored(json::place(&document, "log/entries"), message)
+            .hint("record with responses to have keys and tokens taken from them");
+    }
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    let mut unanswered = LeftOut::default();
+    let mut others = LeftOut::default();
+    let mut from_cache = LeftOut::default();
     for (index, entry) in entries.iter().enumerate() {
-        let url = word(entry, "/request/url");
-        let scheme = url.split("://").next().unwrap_or_default();
-        if !["http", "https"].contains(&scheme) {
-            left.others += 1;
+        let url = json::text(entry, "request/url");
+        let scheme = url.split("://").next().unwrap_or_default().to_ascii_lowercase();
+        if !["http", "https"].contains(&scheme.as_str()) {
+            others.add(entry);
             continue;
         }
-        let status = entry.pointer("/response/status").and_then(Value::as_u64);
-        let status = status.and_then(|status| u16::try_from(status).ok());
-        let from_cache = is_from_cache(entry, status);
-        if from_cache && !cached {
-            left.cached += 1;
+        let status = status_of(entry);
+        let is_cached = is_from_cache(entry, status);
+        if is_cached && !cached {
+            from_cache.add(entry);
             continue;
         }
-        let Some(status) = status.filter(|status| (100..1000).contains(status)) else {
-            left.unanswered += 1;
+        if has_responses && status.is_none() {
+            unanswered.add(entry);
             continue;
+        }
+        let start_ms = match milliseconds(json::text(entry, "startedDateTime")) {
+            Some(start_ms) => start_ms,
+            // Tools that write requests alone need not know when they were sent.
+            None if !has_responses => exchanges.last().map_or(0.0, |last| last.start_ms),
+            None => {
+                let message =
+                    format!("the `startedDateTime` of entry {index} is missing or not a time");
+                diagnostics
+                    .error("bad-har", json::place(entry, "startedDateTime"), message)
+                    .hint("write it like 2026-01-31T09:30:00.123Z");
+                return None;
+            }
         };
-        let Some(start_ms) = milliseconds(word(entry, "/startedDateTime")) else {
-            let message =
-                format!("the `startedDateTime` of entry {index} is missing or not a time");
-            diagnostics
-                .error("bad-har", 0..0, message)
-                .hint("write it like 2026-01-31T09:30:00.123Z");
-            return None;
-        };
-        exchanges.push(exchange(entry, url, status, start_ms, from_cache));
+        exchanges.push(exchange(entry, url, status, start_ms, is_cached));
     }
-    report(&left, exchanges.is_empty(), diagnostics);
-    exchanges.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
-    (!exchanges.is_empty()).then_some(exchanges)
-}
-
-fn report(left: &LeftOut, nothing: bool, diagnostics: &mut Diagnostics<'_>) {
-    for (count, what) in [
-        (left.cached, "requests that the browser answered from its cache (--cached keeps them)"),
-        (left.unanswered, "requests without a response"),
-        (left.others, "entries that are not HTTP"),
+    let has_cached = from_cache.count > 0;
+    for (left, what) in [
+        (from_cache, "requests that the browser answered from its cache (--cached keeps them)"),
+        (unanswered, "requests without a response"),
+        (others, "entries that are not HTTP"),
     ] {
-        if count > 0 {
-            diagnostics.ignored(0..0, format!("left out {what}: {count}"));
+        if left.count > 0 {
+            diagnostics.ignored(left.first, format!("left out {what}: {}", left.count));
         }
     }
-    if nothing {
+    if exchanges.is_empty() {
         let message = "the recording has no HTTP request with a response".to_owned();
         let error = diagnostics.error("empty", 0..0, message);
-        if left.cached > 0 {
+        if has_cached {
             error.hint("record with the browser's cache switched off, or add --cached");
         }
+        return None;
     }
+    exchanges.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
+    Some(exchanges)
+}
+
+/// The status of a response. 0 is written where none came.
+fn status_of(entry: &Node) -> Option<u16> {
+    let status = number(entry, "response/status")?;
+    (100.0..1000.0).contains(&status).then_some(status as u16)
 }
 
 /// Whether the browser took the response from its cache, so that the server got no request. Chromium writes
 /// `_fromCache` and a `_transferSize` of 0, WebKit a `_fetchType`; others leave the connection out of a 304.
-fn is_from_cache(entry: &Value, status: Option<u16>) -> bool {
+fn is_from_cache(entry: &Node, status: Option<u16>) -> bool {
     let own = |name: &str| {
         let response = entry.get("response").and_then(|response| response.get(name));
         entry.get(name).or(response)
     };
-    let is_set = |value: &Value| match value {
-        Value::Bool(set) => *set,
-        Value::String(text) => !text.is_empty(),
-        _ => false,
+    let is_set = |node: &Node| match &node.kind {
+        NodeKind::Scalar(scalar) if scalar.quoted => !scalar.text.is_empty(),
+        NodeKind::Scalar(scalar) => scalar.text == "true",
+        NodeKind::Sequence(_) | NodeKind::Mapping(_) => false,
     };
     if own("_fromCache").is_some_and(is_set) {
         return true;
     }
-    let fetched = own("_fetchType").and_then(Value::as_str);
+    let fetched = own("_fetchType").and_then(Node::text);
     if fetched.is_some_and(|how| how.contains("Cache")) {
         return true;
     }
-    match own("_transferSize").and_then(Value::as_f64) {
+    let size = number(entry, "_transferSize").or_else(|| number(entry, "response/_transferSize"));
+    match size {
         // A response has at least a head. Where none came, that is an error of the network.
-        Some(bytes) => bytes == 0.0 && status.is_some_and(|status| status >= 100),
-        None => status == Some(304) && word(entry, "/connection").is_empty(),
+        Some(bytes) => bytes == 0.0 && status.is_some(),
+        None => status == Some(304) && text(entry, "connection").is_empty(),
     }
 }
 
 /// The recording as JSON.
-fn document(text: &str, diagnostics: &mut Diagnostics<'_>) -> Option<Value> {
+fn document(text: &str, diagnostics: &mut Diagnostics<'_>) -> Option<Node> {
     if text.len() > TEXT_BYTES_MAX {
         let message = format!("the recording has {} bytes", text.len());
         diagnostics
@@ -167,22 +231,19 @@ fn document(text: &str, diagnostics: &mut Diagnostics<'_>) -> Option<Value> {
             .hint(format!("at most {TEXT_BYTES_MAX} are read; record without bodies"));
         return None;
     }
-    // Editors and some browsers put a byte order mark before it.
-    let plain = text.strip_prefix('\u{feff}').unwrap_or(text);
-    match serde_json::from_str(plain) {
+    match json::parse(text, SKIPPED) {
         Ok(document) => Some(document),
         Err(error) => {
-            let at = offset(text, error.line(), error.column());
             let message = format!("this is not JSON: {error}");
-            diagnostics.error("bad-har", at..at, message);
+            diagnostics.error("bad-har", error.at..error.at, message);
             None
         }
     }
 }
 
 /// The recorded requests.
-fn entries<'d>(document: &'d Value, diagnostics: &mut Diagnostics<'_>) -> Option<&'d [Value]> {
-    let Some(entries) = document.pointer("/log/entries").and_then(Value::as_array) else {
+fn entries<'d>(document: &'d Node, diagnostics: &mut Diagnostics<'_>) -> Option<&'d [Node]> {
+    let Some(entries) = find(document, "log/entries").and_then(Node::sequence) else {
         diagnostics
             .error("bad-har", 0..0, "the recording has no `log.entries`".to_owned())
             .hint("save it in the browser's network tools as HAR");
@@ -198,54 +259,85 @@ fn entries<'d>(document: &'d Value, diagnostics: &mut Diagnostics<'_>) -> Option
     Some(entries)
 }
 
-fn exchange(entry: &Value, url: &str, status: u16, start_ms: f64, from_cache: bool) -> Exchange {
-    let (origin, path) = split(url);
-    let request = pairs(entry, "/request/headers");
-    let user_agent =
-        request.iter().find(|(name, _)| is(name, "user-agent")).map(|(_, v)| v.clone());
+fn exchange(
+    entry: &Node,
+    url: &str,
+    status: Option<u16>,
+    start_ms: f64,
+    from_cache: bool,
+) -> Exchange {
+    let Url { origin, credentials, path } = Url::parse(url);
+    let request = pairs(entry, "request/headers");
+    let of_name = |headers: &[(String, String)], wanted: &str| {
+        headers.iter().find(|(name, _)| is(name, wanted)).map(|(_, value)| value.clone())
+    };
     let cookie = request.iter().filter(|(name, _)| is(name, "cookie")).map(|(_, v)| v.as_str());
     let cookies = cookie.flat_map(cookies_of).collect();
     let headers = request.iter().filter(|(name, value)| {
         let name = name.to_ascii_lowercase();
-        let dropped = DROPPED.contains(&name.as_str())
+        let is_dropped = DROPPED.contains(&name.as_str())
             || name.starts_with("sec-")
             || name.starts_with(':')
             || name == "accept" && value == "*/*";
-        let sound = value.chars().all(|c| !c.is_control() || c == '\t');
-        !dropped && sound && !name.is_empty()
+        !is_dropped
     });
-    let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
-    let response = pairs(entry, "/response/headers");
+    let mut headers: Vec<(String, String)> =
+        headers.map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect();
+    let body = body_of(entry);
+    let mime_type = text(entry, "request/postData/mimeType");
+    let is_typed = headers.iter().any(|(name, _)| name == "content-type");
+    if matches!(body, Body::Text(_)) && !is_typed && !mime_type.is_empty() {
+        headers.push(("content-type".to_owned(), mime_type.to_owned()));
+    }
+    let response = pairs(entry, "response/headers");
     let set = response.iter().filter(|(name, _)| is(name, "set-cookie"));
     let set_cookies = set.flat_map(|(_, value)| value.split('\n'));
     let set_cookies = set_cookies.filter_map(|one| {
         let (name, value) = one.split(';').next()?.split_once('=')?;
         Some((name.trim().to_owned(), value.trim().to_owned()))
     });
-    let content_type = word(entry, "/response/content/mimeType").to_ascii_lowercase();
-    let encoded = !word(entry, "/response/content/encoding").is_empty();
-    let content = word(entry, "/response/content/text");
-    let content = if encoded || content.len() > BODY_BYTES_MAX { "" } else { content };
-    let body = entry.pointer("/request/postData/text").and_then(Value::as_str);
-    let body = body.map(str::to_owned).or_else(|| form(entry));
-    let length_ms = entry.pointer("/time").and_then(Value::as_f64);
+    let content_type = text(entry, "response/content/mimeType").to_ascii_lowercase();
+    let is_encoded = !text(entry, "response/content/encoding").is_empty();
+    let content = text(entry, "response/content/text");
+    let content = if is_encoded || content.len() > BODY_BYTES_MAX { "" } else { content };
+    let method = method_of(entry);
     Exchange {
+        at: json::place(entry, "request/url"),
         start_ms,
-        length_ms: length_ms.filter(|ms| ms.is_finite()).unwrap_or(0.0).max(0.0),
-        method: method_of(entry),
+        length_ms: number(entry, "time").unwrap_or(0.0).max(0.0),
         from_cache,
         is_static: is_static(&content_type, &path),
+        is_stream: is_stream(&content_type, &headers, &method, status),
+        method,
         origin,
+        credentials,
         path,
-        headers: headers.collect(),
-        user_agent,
+        headers,
+        user_agent: of_name(&request, "user-agent"),
         cookies,
-        body: body.filter(|body| !body.is_empty()),
+        body,
         status,
         set_cookies: set_cookies.collect(),
+        location: of_name(&response, "location").unwrap_or_default(),
         content_type,
         content: content.to_owned(),
     }
+}
+
+/// Whether a request opened a stream of server-sent events, which only a GET can (HTML standard, section 9.2).
+fn is_stream(
+    content_type: &str,
+    headers: &[(String, String)],
+    method: &str,
+    status: Option<u16>,
+) -> bool {
+    const STREAM: &str = "text/event-stream";
+    let wanted = || headers.iter().any(|(name, value)| name == "accept" && value == STREAM);
+    let is_one = match status {
+        Some(status) => status == 200 && content_type.starts_with(STREAM),
+        None => wanted(),
+    };
+    is_one && method == "GET"
 }
 
 fn is(name: &str, wanted: &str) -> bool {
@@ -253,25 +345,43 @@ fn is(name: &str, wanted: &str) -> bool {
 }
 
 /// A method that a request line can hold; some browsers leave it empty.
-fn method_of(entry: &Value) -> String {
-    let method = word(entry, "/request/method").to_ascii_uppercase();
-    let sound = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
-    if sound { method } else { "GET".to_owned() }
+fn method_of(entry: &Node) -> String {
+    let method = text(entry, "request/method").to_ascii_uppercase();
+    let is_sound = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
+    if is_sound { method } else { "GET".to_owned() }
 }
 
-/// The fields of a form, where only those were recorded.
-fn form(entry: &Value) -> Option<String> {
-    let params = pairs(entry, "/request/postData/params");
-    if params.is_empty() {
-        return None;
+/// The text of a body, or the fields of a form where only those were recorded.
+fn body_of(entry: &Node) -> Body {
+    let body = text(entry, "request/postData/text");
+    if !body.is_empty() {
+        return Body::Text(body.to_owned());
     }
-    let encode = |text: &str| {
-        let mut out = Vec::new();
-        plan::expr::Value::text(text).write_escaped(plan::expr::Escape::Url, &mut out);
-        String::from_utf8_lossy(&out).into_owned()
+    let params: Vec<Param> = items(entry, "request/postData/params").iter().map(param).collect();
+    if params.is_empty() {
+        return Body::None;
+    }
+    let header = pairs(entry, "request/headers");
+    let header = header.iter().find(|(name, _)| is(name, "content-type"));
+    let recorded = text(entry, "request/postData/mimeType");
+    let content_type = header.map_or(recorded, |(_, value)| value.as_str());
+    let is_multipart = content_type.to_ascii_lowercase().starts_with("multipart/")
+        || params.iter().any(|param| param.file_name.is_some());
+    Body::Params { is_multipart, params }
+}
+
+fn param(node: &Node) -> Param {
+    let optional = |key: &str| {
+        let value = text(node, key);
+        (!value.is_empty()).then(|| value.to_owned())
     };
-    let fields = params.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value)));
-    Some(fields.collect::<Vec<_>>().join("&"))
+    Param {
+        name: text(node, "name").to_owned(),
+        value: node.get("value").and_then(Node::text).map(str::to_owned),
+        file_name: optional("fileName"),
+        content_type: optional("contentType"),
+        at: node.place.span.clone(),
+    }
 }
 
 fn is_static(content_type: &str, path: &str) -> bool {
@@ -288,42 +398,13 @@ fn is_static(content_type: &str, path: &str) -> bool {
         || ending.is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 
-fn word<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// A list of names and values.
-fn pairs(entry: &Value, pointer: &str) -> Vec<(String, String)> {
-    let list = entry.pointer(pointer).and_then(Value::as_array);
-    let pair = |item: &Value| {
-        let name = item.get("name")?.as_str()?.to_owned();
-        Some((name, item.get("value")?.as_str()?.to_owned()))
+fn pairs(entry: &Node, path: &str) -> Vec<(String, String)> {
+    let pair = |item: &Node| {
+        let name = item.get("name")?.text()?.to_owned();
+        Some((name, text(item, "value").to_owned()))
     };
-    list.into_iter().flatten().filter_map(pair).collect()
-}
-
-fn cookies_of(header: &str) -> impl Iterator<Item = (String, String)> {
-    header.split(';').filter_map(|one| {
-        let (name, value) = one.split_once('=')?;
-        let name = name.trim();
-        let value = value.trim();
-        let is_sound = !name.is_empty() && name.bytes().all(is_token_byte);
-        let is_sound = is_sound && !value.contains(char::is_control);
-        is_sound.then(|| (name.to_owned(), value.to_owned()))
-    })
-}
-
-/// Origin and path of a URL; what cannot stand in a request line is percent-encoded.
-fn split(url: &str) -> (String, String) {
-    let url = url.split('#').next().unwrap_or_default();
-    let host = url.find("://").map_or(0, |at| at + 3);
-    let end = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);
-    let (origin, path) = url.split_at(end);
-    let slash = if path.starts_with('/') { "" } else { "/" };
-    let mut sound = Vec::new();
-    let value = plan::expr::Value::text(path);
-    value.write_escaped(plan::expr::Escape::UrlRaw, &mut sound);
-    (origin.to_owned(), format!("{slash}{}", String::from_utf8_lossy(&sound)))
+    items(entry, path).iter().filter_map(pair).collect()
 }
 
 /// A time as ISO 8601 writes it (`2026-01-31T09:30:00.123+01:00`), in milliseconds since the Unix
@@ -332,17 +413,6 @@ fn milliseconds(text: &str) -> Option<f64> {
     let civil = || Some(text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp());
     let at = text.parse::<Timestamp>().ok().or_else(civil)?;
     Some(at.as_nanosecond() as f64 / 1e6)
-}
-
-/// The byte of a line and column, both from 1.
-fn offset(text: &str, line: usize, column: usize) -> usize {
-    let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
-    let start: usize = lines.map(str::len).sum();
-    let mut at = (start + column.saturating_sub(1)).min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! Values that came with a response and went out with a later request.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
-use scenario::is_name;
 use serde_json::Value;
 
-use super::read::Exchange;
-use crate::writer::{Item, Map, literal};
+use super::read::{Body, Exchange};
+use crate::names::Names;
+use crate::request::Url;
+use crate::template::{literal, url_value};
+use crate::writer::{Item, Map};
 
 /// A shorter text is too likely to stand somewhere by chance.
 const CHARS_MIN: usize = 6;
@@ -34,6 +36,14 @@ enum Source {
     /// A field of a form.
     Field(String),
     Cookie(String),
+    /// A part of the address to which the response leads: a pattern for it.
+    Location(String),
+}
+
+/// A value as a request has it, and the template that stands for it there.
+struct Spelling {
+    text: String,
+    template: String,
 }
 
 /// Values that are saved from responses and filled into requests.
@@ -41,6 +51,8 @@ enum Source {
 pub(super) struct Reuse {
     /// Values by exchange, saved from its response.
     kept: BTreeMap<usize, Vec<ReusedValue>>,
+    /// For each request the exchanges from whose responses it takes values.
+    used: BTreeMap<usize, BTreeSet<usize>>,
     is_cut: bool,
 }
 
@@ -49,7 +61,7 @@ impl Reuse {
     pub(super) fn find(exchanges: &[Exchange]) -> Reuse {
         let requests: Vec<String> = exchanges.iter().map(request_text).collect();
         let mut reuse = Reuse::default();
-        let mut names = HashSet::new();
+        let mut names = Names::default();
         let mut searched = 0;
         for (index, exchange) in exchanges.iter().enumerate() {
             let (sent, to_come) = requests.split_at(index + 1);
@@ -59,11 +71,17 @@ impl Reuse {
                     reuse.is_cut = true;
                     return reuse;
                 }
-                let is_in = |texts: &[String]| texts.iter().any(|text| stands_in(text, &value));
+                let spelled = spellings(&value);
+                let is_in = |texts: &[String]| texts.iter().any(|text| stands_in(text, &spelled));
                 if is_in(sent) || !is_in(to_come) {
                     continue;
                 }
-                let name = unused(&hint, &mut names);
+                for (later, text) in to_come.iter().enumerate() {
+                    if stands_in(text, &spelled) {
+                        reuse.used.entry(index + 1 + later).or_default().insert(index);
+                    }
+                }
+                let name = names.unused(&hint.to_lowercase());
                 let found = ReusedValue { name, value, source };
                 reuse.kept.entry(index).or_default().push(found);
             }
@@ -74,6 +92,11 @@ impl Reuse {
     /// Whether all values were sought.
     pub(super) fn has_all(&self) -> bool {
         !self.is_cut
+    }
+
+    /// The exchanges from whose responses a request takes values.
+    pub(super) fn used_by(&self, index: usize) -> impl Iterator<Item = usize> {
+        self.used.get(&index).into_iter().flatten().copied()
     }
 
     /// Values that an earlier exchange may have saved, the latest first, and longer values before
@@ -87,33 +110,57 @@ impl Reuse {
 
     /// Text of a request with variables in the place of values.
     pub(super) fn filled(&self, index: usize, text: &str) -> String {
-        self.replaced(index, text, |found| found.value.clone())
+        let spelled = |found: &ReusedValue| {
+            vec![Spelling { text: found.value.clone(), template: format!("${{{}}}", found.name) }]
+        };
+        self.replaced(index, text, spelled)
     }
 
-    /// A URL with variables in the place of values, which stand percent-encoded in it.
+    /// A URL with variables in the place of values, which stand percent-encoded in it or as they are.
     pub(super) fn filled_url(&self, index: usize, path: &str) -> String {
-        self.replaced(index, path, |found| in_url(&found.value))
+        let spelled = |found: &ReusedValue| {
+            let plain = Spelling {
+                text: found.value.clone(),
+                template: format!("${{raw({})}}", found.name),
+            };
+            let encoded = Spelling {
+                text: url_value(&found.value),
+                template: format!("${{{}}}", found.name),
+            };
+            vec![encoded, plain]
+        };
+        self.replaced(index, path, spelled)
+    }
+
+    /// The body of a form with variables in the place of values, which stand percent-encoded in it.
+    pub(super) fn filled_form(&self, index: usize, body: &str) -> String {
+        let spelled = |found: &ReusedValue| {
+            let template = format!("${{url({})}}", found.name);
+            let texts = spellings(&found.value).into_iter();
+            texts.map(|text| Spelling { text, template: template.clone() }).collect()
+        };
+        self.replaced(index, body, spelled)
     }
 
     fn replaced(
         &self,
         index: usize,
         text: &str,
-        spelled: impl Fn(&ReusedValue) -> String,
+        spelled: impl Fn(&ReusedValue) -> Vec<Spelling>,
     ) -> String {
         let before = self.before(index);
+        let spelled: Vec<Spelling> = before.into_iter().flat_map(spelled).collect();
         let mut out = String::new();
         let mut rest = text;
         // At each place the longest value that stands there.
         'text: while !rest.is_empty() {
             let at_edge = !out.ends_with(is_inner) || text.len() == rest.len();
-            for found in &before {
-                let value = spelled(found);
+            for Spelling { text, template } in &spelled {
                 if at_edge
-                    && let Some(after) = rest.strip_prefix(value.as_str())
+                    && let Some(after) = rest.strip_prefix(text.as_str())
                     && !after.starts_with(is_inner)
                 {
-                    out.push_str(&format!("${{{}}}", found.name));
+                    out.push_str(template);
                     rest = after;
                     continue 'text;
                 }
@@ -147,6 +194,11 @@ impl Reuse {
                         .with("in", Item::Text("response".to_owned()));
                     Item::Map(whole)
                 }
+                Source::Location(pattern) => {
+                    let whole = Map::single(0..0, "regex", Item::Text(pattern.clone()))
+                        .with("in", Item::Text("response".to_owned()));
+                    Item::Map(whole)
+                }
             };
             save.put(&found.name, source);
         }
@@ -157,13 +209,20 @@ impl Reuse {
 /// All of a request in which a value may stand.
 fn request_text(exchange: &Exchange) -> String {
     let mut text = exchange.path.clone();
-    for (_, value) in exchange.headers.iter().chain(&exchange.cookies) {
+    let headers = exchange.headers.iter().map(|(_, value)| value);
+    let cookies = exchange.cookies.iter().map(|cookie| &cookie.value);
+    let params = match &exchange.body {
+        Body::None | Body::Text(_) => &[][..],
+        Body::Params { params, .. } => params.as_slice(),
+    };
+    let params = params.iter().filter_map(|param| param.value.as_ref());
+    let body = match &exchange.body {
+        Body::Text(body) => Some(body),
+        Body::None | Body::Params { .. } => None,
+    };
+    for value in headers.chain(cookies).chain(params).chain(body) {
         text.push('\n');
         text.push_str(value);
-    }
-    if let Some(body) = &exchange.body {
-        text.push('\n');
-        text.push_str(body);
     }
     text
 }
@@ -171,9 +230,14 @@ fn request_text(exchange: &Exchange) -> String {
 /// A name for it, the value, and where it is.
 fn candidates(exchange: &Exchange) -> Vec<(String, String, Source)> {
     let mut found = Vec::new();
+    // A step of a stream saves nothing.
+    if exchange.is_stream {
+        return found;
+    }
     for (name, value) in &exchange.set_cookies {
         found.push((name.clone(), value.clone(), Source::Cookie(name.clone())));
     }
+    led_to(&exchange.location, &mut found);
     let json = exchange
         .content_type
         .contains("json")
@@ -187,6 +251,41 @@ fn candidates(exchange: &Exchange) -> Vec<(String, String, Source)> {
     found.retain(|(_, value, _)| is_key(value));
     found.truncate(VALUES_MAX);
     found
+}
+
+/// Keys in the address to which a response leads: parts of its path with a digit, and values of its query.
+fn led_to(location: &str, found: &mut Vec<(String, String, Source)>) {
+    if location.is_empty() {
+        return;
+    }
+    let path = match location.contains("://") {
+        true => Url::parse(location).path,
+        false => location.split('#').next().unwrap_or_default().to_owned(),
+    };
+    let (path, query) = path.split_once('?').unwrap_or((path.as_str(), ""));
+    let is_plain = |text: &str| text.contains(|c: char| c.is_ascii_digit()) && !text.contains('%');
+    let mut before = "";
+    for part in path.split('/') {
+        if is_plain(part) {
+            let front = match before {
+                "" => "(?im)^location: *(?:https?://[^/\\s]+)?/".to_owned(),
+                before => format!("(?im)^location:[^\\r\\n]*?/{}/", regex::escape(before)),
+            };
+            let hint = if before.is_empty() { "location" } else { before };
+            let source = Source::Location(format!("{front}([^/?#\\s]+)"));
+            found.push((format!("{hint}_id"), part.to_owned(), source));
+        }
+        before = part;
+    }
+    for pair in query.split('&') {
+        if let Some((name, value)) = pair.split_once('=')
+            && is_plain(value)
+        {
+            let name_pattern = regex::escape(name);
+            let pattern = format!("(?im)^location:[^\\r\\n]*?[?&]{name_pattern}=([^&#\\s]*)");
+            found.push((name.to_owned(), value.to_owned(), Source::Location(pattern)));
+        }
+    }
 }
 
 /// Whether a value could be a key of anything: neither short nor long, and nothing that would
@@ -237,39 +336,61 @@ fn fields(html: &str, found: &mut Vec<(String, String, Source)>) {
     }
 }
 
-/// Whether a value stands in a text with nothing of a word around it, as it is or encoded.
-fn stands_in(text: &str, value: &str) -> bool {
-    let stands = |value: &str| {
-        text.match_indices(value).any(|(at, _)| {
+/// Whether one of these spellings stands in a text with nothing of a word around it.
+fn stands_in(text: &str, spelled: &[String]) -> bool {
+    let stands = |value: &String| {
+        text.match_indices(value.as_str()).any(|(at, _)| {
             !text[..at].ends_with(is_inner) && !text[at + value.len()..].starts_with(is_inner)
         })
     };
-    let encoded = in_url(value);
-    stands(value) || encoded != value && stands(&encoded)
+    spelled.iter().any(stands)
 }
 
 fn is_inner(c: char) -> bool {
     c.is_alphanumeric()
 }
 
-/// As a path or query holds it.
-fn in_url(value: &str) -> String {
-    let mut out = Vec::new();
-    plan::expr::Value::text(value).write_escaped(plan::expr::Escape::Url, &mut out);
-    String::from_utf8_lossy(&out).into_owned()
+/// A value as URLs and forms have it: as it is, percent-encoded in either case, and with `+` for blanks.
+fn spellings(value: &str) -> Vec<String> {
+    let encoded = url_value(value);
+    let mut lower = String::new();
+    let mut digits_left = 0_usize;
+    for c in encoded.chars() {
+        if c == '%' {
+            digits_left = 3;
+        }
+        lower.push(if digits_left > 0 { c.to_ascii_lowercase() } else { c });
+        digits_left -= usize::from(digits_left > 0);
+    }
+    let form = encoded.replace("%20", "+");
+    let mut all = vec![encoded];
+    for other in [form, lower, value.to_owned()] {
+        if !all.contains(&other) {
+            all.push(other);
+        }
+    }
+    all
 }
 
-fn unused(hint: &str, names: &mut HashSet<String>) -> String {
-    let fits = |c: char| {
-        if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }
-    };
-    let name: String = hint.chars().take(40).map(fits).collect();
-    let name = if is_name(&name) { name } else { format!("v_{name}") };
-    let mut free = name.clone();
-    let mut count = 1;
-    while !names.insert(free.clone()) {
-        count += 1;
-        free = format!("{name}_{count}");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_as_they_are_spelled() {
+        assert_eq!(spellings("tok98"), ["tok98"]);
+        let expected = ["a%20b%2BC%3D", "a+b%2BC%3D", "a%20b%2bC%3d", "a b+C="];
+        assert_eq!(spellings("a b+C="), expected);
+        assert!(stands_in("x=ab%2B%2Fcd%3D%3D&y", &spellings("ab+/cd==")));
+        assert!(!stands_in("x=1ab", &spellings("ab")));
     }
-    free
+
+    #[test]
+    fn addresses_hold_keys() {
+        let mut found = Vec::new();
+        led_to("https://shop.test/orders/87310/items?code=x9&next=a%20b", &mut found);
+        let found: Vec<(&str, &str)> =
+            found.iter().map(|(hint, value, _)| (hint.as_str(), value.as_str())).collect();
+        assert_eq!(found, [("orders_id", "87310"), ("code", "x9")]);
+    }
 }

@@ -3,8 +3,8 @@
 use roxmltree::Node;
 
 use super::attributes::value_at;
-use super::text::quoted;
 use super::{Importer, Item, Map, elements, opening};
+use crate::template::quoted;
 
 /// The comparisons of a condition, and the operators they are.
 const COMPARISONS: [(&str, &str); 6] =

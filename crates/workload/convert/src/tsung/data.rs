@@ -7,7 +7,7 @@ use roxmltree::Node;
 use super::attributes::value_at;
 use super::variables::sound;
 use super::{Importer, Item, Map, opening};
-use crate::writer::literal;
+use crate::template::literal;
 
 /// The files that the options name, and how steps read them.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use roxmltree::Node;
 use super::attributes::value_at;
 use super::text;
 use super::{Importer, Item, Map, elements, opening};
-use crate::writer::literal;
+use crate::template::literal;
 
 /// A server of the document.
 #[derive(Debug, Clone, PartialEq)]

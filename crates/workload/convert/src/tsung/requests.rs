@@ -8,7 +8,7 @@ use super::attributes::value_at;
 use super::matching::{Match, MatchSource};
 use super::text::Form;
 use super::{Importer, Item, Map, Request, elements, opening};
-use crate::writer::literal;
+use crate::template::literal;
 
 /// The maximum length of a measure's name, in bytes.
 const NAME_BYTES_MAX: usize = 200;

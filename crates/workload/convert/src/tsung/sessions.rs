@@ -11,7 +11,7 @@ use super::places::{Server, bracketed};
 use super::raw::Plain;
 use super::text;
 use super::{Importer, Item, Map, elements, opening};
-use crate::writer::literal;
+use crate::template::literal;
 
 /// A session as a program of the scenario.
 #[derive(Debug, Clone)]

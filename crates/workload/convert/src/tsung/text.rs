@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Importer;
-use crate::writer::literal;
+use crate::template::literal;
 
 /// A number as scenarios write it.
 pub(super) fn number(number: f64) -> String {
@@ -27,23 +27,6 @@ pub(super) fn seconds(seconds: f64) -> String {
 /// The number without what binary fractions add.
 fn rounded(number: f64) -> f64 {
     (number * 1e6).round() / 1e6
-}
-
-/// Text in an expression's quotes.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::from("'");
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '\'' => out.push_str("\\'"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c => out.push(c),
-        }
-    }
-    out.push('\'');
-    out
 }
 
 /// Form of a variable inside a text.
@@ -111,6 +94,5 @@ mod tests {
     fn seconds_are_written_as_durations() {
         let written = [0.0, 25.0, 1.5, 0.01, 0.000_25, 2560.0, 0.1].map(seconds);
         assert_eq!(written, ["0s", "25s", "1.5s", "10ms", "250us", "2560s", "100ms"]);
-        assert_eq!(quoted("it's \\ \n"), r"'it\'s \\ \n'");
     }
 }

@@ -6,8 +6,9 @@ use roxmltree::Node;
 use scenario::is_name;
 
 use super::attributes::value_at;
-use super::text::{Form, quoted};
+use super::text::Form;
 use super::{Importer, Item, Map, elements, opening};
+use crate::template::quoted;
 
 /// Expression for Tsung's `tsung_userid`, which counts from 1.
 const USER_ID: &str = "user + 1";

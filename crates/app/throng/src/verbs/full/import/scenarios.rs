@@ -15,7 +15,7 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
     let bytes = source::read_bytes(file, har::TEXT_BYTES_MAX as u64)?;
     let text = if is_xml(&bytes) {
         source::from_tsung(file, &bytes, args.tsung.leniency())?
-    } else if bytes.trim_ascii_start().starts_with(b"{") {
+    } else if is_json(&bytes) {
         from_har(file, bytes, &recording(args))?
     } else {
         return Err(Failure::hinted(
@@ -35,6 +35,12 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
             Ok(Exit::Passed)
         }
     }
+}
+
+/// Whether a file's beginning is that of an object in JSON.
+fn is_json(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    text.trim_ascii_start().starts_with(b"{")
 }
 
 /// Converts a browser recording to a scenario.
