@@ -66,15 +66,23 @@ fn scenario_of(name: &str, bytes: Vec<u8>, leniency: Leniency) -> Result<Text, F
     text_of(name, bytes)
 }
 
-/// Converts a Tsung file to a scenario and prints the diagnostics of the conversion.
-pub(crate) fn from_tsung(name: &str, bytes: &[u8], leniency: Leniency) -> Result<Text, Failure> {
+/// Reads files beside the one of this name: texts, and behind [`scenario::BINARY`] bytes as base64.
+pub(crate) fn files_beside(name: &str) -> impl Fn(&str) -> Result<String, String> {
     let folder = folder(name);
     let left = Cell::new(FILES_BYTES_MAX);
-    let files = |name: &str| {
-        let text = read_input(&folder.join(name), left.get())?;
+    move |name: &str| {
+        let text = match name.strip_prefix(scenario::BINARY) {
+            Some(name) => read_binary(&folder.join(name), left.get())?,
+            None => read_input(&folder.join(name), left.get())?,
+        };
         left.set(left.get() - text.len() as u64);
         Ok(text)
-    };
+    }
+}
+
+/// Converts a Tsung file to a scenario and prints the diagnostics of the conversion.
+pub(crate) fn from_tsung(name: &str, bytes: &[u8], leniency: Leniency) -> Result<Text, Failure> {
+    let files = files_beside(name);
     let (original, converted, diagnostics) = full::from_tsung(name, bytes, leniency, &files)?;
     converted_text(name, original, converted, &diagnostics)
 }
@@ -93,7 +101,7 @@ pub(crate) fn converted_text(
         return Err(wrong(
             name,
             diagnostics,
-            "docs/tsung.md and docs/har.md list what is supported",
+            "docs/importing.md, docs/tsung.md and docs/har.md list what is supported",
         ));
     };
     Ok(Text {

@@ -12,9 +12,6 @@ use crate::writer::{Item, Line, Map, Writer};
 
 /// How long the last user gets to finish beyond its pauses.
 const FINISH_S_MIN: f64 = 60.0;
-/// The value of every environment variable while a scenario is checked here.
-const ANY_VALUE: &str = "value";
-
 /// Texts of files that a scenario names, or why they cannot be read.
 pub(crate) type Files<'f> = &'f dyn Fn(&str) -> Result<String, String>;
 
@@ -41,7 +38,7 @@ impl Draft {
         }
         writer.map(&self.top, 0);
         let converted = Conversion { text: writer.text, lines: writer.lines, requests: Vec::new() };
-        let problems = problems(&converted, files);
+        let problems = problems(&converted, files, &|name| Some(secrets.stand_in(name)));
         for problem in &problems {
             let at = converted.origin(problem.line).unwrap_or(0..0);
             let message = format!("what this becomes cannot run: {}", problem.message);
@@ -51,13 +48,13 @@ impl Draft {
     }
 }
 
-/// Errors that the check of scenarios finds in a converted one. Variables of the environment count as set.
+/// Errors that the check of scenarios finds in a converted one. `env` has the variables of the environment.
 pub fn problems(
     converted: &Conversion,
     files: &dyn Fn(&str) -> Result<String, String>,
+    env: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<Diagnostic> {
-    let settings =
-        scenario::Settings { overrides: &[], env: &|_| Some(ANY_VALUE.to_owned()), files };
+    let settings = scenario::Settings { overrides: &[], env, files };
     let source = Source { name: "converted.yaml", text: &converted.text };
     let (_, mut diagnostics) = scenario::compile(source, &settings);
     diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);

@@ -1,12 +1,14 @@
-//! Converts Tsung files and browser recordings to scenarios.
+//! Converts other tools' files to scenarios: Tsung files, browser recordings, command lines of curl.
 //!
 //! A converter makes the text of a scenario, which then goes the way of every scenario. What it
 //! decided stands in the text as comments; what it cannot carry over is reported with its place and
 //! is an error unless the caller is [lenient](Leniency). Of each line it remembers where in the
 //! original it came from, so that what the scenario's own check says can be shown there.
 
+pub mod curl;
 mod diagnostics;
 mod draft;
+mod format;
 pub mod har;
 mod json;
 mod names;
@@ -20,6 +22,7 @@ mod xml;
 use std::ops::Range;
 
 pub use draft::problems;
+pub use format::Format;
 pub use xml::{DecodeError, decode, is_xml};
 
 /// Treatment of parts that have no counterpart.

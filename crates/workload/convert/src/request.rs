@@ -9,7 +9,7 @@ use scenario::is_token_byte;
 
 use crate::diagnostics::Diagnostics;
 use crate::secrets::Secrets;
-use crate::template::{form_value, literal, url_value};
+use crate::template::{Piece, form_value, literal, mapped, pieces, url_text, url_value};
 use crate::writer::{Item, Map};
 
 /// Methods that are steps.
@@ -125,7 +125,7 @@ impl Url {
     /// Takes a URL apart.
     pub(crate) fn parse(url: &str) -> Url {
         let url = url.trim().split('#').next().unwrap_or_default();
-        let host = url.find("://").map_or(0, |at| at + 3);
+        let host = scheme_length(url);
         let end = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);
         let scheme = url[..host].to_ascii_lowercase();
         let authority = &url[host..end];
@@ -149,8 +149,102 @@ impl Url {
             (percent_decoded(name), percent_decoded(password))
         });
         let slash = if path.starts_with('/') { "" } else { "/" };
-        let path = crate::template::url_text(path);
+        let path = url_text(path);
         Url { origin: format!("{scheme}{address}"), credentials, path: format!("{slash}{path}") }
+    }
+}
+
+/// The bytes of a URL's scheme with what follows it; 0 for a path, or a host alone.
+pub(crate) fn scheme_length(url: &str) -> usize {
+    let front = url.find(['/', '?']).map_or(url, |end| &url[..end]);
+    match front.ends_with(':') && url[front.len()..].starts_with("//") {
+        true => front.len() + 2,
+        false => 0,
+    }
+}
+
+/// A URL that is a template: where it leads, and the path there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// Scheme, host and port as a template; empty for a path alone.
+    pub(crate) origin: String,
+    pub(crate) credentials: Option<(String, String)>,
+    /// Path and query as a template, with a slash in front.
+    pub(crate) path: String,
+}
+
+impl Address {
+    /// Takes a template apart. `scheme`: the one of an address that says none.
+    pub(crate) fn parse(template: &str, scheme: &str) -> Address {
+        let mut origin = Vec::new();
+        let mut path = String::new();
+        let mut is_path = template.trim().starts_with(['/', '?']);
+        for piece in pieces(template.trim()) {
+            let text = match piece {
+                Piece::Expr(expr) => {
+                    match is_path {
+                        true => path.push_str(&format!("${{{expr}}}")),
+                        false => origin.push(Piece::Expr(expr)),
+                    }
+                    continue;
+                }
+                Piece::Text(text) => text,
+            };
+            let fragment = text.find('#');
+            let text = &text[..fragment.unwrap_or(text.len())];
+            let host = scheme_length(text);
+            let end = match is_path {
+                true => Some(0),
+                false => text[host..].find(['/', '?']).map(|end| host + end),
+            };
+            let (before, after) = text.split_at(end.unwrap_or(text.len()));
+            if !before.is_empty() {
+                origin.push(Piece::Text(before.to_owned()));
+            }
+            path.push_str(&literal(&url_text(after)));
+            is_path |= end.is_some();
+            // It is never sent.
+            if fragment.is_some() {
+                break;
+            }
+        }
+        if !path.starts_with('/') {
+            path.insert(0, '/');
+        }
+        let mut credentials = None;
+        let origin = match origin.as_slice() {
+            [] => String::new(),
+            [Piece::Text(text)] => {
+                let text = match scheme_length(text) > 0 {
+                    true => text.clone(),
+                    false => format!("{scheme}://{text}"),
+                };
+                let url = Url::parse(&text);
+                credentials = url.credentials;
+                literal(&url.origin)
+            }
+            parts => {
+                let parts = parts.iter().map(|part| match part {
+                    Piece::Text(text) => literal(text),
+                    Piece::Expr(expr) => format!("${{{expr}}}"),
+                });
+                parts.collect()
+            }
+        };
+        Address { origin, credentials, path }
+    }
+
+    /// The URL of a step, where the target is at `target`.
+    pub(crate) fn url(&self, target: &str) -> String {
+        if self.origin == target || self.origin.is_empty() {
+            return self.path.clone();
+        }
+        // What begins with an expression is encoded already.
+        let origin = match pieces(&self.origin).first() {
+            Some(Piece::Expr(_)) => mapped(&self.origin, str::to_owned, |e| format!("raw({e})")),
+            Some(Piece::Text(_)) | None => self.origin.clone(),
+        };
+        format!("{origin}{}", self.path)
     }
 }
 
@@ -546,10 +640,18 @@ mod tests {
             ("https://u:p%40@h/ä b", "https://h", "/%C3%A4%20b"),
             ("http://h?x", "http://h", "/?x"),
             ("http://[::1]:80/", "http://[::1]", "/"),
+            ("http://h/?u=http://x/", "http://h", "/?u=http://x/"),
         ] {
             let found = Url::parse(url);
             assert_eq!((found.origin.as_str(), found.path.as_str()), (origin, path), "{url}");
         }
+        let address = Address::parse("${env('BASE')}:80/a b?x=${y}#c", "http");
+        assert_eq!(address.origin, "${env('BASE')}:80");
+        assert_eq!(address.path, "/a%20b?x=${y}");
+        assert_eq!(address.url("http://x"), "${raw(env('BASE'))}:80/a%20b?x=${y}");
+        assert_eq!(Address::parse("H/x", "https").url("https://h"), "/x");
+        assert_eq!(Address::parse("/x", "https").url("https://h"), "/x");
+        assert_eq!(Address::parse("/?u=http://x", "https").path, "/?u=http://x");
         let credentials = Url::parse("https://u:p%40@h").credentials;
         assert_eq!(credentials, Some(("u".to_owned(), "p@".to_owned())));
     }

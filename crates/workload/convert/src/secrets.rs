@@ -24,6 +24,10 @@ struct Secret {
 pub(crate) struct Secrets {
     names: SecretNames,
     found: Vec<Secret>,
+    /// Variables that the original itself takes from the environment.
+    given: Vec<String>,
+    /// Those of them that begin a URL.
+    addresses: Vec<String>,
 }
 
 impl Secrets {
@@ -44,6 +48,25 @@ impl Secrets {
         format!("${{{}}}", self.expression(hint, value, at))
     }
 
+    /// The expression for a variable that the original itself takes from the environment.
+    pub(crate) fn given(&mut self, name: &str) -> String {
+        if !self.given.iter().any(|known| known == name) {
+            self.given.push(name.to_owned());
+        }
+        format!("env({})", quoted(name))
+    }
+
+    /// Notes that a URL begins with such a variable.
+    pub(crate) fn begins_url(&mut self, name: &str) {
+        self.addresses.push(name.to_owned());
+    }
+
+    /// A value of the kind that a variable must have, for the check of what was written.
+    pub(crate) fn stand_in(&self, name: &str) -> String {
+        let is_address = self.addresses.iter().any(|known| known == name);
+        if is_address { "http://value.test" } else { "value" }.to_owned()
+    }
+
     fn unused(&self, hint: &str) -> String {
         let fits = |c: char| {
             if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }
@@ -51,7 +74,9 @@ impl Secrets {
         let name: String = hint.chars().take(60).map(fits).collect();
         let is_sound = name.starts_with(|c: char| c.is_ascii_alphabetic());
         let name = if is_sound { name } else { format!("SECRET_{name}") };
-        let is_taken = |name: &String| self.found.iter().any(|secret| secret.variable == *name);
+        let is_taken = |name: &String| {
+            self.found.iter().any(|secret| secret.variable == *name) || self.given.contains(name)
+        };
         let mut free = name.clone();
         let mut count = 1;
         while is_taken(&free) {
@@ -125,7 +150,8 @@ impl Secrets {
 
     /// The comment of a scenario that names the variables.
     pub(crate) fn comment(&self) -> Option<String> {
-        let names: Vec<&str> = self.found.iter().map(|secret| &*secret.variable).collect();
+        let found = self.found.iter().map(|secret| &*secret.variable);
+        let names: Vec<&str> = self.given.iter().map(String::as_str).chain(found).collect();
         (!names.is_empty())
             .then(|| format!("Set these environment variables: {}", names.join(", ")))
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::read::{Body, Exchange};
 use crate::names::Names;
-use crate::request::Url;
+use crate::request::{Url, scheme_length};
 use crate::template::{literal, url_value};
 use crate::writer::{Item, Map};
 
@@ -258,7 +258,7 @@ fn led_to(location: &str, found: &mut Vec<(String, String, Source)>) {
     if location.is_empty() {
         return;
     }
-    let path = match location.contains("://") {
+    let path = match scheme_length(location) > 0 {
         true => Url::parse(location).path,
         false => location.split('#').next().unwrap_or_default().to_owned(),
     };

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
+mod commands;
 mod corpus;
 mod recordings;
 
@@ -81,8 +82,16 @@ fn assert_compiles(name: &str, converted: &Conversion) {
 #[track_caller]
 fn assert_runs(converted: &Conversion) {
     let text = &converted.text;
-    let (plan, diagnostics) = compile(text);
-    assert!(plan.is_some(), "{}\n{text}", render(&diagnostics, Source { name: "x", text }));
+    let files = |name: &str| match name.strip_prefix(scenario::BINARY) {
+        Some(_) => Ok("aGVsbG8=".to_owned()),
+        None => Ok("a,b\n1,2\n".to_owned()),
+    };
+    // Whatever a variable is for.
+    let accepted = ["value", "http://value.test"].iter().any(|value| {
+        let env = |_: &str| Some((*value).to_owned());
+        convert::problems(converted, &files, &env).is_empty()
+    });
+    assert!(accepted, "{text}");
 }
 
 #[test]
@@ -313,6 +322,31 @@ fn config() -> Config {
     }
 }
 
+/// A place of a text, how much is taken out there, and what is put in.
+type Cut = (prop::sample::Index, usize, String);
+
+fn cuts() -> impl Strategy<Value = Vec<Cut>> {
+    let instead = "[ -~\u{e9}\n$%&;<>\"'=/{}\\[\\]]{0,12}";
+    prop::collection::vec((any::<prop::sample::Index>(), 0..40_usize, instead), 1..6)
+}
+
+/// The text with pieces cut out and replaced.
+fn changed(text: &str, cuts: &[Cut]) -> String {
+    let mut text = text.to_owned();
+    for (at, length, instead) in cuts {
+        let mut start = at.index(text.len().max(1)).min(text.len());
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        let mut end = (start + length).min(text.len());
+        while !text.is_char_boundary(end) {
+            end += 1;
+        }
+        text.replace_range(start..end, instead);
+    }
+    text
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -333,6 +367,13 @@ proptest! {
                 compile(&converted.text);
             }
         }
+    }
+
+    #[test]
+    fn no_commands_panic(cuts in cuts()) {
+        let text = "curl 'https://a.test/a b?x=${1}' -H 'A: b' -d \"a=$X&password=p\" -F 'f=@a.png;type=x' -u a:b\n\
+                    B=http://b.test; curl -G $B/c -d @body.json --next -sXPUT $'http://c/\\u00e9' | jq . # x\nsleep 1\n";
+        commands::assert_sound(&changed(text, &cuts));
     }
 
     #[test]

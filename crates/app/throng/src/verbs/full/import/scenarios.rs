@@ -2,28 +2,46 @@
 
 use std::io::Write;
 
-use convert::har;
-use scenario::Source;
+use convert::{Conversion, Format, curl, har};
+use scenario::{Diagnostic, Source};
 
 use crate::args::full::{FileArgs, Statics};
 use crate::exit::{Exit, Failure, written};
-use crate::full::is_xml;
 use crate::source::{self, Text};
 
 /// Converts a file to a scenario.
 pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
     let bytes = source::read_bytes(file, har::TEXT_BYTES_MAX as u64)?;
-    let text = if is_xml(&bytes) {
-        source::from_tsung(file, &bytes, args.tsung.leniency())?
-    } else if is_json(&bytes) {
-        from_har(file, bytes, &recording(args))?
-    } else {
-        return Err(Failure::hinted(
-            Exit::Data,
-            format!("{file} has no format that can be imported"),
-            "give a Tsung file (XML) or a browser recording (HAR, JSON); of numbers say what they are with \
-             --measure NAME --unit ms",
-        ));
+    let text = match Format::of(&bytes) {
+        Some(Format::Tsung) => {
+            let text = source::from_tsung(file, &bytes, args.tsung.leniency())?;
+            // What is written must run; other importers check that themselves.
+            source::compile(&text, &[])?;
+            text
+        }
+        Some(Format::Har) => {
+            let settings = recording(args);
+            converted(file, bytes, &|source| har::convert(source, &settings))?
+        }
+        Some(Format::Curl) => {
+            let files = source::files_beside(file);
+            let settings = curl::Settings { leniency: args.tsung.leniency(), files: &files };
+            converted(file, bytes, &|source| curl::convert(source, &settings))?
+        }
+        Some(
+            Format::JMeter
+            | Format::Postman
+            | Format::PostmanEnvironment
+            | Format::OpenApi
+            | Format::Swagger,
+        )
+        | None => {
+            return Err(Failure::hinted(
+                Exit::Data,
+                format!("{file} has no format that can be imported"),
+                "docs/importing.md lists the formats; of numbers say what they are with --measure NAME --unit ms",
+            ));
+        }
     };
     match &args.output {
         None => written(write!(std::io::stdout(), "{}", text.text)),
@@ -37,19 +55,17 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// Whether a file's beginning is that of an object in JSON.
-fn is_json(bytes: &[u8]) -> bool {
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    text.trim_ascii_start().starts_with(b"{")
-}
-
-/// Converts a browser recording to a scenario.
-fn from_har(name: &str, bytes: Vec<u8>, settings: &har::Settings) -> Result<Text, Failure> {
+/// Converts a file whose text is UTF-8.
+fn converted(
+    name: &str,
+    bytes: Vec<u8>,
+    convert: &dyn Fn(Source<'_>) -> (Option<Conversion>, Vec<Diagnostic>),
+) -> Result<Text, Failure> {
     let text = String::from_utf8(bytes).map_err(|error| {
-        let message = format!("{name} is not a browser recording: {}", error.utf8_error());
-        Failure::hinted(Exit::Data, message, "HAR files are UTF-8")
+        let message = format!("{name} cannot be imported: {}", error.utf8_error());
+        Failure::hinted(Exit::Data, message, "the file must be UTF-8")
     })?;
-    let (converted, diagnostics) = har::convert(Source { name, text: &text }, settings);
+    let (converted, diagnostics) = convert(Source { name, text: &text });
     source::converted_text(name, text, converted, &diagnostics)
 }
 
