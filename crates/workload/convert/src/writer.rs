@@ -192,7 +192,7 @@ impl Writer {
 }
 
 /// A scalar as YAML: plain where that is safe, else in double quotes.
-fn scalar(text: &str) -> String {
+pub(super) fn scalar(text: &str) -> String {
     let first = |c: char| c.is_ascii_alphabetic() || "/_".contains(c);
     let rest = |c: char| c.is_ascii_alphanumeric() || "/_-.=?&+*()<>!%,;'~$ ".contains(c);
     let word = text.to_ascii_lowercase();

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
+mod collections;
 mod commands;
 mod corpus;
 mod recordings;
@@ -374,6 +375,11 @@ proptest! {
         let text = "curl 'https://a.test/a b?x=${1}' -H 'A: b' -d \"a=$X&password=p\" -F 'f=@a.png;type=x' -u a:b\n\
                     B=http://b.test; curl -G $B/c -d @body.json --next -sXPUT $'http://c/\\u00e9' | jq . # x\nsleep 1\n";
         commands::assert_sound(&changed(text, &cuts));
+    }
+
+    #[test]
+    fn no_collection_panics(cuts in cuts()) {
+        collections::assert_sound(&changed(collections::SHOP, &cuts));
     }
 
     #[test]

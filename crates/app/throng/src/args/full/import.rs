@@ -6,9 +6,9 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// A Tsung file (XML) or a browser recording (HAR); a directory of published results; results of JMeter, k6,
-    /// Gatling, Locust, vegeta, hey, oha, h2load, criterion, Google benchmark, pytest-benchmark or HdrHistogram; or, with
-    /// --measure and --unit, files of numbers that another tool measured. - for standard input
+    /// A file that becomes a scenario (a recording of a browser, commands of curl, a collection of Postman, a Tsung
+    /// file); a directory of published results; or, with --measure and --unit, files of samples that another tool
+    /// measured. - for standard input
     #[arg(value_name = "FILE|DIR", required = true)]
     pub(crate) what: Vec<String>,
     #[command(flatten)]
@@ -55,6 +55,9 @@ pub(crate) struct FileArgs {
     /// In a recording: keep requests that the browser answered from its cache
     #[arg(long)]
     pub(crate) cached: bool,
+    /// With a collection of Postman: the file of its environment
+    #[arg(long, value_name = "FILE")]
+    pub(crate) environment: Option<String>,
 }
 
 impl FileArgs {
@@ -66,6 +69,7 @@ impl FileArgs {
             statics,
             third_parties,
             cached,
+            environment,
         } = self;
         first_given(&[
             (output.is_some(), "--output"),
@@ -73,6 +77,7 @@ impl FileArgs {
             (statics.is_some(), "--static"),
             (*third_parties, "--third-parties"),
             (*cached, "--cached"),
+            (environment.is_some(), "--environment"),
         ])
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use convert::{Conversion, Format, curl, har};
+use convert::{Conversion, Format, curl, har, postman};
 use scenario::{Diagnostic, Source};
 
 use crate::args::full::{FileArgs, Statics};
@@ -28,14 +28,25 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
             let settings = curl::Settings { leniency: args.tsung.leniency(), files: &files };
             converted(file, bytes, &|source| curl::convert(source, &settings))?
         }
-        Some(
-            Format::JMeter
-            | Format::Postman
-            | Format::PostmanEnvironment
-            | Format::OpenApi
-            | Format::Swagger,
-        )
-        | None => {
+        Some(Format::Postman) => {
+            let files = source::files_beside(file);
+            let environment = args.environment.as_deref();
+            let environment = environment.map(source::read).transpose()?;
+            let settings = postman::Settings {
+                leniency: args.tsung.leniency(),
+                environment: environment.as_ref().map(|read| read.text.as_str()),
+                files: &files,
+            };
+            converted(file, bytes, &|source| postman::convert(source, &settings))?
+        }
+        Some(Format::PostmanEnvironment) => {
+            return Err(Failure::hinted(
+                Exit::Data,
+                format!("{file} is an environment of Postman, which has no requests"),
+                &format!("throng import COLLECTION --environment {file}"),
+            ));
+        }
+        Some(Format::JMeter | Format::OpenApi | Format::Swagger) | None => {
             return Err(Failure::hinted(
                 Exit::Data,
                 format!("{file} has no format that can be imported"),

@@ -1,0 +1,219 @@
+//! Collections of Postman (format 2.1, and 2.0 as far as it is the same), as a scenario.
+//!
+//! One session sends the requests in their order, as Postman's runner does. Variables become parameters, those that
+//! scripts set variables of the user, and those without a value come from the environment. Of scripts the common forms
+//! become `save`, `check` and `status` (`scripts`); what else they do stands in the scenario as a comment.
+
+mod auth;
+mod requests;
+mod scripts;
+mod variables;
+
+use std::ops::Range;
+
+use scenario::document::node::Node;
+use scenario::document::{Diagnostic, Source};
+use variables::Variables;
+
+use crate::diagnostics::Diagnostics;
+use crate::draft::{Draft, Files, arrivals, file_name, head, thresholds};
+use crate::json::{self, find, items, text};
+use crate::secrets::Secrets;
+use crate::template::literal;
+use crate::writer::{Item, Map};
+use crate::{Conversion, Leniency};
+
+/// Largest collection, in bytes.
+pub const TEXT_BYTES_MAX: usize = 64 << 20;
+/// Most requests of a collection.
+const REQUESTS_MAX: usize = 5000;
+/// Keys whose values are never read: saved responses.
+const SKIPPED: &[&str] = &["response", "_postman_previewlanguage", "description"];
+
+/// Settings of a conversion.
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    pub leniency: Leniency,
+    /// The text of an environment, or of global variables, as Postman exports it.
+    pub environment: Option<&'a str>,
+    /// Texts of files that the collection names, or why they cannot be read.
+    pub files: &'a dyn Fn(&str) -> Result<String, String>,
+}
+
+/// A script and when it runs.
+#[derive(Debug, Clone)]
+struct Script {
+    text: String,
+    at: Range<usize>,
+}
+
+/// What requests inherit from the folders around them.
+#[derive(Debug, Clone, Default)]
+struct Inherited<'n> {
+    auth: Option<&'n Node>,
+    before: Vec<Script>,
+    after: Vec<Script>,
+}
+
+/// Makes a scenario of a collection. There is one exactly where no diagnostic is an error.
+pub fn convert(
+    source: Source<'_>,
+    settings: &Settings<'_>,
+) -> (Option<Conversion>, Vec<Diagnostic>) {
+    let mut importer = Importer {
+        diagnostics: Diagnostics::new(source.text, settings.leniency),
+        files: settings.files,
+        secrets: Secrets::default(),
+        variables: Variables::default(),
+        target: None,
+        requests_count: 0,
+        commented: Vec::new(),
+    };
+    let converted = importer.convert(source, settings.environment);
+    let converted = converted.filter(|_| !importer.diagnostics.collector.has_errors());
+    (converted, importer.diagnostics.collector.finish())
+}
+
+/// State of an import.
+struct Importer<'a> {
+    diagnostics: Diagnostics<'a>,
+    files: Files<'a>,
+    secrets: Secrets,
+    variables: Variables,
+    /// Where the first request goes.
+    target: Option<String>,
+    requests_count: usize,
+    /// Places of scripts that were reported as comments.
+    commented: Vec<usize>,
+}
+
+impl Importer<'_> {
+    fn convert(&mut self, source: Source<'_>, environment: Option<&str>) -> Option<Conversion> {
+        if source.text.len() > TEXT_BYTES_MAX {
+            let message = format!("the collection has {} bytes", source.text.len());
+            let hint = format!("at most {TEXT_BYTES_MAX} are read");
+            self.diagnostics.error("too-large", 0..0, message).hint(hint);
+            return None;
+        }
+        let document = match json::parse(source.text, SKIPPED) {
+            Ok(document) => document,
+            Err(error) => {
+                let message = format!("this is not JSON: {error}");
+                self.diagnostics.error("bad-collection", error.at..error.at, message);
+                return None;
+            }
+        };
+        let collection = document.get("collection").unwrap_or(&document);
+        if find(collection, "item").and_then(Node::sequence).is_none() {
+            let message = "the collection has no list `item`".to_owned();
+            let hint = "export it in Postman as Collection v2.1";
+            self.diagnostics.error("bad-collection", 0..0, message).hint(hint);
+            return None;
+        }
+        if let Some(environment) = environment {
+            match json::parse(environment, &[]) {
+                Ok(node) => self.variables.declare(items(&node, "values")),
+                Err(error) => {
+                    let message = format!("the environment is not JSON: {error}");
+                    self.diagnostics.error("bad-environment", 0..0, message);
+                    return None;
+                }
+            }
+        }
+        self.variables.declare(items(collection, "variable"));
+        self.find_set_variables(collection);
+        let inherited = inherit(&Inherited::default(), collection);
+        let mut steps = Vec::new();
+        self.items(collection, &inherited, &mut steps);
+        let Some(target) = self.target.clone() else {
+            let message = "the collection has no request".to_owned();
+            self.diagnostics.error("empty", 0..0, message);
+            return None;
+        };
+        if let Some(set) = self.variables.initial(&mut self.secrets) {
+            steps.insert(0, set);
+        }
+        let name = text(collection, "info/name");
+        let name = if name.is_empty() { file_name(source.name) } else { name };
+        let mut top = head(name, &target, &(0..0));
+        if let Some(params) = self.variables.params() {
+            top.put("params", Item::Map(params));
+        }
+        let options = Map::single(0..0, "cookies", Item::Bare("true".to_owned()));
+        let sessions = Map::single(0..0, "collection", Item::List(steps));
+        let top = top
+            .with("options", Item::Map(options))
+            .with("sessions", Item::Map(sessions))
+            .with("arrivals", arrivals("A collection", 0.0))
+            .with("thresholds", thresholds());
+        let comment = format!(
+            "Converted from Postman's collection {}; see docs/importing.md.",
+            file_name(source.name)
+        );
+        let files = self.files;
+        Draft { comments: vec![comment], top }.finish(&self.secrets, files, &mut self.diagnostics)
+    }
+
+    /// Notes the variables that any script sets: they belong to the user.
+    fn find_set_variables(&mut self, node: &Node) {
+        for script in scripts_of(node, "prerequest").iter().chain(&scripts_of(node, "test")) {
+            for name in scripts::names_set(&script.text) {
+                self.variables.set_by_script(&name);
+            }
+        }
+        for item in items(node, "item") {
+            self.find_set_variables(item);
+        }
+    }
+
+    fn items<'n>(&mut self, node: &'n Node, around: &Inherited<'n>, steps: &mut Vec<Map>) {
+        for item in items(node, "item") {
+            let inherited = inherit(around, item);
+            if find(item, "item").is_none() {
+                self.request(item, &inherited, steps);
+                continue;
+            }
+            self.variables.declare(items(item, "variable"));
+            let mut inner = Vec::new();
+            self.items(item, &inherited, &mut inner);
+            if inner.is_empty() {
+                continue;
+            }
+            let name: String = text(item, "name").chars().filter(|c| !c.is_control()).collect();
+            let name = format!("{} (folder)", literal(name.trim()));
+            let at = json::place(item, "name");
+            let folder = Map::single(at, "transaction", Item::Text(name));
+            steps.push(folder.with("steps", Item::List(inner)));
+        }
+    }
+}
+
+/// What the requests of a folder inherit.
+fn inherit<'n>(around: &Inherited<'n>, node: &'n Node) -> Inherited<'n> {
+    let mut inherited = around.clone();
+    let auth = node.get("auth").filter(|auth| !auth.is_null());
+    if let Some(auth) = auth.filter(|auth| text(auth, "type") != "inherit") {
+        inherited.auth = Some(auth);
+    }
+    inherited.before.extend(scripts_of(node, "prerequest"));
+    inherited.after.extend(scripts_of(node, "test"));
+    inherited
+}
+
+/// The scripts of a collection, folder or request that run at this time.
+fn scripts_of(node: &Node, listen: &str) -> Vec<Script> {
+    let events = items(node, "event").iter().filter(|event| text(event, "listen") == listen);
+    let scripts = events.filter_map(|event| {
+        let exec = find(event, "script/exec").or_else(|| event.get("script"))?;
+        let text = match exec.sequence() {
+            Some(lines) => {
+                let lines: Vec<&str> = lines.iter().filter_map(Node::text).collect();
+                lines.join("\n")
+            }
+            None => exec.text()?.to_owned(),
+        };
+        let is_empty = text.trim().is_empty();
+        (!is_empty).then(|| Script { text, at: exec.place.span.clone() })
+    });
+    scripts.collect()
+}
