@@ -1,5 +1,5 @@
 //! Converts other tools' files to scenarios: Tsung files, browser recordings, command lines of curl, collections of
-//! Postman.
+//! Postman, descriptions of APIs (OpenAPI).
 //!
 //! A converter makes the text of a scenario, which then goes the way of every scenario. What it
 //! decided stands in the text as comments; what it cannot carry over is reported with its place and
@@ -13,6 +13,7 @@ mod format;
 pub mod har;
 mod json;
 mod names;
+pub mod openapi;
 pub mod postman;
 mod request;
 mod secrets;

@@ -4,8 +4,8 @@ mod import;
 mod model;
 
 pub(crate) use import::{
-    FileArgs, ImportArgs, Layout, Publication, ReproduceArgs, ResultsArgs, SamplesArgs, Statics,
-    UnitArg,
+    FileArgs, ImportArgs, Layout, Publication, ReproduceArgs, ResultsArgs, SamplesArgs,
+    SessionsArg, Statics, UnitArg,
 };
 pub(crate) use model::{
     ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelCheckArgs, ModelVerb, ReferenceArgs,

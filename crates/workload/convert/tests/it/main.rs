@@ -7,6 +7,7 @@
 mod collections;
 mod commands;
 mod corpus;
+mod descriptions;
 mod recordings;
 
 use std::path::{Path, PathBuf};
@@ -380,6 +381,11 @@ proptest! {
     #[test]
     fn no_collection_panics(cuts in cuts()) {
         collections::assert_sound(&changed(collections::SHOP, &cuts));
+    }
+
+    #[test]
+    fn no_description_panics(cuts in cuts()) {
+        descriptions::assert_sound(&changed(descriptions::PETS, &cuts));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// A file that becomes a scenario (a recording of a browser, commands of curl, a collection of Postman, a Tsung
-    /// file); a directory of published results; or, with --measure and --unit, files of samples that another tool
+    /// A file that becomes a scenario (a recording of a browser, commands of curl, a collection of Postman, a
+    /// description in OpenAPI, a Tsung file); a directory of published results; or, with --measure and --unit, files of samples that another tool
     /// measured. - for standard input
     #[arg(value_name = "FILE|DIR", required = true)]
     pub(crate) what: Vec<String>,
@@ -37,6 +37,17 @@ pub(crate) enum Statics {
     Skip,
 }
 
+/// Which operations of a description are the steps of one session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SessionsArg {
+    /// Those of a tag
+    Tag,
+    /// Those of a path
+    Path,
+    /// All
+    One,
+}
+
 /// Options for a file that becomes a scenario.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With a file that becomes a scenario")]
@@ -58,6 +69,12 @@ pub(crate) struct FileArgs {
     /// With a collection of Postman: the file of its environment
     #[arg(long, value_name = "FILE")]
     pub(crate) environment: Option<String>,
+    /// With a description of an API: one session for each tag or path, or one for all [default: tag]
+    #[arg(long, value_name = "BY")]
+    pub(crate) sessions: Option<SessionsArg>,
+    /// With a description of an API: keep operations that may change something
+    #[arg(long)]
+    pub(crate) all_methods: bool,
 }
 
 impl FileArgs {
@@ -70,6 +87,8 @@ impl FileArgs {
             third_parties,
             cached,
             environment,
+            sessions,
+            all_methods,
         } = self;
         first_given(&[
             (output.is_some(), "--output"),
@@ -78,6 +97,8 @@ impl FileArgs {
             (*third_parties, "--third-parties"),
             (*cached, "--cached"),
             (environment.is_some(), "--environment"),
+            (sessions.is_some(), "--sessions"),
+            (*all_methods, "--all-methods"),
         ])
     }
 }

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use convert::{Conversion, Format, curl, har, postman};
+use convert::{Conversion, Format, curl, har, openapi, postman};
 use scenario::{Diagnostic, Source};
 
-use crate::args::full::{FileArgs, Statics};
+use crate::args::full::{FileArgs, SessionsArg, Statics};
 use crate::exit::{Exit, Failure, written};
 use crate::source::{self, Text};
 
@@ -89,5 +89,17 @@ fn recording(args: &FileArgs) -> har::Settings {
         },
         third_parties: args.third_parties,
         cached: args.cached,
+    }
+}
+
+fn description(args: &FileArgs) -> openapi::Settings {
+    openapi::Settings {
+        leniency: args.tsung.leniency(),
+        by: match args.sessions.unwrap_or(SessionsArg::Tag) {
+            SessionsArg::Tag => openapi::By::Tag,
+            SessionsArg::Path => openapi::By::Path,
+            SessionsArg::One => openapi::By::One,
+        },
+        all_methods: args.all_methods,
     }
 }
