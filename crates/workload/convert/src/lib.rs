@@ -1,5 +1,6 @@
 //! Converts other tools' files to scenarios: Tsung files, browser recordings, command lines of curl, collections of
-//! Postman, descriptions of APIs (OpenAPI).
+//! Postman, descriptions of APIs (OpenAPI),
+//! test plans of JMeter.
 //!
 //! A converter makes the text of a scenario, which then goes the way of every scenario. What it
 //! decided stands in the text as comments; what it cannot carry over is reported with its place and
@@ -11,6 +12,7 @@ mod diagnostics;
 mod draft;
 mod format;
 pub mod har;
+pub mod jmeter;
 mod json;
 mod names;
 pub mod openapi;

@@ -8,6 +8,7 @@ mod collections;
 mod commands;
 mod corpus;
 mod descriptions;
+mod plans;
 mod recordings;
 
 use std::path::{Path, PathBuf};
@@ -386,6 +387,11 @@ proptest! {
     #[test]
     fn no_description_panics(cuts in cuts()) {
         descriptions::assert_sound(&changed(descriptions::PETS, &cuts));
+    }
+
+    #[test]
+    fn no_plan_panics(cuts in cuts()) {
+        plans::assert_sound(&changed(&plans::shop(), &cuts));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use convert::{Conversion, Format, curl, har, openapi, postman};
+use convert::{Conversion, Format, curl, har, jmeter, openapi, postman};
 use scenario::{Diagnostic, Source};
 
 use crate::args::full::{FileArgs, SessionsArg, Statics};
@@ -46,7 +46,17 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
                 &format!("throng import COLLECTION --environment {file}"),
             ));
         }
-        Some(Format::JMeter | Format::OpenApi | Format::Swagger) | None => {
+        Some(Format::OpenApi | Format::Swagger) => {
+            let settings = description(args);
+            converted(file, bytes, &|source| openapi::convert(source, &settings))?
+        }
+        Some(Format::JMeter) => {
+            let files = source::files_beside(file);
+            let settings = jmeter::Settings { leniency: args.tsung.leniency(), files: &files };
+            let text = convert::decode(&bytes).map_err(|error| Failure::new(Exit::Data, error))?;
+            converted(file, text.into_bytes(), &|source| jmeter::convert(source, &settings))?
+        }
+        None => {
             return Err(Failure::hinted(
                 Exit::Data,
                 format!("{file} has no format that can be imported"),
