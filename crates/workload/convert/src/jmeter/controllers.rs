@@ -253,14 +253,14 @@ impl<'d, 'i: 'd> Importer<'_> {
             return;
         }
         let count = match self.fixed(loops) {
-            Some(count) if count >= 0.0 && count.fract() == 0.0 => Some(format!("{count}")),
+            Some(count) if count >= 0.0 && count.fract() == 0.0 => {
+                Some(Item::Bare(format!("{count}")))
+            }
             Some(_) => None,
-            None => self.number(loops, &at),
+            None => self.number(loops, &at).map(Item::Text),
         };
         match count {
-            Some(count) => {
-                steps.push(with_steps(Map::single(at, "loop", Item::Text(count)), "steps", inner));
-            }
+            Some(count) => steps.push(with_steps(Map::single(at, "loop", count), "steps", inner)),
             None => {
                 let message = format!("`{loops}` is not a number of rounds");
                 self.diagnostics.lost(place(node, "LoopController.loops"), message);

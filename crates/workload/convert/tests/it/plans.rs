@@ -160,7 +160,7 @@ options:
 data:
   users_csv:
     file: users.csv
-    separator: ;
+    separator: ";"
     columns:
       - column_1
       - column_2
@@ -198,7 +198,7 @@ sessions:
                     default: none
           - transaction: Shopping (transaction)
             steps:
-              - loop: "2"
+              - loop: 2
                 steps:
                   - think: 1000ms..3000ms
                   - get: "/items?size=${size}&q=a%20b&n=${random(1, 9)}"
@@ -391,7 +391,7 @@ fn what_is_not_carried_over_is_named_with_its_line() {
         let text = plan("", THREADS, &format!("{inner}{}", sampler("a", "GET", "/", "", "")));
         let (converted, said) = convert(&text, Leniency::Strict);
         assert!(converted.is_none() && said.contains(expected), "{inner}\n{said}");
-        assert!(said.contains("shop.jmx:2"), "{said}");
+        assert!(said.contains("shop.jmx:19:"), "{said}");
         let (converted, said) = convert(&text, Leniency::Lenient);
         assert!(converted.is_some() && said.contains("left out"), "{inner}\n{said}");
     }
