@@ -11,6 +11,7 @@ mod control;
 mod data;
 mod load;
 mod matching;
+mod mqtt;
 mod options;
 mod places;
 mod raw;

@@ -12,9 +12,9 @@ use super::{Importer, Item, Map, opening};
 /// Action if a match comes true.
 #[derive(Debug, Clone, PartialEq)]
 enum Action {
-    /// Nothing; but later matches are not looked at.
+    /// Nothing: the next match is looked at.
     Go,
-    /// It is noted: a failed check.
+    /// It is noted, as a failed check, and the next match is looked at.
     Note,
     Stop,
     Restart(u64),
@@ -204,7 +204,8 @@ impl Importer<'_> {
         Some(Map::single(at.clone(), "pointer", Item::Text(pointer)))
     }
 
-    /// Adds the request's steps and what follows from its matches: the first that acts decides.
+    /// Adds the request's steps and what follows from its matches. Of those that end or repeat something, the first that
+    /// acts decides; others are looked at in any case (`ts_search:match/6`).
     pub(super) fn with_matches(
         &mut self,
         mut request: Map,
@@ -265,7 +266,7 @@ impl Importer<'_> {
             let at = found.at.clone();
             let mut condition = found.acts();
             let then = match &found.action {
-                Action::Go | Action::Note => Vec::new(),
+                Action::Go | Action::Note => continue,
                 Action::Stop => vec![Map::single(at.clone(), "stop", Item::Nothing)],
                 Action::Restart(times) => {
                     vec![Map::single(at.clone(), "restart", Item::Bare(times.to_string()))]
@@ -290,22 +291,12 @@ impl Importer<'_> {
                     then
                 }
             };
-            otherwise = match (then.is_empty(), otherwise) {
-                (true, None) => None,
-                // Nothing is done here, and nothing after it either.
-                (true, Some(rest)) => Some(
-                    Map::single(at, "if", Item::Text(found.rests()))
-                        .with("then", Item::List(vec![rest])),
-                ),
-                (false, rest) => {
-                    let mut step =
-                        Map::single(at, "if", Item::Text(condition)).with("then", Item::List(then));
-                    if let Some(rest) = rest {
-                        step.put("else", Item::List(vec![rest]));
-                    }
-                    Some(step)
-                }
-            };
+            let mut step =
+                Map::single(at, "if", Item::Text(condition)).with("then", Item::List(then));
+            if let Some(rest) = otherwise {
+                step.put("else", Item::List(vec![rest]));
+            }
+            otherwise = Some(step);
         }
         otherwise
     }

@@ -24,7 +24,7 @@ pub(super) struct Plain {
 
 impl Server {
     /// As a plain connection's step names it.
-    fn address(&self) -> String {
+    pub(super) fn address(&self) -> String {
         match self.scheme {
             "https" => format!("tls://{}:{}", self.host, self.port),
             _ => format!("{}:{}", self.host, self.port),

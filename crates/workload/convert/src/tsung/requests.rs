@@ -29,6 +29,11 @@ pub(super) struct Around {
 }
 
 impl Around {
+    /// Whether something is looked for in the answer.
+    pub(super) fn looks(&self) -> bool {
+        !self.matches.is_empty()
+    }
+
     /// Names the measure of a message.
     pub(super) fn put_tag(&self, step: &mut Map) {
         if !self.tag.is_empty() {
@@ -50,7 +55,7 @@ impl Importer<'_> {
         let protocol = elements(node)
             .find(|part| !["match", "dyn_variable"].contains(&part.tag_name().name()));
         let seen = match protocol.map(|part| part.tag_name().name().to_owned()).as_deref() {
-            Some("websocket" | "raw") => MatchSource::Message,
+            Some("websocket" | "raw" | "mqtt") => MatchSource::Message,
             _ => MatchSource::Response,
         };
         // Read last: the request itself cannot use what its response brings.
@@ -75,6 +80,9 @@ impl Importer<'_> {
             }
             Some(part) if part.tag_name().name() == "raw" => {
                 self.raw(part, around, &dynamic, steps);
+            }
+            Some(part) if part.tag_name().name() == "mqtt" => {
+                self.mqtt(part, &around, &dynamic, steps);
             }
             Some(part) => {
                 for found in dynamic {

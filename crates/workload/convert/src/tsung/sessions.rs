@@ -58,7 +58,8 @@ const PROBABILITY_ROUNDING: f64 = 0.5;
 impl Importer<'_> {
     pub(super) fn read_sessions(&mut self, node: Node<'_, '_>) -> Vec<Program> {
         let speaks = |name: &str| node.descendants().any(|p| p.tag_name().name() == name);
-        self.is_plain = speaks("raw") && !speaks("http") && !speaks("websocket");
+        let is_bare = speaks("raw") || speaks("mqtt");
+        self.is_plain = is_bare && !speaks("http") && !speaks("websocket");
         let mut programs: Vec<Program> = Vec::new();
         for session in elements(node) {
             if session.tag_name().name() != "session" {
@@ -161,6 +162,8 @@ impl Importer<'_> {
         ];
         match node.attribute(attribute) {
             Some("ts_http" | "http" | "ts_webdav" | "ts_websocket" | "websocket" | "ts_raw") => {}
+            // Which connection a later step would use, cannot be said.
+            Some("ts_mqtt") if attribute == "type" => {}
             Some(kind) if TYPES.contains(&kind) => {
                 let message = format!("sessions of the type `{kind}` are not supported");
                 self.diagnostics.lost(value_at(node, attribute), message);

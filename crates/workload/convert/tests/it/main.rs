@@ -10,6 +10,7 @@ mod corpus;
 mod descriptions;
 mod plans;
 mod recordings;
+mod tsung_steps;
 
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,90 @@
+//! Steps of Tsung: what matches do, and MQTT.
+
+use convert::Leniency;
+use scenario::{Source, render};
+
+use crate::{assert_runs, from_tsung};
+
+/// A document with these sessions.
+fn document(sessions: &str) -> String {
+    format!(
+        "<?xml version=\"1.0\"?>\n<tsung><clients><client host=\"localhost\"/></clients>\n\
+         <servers><server host=\"127.0.0.1\" port=\"1883\" type=\"tcp\"/></servers>\n\
+         <load><arrivalphase phase=\"1\" duration=\"3\" unit=\"second\"><users arrivalrate=\"1\" unit=\"second\"/></arrivalphase></load>\n\
+         <sessions>{sessions}</sessions></tsung>\n"
+    )
+}
+
+#[track_caller]
+fn converted(sessions: &str) -> String {
+    let text = document(sessions);
+    let (converted, diagnostics) = from_tsung("x.xml", &text, Leniency::Strict);
+    let said = render(&diagnostics, Source { name: "x.xml", text: &text });
+    let converted = converted.unwrap_or_else(|| panic!("{said}"));
+    assert_runs(&converted);
+    converted.text
+}
+
+/// As in Tsung, a match that continues or is logged does not keep the next one from ending the user.
+#[test]
+fn matches_that_continue_do_not_hide_others() {
+    for action in ["continue", "log", "dump"] {
+        let text = converted(&format!(
+            "<session name=\"a\" probability=\"100\" type=\"ts_http\"><request><match do=\"{action}\" when=\"match\">Some</match>\
+             <match do=\"abort\" when=\"match\">Title</match><http url=\"/m1\" method=\"GET\"/></request></session>"
+        ));
+        let expected = "      - if: match_2 != null\n        then:\n          - stop:\n";
+        assert!(text.contains(expected) && !text.contains("if: match_1"), "{action}\n{text}");
+    }
+    let text = converted(
+        "<session name=\"a\" probability=\"100\" type=\"ts_http\"><request><match do=\"restart\" when=\"match\">A</match>\
+         <match do=\"log\" when=\"match\">B</match><match do=\"abort\" when=\"nomatch\">C</match><http url=\"/\" method=\"GET\"/></request></session>",
+    );
+    let expected = "      - if: match_1 != null\n        then:\n          - restart: 3\n        else:\n          - if: match_3 == null\n\
+                    \x20           then:\n              - stop:\n";
+    assert!(text.contains(expected), "{text}");
+}
+
+/// The example that Tsung ships with, but for the numbers.
+#[test]
+fn mqtt_is_spoken() {
+    let text = converted(
+        "<session name=\"publisher\" probability=\"100\" type=\"ts_mqtt\">\
+         <request><mqtt type=\"connect\" clean_start=\"true\" keepalive=\"10\" will_topic=\"will_topic\" will_qos=\"0\" will_msg=\"gone\"/></request>\
+         <for from=\"1\" to=\"10\" incr=\"1\" var=\"loops\"><request subst=\"true\">\
+         <mqtt type=\"publish\" topic=\"test/%%_loops%%\" qos=\"1\" retained=\"true\" stamped=\"false\">test_message</mqtt></request></for>\
+         <request><mqtt type=\"disconnect\"/></request></session>\
+         <session name=\"subscriber\" probability=\"0\" type=\"ts_mqtt\">\
+         <request><mqtt type=\"connect\" client_id=\"me\" username=\"ann\"/></request>\
+         <request subst=\"true\"><mqtt type=\"subscribe\" topic=\"test\" qos=\"1\"/></request>\
+         <request><mqtt type=\"waitForMessages\" timeout=\"60\"/></request>\
+         <request><mqtt type=\"unsubscribe\" topic=\"test\"/></request>\
+         <request><mqtt type=\"disconnect\"/></request></session>",
+    );
+    for part in [
+        "target: \"tcp://127.0.0.1:1883\"\n",
+        "      - mqtt:\n        client_id: \"tsung-${random_string(10)}\"\n        keep_alive: 10s\n        will:\n          topic: will_topic\n\
+         \x20         payload: gone\n          qos: 0\n",
+        "publish:\n",
+        "topic: \"test/${loops}\"\n",
+        "payload: test_message\n",
+        "      - mqtt:\n        client_id: me\n        user: ann\n        keep_alive: 10s\n      - subscribe: test\n        qos: 1\n\
+         \x20     - think: 60s\n      - unsubscribe: test\n      - close:\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn what_mqtt_has_not_is_refused_by_name() {
+    let text = document(
+        "<session name=\"a\" probability=\"100\" type=\"ts_mqtt\"><request><mqtt type=\"connect\"/></request>\
+         <request><mqtt type=\"publish\" topic=\"t\" stamped=\"true\">x</mqtt></request></session>",
+    );
+    let (converted, diagnostics) = from_tsung("x.xml", &text, Leniency::Strict);
+    let said = render(&diagnostics, Source { name: "x.xml", text: &text });
+    assert!(
+        converted.is_none() && said.contains("messages with a stamp of Tsung's are not made"),
+        "{said}"
+    );
+}
