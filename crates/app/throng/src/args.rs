@@ -95,7 +95,7 @@ pub(crate) enum Verb {
     Meters(MetersArgs),
     /// Build a scenario from access logs: fit and test sessions, arrivals and behaviour
     Model(Box<ModelArgs>),
-    /// Convert a Tsung file or a HAR recording to a scenario, or published results to run directories
+    /// Convert another tool's file to a scenario, or published results to run directories
     Import(ImportArgs),
     /// Recompute the tables of a publication from its raw results and show both side by side
     Reproduce(ReproduceArgs),

@@ -1,10 +1,8 @@
-//! Converts other tools' files to scenarios: Tsung files, browser recordings, command lines of curl, collections of
-//! Postman, descriptions of APIs (OpenAPI),
-//! test plans of JMeter.
+//! Converts other tools' files to scenarios.
 //!
-//! A converter makes the text of a scenario, which then goes the way of every scenario. What it
-//! decided stands in the text as comments; what it cannot carry over is reported with its place and
-//! is an error unless the caller is [lenient](Leniency). Of each line it remembers where in the
+//! [`Format`] says which tool a file is of; each tool has a module. A converter makes the text of a scenario, which then
+//! goes the way of every scenario. What it decided stands in the text as comments; what it cannot carry over is reported
+//! with its place and is an error unless the caller is [lenient](Leniency). Of each line it remembers where in the
 //! original it came from, so that what the scenario's own check says can be shown there.
 
 pub mod curl;
