@@ -77,7 +77,7 @@ pub fn convert(
         length_s: 0.0,
     };
     let converted = importer.convert(source);
-    let converted = converted.filter(|_| !importer.diagnostics.collector.has_errors());
+    let converted = converted.filter(|_| !importer.diagnostics.has_errors());
     (converted, importer.diagnostics.collector.finish())
 }
 

@@ -10,13 +10,21 @@ use crate::Leniency;
 pub(crate) struct Diagnostics<'a> {
     pub(crate) collector: Collector<'a>,
     leniency: Leniency,
+    /// An error was reported: the collector may have left it out among many others.
+    has_failed: bool,
     /// The kinds of differences that were reported.
     differences: Vec<&'static str>,
 }
 
 impl<'a> Diagnostics<'a> {
     pub(crate) fn new(text: &'a str, leniency: Leniency) -> Diagnostics<'a> {
-        Diagnostics { collector: Collector::new(text, &[]), leniency, differences: Vec::new() }
+        let collector = Collector::new(text, &[]);
+        Diagnostics { collector, leniency, has_failed: false, differences: Vec::new() }
+    }
+
+    /// Whether there is an error.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.has_failed || self.collector.has_errors()
     }
 
     /// Something is wrong.
@@ -26,6 +34,7 @@ impl<'a> Diagnostics<'a> {
         at: Range<usize>,
         message: String,
     ) -> &mut Diagnostic {
+        self.has_failed = true;
         self.collector.error(code, &Place::at(at), message)
     }
 
@@ -61,10 +70,9 @@ impl<'a> Diagnostics<'a> {
     /// Something has no counterpart: the load would be another one.
     pub(crate) fn lost(&mut self, at: Range<usize>, message: String) -> &mut Diagnostic {
         match self.leniency {
-            Leniency::Strict => self
-                .collector
-                .error("not-carried-over", &Place::at(at), message)
-                .hint("--lenient leaves it out"),
+            Leniency::Strict => {
+                self.error("not-carried-over", at, message).hint("--lenient leaves it out")
+            }
             Leniency::Lenient => self.collector.warning(
                 "left-out",
                 &Place::at(at),

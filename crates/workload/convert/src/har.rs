@@ -57,7 +57,7 @@ pub fn convert(source: Source<'_>, settings: &Settings) -> (Option<Conversion>, 
     let mut diagnostics = Diagnostics::new(source.text, Leniency::Strict);
     let converted = exchanges(source.text, settings.cached, &mut diagnostics)
         .and_then(|all| scenario_of(source.name, all, *settings, &mut diagnostics));
-    let converted = converted.filter(|_| !diagnostics.collector.has_errors());
+    let converted = converted.filter(|_| !diagnostics.has_errors());
     (converted, diagnostics.collector.finish())
 }
 

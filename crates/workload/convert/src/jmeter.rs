@@ -71,7 +71,7 @@ pub fn convert(
     };
     let converted = xml::parse(source.text, &mut importer.diagnostics)
         .and_then(|document| importer.convert(&document, source.name));
-    let converted = converted.filter(|_| !importer.diagnostics.collector.has_errors());
+    let converted = converted.filter(|_| !importer.diagnostics.has_errors());
     (converted, importer.diagnostics.collector.finish())
 }
 
@@ -202,8 +202,8 @@ impl Importer<'_> {
         for once in std::mem::take(&mut self.once) {
             steps.insert(0, zero(&once));
         }
-        if !steps.is_empty() {
-            steps.splice(0..0, self.first_values());
+        if let Some(first) = self.first_values().filter(|_| !steps.is_empty()) {
+            steps.insert(0, first);
         }
         self.variables.leave(others);
         steps

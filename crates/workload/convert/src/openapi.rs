@@ -51,7 +51,7 @@ pub struct Settings {
 pub fn convert(source: Source<'_>, settings: &Settings) -> (Option<Conversion>, Vec<Diagnostic>) {
     let mut diagnostics = Diagnostics::new(source.text, settings.leniency);
     let document = document(source.text, &mut diagnostics);
-    let converted = document.filter(|_| !diagnostics.collector.has_errors()).and_then(|root| {
+    let converted = document.filter(|_| !diagnostics.has_errors()).and_then(|root| {
         let mut importer = Importer {
             root: &root,
             settings: *settings,
@@ -61,7 +61,7 @@ pub fn convert(source: Source<'_>, settings: &Settings) -> (Option<Conversion>, 
         };
         importer.convert(source.name)
     });
-    let converted = converted.filter(|_| !diagnostics.collector.has_errors());
+    let converted = converted.filter(|_| !diagnostics.has_errors());
     (converted, diagnostics.collector.finish())
 }
 

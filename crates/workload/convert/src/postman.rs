@@ -70,7 +70,7 @@ pub fn convert(
         commented: Vec::new(),
     };
     let converted = importer.convert(source, settings.environment);
-    let converted = converted.filter(|_| !importer.diagnostics.collector.has_errors());
+    let converted = converted.filter(|_| !importer.diagnostics.has_errors());
     (converted, importer.diagnostics.collector.finish())
 }
 

@@ -100,7 +100,7 @@ pub fn convert(
     };
     let converted = xml::parse(source.text, &mut importer.diagnostics)
         .and_then(|document| importer.document(document.root_element(), source.name));
-    let converted = converted.filter(|_| !importer.diagnostics.collector.has_errors());
+    let converted = converted.filter(|_| !importer.diagnostics.has_errors());
     (converted, importer.diagnostics.collector.finish())
 }
 

@@ -179,9 +179,9 @@ impl<'a> Importer<'a, '_> {
         let is_json = |kind: &str| kind.starts_with("application/json") || kind.ends_with("+json");
         let preferred: [&dyn Fn(&str) -> bool; 4] = [
             &is_json,
-            &|kind| kind.starts_with("application/x-www-form-urlencoded"),
-            &|kind| kind.starts_with("multipart/form-data"),
-            &|kind| kind.starts_with("text/"),
+            &|kind: &str| kind.starts_with("application/x-www-form-urlencoded"),
+            &|kind: &str| kind.starts_with("multipart/form-data"),
+            &|kind: &str| kind.starts_with("text/"),
         ];
         let found = preferred.iter().find_map(|fits| list.iter().find(|entry| fits(&entry.key)));
         let Some(media) = found.or(list.first()) else {

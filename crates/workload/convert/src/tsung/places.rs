@@ -100,7 +100,7 @@ impl Importer<'_> {
                 });
             }
         }
-        if self.servers.is_empty() && !self.diagnostics.collector.has_errors() {
+        if self.servers.is_empty() && !self.diagnostics.has_errors() {
             let message = "there is no server".to_owned();
             self.diagnostics
                 .error("missing-element", opening(node), message)
