@@ -11,7 +11,7 @@ use super::{By, Importer, key_place, server_url};
 use crate::json::{find, items, text};
 use crate::request::{Address, Body, Content, Field, Header, Part, Request, Url, scheme_length};
 use crate::template::{literal, url_text, url_value};
-use crate::writer::{Item, Map, flow};
+use crate::writer::{Map, flow};
 
 /// Methods of operations, in the order of a path's steps.
 const METHODS: [&str; 8] = ["get", "head", "options", "post", "put", "patch", "delete", "trace"];

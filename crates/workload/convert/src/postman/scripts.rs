@@ -162,7 +162,7 @@ fn statements(script: &str) -> Vec<String> {
             }
         };
         for statement in inner.split(';').map(str::trim) {
-            if statement.chars().any(|c| c.is_alphanumeric()) {
+            if statement.chars().any(char::is_alphanumeric) {
                 statements.push(statement.to_owned());
             }
         }
@@ -197,7 +197,7 @@ impl Importer<'_> {
                         }
                     }
                     Some((_, Value::Place(..))) | None => {
-                        self.comment(&statement, script, comments)
+                        self.comment(&statement, script, comments);
                     }
                 }
             }

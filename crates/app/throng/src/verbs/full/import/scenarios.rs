@@ -21,12 +21,12 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
         }
         Some(Format::Har) => {
             let settings = recording(args);
-            converted(file, bytes, &|source| har::convert(source, &settings))?
+            converted(file, bytes, |source| har::convert(source, &settings))?
         }
         Some(Format::Curl) => {
             let files = source::files_beside(file);
             let settings = curl::Settings { leniency: args.tsung.leniency(), files: &files };
-            converted(file, bytes, &|source| curl::convert(source, &settings))?
+            converted(file, bytes, |source| curl::convert(source, &settings))?
         }
         Some(Format::Postman) => {
             let files = source::files_beside(file);
@@ -37,7 +37,7 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
                 environment: environment.as_ref().map(|read| read.text.as_str()),
                 files: &files,
             };
-            converted(file, bytes, &|source| postman::convert(source, &settings))?
+            converted(file, bytes, |source| postman::convert(source, &settings))?
         }
         Some(Format::PostmanEnvironment) => {
             return Err(Failure::hinted(
@@ -48,13 +48,13 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
         }
         Some(Format::OpenApi | Format::Swagger) => {
             let settings = description(args);
-            converted(file, bytes, &|source| openapi::convert(source, &settings))?
+            converted(file, bytes, |source| openapi::convert(source, &settings))?
         }
         Some(Format::JMeter) => {
             let files = source::files_beside(file);
             let settings = jmeter::Settings { leniency: args.tsung.leniency(), files: &files };
             let text = convert::decode(&bytes).map_err(|error| Failure::new(Exit::Data, error))?;
-            converted(file, text.into_bytes(), &|source| jmeter::convert(source, &settings))?
+            converted(file, text.into_bytes(), |source| jmeter::convert(source, &settings))?
         }
         None => {
             return Err(Failure::hinted(
@@ -80,7 +80,7 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
 fn converted(
     name: &str,
     bytes: Vec<u8>,
-    convert: &dyn Fn(Source<'_>) -> (Option<Conversion>, Vec<Diagnostic>),
+    convert: impl Fn(Source<'_>) -> (Option<Conversion>, Vec<Diagnostic>),
 ) -> Result<Text, Failure> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let message = format!("{name} cannot be imported: {}", error.utf8_error());
