@@ -31,6 +31,7 @@ pub mod percentile;
 pub mod permute;
 pub mod polygon;
 pub mod pooled;
+pub mod popularity;
 pub mod power;
 pub mod quantile;
 pub mod rank;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
+use stats::popularity::Popularity;
 use stats::rng::Rng;
 
 use crate::expr::Value;
@@ -21,7 +22,7 @@ pub struct Data {
 }
 
 /// Which row a user gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Order {
     /// User n begins with row n; each further one is the next.
     Sequential,
@@ -29,6 +30,18 @@ pub enum Order {
     Random,
     /// User n has row n, each time.
     Unique,
+    /// Each time any row, some more often than others.
+    Popular(Popularity),
+}
+
+impl Order {
+    /// True if rows are drawn, so that there is always one.
+    pub fn draws(self) -> bool {
+        match self {
+            Order::Random | Order::Popular(_) => true,
+            Order::Sequential | Order::Unique => false,
+        }
+    }
 }
 
 /// Behaviour beyond the last row.
@@ -58,6 +71,9 @@ impl Data {
         let rows = self.table.rows_count() as u64;
         let wanted = match self.order {
             Order::Random => return DrawnRow::Row(rng.below(rows) as usize),
+            Order::Popular(popularity) => {
+                return DrawnRow::Row(popularity.draw(rows, rng) as usize);
+            }
             Order::Sequential => user.saturating_add(draw),
             Order::Unique => user,
         };

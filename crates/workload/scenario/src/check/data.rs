@@ -2,8 +2,9 @@
 
 mod tables;
 
-use crate::keys::DATA;
+use crate::keys::{DATA, ORDERS};
 use plan::{Data, DataId, End, Feed, Op, Order, Slot};
+use stats::popularity::Popularity;
 use tables::{Read, read_csv, read_json_lines, read_plain};
 
 use super::Checker;
@@ -45,11 +46,7 @@ impl Checker<'_> {
     fn declared(&mut self, entry: &Entry) -> Option<DataTable> {
         let called = format!("the data `{}`", entry.key);
         let fields = self.fields(&entry.value, &DATA, &called)?;
-        let order = match fields.get_or_default("order") {
-            Some(node) => self.choice(&node, &["sequential", "random", "unique"])?,
-            None => 0,
-        };
-        let order = [Order::Sequential, Order::Random, Order::Unique][order];
+        let order = self.order(&fields)?;
         let end = match fields.get("end") {
             Some(node) => {
                 [End::Wrap, End::Stop, End::Error][self.choice(node, &["wrap", "stop", "error"])?]
@@ -81,6 +78,51 @@ impl Checker<'_> {
             place: entry.key_place.clone(),
             used: false,
         })
+    }
+
+    /// `order`, with the keys that some orders have.
+    fn order(&mut self, fields: &Fields<'_>) -> Option<Order> {
+        let node = fields.get_or_default("order")?;
+        let word = ORDERS[self.choice(&node, ORDERS)?];
+        let known: &[&str] = match word {
+            "zipfian" | "latest" => &["skew"],
+            "hotspot" => &["hot_rows", "hot_draws"],
+            _ => &[],
+        };
+        for key in ["skew", "hot_rows", "hot_draws"] {
+            let Some(place) = fields.key_place(key) else { continue };
+            if !known.contains(&key) {
+                let message = format!("`order: {word}` has no `{key}`");
+                self.diagnostics.error("misplaced-key", place, message).hint(
+                    "`skew` belongs to `zipfian` and `latest`, `hot_rows` and `hot_draws` to `hotspot`",
+                );
+                return None;
+            }
+        }
+        let popularity = match word {
+            "sequential" => return Some(Order::Sequential),
+            "random" => return Some(Order::Random),
+            "unique" => return Some(Order::Unique),
+            "zipfian" => Popularity::Zipfian { skew: self.skew(fields)? },
+            "latest" => Popularity::Latest { skew: self.skew(fields)? },
+            _ => Popularity::Hotspot {
+                items: self.share_within(&fields.get_or_default("hot_rows")?)?,
+                draws: self.share_within(&fields.get_or_default("hot_draws")?)?,
+            },
+        };
+        Some(Order::Popular(popularity))
+    }
+
+    fn skew(&mut self, fields: &Fields<'_>) -> Option<f64> {
+        let node = fields.get_or_default("skew")?;
+        let skew = self.number(&node)?;
+        match (Popularity::Zipfian { skew }).validate() {
+            Ok(()) => Some(skew),
+            Err(error) => {
+                self.diagnostics.error("bad-number", &node.place, error.to_string());
+                None
+            }
+        }
     }
 
     fn separator(&mut self, fields: &Fields<'_>) -> Option<char> {
@@ -239,7 +281,7 @@ impl Checker<'_> {
                 self.diagnostics
                     .warning("unused-data", place, message)
                     .hint(format!("take a row with `- feed: {}`", data.name));
-            } else if data.order != Order::Random
+            } else if !data.order.draws()
                 && data.end == End::Error
                 && users_planned > rows as f64
             {

@@ -208,7 +208,7 @@ impl Checker<'_> {
     }
 
     /// A percentage of at most 100.
-    fn share_within(&mut self, node: &Node) -> Option<f64> {
+    pub(super) fn share_within(&mut self, node: &Node) -> Option<f64> {
         self.unit(node, "bad-share", "a percentage", |text| match parse::share(text)? {
             share @ 0.0..=1.0 => Ok(share),
             _ => Err(UnitError {

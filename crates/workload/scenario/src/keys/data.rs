@@ -3,6 +3,9 @@
 use super::Default::{Required, Said, Text};
 use super::{Key, Kind, Table};
 
+/// Orders of the rows.
+pub const ORDERS: &[&str] = &["sequential", "random", "unique", "zipfian", "latest", "hotspot"];
+
 /// The keys of `data`.
 pub static DATA: Table = Table {
     name: "data",
@@ -22,11 +25,31 @@ pub static DATA: Table = Table {
         },
         Key {
             name: "order",
-            kind: Kind::Word(&["sequential", "random", "unique"]),
+            kind: Kind::Word(ORDERS),
             default: Text("sequential"),
             doc: "`sequential`: user n starts with row n (from 0), and each further \
                   `feed` takes the next row; `random`: each `feed` takes a random row; \
-                  `unique`: user n always has row n",
+                  `unique`: user n always has row n; `zipfian`, `latest` and `hotspot`: random rows, \
+                  [some more often](#popular-items) than others",
+        },
+        Key {
+            name: "skew",
+            kind: Kind::Number,
+            default: Text("0.99"),
+            doc: "For `zipfian` and `latest`: above 0 and below 1; the greater, the more often the most \
+                  popular rows",
+        },
+        Key {
+            name: "hot_rows",
+            kind: Kind::Share,
+            default: Text("20%"),
+            doc: "For `hotspot`: the share of the rows, from the first, that are taken often",
+        },
+        Key {
+            name: "hot_draws",
+            kind: Kind::Share,
+            default: Text("80%"),
+            doc: "For `hotspot`: how often one of them is taken",
         },
         Key {
             name: "end",

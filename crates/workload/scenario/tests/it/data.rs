@@ -72,6 +72,17 @@ fn rows_follow_the_users_number() {
         // Binomial(3000, 1/3): a standard deviation of 26.
         assert!((870..1130).contains(&count), "{count}");
     }
+    // One of three rows: 3000 / (1 + 2^-0.99 + 3^-0.99) draws, within three standard deviations.
+    for (order, first) in [
+        ("zipfian", 1545.0..1715.0),
+        ("zipfian, skew: 0.5", 1230.0..1396.0),
+        ("latest", 485.0..615.0),
+        ("hotspot, hot_rows: 40%, hot_draws: 90%", 2650.0..2750.0),
+    ] {
+        let found = rows(&format!("order: {order}"), &draws);
+        let count = found.iter().filter(|found| **found == row(0)).count();
+        assert!(first.contains(&(count as f64)), "{order}: {count}");
+    }
     assert_eq!(data("file: accounts.csv").order, Order::Sequential);
     assert_eq!(data("file: accounts.csv").end, End::Wrap);
 }
