@@ -221,6 +221,7 @@ fn framing(kind: u8) -> Framing {
     let width = [Width::One, Width::Two, Width::Four, Width::Eight][usize::from(kind >> 2 & 3)];
     let marks = match kind & 3 {
         0 => Marks::Fixed(NonZeroUsize::MIN.saturating_add(usize::from(kind >> 2))),
+        1 if kind & 4 != 0 => Marks::Varint { at: usize::from(kind >> 5 & 1) },
         1 => Delimiter::new(b"\r\n".to_vec()).map_or(Marks::Nothing, Marks::Delimiter),
         _ => Marks::Length(LengthField {
             width,

@@ -26,6 +26,7 @@ pub(crate) fn framing<S: Serializer>(framing: &Framing, serializer: S) -> Result
 #[derive(Serialize)]
 enum MarksForm<'a> {
     Length { width: usize, little_endian: bool, at: usize, counts: &'static str },
+    Varint { at: usize },
     Delimiter(&'a [u8]),
     Fixed(NonZeroUsize),
     Nothing,
@@ -34,6 +35,7 @@ enum MarksForm<'a> {
 fn marks(marks: &Marks) -> MarksForm<'_> {
     match marks {
         Marks::Length(field) => length(*field),
+        Marks::Varint { at } => MarksForm::Varint { at: *at },
         Marks::Delimiter(delimiter) => MarksForm::Delimiter(Delimiter::bytes(delimiter)),
         Marks::Fixed(bytes) => MarksForm::Fixed(*bytes),
         Marks::Nothing => MarksForm::Nothing,

@@ -1,12 +1,12 @@
 //! Finding frames in what was received.
 
 use alloc::borrow::Cow;
-use alloc::vec::Vec;
 
 use memchr::memmem;
 
 use super::error::DecodeError;
 use super::framing::{Delimiter, Framing, LengthField, Marks};
+use super::varint::{self, TooLong};
 use crate::limits::Limits;
 
 /// One message.
@@ -47,6 +47,7 @@ impl Decoder {
         let bytes_max = limits.message_bytes_max;
         let found = match &framing.marks {
             Marks::Length(field) => by_length(field, framing.header, input, bytes_max)?,
+            Marks::Varint { at } => by_varint(*at, input, bytes_max)?,
             Marks::Delimiter(delimiter) => self.by_delimiter(delimiter, input, bytes_max)?,
             Marks::Fixed(len) => {
                 input.get(..len.get()).map(|message| (len.get(), Cow::Borrowed(message)))
@@ -110,15 +111,32 @@ fn by_length<'a>(
     let Some(frame) = input.get(..total) else {
         return Ok(None);
     };
-    let message = if begin == 0 {
-        Cow::Borrowed(&frame[end..])
-    } else {
-        let mut message = Vec::with_capacity(total - field.width.bytes());
-        message.extend_from_slice(&frame[..begin]);
-        message.extend_from_slice(&frame[end..]);
-        Cow::Owned(message)
+    Ok(Some((total, without(frame, begin, end))))
+}
+
+fn by_varint(at: usize, input: &[u8], bytes_max: usize) -> Result<DecodedFrame<'_>, DecodeError> {
+    let Some(field) = input.get(at..) else {
+        return Ok(None);
     };
-    Ok(Some((total, message)))
+    let too_large = DecodeError::TooLarge { bytes_max };
+    let (length, width) = match varint::read(field) {
+        Ok(Some(found)) => found,
+        Ok(None) => return Ok(None),
+        Err(TooLong) => return Err(too_large),
+    };
+    let message_bytes = usize::try_from(length).ok().and_then(|length| length.checked_add(at));
+    let message_bytes = message_bytes.filter(|bytes| *bytes <= bytes_max).ok_or(too_large)?;
+    let total = message_bytes + width;
+    let frame = input.get(..total);
+    Ok(frame.map(|frame| (total, without(frame, at, at + width))))
+}
+
+/// The message of a frame whose length field stands at these places.
+fn without(frame: &[u8], begin: usize, end: usize) -> Cow<'_, [u8]> {
+    if begin == 0 {
+        return Cow::Borrowed(&frame[end..]);
+    }
+    Cow::Owned([&frame[..begin], &frame[end..]].concat())
 }
 
 fn read(bytes: &[u8], little_endian: bool) -> u64 {

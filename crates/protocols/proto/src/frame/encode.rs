@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::error::EncodeError;
 use super::framing::{Counts, Framing, LengthField, Marks};
+use super::varint;
 
 impl Framing {
     /// Appends the frame of a message that `write` appends to `out`: rendered in place, without a
@@ -19,7 +20,7 @@ impl Framing {
         let start = out.len();
         let room = match &self.marks {
             Marks::Length(field) => field.width.bytes(),
-            Marks::Delimiter(_) | Marks::Fixed(_) | Marks::Nothing => 0,
+            Marks::Varint { .. } | Marks::Delimiter(_) | Marks::Fixed(_) | Marks::Nothing => 0,
         };
         out.resize(start + room, 0);
         write(out);
@@ -27,6 +28,16 @@ impl Framing {
         let bytes = out.len() - start - room;
         let result = match &self.marks {
             Marks::Length(field) => field.write(&mut out[start..], self.header),
+            Marks::Varint { at } if bytes < *at => {
+                Err(EncodeError::TooShort { bytes, bytes_min: *at })
+            }
+            Marks::Varint { at } => {
+                // Its own length is known only now.
+                let mut field = Vec::with_capacity(5);
+                varint::write((bytes - at) as u64, &mut field);
+                drop(out.splice(start + at..start + at, field));
+                Ok(())
+            }
             Marks::Delimiter(delimiter) => {
                 out.extend_from_slice(delimiter.bytes());
                 Ok(())

@@ -18,6 +18,11 @@ pub struct Framing {
 pub enum Marks {
     /// A length field at the frame's beginning, or near it.
     Length(LengthField),
+    /// A varint with the number of bytes behind it.
+    Varint {
+        /// How many bytes of the message stand before it.
+        at: usize,
+    },
     /// These bytes after it.
     Delimiter(Delimiter),
     /// Nothing: every message has this many bytes.

@@ -46,6 +46,11 @@ fn length(width: Width, little_endian: bool, at: usize, counts: Counts, header: 
     Framing { marks: Marks::Length(LengthField { width, little_endian, at, counts }), header }
 }
 
+/// A varint that counts the rest.
+fn varint(at: usize) -> Framing {
+    Framing { marks: Marks::Varint { at }, header: at }
+}
+
 fn delimited(by: &[u8]) -> Framing {
     let delimiter = Delimiter::new(by.to_vec()).expect("it has bytes");
     Framing { marks: Marks::Delimiter(delimiter), header: 0 }
@@ -71,6 +76,10 @@ fn the_bytes_on_the_wire() {
     assert_eq!(behind(Counts::Payload), b"\x07\0\x03abc");
     assert_eq!(behind(Counts::Frame), b"\x07\0\x06abc");
     assert_eq!(of(&delimited(b"\r\n")), b"\x07abc\r\n");
+    assert_eq!(of(&varint(0)), b"\x04\x07abc");
+    assert_eq!(of(&varint(1)), b"\x07\x03abc");
+    let long = encode(&varint(0), &[&[b'x'; 300]]).unwrap();
+    assert_eq!((long.len(), &long[..2]), (302, &b"\xac\x02"[..]));
 }
 
 #[test]
@@ -91,6 +100,8 @@ fn messages_that_do_not_fit_the_framing_are_refused() {
     let fixed = Framing { marks: Marks::Fixed(3.try_into().unwrap()), header: 0 };
     assert_eq!(encode(&fixed, &[b"abc", b"def"]), Ok(b"abcdef".to_vec()));
     assert_eq!(encode(&fixed, &[b"ab"]), Err(EncodeError::NotFixed { bytes: 2, fixed: 3 }));
+    let short = EncodeError::TooShort { bytes: 1, bytes_min: 2 };
+    assert_eq!(encode(&varint(2), &[b"a"]), Err(short));
     let mut out = b"before".to_vec();
     assert!(typed().encode_with(&mut out, |_| {}).is_err());
     assert_eq!(out, b"before");
@@ -109,6 +120,13 @@ fn an_impossible_length_is_refused() {
     // 41 bytes of a message are too many, and reported before they arrive.
     assert_eq!(read(&eight, &[b"\x29\0\0\0\0\0\0\0"]).1, Err(most));
     assert_eq!(read(&eight, &[b"\x28\0\0\0\0\0\0\0"]).1, Ok(8));
+    assert_eq!(read(&varint(0), &[b"\x29"]).1, Err(most));
+    assert_eq!(read(&varint(1), &[b"t\x28"]).1, Err(most));
+    assert_eq!(read(&varint(0), &[b"\x28"]).1, Ok(1));
+    assert_eq!(read(&varint(0), &[&[0xff; 10]]).1, Err(most));
+    assert_eq!(read(&varint(0), &[&[0xff; 9]]).1, Ok(9));
+    // As long as it needs not be.
+    assert_eq!(read(&varint(0), &[b"\x81\0a"]).0, [(b"a".to_vec(), b"a".to_vec())]);
     assert_eq!(read(&delimited(b"\n"), &[&[b'x'; 41]]).1, Err(most));
     assert_eq!(read(&delimited(b"\n"), &[&[b'x'; 40]]).1, Ok(40));
 }
@@ -135,6 +153,7 @@ fn framings() -> impl Strategy<Value = Framing> {
         .prop_map(|(width, little, at, counts, header)| length(width, little, at, counts, header));
     prop_oneof![
         4 => lengths,
+        1 => (0..3_usize).prop_map(varint),
         2 => prop::sample::select(vec!["\n", "\r\n", "aab", "--"])
             .prop_map(|by| delimited(by.as_bytes())),
         1 => (1..5_usize).prop_map(|len| Framing {

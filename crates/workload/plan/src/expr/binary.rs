@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use proto::frame::varint;
 use serde::Serialize;
 
 use super::value::Number;
 use super::{Context, EvalError, Expr, Template, Value};
 
-/// How a number stands in a message: `u32be`.
+/// How a number stands in a message: `u32be`, `varint`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct NumberForm {
     kind: NumberKind,
-    /// 1, 2, 4 or 8; floats have 4 or 8.
+    /// 1, 2, 4 or 8; floats have 4 or 8, and so many the number in a varint has.
     width: usize,
     little_endian: bool,
 }
@@ -22,19 +23,25 @@ enum NumberKind {
     Signed,
     /// IEEE 754.
     Float,
+    /// Seven bits in each byte, least significant first; all bytes but the last have their highest bit set (LEB128, as
+    /// in Protocol Buffers).
+    Varint,
 }
 
 impl NumberForm {
     /// Every form by its name.
     pub const NAMES: &'static [&'static str] = &[
         "u8", "i8", "u16be", "u16le", "i16be", "i16le", "u32be", "u32le", "i32be", "i32le",
-        "u64be", "u64le", "i64be", "i64le", "f32be", "f32le", "f64be", "f64le",
+        "u64be", "u64le", "i64be", "i64le", "f32be", "f32le", "f64be", "f64le", "varint",
     ];
 
     /// The form of that name.
     pub fn parse(name: &str) -> Option<NumberForm> {
         if !Self::NAMES.contains(&name) {
             return None;
+        }
+        if name == "varint" {
+            return Some(NumberForm { kind: NumberKind::Varint, width: 8, little_endian: false });
         }
         let kind = match name.as_bytes()[0] {
             b'u' => NumberKind::Unsigned,
@@ -53,8 +60,14 @@ impl NumberForm {
         found.next().expect("each form comes from a name")
     }
 
-    /// The number that begins `bytes`; `None` where they end before it does.
+    /// The number that begins `bytes`; `None` where they end before it does, or a varint has more than 64 bits.
     pub fn read(self, bytes: &[u8]) -> Option<Value> {
+        if self.kind == NumberKind::Varint {
+            return match varint::read(bytes) {
+                Ok(Some((number, _))) => Some(Value::unsigned(number)),
+                Ok(None) | Err(varint::TooLong) => None,
+            };
+        }
         let mut big = [0; 8];
         let here = &mut big[8 - self.width..];
         here.copy_from_slice(bytes.get(..self.width)?);
@@ -63,7 +76,7 @@ impl NumberForm {
         }
         let number = u64::from_be_bytes(big);
         Some(match self.kind {
-            NumberKind::Unsigned => Value::unsigned(number),
+            NumberKind::Unsigned | NumberKind::Varint => Value::unsigned(number),
             NumberKind::Signed => {
                 let unused = 64 - 8 * self.width;
                 Value::Int((number << unused) as i64 >> unused)
@@ -86,7 +99,7 @@ impl NumberForm {
             }
             (NumberKind::Float, number) => number.as_f64().to_bits(),
             (_, Number::Int(int)) if self.holds(int) => int as u64,
-            (NumberKind::Unsigned, Number::Float(float))
+            (NumberKind::Unsigned | NumberKind::Varint, Number::Float(float))
                 if self.width == 8 && (0.0..18_446_744_073_709_551_616.0).contains(&float) =>
             {
                 float as u64
@@ -97,7 +110,9 @@ impl NumberForm {
                 return Err(EvalError::Argument(message));
             }
         };
-        if self.little_endian {
+        if self.kind == NumberKind::Varint {
+            varint::write(bits, out);
+        } else if self.little_endian {
             out.extend_from_slice(&bits.to_le_bytes()[..self.width]);
         } else {
             out.extend_from_slice(&bits.to_be_bytes()[8 - self.width..]);
@@ -172,7 +187,9 @@ mod tests {
                     _ => Value::Int(int),
                 };
                 let bytes = written(name, &value).unwrap();
-                assert_eq!(bytes.len(), form.width, "{name}");
+                if name != "varint" {
+                    assert_eq!(bytes.len(), form.width, "{name}");
+                }
                 assert_eq!(form.read(&bytes), Some(value), "{name}");
                 assert_eq!(form.read(&bytes[1..]), None, "{name}");
             }
@@ -197,6 +214,22 @@ mod tests {
         assert_eq!(whole, Some(Value::Number("18446744073709551615".into())));
         let negative = NumberForm::parse("i16le").unwrap().read(&[0xfe, 0xff]);
         assert_eq!(negative, Some(Value::Int(-2)));
+    }
+
+    /// The examples of the encoding page of Protocol Buffers: 150 is `96 01`.
+    #[test]
+    fn varints_have_seven_bits_a_byte() {
+        assert_eq!(written("varint", &Value::Int(150)).unwrap(), [0x96, 1]);
+        let most = Value::unsigned(u64::MAX);
+        let mut bytes = written("varint", &most).unwrap();
+        assert_eq!(bytes, [255, 255, 255, 255, 255, 255, 255, 255, 255, 1]);
+        let varint = NumberForm::parse("varint").unwrap();
+        assert_eq!(varint.read(&bytes), Some(most));
+        assert_eq!(varint.read(&[0x96, 1, 7]), Some(Value::Int(150)));
+        assert_eq!(varint.read(&[0x96]), None);
+        bytes[9] = 2;
+        assert_eq!(varint.read(&bytes), None);
+        assert!(written("varint", &Value::Int(-1)).is_err());
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::document::suggest;
 
 /// Longest header, and most that may stand before a length field, in bytes.
 const HEADER_BYTES_MAX: u64 = 1024;
+/// The length field without a fixed number of bytes.
+const VARINT: &str = "varint";
 /// Largest message of fixed size, in bytes.
 const FIXED_BYTES_MAX: u64 = 16 << 20;
 
@@ -75,6 +77,17 @@ impl Checker<'_> {
         }
         let value = fields.get(mark)?;
         let marks = match mark {
+            "length" if value.text() == Some(VARINT) => {
+                if let Some(place) =
+                    ["endian", "counts"].iter().find_map(|key| fields.key_place(key))
+                {
+                    self.diagnostics
+                        .error("bad-framing", place, "a varint has neither `endian` nor `counts`")
+                        .hint("it counts the bytes behind it");
+                    return None;
+                }
+                Marks::Varint { at: self.small(&fields, "at")? }
+            }
             "length" => Marks::Length(self.length_field(value, &fields)?),
             "delimiter" => Marks::Delimiter(self.delimiter(value)?),
             _ => Marks::Fixed(self.fixed(value)?),
@@ -90,7 +103,7 @@ impl Checker<'_> {
         let counts = counts.and_then(|node| self.choice(&node, crate::keys::COUNTS))?;
         let at = self.small(fields, "at")?;
         Some(LengthField {
-            width: [Width::One, Width::Two, Width::Four, Width::Eight][width],
+            width: *[Width::One, Width::Two, Width::Four, Width::Eight].get(width)?,
             little_endian: endian == 1,
             at,
             counts: [Counts::Rest, Counts::Payload, Counts::Frame][counts],

@@ -182,7 +182,7 @@ pub(crate) static SEND: Table = Table {
             Kind::List(&Kind::Map(&Kind::Template)),
             Absent,
             "The message in binary form, as a list of parts: numbers (`u8`, `i8`, \
-             `u16be`, `u16le`, … `u64le`, `i64le`, `f32be`, … `f64le`), `text`, \
+             `u16be`, `u16le`, … `u64le`, `i64le`, `f32be`, … `f64le`, `varint`), `text`, \
              `json`, `hex`",
         ),
         key("reply", Kind::Mapping(&EXPECT), Absent, "The reply to wait for"),

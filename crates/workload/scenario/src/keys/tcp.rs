@@ -36,7 +36,7 @@ pub(crate) static TCP: Table = Table {
 };
 
 /// Bytes of a length field.
-pub const WIDTHS: &[&str] = &["1", "2", "4", "8"];
+pub const WIDTHS: &[&str] = &["1", "2", "4", "8", "varint"];
 /// Bytes that a length field counts.
 pub const COUNTS: &[&str] = &["rest", "payload", "frame"];
 
@@ -48,7 +48,8 @@ pub static FRAMING: Table = Table {
             name: "length",
             kind: Kind::Word(WIDTHS),
             default: Absent,
-            doc: "Each message has a length field of this many bytes",
+            doc: "Each message has a length field of this many bytes, or a `varint`, whose bytes have seven bits \
+                  each, least significant first, and which counts the `rest`",
         },
         Key {
             name: "endian",

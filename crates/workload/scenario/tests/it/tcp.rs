@@ -57,6 +57,26 @@ arrivals: [ { constant: 1/s, for: 1s } ]
 }
 
 #[test]
+fn a_length_may_be_a_varint() {
+    let steps = |framing: &str| {
+        with_steps(&format!(
+            "- tcp: tcp://queue.test:5672\n  framing: {framing}\n- send:\n  bytes: [varint: 300]\n  reply: {{ \
+             save: {{ n: varint@1 }} }}"
+        ))
+    };
+    let plan = plan(&steps("{ length: varint, at: 1, header: 1 }"));
+    let ops = &plan.sessions[0].ops;
+    let Op::TcpOpen(open) = &ops[0] else { panic!("{:?}", ops[0]) };
+    assert_eq!((&open.framing.marks, open.framing.header), (&Marks::Varint { at: 1 }, 1));
+    let Op::Send(send) = &ops[1] else { panic!("{:?}", ops[1]) };
+    let Payload::Bytes(bytes) = &send.payload else { panic!("{:?}", send.payload) };
+    assert_eq!(bytes.parts, [BytesPart::Fixed([0xac, 2].as_slice().into())]);
+    let (plan, diagnostics) = compile_with(&steps("{ length: varint, endian: big }"), &[]);
+    assert!(plan.is_none());
+    assert_eq!(diagnostics[0].message, "a varint has neither `endian` nor `counts`");
+}
+
+#[test]
 fn bytes_inside_a_send_are_warned_of() {
     let codes = |send: &str| {
         let steps = format!("- tcp: tcp://queue.test:5672\n  framing: {{ length: 4 }}\n- {send}");
