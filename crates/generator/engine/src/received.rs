@@ -179,6 +179,7 @@ impl<'a> ReceivedMessage<'a> {
             Source::Status => Some(Value::Int(i64::from(self.head?.status))),
             Source::Time => Some(Value::Float(self.took_ns? as f64 / 1e6)),
             Source::Body => Some(text_value(self.body)),
+            Source::Bytes => Some(Value::Bytes(self.bytes().into())),
             Source::Event => Some(text_value(self.event()?)),
             Source::Topic => Some(text_value(self.topic()?)),
             Source::EventId => Some(text_value(self.event_id()?)),

@@ -422,6 +422,7 @@ impl<'p> Users<'p> {
 fn large_bytes(value: &Value) -> usize {
     match value {
         Value::Text(text) | Value::Number(text) if text.len() >= CHARGED_BYTES_MIN => text.len(),
+        Value::Bytes(bytes) if bytes.len() >= CHARGED_BYTES_MIN => bytes.len(),
         _ => 0,
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use grpc::{Kind, Scalar, Schema, WireType, write_frame, write_scalar, write_varint};
 use serde::Serialize;
 
@@ -152,6 +154,10 @@ pub fn write_value(
         Value::Int(number) => Scalar::Int(*number),
         Value::Float(number) => Scalar::Float(*number),
         Value::Number(text) => Scalar::Number(text),
+        Value::Bytes(bytes) => {
+            text = STANDARD.encode(bytes).into();
+            Scalar::Text(&text)
+        }
     };
     write_scalar(schema, kind, scalar, out)
 }
@@ -199,5 +205,13 @@ mod tests {
             write_value(&schema, Kind::Text, &value, &mut text).unwrap();
             assert!(text.ends_with(number.to_string().as_bytes()));
         }
+    }
+
+    #[test]
+    fn bytes_go_into_a_field_of_bytes() {
+        let mut out = Vec::new();
+        let value = Value::Bytes([0xff, 0, 1].into());
+        write_value(&Schema::default(), Kind::Bytes, &value, &mut out).unwrap();
+        assert_eq!(out, [3, 0xff, 0, 1]);
     }
 }

@@ -44,6 +44,8 @@ pub enum Value {
     /// A number as JSON writes it, whose text the other kinds would not give back: it is too large, has more digits than
     /// a float, or is written in another way (`1.50`). Arithmetic reads it.
     Number(Arc<str>),
+    /// Bytes that need not be text. In JSON they are base64.
+    Bytes(Arc<[u8]>),
 }
 
 /// A compiled expression.
@@ -78,8 +80,18 @@ pub enum Func {
     RandomFloat,
     /// `random_string(n)`: n characters of `[a-z0-9]`.
     RandomString,
+    /// `random_bytes(n)`: n bytes.
+    RandomBytes,
+    /// `zipfian(n, skew)`: a whole number from 0, below n, the least most often.
+    Zipfian,
+    /// `latest(n, skew)`: the same, the greatest most often.
+    Latest,
+    /// `hotspot(n, items, draws)`: the same, the first share of them in a share of the draws.
+    Hotspot,
     /// `pick(x, y, …)`: one of its arguments.
     Pick,
+    /// `pick_at(n, x, y, …)`: the argument at place n, x at 0.
+    PickAt,
     /// `uuid()`: version 4, from the user's own generator.
     Uuid,
     /// `fake(kind, n, language)`: made-up data, from the user's own generator.

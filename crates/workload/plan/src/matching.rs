@@ -59,6 +59,8 @@ pub enum Source {
     Time,
     /// The whole body or message as text.
     Body,
+    /// All bytes of the body or message, the header of its framing too.
+    Bytes,
     /// The name of a server-sent event, or of a channel's.
     Event,
     /// The topic, identifier or namespace of a channel's message.
@@ -101,6 +103,7 @@ impl PartialEq for Source {
             (Source::Status, Source::Status)
             | (Source::Time, Source::Time)
             | (Source::Body, Source::Body)
+            | (Source::Bytes, Source::Bytes)
             | (Source::Event, Source::Event)
             | (Source::Topic, Source::Topic)
             | (Source::EventId, Source::EventId) => true,
@@ -122,6 +125,7 @@ impl Source {
             Source::Status => "status".to_owned(),
             Source::Time => "time".to_owned(),
             Source::Body => "body".to_owned(),
+            Source::Bytes => "bytes".to_owned(),
             Source::Event => "event".to_owned(),
             Source::Topic => "topic".to_owned(),
             Source::EventId => "id".to_owned(),
@@ -145,6 +149,7 @@ impl Source {
             Source::Status => "no status".to_owned(),
             Source::Time => "no response time".to_owned(),
             Source::Body => "no text".to_owned(),
+            Source::Bytes => "no bytes".to_owned(),
             Source::Event => "no event name".to_owned(),
             Source::Topic => "no topic".to_owned(),
             Source::EventId => "no event id".to_owned(),
@@ -161,6 +166,7 @@ impl Source {
                 | Source::Elements(_)
                 | Source::Regex { .. }
                 | Source::Body
+                | Source::Bytes
                 | Source::Number { .. }
         )
     }

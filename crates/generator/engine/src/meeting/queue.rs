@@ -88,6 +88,7 @@ impl Queue {
 fn bytes_of(value: &Value) -> usize {
     match value {
         Value::Text(text) | Value::Number(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
         Value::Nothing | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
     }
 }

@@ -37,7 +37,7 @@ fn paths(text: &str, shards: u32) -> Vec<String> {
 
 #[test]
 fn rows_are_the_same_with_any_number_of_loops() {
-    for order in ["sequential", "random", "unique, end: wrap"] {
+    for order in ["sequential", "random", "unique, end: wrap", "zipfian", "hotspot"] {
         let text = text(&format!("order: {order}"), "constant: 5/s, for: 4s");
         let one = paths(&text, 1);
         assert_eq!(one.len(), 40);

@@ -26,7 +26,12 @@ impl Func {
             Func::Random
             | Func::RandomFloat
             | Func::RandomString
+            | Func::RandomBytes
+            | Func::Zipfian
+            | Func::Latest
+            | Func::Hotspot
             | Func::Pick
+            | Func::PickAt
             | Func::Uuid
             | Func::Fake(..)
             | Func::Now

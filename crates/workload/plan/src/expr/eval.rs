@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use signing::Signer;
+use stats::popularity::{self, Popularity};
 use stats::rng::Rng;
 
 use super::functions::{apply, signed};
@@ -17,6 +18,8 @@ use super::{Binary, Context, Expr, Func, Unary, Value};
 
 /// Longest text that `random_string` makes, in characters.
 pub const RANDOM_STRING_MAX: i64 = 65_536;
+/// Most bytes that `random_bytes` makes.
+pub const RANDOM_BYTES_MAX: i64 = 65_536;
 /// Most memory of a document in which JSONPath looks for places, by the bound that follows from its text.
 const DOCUMENT_BYTES_MAX: usize = 16 << 20;
 
@@ -76,7 +79,7 @@ impl Expr {
 pub fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, EvalError>> {
     let first = args.first()?;
     match func {
-        Func::Str => Some(Ok(Value::Text(first.to_text()))),
+        Func::Str => Some(text(first)),
         Func::Int => Some(truncated(first)),
         Func::Len => Some(Ok(length(first))),
         Func::Base64 => Some(Ok(base64(args))),
@@ -87,7 +90,12 @@ pub fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, EvalError>>
         Func::Random
         | Func::RandomFloat
         | Func::RandomString
+        | Func::RandomBytes
+        | Func::Zipfian
+        | Func::Latest
+        | Func::Hotspot
         | Func::Pick
+        | Func::PickAt
         | Func::Uuid
         | Func::Fake(..)
         | Func::Now => None,
@@ -134,8 +142,23 @@ fn unescaped(token: &str) -> String {
     token.replace("~1", "/").replace("~0", "~")
 }
 
+/// Characters of a text, or bytes.
 fn length(value: &Value) -> Value {
-    Value::Int(value.to_text().chars().count() as i64)
+    Value::Int(match value {
+        Value::Bytes(bytes) => bytes.len() as i64,
+        _ => value.to_text().chars().count() as i64,
+    })
+}
+
+/// The text of a value; bytes have to be UTF-8.
+fn text(value: &Value) -> Result<Value, EvalError> {
+    match value {
+        Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Value::text(text)),
+            Err(_) => Err(EvalError::Argument("str: the bytes are not UTF-8".to_owned())),
+        },
+        _ => Ok(Value::Text(value.to_text())),
+    }
 }
 
 /// Base64 of all texts joined.
@@ -166,6 +189,11 @@ pub fn binary(op: Binary, left: &Value, right: &Value) -> Result<Value, EvalErro
         Binary::LessEqual => order(Ordering::is_le),
         Binary::Greater => order(Ordering::is_gt),
         Binary::GreaterEqual => order(Ordering::is_ge),
+        Binary::Add if is_bytes(left) || is_bytes(right) => {
+            let mut joined = left.bytes().into_owned();
+            joined.extend_from_slice(&right.bytes());
+            Ok(Value::Bytes(joined.into()))
+        }
         // Text that reads as a number is one; with any other text `+` joins.
         Binary::Add if is_plain_text(left) || is_plain_text(right) => {
             let mut out = Vec::new();
@@ -181,16 +209,21 @@ pub fn binary(op: Binary, left: &Value, right: &Value) -> Result<Value, EvalErro
     }
 }
 
+fn is_bytes(value: &Value) -> bool {
+    matches!(value, Value::Bytes(_))
+}
+
 fn is_plain_text(value: &Value) -> bool {
     matches!(value, Value::Text(_)) && value.number().is_none()
 }
 
 /// Two texts by their characters, numbers by value (text that reads as a number is one beside a
-/// number), other pairs by their text; nothing equals nothing alone.
+/// number), other pairs by their text, bytes by their bytes; nothing equals nothing alone.
 fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Text(a), Value::Text(b)) => a == b,
         (Value::Nothing, _) | (_, Value::Nothing) => left == right,
+        (Value::Bytes(_), _) | (_, Value::Bytes(_)) => left.bytes() == right.bytes(),
         _ => match order(left, right) {
             Some(found) => found == Some(Ordering::Equal),
             None => left.to_text() == right.to_text(),
@@ -254,6 +287,27 @@ fn call<C: Context>(func: Func, args: &[Expr], context: &mut C) -> Result<Value,
             let length = to_int(&argument(args, 0, context)?)?;
             random_string(length, context.rng())
         }
+        Func::RandomBytes => {
+            let count = to_int(&argument(args, 0, context)?)?;
+            random_bytes(count, context.rng())
+        }
+        Func::Zipfian => {
+            let skew = number_or(args, 1, popularity::SKEW, context)?;
+            popular(func, Popularity::Zipfian { skew }, args, context)
+        }
+        Func::Latest => {
+            let skew = number_or(args, 1, popularity::SKEW, context)?;
+            popular(func, Popularity::Latest { skew }, args, context)
+        }
+        Func::Hotspot => {
+            let items = number_or(args, 1, popularity::HOT_ITEMS, context)?;
+            let draws = number_or(args, 2, popularity::HOT_DRAWS, context)?;
+            popular(func, Popularity::Hotspot { items, draws }, args, context)
+        }
+        Func::PickAt => {
+            let place = to_int(&argument(args, 0, context)?)?;
+            pick_at(place, args, context)
+        }
         Func::Pick if args.is_empty() => Ok(Value::Nothing),
         Func::Pick => {
             let index = context.rng().below(args.len() as u64) as usize;
@@ -268,7 +322,7 @@ fn call<C: Context>(func: Func, args: &[Expr], context: &mut C) -> Result<Value,
             invented(what, language, count, context.rng())
         }
         Func::Now => Ok(Value::Int(context.now_ms())),
-        Func::Str => Ok(Value::Text(argument(args, 0, context)?.to_text())),
+        Func::Str => text(&argument(args, 0, context)?),
         Func::Int => truncated(&argument(args, 0, context)?),
         Func::Len => Ok(length(&argument(args, 0, context)?)),
         Func::Base64 => {
@@ -333,6 +387,61 @@ fn random_string(length: i64, rng: &mut Rng) -> Result<Value, EvalError> {
     }
     let text: String = (0..length).map(|_| char::from(ALPHABET[rng.below(36) as usize])).collect();
     Ok(Value::Text(Arc::from(text)))
+}
+
+fn random_bytes(count: i64, rng: &mut Rng) -> Result<Value, EvalError> {
+    if !(0..=RANDOM_BYTES_MAX).contains(&count) {
+        let text = format!("random_bytes({count}): the count is not in 0..={RANDOM_BYTES_MAX}");
+        return Err(EvalError::Argument(text));
+    }
+    let mut bytes = vec![0; count as usize];
+    for chunk in bytes.chunks_mut(8) {
+        chunk.copy_from_slice(&rng.next_u64().to_le_bytes()[..chunk.len()]);
+    }
+    Ok(Value::Bytes(bytes.into()))
+}
+
+/// The n-th argument as a number, which may be left out.
+fn number_or<C: Context>(
+    args: &[Expr],
+    n: usize,
+    otherwise: f64,
+    context: &mut C,
+) -> Result<f64, EvalError> {
+    args.get(n).map_or(Ok(otherwise), |arg| arg.eval_number(context))
+}
+
+/// A place among as many items as the first argument says.
+fn popular<C: Context>(
+    func: Func,
+    popularity: Popularity,
+    args: &[Expr],
+    context: &mut C,
+) -> Result<Value, EvalError> {
+    let name = match func {
+        Func::Zipfian => "zipfian",
+        Func::Latest => "latest",
+        _ => "hotspot",
+    };
+    let count = to_int(&argument(args, 0, context)?)?;
+    if count < 1 {
+        return Err(EvalError::Argument(format!("{name}({count}): there is nothing to draw")));
+    }
+    let checked = popularity.validate();
+    checked.map_err(|error| EvalError::Argument(format!("{name}: {error}")))?;
+    Ok(Value::Int(popularity.draw(count.unsigned_abs(), context.rng()) as i64))
+}
+
+/// The argument at a place behind the first; the others are not evaluated.
+fn pick_at<C: Context>(place: i64, args: &[Expr], context: &mut C) -> Result<Value, EvalError> {
+    let count = args.len().saturating_sub(1);
+    match usize::try_from(place) {
+        Ok(place) if place < count => args[place + 1].eval(context),
+        _ => {
+            let text = format!("pick_at({place}, …): the place is not in 0..{count}");
+            Err(EvalError::Argument(text))
+        }
+    }
 }
 
 /// RFC 9562 section 5.4: 122 random bits, version 4, variant 10.

@@ -66,6 +66,10 @@ pub enum Pure {
     Min,
     /// `max(x, y, …)`.
     Max,
+    /// `bytes(x, form)`: what a text in hexadecimal digits, base64 or base32 stands for, or a number as bytes.
+    Bytes,
+    /// `number_at(x, form, at)`: a number among the bytes of x.
+    NumberAt,
     /// `md5(x)`.
     Md5,
     /// `sha1(x)`, in hexadecimal digits or as a second argument says, as all hashes.
@@ -111,13 +115,13 @@ pub(super) fn apply(function: Pure, args: &[Value]) -> Result<Value, EvalError> 
         Pure::Trim => Value::text(first.trim()),
         Pure::Lower => Value::text(&first.to_lowercase()),
         Pure::Upper => Value::text(&first.to_uppercase()),
-        Pure::Substring => return texts::substring(&first, &args[1..]),
+        Pure::Substring => return texts::substring(&args[0], &args[1..]),
         Pure::Split => texts::split(&first, &second),
         Pure::Join => return texts::join(&first, &second),
         Pure::Base64Url => texts::base64_url(args),
         Pure::Base64Decode => return texts::base64_decode(&first),
-        Pure::Hex => Value::text(&units::hex(first.as_bytes())),
-        Pure::Url => texts::url(&first),
+        Pure::Hex => Value::text(&units::hex(&args[0].bytes())),
+        Pure::Url => texts::url(&args[0]),
         Pure::IndexOf => texts::index_of(&first, &second),
         Pure::Pad => return texts::pad(&first, &args[1..]),
         Pure::UrlDecode => return texts::url_decode(&first),
@@ -125,13 +129,15 @@ pub(super) fn apply(function: Pure, args: &[Value]) -> Result<Value, EvalError> 
         Pure::Round | Pure::Floor | Pure::Ceil | Pure::Abs | Pure::Min | Pure::Max => {
             return rounding::apply(function, args);
         }
+        Pure::Bytes => return digests::bytes(&args[0], args.get(1)),
+        Pure::NumberAt => return digests::number_at(&args[0], &second, args.get(2)),
         Pure::Md5 | Pure::Sha1 | Pure::Sha256 | Pure::Sha384 | Pure::Sha512 => {
-            let hash = digests::hash(function, first.as_bytes());
+            let hash = digests::hash(function, &args[0].bytes());
             return digests::written(&hash, args.get(1));
         }
         Pure::HmacSha1 | Pure::HmacSha256 | Pure::HmacSha384 | Pure::HmacSha512 => {
-            let key = digests::key(&first, args.get(3))?;
-            let mac = digests::hmac(function, &key, second.as_bytes());
+            let key = digests::key(&args[0], args.get(3))?;
+            let mac = digests::hmac(function, &key, &args[1].bytes());
             return digests::written(&mac, args.get(2));
         }
         Pure::Jwt => return digests::jwt(&first, &second, args.get(2), args.get(3)),

@@ -109,6 +109,7 @@ fn decimal_text(value: &Value, number: Number) -> Option<String> {
 pub(super) fn described(value: &Value) -> String {
     match value {
         Value::Nothing => "nothing".to_owned(),
+        Value::Bytes(bytes) => format!("a value of {} bytes", bytes.len()),
         Value::Text(t) | Value::Number(t) if t.chars().count() > 40 => {
             format!("`{}…`", t.chars().take(40).collect::<String>())
         }

@@ -18,7 +18,9 @@ impl Builder {
 
     /// Appends an expression; one that is constant becomes text at once.
     pub fn push_expr(&mut self, expr: Expr, escape: Escape) {
-        if let Expr::Const(value) = &expr {
+        if let Expr::Const(value) = &expr
+            && !matches!(value, Value::Bytes(_))
+        {
             let mut out = Vec::new();
             value.write_escaped(escape, &mut out);
             self.text.push_str(&String::from_utf8_lossy(&out));
@@ -83,7 +85,8 @@ impl Template {
         Ok(())
     }
 
-    /// The template as a variable's value: a single expression keeps its type, all else is text.
+    /// The template as a variable's value: a single expression keeps its type, all else is text, or bytes if these are no
+    /// UTF-8.
     pub fn eval<C: Context>(&self, context: &mut C) -> Result<Value, EvalError> {
         if let [TemplatePart::Expr(expr, _)] = self.parts.as_slice() {
             return expr.eval(context);
@@ -93,7 +96,10 @@ impl Template {
         }
         let mut out = Vec::new();
         self.render(context, &mut out)?;
-        Ok(Value::text(&String::from_utf8_lossy(&out)))
+        Ok(match String::from_utf8(out) {
+            Ok(text) => Value::Text(text.into()),
+            Err(error) => Value::Bytes(error.into_bytes().into()),
+        })
     }
 
     /// The template's text, if it is the same for every user.

@@ -4,9 +4,14 @@
 //! - Numbers: integers and floats are numbers, and so is text that reads as one. A number keeps its text until arithmetic
 //!   needs it; integers are exact from -2^63 to 2^64 - 1.
 //! - Text: nothing is empty text, booleans are `true` and `false`.
+//! - Bytes: those of the text in UTF-8. Bytes themselves are written as they are; in JSON, which has none, as base64.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 use super::{Escape, Value};
 use crate::decimal::{is_json_number, is_whole_in_float};
@@ -113,6 +118,7 @@ impl Value {
             Value::Float(f) => *f != 0.0 && !f.is_nan(),
             Value::Text(t) => !t.is_empty(),
             Value::Number(_) => self.number().is_some_and(|number| number.as_f64() != 0.0),
+            Value::Bytes(b) => !b.is_empty(),
         }
     }
 
@@ -125,6 +131,20 @@ impl Value {
             Value::Int(i) => write!(out, "{i}").expect("writing to a Vec cannot fail"),
             Value::Float(f) => write!(out, "{f}").expect("writing to a Vec cannot fail"),
             Value::Text(t) | Value::Number(t) => out.extend_from_slice(t.as_bytes()),
+            Value::Bytes(b) => out.extend_from_slice(b),
+        }
+    }
+
+    /// Bytes of its text, or those that it is.
+    pub fn bytes(&self) -> Cow<'_, [u8]> {
+        match self {
+            Value::Text(t) | Value::Number(t) => Cow::Borrowed(t.as_bytes()),
+            Value::Bytes(b) => Cow::Borrowed(b),
+            Value::Nothing | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {
+                let mut out = Vec::with_capacity(20);
+                self.write_text(&mut out);
+                Cow::Owned(out)
+            }
         }
     }
 
@@ -139,17 +159,26 @@ impl Value {
                 out.push(b'"');
             }
             (Escape::JsonText, Value::Text(t)) => write_json_text(t, out),
-            (Escape::Url, Value::Text(t) | Value::Number(t)) => {
-                write_url(t, out, |b| b.is_ascii_alphanumeric() || b"-._~".contains(&b));
+            (Escape::Json, Value::Bytes(b)) => {
+                out.push(b'"');
+                out.extend_from_slice(STANDARD.encode(b).as_bytes());
+                out.push(b'"');
             }
-            (Escape::UrlRaw, Value::Text(t)) => {
-                write_url(t, out, |b| stands_in_url(b) && b != b'#');
+            (Escape::JsonText, Value::Bytes(b)) => {
+                out.extend_from_slice(STANDARD.encode(b).as_bytes());
+            }
+            (Escape::Url, Value::Text(_) | Value::Number(_) | Value::Bytes(_)) => {
+                let is_kept = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+                write_url(&self.bytes(), out, is_kept);
+            }
+            (Escape::UrlRaw, Value::Text(_) | Value::Bytes(_)) => {
+                write_url(&self.bytes(), out, |b| stands_in_url(b) && b != b'#');
             }
             _ => self.write_text(out),
         }
     }
 
-    /// The value as text; shared if it is text already.
+    /// The value as text; shared if it is text already. Bytes that are no UTF-8 become U+FFFD.
     pub fn to_text(&self) -> Arc<str> {
         match self {
             Value::Text(t) | Value::Number(t) => Arc::clone(t),
@@ -168,7 +197,7 @@ impl Value {
             Value::Text(t) => Number::parse(t),
             // Beyond all floats it is infinite.
             Value::Number(t) => Number::parse(t).or_else(|| t.parse().ok().map(Number::Float)),
-            Value::Nothing | Value::Bool(_) => None,
+            Value::Nothing | Value::Bool(_) | Value::Bytes(_) => None,
         }
     }
 }
@@ -216,8 +245,8 @@ pub fn stands_in_url(byte: u8) -> bool {
 }
 
 /// RFC 3986 section 2.3: all but unreserved characters become `%XX`.
-fn write_url(text: &str, out: &mut Vec<u8>, stays: fn(u8) -> bool) {
-    for &byte in text.as_bytes() {
+fn write_url(text: &[u8], out: &mut Vec<u8>, stays: fn(u8) -> bool) {
+    for &byte in text {
         if stays(byte) {
             out.push(byte);
         } else {
@@ -272,6 +301,21 @@ mod tests {
         assert_eq!(escaped(&Value::Nothing, Escape::Json), "null");
         assert_eq!(escaped(&Value::Float(f64::NAN), Escape::Json), "null");
         assert_eq!(escaped(&Value::Int(-5), Escape::Json), "-5");
+    }
+
+    #[test]
+    fn bytes_are_written_as_they_are_and_in_json_as_base64() {
+        let bytes = Value::Bytes([0xff, 0, b'a'].into());
+        let mut out = Vec::new();
+        bytes.write_escaped(Escape::None, &mut out);
+        assert_eq!(out, [0xff, 0, b'a']);
+        assert_eq!(escaped(&bytes, Escape::Json), "\"/wBh\"");
+        assert_eq!(escaped(&bytes, Escape::JsonText), "/wBh");
+        assert_eq!(escaped(&bytes, Escape::Url), "%FF%00a");
+        assert_eq!(&*bytes.to_text(), "\u{fffd}\0a");
+        assert_eq!(&*Value::Int(7).bytes(), b"7");
+        assert!(bytes.is_true() && !Value::Bytes([].into()).is_true());
+        assert_eq!(bytes.number(), None);
     }
 
     /// Unreserved and reserved characters (RFC 3986 sections 2.2 and 2.3) and what encodes others.

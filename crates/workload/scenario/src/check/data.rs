@@ -281,10 +281,7 @@ impl Checker<'_> {
                 self.diagnostics
                     .warning("unused-data", place, message)
                     .hint(format!("take a row with `- feed: {}`", data.name));
-            } else if !data.order.draws()
-                && data.end == End::Error
-                && users_planned > rows as f64
-            {
+            } else if !data.order.draws() && data.end == End::Error && users_planned > rows as f64 {
                 let message = format!(
                     "`{}` has {rows} rows, but about {users_planned:.0} users are expected",
                     data.name

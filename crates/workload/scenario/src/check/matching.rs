@@ -124,6 +124,7 @@ impl Checker<'_> {
         let word = self.word(node, "a JSON pointer or a mapping")?;
         match word.text.as_str() {
             "body" => Some(Source::Body),
+            "bytes" => Some(Source::Bytes),
             "status" => self.only_response(node, scope, Source::Status),
             "time" => self.only_response(node, scope, Source::Time),
             "event" => self.only_message(node, scope, Source::Event),
@@ -137,7 +138,7 @@ impl Checker<'_> {
             text => {
                 let message = format!("`{text}` is not something that can be saved");
                 let hint = format!(
-                    "write a JSON pointer like {}, or one of: status, time, body, event, id, topic, \
+                    "write a JSON pointer like {}, or one of: status, time, body, bytes, event, id, topic, \
                      {{ regex: … }}, {{ css: … }}, {{ header: … }}",
                     pointer_meant(text)
                 );
@@ -197,7 +198,8 @@ impl Checker<'_> {
                 2 => self.only_message(value, scope, Source::Event),
                 3 => self.only_message(value, scope, Source::EventId),
                 4 => self.only_message(value, scope, Source::Topic),
-                _ => self.only_response(value, scope, Source::Time),
+                5 => self.only_response(value, scope, Source::Time),
+                _ => Some(Source::Bytes),
             },
         }
     }

@@ -109,7 +109,9 @@ pub fn template(text: &str, escape: Escape, scope: &dyn Scope) -> Result<Templat
                 template.push_expr(inner.remove(0), Escape::UrlRaw);
             }
             // What is constant the author wrote, in a URL as it has to stand there.
-            Piece::Expr(expr @ Expr::Const(_)) if escape == Escape::Url => {
+            Piece::Expr(expr @ Expr::Const(_))
+                if escape == Escape::Url && !matches!(expr, Expr::Const(Value::Bytes(_))) =>
+            {
                 template.push_expr(expr, Escape::None);
             }
             Piece::Expr(expr) => template.push_expr(expr, escape),

@@ -69,7 +69,7 @@ pub static WHEN: Table = Table {
             Kind::Any(&[Kind::Scalar, Kind::Template]),
             Absent,
             "The binary number at this byte offset must equal this; other forms: \
-             `u16be@1`, `f64le@8`, `u32be@-4` from the end",
+             `u16be@1`, `f64le@8`, `varint@1`, `u32be@-4` from the end",
         ),
         key("regex", Kind::Text, Absent, "The message's text must match"),
         key("body", Kind::Template, Absent, "The complete text of the message"),
@@ -92,7 +92,7 @@ pub static WHEN: Table = Table {
 };
 
 /// The words that stand for a part of a response or message.
-pub const SAVE_WORDS: &[&str] = &["status", "body", "event", "id", "topic", "time"];
+pub const SAVE_WORDS: &[&str] = &["status", "body", "event", "id", "topic", "time", "bytes"];
 
 /// Parts of a response in which a regex is sought.
 pub const REGEX_PARTS: &[&str] = &["body", "response"];
@@ -147,7 +147,8 @@ pub static SAVE: Table = Table {
             Kind::Word(SAVE_WORDS),
             Absent,
             "The HTTP status, the complete body, the event's name, the server-sent \
-             event's id, the channel's topic or the response time in milliseconds. Short form: the word itself",
+             event's id, the channel's topic, the response time in milliseconds, or all `bytes` of the body or \
+             message. Short form: the word itself",
         ),
         key(
             "default",

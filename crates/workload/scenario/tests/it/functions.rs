@@ -156,7 +156,7 @@ fn wrong_arguments_are_named() {
         ),
         ("replace(w, nothing, 'x')", "to be replaced is empty"),
         ("base64_decode(w + '!')", "base64_decode"),
-        ("sha1(w, 'octal')", "'hex', 'base64' or 'base64url'"),
+        ("sha1(w, 'octal')", "'hex', 'base64', 'base64url' or 'bytes'"),
         ("jwt(w, 'k')", "not a JSON object"),
         ("jwt('{}', w, 'XS256')", "jwt: there is no algorithm `XS256`; there are HS256, "),
         ("jwt('{}', w, 'RS256')", "jwt: the key holds no private key in PEM; RS256 needs"),

@@ -3,6 +3,7 @@
 mod arrivals;
 mod attempts;
 mod bad;
+mod bytes;
 mod channels;
 mod connecting;
 mod corpus;

@@ -352,6 +352,7 @@ fn text_bytes(value: &Value) -> usize {
     match value {
         Value::Text(text) => text.len(),
         Value::Number(digits) => digits.len(),
+        Value::Bytes(bytes) => bytes.len(),
         Value::Nothing | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
     }
 }

@@ -70,6 +70,8 @@ fn values_keep_their_kind_both_ways() {
         Value::text(""),
         Value::text("ä \u{1F600} \"quoted\"\n"),
         Value::text(r#"{"a":[1,2]}"#),
+        Value::Bytes([0xff, 0, 7].into()),
+        Value::Bytes([].into()),
     ] {
         assert_eq!(call(&mut context, "same", std::slice::from_ref(&value)), Ok(value));
     }
@@ -91,6 +93,7 @@ fn what_is_no_value_becomes_json_or_an_error() {
     for (expression, said) in [
         ("NaN", "NaN, which is no number here"),
         ("1 / 0", "inf, which is no number here"),
+        ("new Uint8Array(65537)", "more than 65,536 bytes"),
         ("f", "a function or a symbol"),
         ("Symbol('a')", "a function or a symbol"),
         ("(() => { const a = {}; a.a = a; return a; })()", "circular"),

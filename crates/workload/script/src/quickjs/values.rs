@@ -1,15 +1,17 @@
 //! Values of the scenario's language as those of JavaScript, and back.
 //!
 //! Texts, numbers and booleans are the same in both; nothing is `null`, and both `null` and `undefined` are nothing. An
-//! integer that a number of JavaScript cannot hold exactly becomes a text of its digits. Lists and objects come out as
-//! JSON text, as the scenario's language has them.
+//! integer that a number of JavaScript cannot hold exactly becomes a text of its digits. Bytes are a `Uint8Array`. Lists
+//! and objects come out as JSON text, as the scenario's language has them.
 
 use plan::expr::Value;
 use plan::expr::value::Number;
-use rquickjs::{Ctx, Exception, Function, Object, Result, Value as JsValue};
+use rquickjs::{Ctx, Exception, Function, Object, Result, TypedArray, Value as JsValue};
 
 /// The largest integer up to which all are exact (`Number.MAX_SAFE_INTEGER`).
 const EXACT_MAX: u64 = (1 << 53) - 1;
+/// Most bytes that a script returns: each of them is read as a number.
+const BYTES_MAX: u32 = 1 << 16;
 
 /// A value as JavaScript has it.
 pub(crate) fn to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> {
@@ -34,6 +36,7 @@ pub(crate) fn to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> 
             }
             _ => text(digits)?,
         },
+        Value::Bytes(bytes) => TypedArray::<u8>::new_copy(ctx.clone(), bytes)?.into_value(),
     })
 }
 
@@ -62,6 +65,15 @@ pub(crate) fn from_js(value: &JsValue<'_>) -> Result<Value> {
     }
     if value.is_function() || value.is_symbol() {
         return refused("it returned what is no value: a function or a symbol");
+    }
+    let array = value.as_object().filter(|object| object.is_typed_array::<u8>());
+    if let Some(array) = array {
+        let length: u32 = array.get("length")?;
+        if length > BYTES_MAX {
+            return refused("it returned more than 65,536 bytes");
+        }
+        let bytes = (0..length).map(|at| array.get::<u32, u8>(at));
+        return Ok(Value::Bytes(bytes.collect::<Result<Vec<u8>>>()?.into()));
     }
     // The function that scripts have: it looks at the time while it writes.
     let json: Object<'_> = value.ctx().globals().get("JSON")?;

@@ -1,4 +1,4 @@
-//! Hashes, keyed hashes and signed tokens.
+//! Bytes, hashes, keyed hashes and signed tokens.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,12 @@ use signing::{Algorithm, Key, TokenError};
 use units::{from_hex, hex};
 
 use super::{Pure, wrong};
+use crate::expr::binary::NumberForm;
+use crate::expr::numbers::to_int;
 use crate::expr::{EvalError, Value};
+
+/// Forms in which texts have bytes.
+const TEXT_FORMS: &[&str] = &["text", "hex", "base64", "base64url", "base32"];
 
 /// FIPS 180-4, RFC 1321.
 pub(super) fn hash(function: Pure, bytes: &[u8]) -> Vec<u8> {
@@ -48,29 +53,99 @@ pub(super) fn written(bytes: &[u8], form: Option<&Value>) -> Result<Value, EvalE
         "hex" => hex(bytes),
         "base64" => STANDARD.encode(bytes),
         "base64url" => URL_SAFE_NO_PAD.encode(bytes),
+        "bytes" => return Ok(Value::Bytes(bytes.into())),
         other => {
             return Err(wrong(format!(
-                "`{other}` is no form of a hash; write 'hex', 'base64' or 'base64url'"
+                "`{other}` is no form of a hash; write 'hex', 'base64', 'base64url' or 'bytes'"
             )));
         }
     }))
 }
 
-/// A key of this form; `None`: it is the text itself.
-pub(super) fn key<'k>(text: &'k str, form: Option<&Value>) -> Result<Cow<'k, [u8]>, EvalError> {
+/// A key of this form; `None`: the text itself, or bytes.
+pub(super) fn key<'k>(value: &'k Value, form: Option<&Value>) -> Result<Cow<'k, [u8]>, EvalError> {
     let form = form.map_or_else(|| "text".into(), Value::to_text);
-    let decoded = match &*form {
-        "text" => return Ok(Cow::Borrowed(text.as_bytes())),
-        "hex" => from_hex(text),
-        "base64" => STANDARD.decode(text).ok(),
-        "base64url" => URL_SAFE_NO_PAD.decode(text).ok(),
-        other => {
-            return Err(wrong(format!(
-                "`{other}` is no form of a key; write 'text', 'hex', 'base64' or 'base64url'"
-            )));
-        }
+    if !TEXT_FORMS.contains(&&*form) {
+        let forms = TEXT_FORMS.join("', '");
+        return Err(wrong(format!("`{form}` is no form of a key; the forms are '{forms}'")));
+    }
+    decoded(value, &form).ok_or_else(|| wrong(format!("the key is not {form}")))
+}
+
+/// Bytes of a text of this form, or of a number; `None`: of the text itself.
+pub(super) fn bytes(value: &Value, form: Option<&Value>) -> Result<Value, EvalError> {
+    let form = form.map_or_else(|| "text".into(), Value::to_text);
+    if let Some(number) = NumberForm::parse(&form) {
+        let mut out = Vec::new();
+        number.write(value, &mut out)?;
+        return Ok(Value::Bytes(out.into()));
+    }
+    if !TEXT_FORMS.contains(&&*form) {
+        let forms = TEXT_FORMS.join("', '");
+        return Err(wrong(format!(
+            "`{form}` is no form of bytes; the forms are '{forms}' and numbers like 'u32be'"
+        )));
+    }
+    let found = decoded(value, &form);
+    let found = found.ok_or_else(|| wrong(format!("bytes: the text is not {form}")))?;
+    Ok(Value::Bytes(found.into()))
+}
+
+/// What a text of one of the [`TEXT_FORMS`] stands for; `None`: it is not of this form.
+fn decoded<'v>(value: &'v Value, form: &str) -> Option<Cow<'v, [u8]>> {
+    let text = || value.to_text();
+    let decoded = match form {
+        "hex" => from_hex(&text()),
+        "base64" => STANDARD.decode(text().as_bytes()).ok(),
+        "base64url" => URL_SAFE_NO_PAD.decode(text().as_bytes()).ok(),
+        "base32" => from_base32(&text()),
+        _ => return Some(value.bytes()),
     };
-    decoded.map(Cow::Owned).ok_or_else(|| wrong(format!("the key is not {form}")))
+    decoded.map(Cow::Owned)
+}
+
+/// RFC 4648 §6, in capitals or small letters, with padding or without.
+fn from_base32(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=');
+    let mut bytes = Vec::with_capacity(digits.len() * 5 / 8);
+    let mut bits = 0_u32;
+    let mut bits_count = 0;
+    for digit in digits.bytes() {
+        let number = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'a'..=b'z' => digit - b'a',
+            b'2'..=b'7' => digit - b'2' + 26,
+            _ => return None,
+        };
+        bits = bits << 5 | u32::from(number);
+        bits_count += 5;
+        if bits_count >= 8 {
+            bits_count -= 8;
+            bytes.push((bits >> bits_count) as u8);
+            bits &= (1 << bits_count) - 1;
+        }
+    }
+    // The last digit may fill up a byte with zeros, but no digit is left over.
+    (bits_count < 5 && bits == 0).then_some(bytes)
+}
+
+/// The number of this form at a place in bytes, from their end if that is negative; nothing where they are too short.
+pub(super) fn number_at(value: &Value, form: &str, at: Option<&Value>) -> Result<Value, EvalError> {
+    let Some(number) = NumberForm::parse(form) else {
+        return Err(wrong(format!(
+            "`{form}` is no form of a number; write one like 'u8', 'u32be' or 'varint'"
+        )));
+    };
+    let bytes = value.bytes();
+    let at = at.map_or(Ok(0), to_int)?;
+    let start = match usize::try_from(at) {
+        Ok(start) => Some(start),
+        Err(_) => usize::try_from(at.unsigned_abs())
+            .ok()
+            .and_then(|from_end| bytes.len().checked_sub(from_end)),
+    };
+    let found = start.and_then(|start| number.read(bytes.get(start..)?));
+    Ok(found.unwrap_or_default())
 }
 
 pub(super) fn hex_decode(text: &str) -> Result<Value, EvalError> {

@@ -27,20 +27,30 @@ pub(super) fn replace(text: &str, part: &str, by: &str) -> Result<Value, EvalErr
     bounded(&text.replace(part, by))
 }
 
-/// `range`: where it starts, and how many characters it has; without that, up to the end.
-pub(super) fn substring(text: &str, range: &[Value]) -> Result<Value, EvalError> {
+/// `range`: where it starts, and how many characters it has, or bytes of bytes; without that, up to the end.
+pub(super) fn substring(value: &Value, range: &[Value]) -> Result<Value, EvalError> {
     let start = to_int(range.first().unwrap_or(&Value::Int(0)))?;
+    let text = value.to_text();
+    let length = match value {
+        Value::Bytes(bytes) => bytes.len(),
+        _ => text.chars().count(),
+    };
     let skipped = match usize::try_from(start) {
         Ok(start) => start,
         Err(_) => {
             let from_end = usize::try_from(start.unsigned_abs()).unwrap_or(usize::MAX);
-            text.chars().count().saturating_sub(from_end)
+            length.saturating_sub(from_end)
         }
     };
     let count = match range.get(1) {
         Some(count) => usize::try_from(to_int(count)?).unwrap_or(0),
         None => usize::MAX,
     };
+    if let Value::Bytes(bytes) = value {
+        let begin = skipped.min(length);
+        let end = begin.saturating_add(count).min(length);
+        return Ok(Value::Bytes(bytes[begin..end].into()));
+    }
     let text: String = text.chars().skip(skipped).take(count).collect();
     Ok(Value::text(&text))
 }
@@ -121,9 +131,9 @@ pub(super) fn base64_decode(text: &str) -> Result<Value, EvalError> {
     Ok(Value::text(&text))
 }
 
-pub(super) fn url(text: &str) -> Value {
+pub(super) fn url(value: &Value) -> Value {
     let mut out = Vec::new();
-    Value::text(text).write_escaped(Escape::Url, &mut out);
+    value.write_escaped(Escape::Url, &mut out);
     Value::text(&String::from_utf8_lossy(&out))
 }
 

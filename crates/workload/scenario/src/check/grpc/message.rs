@@ -336,7 +336,7 @@ fn plain<'s>(scalar: &'s Written, value: &'s Value) -> Scalar<'s> {
         Value::Int(number) => Scalar::Int(*number),
         Value::Float(number) => Scalar::Float(*number),
         Value::Number(text) => Scalar::Number(text),
-        Value::Text(_) | Value::Nothing => Scalar::Text(&scalar.text),
+        Value::Text(_) | Value::Bytes(_) | Value::Nothing => Scalar::Text(&scalar.text),
     }
 }
 
