@@ -6,6 +6,7 @@
 //! | `wire` | numbers, keys and fields as bytes |
 //! | `scalar` | single values → bytes |
 //! | `json` | a message's bytes → JSON |
+//! | `encoding` | JSON → a message's bytes |
 //! | `frame` | where messages begin and end in a body |
 //! | `status` | statuses, and how much time a call has |
 //! | `answer` | how an answer begins and ends |
@@ -16,6 +17,7 @@
 //! of "gRPC over HTTP2" (grpc/grpc, doc/PROTOCOL-HTTP2.md).
 
 mod answer;
+mod encoding;
 mod frame;
 mod json;
 mod metadata;
@@ -26,6 +28,7 @@ mod status;
 mod wire;
 
 pub use answer::{AnswerError, Ending, check_head, shown, shown_request};
+pub use encoding::{Unwritable, from_json};
 pub use frame::{Frame, FrameError, Frames, PREFIX_BYTES, unframed, write_frame};
 pub use json::{Unreadable, to_json};
 pub use metadata::is_reserved;

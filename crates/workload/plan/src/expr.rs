@@ -2,7 +2,7 @@
 //!
 //! This file holds the types; [`Condition`] says why an expression is false; `computing` says which may take long;
 //! [`binary`] writes numbers as bytes, [`eval`] runs expressions, `functions` has those of values alone, `invented` those
-//! of names, addresses and words, `places` reads JSONPath, [`value`] says how values convert and compare, [`template`]
+//! of names, addresses and words, `places` reads JSONPath, `protobuf` writes and reads messages, [`value`] says how values convert and compare, [`template`]
 //! writes text.
 
 pub mod binary;
@@ -13,6 +13,7 @@ mod functions;
 mod invented;
 mod numbers;
 mod places;
+mod protobuf;
 pub mod template;
 pub mod value;
 
@@ -22,6 +23,7 @@ pub use invented::{Invention, Language};
 pub use numbers::EvalError;
 pub(crate) use places::LIST_BYTES_MAX;
 pub use places::{JsonSearch, TooMuchWork, VISITS_MAX, all_places};
+pub use protobuf::MessageType;
 
 use std::sync::Arc;
 
@@ -65,6 +67,8 @@ pub enum Expr {
     Script(u16, Vec<Expr>),
     /// A token with these claims and, unless all have the same, this header, signed with a key that was read before.
     Token(Arc<Signer>, Vec<Expr>),
+    /// A message of Protocol Buffers, from a value or to one.
+    Protobuf(Box<MessageType>, Box<Expr>),
     /// All places of a JSON text that JSONPath names, as a list in JSON text.
     Places(Box<JsonSearch>, Box<Expr>),
     Unary(Unary, Box<Expr>),

@@ -10,7 +10,7 @@ impl Expr {
     pub fn computes(&self) -> bool {
         match self {
             Expr::Const(_) | Expr::Var(_) | Expr::Shared(_) | Expr::User | Expr::Iteration => false,
-            Expr::Script(..) | Expr::Token(..) | Expr::Places(..) => true,
+            Expr::Script(..) | Expr::Token(..) | Expr::Protobuf(..) | Expr::Places(..) => true,
             Expr::Call(function, args) => function.computes() || args.iter().any(Expr::computes),
             Expr::Unary(_, inner) => inner.computes(),
             Expr::Binary(_, left, right) => left.computes() || right.computes(),

@@ -83,7 +83,9 @@ fn variables(expr: &Expr, out: &mut Vec<Slot>) {
         Expr::Call(_, args) | Expr::Script(_, args) | Expr::Token(_, args) => {
             args.iter().for_each(|arg| variables(arg, out));
         }
-        Expr::Unary(_, inner) | Expr::Places(_, inner) => variables(inner, out),
+        Expr::Unary(_, inner) | Expr::Places(_, inner) | Expr::Protobuf(_, inner) => {
+            variables(inner, out);
+        }
         Expr::Binary(_, left, right) => {
             variables(left, out);
             variables(right, out);
@@ -101,6 +103,7 @@ pub fn shown(value: &Value) -> String {
             format!("{short:?}{more}")
         }
         Value::Number(text) if text.len() > SHOWN_MAX => format!("{}…", &text[..SHOWN_MAX]),
+        Value::Bytes(bytes) => format!("{} bytes", bytes.len()),
         other => other.to_text().to_string(),
     }
 }

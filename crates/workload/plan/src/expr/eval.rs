@@ -40,6 +40,7 @@ impl Expr {
                 context.call_script(*function, &args)
             }
             Expr::Token(signer, args) => token(signer, args, context),
+            Expr::Protobuf(kind, inner) => kind.convert(&inner.eval(context)?),
             Expr::Places(search, text) => places(search, &text.eval(context)?),
             Expr::Unary(op, inner) => unary(*op, &inner.eval(context)?),
             Expr::Binary(Binary::And, left, right) => {

@@ -1,6 +1,9 @@
 //! Parameters, and what names mean in expressions.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use grpc::Schema;
 
 use crate::keys::DOCUMENT;
 use plan::Slot;
@@ -31,6 +34,8 @@ pub(super) struct Names<'c> {
     shared: &'c [String],
     settings: &'c Settings<'c>,
     scripts: &'c RefCell<Scripts>,
+    /// What the `.proto` files define; `None`: none is named, or one is wrong.
+    schema: Option<&'c Arc<Schema>>,
     /// The place of the value that overrides the parameter looked up last.
     pub(super) overridden: RefCell<Option<Place>>,
 }
@@ -43,6 +48,7 @@ impl<'c> Names<'c> {
             shared: slots.map_or(&[], |_| &checker.shared),
             settings: checker.settings,
             scripts: &checker.scripts,
+            schema: checker.schema.as_ref(),
             overridden: RefCell::new(None),
         }
     }
@@ -82,6 +88,19 @@ impl Scope for Names<'_> {
 
     fn file(&self, name: &str) -> Result<String, String> {
         (self.settings.files)(name)
+    }
+
+    fn message(&self, name: &str) -> Result<(Arc<Schema>, u32), String> {
+        let Some(schema) = self.schema else {
+            return Err("no `.proto` file that could be read is named: write `grpc: { protos: [shop.proto] }` \
+                        beside `target`"
+                .to_owned());
+        };
+        let place = schema.messages.iter().position(|message| message.name == name);
+        let number = place.and_then(|place| u32::try_from(place).ok());
+        let number =
+            number.ok_or_else(|| format!("the `.proto` files have no message `{name}`"))?;
+        Ok((Arc::clone(schema), number))
     }
 
     fn script(&self, name: &str) -> Result<Option<u16>, String> {

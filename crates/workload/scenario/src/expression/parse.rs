@@ -3,7 +3,9 @@
 //! From loosest to tightest: `or`, `and`, `not`, comparisons, `+ -`, `* / %`, unary `-`.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use grpc::Schema;
 use plan::expr::eval;
 use plan::expr::template::Builder;
 use plan::expr::{Binary, Escape, Expr, Func, JsonSearch, Template, Unary, Value};
@@ -25,6 +27,10 @@ pub trait Scope {
     fn env(&self, name: &str) -> Option<String>;
     /// The text of a file. The error says why it cannot be read.
     fn file(&self, name: &str) -> Result<String, String>;
+    /// The message of that name in the `.proto` files, by its number in their schema. The error says why there is none.
+    fn message(&self, _name: &str) -> Result<(Arc<Schema>, u32), String> {
+        Err("there are no `.proto` files here".to_owned())
+    }
     /// The number of the function of that name in the scenario's script. The error says why it cannot be called here.
     fn script(&self, _name: &str) -> Result<Option<u16>, String> {
         Ok(None)
@@ -328,6 +334,9 @@ impl Parser<'_> {
             "env" => return special::env(self.scope, &arguments, whole, &mut self.texts),
             "file" => return special::file(self.scope, &arguments, whole, &mut self.texts),
             "fake" => return special::fake(arguments, whole),
+            "protobuf" | "protobuf_decode" => {
+                return special::protobuf(self.scope, name, arguments, whole);
+            }
             _ => {}
         }
         let Some(function) = FUNCTIONS.iter().find(|f| f.name == name) else {

@@ -5,14 +5,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::document::suggest;
-use plan::expr::{Expr, Func, Invention, Language, Value};
+use plan::expr::{Expr, Func, Invention, Language, MessageType, Value};
 use signing::{Algorithm, Signer, TokenError};
 
 use crate::expression::lex::ExprError;
 use crate::expression::parse::Scope;
 
 /// Names of those that are not in the table of functions.
-pub(crate) const SPECIAL: [&str; 3] = ["env", "file", "fake"];
+pub(crate) const SPECIAL: [&str; 5] = ["env", "file", "fake", "protobuf", "protobuf_decode"];
 /// Largest file of an expression.
 const FILE_BYTES_MAX: usize = 1 << 20;
 
@@ -117,6 +117,30 @@ pub(crate) fn fake(mut arguments: Vec<Expr>, whole: Range<usize>) -> Result<Expr
             format!("`fake('{kind}')` takes a language at most"),
             &format!("write fake('{kind}', 'de')"),
         ),
+    }
+}
+
+/// `protobuf('package.Message', x)` and `protobuf_decode('package.Message', x)`.
+pub(crate) fn protobuf(
+    scope: &dyn Scope,
+    function: &str,
+    mut arguments: Vec<Expr>,
+    whole: Range<usize>,
+) -> Result<Expr, ExprError> {
+    let value = arguments.pop();
+    let [Expr::Const(Value::Text(name))] = &arguments[..] else {
+        let message = format!("`{function}` takes the name of a message in quotes, and a value");
+        let hint = format!("write {function}('shop.Order', x)");
+        return Err(ExprError::new(whole, message).hint(hint));
+    };
+    match scope.message(name) {
+        Ok((schema, message)) => {
+            let value = value.unwrap_or(Expr::Const(Value::Nothing));
+            let decodes = function == "protobuf_decode";
+            let kind = MessageType { schema, message, decodes };
+            Ok(Expr::Protobuf(Box::new(kind), Box::new(value)))
+        }
+        Err(why) => Err(ExprError::new(whole, why).code("unknown-message")),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Bytes in expressions, and numbers that are drawn unevenly.
 
 use plan::expr::{Context, Value};
-use plan::{Op, Slot};
+use plan::{Op, Session, Slot};
 use stats::rng::{Purpose, Rng};
 use testkit::needs::root;
 
 use crate::expressions::{failure, template, value};
-use crate::plan;
+use crate::{plan, rendered, with_steps};
 
 fn bytes(bytes: &[u8]) -> Value {
     Value::Bytes(bytes.into())
@@ -141,6 +141,32 @@ fn places_are_drawn_with_their_popularity() {
     assert!((3242..3524).contains(&counts[0]), "{counts:?}");
 }
 
+/// The bytes are written out after the encoding's documentation.
+#[test]
+fn messages_of_protocol_buffers_are_values() {
+    let scenario = |expression: &str| {
+        let steps = "- set: { words: { text: hi, numbers: [1, -1], mood: LOUD } }";
+        let set = format!("{steps}\n- set: {{ found: \"${{{expression}}}\" }}\n");
+        with_steps(&set).replacen("target:", "grpc: { protos: echo.proto }\ntarget:", 1)
+    };
+    let found = |expression: &str| {
+        let plan = plan(&scenario(expression));
+        let mut user = User::default();
+        run_sets(&plan.sessions[0], &mut user);
+        let place = plan.sessions[0].slot_names.iter().position(|name| name == "found").unwrap();
+        user.vars.swap_remove(place)
+    };
+    let message = bytes(b"\x0a\x02hi\x10\x02\x10\x01\x20\x01");
+    assert_eq!(found("protobuf('throng.echo.Words', words)"), message);
+    let back =
+        "json(protobuf_decode('throng.echo.Words', protobuf('throng.echo.Words', words)), '/mood')";
+    assert_eq!(found(back), Value::text("LOUD"));
+    let unknown = rendered(&scenario("protobuf('Words', words)"), &[]);
+    assert!(unknown.contains("the `.proto` files have no message `Words`"), "{unknown}");
+    let none = rendered(&with_steps("- set: { a: \"${protobuf('Words', 1)}\" }"), &[]);
+    assert!(none.contains("no `.proto` file that could be read is named"), "{none}");
+}
+
 /// A user whose variables the steps of a session set.
 struct User {
     vars: Vec<Value>,
@@ -176,18 +202,23 @@ impl Context for User {
     }
 }
 
-/// The code that the scenario sends at a time, in seconds since the Unix epoch. Its secret is that of RFC 6238, appendix B.
+/// Runs all steps of a session that set variables.
+fn run_sets(session: &Session, user: &mut User) {
+    for op in &session.ops {
+        if let Op::Set { slot, value } = op {
+            user.vars[slot.index()] = value.eval(user).unwrap();
+        }
+    }
+}
+
+/// The code that the scenario sends at a time, in seconds since the Unix epoch. Its secret is that of RFC 6238,
+/// appendix B.
 fn code(at_s: i64) -> String {
     let text = std::fs::read_to_string(root().join("testdata/needs/totp.yaml")).unwrap();
     let plan = plan(&text);
     let session = &plan.sessions[0];
     let mut user = User { now_ms: at_s * 1000, ..User::default() };
-    for op in &session.ops {
-        if let Op::Set { slot, value } = op {
-            let value = value.eval(&mut user).unwrap();
-            user.vars[slot.index()] = value;
-        }
-    }
+    run_sets(session, &mut user);
     let code = session.slot_names.iter().position(|name| name == "code").unwrap();
     user.vars[code].to_text().to_string()
 }
