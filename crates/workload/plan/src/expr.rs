@@ -2,8 +2,8 @@
 //!
 //! This file holds the types; [`Condition`] says why an expression is false; `computing` says which may take long;
 //! [`binary`] writes numbers as bytes, [`eval`] runs expressions, `functions` has those of values alone, `invented` those
-//! of names, addresses and words, `places` reads JSONPath, `protobuf` writes and reads messages, [`value`] says how values convert and compare, [`template`]
-//! writes text.
+//! of names, addresses and words, `places` reads JSONPath, `protobuf` writes and reads messages, [`value`] says how values
+//! convert and compare, [`template`] writes text.
 
 pub mod binary;
 mod computing;

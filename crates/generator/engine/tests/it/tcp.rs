@@ -88,6 +88,30 @@ fn typed_bytes_are_sent_and_matched() {
     assert_eq!(ran.total(|counts| counts.users_finished), 1);
 }
 
+/// A server's nonce, which the user answers with its HMAC: Python's
+/// `hmac.new(bytes.fromhex("00ff80"), bytes([0xfe, 1]), "sha256").digest()`.
+#[test]
+fn bytes_are_saved_and_sent_in_frames_with_varints() {
+    let steps = r#"
+    - send:
+      bytes: [varint: "${user + 300}", text: "${bytes('ff00', 'hex')}"]
+      reply: { save: { nonce: bytes }, as: ask }
+    - check: hex(nonce) == 'fe01' and number_at(nonce, 'u8') == 254
+      as: saved
+    - send:
+      bytes: [text: "${hmac_sha256(bytes('00ff80', 'hex'), nonce, 'bytes')}"]
+      as: proof
+"#;
+    let mut peer = answers(5, &[b"\x02\xfe", b"\x01"]);
+    let ran = run_over(&scenario("{ length: varint }", steps), &mut peer, Link::new(MS));
+    assert_eq!(ran.outcomes("ask"), [Outcome::Ok], "{:?}", ran.details());
+    assert_eq!(ran.counted("saved", Outcome::Check), 0);
+    let proof: &[u8] = b"\xb5\x48\x3a\x93\xb7\xbc\x72\x11\x6f\x18\xbd\x32\x87\xcc\x48\xe6\
+        \x10\xd7\x74\x36\x7c\x11\x56\xf6\xa5\x92\xbe\x0c\x6d\xe8\xae\xdf";
+    assert_eq!(peer.got, [&b"\x04\xac\x02\xff\0\x20"[..], proof].concat());
+    assert_eq!(ran.total(|counts| counts.errors), 0);
+}
+
 #[test]
 fn stamps_may_be_binary_fields() {
     let steps = "

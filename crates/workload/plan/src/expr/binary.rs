@@ -12,7 +12,7 @@ use super::{Context, EvalError, Expr, Template, Value};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct NumberForm {
     kind: NumberKind,
-    /// 1, 2, 4 or 8; floats have 4 or 8, and so many the number in a varint has.
+    /// Bytes: 1, 2, 4 or 8; floats have 4 or 8. Of a varint those of its number, which is 8.
     width: usize,
     little_endian: bool,
 }
