@@ -211,7 +211,7 @@ fn run_sets(session: &Session, user: &mut User) {
     }
 }
 
-/// The code that the scenario sends at a time, in seconds since the Unix epoch. Its secret is that of RFC 6238,
+/// The code that the scenario sends at a time, in seconds since the Unix epoch. Its key is that of RFC 6238,
 /// appendix B.
 fn code(at_s: i64) -> String {
     let text = std::fs::read_to_string(root().join("testdata/needs/totp.yaml")).unwrap();

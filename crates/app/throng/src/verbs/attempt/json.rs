@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use controller::{TraceEvent, TracedEvent};
-use plan::expr::Value as Variable;
+use plan::expr::{Escape, Value as Variable};
 use plan::{MeasureId, Plan, SessionId};
 use serde_json::{Value, json};
 
@@ -154,5 +154,11 @@ fn variable(value: &Variable) -> Value {
             }
             _ => (&**text).into(),
         },
+        // As JSON of the scenario has them.
+        Variable::Bytes(_) => {
+            let mut json = Vec::new();
+            value.write_escaped(Escape::Json, &mut json);
+            serde_json::from_slice(&json).unwrap_or_default()
+        }
     }
 }
