@@ -102,6 +102,8 @@ pub enum RunStatus {
     Complete,
     /// The user ended it early.
     Interrupted,
+    /// A threshold ended it early.
+    Aborted,
     /// A fault ended it early; see `events.jsonl`.
     Failed,
 }

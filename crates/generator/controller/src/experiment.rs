@@ -290,7 +290,7 @@ impl Conductor<'_> {
         match conducted.info.status {
             RunStatus::Complete => Ok(conducted),
             RunStatus::Interrupted => Err(RunError::Interrupted),
-            RunStatus::Running | RunStatus::Failed => {
+            RunStatus::Running | RunStatus::Aborted | RunStatus::Failed => {
                 let first = conducted.summary.findings.first();
                 Err(RunError::Failed {
                     why: first.map_or_else(String::new, |f| f.text.clone()),

@@ -157,6 +157,7 @@ impl Secrets {
                 self.hide_in_detail(detail);
             }
             EventKind::Sampling { reason, .. } => self.hide(reason),
+            EventKind::Aborted { threshold, .. } => self.hide(threshold),
             EventKind::WorkerLost { why, .. } => self.hide_in_detail(why),
             EventKind::ProbeLost { why, .. } => self.hide_in_detail(why),
             EventKind::FaultBegan { text, .. } | EventKind::FaultEnded { text, .. } => {

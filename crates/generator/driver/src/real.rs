@@ -44,6 +44,8 @@ pub use stop::StopFlag;
 
 /// The precise mode stops sleeping this long before a due time, on the machine's clock: waking takes about as long here.
 const SPIN_NS: u64 = 60_000;
+/// The time that operations in flight have to finish in a run that is cut short.
+const CUT_SHORT_NS: u64 = 1_000_000_000;
 /// In the wide mode, news that arrive within this time of the last are handled together.
 const GATHER_NS: u64 = 300_000;
 /// The longest sleep, after which the stop flag is read.
@@ -182,6 +184,9 @@ impl EventLoop<'_> {
                 self.shard.close_arrivals();
                 if setup.stop.is_draining() {
                     self.shard.stop(now_ns);
+                }
+                if setup.stop.is_cut_short() {
+                    self.shard.cut_short(now_ns, CUT_SHORT_NS);
                 }
             }
             if level >= stop::ABORTED {

@@ -86,6 +86,8 @@ pub struct Shard<'p> {
     /// From when on the run is over once no user is present; `u64::MAX`: it ends by the clock.
     done_from_ns: u64,
     state: State,
+    /// The time that sessions have to finish after the end.
+    drain_ns: u64,
     /// Users that were idle when the run ended, still to be let go.
     leaving: Vec<UserKey>,
 }
@@ -115,6 +117,7 @@ impl<'p> Shard<'p> {
             interpreter,
             done_from_ns: last.map_or(u64::MAX, |last| last.start_ns),
             state: State::Running,
+            drain_ns: plan.options.drain_ns,
             leaving: Vec::new(),
         })
     }
@@ -312,6 +315,14 @@ impl<'p> Shard<'p> {
         self.interpreter.end_ns = self.interpreter.end_ns.min(now_ns);
     }
 
+    /// Sessions have this long from now at most to finish once the run has ended.
+    pub fn cut_short(&mut self, now_ns: u64, finish_ns: u64) {
+        self.drain_ns = self.drain_ns.min(finish_ns);
+        if let State::Draining { until_ns } = &mut self.state {
+            *until_ns = (*until_ns).min(now_ns.saturating_add(finish_ns));
+        }
+    }
+
     /// True if the plan ends with its last user, and there will be none any more.
     #[inline]
     fn is_done(&self) -> bool {
@@ -324,8 +335,7 @@ impl<'p> Shard<'p> {
     fn begin_drain(&mut self) {
         let counts = &mut self.interpreter.recorder.counts;
         self.admission.end(self.interpreter.end_ns, counts);
-        self.state =
-            State::Draining { until_ns: self.interpreter.end_ns + self.plan.options.drain_ns };
+        self.state = State::Draining { until_ns: self.interpreter.end_ns + self.drain_ns };
         self.leaving = self.interpreter.users.keys();
     }
 

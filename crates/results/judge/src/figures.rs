@@ -262,7 +262,7 @@ impl Cell {
         self.outcomes.get(outcome.name()).copied().unwrap_or(0)
     }
 
-    fn merge(&mut self, other: &Cell) {
+    pub(crate) fn merge(&mut self, other: &Cell) {
         self.response.merge(&other.response);
         self.service.merge(&other.service);
         self.lag.merge(&other.lag);

@@ -45,7 +45,7 @@ pub(crate) fn incomplete(case: &Case<'_>) -> Vec<Finding> {
         units::span(figures.planned_end_ns())
     );
     let text = match figures.info.status {
-        RunStatus::Complete => return Vec::new(),
+        RunStatus::Complete | RunStatus::Aborted => return Vec::new(),
         RunStatus::Interrupted => format!("the run was interrupted {at}"),
         RunStatus::Running => {
             format!("the run was killed or is still running; its record ends {at}")
@@ -66,6 +66,32 @@ pub(crate) fn incomplete(case: &Case<'_>) -> Vec<Finding> {
         .with("ended_ns", ended_ns as f64)
         .with("planned_ns", figures.planned_end_ns() as f64);
     vec![finding.done()]
+}
+
+/// A threshold that ended the run.
+pub(crate) fn aborted(case: &Case<'_>) -> Vec<Finding> {
+    let figures = case.figures;
+    let found = figures.events.iter().find_map(|event| match &event.what {
+        EventKind::Aborted { threshold, shown, over_ns } => {
+            Some((event.at_ns, threshold, shown, *over_ns))
+        }
+        _ => None,
+    });
+    let Some((at_ns, threshold, shown, over_ns)) = found else {
+        return Vec::new();
+    };
+    let planned_ns = figures.planned_end_ns();
+    let text = format!(
+        "the run was aborted after {} of {}: {threshold} did not hold, it was {shown} over the last {}",
+        units::span(at_ns.min(planned_ns)),
+        units::span(planned_ns),
+        units::span(over_ns),
+    );
+    let draft = finding(Severity::Warning, "run-aborted", text)
+        .with("at_ns", at_ns as f64)
+        .with("over_ns", over_ns as f64)
+        .with("planned_ns", planned_ns as f64);
+    vec![draft.done()]
 }
 
 /// Lag within the limit that still shows in response times, of a generator without faults.

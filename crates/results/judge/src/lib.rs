@@ -72,6 +72,7 @@ pub use overload::fails_to_keep_up;
 pub use sample_size::{SampleSize, sample_size};
 pub use saturation::{Shortfall, falls_short};
 pub use summary::measures;
+pub use threshold::{AbortWatch, FailedLook};
 
 use case::Case;
 use plan::Threshold;

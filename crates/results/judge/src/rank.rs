@@ -34,6 +34,8 @@ pub(crate) enum Rank {
     ThresholdsByLag,
 
     // The run has failed.
+    /// `run-aborted`.
+    Aborted,
     /// `own-failures`.
     OwnFailures,
     /// `nothing-succeeded`, `steps-never-succeeded`.

@@ -35,6 +35,7 @@ const RULES: &[Rule] = &[
     rule(Rank::OwnWork, health::own_work),
     // The run as a whole.
     rule(Rank::Incomplete, health::incomplete),
+    rule(Rank::Aborted, health::aborted),
     rule(Rank::PlanChanged, pauses::of_another_plan),
     rule(Rank::Pauses, pauses::of_the_plan),
     rule(Rank::RunTooShort, overload::too_short),

@@ -1,6 +1,9 @@
 //! Thresholds and the figures that they compare with a limit.
 
+mod abort;
 mod sessions;
+
+pub use abort::{AbortWatch, FailedLook};
 
 use plan::{Basis, Comparison, Figure, Stat, Threshold, Wire};
 use record::schema::{PercentileInterval, ThresholdResult, WireFigures};

@@ -72,7 +72,7 @@ pub use script::{Script, ScriptOp, ScriptStep};
 pub use session::*;
 pub use streams::{Poll, Reconnect, SseOpen, WsOpen};
 pub use tcp::{Payload, TcpOpen};
-pub use thresholds::{Basis, Comparison, Figure, Stat, Threshold};
+pub use thresholds::{Abort, Basis, Comparison, Figure, Stat, Threshold};
 pub use via::{Proxy, ProxyCredentials, ProxyKind, Via};
 pub use wire::Wire;
 
@@ -140,6 +140,8 @@ pub struct Plan {
     pub options: Options,
     /// Conditions that must hold for the run to pass.
     pub thresholds: Vec<Threshold>,
+    /// Those of them that end the run as soon as they do not hold.
+    pub aborts: Vec<Abort>,
     /// Which overrides hold secrets, by their place in the list: the record leaves out their values.
     pub secret_sets: Vec<usize>,
     /// Secrets in the scenario's own text: the record leaves them out as well.

@@ -37,6 +37,7 @@ impl Plan {
         plan.redirects = once.redirects;
         plan.messages.clear();
         plan.thresholds.clear();
+        plan.aborts.clear();
         plan.probes.clear();
         plan.regions.truncate(1);
         (plan.setup, plan.teardown) = (None, None);

@@ -24,6 +24,16 @@ pub struct Threshold {
     pub limit: f64,
 }
 
+/// A threshold that ends the run as soon as it does not hold.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Abort {
+    pub threshold: Threshold,
+    /// Time from the start of the run, or of the phase that the threshold names, until it is first looked at.
+    pub after_ns: u64,
+    /// The time up to each look that its figure is of; `None`: all from that start on.
+    pub over_ns: Option<u64>,
+}
+
 /// `<`, `<=`, `>`, `>=`, `==`, `!=`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Comparison {
@@ -96,6 +106,39 @@ pub enum Figure {
 }
 
 impl Figure {
+    /// The statistic of measures that a run in progress knows; `None`: the figure is known at the end.
+    pub fn stat_while_running(&self) -> Option<Stat> {
+        match *self {
+            Figure::Measure { stat, .. } | Figure::Measures { stat, .. } => {
+                (!matches!(stat, Stat::Offered | Stat::Begun)).then_some(stat)
+            }
+            Figure::Connected
+            | Figure::Users
+            | Figure::Refused
+            | Figure::Cost
+            | Figure::CostPerUserHour
+            | Figure::Behind(_)
+            | Figure::Wire(_)
+            | Figure::Sessions { .. } => None,
+        }
+    }
+
+    /// The phase that it is of; `None`: the whole run.
+    pub fn phase(&self) -> Option<usize> {
+        match *self {
+            Figure::Measure { phase, .. }
+            | Figure::Measures { phase, .. }
+            | Figure::Sessions { phase, .. } => phase,
+            Figure::Connected
+            | Figure::Users
+            | Figure::Refused
+            | Figure::Cost
+            | Figure::CostPerUserHour
+            | Figure::Behind(_)
+            | Figure::Wire(_) => None,
+        }
+    }
+
     /// True if it is of how long sessions took, which is measured for those alone that need it.
     pub fn times_sessions(&self) -> bool {
         matches!(self, Figure::Sessions { stat, .. } if stat.is_of_times())

@@ -106,6 +106,7 @@ test('a verdict says what it comes from', () => {
   // All thresholds hold, and it failed none the less.
   expect(of('failed', [true], 'steps-never-succeeded')).toBe('a step never succeeded');
   expect(of('failed', [true], 'own-failures')).toBe('sessions failed of themselves');
+  expect(of('failed', [true], 'run-aborted')).toBe('a threshold ended the run');
   expect(of('failed', [], 'nothing-succeeded')).toBe('nothing succeeded');
   expect(of('failed', [true], 'target-saturated')).toBe('the target fell behind');
   expect(of('failed', [true], 'target-stopped')).toBe('the target stopped answering');

@@ -13,6 +13,7 @@ export function held(doc: Pick<RunDocument, 'thresholds' | 'verdict' | 'findings
   const holding = all.filter((one) => one.passed).length;
   const has = (code: string) => doc.findings.some((one) => one.code === code);
   if (verdict === 'failed' && holding === all.length) {
+    if (has('run-aborted')) return 'a threshold ended the run';
     if (has('own-failures')) return 'sessions failed of themselves';
     if (has('nothing-succeeded')) return 'nothing succeeded';
     if (has('steps-never-succeeded')) return 'a step never succeeded';

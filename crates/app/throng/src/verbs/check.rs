@@ -46,6 +46,17 @@ fn describe(name: &str, plan: &Plan) -> String {
     for threshold in &plan.thresholds {
         let _ = writeln!(text, "  threshold: {}", threshold.text);
     }
+    for abort in &plan.aborts {
+        let over = abort
+            .over_ns
+            .map_or_else(String::new, |over_ns| format!(" over {}", units::span(over_ns)));
+        let after = match abort.after_ns {
+            0 => String::new(),
+            after_ns => format!(", after {}", units::span(after_ns)),
+        };
+        let text_of = &abort.threshold.text;
+        let _ = writeln!(text, "  ends the run unless: {text_of}{over}{after}");
+    }
     for probe in &plan.probes {
         let _ = writeln!(text, "  probe: {} of {}", probe.kind.word(), probe.source());
     }

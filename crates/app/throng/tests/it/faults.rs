@@ -1,5 +1,6 @@
 //! What goes wrong, each with what is said of it and the exit code.
 
+mod abort;
 mod interrupt;
 mod peers;
 mod preflight;

@@ -117,6 +117,15 @@ pub enum EventKind {
     OnceEnded(OnceEnded),
     /// The user requested the end.
     Interrupted,
+    /// A threshold did not hold that ends the run then. No further step begins.
+    Aborted {
+        /// The threshold as written.
+        threshold: String,
+        /// The value of its figure, for people.
+        shown: String,
+        /// The time up to then that the figure is of.
+        over_ns: u64,
+    },
     /// The user paused arrivals.
     ArrivalsPaused,
     /// The user resumed arrivals.

@@ -238,8 +238,13 @@ pub struct Finding {
 
 impl Finding {
     /// Codes of findings that make a run fail whatever its thresholds say.
-    pub const FAILING: [&str; 4] =
-        ["setup-failed", "own-failures", "nothing-succeeded", "steps-never-succeeded"];
+    pub const FAILING: [&str; 5] = [
+        "setup-failed",
+        "run-aborted",
+        "own-failures",
+        "nothing-succeeded",
+        "steps-never-succeeded",
+    ];
     /// Codes of findings that say that the target did not do what was due. A run with thresholds that hold has failed
     /// then, unless its scenario expects that.
     pub const OVERLOAD: [&str; 2] = ["target-saturated", "target-stopped"];

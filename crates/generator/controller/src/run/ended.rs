@@ -33,6 +33,8 @@ pub(super) struct Ended {
     pub(super) ended_ns: u64,
     /// True if the user requested the end while the loops ran.
     pub(super) is_interrupted: bool,
+    /// True if a threshold ended the run.
+    pub(super) is_aborted: bool,
     /// True if `setup` failed, so that no user started.
     pub(super) has_setup_failed: bool,
     /// True if the loops were in workers, and all of these were lost.
@@ -59,6 +61,8 @@ impl Ended {
             RunStatus::Failed
         } else if self.is_interrupted {
             RunStatus::Interrupted
+        } else if self.is_aborted {
+            RunStatus::Aborted
         } else {
             RunStatus::Complete
         };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use driver::real::{LoopNews, StopFlag, Zero};
+use judge::AbortWatch;
 use machine::clock::monotonic_ns;
 use machine::host::{self, NetworkCounters, Totals};
 use plan::Plan;
@@ -43,6 +44,7 @@ pub(super) struct Running {
     zero: Zero,
     merger: Merger,
     by_worker: ByWorker,
+    aborts: AbortWatch,
     deals: Deals,
     progress: Progress,
     /// Counters of the namespaces that users connect from; empty: of the generator's own.
@@ -64,6 +66,8 @@ struct Progress {
     /// Users present at the last interval's end.
     users: u64,
     interrupted: bool,
+    /// A threshold has ended the run.
+    aborted: bool,
     /// When the loops were stopped before the plan's end, since the run's start.
     stopped_ns: Option<u64>,
     /// Phases whose start is in the events.
@@ -83,6 +87,7 @@ impl Progress {
             guard: Guard::new(),
             users: 0,
             interrupted: false,
+            aborted: false,
             stopped_ns: None,
             phases_started: 0,
             draining: false,
@@ -118,6 +123,7 @@ impl Running {
         Running {
             merger: Merger::new(broadcasts, numbering, loops_count),
             by_worker: ByWorker::new(&plan, &journal.info().workers),
+            aborts: AbortWatch::new(journal.info(), &plan.aborts),
             progress: Progress::new(workers_count, &networks),
             outside: outside.start(zero, probes, journal.probes()),
             pool,
@@ -148,6 +154,7 @@ impl Running {
             counts: self.progress.counts,
             ended_ns: self.progress.ended_ns,
             is_interrupted: self.progress.interrupted,
+            is_aborted: self.progress.aborted,
             has_setup_failed,
             are_workers_lost,
             has_memory_run_out: self.progress.guard.has_ended_run(),
@@ -336,6 +343,24 @@ impl Running {
         self.journal.event(self.now_ns(), what)
     }
 
+    /// A threshold that does not hold may end the run. What is in flight has a second left: a target that is beyond hope
+    /// is not waited for.
+    fn check_aborts(&mut self, interval: &Interval) -> Result<(), RecordError> {
+        let measures = interval.measures.values().map(tick::second_of);
+        let failed = self.aborts.look(&interval.row, measures);
+        let Some(failed) = failed.filter(|_| !self.stop.is_draining()) else {
+            return Ok(());
+        };
+        self.progress.aborted = true;
+        self.stop.cut_short();
+        let what = EventKind::Aborted {
+            threshold: failed.threshold,
+            shown: failed.shown,
+            over_ns: failed.over_ns,
+        };
+        self.journal.event(interval.row.end_ns, what)
+    }
+
     /// The time since the run's start.
     fn now_ns(&self) -> u64 {
         monotonic_ns().saturating_sub(self.zero.monotonic_ns)
@@ -354,6 +379,7 @@ impl Running {
         self.progress.ended_ns = interval.row.end_ns;
         self.progress.users = interval.row.users;
         self.outside.report_crowd(&interval.row);
+        self.check_aborts(&interval)?;
         let events = self.journal.take_events();
         let errors = self.journal.take_errors();
         on_tick(&Tick {

@@ -97,22 +97,26 @@ pub struct Second {
 impl Second {
     /// Adds it to a run that grows.
     pub fn add_to(self, live_run: &mut LiveRun) {
-        let seconds = self.measures.iter().map(|delta| SecondOf {
-            measure: delta.measure.index(),
-            begun: delta.begun,
-            outcomes: &delta.outcomes,
-            response: &delta.response,
-            failed: &delta.failed,
-            unanswered: &delta.censored,
-            service: &delta.service,
-            lag: &delta.lag,
-        });
-        live_run.add(&self.row, seconds);
+        live_run.add(&self.row, self.measures.iter().map(second_of));
         live_run.sessions(&self.row, &self.sessions.finished, &self.sessions.unfinished);
         self.errors.into_iter().for_each(|count| live_run.error(count));
         self.events.into_iter().for_each(|event| live_run.event(event));
         let probes = self.probes.into_iter();
         live_run.probes(probes.map(|probed| (probed.info, probed.at_ns, probed.value)));
+    }
+}
+
+/// A measure in one interval, as the judge takes it.
+pub(crate) fn second_of(delta: &MeasureDelta) -> SecondOf<'_> {
+    SecondOf {
+        measure: delta.measure.index(),
+        begun: delta.begun,
+        outcomes: &delta.outcomes,
+        response: &delta.response,
+        failed: &delta.failed,
+        unanswered: &delta.censored,
+        service: &delta.service,
+        lag: &delta.lag,
     }
 }
 

@@ -18,8 +18,10 @@ pub struct StopFlag {
 const CLOSED: u8 = 1;
 /// No step begins any more.
 const DRAINING: u8 = 2;
+/// Operations in flight have a second left as well.
+const CUT_SHORT: u8 = 3;
 /// Loops return at once.
-pub(super) const ABORTED: u8 = 3;
+pub(super) const ABORTED: u8 = 4;
 
 impl StopFlag {
     /// Users that fall due are refused; users that are present continue.
@@ -30,6 +32,11 @@ impl StopFlag {
     /// No step begins any more; operations in flight may end.
     pub fn drain(&self) {
         self.level.fetch_max(DRAINING, Ordering::Relaxed);
+    }
+
+    /// No step begins any more; operations in flight may end within a second.
+    pub fn cut_short(&self) {
+        self.level.fetch_max(CUT_SHORT, Ordering::Relaxed);
     }
 
     /// Loops return as soon as they notice.
@@ -45,6 +52,11 @@ impl StopFlag {
     /// True once no step begins any more.
     pub fn is_draining(&self) -> bool {
         self.level() >= DRAINING
+    }
+
+    /// True once operations in flight have a second left.
+    pub fn is_cut_short(&self) -> bool {
+        self.level() >= CUT_SHORT
     }
 
     /// No user starts while this holds; users that fall due are skipped.

@@ -141,8 +141,10 @@ fn run(path: &Path, entry: &mut Entry) -> Result<(), String> {
         (false, Verdict::Failed) => State::Failed,
         (false, Verdict::Untrusted) => State::Untrusted,
     };
-    if info.status == RunStatus::Interrupted {
-        entry.detail = "ended early".to_owned();
+    match info.status {
+        RunStatus::Interrupted => entry.detail = "ended early".to_owned(),
+        RunStatus::Aborted => entry.detail = "aborted by a threshold".to_owned(),
+        RunStatus::Running | RunStatus::Complete | RunStatus::Failed => {}
     }
     figures(&summary, entry);
     if is_imported && has_operations {

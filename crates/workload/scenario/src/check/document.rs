@@ -9,6 +9,7 @@ use plan::{
 
 use super::fields::{Fields, value_meant};
 use super::program::{may_end_without_request, may_fail_in, may_lose_in};
+use super::thresholds::Conditions;
 use super::unix::folder_of;
 use super::{Checker, SystemPart};
 use crate::document::node::{Node, NodeKind, Place};
@@ -45,7 +46,7 @@ impl Checker<'_> {
         let redirects = self.redirects_measure(&sessions);
         let (phases, singles) = self.arrivals_of(&fields, &sessions);
         let recorded = self.recorded(fields.key_place("regions"), &messages);
-        let thresholds = fields.get("thresholds").map_or_else(Vec::new, |node| {
+        let conditions = fields.get("thresholds").map_or_else(Conditions::default, |node| {
             let measured = fields.get("sessions").is_some();
             self.thresholds(node, &phases, measured.then_some(&recorded))
         });
@@ -82,7 +83,8 @@ impl Checker<'_> {
             phases,
             singles,
             options,
-            thresholds,
+            thresholds: conditions.thresholds,
+            aborts: conditions.aborts,
             secret_sets: secrets.sets,
             secret_texts: secrets.texts,
             secret_names: secrets.names,

@@ -1,11 +1,27 @@
 //! Conditions that decide whether the run passes.
 
 use plan::thresholds::{FigureError, MeasureTags, Names, UNKNOWN_MEASURE};
-use plan::{Figure, Measure, MeasureKind, Phase, Plan, RecordedMeasures, Threshold};
+use plan::{
+    Abort, Comparison, Figure, Measure, MeasureKind, Phase, Plan, RecordedMeasures, Stat, Threshold,
+};
 
 use super::{Checker, translation};
-use crate::document::node::{Entry, Node};
+use crate::document::node::{Entry, Node, Place};
 use crate::document::suggest;
+use crate::keys::ABORT;
+
+/// The longest time that a threshold may be looked at over: all seconds of it are in memory.
+const OVER_MAX_NS: u64 = 60_000_000_000;
+/// The run is looked at once a second.
+const LOOK_NS: u64 = 1_000_000_000;
+
+/// The conditions of a scenario.
+#[derive(Debug, Default)]
+pub(super) struct Conditions {
+    pub(super) thresholds: Vec<Threshold>,
+    /// Those among them that end the run.
+    pub(super) aborts: Vec<Abort>,
+}
 
 impl Checker<'_> {
     /// `recorded`: what runs measure; `None` if there are no sessions to measure anything. Where they are missing,
@@ -15,17 +31,102 @@ impl Checker<'_> {
         node: &Node,
         phases: &[Phase],
         recorded: Option<&RecordedMeasures>,
-    ) -> Vec<Threshold> {
+    ) -> Conditions {
         let items = match node.sequence() {
             Some(items) => items,
             None if node.is_null() => &[],
             None => std::slice::from_ref(node),
         };
-        if let Some(entry) = items.iter().find_map(|item| item.mapping()?.first()) {
+        let mut others = items.iter().filter(|item| item.get("abort").is_none());
+        if let Some(entry) = others.find_map(|item| item.mapping()?.first()) {
             self.metrics_of_others(entry, items, phases, recorded);
-            return Vec::new();
+            return Conditions::default();
         }
-        items.iter().filter_map(|item| self.threshold(item, phases, recorded)).collect()
+        let mut conditions = Conditions::default();
+        for item in items {
+            match item.mapping() {
+                Some(_) => {
+                    let abort = self.abort(item, phases, recorded);
+                    conditions.thresholds.extend(abort.iter().map(|a| a.threshold.clone()));
+                    conditions.aborts.extend(abort);
+                }
+                None => conditions.thresholds.extend(self.threshold(item, phases, recorded)),
+            }
+        }
+        conditions
+    }
+
+    /// `{ abort: error_rate < 20%, over: 10s, after: 30s }`.
+    fn abort(
+        &mut self,
+        node: &Node,
+        phases: &[Phase],
+        recorded: Option<&RecordedMeasures>,
+    ) -> Option<Abort> {
+        let fields = self.fields(node, &ABORT, "a threshold that ends the run")?;
+        let written = fields.get("abort")?;
+        let threshold = self.threshold(written, phases, recorded);
+        let over_ns = match fields.get("over") {
+            Some(node) => Some(self.over_ns(node)?),
+            None => None,
+        };
+        let after_ns = match fields.get("after") {
+            Some(node) => self.duration_or_none_ns(node)?,
+            None => 0,
+        };
+        // Not before there is all that it is of.
+        let after_ns = after_ns.max(over_ns.unwrap_or(0));
+        let threshold = threshold?;
+        if !self.may_end_run(&threshold, &written.place) {
+            return None;
+        }
+        let phase = threshold.figure.phase().and_then(|phase| phases.get(phase));
+        let (named, length_ns) = match phase {
+            Some(phase) => ("its phase", phase.duration_ns),
+            None => ("the run", phases.last().map_or(0, Phase::end_ns)),
+        };
+        if after_ns >= length_ns && length_ns > 0 {
+            let message = format!("{named} is over before this is first looked at");
+            self.diagnostics
+                .warning("too-late", &written.place, message)
+                .hint("shorten `after` or `over`");
+        }
+        Some(Abort { threshold, after_ns, over_ns })
+    }
+
+    /// Whole seconds.
+    fn over_ns(&mut self, node: &Node) -> Option<u64> {
+        let over_ns = self.duration_ns(node)?;
+        if over_ns > OVER_MAX_NS || !over_ns.is_multiple_of(LOOK_NS) {
+            self.diagnostics
+                .error("bad-duration", &node.place, "`over` is a number of whole seconds, up to 1m")
+                .hint("the run is looked at once a second: write 10s");
+            return None;
+        }
+        Some(over_ns)
+    }
+
+    /// True if a run in progress knows the figure, and the threshold holds in its beginning. Reports one that cannot end
+    /// a run.
+    fn may_end_run(&mut self, threshold: &Threshold, place: &Place) -> bool {
+        let Some(stat) = threshold.figure.stat_while_running() else {
+            self.diagnostics
+                .error("bad-threshold", place, "this figure is known only when the run is over")
+                .hint("figures of measures can end a run, like error_rate, errors(login) or p95");
+            return false;
+        };
+        let is_upper = match threshold.comparison {
+            Comparison::Less | Comparison::LessEqual => true,
+            Comparison::Equal => threshold.limit == 0.0,
+            Comparison::Greater | Comparison::GreaterEqual | Comparison::NotEqual => false,
+        };
+        let holds_at_first = is_upper || !matches!(stat, Stat::Count | Stat::Errors);
+        if !holds_at_first {
+            self.diagnostics
+                .error("bad-threshold", place, "this does not hold before the run has begun")
+                .hint("a count that grows ends a run only above a limit: errors < 100");
+        }
+        holds_at_first
     }
 
     /// Reports thresholds that are mappings, as k6 and Artillery have them, of which `first` is the first entry.

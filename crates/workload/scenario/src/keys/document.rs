@@ -121,7 +121,7 @@ pub static DOCUMENT: Table = Table {
         },
         Key {
             name: "thresholds",
-            kind: Kind::List(&Kind::Text),
+            kind: Kind::List(&Kind::Any(&[Kind::Text, Kind::Mapping(&ABORT)])),
             default: Absent,
             doc: "Conditions that must hold for the run to pass",
         },
@@ -269,5 +269,30 @@ pub static SESSION: Table = Table {
         },
         super::tags::SESSION_TAGS,
         Key { name: "steps", kind: Kind::Steps, default: Required, doc: "The user's steps" },
+    ]],
+};
+
+/// The keys of `abort`.
+pub static ABORT: Table = Table {
+    name: "abort",
+    groups: &[&[
+        Key {
+            name: "abort",
+            kind: Kind::Text,
+            default: Required,
+            doc: "A threshold on a figure of measures. The run ends as soon as it does not hold, and has failed then",
+        },
+        Key {
+            name: "over",
+            kind: Kind::Duration,
+            default: Said("all from the start of the run, or of the phase that it names"),
+            doc: "The last time that the figure is of at each look, whole seconds up to 1m",
+        },
+        Key {
+            name: "after",
+            kind: Kind::Duration,
+            default: Said("as long as `over`"),
+            doc: "Time from that start until the first look",
+        },
     ]],
 };

@@ -2,7 +2,7 @@
 
 use plan::{Basis, Comparison, Figure, MeasureId, Stat, Threshold};
 
-use crate::{plan, rendered};
+use crate::{compile_with, plan, rendered};
 
 fn scenario(threshold: &str) -> String {
     format!(
@@ -186,5 +186,58 @@ fn wrong_thresholds_say_what_they_lack() {
     ] {
         let said = rendered(&scenario(text), &[]);
         assert!(said.contains(expected), "{text}: {said}");
+    }
+}
+
+/// A scenario with one item of the list of thresholds.
+fn with_item(item: &str) -> String {
+    scenario("errors == 0").replace("[ 'errors == 0' ]", &format!("[ {item} ]"))
+}
+
+#[test]
+fn a_threshold_may_end_the_run() {
+    let abort = |item: &str| {
+        let mut plan = plan(&with_item(item));
+        assert_eq!(plan.thresholds[0], plan.aborts[0].threshold);
+        plan.aborts.remove(0)
+    };
+    let long = |item: &str| abort(item).over_ns.map(|ns| ns / 1_000_000);
+    assert_eq!(long("{ abort: error_rate < 20% }"), None);
+    assert_eq!(long("{ abort: 'p95(request) < 1s in hold', after: 500ms }"), None);
+    assert_eq!(long("{ abort: errors == 0, over: 1s }"), Some(1000));
+    // Not before there is all that it is of.
+    let after = |item: &str| abort(item).after_ns / 1_000_000;
+    assert_eq!(after("{ abort: error_rate < 20%, over: 1s }"), 1000);
+    assert_eq!(after("{ abort: error_rate < 20%, over: 1s, after: 1500ms }"), 1500);
+    assert_eq!(after("{ abort: error_rate < 20% }"), 0);
+    assert!(plan(&scenario("errors == 0")).aborts.is_empty());
+}
+
+#[test]
+fn what_cannot_end_a_run_is_reported() {
+    for (item, message) in [
+        ("{ abort: connected > 99% }", "this figure is known only when the run is over"),
+        ("{ abort: offered(request) > 5/s }", "this figure is known only when the run is over"),
+        ("{ abort: count(request) > 5 }", "this does not hold before the run has begun"),
+        ("{ abort: errors == 5 }", "this does not hold before the run has begun"),
+        ("{ abort: errors < 5, over: 1500ms }", "`over` is a number of whole seconds, up to 1m"),
+        ("{ abort: errors < 5, over: 2m }", "`over` is a number of whole seconds, up to 1m"),
+        ("{ over: 1s }", "`abort` is missing in a threshold that ends the run"),
+        ("{ abort: errors < 5, for: 3s }", "unknown key `for` in a threshold that ends the run"),
+    ] {
+        let found = rendered(&with_item(item), &[]);
+        assert!(found.contains(message), "{item}: {found}");
+    }
+}
+
+#[test]
+fn a_threshold_that_is_looked_at_too_late_is_a_warning() {
+    for (item, message) in [
+        ("{ abort: errors < 5, after: 3s }", "the run is over before this is first looked at"),
+        ("{ abort: errors < 5 in hold, after: 1s }", "its phase is over before this is first"),
+    ] {
+        let (plan, diagnostics) = compile_with(&with_item(item), &[]);
+        assert!(plan.is_some(), "{item}");
+        assert!(diagnostics.iter().any(|d| d.message.contains(message)), "{diagnostics:?}");
     }
 }
