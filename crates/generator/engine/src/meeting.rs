@@ -10,6 +10,7 @@
 //! | `rendezvous`, `queue`, `counter` | the rules of each |
 //! | `part` | what of a run is this process's |
 //! | `mailbox` | what one loop is to learn from the others |
+//! | `stock` | what users use up: rows of data that are used once |
 //! | `shared` | all of it together, behind locks |
 //! | `desk` | one loop's users that wait, and when it looks |
 //!
@@ -25,11 +26,13 @@ mod part;
 mod queue;
 mod rendezvous;
 mod shared;
+mod stock;
 
 pub use desk::{Desk, FinishedWait};
 pub use part::{PartError, RunPart};
 pub use queue::{Full, QUEUE_BYTES_MAX};
 pub use shared::Meeting;
+pub(crate) use stock::Rows;
 
 /// How often a loop looks whether others have released its users, while some of them wait.
 pub const LOOK_NS: u64 = 2_000_000;

@@ -10,9 +10,9 @@ mod admission;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::meeting::{Desk, Meeting};
+use crate::meeting::{Desk, Meeting, Rows};
 use plan::builtin;
-use plan::{EndpointId, Plan};
+use plan::{EndpointId, Order, Plan};
 use record::{Measurement, Outcome};
 use rustls::ClientConfig;
 use stats::rng::{Purpose, Rng};
@@ -83,6 +83,8 @@ pub struct Shard<'p> {
     plan: &'p Plan,
     admission: Admission<'p>,
     interpreter: Interpreter<'p>,
+    /// Users of the run as planned, those of all shards; 0: one is traced, and nobody else comes.
+    users_count: u64,
     /// From when on the run is over once no user is present; `u64::MAX`: it ends by the clock.
     done_from_ns: u64,
     state: State,
@@ -99,7 +101,8 @@ impl<'p> Shard<'p> {
             return Err(SetupError::NoTls);
         }
         let share = setup.share;
-        let capacity = share.portion(users_max(plan)).min(CAPACITY_MAX) as usize;
+        let users_count = users_max(plan);
+        let capacity = share.portion(users_count).min(CAPACITY_MAX) as usize;
         let tls = TlsClients::new(plan, setup.tls.clone()).map_err(SetupError::ServerName)?;
         let wire_rng = Rng::new(plan.seed, u64::from(share.index), Purpose::Wire);
         let mut users = Users::with_capacity(plan, capacity, &setup.buffers);
@@ -107,7 +110,8 @@ impl<'p> Shard<'p> {
         let conns = Connections::new(plan, tls, wire_rng, capacity, &setup.buffers);
         let recorder = Recorder::new(plan, share.index as u16, setup.rows_max);
         let last = plan.phases.last().filter(|last| last.until_done);
-        let mut interpreter = Interpreter::new(plan, users, conns, recorder, &setup.buffers);
+        let mut interpreter =
+            Interpreter::new(plan, users, conns, recorder, &setup.buffers, &setup.meeting);
         if !plan.meetings.is_empty() {
             interpreter.desk = Some(Box::new(Desk::new(&setup.meeting, share.index)));
         }
@@ -115,6 +119,7 @@ impl<'p> Shard<'p> {
             plan,
             admission: Admission::new(plan, share),
             interpreter,
+            users_count,
             done_from_ns: last.map_or(u64::MAX, |last| last.start_ns),
             state: State::Running,
             drain_ns: plan.options.drain_ns,
@@ -268,10 +273,28 @@ impl<'p> Shard<'p> {
     fn start(&mut self, now_ns: u64, arrival: Arrival) {
         let mut user = User::new(self.plan.seed, arrival.user, arrival.session, arrival.due_ns);
         user.repeats_until_ns = arrival.repeats_until_ns.unwrap_or(0);
+        self.bring_rows(arrival.user);
         let key = self.interpreter.users.insert(user);
         let present = self.interpreter.users.len();
         self.interpreter.recorder.user_started(present);
         self.interpreter.proceed(now_ns, key);
+    }
+
+    /// The user brings its part of the rows that are used once.
+    fn bring_rows(&self, user: u64) {
+        for (number, data) in self.plan.data.iter().enumerate() {
+            if data.order != Order::Once {
+                continue;
+            }
+            let count = data.table.rows_count() as u64;
+            let rows = match self.users_count {
+                0 => Rows::all_from(user, count),
+                users_count => Rows::of_user(user, users_count, count),
+            };
+            if let Some(rows) = rows {
+                self.interpreter.meeting.stock().bring_rows(number, rows);
+            }
+        }
     }
 
     fn refuse(&mut self, now_ns: u64, arrival: Arrival) {

@@ -30,6 +30,8 @@ pub enum Order {
     Random,
     /// User n has row n, each time.
     Unique,
+    /// Each row is used once: users take what no other has taken.
+    Once,
     /// Each time any row, some more often than others.
     Popular(Popularity),
 }
@@ -39,7 +41,7 @@ impl Order {
     pub fn draws(self) -> bool {
         match self {
             Order::Random | Order::Popular(_) => true,
-            Order::Sequential | Order::Unique => false,
+            Order::Sequential | Order::Unique | Order::Once => false,
         }
     }
 }
@@ -66,7 +68,8 @@ pub enum DrawnRow {
 }
 
 impl Data {
-    /// The row that user number `user` gets at its draw number `draw`, both from 0.
+    /// The row that user number `user` gets at its draw number `draw`, both from 0. Rows that are used once depend on what
+    /// others have taken: there is none here.
     pub fn row(&self, user: u64, draw: u64, rng: &mut Rng) -> DrawnRow {
         let rows = self.table.rows_count() as u64;
         let wanted = match self.order {
@@ -76,12 +79,20 @@ impl Data {
             }
             Order::Sequential => user.saturating_add(draw),
             Order::Unique => user,
+            Order::Once => return self.none_left(),
         };
         match self.end {
             End::Wrap => DrawnRow::Row((wanted % rows) as usize),
             _ if wanted < rows => DrawnRow::Row(wanted as usize),
-            End::Stop => DrawnRow::Stop,
+            End::Stop | End::Error => self.none_left(),
+        }
+    }
+
+    /// What follows the last row, if the data do not continue with the first.
+    pub fn none_left(&self) -> DrawnRow {
+        match self.end {
             End::Error => DrawnRow::Error,
+            End::Stop | End::Wrap => DrawnRow::Stop,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The instructions: runs a user's program until it has to wait.
 
 use plan::expr::{Condition, EvalError, Value};
-use plan::{ChannelVerb, DrawnRow, Feed, MeasureId, Op, Pc, Register, Slot};
+use plan::{ChannelVerb, DrawnRow, Feed, MeasureId, Op, Order, Pc, Register, Slot};
 use record::Outcome;
 use record::schema::WorkKind;
 use stats::dist::Dist;
@@ -298,7 +298,16 @@ impl Interpreter<'_> {
         let draws = &mut user.registers[feed.register.index()];
         let draw = *draws;
         *draws += 1;
-        match data.row(user.number, draw, &mut user.value) {
+        let drawn = match data.order {
+            Order::Once => {
+                let row = self.meeting.stock().take_row(feed.data.index());
+                row.map_or_else(|| data.none_left(), DrawnRow::Row)
+            }
+            Order::Sequential | Order::Random | Order::Unique => {
+                data.row(user.number, draw, &mut user.value)
+            }
+        };
+        match drawn {
             DrawnRow::Row(row) => {
                 for &(slot, column) in &feed.columns {
                     let value = data.table.value(row, column);

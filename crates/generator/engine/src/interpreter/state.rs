@@ -8,7 +8,7 @@ use crate::conn::Connections;
 use crate::fetch::Follows;
 use crate::identity::Identities;
 use crate::measure::{Gauges, Recorder};
-use crate::meeting::Desk;
+use crate::meeting::{Desk, Meeting};
 use crate::messages::Messages;
 use crate::requests::Requests;
 use crate::tables::budget::Budget;
@@ -29,6 +29,8 @@ pub(crate) struct Interpreter<'p> {
     pub(crate) follows: Follows<UserKey>,
     /// The users that wait for others; `None`: the plan has nothing that they share.
     pub(crate) desk: Option<Box<Desk<UserKey>>>,
+    /// State that all users of the process share.
+    pub(crate) meeting: Arc<Meeting>,
     pub(crate) messages: Messages<'p>,
     pub(crate) recorder: Recorder,
     pub(crate) work: OwnWork,
@@ -48,6 +50,7 @@ impl<'p> Interpreter<'p> {
         conns: Connections,
         recorder: Recorder,
         buffers: &Arc<Budget>,
+        meeting: &Arc<Meeting>,
     ) -> Interpreter<'p> {
         Interpreter {
             plan,
@@ -57,6 +60,7 @@ impl<'p> Interpreter<'p> {
             identities: Identities::default(),
             follows: Follows::default(),
             desk: None,
+            meeting: Arc::clone(meeting),
             messages: Messages::new(plan, buffers),
             recorder,
             work: OwnWork::new(plan),

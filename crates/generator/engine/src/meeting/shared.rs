@@ -12,6 +12,7 @@ use super::mailbox::{Letter, Mailbox, Spot};
 use super::part::RunPart;
 use super::queue::{Destination, Full, Queue};
 use super::rendezvous::Rendezvous;
+use super::stock::Stock;
 
 /// State that the users of a process share. Its loops have a [`super::Desk`] each.
 #[derive(Debug)]
@@ -22,6 +23,7 @@ pub struct Meeting {
     queues: Vec<Mutex<Queue>>,
     /// By the loop's place in this process.
     mailboxes: Vec<Mailbox>,
+    stock: Stock,
 }
 
 impl Default for Meeting {
@@ -53,7 +55,13 @@ impl Meeting {
                 .map(|one| Mutex::new(Queue::new(one.values_max)))
                 .collect(),
             mailboxes: (0..mailboxes).map(|_| Mailbox::default()).collect(),
+            stock: Stock::default(),
         }
+    }
+
+    /// What the users use up.
+    pub(crate) fn stock(&self) -> &Stock {
+        &self.stock
     }
 
     /// The place of the run's loop of this number among those of this process.

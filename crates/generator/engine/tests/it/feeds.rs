@@ -75,3 +75,47 @@ fn users_without_a_row_leave_for_good() {
     assert_eq!(ran.rows("get").len(), 6);
     assert_eq!(ran.counted("steps", Outcome::Step), 0);
 }
+
+/// The rows that were requested, sorted, of a hundred that are used once. Three of four users do not use any.
+fn used_once(end: &str, arrivals: &str, shards: u32) -> Vec<usize> {
+    let text = format!(
+        "
+name: once
+target: http://target.test/
+data: {{ rows: {{ file: hundred.csv, order: once{end} }} }}
+sessions:
+  buyer:
+    - feed: rows
+    - get: /${{item}}
+  other: {{ weight: 3, steps: [ {{ think: 1s }} ] }}
+arrivals: [ {{ {arrivals} }} ]
+"
+    );
+    let paths = paths(&text, shards);
+    let mut rows: Vec<usize> = paths.iter().map(|path| path[1..].parse().unwrap()).collect();
+    rows.sort_unstable();
+    rows
+}
+
+#[test]
+fn each_row_is_used_once_by_a_closed_population_on_any_number_of_loops() {
+    let all: Vec<usize> = (0..100).collect();
+    for shards in [1, 2, 7] {
+        for users in ["users: 3", "users: 40", "users: 200"] {
+            let arrivals = format!("{users}, for: 60s, session: buyer");
+            assert_eq!(used_once("", &arrivals, shards), all, "{users} on {shards}");
+        }
+        assert_eq!(used_once("", "users: 40, for: 60s", shards), all, "mixed, on {shards}");
+        assert_eq!(used_once(", end: error", "users: 40, for: 60s", shards), all);
+    }
+}
+
+#[test]
+fn users_that_arrive_have_a_row_each() {
+    for shards in [1, 7] {
+        let some = used_once("", "constant: 20/s, for: 3s, session: buyer", shards);
+        assert_eq!(some, (0..60).collect::<Vec<_>>());
+        let all = used_once("", "constant: 50/s, for: 3s, session: buyer", shards);
+        assert_eq!(all, (0..100).collect::<Vec<_>>());
+    }
+}

@@ -17,6 +17,10 @@ pub(crate) fn plan(text: &str) -> Plan {
     let nothing = |_: &str| None;
     let file = |name: &str| match name {
         "rows.csv" => Ok("name,word\nann,a\nbob,b\ncy,c\n".to_owned()),
+        "hundred.csv" => {
+            let rows: Vec<String> = (0..100).map(|row| row.to_string()).collect();
+            Ok(format!("item\n{}\n", rows.join("\n")))
+        }
         "echo.proto" => Ok(include_str!("../../../../../examples/grpc/echo.proto").to_owned()),
         "script.js" => Ok(include_str!("script.js").to_owned()),
         "base64:hello.txt" => Ok("aGVsbG8=".to_owned()),

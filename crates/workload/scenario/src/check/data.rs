@@ -52,8 +52,14 @@ impl Checker<'_> {
                 [End::Wrap, End::Stop, End::Error][self.choice(node, &["wrap", "stop", "error"])?]
             }
             None if order == Order::Unique => End::Error,
+            None if order == Order::Once => End::Stop,
             None => End::Wrap,
         };
+        if let (Order::Once, End::Wrap, Some(node)) = (order, end, fields.get("end")) {
+            self.diagnostics
+                .error("bad-word", &node.place, "rows that are used once do not begin again")
+                .hint("write `end: stop` or `end: error`, or `order: sequential`");
+        }
         let separator = self.separator(&fields)?;
         let file = self.file(fields.get("file")?)?;
         let format = match fields.get("format") {
@@ -103,6 +109,7 @@ impl Checker<'_> {
             "sequential" => return Some(Order::Sequential),
             "random" => return Some(Order::Random),
             "unique" => return Some(Order::Unique),
+            "once" => return Some(Order::Once),
             "zipfian" => Popularity::Zipfian { skew: self.skew(fields)? },
             "latest" => Popularity::Latest { skew: self.skew(fields)? },
             _ => Popularity::Hotspot {

@@ -4,7 +4,7 @@ use super::Default::{Required, Said, Text};
 use super::{Key, Kind, Table};
 
 /// Orders of the rows.
-pub const ORDERS: &[&str] = &["sequential", "random", "unique", "zipfian", "latest", "hotspot"];
+pub const ORDERS: &[&str] = &["sequential", "random", "unique", "once", "zipfian", "latest", "hotspot"];
 
 /// The keys of `data`.
 pub static DATA: Table = Table {
@@ -29,7 +29,7 @@ pub static DATA: Table = Table {
             default: Text("sequential"),
             doc: "`sequential`: user n starts with row n (from 0), and each further \
                   `feed` takes the next row; `random`: each `feed` takes a random row; \
-                  `unique`: user n always has row n; `zipfian`, `latest` and `hotspot`: random rows, \
+                  `unique`: user n always has row n; `once`: each `feed` takes a row that no other takes; `zipfian`, `latest` and `hotspot`: random rows, \
                   [some more often](#popular-items) than others",
         },
         Key {
@@ -54,9 +54,9 @@ pub static DATA: Table = Table {
         Key {
             name: "end",
             kind: Kind::Word(&["wrap", "stop", "error"]),
-            default: Said("`error` for `unique`, else `wrap`"),
-            doc: "After the last row: `wrap` continues with the first row, `stop` ends \
-                  the user, `error` counts an error and ends the user",
+            default: Said("`error` for `unique`, `stop` for `once`, else `wrap`"),
+            doc: "After the last row: `wrap` continues with the first row, which `once` \
+                  cannot, `stop` ends the user, `error` counts an error and ends the user",
         },
         Key {
             name: "format",

@@ -83,6 +83,8 @@ fn rows_follow_the_users_number() {
         let count = found.iter().filter(|found| **found == row(0)).count();
         assert!(first.contains(&(count as f64)), "{order}: {count}");
     }
+    let once = data("file: accounts.csv, order: once");
+    assert_eq!((once.order, once.end), (Order::Once, End::Stop));
     assert_eq!(data("file: accounts.csv").order, Order::Sequential);
     assert_eq!(data("file: accounts.csv").end, End::Wrap);
 }
@@ -143,6 +145,15 @@ fn too_few_rows_are_reported_before_the_run() {
     assert!(plan.is_some());
     let diagnostics: Vec<_> = diagnostics.iter().map(|one| one.code).collect();
     assert_eq!(diagnostics, ["too-few-rows", "unused-data"]);
+}
+
+#[test]
+fn rows_that_are_used_once_do_not_begin_again() {
+    let text = "target: http://127.0.0.1/\ndata: { a: { file: accounts.csv, order: once, end: wrap } }\n\
+                sessions: { s: [ { feed: a, as: { n: user name } }, { get: / } ] }\n\
+                arrivals: [ { constant: 1/s, for: 4s } ]\n";
+    let said = rendered(text, &[]);
+    assert!(said.contains("rows that are used once do not begin again"), "{said}");
 }
 
 #[test]

@@ -230,7 +230,7 @@ pub(super) const DATA: &[Words] = &[
     key(
         "order",
         "strategy mode sharing random shuffle unique circular queue",
-        "write `order: sequential`, `random`, `unique`, `zipfian`, `latest` or `hotspot`",
+        "write `order: sequential`, `random`, `unique`, `once`, `zipfian`, `latest` or `hotspot`",
     ),
     key(
         "end",
