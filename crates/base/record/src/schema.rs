@@ -265,6 +265,9 @@ pub struct PhaseInfo {
     pub end_ns: u64,
     /// Sessions the plan starts in it (the expected number if arrivals are random).
     pub users_planned: f64,
+    /// Sessions that the users of a closed phase begin, each as often as it does; `None`: as many as there is time for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions_planned: Option<u64>,
 }
 
 /// One row of `series.parquet`: one second of the run (or the part of it up to a phase's end),

@@ -46,6 +46,7 @@ pub fn simulate(plan: &Plan) -> Result<Vec<SeenRequest>, SetupError> {
             session: None,
             weights: None,
             users_max: None,
+            iterations: None,
             until_done: true,
         });
     }

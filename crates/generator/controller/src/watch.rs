@@ -145,6 +145,7 @@ fn info(request: &WatchRequest<'_>, zero: Zero) -> RunInfo {
             start_ns: 0,
             end_ns: nanos(request.time),
             users_planned: 0.0,
+            sessions_planned: None,
         }],
         tls_unverified: false,
     }

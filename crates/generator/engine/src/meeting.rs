@@ -10,7 +10,7 @@
 //! | `rendezvous`, `queue`, `counter` | the rules of each |
 //! | `part` | what of a run is this process's |
 //! | `mailbox` | what one loop is to learn from the others |
-//! | `stock` | what users use up: rows of data that are used once |
+//! | `stock` | what users use up: rows of data that are used once, numbers of sessions |
 //! | `shared` | all of it together, behind locks |
 //! | `desk` | one loop's users that wait, and when it looks |
 //!

@@ -150,6 +150,7 @@ impl<'p> Shard<'p> {
             user: request.user,
             session: request.session,
             repeats_until_ns: None,
+            sessions: None,
         });
         self.interpreter.recorder.trace = Some(Box::new(Trace::new(request)));
         self.interpreter.conns.payload = Some(Vec::new());
@@ -274,6 +275,10 @@ impl<'p> Shard<'p> {
         let mut user = User::new(self.plan.seed, arrival.user, arrival.session, arrival.due_ns);
         user.repeats_until_ns = arrival.repeats_until_ns.unwrap_or(0);
         self.bring_rows(arrival.user);
+        if let Some(part) = arrival.sessions {
+            user.has_number_of_sessions = true;
+            self.interpreter.meeting.stock().bring_sessions(arrival.user, part);
+        }
         let key = self.interpreter.users.insert(user);
         let present = self.interpreter.users.len();
         self.interpreter.recorder.user_started(present);

@@ -105,6 +105,8 @@ pub(crate) struct User {
     pub(crate) background: bool,
     /// It is a branch of a user.
     pub(crate) is_branch: bool,
+    /// It begins as many sessions as the stock of its process has for it.
+    pub(crate) has_number_of_sessions: bool,
 }
 
 impl User {
@@ -133,6 +135,7 @@ impl User {
             retries: 0,
             background: false,
             is_branch: false,
+            has_number_of_sessions: false,
         }
     }
 }

@@ -6,7 +6,8 @@
 
 use record::operations::is_of_step;
 use record::schema::{
-    Finding, MeasureSummary, RunStatus, SessionEnd, Severity, UnfinishedSessions, UserState,
+    Finding, MeasureSummary, RunStatus, SeriesRow, SessionEnd, Severity, UnfinishedSessions,
+    UserState,
 };
 
 mod due;
@@ -26,6 +27,7 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let broken = broken(figures).or_else(|| due::broken(figures));
     let mut findings: Vec<Finding> = broken.into_iter().collect();
     findings.extend(ended(figures, SessionEnd::CutOff));
+    findings.extend(unbegun(figures));
     findings.extend(not_reached(figures, measures));
     findings.extend(unstarted(figures));
     findings.extend(due::missed(figures));
@@ -287,6 +289,42 @@ fn unstarted(figures: &Figures) -> Option<Finding> {
     Some(draft.with("users", users as f64).done())
 }
 
+/// Phases whose users were to begin a number of sessions, and began fewer. Only of a run that came to its end.
+fn unbegun(figures: &Figures) -> Vec<Finding> {
+    if figures.info.status != RunStatus::Complete {
+        return Vec::new();
+    }
+    let phases = figures.info.phases.iter().enumerate();
+    let found = phases.filter_map(|(number, phase)| {
+        let planned = phase.sessions_planned?;
+        let sum =
+            |counter: fn(&SeriesRow) -> u64| -> u64 { figures.rows(number).map(counter).sum() };
+        let again = sum(|row| row.users_repeated);
+        // Single users that start meanwhile are none of its own.
+        let first = sum(|row| row.users_started).saturating_sub(again);
+        let begun = first.min(phase.users_planned as u64) + again;
+        if begun >= planned {
+            return None;
+        }
+        let why = if figures.losses().next().is_some() {
+            "workers were lost"
+        } else if figures.ended_ns() < phase.end_ns {
+            "its users had left"
+        } else {
+            "its time was over"
+        };
+        let text = format!(
+            "{} of {} of phase {} began, then {why}",
+            units::count(begun),
+            units::counted(planned, "session"),
+            phase.name,
+        );
+        let draft = finding(Severity::Warning, "sessions-not-begun", text);
+        Some(draft.with("planned", planned as f64).with("begun", begun as f64).done())
+    });
+    found.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use record::Outcome;
@@ -324,6 +362,32 @@ mod tests {
         // A killed run has no sums.
         figures.info.status = RunStatus::Running;
         assert_eq!(codes(&figures), []);
+    }
+
+    #[test]
+    fn sessions_that_a_phase_did_not_begin_are_reported() {
+        let mut figures = sample::with_rows(|row| {
+            row.users_started = if row.start_ns == 0 { 10 } else { 0 };
+            row.users_started += 15;
+            row.users_repeated = 15;
+        });
+        figures.info.phases[0].users_planned = 10.0;
+        let found =
+            |figures: &Figures| unbegun(figures).into_iter().map(|f| f.text).collect::<Vec<_>>();
+        assert_eq!(found(&figures), [""; 0], "as many as there was time for");
+        figures.info.phases[0].sessions_planned = Some(910);
+        assert_eq!(found(&figures), [""; 0]);
+        figures.info.phases[0].sessions_planned = Some(1000);
+        let begun = "910 of 1,000 sessions of phase constant began, then";
+        assert_eq!(found(&figures), [format!("{begun} its time was over")]);
+        figures.series.pop();
+        figures.info.ended_ns = 59 * sample::SECOND;
+        figures.series[58].users_started += 15;
+        figures.series[58].users_repeated += 15;
+        assert_eq!(found(&figures), [format!("{begun} its users had left")]);
+        // A run that did not come to its end says so itself.
+        figures.info.status = RunStatus::Interrupted;
+        assert_eq!(found(&figures), [""; 0]);
     }
 
     #[test]

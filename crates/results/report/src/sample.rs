@@ -18,6 +18,7 @@ fn phase(name: &str, start_s: u64, end_s: u64, users_planned: f64) -> PhaseInfo 
         start_ns: start_s * SECOND,
         end_ns: end_s * SECOND,
         users_planned,
+        sessions_planned: None,
     }
 }
 

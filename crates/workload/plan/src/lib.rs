@@ -63,8 +63,8 @@ pub use options::{
     WebSockets,
 };
 pub use phases::{
-    Phase, PhaseKind, Population, RATE_MAX_PER_S, START_SLACK, Series, Single, Spacing, Trace,
-    closed_until_ns,
+    Iterations, Phase, PhaseKind, Population, RATE_MAX_PER_S, START_SLACK, Series, Single, Spacing,
+    Trace, closed_until_ns,
 };
 pub use reconnect::{Backoff, Jitter, Pauses, WsReconnect};
 pub use regions::{REGION, RecordedMeasures, Region};

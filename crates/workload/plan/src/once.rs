@@ -55,6 +55,7 @@ impl Plan {
             session: None,
             weights: None,
             users_max: None,
+            iterations: None,
             until_done: true,
         }];
         self.singles.clear();

@@ -5,7 +5,7 @@ mod population;
 use std::fmt;
 use std::sync::Arc;
 
-pub use population::{Population, closed_until_ns};
+pub use population::{Iterations, Population, closed_until_ns};
 
 use serde::{Serialize, Serializer};
 
@@ -37,7 +37,10 @@ pub struct Phase {
     pub weights: Option<Vec<f64>>,
     /// It starts at most this number of users.
     pub users_max: Option<u64>,
-    /// A last hold that is over as soon as no user is present.
+    /// How many sessions its users begin; `None`: as many as there is time for. Of closed phases whose number of users
+    /// is fixed.
+    pub iterations: Option<Iterations>,
+    /// A last phase that is over as soon as no user is present.
     pub until_done: bool,
 }
 
@@ -212,6 +215,11 @@ impl Phase {
         self.users_by(self.end_ns())
     }
 
+    /// How many sessions its users begin, if that is fixed.
+    pub fn sessions_planned(&self) -> Option<u64> {
+        self.iterations.map(|iterations| iterations.total(self.users_planned() as u64))
+    }
+
     /// How many of them until `at_ns` of the run.
     pub fn users_by(&self, at_ns: u64) -> f64 {
         let at_ns = at_ns.min(self.end_ns());
@@ -322,6 +330,7 @@ mod tests {
             session: None,
             weights: None,
             users_max: None,
+            iterations: None,
             until_done: false,
         }
     }

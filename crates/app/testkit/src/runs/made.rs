@@ -141,6 +141,7 @@ impl Made {
                 start_ns: 0,
                 end_ns: self.seconds * SECOND,
                 users_planned: 5.0,
+                sessions_planned: None,
             }],
             ..info()
         };

@@ -19,6 +19,7 @@ pub fn phase(name: &str, kind: &str, start_s: u64, end_s: u64, users: f64) -> Ph
         start_ns: start_s * SECOND,
         end_ns: end_s * SECOND,
         users_planned: users,
+        sessions_planned: None,
     }
 }
 

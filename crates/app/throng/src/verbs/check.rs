@@ -25,7 +25,10 @@ fn describe(name: &str, plan: &Plan) -> String {
     for phase in &plan.phases {
         let length = units::span(phase.duration_ns);
         let users = units::about(phase.users_planned());
-        let _ = writeln!(text, "  phase {}: {length}, {users} users", phase.name);
+        let sessions = phase.sessions_planned().map_or_else(String::new, |sessions| {
+            format!(", {} in all", units::counted(sessions, "session"))
+        });
+        let _ = writeln!(text, "  phase {}: {length}, {users} users{sessions}", phase.name);
     }
     for region in &plan.regions {
         let total: f64 = plan.regions.iter().map(|region| region.share).sum();

@@ -49,6 +49,7 @@ pub(crate) fn info() -> RunInfo {
             start_ns: 0,
             end_ns: 10_000_000_000,
             users_planned: 12.5,
+            sessions_planned: None,
         }],
         tls_unverified: false,
         workers: Vec::new(),

@@ -183,6 +183,7 @@ fn phase(phase: &Phase) -> PhaseInfo {
         start_ns: phase.start_ns,
         end_ns: phase.end_ns(),
         users_planned: phase.users_planned(),
+        sessions_planned: phase.sessions_planned(),
     }
 }
 

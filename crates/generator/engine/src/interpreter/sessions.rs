@@ -30,7 +30,7 @@ impl Interpreter<'_> {
         self.recorder.trace(|| TraceEvent::Ended { end: None });
         self.time_session(now_ns, key, true);
         self.end_session(now_ns, key, Outcome::Unfinished);
-        let repeats = self.repeats(now_ns, key);
+        let repeats = self.repeats(now_ns, key) && self.takes_session(key);
         if repeats {
             self.reset(now_ns, key);
             self.count_restart(key);
@@ -69,6 +69,7 @@ impl Interpreter<'_> {
         self.count_own_failure(key, outcome);
         self.time_session(now_ns, key, false);
         self.count_ending(key, end, Some(outcome));
+        self.end_if_used_up(key);
         // The next session of the same user catches up with its paces.
         if !self.repeats(now_ns, key) {
             self.count_missed(now_ns, key, why);
@@ -226,6 +227,7 @@ impl Interpreter<'_> {
     /// As after a failure, of a user whose session does not count.
     pub(crate) fn restart_or_remove(&mut self, now_ns: u64, key: UserKey) {
         self.end_session(now_ns, key, Outcome::Unfinished);
+        self.end_if_used_up(key);
         if self.repeats(now_ns, key) {
             self.restart_later(now_ns, key);
         } else {
@@ -244,11 +246,13 @@ impl Interpreter<'_> {
 
     /// The pause before a restart is over.
     pub(crate) fn restart(&mut self, now_ns: u64, key: UserKey) {
-        if self.repeats(now_ns, key) {
+        if !self.repeats(now_ns, key) {
+            self.count_missed(now_ns, key, WhyNot::Failed);
+            self.remove_user(now_ns, key);
+        } else if self.takes_session(key) {
             self.count_restart(key);
             self.proceed(now_ns, key);
         } else {
-            self.count_missed(now_ns, key, WhyNot::Failed);
             self.remove_user(now_ns, key);
         }
     }
@@ -257,6 +261,24 @@ impl Interpreter<'_> {
         self.recorder.counts.users_repeated += 1;
         self.recorder.counts.users_started += 1;
         self.users.begin_session(key);
+    }
+
+    /// Takes another session of those that there are for the user; false: there is none, and it begins none any more.
+    fn takes_session(&mut self, key: UserKey) -> bool {
+        let user = &mut self.users[key];
+        if !user.has_number_of_sessions || self.meeting.stock().take_session(user.number) {
+            return true;
+        }
+        user.repeats_until_ns = 0;
+        false
+    }
+
+    /// A user for whom there is no session any more begins none.
+    fn end_if_used_up(&mut self, key: UserKey) {
+        let user = &mut self.users[key];
+        if user.has_number_of_sessions && !self.meeting.stock().has_session(user.number) {
+            user.repeats_until_ns = 0;
+        }
     }
 
     fn repeats(&self, now_ns: u64, key: UserKey) -> bool {

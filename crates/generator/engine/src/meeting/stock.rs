@@ -5,10 +5,12 @@
 //! agents, and whoever starts the users of a lost one.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is left of it in a process, behind a lock that only users of such data take.
+use crate::schedule::arrivals::SessionsPart;
+
+/// What is left of it in a process, behind a lock that only users of such things take.
 #[derive(Debug, Default)]
 pub(crate) struct Stock(Mutex<Left>);
 
@@ -16,6 +18,22 @@ pub(crate) struct Stock(Mutex<Left>);
 struct Left {
     /// By the number of the data in the plan; those with the least row first.
     rows: BTreeMap<usize, BinaryHeap<Reverse<Rows>>>,
+    /// The sessions that a user may still begin, by its number.
+    own_sessions: HashMap<u64, u64>,
+    /// The phases of users that share sessions, by the user's number.
+    sharing: HashMap<u64, usize>,
+    /// The sessions that users of a phase may still begin together, by its number.
+    shared_sessions: HashMap<usize, u64>,
+}
+
+impl Left {
+    /// How many sessions are left for a user.
+    fn sessions(&mut self, user: u64) -> Option<&mut u64> {
+        match self.sharing.get(&user) {
+            Some(phase) => self.shared_sessions.get_mut(phase),
+            None => self.own_sessions.get_mut(&user),
+        }
+    }
 }
 
 /// The rows that a user brings: this one, and every further one at a distance.
@@ -58,6 +76,37 @@ impl Stock {
         usize::try_from(rows.next).ok()
     }
 
+    /// A user brings its sessions, and begins the first of them.
+    pub(crate) fn bring_sessions(&self, user: u64, part: SessionsPart) {
+        let mut left = self.left();
+        let further = part.count.saturating_sub(1);
+        match part.phase {
+            Some(phase) => {
+                left.sharing.insert(user, phase);
+                *left.shared_sessions.entry(phase).or_default() += further;
+            }
+            None => {
+                left.own_sessions.insert(user, further);
+            }
+        }
+    }
+
+    /// Whether there is another session for a user.
+    pub(crate) fn has_session(&self, user: u64) -> bool {
+        self.left().sessions(user).is_some_and(|left| *left > 0)
+    }
+
+    /// Takes another session for a user; false: there is none.
+    pub(crate) fn take_session(&self, user: u64) -> bool {
+        match self.left().sessions(user) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// A panic of another loop ends the run; until then what is left is sound, since nothing panics halfway.
     fn left(&self) -> MutexGuard<'_, Left> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -90,6 +139,19 @@ mod tests {
             let expected: Vec<usize> = (0..rows as usize).collect();
             assert_eq!(all, expected, "{users} users, {rows} rows, {processes} processes");
         }
+    }
+
+    #[test]
+    fn sessions_are_shared_by_the_users_of_a_process() {
+        let stock = Stock::default();
+        let shared = |count| SessionsPart { count, phase: Some(2) };
+        stock.bring_sessions(0, shared(3));
+        stock.bring_sessions(1, shared(2));
+        stock.bring_sessions(2, SessionsPart { count: 2, phase: None });
+        // Each has begun its first.
+        let taken: Vec<bool> = [0, 0, 0, 1, 2, 2].map(|user| stock.take_session(user)).into();
+        assert_eq!(taken, [true, true, true, false, true, false]);
+        assert_eq!([0, 1, 2, 3].map(|user| stock.has_session(user)), [false; 4]);
     }
 
     #[test]

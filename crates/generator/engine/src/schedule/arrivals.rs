@@ -5,7 +5,7 @@
 //! shards are skipped at once: with a hundred loops, visiting them would cost more than the own ones.
 
 use plan::Plan;
-use plan::{Phase, PhaseKind, START_SLACK, SessionId, Spacing, Trace, closed_until_ns};
+use plan::{Iterations, Phase, PhaseKind, START_SLACK, SessionId, Spacing, Trace, closed_until_ns};
 use stats::rng::{Purpose, Rng};
 
 use crate::schedule::share::Share;
@@ -20,6 +20,17 @@ pub struct Arrival {
     pub session: SessionId,
     /// Until when a user of a closed population restarts its session whenever it ends.
     pub repeats_until_ns: Option<u64>,
+    /// The sessions that it brings, if there is a number of them.
+    pub sessions: Option<SessionsPart>,
+}
+
+/// The part of a user in the sessions that the users of a closed phase begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionsPart {
+    /// At least 1: its first.
+    pub count: u64,
+    /// The phase with whose other users it shares them; `None`: they are its own.
+    pub phase: Option<usize>,
 }
 
 /// A walk through phases one after the other, from start to start.
@@ -90,6 +101,7 @@ impl<'p> Arrivals<'p> {
             user: self.single as u64,
             session: single.session,
             repeats_until_ns: None,
+            sessions: None,
         })
     }
 
@@ -220,6 +232,20 @@ impl Arrivals<'_> {
         closed_until_ns(&self.plan.phases[self.walk.phase..], place)
     }
 
+    /// The sessions that the user brings that was started last.
+    fn sessions_part(&self, phase: &Phase) -> Option<SessionsPart> {
+        let (Some(iterations), PhaseKind::Closed(population)) = (phase.iterations, &phase.kind)
+        else {
+            return None;
+        };
+        let number = self.walk.started_count - 1;
+        let is_shared = matches!(iterations, Iterations::Shared(_));
+        Some(SessionsPart {
+            count: iterations.part(number, population.starts()),
+            phase: is_shared.then_some(self.walk.phase),
+        })
+    }
+
     /// The next start of the phases.
     fn next_of_phases(&mut self) -> Option<Arrival> {
         loop {
@@ -243,6 +269,7 @@ impl Arrivals<'_> {
                     user,
                     session: phase.session.unwrap_or_else(|| draw_session(self.plan, phase, user)),
                     repeats_until_ns: self.repeats_until_ns(phase),
+                    sessions: self.sessions_part(phase),
                 });
             }
         }

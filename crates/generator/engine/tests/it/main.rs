@@ -31,6 +31,7 @@ mod http2_peer;
 mod http2_sockets;
 mod http2_sockets_ends;
 mod identity;
+mod iterations;
 mod latency;
 mod lists;
 mod locations;

@@ -225,6 +225,7 @@ fn info(
             start_ns: 0,
             end_ns: ended_ns,
             users_planned: clients.iter().map(|client| client.users_planned as f64).sum(),
+            sessions_planned: None,
         }],
         tls_unverified: false,
     }

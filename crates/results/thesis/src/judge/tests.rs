@@ -37,6 +37,7 @@ fn info() -> RunInfo {
             start_ns: 0,
             end_ns: 60 * SECOND,
             users_planned: 402.0,
+            sessions_planned: None,
         }],
         tls_unverified: false,
         workers: Vec::new(),

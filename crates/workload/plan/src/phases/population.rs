@@ -75,6 +75,36 @@ impl Population {
     }
 }
 
+/// How many sessions the users of a closed phase begin, unless its time is over before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Iterations {
+    /// All of them together, each one at least.
+    Shared(u64),
+    /// Each of them.
+    Each(u64),
+}
+
+impl Iterations {
+    /// The sessions of so many users together.
+    pub fn total(self, users_count: u64) -> u64 {
+        match self {
+            Iterations::Shared(sessions) => sessions,
+            Iterations::Each(sessions) => sessions.saturating_mul(users_count),
+        }
+    }
+
+    /// The part of the user of this number among so many; the parts of all are the total.
+    pub fn part(self, number: u64, users_count: u64) -> u64 {
+        match self {
+            Iterations::Shared(sessions) => {
+                let users_count = users_count.max(1);
+                sessions / users_count + u64::from(number < sessions % users_count)
+            }
+            Iterations::Each(sessions) => sessions,
+        }
+    }
+}
+
 /// When the user in this place of the closed phase that `phases` begin with restarts its session no more: when the
 /// phases that keep it fall to its place, or the last of them ends. It starts at this share of the first.
 pub fn closed_until_ns(phases: &[Phase], place: u64) -> Option<u64> {
@@ -114,6 +144,7 @@ mod tests {
             session: None,
             weights: None,
             users_max: None,
+            iterations: None,
             until_done: false,
         }
     }
@@ -135,6 +166,18 @@ mod tests {
         let starts: Vec<_> = (0..6).map(|n| (ramp.place(n), ramp.start(n))).collect();
         let expected = [(2, 0.0), (3, 0.0), (4, 0.0), (5, 0.25), (6, 0.5), (7, 0.75)];
         assert_eq!(starts, expected);
+    }
+
+    #[test]
+    fn the_parts_of_all_users_are_all_iterations() {
+        for (sessions, users) in [(1000, 10), (1003, 10), (7, 7), (8, 3)] {
+            let parts: Vec<u64> =
+                (0..users).map(|user| Iterations::Shared(sessions).part(user, users)).collect();
+            assert_eq!(parts.iter().sum::<u64>(), sessions);
+            assert!(parts.iter().max().unwrap() - parts.iter().min().unwrap() <= 1, "{parts:?}");
+        }
+        assert_eq!(Iterations::Each(5).part(3, 10), 5);
+        assert_eq!([Iterations::Each(5), Iterations::Shared(5)].map(|i| i.total(4)), [20, 5]);
     }
 
     #[test]

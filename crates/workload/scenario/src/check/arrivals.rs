@@ -9,7 +9,7 @@ mod together;
 use std::collections::HashMap;
 
 use crate::keys::{PHASES, SINGLE, STEP_RANGE, Table, other_tools};
-use plan::{Phase, PhaseKind, Session, SessionId, Single, Spacing};
+use plan::{Iterations, Phase, PhaseKind, Session, SessionId, Single, Spacing};
 use units::parse::UnitError;
 
 use super::fields::{Fields, misspelt};
@@ -46,6 +46,7 @@ struct Limits {
     session: Option<SessionId>,
     weights: Option<Vec<f64>>,
     users_max: Option<u64>,
+    iterations: Option<Iterations>,
     until_done: bool,
 }
 
@@ -93,6 +94,7 @@ impl Checker<'_> {
             self.phase(item, &mut timeline);
         }
         timeline.join_populations();
+        timeline.end_with_iterations();
         self.plausible(place, &timeline);
         self.leavable(place, &timeline);
         timeline.singles.sort_by_key(|single| single.due_ns);
@@ -171,7 +173,10 @@ impl Checker<'_> {
         }
         let before = timeline.draws + timeline.phases.len();
         let pieces = self.pieces(table.verb(), value, &fields, before);
+        let iterations = table.key("iterations").and_then(|_| fields.get("iterations"));
+        let iterations = iterations.and_then(|node| self.iterations(node, pieces.as_deref()));
         let limits = self.phase_limits(table, &fields, timeline.sessions);
+        let limits = Limits { iterations, ..limits };
         // What is wrong leaves a gap of this kind, so that thresholds can still name the phase.
         for piece in pieces.unwrap_or_else(|| vec![Piece::new(PhaseKind::Hold, 1)]) {
             let name = self.phase_name(table.verb(), piece.label.as_deref(), &fields, timeline);
@@ -225,6 +230,7 @@ impl Checker<'_> {
             session,
             weights,
             users_max: written("users_max").and_then(|node| self.count(node)),
+            iterations: None,
             until_done: written("until")
                 .is_some_and(|n| self.choice(n, &["end", "done"]) == Some(1)),
         }
@@ -447,6 +453,7 @@ impl<'s> Timeline<'s> {
             session: limits.session,
             weights: limits.weights.clone(),
             users_max: limits.users_max,
+            iterations: limits.iterations,
             until_done: limits.until_done,
         });
     }

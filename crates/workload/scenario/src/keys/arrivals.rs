@@ -12,6 +12,21 @@ const USERS_MAX: &[Key] = &[Key {
     doc: "Largest number of users that the phase starts",
 }];
 
+const UNTIL: &[Key] = &[Key {
+    name: "until",
+    kind: Kind::Word(&["end", "done"]),
+    default: Text("end"),
+    doc: "`done` (last phase only): the phase ends as soon as no user is active",
+}];
+
+const ITERATIONS: &[Key] = &[Key {
+    name: "iterations",
+    kind: Kind::Any(&[Kind::Count, Kind::Text]),
+    default: Said("as many as there is time for"),
+    doc: "How many sessions its users begin: `1000` all users together, `100 each` each of them. \
+          A user for whom none is left leaves. As the last phase it ends with its last user",
+}];
+
 const NAME: &[Key] = &[Key {
     name: "name",
     kind: Kind::Text,
@@ -116,12 +131,7 @@ pub static PHASES: &[Table] = &[
                 doc: "No user starts for this long; active users continue",
             }],
             NAME,
-            &[Key {
-                name: "until",
-                kind: Kind::Word(&["end", "done"]),
-                default: Text("end"),
-                doc: "`done` (last phase only): the phase ends as soon as no user is active",
-            }],
+            UNTIL,
         ],
     },
     Table {
@@ -136,6 +146,8 @@ pub static PHASES: &[Table] = &[
                       from phase to phase",
             }],
             FOR,
+            ITERATIONS,
+            UNTIL,
             COMMON,
         ],
     },

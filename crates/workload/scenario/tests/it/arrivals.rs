@@ -1,6 +1,6 @@
 //! Phases of the arrival process.
 
-use plan::{PhaseKind, Population, SessionId, Spacing};
+use plan::{Iterations, PhaseKind, Population, SessionId, Spacing};
 
 use crate::{compile_with, plan, rendered, with_arrivals};
 
@@ -196,4 +196,45 @@ fn a_closed_population_must_wait_somewhere() {
     assert!(said.contains("session `s` never waits"), "{said}");
     plan(&scenario(spinning, "{ users: 2, for: 1s, session: t }"));
     plan(&scenario(spinning, "{ constant: 2/s, for: 1s }"));
+}
+
+#[test]
+fn a_population_may_begin_a_number_of_sessions() {
+    let phases = |text: &str| plan(&with_arrivals(text)).phases;
+    let found = phases(
+        "
+- { users: 10, iterations: 1_000, for: 10m }
+- { users: 10, iterations: 100 each, for: 10m }
+",
+    );
+    let iterations: Vec<_> = found.iter().map(|phase| phase.iterations).collect();
+    assert_eq!(iterations, [Some(Iterations::Shared(1000)), Some(Iterations::Each(100))]);
+    assert_eq!(found.iter().map(|p| p.sessions_planned()).collect::<Vec<_>>(), [Some(1000); 2]);
+    // The last phase is over with them.
+    assert_eq!(found.iter().map(|phase| phase.until_done).collect::<Vec<_>>(), [false, true]);
+    let done = phases("- { users: 10, for: 10m, until: done }");
+    assert_eq!((done[0].until_done, done[0].sessions_planned()), (true, None));
+    // Such a phase is no part of a population with a ramp.
+    let apart = phases(
+        "
+- { users: 0..10, for: 1m }
+- { users: 10, iterations: 50, for: 1m }
+",
+    );
+    assert_eq!(apart[1].kind, PhaseKind::Closed(Population::fixed(10)));
+}
+
+#[test]
+fn a_number_of_sessions_that_cannot_be_is_refused() {
+    for (phase, message) in [
+        ("{ users: 10, iterations: 9, for: 1m }", "9 sessions are too few for 10 users"),
+        ("{ users: 10, iterations: 0 each, for: 1m }", "0 sessions are too few for 10 users"),
+        ("{ users: 0..10, iterations: 100, for: 1m }", "a population that grows or shrinks has no"),
+        ("{ users: 10, iterations: many, for: 1m }", "`many` is not a"),
+        ("{ users: 10, iterations: 10 }", "`for` is missing"),
+        ("{ constant: 10/s, iterations: 10, for: 1s }", "unknown key `iterations`"),
+    ] {
+        let found = rendered(&with_arrivals(&format!("- {phase}")), &[]);
+        assert!(found.contains(message), "{phase}: {found}");
+    }
 }

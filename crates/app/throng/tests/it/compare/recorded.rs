@@ -152,6 +152,7 @@ impl Recorded {
                 start_ns: 0,
                 end_ns: SECONDS * SECOND,
                 users_planned: 400.0,
+                sessions_planned: None,
             }],
             tls_unverified: false,
         }

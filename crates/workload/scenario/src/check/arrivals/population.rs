@@ -1,10 +1,10 @@
 //! Closed populations: fixed numbers of users, ramps of them, and what continues whom.
 
-use plan::{Phase, PhaseKind, Population, Session};
+use plan::{Iterations, Phase, PhaseKind, Population, Session};
 use units::parse::{UnitError, count};
 
 use super::super::Checker;
-use super::Timeline;
+use super::{Piece, Timeline};
 use crate::document::node::{Node, Place};
 
 impl Checker<'_> {
@@ -32,6 +32,47 @@ impl Checker<'_> {
                 .hint("write `hold` for a phase in which no user starts");
         }
         Some(PhaseKind::Closed(Population { kept_count: 0, from_count, to_count }))
+    }
+
+    /// `1000`, or `100 each`. `pieces`: the population whose sessions they are.
+    pub(super) fn iterations(
+        &mut self,
+        node: &Node,
+        pieces: Option<&[Piece]>,
+    ) -> Option<Iterations> {
+        let what = "a number of sessions, like 1000 or `100 each`";
+        let iterations = self.unit(node, "bad-count", what, |text| {
+            let each = text.strip_suffix("each").map(|number| count(number.trim()));
+            match each {
+                Some(number) => number.map(Iterations::Each),
+                None => count(text).map(Iterations::Shared),
+            }
+        })?;
+        let Some([Piece { kind: PhaseKind::Closed(population), .. }]) = pieces else {
+            return None;
+        };
+        if population.is_ramp() {
+            let message = "a population that grows or shrinks has no number of sessions";
+            self.diagnostics
+                .error("misplaced-key", &node.place, message)
+                .hint("write a fixed number of users: `users: 10`");
+            return None;
+        }
+        let users = population.most();
+        let (least, sessions) = match iterations {
+            Iterations::Shared(sessions) => (users, sessions),
+            Iterations::Each(sessions) => (1, sessions),
+        };
+        if sessions < least {
+            let message = format!(
+                "{sessions} sessions are too few for {users} users, each of whom begins one at least"
+            );
+            self.diagnostics
+                .error("bad-count", &node.place, message)
+                .hint(format!("write at least {least}, or fewer users"));
+            return None;
+        }
+        Some(iterations)
     }
 
     /// Warns of ramps whose users would not leave: those in a loop that never ends stay until the run ends.
@@ -76,7 +117,8 @@ impl<'s> Timeline<'s> {
     pub(super) fn join_populations(&mut self) {
         let joined = |a: &Phase, b: &Phase| {
             let closed = |phase: &Phase| matches!(phase.kind, PhaseKind::Closed(_));
-            closed(a) && closed(b) && a.session == b.session && a.weights == b.weights
+            let is_endless = a.iterations.is_none() && b.iterations.is_none();
+            closed(a) && closed(b) && is_endless && a.session == b.session && a.weights == b.weights
         };
         for row in self.phases.chunk_by_mut(joined) {
             let ramps = row.iter().any(
@@ -89,6 +131,13 @@ impl<'s> Timeline<'s> {
                     before = population.to_count;
                 }
             }
+        }
+    }
+
+    /// A last phase with a number of sessions is over when they are.
+    pub(super) fn end_with_iterations(&mut self) {
+        if let Some(last) = self.phases.last_mut().filter(|last| last.iterations.is_some()) {
+            last.until_done = true;
         }
     }
 

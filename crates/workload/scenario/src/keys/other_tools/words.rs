@@ -293,9 +293,10 @@ pub(super) const PHASE: &[Words] = &[
     ),
     form("duration for time", "begin with the kind of phase: `{ constant: 10/s, for: 1m }`"),
     form(
-        "atonceusers atonce iterations",
-        "write `{ constant: 100/s, for: 1s }` for many users at once",
+        "iterations sharediterations pervuiterations",
+        "write `{ users: 10, iterations: 1000, for: 10m }`, or `iterations: 100 each`",
     ),
+    form("atonceusers atonce", "write `{ constant: 100/s, for: 1s }` for many users at once"),
 ];
 
 /// Keys of phases.
