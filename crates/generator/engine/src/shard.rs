@@ -6,13 +6,14 @@
 //! clock but the driver's, around work of its own that may take long ([`Shard::time_work_with`]).
 
 mod admission;
+mod takers;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::meeting::{Desk, Meeting, Rows};
+use crate::meeting::{Desk, Meeting};
 use plan::builtin;
-use plan::{EndpointId, Order, Plan};
+use plan::{EndpointId, Plan};
 use record::{Measurement, Outcome};
 use rustls::ClientConfig;
 use stats::rng::{Purpose, Rng};
@@ -33,6 +34,7 @@ use crate::trace::{Trace, TraceRequest};
 use crate::users::{User, Users};
 use crate::work::Clock;
 use admission::{Admission, AdmissionDecision};
+use takers::Takers;
 
 /// Users and connections a shard makes room for ahead; more are taken, at the cost of a copy.
 const CAPACITY_MAX: u64 = 20_000;
@@ -83,8 +85,8 @@ pub struct Shard<'p> {
     plan: &'p Plan,
     admission: Admission<'p>,
     interpreter: Interpreter<'p>,
-    /// Users of the run as planned, those of all shards; 0: one is traced, and nobody else comes.
-    users_count: u64,
+    /// The users of the run that bring rows of data that are used once.
+    takers: Vec<Takers>,
     /// From when on the run is over once no user is present; `u64::MAX`: it ends by the clock.
     done_from_ns: u64,
     state: State,
@@ -101,8 +103,7 @@ impl<'p> Shard<'p> {
             return Err(SetupError::NoTls);
         }
         let share = setup.share;
-        let users_count = users_max(plan);
-        let capacity = share.portion(users_count).min(CAPACITY_MAX) as usize;
+        let capacity = share.portion(users_max(plan)).min(CAPACITY_MAX) as usize;
         let tls = TlsClients::new(plan, setup.tls.clone()).map_err(SetupError::ServerName)?;
         let wire_rng = Rng::new(plan.seed, u64::from(share.index), Purpose::Wire);
         let mut users = Users::with_capacity(plan, capacity, &setup.buffers);
@@ -119,7 +120,7 @@ impl<'p> Shard<'p> {
             plan,
             admission: Admission::new(plan, share),
             interpreter,
-            users_count,
+            takers: Takers::of_plan(plan),
             done_from_ns: last.map_or(u64::MAX, |last| last.start_ns),
             state: State::Running,
             drain_ns: plan.options.drain_ns,
@@ -274,7 +275,11 @@ impl<'p> Shard<'p> {
     fn start(&mut self, now_ns: u64, arrival: Arrival) {
         let mut user = User::new(self.plan.seed, arrival.user, arrival.session, arrival.due_ns);
         user.repeats_until_ns = arrival.repeats_until_ns.unwrap_or(0);
-        self.bring_rows(arrival.user);
+        for takers in &self.takers {
+            if let Some(rows) = takers.rows(arrival.user) {
+                self.interpreter.meeting.stock().bring_rows(takers.data, rows);
+            }
+        }
         if let Some(part) = arrival.sessions {
             user.has_number_of_sessions = true;
             self.interpreter.meeting.stock().bring_sessions(arrival.user, part);
@@ -283,23 +288,6 @@ impl<'p> Shard<'p> {
         let present = self.interpreter.users.len();
         self.interpreter.recorder.user_started(present);
         self.interpreter.proceed(now_ns, key);
-    }
-
-    /// The user brings its part of the rows that are used once.
-    fn bring_rows(&self, user: u64) {
-        for (number, data) in self.plan.data.iter().enumerate() {
-            if data.order != Order::Once {
-                continue;
-            }
-            let count = data.table.rows_count() as u64;
-            let rows = match self.users_count {
-                0 => Rows::all_from(user, count),
-                users_count => Rows::of_user(user, users_count, count),
-            };
-            if let Some(rows) = rows {
-                self.interpreter.meeting.stock().bring_rows(number, rows);
-            }
-        }
     }
 
     fn refuse(&mut self, now_ns: u64, arrival: Arrival) {

@@ -385,6 +385,20 @@ mod tests {
         figures.series[58].users_started += 15;
         figures.series[58].users_repeated += 15;
         assert_eq!(found(&figures), [format!("{begun} its users had left")]);
+        let what = EventKind::WorkerLost {
+            worker: 0,
+            pid: 1,
+            loops_first: 0,
+            loops: 1,
+            reported_ns: 30 * sample::SECOND,
+            users: 2,
+            users_begun: 2,
+            users_connected: 2,
+            users_due_after: 0,
+            why: "its process ended".to_owned(),
+        };
+        figures.events.push(Event { at_ns: 31 * sample::SECOND, what });
+        assert_eq!(found(&figures), [format!("{begun} workers were lost")]);
         // A run that did not come to its end says so itself.
         figures.info.status = RunStatus::Interrupted;
         assert_eq!(found(&figures), [""; 0]);

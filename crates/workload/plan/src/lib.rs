@@ -223,15 +223,18 @@ impl Plan {
 
     /// Whether any user may run the session of this number.
     pub fn has_users_of(&self, session: usize) -> bool {
-        let is_it = |id: SessionId| usize::from(id.0) == session;
+        self.phases.iter().any(|phase| self.phase_has_users_of(phase, session))
+            || self.singles.iter().any(|single| single.session.index() == session)
+    }
+
+    /// Whether users of this phase may run the session of this number.
+    pub fn phase_has_users_of(&self, phase: &Phase, session: usize) -> bool {
         let draws = |phase: &Phase| match (&phase.session, &phase.weights) {
-            (Some(id), _) => is_it(*id),
+            (Some(id), _) => id.index() == session,
             (None, Some(weights)) => weights.get(session).is_some_and(|weight| *weight > 0.0),
             (None, None) => self.sessions[session].weight > 0.0,
         };
-        let mut phases = self.phases.iter().flat_map(Phase::parts);
-        phases.any(|phase| !matches!(phase.kind, PhaseKind::Hold) && draws(phase))
-            || self.singles.iter().any(|single| is_it(single.session))
+        phase.parts().any(|part| !matches!(part.kind, PhaseKind::Hold) && draws(part))
     }
 
     /// Puts the address of a started built-in target in the placeholder's place.

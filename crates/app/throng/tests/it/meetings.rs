@@ -158,3 +158,39 @@ fn one_user_alone_passes_a_rendezvous() {
     ended.stdout_contains("rendezvous sale");
     assert_eq!(numbers(&seen, "/pay/"), [1]);
 }
+
+/// Counted by the application: on seven loops, and by three workers.
+#[test]
+fn rows_and_numbers_of_sessions_are_used_up_exactly() {
+    for args in [&["--set", "options.loops=7"][..], &["--workers", "3"]] {
+        let seen = Paths::default();
+        let space = Space::new();
+        let rows: Vec<String> = (0..100).map(|row| row.to_string()).collect();
+        space.file("rows.csv", &format!("item\n{}\n", rows.join("\n")));
+        let text = format!(
+            "
+target: {}
+data: {{ rows: {{ file: rows.csv, order: once }} }}
+sessions:
+  buyer: [ {{ feed: rows }}, {{ get: '/row/${{item}}' }} ]
+  visitor: [ {{ get: /visit }} ]
+arrivals:
+  - {{ users: 10, for: 3s, session: buyer }}
+  - {{ users: 10, iterations: 500, for: 5s, session: visitor, name: together }}
+  - {{ users: 10, iterations: 20 each, for: 1m, session: visitor, name: each }}
+",
+            application(&seen)
+        );
+        Ended::of(&mut space.run_text(&text, args)).with(0);
+        let seen = seen.lock().unwrap();
+        let taken = seen.iter().filter_map(|path| path.strip_prefix("/row/"));
+        let mut taken: Vec<usize> = taken.map(|row| row.parse().unwrap()).collect();
+        taken.sort_unstable();
+        assert_eq!(taken, (0..100).collect::<Vec<_>>(), "{args:?}");
+        assert_eq!(seen.iter().filter(|path| *path == "/visit").count(), 700, "{args:?}");
+        let run = space.only();
+        assert!(run.info().ended_ns < 30_000_000_000, "it did not wait for its time");
+        let codes = space.summary().findings;
+        assert!(codes.iter().all(|finding| finding.code != "sessions-not-begun"), "{codes:?}");
+    }
+}

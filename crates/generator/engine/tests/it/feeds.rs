@@ -119,3 +119,14 @@ fn users_that_arrive_have_a_row_each() {
         assert_eq!(all, (0..100).collect::<Vec<_>>());
     }
 }
+
+/// Users that take no rows have none: those of another phase, and single ones.
+#[test]
+fn rows_are_dealt_among_the_users_that_may_take_them() {
+    let all: Vec<usize> = (0..100).collect();
+    for shards in [1, 7] {
+        let arrivals = "at: 1s, session: other }, { users: 5, for: 10s, session: other }, \
+                        { users: 8, for: 60s, session: buyer }, { constant: 9/s, for: 5s, session: other";
+        assert_eq!(used_once("", arrivals, shards), all, "on {shards}");
+    }
+}
