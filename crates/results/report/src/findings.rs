@@ -10,6 +10,7 @@ const OVER_TIME: [&str; 4] =
 const OF_USERS: [&str; 14] = [
     "errors",
     "own-failures",
+    "run-aborted",
     "nothing-succeeded",
     "steps-",
     "setup",

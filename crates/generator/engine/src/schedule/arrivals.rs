@@ -234,10 +234,10 @@ impl Arrivals<'_> {
 
     /// The sessions that the user brings that was started last.
     fn sessions_part(&self, phase: &Phase) -> Option<SessionsPart> {
-        let (Some(iterations), PhaseKind::Closed(population)) = (phase.iterations, &phase.kind)
-        else {
+        let PhaseKind::Closed(population) = &phase.kind else {
             return None;
         };
+        let iterations = phase.iterations?;
         let number = self.walk.started_count - 1;
         let is_shared = matches!(iterations, Iterations::Shared(_));
         Some(SessionsPart {

@@ -88,17 +88,13 @@ impl AbortWatch {
 
     /// Adds a second, and looks at the thresholds: the first that does not hold. Seconds come in order; those after the
     /// last phase are no part of any figure.
-    pub fn look<'a>(
-        &mut self,
-        row: &SeriesRow,
-        measures: impl Iterator<Item = SecondOf<'a>> + Clone,
-    ) -> Option<FailedLook> {
+    pub fn look(&mut self, row: &SeriesRow, measures: &[SecondOf<'_>]) -> Option<FailedLook> {
         let mut failed = None;
         for watched in &mut self.watched {
             if row.start_ns < watched.start_ns || row.start_ns >= watched.end_ns {
                 continue;
             }
-            watched.add(row, measures.clone(), &self.kinds);
+            watched.add(row, measures, &self.kinds);
             if failed.is_none() && row.end_ns >= watched.start_ns + watched.abort.after_ns {
                 failed = watched.failure();
             }
@@ -108,19 +104,14 @@ impl AbortWatch {
 }
 
 impl Watched {
-    fn add<'a>(
-        &mut self,
-        row: &SeriesRow,
-        measures: impl Iterator<Item = SecondOf<'a>>,
-        kinds: &[String],
-    ) {
+    fn add(&mut self, row: &SeriesRow, measures: &[SecondOf<'_>], kinds: &[String]) {
         let mut slice = Slice { start_ns: row.start_ns, end_ns: row.end_ns, ..Slice::default() };
         for second in measures {
             match self.figure.measures.contains(&second.measure) {
-                true => self.add_measure(&second, &mut slice),
+                true => self.add_measure(second, &mut slice),
                 false if self.counts_own_failures() => {
                     let kind = kinds.get(second.measure).map_or("", String::as_str);
-                    add_own_failures(&second, kind, &mut slice.cell);
+                    add_own_failures(second, kind, &mut slice.cell);
                 }
                 false => {}
             }
@@ -289,7 +280,7 @@ mod tests {
             service: &response,
             lag: &none,
         };
-        watch.look(&sample::row(second), std::iter::once(values))
+        watch.look(&sample::row(second), &[values])
     }
 
     /// The number of the second in which it ends the run, of seconds in which none, then half of all requests fail.

@@ -55,7 +55,10 @@ impl Checker<'_> {
             None if order == Order::Once => End::Stop,
             None => End::Wrap,
         };
-        if let (Order::Once, End::Wrap, Some(node)) = (order, end, fields.get("end")) {
+        if order == Order::Once
+            && end == End::Wrap
+            && let Some(node) = fields.get("end")
+        {
             self.diagnostics
                 .error("bad-word", &node.place, "rows that are used once do not begin again")
                 .hint("write `end: stop` or `end: error`, or `order: sequential`");

@@ -65,6 +65,7 @@ fn phases_of_other_tools_are_explained() {
         ("pause: 1m", "write `{ hold: 1m }`"),
         ("duration: 60, arrivalRate: 5, rampTo: 9", "write `{ ramp: 5/s..9/s, for: 60s }`"),
         ("cnstant: 10/s, for: 1m", "did you mean `constant`?"),
+        ("iterations: 10", "write `{ users: 10, iterations: 1000"),
     ] {
         let found = hint(&with_arrivals(&format!("- {{ {written} }}")));
         assert!(found.starts_with(expected), "{written}: {found}");
@@ -107,4 +108,22 @@ fn top_level_words_of_other_tools_are_explained() {
         let found = hint(&format!("{written}\n{rest}"));
         assert!(found.starts_with(expected), "{written}: {found}");
     }
+}
+
+#[test]
+fn thresholds_of_other_tools_are_explained() {
+    let rest =
+        "target: http://127.0.0.1/\nsessions: { s: [ { get: / } ] }\narrivals: [ { hold: 1s } ]\n";
+    let threshold = "{ threshold: 'rate<0.1', abortOnFail: true, delayAbortEval: 10s }";
+    let said = rendered(&format!("{rest}thresholds: [ {threshold} ]\n"), &[]);
+    let hints: Vec<&str> = said.lines().filter_map(|l| l.strip_prefix("  hint: ")).collect();
+    assert_eq!(
+        hints,
+        [
+            "write `abort: error_rate < 20%`",
+            "write `abort: error_rate < 20%`: a threshold alone ends no run",
+            "write `after: 30s`"
+        ]
+    );
+    assert!(!said.contains("is missing"), "{said}");
 }

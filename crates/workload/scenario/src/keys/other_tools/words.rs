@@ -239,6 +239,14 @@ pub(super) const DATA: &[Words] = &[
     ),
 ];
 
+/// A threshold that is a mapping.
+pub(super) const ABORT: &[Words] = &[
+    key("abort", "threshold condition", "write `abort: error_rate < 20%`"),
+    form("abortonfail", "write `abort: error_rate < 20%`: a threshold alone ends no run"),
+    key("after", "delayaborteval delay", "write `after: 30s`"),
+    key("over", "window last for", "write `over: 10s`"),
+];
+
 /// `save` as a mapping.
 pub(super) const SAVE: &[Words] = &[
     key(
