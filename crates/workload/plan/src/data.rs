@@ -88,7 +88,7 @@ impl Data {
         }
     }
 
-    /// What follows the last row, if the data do not continue with the first.
+    /// The outcome after the last row, if the data do not continue with the first.
     pub fn none_left(&self) -> DrawnRow {
         match self.end {
             End::Error => DrawnRow::Error,

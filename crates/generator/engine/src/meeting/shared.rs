@@ -59,7 +59,7 @@ impl Meeting {
         }
     }
 
-    /// What the users use up.
+    /// Rows and sessions that the users use up.
     pub(crate) fn stock(&self) -> &Stock {
         &self.stock
     }

@@ -1,4 +1,4 @@
-//! What users use up together.
+//! Rows and sessions that users use up together.
 //!
 //! Each user brings its part when it starts, and takes of what the users of its process have brought. A user is started
 //! by one loop of the run. So each part is brought once and taken once, whatever the number of loops, workers and
@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::schedule::arrivals::SessionsPart;
 
-/// What is left of it in a process, behind a lock that only users of such things take.
+/// The rest of it in a process, behind a lock that only users of such things take.
 #[derive(Debug, Default)]
 pub(crate) struct Stock(Mutex<Left>);
 
@@ -46,7 +46,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// The part of the user of this number among so many, who have numbers from 0; `None`: it has none.
+    /// The part of the user of this number among this number of users, counted from 0; `None`: it has none.
     pub(crate) fn of_user(user: u64, users_count: u64, count: u64) -> Option<Rows> {
         let has_part = user < users_count.min(count);
         has_part.then_some(Rows { next: user, step: users_count, count })

@@ -152,7 +152,7 @@ impl Watched {
         self.figure.is_of_all && of_failures
     }
 
-    /// What is to be said if the threshold is known not to hold.
+    /// The value of the figure if the threshold is known not to hold.
     fn failure(&self) -> Option<FailedLook> {
         let mut all = Slice::default();
         self.slices.iter().for_each(|slice| all.merge(slice));

@@ -85,7 +85,7 @@ pub enum Iterations {
 }
 
 impl Iterations {
-    /// The sessions of so many users together.
+    /// The sessions of this number of users together.
     pub fn total(self, users_count: u64) -> u64 {
         match self {
             Iterations::Shared(sessions) => sessions,
@@ -93,7 +93,7 @@ impl Iterations {
         }
     }
 
-    /// The part of the user of this number among so many; the parts of all are the total.
+    /// The part of the user of this number, from 0, among all users; the parts of all are the total.
     pub fn part(self, number: u64, users_count: u64) -> u64 {
         match self {
             Iterations::Shared(sessions) => {
