@@ -7,7 +7,7 @@ use serde::Serialize;
 const OVER_TIME: [&str; 4] =
     ["periodic-stall", "response-grows", "keep-alive-closed", "two-groups"];
 /// Codes of findings on what users met begin so.
-const OF_USERS: [&str; 14] = [
+const OF_USERS: [&str; 15] = [
     "errors",
     "own-failures",
     "run-aborted",
