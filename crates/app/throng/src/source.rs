@@ -398,6 +398,7 @@ fn shown<'a>(
     let span = diagnostic.span.clone();
     match (&diagnostic.origin, &text.original) {
         (Origin::Set(set), _) => (span, "--set", set),
+        (Origin::Included(file), _) => (span, &file.name, &file.text),
         (Origin::File, Some((original, converted))) => {
             (converted.origin(diagnostic.line), &text.name, original)
         }

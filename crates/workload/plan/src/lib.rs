@@ -68,7 +68,7 @@ pub use phases::{
 };
 pub use reconnect::{Backoff, Jitter, Pauses, WsReconnect};
 pub use regions::{REGION, RecordedMeasures, Region};
-pub use script::{Script, ScriptOp, ScriptStep};
+pub use script::{Script, ScriptFile, ScriptOp, ScriptStep};
 pub use session::*;
 pub use streams::{Poll, Reconnect, SseOpen, WsOpen};
 pub use tcp::{Payload, TcpOpen};
@@ -126,6 +126,8 @@ pub struct Plan {
     pub data: Vec<Data>,
     /// Functions and steps in JavaScript.
     pub script: Option<Arc<Script>>,
+    /// The files that the scenario includes.
+    pub included: Vec<Included>,
     /// The messages and methods of gRPC calls; empty where there are none.
     pub calls: Arc<Schema>,
     /// Rendezvous, counters and queues that users share while they run.
@@ -158,6 +160,18 @@ pub struct Plan {
     /// Scaling groups for the lab that the run takes place in, instead of the lab's own: a mapping as JSON. The lab
     /// checks it.
     pub scaling: Option<String>,
+}
+
+/// A file that a scenario includes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Included {
+    /// As the scenario names it, relative to its folder.
+    pub name: String,
+    /// Where its text begins among all texts: the scenario's own comes first, and after each there is a line break.
+    /// Places of secrets are counted so.
+    pub start: usize,
+    /// As it was read.
+    pub text: Arc<str>,
 }
 
 /// The system under load.

@@ -10,10 +10,9 @@ use crate::ids::Slot;
 /// Functions and steps in JavaScript, and what their calls may use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Script {
-    /// The script's file, as the scenario names it; empty: there are steps alone.
-    pub file: String,
-    pub text: Arc<str>,
-    /// Names that the text declares at its top.
+    /// The files in the order in which they are loaded; empty: there are steps alone.
+    pub files: Vec<ScriptFile>,
+    /// Names that the files declare at their tops.
     pub declared: Vec<String>,
     /// The functions that expressions call; [`Expr::Script`] has their numbers.
     pub functions: Vec<String>,
@@ -25,11 +24,21 @@ pub struct Script {
     pub memory_bytes_max: usize,
 }
 
+/// A file of functions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ScriptFile {
+    /// As the scenario names it.
+    pub name: String,
+    pub text: Arc<str>,
+}
+
 /// The text of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ScriptStep {
     pub text: Arc<str>,
-    /// The scenario's line of its first one, from 1.
+    /// The included file that it is in; `None`: the scenario itself.
+    pub file: Option<String>,
+    /// The file's line of its first one, from 1.
     pub line: u32,
     /// Names of the values that it reads.
     pub inputs: Vec<String>,

@@ -26,13 +26,15 @@ pub use retry::{Failures, Retry};
 pub struct Session {
     /// As written in the scenario.
     pub name: String,
+    /// The included file that it is in; `None`: the scenario itself.
+    pub file: Option<String>,
     /// Relative share; ≥ 0.
     pub weight: f64,
     /// Users of the session keep cookies.
     pub cookies: bool,
     /// The program. A user that runs off its end has finished.
     pub ops: Vec<Op>,
-    /// For each instruction the line of the scenario that it is from, from 1; 0: an override.
+    /// For each instruction the line of its file that it is from, from 1; 0: an override.
     pub lines: Vec<u32>,
     /// How often parts of the program are expected to be done.
     pub visits: Vec<Visits>,
@@ -91,7 +93,10 @@ impl Session {
     pub fn place(&self, pc: Pc) -> String {
         match self.lines.get(pc as usize) {
             Some(0) => format!("session {:?}, in an override", self.name),
-            Some(line) => format!("session {:?}, line {line}", self.name),
+            Some(line) => match &self.file {
+                Some(file) => format!("session {:?}, line {line} of {file}", self.name),
+                None => format!("session {:?}, line {line}", self.name),
+            },
             None => format!("session {:?}", self.name),
         }
     }

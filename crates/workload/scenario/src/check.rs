@@ -77,7 +77,7 @@ use ::grpc::Schema;
 use crate::document::diagnostic::{Collector, Diagnostic};
 use crate::document::node::Place;
 use crate::document::{Source, suggest, yaml};
-use crate::overrides;
+use crate::{include, overrides};
 use auth::Auth;
 use data::DataTable;
 use library::Scripts;
@@ -143,12 +143,14 @@ pub fn compile_checking(
     let Some(mut root) = yaml::parse(source.text, &mut diagnostics) else {
         return (None, diagnostics.finish());
     };
+    let folder = unix::folder_of(source.name);
+    let included = include::merge(&mut root, folder, source.name, settings, &mut diagnostics);
     overrides::apply(&mut root, settings.overrides, &mut diagnostics);
     let mut checker = Checker::new(diagnostics, settings);
     checker.check_system = check_system;
     let plan = checker.document(&root, source.name);
     let plan = plan.filter(|_| !checker.diagnostics.has_errors());
-    (plan, checker.diagnostics.finish())
+    (plan.map(|plan| Plan { included, ..plan }), checker.diagnostics.finish())
 }
 
 /// Checks a list of probes that stands by itself, as the value of a scenario's `probes`.

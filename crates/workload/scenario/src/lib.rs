@@ -1,7 +1,7 @@
 //! Scenarios and experiments, checked with diagnostics and compiled to plans.
 //!
 //! [`compile`] reads a scenario's text: [`crate::document::yaml`] makes a tree of it that remembers places
-//! ([`crate::document::node`]), `overrides` changes the tree, `check` turns it into a [`plan::Plan`]. What keys there are
+//! ([`crate::document::node`]), `include` adds to it what other files have, `overrides` changes it, `check` turns it into a [`plan::Plan`]. What keys there are
 //! is said once, in the module `keys`; unknown-key checks, [`schema`] and the tables of `docs/scenario-reference.md`
 //! follow from it. [`mod@experiment`] reads experiments by the same means. The crate does no I/O: texts of files and of the environment are handed in.
 
@@ -9,6 +9,7 @@ mod check;
 pub mod document;
 pub mod experiment;
 pub mod expression;
+mod include;
 pub mod keys;
 mod load_setting;
 mod overrides;

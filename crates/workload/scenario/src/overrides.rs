@@ -43,6 +43,12 @@ fn put(root: &mut Node, path: &[&str], key_place: &Place, value: Node) -> Result
         return Ok(());
     };
     known_beginning(root, path)?;
+    if path[0] == "include" {
+        return Err(Unknown {
+            message: "`include` cannot be overridden: files are read before".to_owned(),
+            hint: Some("override what they bring, such as a parameter".to_owned()),
+        });
+    }
     let mut node = root;
     for (depth, key) in way.iter().enumerate() {
         let may_make = path[0] == "options";
@@ -129,19 +135,21 @@ fn step<'n>(
     }
 }
 
-/// Moves a value's places into the text `key=value` of its override.
+/// Puts a value's places into the text `key=value` of its override.
 fn moved(node: &mut Node, by: usize, index: usize) {
-    let shift = |place: &mut Place| {
-        *place = Place { span: place.span.start + by..place.span.end + by, set: Some(index) };
-    };
-    shift(&mut node.place);
+    node.move_by(by);
+    put_in(node, index);
+}
+
+fn put_in(node: &mut Node, index: usize) {
+    node.place.set = Some(index);
     match &mut node.kind {
-        NodeKind::Scalar(scalar) => scalar.verbatim = scalar.verbatim.map(|at| at + by),
-        NodeKind::Sequence(items) => items.iter_mut().for_each(|item| moved(item, by, index)),
+        NodeKind::Scalar(_) => {}
+        NodeKind::Sequence(items) => items.iter_mut().for_each(|item| put_in(item, index)),
         NodeKind::Mapping(entries) => {
             for entry in entries {
-                shift(&mut entry.key_place);
-                moved(&mut entry.value, by, index);
+                entry.key_place.set = Some(index);
+                put_in(&mut entry.value, index);
             }
         }
     }

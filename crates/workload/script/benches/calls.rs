@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use divan::Bencher;
 use plan::expr::{Binary, Func, Pure, Value, eval};
-use plan::{Script, ScriptStep};
+use plan::{Script, ScriptFile, ScriptStep};
 use script::{Context, Surroundings};
 use stats::rng::{Purpose, Rng};
 
@@ -23,13 +23,13 @@ fn main() {
 fn context() -> Context {
     let step = ScriptStep {
         text: "return { c: vars.a + 1 }".into(),
+        file: None,
         line: 1,
         inputs: vec!["a".to_owned(), "b".to_owned()],
         outputs: vec!["c".to_owned()],
     };
     let script = Script {
-        file: "bench.js".to_owned(),
-        text: TEXT.into(),
+        files: vec![ScriptFile { name: "bench.js".to_owned(), text: TEXT.into() }],
         declared: ["join", "nothing", "total"].map(str::to_owned).to_vec(),
         functions: ["nothing", "join", "total"].map(str::to_owned).to_vec(),
         steps: vec![step],

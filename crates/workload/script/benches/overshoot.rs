@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "it prints what it has measured")]
 
 use machine::clock::thread_cpu_ns;
+use plan::ScriptFile;
 use plan::expr::Value;
 use script::{Context, Limits, Surroundings};
 use stats::rng::{Purpose, Rng};
@@ -36,7 +37,8 @@ fn worst(body: &str) -> (u64, usize) {
              const set = new Set(map.keys());
              function f() {{ for (;;) {{ {body}; }} }}"
         );
-        let Ok(mut context) = Context::load("script.js", &text, LIMITS) else {
+        let file = ScriptFile { name: "script.js".to_owned(), text: text.into() };
+        let Ok(mut context) = Context::load(&[file], LIMITS) else {
             continue;
         };
         let function = context.function("f").expect("the text declares it");

@@ -29,6 +29,8 @@ pub struct Surroundings<'a> {
 pub struct Fault {
     /// In words.
     pub message: String,
+    /// The file that the place is in, if it is not the only one.
+    pub file: Option<String>,
     /// Line and column, from 1, as far as they are known.
     pub place: Option<(u32, u32)>,
 }

@@ -1,7 +1,7 @@
 //! No JavaScript: this program was built without the feature `full`, and so without QuickJS.
 
 use plan::expr::Value;
-use plan::{Script, ScriptStep};
+use plan::{Script, ScriptFile, ScriptStep};
 
 use crate::calls::{Failure, Fault, Limits, Surroundings};
 
@@ -15,7 +15,7 @@ pub enum Context {}
 impl Context {
     /// # Errors
     /// Always.
-    pub fn load(_: &str, _: &str, _: Limits) -> Result<Context, Fault> {
+    pub fn load(_: &[ScriptFile], _: Limits) -> Result<Context, Fault> {
         Err(absent())
     }
 
@@ -61,5 +61,5 @@ impl Context {
 }
 
 fn absent() -> Fault {
-    Fault { message: "this program was built without scripts".to_owned(), place: None }
+    Fault { message: "this program was built without scripts".to_owned(), file: None, place: None }
 }

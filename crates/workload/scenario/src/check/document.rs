@@ -77,6 +77,7 @@ impl Checker<'_> {
             redirects,
             data,
             script: self.finish_scripts(),
+            included: Vec::new(),
             calls: self.schema.take().unwrap_or_default(),
             meetings,
             messages,
@@ -112,7 +113,7 @@ impl Checker<'_> {
         let written = fields.get("options").and_then(|node| node.get("websockets"));
         self.check_websockets(written, &options);
         if let Some(node) = fields.get("script").filter(|node| !node.is_null()) {
-            self.script_file(node);
+            self.script_files(node);
         }
         options
     }

@@ -1,11 +1,13 @@
 //! The script of a scenario while it is compiled.
 
-use plan::{Script, ScriptStep};
+use plan::{Script, ScriptFile, ScriptStep};
 use script::{Context, FAULT_HINT, Fault, Limits, SCRIPT_BYTES_MAX};
 
 /// An error in a text in JavaScript.
 pub(super) struct Problem {
     pub(super) message: String,
+    /// The file that it is in, if it is known.
+    pub(super) file: Option<String>,
     /// Line and column.
     pub(super) place: Option<(u32, u32)>,
     pub(super) hint: &'static str,
@@ -13,15 +15,15 @@ pub(super) struct Problem {
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Problem {
-        Problem { message: fault.message, place: fault.place, hint: FAULT_HINT }
+        let Fault { message, file, place } = fault;
+        Problem { message, file, place, hint: FAULT_HINT }
     }
 }
 
-/// The file's functions, and the steps so far.
+/// The functions of the files, and the steps so far.
 #[derive(Debug, Default)]
 pub(super) struct Scripts {
-    file: String,
-    text: String,
+    files: Vec<ScriptFile>,
     time_max_ns: u64,
     memory_bytes_max: usize,
     /// The functions that can be called.
@@ -74,8 +76,7 @@ impl Scripts {
                 .context
                 .as_ref()
                 .map_or_else(Vec::new, |context| context.declared().to_vec()),
-            file: self.file,
-            text: self.text.into(),
+            files: self.files,
             functions: self.used,
             steps: self.steps,
             time_max_ns: self.time_max_ns,
@@ -87,20 +88,21 @@ impl Scripts {
         Limits { time_max_ns: self.time_max_ns, memory_bytes_max: self.memory_bytes_max }
     }
 
-    /// Reads the file's text; returns the names of its functions.
-    pub(super) fn load(&mut self, file: &str, text: &str) -> Result<&[String], Problem> {
-        if text.len() > SCRIPT_BYTES_MAX {
+    /// Reads the files; returns the names of their functions.
+    pub(super) fn load(&mut self, files: Vec<ScriptFile>) -> Result<&[String], Problem> {
+        let bytes: usize = files.iter().map(|file| file.text.len()).sum();
+        if bytes > SCRIPT_BYTES_MAX {
             return Err(Problem {
                 message: "the script is too long".to_owned(),
+                file: None,
                 place: None,
-                hint: "a script has at most 256 KiB",
+                hint: "all scripts of a scenario have at most 256 KiB together",
             });
         }
-        let context = Context::load(file, text, self.limits())?;
+        let context = Context::load(&files, self.limits())?;
         self.names = context.function_names();
         self.context = Some(context);
-        file.clone_into(&mut self.file);
-        text.clone_into(&mut self.text);
+        self.files = files;
         self.is_broken = false;
         Ok(&self.names)
     }
@@ -109,7 +111,7 @@ impl Scripts {
     pub(super) fn step(&mut self, step: ScriptStep) -> Result<u16, Problem> {
         let mut context = match self.context.take() {
             Some(context) => context,
-            None => Context::load("", "", self.limits())?,
+            None => Context::load(&[], self.limits())?,
         };
         let made = context.step(&step);
         self.context = Some(context);

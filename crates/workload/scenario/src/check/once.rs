@@ -123,6 +123,7 @@ impl Program {
     pub(super) fn into_session(self, name: &str, weight: f64, cookies: bool) -> Session {
         Session {
             name: name.to_owned(),
+            file: None,
             weight,
             cookies,
             slots_count: super::index(self.slot_names.len()),

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use plan::expr::Expr;
-use plan::{Op, Script, ScriptOp, ScriptStep};
+use plan::{Op, Script, ScriptFile, ScriptOp, ScriptStep};
 use units::parse::{self, UnitError};
 
 use super::Checker;
 use super::fields::Fields;
+use super::files::File;
 use super::names::Names;
 use super::program::Program;
 use crate::document::node::{Node, Place};
@@ -49,15 +50,30 @@ impl Checker<'_> {
         self.scripts.get_mut().limit(time_ns, memory_bytes);
     }
 
-    /// `script`: reads the file, and the names of its functions.
-    pub(super) fn script_file(&mut self, node: &Node) {
+    /// `script`: reads the files, and the names of their functions.
+    pub(super) fn script_files(&mut self, node: &Node) {
         self.scripts.get_mut().break_down();
-        let Some(file) = self.file(node) else {
+        let nodes = self.one_or_more(node);
+        if nodes.is_empty() {
+            return self.expected(node, "a file's name, or several");
+        }
+        let files: Vec<File> = nodes.iter().filter_map(|node| self.file(node)).collect();
+        let Some(first) = files.first().filter(|_| files.len() == nodes.len()) else {
             return;
         };
-        let names = match self.scripts.get_mut().load(&file.name, &file.text) {
+        if let Some(again) = repeated(&files) {
+            let message = format!("the script `{}` is given twice", again.name);
+            self.diagnostics.error("bad-script", &again.place, message).label("again");
+            return;
+        }
+        let texts = files.iter();
+        let texts = texts
+            .map(|file| ScriptFile { name: file.name.clone(), text: file.text.as_str().into() });
+        let names = match self.scripts.get_mut().load(texts.collect()) {
             Ok(names) => names.to_vec(),
             Err(problem) => {
+                let in_file = files.iter().find(|file| Some(&file.name) == problem.file.as_ref());
+                let file = in_file.unwrap_or(first);
                 let at = problem.place.map(|(line, column)| format!(":{line}:{column}"));
                 let message =
                     format!("{}{}: {}", file.name, at.unwrap_or_default(), problem.message);
@@ -65,16 +81,17 @@ impl Checker<'_> {
                 return;
             }
         };
+        let place = &first.place;
         for name in names.iter().filter(|name| is_function(name)) {
             let message = format!(
                 "the script's function `{name}` has the name of a function that expressions have"
             );
-            self.diagnostics.error("bad-script", &file.place, message).hint("give it another name");
+            self.diagnostics.error("bad-script", place, message).hint("give it another name");
         }
         for (name, (meaning, _)) in names.iter().filter_map(|name| Some((name, reserved_as(name)?)))
         {
             let message = format!("the script's function `{name}` cannot be called: {meaning}");
-            self.diagnostics.error("bad-script", &file.place, message).hint("give it another name");
+            self.diagnostics.error("bad-script", place, message).hint("give it another name");
         }
     }
 
@@ -103,10 +120,19 @@ impl Checker<'_> {
                 outputs.push(word.text);
             }
         }
-        let start = start_of(text, self.diagnostics.text(), &node.place);
+        let included = self.diagnostics.included_at(node.place.span.start);
+        let included = included.filter(|_| node.place.set.is_none()).cloned();
+        let file_start = included.as_ref().map_or(0, |file| file.start);
+        let source = match &included {
+            Some(file) => &*file.text,
+            None => self.diagnostics.text(),
+        };
+        let at = node.place.set.is_none().then(|| node.place.span.start - file_start);
+        let start = at.and_then(|at| start_of(text, source, at));
         let (names, inputs) = read.into_iter().unzip();
         let step = ScriptStep {
             text: text.into(),
+            file: included.as_ref().map(|file| file.name.clone()),
             line: start.map_or(1, |start| start.line),
             inputs: names,
             outputs,
@@ -121,7 +147,7 @@ impl Checker<'_> {
             }
             Err(problem) => {
                 let there = start.zip(problem.place).and_then(|(start, (line, column))| {
-                    start.place(self.diagnostics.text(), line, column)
+                    start.place(source, line, column, file_start)
                 });
                 let place = there.unwrap_or_else(|| node.place.clone());
                 self.diagnostics.error("bad-script", &place, problem.message).hint(problem.hint);
@@ -153,6 +179,13 @@ impl Checker<'_> {
     }
 }
 
+/// The first file that is named a second time.
+fn repeated(files: &[File]) -> Option<&File> {
+    let named_before =
+        |(at, file): &(usize, &File)| files[..*at].iter().any(|before| before.name == file.name);
+    files.iter().enumerate().find(named_before).map(|(_, file)| file)
+}
+
 /// Whether a name stands in a text as a word.
 fn has_word(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
@@ -172,21 +205,19 @@ struct Start {
     indent: usize,
 }
 
-/// `None`: the source does not show its lines, as of a text in quotes.
-fn start_of(text: &str, source: &str, place: &Place) -> Option<Start> {
-    if place.set.is_some() {
-        return None;
-    }
+/// Where a step's text begins whose value begins at a byte of its file; `None`: the source does not show its lines, as of
+/// a text in quotes.
+fn start_of(text: &str, source: &str, at: usize) -> Option<Start> {
     let first = text.lines().next().filter(|line| !line.trim().is_empty())?;
-    let at = place.span.start + source.get(place.span.start..)?.find(first)?;
+    let at = at + source.get(at..)?.find(first)?;
     let line_start = source[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = source[..at].matches('\n').count() + 1;
     Some(Start { line: u32::try_from(line).ok()?, indent: at - line_start })
 }
 
 impl Start {
-    /// The bytes at a line of the scenario and a column of the step's text.
-    fn place(self, source: &str, line: u32, column: u32) -> Option<Place> {
+    /// The bytes at a line of the file, which begins at `file_start` of all texts, and a column of the step's text.
+    fn place(self, source: &str, line: u32, column: u32, file_start: usize) -> Option<Place> {
         let line = usize::try_from(line).ok()?.checked_sub(1)?;
         let whole = source.split_inclusive('\n').nth(line)?;
         let line_start = whole.as_ptr() as usize - source.as_ptr() as usize;
@@ -197,7 +228,8 @@ impl Start {
             at -= 1;
         }
         let length = shown[at..].chars().next().map_or(0, char::len_utf8);
-        Some(Place::at(line_start + at..line_start + at + length))
+        let start = file_start + line_start + at;
+        Some(Place::at(start..start + length))
     }
 }
 
@@ -209,13 +241,13 @@ mod tests {
     fn a_text_of_several_lines_begins_where_the_source_shows_it() {
         let source = "a:\n  - js: |\n      let x = 1;\n      retrun x;\n";
         let text = "let x = 1;\nretrun x;\n";
-        let start = start_of(text, source, &Place::at(11..12)).unwrap();
+        let start = start_of(text, source, 11).unwrap();
         assert_eq!((start.line, start.indent), (3, 6));
-        let place = start.place(source, 4, 8).unwrap();
+        let place = start.place(source, 4, 8, 0).unwrap();
         assert_eq!(&source[place.span], "x");
-        let beyond = start.place(source, 4, 99).unwrap();
+        let beyond = start.place(source, 4, 99, 0).unwrap();
         assert_eq!(&source[beyond.span], ";");
-        assert!(start.place(source, 9, 1).is_none());
+        assert!(start.place(source, 9, 1, 0).is_none());
     }
 
     #[test]

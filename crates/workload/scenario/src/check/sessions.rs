@@ -47,7 +47,9 @@ impl Checker<'_> {
         } else {
             self.steps(&entry.value, &mut program);
         }
-        program.into_session(&entry.key, weight, cookies)
+        let included = self.diagnostics.included_at(entry.key_place.span.start);
+        let file = included.filter(|_| entry.key_place.set.is_none()).map(|file| file.name.clone());
+        Session { file, ..program.into_session(&entry.key, weight, cookies) }
     }
 
     /// Compiles a list of steps; returns where its instructions begin.

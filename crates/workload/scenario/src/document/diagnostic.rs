@@ -1,7 +1,9 @@
 //! Diagnostics of scenarios: the problem, its place, and advice on what to write instead.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::document::node::Place;
 
@@ -29,8 +31,21 @@ impl Severity {
 pub enum Origin {
     /// The scenario's own text.
     File,
+    /// The text of a file that it includes.
+    Included(IncludedText),
     /// An override; the text is its `key=value`.
     Set(String),
+}
+
+/// The text of a file that a scenario includes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IncludedText {
+    /// Where it begins among all texts: the scenario's own comes first, and after each there is a line break.
+    pub start: usize,
+    /// The file's name for messages.
+    pub name: String,
+    /// The file's content.
+    pub text: Arc<str>,
 }
 
 /// One problem of a scenario.
@@ -84,7 +99,9 @@ pub const DIAGNOSTICS_MAX: usize = 100;
 /// Collects diagnostics and finds their lines.
 #[derive(Debug)]
 pub struct Collector<'a> {
-    text: &'a str,
+    /// The scenario's text, and behind it those of the files that it includes.
+    text: Cow<'a, str>,
+    included: Vec<IncludedText>,
     line_starts: Vec<usize>,
     overrides: Vec<String>,
     diagnostics: Vec<Diagnostic>,
@@ -92,20 +109,37 @@ pub struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    /// The text that the diagnostics are about.
-    pub fn text(&self) -> &'a str {
-        self.text
+    /// The texts that the diagnostics are about, one behind the other: places are bytes of it.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     pub fn new(text: &'a str, overrides: &[(String, String)]) -> Collector<'a> {
-        let starts = text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(at, _)| at + 1);
         Collector {
-            text,
-            line_starts: std::iter::once(0).chain(starts).collect(),
+            text: Cow::Borrowed(text),
+            included: Vec::new(),
+            line_starts: line_starts(text, 0).collect(),
             overrides: overrides.iter().map(|(key, value)| format!("{key}={value}")).collect(),
             diagnostics: Vec::new(),
             dropped_count: 0,
         }
+    }
+
+    /// Appends the text of an included file, whose `name` is for messages; returns where it begins.
+    pub fn include(&mut self, name: String, text: &str) -> usize {
+        let all = self.text.to_mut();
+        all.push('\n');
+        let start = all.len();
+        all.push_str(text);
+        self.line_starts.extend(line_starts(text, start));
+        self.included.push(IncludedText { start, name, text: text.into() });
+        start
+    }
+
+    /// The included file that has this byte; `None`: it is the scenario's own.
+    pub fn included_at(&self, at: usize) -> Option<&IncludedText> {
+        let before = self.included.partition_point(|file| file.start <= at);
+        self.included.get(before.checked_sub(1)?)
     }
 
     /// Adds an error; the returned diagnostic takes its hint and label.
@@ -139,18 +173,25 @@ impl<'a> Collector<'a> {
             self.dropped_count += 1;
             self.diagnostics.pop();
         }
+        let mut span = place.span.clone();
         let (origin, line, column) = match place.set {
             Some(index) => (Origin::Set(self.overrides[index].clone()), 1, 1),
             None => {
-                let (line, column) = self.position(place.span.start);
-                (Origin::File, line, column)
+                let (line, column) = self.position(span.start);
+                match self.included_at(span.start) {
+                    Some(file) => {
+                        span = span.start - file.start..span.end.max(span.start) - file.start;
+                        (Origin::Included(file.clone()), line, column)
+                    }
+                    None => (Origin::File, line, column),
+                }
             }
         };
         self.diagnostics.push(Diagnostic {
             severity,
             code,
             message,
-            span: Some(place.span.clone()),
+            span: Some(span),
             line,
             column,
             label: String::new(),
@@ -180,8 +221,14 @@ impl<'a> Collector<'a> {
         place.set.is_none() && self.diagnostics.iter().any(is_here)
     }
 
-    /// The line, from 1, in which a byte of the scenario lies.
+    /// The line of its file, from 1, in which a byte lies.
     pub fn line(&self, at: usize) -> usize {
+        let before = self.included_at(at).map_or(0, |file| self.lines_up_to(file.start) - 1);
+        self.lines_up_to(at) - before
+    }
+
+    /// How many lines of all texts begin at a byte or before it.
+    fn lines_up_to(&self, at: usize) -> usize {
         self.line_starts.partition_point(|&start| start <= at)
     }
 
@@ -194,16 +241,16 @@ impl<'a> Collector<'a> {
     }
 
     fn position(&self, at: usize) -> (usize, usize) {
-        let line = self.line(at);
-        let before = self.text.get(self.line_starts[line - 1]..at).unwrap_or_default();
-        (line, before.chars().count() + 1)
+        let line_start = self.line_starts[self.lines_up_to(at) - 1];
+        let before = self.text.get(line_start..at).unwrap_or_default();
+        (self.line(at), before.chars().count() + 1)
     }
 
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|d| d.severity == Severity::Error)
     }
 
-    /// All of them, the file's in the order of its text, then the overrides'.
+    /// All of them, each file's in the order of its text, the scenario's first, then the overrides'.
     pub fn finish(mut self) -> Vec<Diagnostic> {
         if self.dropped_count > 0 {
             self.diagnostics.truncate(DIAGNOSTICS_MAX);
@@ -217,6 +264,12 @@ impl<'a> Collector<'a> {
         self.diagnostics.dedup();
         self.diagnostics
     }
+}
+
+/// Where the lines of a text begin that begins at `start` itself.
+fn line_starts(text: &str, start: usize) -> impl Iterator<Item = usize> + '_ {
+    let breaks = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
+    std::iter::once(start).chain(breaks.map(move |(at, _)| start + at + 1))
 }
 
 /// Diagnostics as plain text: place and message, the source line, a caret under the text meant,
@@ -236,6 +289,7 @@ fn render_one(diagnostic: &Diagnostic, source: crate::document::Source<'_>, out:
     let Diagnostic { severity, message, line, column, label, .. } = diagnostic;
     let (text, place) = match &diagnostic.origin {
         Origin::File => (source.text, format!("{}:{line}:{column}", source.name)),
+        Origin::Included(file) => (&*file.text, format!("{}:{line}:{column}", file.name)),
         Origin::Set(set) => (set.as_str(), format!("--set {set}")),
     };
     put(out, format_args!("{place}: {}: {message}\n", severity.name()));

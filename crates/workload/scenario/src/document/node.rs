@@ -110,6 +110,24 @@ impl Node {
         }
     }
 
+    /// Moves all its places, which are in a file, by this many bytes.
+    pub(crate) fn move_by(&mut self, by: usize) {
+        let move_place = |place: &mut Place| {
+            place.span = place.span.start + by..place.span.end + by;
+        };
+        move_place(&mut self.place);
+        match &mut self.kind {
+            NodeKind::Scalar(scalar) => scalar.verbatim = scalar.verbatim.map(|at| at + by),
+            NodeKind::Sequence(items) => items.iter_mut().for_each(|item| item.move_by(by)),
+            NodeKind::Mapping(entries) => {
+                for entry in entries {
+                    move_place(&mut entry.key_place);
+                    entry.value.move_by(by);
+                }
+            }
+        }
+    }
+
     /// The place of some bytes of its text; the whole scalar where the source does not show them.
     pub fn part(&self, range: &Range<usize>) -> Place {
         match self.scalar().and_then(|s| s.verbatim) {

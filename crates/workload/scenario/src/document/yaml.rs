@@ -22,23 +22,36 @@ pub const NODES_MAX: usize = 100_000;
 
 /// The text's only document; `None` after a syntax error, which has been reported.
 pub fn parse(text: &str, diagnostics: &mut Collector<'_>) -> Option<Node> {
+    parse_at(text, 0, diagnostics)
+}
+
+/// The only document of a text that begins at `start` of the collector's; `None` after a syntax error, which has been
+/// reported.
+pub fn parse_at(text: &str, start: usize, diagnostics: &mut Collector<'_>) -> Option<Node> {
     match build(text) {
-        Ok((node, duplicates)) => {
+        Ok((mut node, duplicates)) => {
+            if start > 0 {
+                node.move_by(start);
+            }
             for duplicate in duplicates {
-                let line = diagnostics.line(duplicate.first);
+                let line = diagnostics.line(start + duplicate.first);
                 let message = format!("the key `{}` is given twice", duplicate.key);
                 diagnostics
-                    .error("duplicate-key", &Place::at(duplicate.span), message)
+                    .error("duplicate-key", &moved(&duplicate.span, start), message)
                     .label("again")
                     .hint(format!("it is first given on line {line}"));
             }
             Some(node)
         }
         Err(SyntaxError { span, message, hint }) => {
-            diagnostics.error("yaml", &Place::at(span), message).hint_some(hint);
+            diagnostics.error("yaml", &moved(&span, start), message).hint_some(hint);
             None
         }
     }
+}
+
+fn moved(span: &Range<usize>, by: usize) -> Place {
+    Place::at(span.start + by..span.end + by)
 }
 
 /// The text of an override as a value: YAML where it is that, else plain text.
@@ -308,9 +321,9 @@ impl Builder<'_> {
 /// Bytes of text that count as one more value when they are copied.
 const COPIED_BYTES_PER_NODE: usize = 256;
 
-/// How many values an alias of a tree brings; long texts count as several, so that copies of
+/// How many values a tree has, as the limit on them counts; long texts count as several, so that copies of
 /// them are bounded too.
-fn size(node: &Node) -> usize {
+pub(crate) fn size(node: &Node) -> usize {
     match &node.kind {
         NodeKind::Scalar(scalar) => 1 + scalar.text.len() / COPIED_BYTES_PER_NODE,
         NodeKind::Sequence(items) => 1 + items.iter().map(size).sum::<usize>(),

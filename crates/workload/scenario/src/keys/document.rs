@@ -51,6 +51,13 @@ pub static DOCUMENT: Table = Table {
                   in the file; `--set name=value` changes it",
         },
         Key {
+            name: "include",
+            kind: Kind::OneOrMore(&Kind::Any(&[Kind::Text, Kind::Mapping(&INCLUDE)])),
+            default: Absent,
+            doc: "[Other files](scenario.md#several-files) whose sessions, data, messages, functions and thresholds \
+                  belong to this scenario; relative to its directory",
+        },
+        Key {
             name: "options",
             kind: Kind::Mapping(&OPTIONS),
             default: Absent,
@@ -58,9 +65,9 @@ pub static DOCUMENT: Table = Table {
         },
         Key {
             name: "script",
-            kind: Kind::Text,
+            kind: Kind::OneOrMore(&Kind::Text),
             default: Absent,
-            doc: "File in JavaScript whose functions [expressions can call](scripts.md); relative to the \
+            doc: "File in JavaScript whose functions [expressions can call](scripts.md), or several; relative to the \
                   scenario's directory",
         },
         Key {
@@ -140,6 +147,25 @@ pub static DOCUMENT: Table = Table {
             default: Absent,
             doc: "[Scaling groups](lab.md#scaling) of the lab that the run takes place in, by service, \
                   instead of those of the lab's file",
+        },
+    ]],
+};
+
+/// The keys of `include`.
+pub static INCLUDE: Table = Table {
+    name: "include",
+    groups: &[&[
+        Key {
+            name: "file",
+            kind: Kind::Text,
+            default: Required,
+            doc: "The file's name, relative to the scenario's directory",
+        },
+        Key {
+            name: "with",
+            kind: Kind::Map(&Kind::Scalar),
+            default: Absent,
+            doc: "Values of the file's `params`, instead of those that it has itself",
         },
     ]],
 };

@@ -15,6 +15,7 @@ mod expressions;
 mod functions;
 mod headers;
 mod identity;
+mod include;
 mod layout;
 mod lengths;
 mod markov;
@@ -84,6 +85,35 @@ const FILES: &[(&str, &str)] = &[
     ("throws.js", "const a = null;\nconst b = a.c;\n"),
     ("state.js", "let calls = 0;\nfunction f() { return calls++; }\n"),
     ("names.js", "function len(x) { return x.length; }\nfunction user() {}\nfunction fine() {}\n"),
+    ("../common/limits.yaml", "thresholds: [ errors == 0 ]\n"),
+    (
+        "../common/login.yaml",
+        "params: { path: /login }\nscript: ../common/signature.js\n\
+         data:\n  accounts: { file: ../common/accounts.csv }\nsessions:\n  member:\n    - feed: accounts\n    \
+         - post: \"${path}\"\n      form: { login: \"${login}\", sign: \"${signature(login)}\" }\n",
+    ),
+    ("../common/signature.js", "const signature = (text) => text.length;\n"),
+    ("../common/accounts.csv", "login\nann\n"),
+    (
+        "part.yaml",
+        "params: { path: /part, base: /b }\nsessions:\n  part:\n    - js: |\n        return { n: 1 };\n      \
+         sets: n\n    - get: \"${base}/${n}\"\n      as: \"${base}${path}\"\nthresholds: errors == 0\n",
+    ),
+    (
+        "wrong.yaml",
+        "# A part.\nsessions:\n  extra:\n    - get: /${nothing}\n  s: [ { get: / } ]\ntarget: x\n",
+    ),
+    (
+        "wrong-js.yaml",
+        "sessions:\n  part:\n    - get: /\n    - js: |\n        const a = 1;\n        retrun a;\n",
+    ),
+    ("unfinished.yaml", "sessions:\n  a: [\n"),
+    ("list.yaml", "- a\n"),
+    ("ring-a.yaml", "sessions: { a: [ { get: /a } ] }\ninclude: ring-b.yaml\n"),
+    ("ring-b.yaml", "sessions: { b: [ { get: /b } ] }\ninclude: [ ./ring-a.yaml ]\n"),
+    ("self.yaml", "include: test.yaml\n"),
+    ("both.yaml", "include: [ part.yaml, more/../part.yaml ]\n"),
+    ("more/../part.yaml", "sessions: { never: [ { get: /read } ] }\n"),
     ("bad.jsonl", "{\"a\": 1}\n{\"a\": }\n"),
     ("missing.jsonl", "{\"a\": 1, \"b\": 2}\n{\"a\": 1}\n"),
 ];

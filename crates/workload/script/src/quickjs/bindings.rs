@@ -100,6 +100,7 @@ pub(crate) fn refuse_big_integers(text: &str) -> Result<(), Fault> {
                      than a call; use numbers, or texts of digits",
                     &text[from..end]
                 ),
+                file: None,
                 place: place(text, from),
             });
         }
@@ -133,6 +134,7 @@ fn assignable(text: &str, word: &str, first: usize) -> Fault {
             "`{word}` can be assigned at the top of the script, so one call would leave it to the next of \
              another user; write `const`, and keep what a user needs in variables of the scenario"
         ),
+        file: None,
         place: place(text, at),
     }
 }

@@ -2,11 +2,10 @@
 
 use std::fmt;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use machine::clock::monotonic_ns;
 use plan::expr::Value;
-use plan::{Script, ScriptStep};
+use plan::{Script, ScriptFile, ScriptStep};
 use rquickjs::context::EvalOptions;
 use rquickjs::context::intrinsic::{
     Date, Eval, Json, MapSet, Promise, RegExp, RegExpCompiler, TypedArrays,
@@ -49,8 +48,8 @@ pub struct Context {
     state: Rc<State>,
     limits: Limits,
     named: Rc<LimitTexts>,
-    /// The script's file, as the scenario names it.
-    file: Arc<str>,
+    /// The names of the files whose places errors name: those of functions, and those that have steps.
+    files: Vec<String>,
     declared: Vec<String>,
     calls: u64,
     used_ns: u64,
@@ -62,20 +61,22 @@ impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&String> = self.functions.iter().map(|(name, _)| name).collect();
         f.debug_struct("Context")
-            .field("file", &self.file)
+            .field("files", &self.files)
             .field("functions", &names)
             .finish_non_exhaustive()
     }
 }
 
 impl Context {
-    /// Reads a script, and finds what it declares at its top.
+    /// Reads scripts one after the other, and finds what they declare at their tops. They share one scope: each finds what
+    /// those before it declare.
     ///
     /// # Errors
-    /// If it cannot be loaded: a syntax error, an exception of its top level, a variable there that can be assigned.
-    pub fn load(file: &str, text: &str, limits: Limits) -> std::result::Result<Context, Fault> {
-        let mut context = Context::bare(file, limits)?;
-        context.declared = context.evaluate(text, None)?;
+    /// If one cannot be loaded: a syntax error, an exception of its top level, a variable there that can be assigned, a
+    /// name that another one declares.
+    pub fn load(files: &[ScriptFile], limits: Limits) -> std::result::Result<Context, Fault> {
+        let mut context = Context::bare(files, limits)?;
+        context.declared = context.evaluate(files, None)?;
         Ok(context)
     }
 
@@ -86,13 +87,12 @@ impl Context {
     pub fn new(script: &Script) -> std::result::Result<Context, Fault> {
         let limits =
             Limits { time_max_ns: script.time_max_ns, memory_bytes_max: script.memory_bytes_max };
-        let mut context = Context::bare(&script.file, limits)?;
-        context.declared = context.evaluate(&script.text, Some(&script.declared))?;
+        let mut context = Context::bare(&script.files, limits)?;
+        context.declared = context.evaluate(&script.files, Some(&script.declared))?;
         for name in &script.functions {
             if context.function(name).is_none() {
                 let message = format!("`{name}` is no function any more");
-                let place = None;
-                return Err(Fault { message, place });
+                return Err(Fault { message, file: None, place: None });
             }
         }
         for step in &script.steps {
@@ -101,9 +101,10 @@ impl Context {
         Ok(context)
     }
 
-    fn bare(file: &str, limits: Limits) -> std::result::Result<Context, Fault> {
+    fn bare(files: &[ScriptFile], limits: Limits) -> std::result::Result<Context, Fault> {
         let fault = |error: rquickjs::Error| Fault {
             message: format!("a context of QuickJS cannot be made: {error}"),
+            file: None,
             place: None,
         };
         let runtime = Runtime::new().map_err(fault)?;
@@ -129,7 +130,7 @@ impl Context {
             state,
             limits,
             named: Rc::new(named),
-            file: file.into(),
+            files: files.iter().map(|file| file.name.clone()).collect(),
             declared: Vec::new(),
             calls: 0,
             used_ns: 0,
@@ -137,31 +138,49 @@ impl Context {
         })
     }
 
-    /// Evaluates the script's text once and freezes what it made; returns what it declares, which is sought if it is not
+    /// Evaluates each text once and freezes what they made; returns what they declare, which is sought if it is not
     /// known.
     fn evaluate(
         &mut self,
-        text: &str,
+        files: &[ScriptFile],
         known: Option<&[String]>,
     ) -> std::result::Result<Vec<String>, Fault> {
-        refuse_big_integers(text)?;
+        for file in files {
+            refuse_big_integers(&file.text).map_err(|fault| in_file(fault, file))?;
+        }
         self.state.begin_loading(LOADING_NS_MAX);
         let state = Rc::clone(&self.state);
         let named = Rc::clone(&self.named);
-        let file = Arc::clone(&self.file);
         let found = self.context.with(|ctx| {
-            let fault = |error| thrown(&ctx, error, &state, &named, &[&file]).in_text();
+            let file_names = &self.files;
+            let fault = |error| thrown(&ctx, error, &state, &named, file_names).in_text();
             let kit = prelude(&ctx, &state, &named).map_err(fault)?;
             let before = built_in(&ctx);
-            if !text.is_empty() {
-                eval::<JsValue<'_>>(&ctx, text, &file).map_err(fault)?;
+            let settle: Function<'_> = kit.get("settle").map_err(fault)?;
+            for file in files {
+                // What those before have declared cannot be declared again.
+                settle.call::<_, JsValue<'_>>(()).map_err(fault)?;
+                let evaluated = eval::<JsValue<'_>>(&ctx, &file.text, &file.name);
+                evaluated.map_err(|error| in_file(fault(error), file))?;
             }
             kit.get::<_, Function<'_>>("close")
                 .and_then(|close| close.call::<_, JsValue<'_>>(()))
                 .map_err(fault)?;
             let names = match known {
                 Some(names) => names.to_vec(),
-                None => declared(&ctx, text, &before)?,
+                None => {
+                    let mut names: Vec<String> = Vec::new();
+                    for file in files {
+                        let found = declared(&ctx, &file.text, &before);
+                        for name in found.map_err(|fault| in_file(fault, file))? {
+                            // Whoever uses a name of another file has its word, too.
+                            if !names.contains(&name) {
+                                names.push(name);
+                            }
+                        }
+                    }
+                    names
+                }
             };
             let reset = fix(&ctx, &kit, &names).map_err(fault)?;
             Ok((names, reset))
@@ -169,9 +188,7 @@ impl Context {
         let (names, reset) = found?;
         self.reset = reset;
         if self.has_left_jobs() {
-            let message = PROMISES.to_owned();
-            let place = None;
-            return Err(Fault { message, place });
+            return Err(Fault { message: PROMISES.to_owned(), file: None, place: None });
         }
         Ok(names)
     }
@@ -214,18 +231,20 @@ impl Context {
     /// # Errors
     /// If its text is wrong; lines are those of the scenario.
     pub fn step(&mut self, step: &ScriptStep) -> std::result::Result<usize, Fault> {
+        let file = step.file.as_deref().unwrap_or(STEP_FILE);
         refuse_big_integers(&step.text).map_err(|fault| step::placed(fault, step.line))?;
         self.state.begin_loading(LOADING_NS_MAX);
         let state = Rc::clone(&self.state);
         let named = Rc::clone(&self.named);
         let made = self.context.with(|ctx| {
-            let fault = |error| thrown(&ctx, error, &state, &named, &[STEP_FILE]).in_text();
+            let fault = |error| thrown(&ctx, error, &state, &named, &[file]).in_text();
             let body = step::body(&step.text, step.line);
-            let body: Function<'_> = eval(&ctx, &body, STEP_FILE).map_err(fault)?;
+            let body: Function<'_> = eval(&ctx, &body, file).map_err(fault)?;
             let whole = source_of(&body).map_err(fault)?;
             if whole != step::function(&step.text) {
                 return Err(Fault {
                     message: "a closing brace has no opening one".to_owned(),
+                    file: None,
                     place: None,
                 });
             }
@@ -235,6 +254,9 @@ impl Context {
             Ok(Persistent::save(&ctx, made))
         })?;
         self.steps.push(made);
+        if !self.files.iter().any(|known| known == file) {
+            self.files.push(file.to_owned());
+        }
         Ok(self.steps.len() - 1)
     }
 
@@ -309,8 +331,7 @@ impl Context {
                 }
                 read(&function.call_arg::<JsValue<'_>>(given)?)
             };
-            let files = [&*self.file, STEP_FILE];
-            call().map_err(|error| thrown(&ctx, error, &self.state, &self.named, &files))
+            call().map_err(|error| thrown(&ctx, error, &self.state, &self.named, &self.files))
         });
         self.state.end(surroundings);
         found
@@ -345,6 +366,11 @@ impl Context {
         self.is_stuck = self.runtime.is_job_pending();
         true
     }
+}
+
+/// A fault that was found in a file, unless it is in another one that this calls.
+fn in_file(fault: Fault, file: &ScriptFile) -> Fault {
+    Fault { file: fault.file.or_else(|| Some(file.name.clone())), ..fault }
 }
 
 /// How long the text of a value is.

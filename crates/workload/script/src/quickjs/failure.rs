@@ -36,7 +36,11 @@ impl Thrown {
 
     /// As what is wrong with a text.
     pub(crate) fn in_text(self) -> Fault {
-        Fault { message: self.message, place: self.place.map(|spot| (spot.line, spot.column)) }
+        Fault {
+            message: self.message,
+            place: self.place.as_ref().map(|spot| (spot.line, spot.column)),
+            file: self.place.map(|spot| spot.file),
+        }
     }
 }
 
@@ -64,7 +68,7 @@ pub(crate) fn thrown(
     error: Error,
     state: &State,
     limits: &LimitTexts,
-    files: &[&str],
+    files: &[impl AsRef<str>],
 ) -> Thrown {
     let Error::Exception = error else {
         let message = match error {
@@ -118,9 +122,13 @@ fn shown<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> String {
 }
 
 /// The first frame in one of the files: `    at name (file:3:7)`.
-fn place_in(stack: &str, files: &[&str]) -> Option<Spot> {
+fn place_in(stack: &str, files: &[impl AsRef<str>]) -> Option<Spot> {
     let in_file = |line: &str, file: &str| {
         let at = line.rfind(&format!("{file}:"))?;
+        // `a.js` is not meant by `lib/a.js`.
+        if !line[..at].ends_with(['(', ' ']) {
+            return None;
+        }
         let mut numbers = line[at + file.len() + 1..].split(|c: char| !c.is_ascii_digit());
         Some(Spot {
             file: file.to_owned(),
@@ -129,7 +137,7 @@ fn place_in(stack: &str, files: &[&str]) -> Option<Spot> {
         })
     };
     let mut spots =
-        stack.lines().filter_map(|line| files.iter().find_map(|file| in_file(line, file)));
+        stack.lines().filter_map(|line| files.iter().find_map(|file| in_file(line, file.as_ref())));
     spots.next()
 }
 
@@ -156,6 +164,7 @@ mod tests {
         assert_eq!(place(stack, &both), Some(("script.js".to_owned(), 12, 7)));
         assert_eq!(place(stack, &["scenario"]), Some(("scenario".to_owned(), 2, 1)));
         assert_eq!(place("    at script.js:3:5", &both), Some(("script.js".to_owned(), 3, 5)));
+        assert_eq!(place("    at f (lib/script.js:3:5)", &both), None);
         assert_eq!(place(stack, &["other.js"]), None);
         assert_eq!(place("script.js:", &both), None);
     }

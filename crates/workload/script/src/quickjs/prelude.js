@@ -330,7 +330,17 @@
     else Object.freeze(value);
   };
 
+  const own = new Set(ownKeys(globalThis));
   return {
+    // A function that one script has declared cannot be declared again by the next.
+    settle() {
+      for (const key of ownKeys(globalThis)) {
+        const { writable } = Object.getOwnPropertyDescriptor(globalThis, key);
+        if (writable && !apply(setHas, own, [key])) {
+          Object.defineProperty(globalThis, key, { writable: false, configurable: false });
+        }
+      }
+    },
     close() {
       for (const kind of [Object, ...errors]) letHide(kind.prototype);
       letHide(Function.prototype, ["constructor", "toString"]);

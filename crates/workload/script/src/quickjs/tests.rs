@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use machine::clock::thread_cpu_ns;
 use plan::expr::Value;
-use plan::{Script, ScriptStep};
+use plan::{Script, ScriptFile, ScriptStep};
 use proptest::prelude::*;
 use stats::rng::{Purpose, Rng};
 
@@ -12,12 +12,16 @@ use crate::{Context, Limits, Surroundings};
 
 const LIMITS: Limits = Limits { time_max_ns: 50_000_000, memory_bytes_max: 32 << 20 };
 
+fn file(name: &str, text: &str) -> ScriptFile {
+    ScriptFile { name: name.to_owned(), text: text.into() }
+}
+
 fn load(text: &str) -> Context {
-    Context::load("script.js", text, LIMITS).unwrap_or_else(|fault| panic!("{fault:?}"))
+    Context::load(&[file("script.js", text)], LIMITS).unwrap_or_else(|fault| panic!("{fault:?}"))
 }
 
 fn fault(text: &str) -> (String, Option<(u32, u32)>) {
-    match Context::load("script.js", text, LIMITS) {
+    match Context::load(&[file("script.js", text)], LIMITS) {
         Ok(_) => panic!("it was loaded: {text}"),
         Err(fault) => (fault.message, fault.place),
     }
@@ -243,7 +247,8 @@ fn there_are_no_big_integers() {
 #[test]
 fn arguments_that_take_too_long_to_hand_over_are_refused() {
     let limits = Limits { time_max_ns: 1_000_000, ..LIMITS };
-    let mut context = Context::load("script.js", "const f = (x) => x.length;", limits).unwrap();
+    let mut context =
+        Context::load(&[file("script.js", "const f = (x) => x.length;")], limits).unwrap();
     let said = call(&mut context, "f", &[Value::text(&"a".repeat(4 << 20))]).unwrap_err();
     assert!(said.contains("`arguments` of this much may take longer"), "{said}");
     assert_eq!(call(&mut context, "f", &[Value::text("abc")]), Ok(Value::Int(3)));
@@ -310,8 +315,8 @@ fn no_loop_of_built_in_functions_outlasts_its_call() {
     for (at, body) in bodies.iter().enumerate() {
         writeln!(text, "function f{at}() {{ for (;;) {{ {body}; }} }}").unwrap();
     }
-    let mut context =
-        Context::load("script.js", &text, limits).unwrap_or_else(|fault| panic!("{fault:?}"));
+    let mut context = Context::load(&[file("script.js", &text)], limits)
+        .unwrap_or_else(|fault| panic!("{fault:?}"));
     for (at, body) in bodies.iter().enumerate() {
         let name = format!("f{at}");
         context.function(&name);
@@ -334,8 +339,8 @@ fn nothing_that_is_built_in_can_be_changed() {
         "{}\nfunction upper() {{ return 'x'.toUpperCase() + [1].map(String) + [...'ab'].length; }}",
         include_str!("survey.js")
     );
-    let mut context =
-        Context::load("script.js", &text, limits).unwrap_or_else(|fault| panic!("{fault:?}"));
+    let mut context = Context::load(&[file("script.js", &text)], limits)
+        .unwrap_or_else(|fault| panic!("{fault:?}"));
     let Value::Text(found) = call(&mut context, "survey", &[]).unwrap() else {
         panic!("it returns an object");
     };
@@ -425,7 +430,7 @@ fn a_context_works_after_each_failure() {
 #[test]
 fn the_least_memory_suffices_for_a_context() {
     let limits = Limits { memory_bytes_max: 2 << 20, ..LIMITS };
-    let context = Context::load("script.js", "function f() { return 1; }", limits);
+    let context = Context::load(&[file("script.js", "function f() { return 1; }")], limits);
     assert_eq!(call(&mut context.unwrap(), "f", &[]), Ok(Value::Int(1)));
 }
 
@@ -455,13 +460,18 @@ fn nothing_leads_outside() {
 
 fn step(text: &str, inputs: &[&str], outputs: &[&str]) -> ScriptStep {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    ScriptStep { text: text.into(), line: 20, inputs: owned(inputs), outputs: owned(outputs) }
+    ScriptStep {
+        text: text.into(),
+        file: None,
+        line: 20,
+        inputs: owned(inputs),
+        outputs: owned(outputs),
+    }
 }
 
 fn run(text: &str, outputs: &[&str]) -> Result<Vec<Value>, String> {
     let script = Script {
-        file: "script.js".to_owned(),
-        text: "const twice = (x) => 2 * x;".into(),
+        files: vec![file("script.js", "const twice = (x) => 2 * x;")],
         declared: vec!["twice".to_owned()],
         functions: Vec::new(),
         steps: vec![step(text, &["a", "b"], outputs)],
@@ -474,6 +484,29 @@ fn run(text: &str, outputs: &[&str]) -> Result<Vec<Value>, String> {
     let inputs = [Value::Int(7), Value::text("x")];
     let found = context.run(0, &inputs, &mut around);
     found.map_err(|failure| failure.0)
+}
+
+#[test]
+fn files_share_one_scope() {
+    let first =
+        file("lib/units.js", "const RATE = 1.19;\nfunction gross(net) { return net * RATE; }");
+    let second =
+        file("shop.js", "const total = (a, b) => gross(a + b);\nconst broken = () => null.x;");
+    let mut context = Context::load(&[first.clone(), second], LIMITS).unwrap();
+    assert_eq!(context.function_names(), ["gross", "broken", "total"]);
+    assert_eq!(call(&mut context, "total", &[Value::Int(60), Value::Int(40)]), Ok(Value::Int(119)));
+    let said = call(&mut context, "broken", &[]).unwrap_err();
+    assert!(said.contains(", at shop.js:2:"), "{said}");
+    for text in [
+        "function gross() { return 1; }",
+        "const gross = 1;",
+        "function RATE() {}",
+        "const RATE = 2;",
+        "class gross {}",
+    ] {
+        let fault = Context::load(&[first.clone(), file("b.js", text)], LIMITS).unwrap_err();
+        assert_eq!(fault.file.as_deref(), Some("b.js"), "{text}: {fault:?}");
+    }
 }
 
 #[test]
@@ -522,12 +555,12 @@ proptest! {
 
     #[test]
     fn no_text_panics(text in r#"([a-z]{1,3}|[0-9]{1,2}|[-+*/=<>!&|?:;,.(){}\[\]"'` \n]|function |return |const |let |=> |new |class |async |await |yield |\$\{|/a/g|\u{e9}|\x00){0,40}"#) {
-        if let Ok(mut context) = Context::load("any.js", &text, LIMITS) {
+        if let Ok(mut context) = Context::load(&[file("any.js", &text)], LIMITS) {
             for name in context.function_names() {
                 let _ = call(&mut context, &name, &[Value::Nothing]);
             }
         }
-        if let Ok(mut context) = Context::load("", "", LIMITS) {
+        if let Ok(mut context) = Context::load(&[], LIMITS) {
             let _ = context.step(&step(&text, &["a"], &["b"]));
         }
     }
