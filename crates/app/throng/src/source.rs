@@ -268,6 +268,15 @@ pub(crate) fn try_compile(
     // Inputs are kept, so that workers compile the scenario to the same plan.
     let inputs = RefCell::new(Inputs::default());
     let left = Cell::new(FILES_BYTES_MAX);
+    // What belongs to the scenario of a run stands in the run's directory.
+    let is_recorded = folder.join("run.json").is_file();
+    let place = |name: &str| {
+        let recorded = record::input_path(&folder, name);
+        match is_recorded && recorded.is_file() {
+            true => recorded,
+            false => folder.join(name),
+        }
+    };
     let files = |name: &str| {
         // Expressions name a file as often as they use it.
         let read = inputs.borrow();
@@ -277,8 +286,8 @@ pub(crate) fn try_compile(
         }
         drop(read);
         let text = match name.strip_prefix(scenario::BINARY) {
-            Some(name) => read_binary(&folder.join(name), left.get()),
-            None => read_input(&folder.join(name), left.get()),
+            Some(name) => read_binary(&place(name), left.get()),
+            None => read_input(&place(name), left.get()),
         };
         left.set(left.get() - text.as_ref().map_or(0, |text| text.len() as u64));
         let answer = (name.to_owned(), text.clone());

@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::files::{
-    ERRORS, EVENTS, IMPORT, LATENCY, RUN, SAMPLES, SCENARIO, SERIES, SUMMARY, TALLY,
+    ERRORS, EVENTS, IMPORT, INPUTS, LATENCY, RUN, SAMPLES, SCENARIO, SERIES, SUMMARY, TALLY,
 };
 use crate::lines::LinesWriter;
 use crate::schema::{ErrorCount, ErrorSample, RunInfo, RunStatus, Summary, Tally};
@@ -93,6 +93,19 @@ impl RunDir {
     /// I/O errors.
     pub fn update_info(&self, info: &RunInfo) -> Result<(), RecordError> {
         self.write_json(RUN, info)
+    }
+
+    /// Writes a file that the scenario consists of besides its own text, at [`input_path`].
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn write_input(&self, name: &str, text: &str) -> Result<(), RecordError> {
+        let path = input_path(&self.path, name);
+        let folder = path.parent().unwrap_or(&self.path);
+        fs::create_dir_all(folder).map_err(RecordError::io("create", folder))?;
+        whole::write_durable(&path, text.as_bytes(), self.durability)?;
+        let mut made = folder.ancestors().take_while(|made| *made != self.path);
+        made.try_for_each(|made| self.durability.sync_folder_of(made))
     }
 
     /// Replaces `summary.json`.
@@ -206,9 +219,37 @@ fn civil_from_days(days: u64) -> (u64, u64, u64) {
     (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
+/// The place in a run directory of a file that the scenario names so: below `inputs`, with `%2E%2E` for a folder above the
+/// scenario's and `%2F` for the root.
+pub fn input_path(run: &Path, name: &str) -> PathBuf {
+    let mut path = run.join(INPUTS);
+    for part in Path::new(name).components() {
+        match part {
+            Component::Normal(part) => path.push(part.to_string_lossy().replace('%', "%25")),
+            Component::ParentDir => path.push("%2E%2E"),
+            Component::RootDir => path.push("%2F"),
+            Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    path
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn inputs_stay_in_the_directory() {
+        for (name, expected) in [
+            ("a.yaml", "run/inputs/a.yaml"),
+            ("./lib/a.js", "run/inputs/lib/a.js"),
+            ("../../common/a.yaml", "run/inputs/%2E%2E/%2E%2E/common/a.yaml"),
+            ("/etc/a.yaml", "run/inputs/%2F/etc/a.yaml"),
+            ("%2E%2E/a", "run/inputs/%252E%252E/a"),
+        ] {
+            assert_eq!(input_path(Path::new("run"), name), Path::new(expected));
+        }
+    }
 
     #[test]
     fn ids_hold_time_name_and_entropy() {

@@ -2,6 +2,8 @@
 
 pub(crate) const RUN: &str = "run.json";
 pub(crate) const SCENARIO: &str = "scenario.yaml";
+/// Holds the files that the scenario consists of besides its own text.
+pub(crate) const INPUTS: &str = "inputs";
 pub(crate) const SUMMARY: &str = "summary.json";
 pub(crate) const TALLY: &str = "tally.json";
 pub(crate) const EVENTS: &str = "events.jsonl";

@@ -29,7 +29,7 @@ pub mod schema;
 pub mod series;
 pub mod whole;
 
-pub use dir::{RunDir, file_name, run_id};
+pub use dir::{RunDir, file_name, input_path, run_id};
 pub use durability::Durability;
 pub use error::RecordError;
 pub use events::EventsWriter;

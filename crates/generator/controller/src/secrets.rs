@@ -69,18 +69,40 @@ impl Secrets {
     /// The scenario's text as it is recorded: without the secrets that stand in it, and without the passwords that its
     /// target and proxies are given.
     pub(crate) fn recorded(&self, text: &str) -> String {
+        self.recorded_from(text, 0)
+    }
+
+    /// The files that it consists of besides, by name, as they are recorded: those that it includes, and its scripts.
+    pub(crate) fn recorded_inputs(&self, plan: &Plan) -> Vec<(String, String)> {
+        let included = plan.included.iter();
+        let included =
+            included.map(|file| (file.name.clone(), self.recorded_from(&file.text, file.start)));
+        let scripts = plan.script.iter().flat_map(|script| &script.files).map(|file| {
+            let mut text = file.text.to_string();
+            self.hide(&mut text);
+            (file.name.clone(), text)
+        });
+        included.chain(scripts).collect()
+    }
+
+    /// As [`Secrets::recorded`], of a text that begins at a byte of all texts.
+    fn recorded_from(&self, text: &str, start: usize) -> String {
         let mut recorded = text.to_owned();
         let mut places: Vec<&SecretText> = self.texts.iter().collect();
         places.sort_by_key(|secret| std::cmp::Reverse(secret.span.start));
         places.dedup_by_key(|secret| secret.span.start);
         for SecretText { span, value } in places {
+            let Some(from) = span.start.checked_sub(start) else {
+                continue;
+            };
+            let span = from..from + span.len();
             // With escapes the value does not show as it is.
             let hidden = match text.get(span.clone()) {
-                Some(shown) if shown.contains(value) => shown.replace(value, HIDDEN),
+                Some(shown) if shown.contains(value) => shown.replace(value.as_str(), HIDDEN),
                 Some(_) => format!("\"{HIDDEN}\""),
                 None => continue,
             };
-            recorded.replace_range(span.clone(), &hidden);
+            recorded.replace_range(span, &hidden);
         }
         let passwords = self.known.iter().filter(|(_, name)| name == MASKED);
         passwords.fold(recorded, |text, (value, name)| text.replace(value, name))
@@ -245,6 +267,21 @@ mod tests {
         let expected = text.replace(":market@", ":***@");
         let secrets = Secrets::of_plan(&ScenarioText::default(), &testing::plan(&text));
         assert_eq!(secrets.recorded(&text), expected);
+    }
+
+    #[test]
+    fn secrets_of_an_included_file_are_recorded_nowhere() {
+        let own = "target: http://h/\ninclude: part.yaml\nparams: { token: hush-0 }\n\
+                   arrivals: [ { constant: 1/s, for: 1s } ]\n";
+        let part = "sessions:\n  a: [ { get: \"/${token}?token=hush-1\" } ]\n";
+        let settings =
+            scenario::Settings { overrides: &[], env: &|_| None, files: &|_| Ok(part.to_owned()) };
+        let source = scenario::Source { name: "own.yaml", text: own };
+        let plan = scenario::compile(source, &settings).0.unwrap();
+        let secrets = Secrets::of_plan(&ScenarioText::default(), &plan);
+        assert_eq!(secrets.recorded(own), own.replace("hush-0", HIDDEN));
+        let expected = part.replace("hush-1", HIDDEN);
+        assert_eq!(secrets.recorded_inputs(&plan), [("part.yaml".to_owned(), expected)]);
     }
 
     #[test]

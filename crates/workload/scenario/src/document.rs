@@ -15,7 +15,9 @@ pub mod results;
 pub mod suggest;
 pub mod yaml;
 
-pub use diagnostic::{Collector, DIAGNOSTICS_MAX, Diagnostic, IncludedText, Origin, Severity, render};
+pub use diagnostic::{
+    Collector, DIAGNOSTICS_MAX, Diagnostic, IncludedText, Origin, Severity, render,
+};
 pub use meters::meters;
 pub use node::Place;
 pub use prices::prices;

@@ -95,6 +95,7 @@ fn resume(request: &AttachRequest<'_>) -> Result<Recording, ConductError> {
     let text = &scenario.text;
     let mut journal =
         Journal::create(runs, info, text, durability, rows, secrets, plan.options.samples)?;
+    journal.keep_inputs(&plan)?;
     let text = "another controller continued the run here; what agents measured is whole, what the first controller \
                 saw besides is in its own record"
         .to_owned();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use engine::measure::Sample;
-use plan::builtin;
+use plan::{Plan, builtin};
 use record::schema::{
     ErrorCount, ErrorSample, Event, EventKind, OnceEnded, RowsPart, RunInfo, RunStatus, Tally,
     WorkerClock,
@@ -78,6 +78,12 @@ impl Journal {
             dir,
             info,
         })
+    }
+
+    /// Keeps the files that the scenario consists of besides its own text.
+    pub(crate) fn keep_inputs(&self, plan: &Plan) -> Result<(), RecordError> {
+        let mut inputs = self.secrets.recorded_inputs(plan).into_iter();
+        inputs.try_for_each(|(name, text)| self.dir.write_input(&name, &text))
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -80,6 +80,7 @@ impl Recording {
             secrets,
             plan.options.samples,
         )?;
+        journal.keep_inputs(&plan)?;
         let notes = prepared.warning.into_iter();
         let notes = notes.chain(notes_on_shared(&plan, &journal.info().workers));
         journal.begin(notes.collect(), prepared.setup)?;
