@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{IsTerminal, Stderr, Write};
 
 use controller::{Tick, TickMeasure};
-use record::schema::SeriesRow;
+use record::schema::{Event, EventKind, SeriesRow};
 use report::{
     HeatColumn, Live, LiveMeasure, LiveState, RATE_WINDOW_NS, Screen, Stage, Style, plain_line,
     rate_window,
@@ -121,6 +121,7 @@ impl View {
             View::Nothing => {}
             View::Lines(history) => {
                 history.add(tick);
+                let _ = write_console(tick);
                 if history.is_line_due(tick) {
                     history.last_line = Some((tick.row.end_ns, tick.interrupted, tick.paused));
                     let measures = history.live();
@@ -130,6 +131,10 @@ impl View {
             }
             View::Screen(history, screen) => {
                 history.add(tick);
+                if console(tick).next().is_some() {
+                    let _ = screen.clear();
+                    let _ = write_console(tick);
+                }
                 let (columns, lines) = crossterm::terminal::size().unwrap_or((80, 24));
                 let live = Live::new(tick.info, columns, lines, progress_style());
                 let measures = history.live();
@@ -144,6 +149,26 @@ impl View {
             let _ = screen.clear();
         }
     }
+}
+
+/// The lines that scripts have written.
+fn console<'t>(tick: &Tick<'t>) -> impl Iterator<Item = &'t str> + use<'t> {
+    let events: &'t [Event] = tick.events;
+    events.iter().filter_map(|event| match &event.what {
+        EventKind::Console { text } => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+/// Writes them above the view, as notes.
+fn write_console(tick: &Tick<'_>) -> std::io::Result<()> {
+    let mut out = std::io::stderr().lock();
+    for line in console(tick).flat_map(str::lines) {
+        // A script must not steer the terminal.
+        let line: String = line.chars().filter(|c| !c.is_control()).collect();
+        writeln!(out, "note: console: {line}")?;
+    }
+    Ok(())
 }
 
 impl History {

@@ -136,6 +136,7 @@ mod tests {
                 missed: u64::MAX,
                 cpu_ns: 1,
             },
+            EventKind::Console { text: text() },
             EventKind::Note { text: "line\nbreak, \u{1F600}".to_owned() },
         ];
         kinds.into_iter().map(|what| Event { at_ns: u64::MAX - 1, what }).collect()

@@ -186,7 +186,7 @@ impl Secrets {
                 self.hide(text);
             }
             EventKind::AddressesChanged { name, .. } => self.hide(name),
-            EventKind::Note { text } => self.hide_in_detail(text),
+            EventKind::Note { text } | EventKind::Console { text } => self.hide_in_detail(text),
             EventKind::OnceEnded(ended) => {
                 ended.why.iter_mut().for_each(|why| self.hide_in_detail(why));
                 ended.step.iter_mut().for_each(|step| self.hide_in_name(step));

@@ -8,6 +8,7 @@ use plan::Plan;
 use plan::{MeasureId, MeasureKind, MessageNumber, Pc, Phase, SessionId};
 use record::schema::{SessionEnd, StepWork, UnfinishedSessions, UserState, WhyNot, WorkKind};
 use record::{Measurement, Outcome};
+use script::Console;
 use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
 
@@ -25,6 +26,8 @@ pub use record::counters::{Counts, Gauges, LoopCpu};
 const LATE_NS_MIN: u64 = 1_000_000;
 /// One second between cuts.
 const CUT_NS: u64 = 1_000_000_000;
+/// Most lines of scripts that a loop hands over in a run.
+pub const CONSOLE_LINES_MAX: usize = 100;
 /// How many kinds of outcome there are.
 pub const OUTCOMES: usize = Outcome::ALL.len();
 
@@ -46,6 +49,8 @@ pub struct Delta {
     pub errors: Vec<ErrorDelta>,
     /// Some of them, as their users saw them.
     pub samples: Vec<Sample>,
+    /// Lines that scripts have written.
+    pub console: Vec<ConsoleLine>,
     /// Sessions that did not reach the end of their program.
     pub endings: Vec<UnfinishedSessions>,
     /// The loop's own work, by step and kind.
@@ -64,6 +69,14 @@ pub struct Delta {
     pub cpu: LoopCpu,
     /// Traffic of all connections so far.
     pub traffic: Traffic,
+}
+
+/// A line that a script has written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConsoleLine {
+    pub at_ns: u64,
+    /// Up to [`FIELD_BYTES_MAX`] bytes.
+    pub text: String,
 }
 
 /// How long the sessions took that ended, from when they were due.
@@ -210,6 +223,10 @@ pub(crate) struct Recorder {
     cut_start_ns: u64,
     cut_end_ns: u64,
     deltas: Vec<Delta>,
+    /// Lines of scripts in the interval.
+    console: Vec<ConsoleLine>,
+    /// How many more are handed over in this run.
+    console_left: usize,
     /// Trace of the user who is traced.
     pub(crate) trace: Option<Box<Trace>>,
 }
@@ -261,6 +278,8 @@ impl Recorder {
             cut_end_ns: next_cut(0, &phase_ends),
             phase_ends,
             deltas: Vec::new(),
+            console: Vec::new(),
+            console_left: CONSOLE_LINES_MAX,
             trace: None,
         }
     }
@@ -452,6 +471,19 @@ impl Recorder {
         self.failures.explain(failed, &text)
     }
 
+    /// Keeps lines that scripts have written, as many as may still be handed over, and counts the others.
+    pub(crate) fn keep_console(&mut self, console: Console, zero_unix_ns: u64) {
+        let Console { mut lines, dropped } = console;
+        let kept = lines.len().min(self.console_left);
+        self.counts.console_dropped += dropped + (lines.len() - kept) as u64;
+        self.console_left -= kept;
+        lines.truncate(kept);
+        self.console.extend(lines.into_iter().map(|line| {
+            let unix_ns = line.unix_ms.max(0) as u64 * 1_000_000;
+            ConsoleLine { at_ns: unix_ns.saturating_sub(zero_unix_ns), text: line.text }
+        }));
+    }
+
     /// Adds an event to the trace, if there is one.
     pub(crate) fn trace(&self, event: impl FnOnce() -> TraceEvent) {
         if let Some(trace) = &self.trace {
@@ -570,6 +602,7 @@ impl Recorder {
             lag: std::mem::take(&mut self.lag),
             errors: self.failures.take_counts(),
             samples: self.failures.take_samples(),
+            console: std::mem::take(&mut self.console),
             endings: endings.collect(),
             own_work: own_work.collect(),
             sessions: std::mem::take(&mut self.session_times),

@@ -2,7 +2,7 @@
 
 use plan::Plan;
 use plan::expr::{EvalError, Value};
-use script::{Context, Failure, Surroundings};
+use script::{Console, Context, Failure, Surroundings};
 use stats::rng::Rng;
 
 /// The script of a loop.
@@ -52,6 +52,11 @@ impl Scripts {
     fn noted<T>(&mut self, found: Result<T, Failure>) -> Result<T, EvalError> {
         self.has_failed = found.is_err();
         found.map_err(|failure| EvalError::Script(failure.0))
+    }
+
+    /// The lines that calls have written since the last reading.
+    pub(crate) fn take_console(&mut self) -> Console {
+        self.context.take_console()
     }
 
     /// Calls since the last reading, and the time that they took.

@@ -49,6 +49,8 @@ pub enum TraceEvent {
     Message { event: Option<String>, bytes: Vec<u8>, len: usize },
     /// A variable has a new value.
     Set { slot: Slot, value: Value },
+    /// A script has written a line.
+    Console { text: String },
     /// A condition was evaluated: its text, with values if it does not hold.
     Checked { holds: bool, text: String },
     /// An operation ended.

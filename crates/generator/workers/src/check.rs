@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use driver::real::LoopNews;
 use engine::measure::{
-    Delta, ErrorDelta, FIELD_BYTES_MAX, HEADERS_MAX, INTERVAL_SAMPLES_MAX, Sample,
+    CONSOLE_LINES_MAX, ConsoleLine, Delta, ErrorDelta, FIELD_BYTES_MAX, HEADERS_MAX,
+    INTERVAL_SAMPLES_MAX, Sample,
 };
 use engine::sequences::{Broadcast, ClockReading};
 use plan::{MeasureId, MessageId, Plan};
@@ -206,7 +207,7 @@ impl Check {
         counts.try_for_each(|count| within(count, COUNTER_MAX, "a count"))
     }
 
-    /// Failures by what they were, and samples of them.
+    /// Failures by what they were, samples of them, and what scripts wrote.
     fn failures(&self, delta: &Delta) -> Result<(), ImpossibleValue> {
         let knows = |measure: MeasureId, own_step: Option<&str>, outcome: Outcome| {
             let has_step = |step: &str| self.own_steps.iter().any(|steps| steps.contains(step));
@@ -233,6 +234,10 @@ impl Check {
         };
         if delta.samples.len() > INTERVAL_SAMPLES_MAX || !delta.samples.iter().all(is_sample) {
             return Err(ImpossibleValue("samples of failures that are none or too large"));
+        }
+        let is_line = |line: &ConsoleLine| line.at_ns <= TIME_NS_MAX && is_short(Some(&line.text));
+        if delta.console.len() > CONSOLE_LINES_MAX || !delta.console.iter().all(is_line) {
+            return Err(ImpossibleValue("lines of scripts that are too many or too long"));
         }
         Ok(())
     }
@@ -305,6 +310,7 @@ mod tests {
             lag: LogHistogram::new(),
             errors: Vec::new(),
             samples: Vec::new(),
+            console: Vec::new(),
             endings: Vec::new(),
             own_work: Vec::new(),
             sessions: SessionTimes::default(),
@@ -436,6 +442,14 @@ mod tests {
         assert!(!are_samples(vec![Sample { headers: vec![header], ..sample.clone() }]));
         let headers = vec![(String::new(), String::new()); HEADERS_MAX + 1];
         assert!(!are_samples(vec![Sample { headers, ..sample }]), "too many headers");
+        let are_lines = |console: Vec<ConsoleLine>| {
+            is_accepted(&mut check(), Delta { console, ..delta(4, 0, 10) })
+        };
+        let line = ConsoleLine { at_ns: 5, text: "said".to_owned() };
+        assert!(are_lines(vec![line.clone(); CONSOLE_LINES_MAX]));
+        assert!(!are_lines(vec![line.clone(); CONSOLE_LINES_MAX + 1]), "too many lines");
+        let text = "x".repeat(FIELD_BYTES_MAX + 1);
+        assert!(!are_lines(vec![ConsoleLine { text, ..line }]), "a long line");
     }
 
     #[test]

@@ -157,6 +157,7 @@ fn delta(loop_id: u16, second: u64, prepared: PreparedReports) -> Delta {
         lag,
         errors: Vec::new(),
         samples: Vec::new(),
+        console: Vec::new(),
         endings: Vec::new(),
         own_work: Vec::new(),
         sessions: SessionTimes::default(),

@@ -14,6 +14,29 @@ pub struct Limits {
     pub memory_bytes_max: usize,
 }
 
+/// Lines that calls have written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Console {
+    /// The lines that are kept, [`Console::LINES_MAX`] at most.
+    pub lines: Vec<ConsoleLine>,
+    /// How many were too many.
+    pub dropped: u64,
+}
+
+impl Console {
+    /// Most lines that are kept until they are taken.
+    pub const LINES_MAX: usize = 100;
+}
+
+/// A line that a call has written by `console.log` or its like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsoleLine {
+    /// The run's clock: milliseconds since the Unix epoch.
+    pub unix_ms: i64,
+    /// Its first 1,000 characters.
+    pub text: String,
+}
+
 /// The values that a call may look at besides its arguments.
 #[derive(Debug)]
 pub struct Surroundings<'a> {

@@ -12,7 +12,7 @@
 //! | `quickjs/bindings` | what the top level of a script declares |
 //! | `quickjs/step` | the code around the text of a step |
 //! | `quickjs/values` | values of both languages |
-//! | `quickjs/state` | clock, random numbers and limits of a call |
+//! | `quickjs/state` | clock, random numbers, lines and limits of a call |
 //! | `quickjs/failure` | what went wrong, and where |
 //! | `quickjs/prelude.js` | what scripts find beside the language, and what they do not |
 //! | `no_quickjs` | a program without the feature `full` has no JavaScript: each script is an error |
@@ -24,5 +24,5 @@ mod quickjs;
 #[path = "no_quickjs.rs"]
 mod quickjs;
 
-pub use calls::{Failure, Fault, Limits, SCRIPT_BYTES_MAX, Surroundings};
+pub use calls::{Console, ConsoleLine, Failure, Fault, Limits, SCRIPT_BYTES_MAX, Surroundings};
 pub use quickjs::{Context, FAULT_HINT};

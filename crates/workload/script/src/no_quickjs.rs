@@ -3,7 +3,7 @@
 use plan::expr::Value;
 use plan::{Script, ScriptFile, ScriptStep};
 
-use crate::calls::{Failure, Fault, Limits, Surroundings};
+use crate::calls::{Console, Failure, Fault, Limits, Surroundings};
 
 /// What to do about a [`Fault`].
 pub const FAULT_HINT: &str = "build it with its default features";
@@ -56,6 +56,10 @@ impl Context {
     }
 
     pub fn take_used(&mut self) -> (u64, u64) {
+        match *self {}
+    }
+
+    pub fn take_console(&mut self) -> Console {
         match *self {}
     }
 }

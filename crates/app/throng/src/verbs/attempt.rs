@@ -103,6 +103,7 @@ fn is_failure(event: &TraceEvent) -> bool {
         | TraceEvent::Response { .. }
         | TraceEvent::Message { .. }
         | TraceEvent::Set { .. }
+        | TraceEvent::Console { .. }
         | TraceEvent::Enough => false,
     }
 }

@@ -48,6 +48,16 @@ fn of_kind<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
 }
 
 #[test]
+fn lines_of_scripts_are_shown() {
+    let space = Space::new();
+    let text = chat(&format!("    - js: console.log('hello', vars.user)\n{LOGIN}"));
+    let ended = attempt(&space, &text, &[]).with(0);
+    shows(&ended, "     console: hello 0\n");
+    let events = events(&attempt(&space, &text, &["--json"]).with(0));
+    assert_eq!(of_kind(&events, "console")[0]["text"], "hello 0");
+}
+
+#[test]
 fn a_user_is_shown_with_what_it_sends_receives_and_saves() {
     let space = Space::new();
     let ended = attempt(&space, &chat(LOGIN), &[]).with(0);

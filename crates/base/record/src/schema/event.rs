@@ -286,6 +286,11 @@ pub enum EventKind {
         /// All hosts.
         hosts: Vec<HostUse>,
     },
+    /// A script has written a line (`console.log`).
+    Console {
+        /// The line.
+        text: String,
+    },
     /// Something that is no error of an operation, in words.
     Note {
         /// Text of the note.

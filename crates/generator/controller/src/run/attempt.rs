@@ -97,7 +97,9 @@ fn hide(secrets: &Secrets, event: &mut TraceEvent) {
                 *value = plan::expr::Value::text(&text);
             }
         }
-        TraceEvent::Checked { text, .. } | TraceEvent::Error { detail: text, .. } => {
+        TraceEvent::Checked { text, .. }
+        | TraceEvent::Console { text }
+        | TraceEvent::Error { detail: text, .. } => {
             secrets.hide(text);
         }
         TraceEvent::Step { .. }

@@ -120,6 +120,7 @@ mod tests {
             lag,
             errors: Vec::new(),
             samples: Vec::new(),
+            console: Vec::new(),
             endings: Vec::new(),
             own_work: Vec::new(),
             sessions: SessionTimes::default(),

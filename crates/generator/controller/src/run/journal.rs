@@ -190,6 +190,9 @@ impl Journal {
         self.series.push(&interval.row);
         self.measures(interval)?;
         self.errors(interval)?;
+        for line in &interval.console {
+            self.event(line.at_ns, EventKind::Console { text: line.text.clone() })?;
+        }
         self.since_checkpoint += 1;
         if self.since_checkpoint >= CHECKPOINT_EVERY {
             self.since_checkpoint = 0;

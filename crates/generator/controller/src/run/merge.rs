@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use engine::measure::{Delta, MeasureDelta, Sample, SessionTimes};
+use engine::measure::{ConsoleLine, Delta, MeasureDelta, Sample, SessionTimes};
 use engine::sequences::{ClockReading, Settlement};
 use engine::traffic::Traffic;
 use plan::{MeasureId, MessageId};
@@ -27,6 +27,8 @@ pub(crate) struct Interval {
     pub(crate) errors: ErrorCounts,
     /// Some of them.
     pub(crate) samples: Vec<Sample>,
+    /// Lines that scripts have written.
+    pub(crate) console: Vec<ConsoleLine>,
     pub(crate) endings: Vec<UnfinishedSessions>,
     pub(crate) own_work: Vec<StepWork>,
     pub(crate) sessions: SessionTimes,
@@ -225,6 +227,7 @@ impl Interval {
             measures: BTreeMap::new(),
             errors: ErrorCounts::new(),
             samples: Vec::new(),
+            console: Vec::new(),
             endings: Vec::new(),
             own_work: Vec::new(),
             sessions: SessionTimes::default(),
@@ -248,6 +251,7 @@ impl Interval {
         self.counts.merge(&delta.counts);
         delta.errors.into_iter().for_each(|error| failures::add(&mut self.errors, error));
         self.samples.extend(delta.samples);
+        self.console.extend(delta.console);
         self.endings.extend(delta.endings);
         for work in &delta.own_work {
             work.add_to(&mut self.own_work);
@@ -348,6 +352,7 @@ mod tests {
             lag: LogHistogram::new(),
             errors: Vec::new(),
             samples: Vec::new(),
+            console: Vec::new(),
             endings: Vec::new(),
             own_work: Vec::new(),
             sessions: SessionTimes::default(),

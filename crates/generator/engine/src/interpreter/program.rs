@@ -196,6 +196,7 @@ impl Interpreter<'_> {
         slot: Slot,
         value: Value,
     ) -> Option<Flow> {
+        self.trace_console();
         self.trace_set(slot, &value);
         if self.users.store(key, slot, value) {
             return None;

@@ -27,6 +27,7 @@ impl Interpreter<'_> {
     /// leaves. True if it restarts.
     pub(crate) fn finish_session(&mut self, now_ns: u64, key: UserKey) -> bool {
         self.recorder.counts.users_finished += 1;
+        self.trace_console();
         self.recorder.trace(|| TraceEvent::Ended { end: None });
         self.time_session(now_ns, key, true);
         self.end_session(now_ns, key, Outcome::Unfinished);

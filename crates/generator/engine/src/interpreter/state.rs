@@ -71,10 +71,12 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// Adds what scripts took since this was last called.
+    /// Adds what scripts took and wrote since this was last called.
     pub(crate) fn count_scripts(&mut self) {
+        self.trace_console();
         if let Some(scripts) = &mut self.users.scripts {
             let (calls, used_ns) = scripts.take_used();
+            self.recorder.keep_console(scripts.take_console(), self.users.zero_unix_ns);
             let counts = &mut self.recorder.counts;
             counts.script_calls += calls;
             counts.scripts_ns += used_ns;

@@ -31,6 +31,7 @@ impl Interpreter<'_> {
 
     /// The user is about to begin an instruction. False: it has done as many steps as were requested.
     pub(crate) fn trace_step(&mut self, key: UserKey) -> bool {
+        self.trace_console();
         self.trace_branch(key);
         let session = self.users[key].session;
         let pc = self.users[key].pc;
@@ -51,6 +52,7 @@ impl Interpreter<'_> {
 
     #[cold]
     fn add_sent(&mut self, slot: ConnSlot, start: usize) {
+        self.trace_console();
         self.trace_branch(self.conns[slot].user);
         let (Some(trace), Some(payload)) = (&self.recorder.trace, &mut self.conns.payload) else {
             return;
@@ -115,6 +117,18 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Lines that scripts have written.
+    pub(crate) fn trace_console(&mut self) {
+        let (Some(trace), Some(scripts)) = (&self.recorder.trace, &mut self.users.scripts) else {
+            return;
+        };
+        let console = scripts.take_console();
+        for line in console.lines {
+            trace.add(TraceEvent::Console { text: line.text });
+        }
+        self.recorder.counts.console_dropped += console.dropped;
+    }
+
     /// A condition was evaluated.
     pub(crate) fn trace_check(
         &mut self,
@@ -123,11 +137,17 @@ impl Interpreter<'_> {
         condition: &Condition,
         holds: bool,
     ) {
+        if self.recorder.trace.is_none() {
+            return;
+        }
+        self.trace_console();
         let names = &self.users.session(key).slot_names;
-        self.recorder.trace(|| TraceEvent::Checked {
-            holds,
-            text: condition.explain(&mut self.users.scope(now_ns, key), names),
-        });
+        let text = condition.explain(&mut self.users.scope(now_ns, key), names);
+        self.recorder.trace(|| TraceEvent::Checked { holds, text });
+        // To explain a condition evaluates it again: its calls have written their lines before.
+        if let Some(scripts) = &mut self.users.scripts {
+            scripts.take_console();
+        }
     }
 
     /// A variable has a new value.

@@ -1,5 +1,6 @@
 //! Functions and steps in JavaScript: what they give, what they draw, and how they fail.
 
+use engine::measure::{CONSOLE_LINES_MAX, ConsoleLine};
 use plan::builtin;
 use record::Outcome;
 
@@ -56,6 +57,21 @@ fn calls_are_counted() {
     let ran = run(&scenario("    - get: /${draw(9)}\n"), &mut peer);
     assert_eq!(ran.total(|counts| counts.script_calls), 10);
     assert!(ran.total(|counts| counts.scripts_ns) > 0);
+}
+
+#[test]
+fn lines_are_handed_over_up_to_a_limit() {
+    let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
+    let steps = "    - js: console.log('user', vars.user)\n    - get: /\n";
+    let ran = run(&scenario(steps), &mut peer);
+    let lines: Vec<&ConsoleLine> = ran.run.deltas.iter().flat_map(|delta| &delta.console).collect();
+    assert_eq!((lines.len(), lines[9].text.as_str()), (10, "user 9"));
+    assert!(lines[9].at_ns > 500 * MS, "{lines:?}");
+    let steps = "    - js: for (let at = 0; at < 20; at++) console.log(at)\n    - get: /\n";
+    let ran = run(&scenario(steps), &mut peer);
+    let lines = ran.run.deltas.iter().map(|delta| delta.console.len());
+    assert_eq!(lines.sum::<usize>(), CONSOLE_LINES_MAX);
+    assert_eq!(ran.total(|counts| counts.console_dropped), 200 - CONSOLE_LINES_MAX as u64);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use engine::measure::{
-    Counts, Delta, ErrorDelta, Gauges, LoopCpu, MeasureDelta, OUTCOMES, Sample, SessionTimes,
+    ConsoleLine, Counts, Delta, ErrorDelta, Gauges, LoopCpu, MeasureDelta, OUTCOMES, Sample,
+    SessionTimes,
 };
 use engine::sequences::{Broadcast, Claim, ClockReading, Head, Settlement};
 use engine::traffic::Traffic;
@@ -59,6 +60,7 @@ fn delta() -> Delta {
             headers: vec![("a".to_owned(), "b".to_owned())],
             body: Some("x".to_owned()),
         }],
+        console: vec![ConsoleLine { at_ns: 6, text: "said".to_owned() }],
         endings: vec![UnfinishedSessions {
             session: 0,
             step: Some(1),

@@ -18,7 +18,7 @@ use super::failure::{LimitTexts, Thrown, thrown};
 use super::state::{Look, State};
 use super::step::{self, STEP_FILE};
 use super::values::{from_js, to_js};
-use crate::calls::{Failure, Fault, Limits, Surroundings};
+use crate::calls::{Console, Failure, Fault, Limits, Surroundings};
 
 /// Time that evaluating a script may take when it is loaded.
 const LOADING_NS_MAX: u64 = 2_000_000_000;
@@ -302,6 +302,11 @@ impl Context {
         (calls, std::mem::take(&mut self.used_ns))
     }
 
+    /// The lines that calls have written since this was last called.
+    pub fn take_console(&mut self) -> Console {
+        self.state.take_console()
+    }
+
     fn enter<T>(
         &self,
         function: &Persistent<Function<'static>>,
@@ -398,8 +403,7 @@ fn eval<'js, T: rquickjs::FromJs<'js>>(ctx: &Ctx<'js>, text: &str, file: &str) -
 fn prelude<'js>(ctx: &Ctx<'js>, state: &Rc<State>, named: &Rc<LimitTexts>) -> Result<Object<'js>> {
     const TEXT: &str = include_str!("prelude.js");
     let not_now = |ctx: &Ctx<'_>| {
-        let message =
-            "there is no time and no random number at the top of a script, which no user runs";
+        let message = "there is no time, random number and console at the top of a script, which no user runs";
         Exception::throw_type(ctx, message)
     };
     let clock = Rc::clone(state);
@@ -422,7 +426,13 @@ fn prelude<'js>(ctx: &Ctx<'js>, state: &Rc<State>, named: &Rc<LimitTexts>) -> Re
     })?;
     let watch = Rc::clone(state);
     let left = Function::new(ctx.clone(), move || watch.left_ns() as f64)?;
-    eval::<Function<'js>>(ctx, TEXT, "prelude.js")?.call((now, random, look, left))
+    let console = Rc::clone(state);
+    let write =
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, text: String| match console.write(text) {
+            true => Ok(()),
+            false => Err(not_now(&ctx)),
+        })?;
+    eval::<Function<'js>>(ctx, TEXT, "prelude.js")?.call((now, random, look, left, write))
 }
 
 /// Freezes the values of these names; returns what sets back the rest, if there is any.

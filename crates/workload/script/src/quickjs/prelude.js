@@ -1,9 +1,9 @@
 // What scripts find beside the language, and what they do not. Evaluated once in each context, before the script.
 //
-// `now`, `random`, `look` and `left` are functions of the host. The result has what the host calls: `close` after the
+// `now`, `random`, `look`, `left` and `write` are functions of the host. The result has what the host calls: `close` after the
 // script was evaluated, `fix` and `keep` for what stands at its top level, and `reset` before each call of a user, if
 // `isKeeping`.
-(function (now, random, look, left) {
+(function (now, random, look, left, write) {
   "use strict";
   const put = (object, key, value) =>
     Object.defineProperty(object, key, { value, writable: true, configurable: true });
@@ -194,6 +194,29 @@
       : (key, item) => { spend(cost(item)); return item; };
     return apply(stringify, JSON, [value, Array.isArray(replacer) ? replacer : each, space]);
   } }.stringify);
+
+  // One line for each call. What is too long is cut before it leaves the script.
+  const LINE_CHARS_MAX = 1000;
+  const json = JSON.stringify;
+  const described = (value) => {
+    if (typeof value === "string") return value;
+    if (value instanceof Error) return `${value.name}: ${value.message}`;
+    if (typeof value !== "object" || value === null) return String(value);
+    try { return json(value) ?? "[object]"; } catch { return "[object]"; }
+  };
+  const wellFormed = texts.toWellFormed;
+  const lineOf = (values) => {
+    let line = "";
+    for (let at = 0; at < values.length && line.length < LINE_CHARS_MAX; at++) {
+      line += (at > 0 ? " " : "") + described(values[at]);
+    }
+    return apply(wellFormed, line.length > LINE_CHARS_MAX ? line.slice(0, LINE_CHARS_MAX - 1) + "…" : line, []);
+  };
+  const console = {};
+  for (const name of ["debug", "error", "info", "log", "warn"]) {
+    put(console, name, { [name](...values) { write(lineOf(values)); } }[name]);
+  }
+  put(globalThis, "console", console);
 
   const ownKeys = Reflect.ownKeys;
   const keysOf = (value) => (isObject(value) ? (Array.isArray(value) ? value.length : ownKeys(value).length) : 0);

@@ -1,11 +1,11 @@
 //! What QuickJS asks for during a call: the clock, random numbers, and the limit on its time.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use machine::clock::thread_cpu_ns;
 use stats::rng::Rng;
 
-use crate::calls::Surroundings;
+use crate::calls::{Console, ConsoleLine, Surroundings};
 
 /// How far one built-in function may take a call beyond its time.
 const OVERSHOOT_NS_MAX: u64 = 5_000_000;
@@ -31,6 +31,8 @@ pub(crate) struct State {
     /// CPU time of the thread when a call was looked at first.
     seen_ns: Cell<Option<u64>>,
     exceeded: Cell<bool>,
+    /// Lines that were not taken yet.
+    console: RefCell<Console>,
 }
 
 impl State {
@@ -103,6 +105,24 @@ impl State {
     /// `None`: there is no clock while a script is loaded.
     pub(crate) fn now_ms(&self) -> Option<i64> {
         self.now_ms.get()
+    }
+
+    /// A call writes a line. False: a script is being loaded.
+    pub(crate) fn write(&self, text: String) -> bool {
+        let Some(unix_ms) = self.now_ms.get() else {
+            return false;
+        };
+        let mut console = self.console.borrow_mut();
+        match console.lines.len() < Console::LINES_MAX {
+            true => console.lines.push(ConsoleLine { unix_ms, text }),
+            false => console.dropped += 1,
+        }
+        true
+    }
+
+    /// The lines since this was last called.
+    pub(crate) fn take_console(&self) -> Console {
+        self.console.take()
     }
 
     /// A number from 0 up to 1, from the user's stream; `None` while a script is loaded.

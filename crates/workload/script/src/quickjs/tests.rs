@@ -8,7 +8,7 @@ use plan::{Script, ScriptFile, ScriptStep};
 use proptest::prelude::*;
 use stats::rng::{Purpose, Rng};
 
-use crate::{Context, Limits, Surroundings};
+use crate::{Console, Context, Limits, Surroundings};
 
 const LIMITS: Limits = Limits { time_max_ns: 50_000_000, memory_bytes_max: 32 << 20 };
 
@@ -435,6 +435,32 @@ fn the_least_memory_suffices_for_a_context() {
 }
 
 #[test]
+fn lines_are_kept_until_they_are_taken() {
+    let mut context = load(
+        "function say(...values) { console.log(...values); console.warn('again'); }
+         function many(n) { for (let at = 0; at < n; at++) console.info(at); }
+         function odd() { const ring = {}; ring.own = ring; console.error(ring, undefined, () => 1, [1, 'a'], new RangeError('no')); }
+         function long() { console.debug('x'.repeat(5000) + '\\u{d800}'); }",
+    );
+    let texts = |context: &mut Context| -> Vec<String> {
+        context.take_console().lines.into_iter().map(|line| line.text).collect()
+    };
+    call(&mut context, "say", &[Value::text("a"), Value::Int(7), Value::Nothing]).unwrap();
+    let console = context.take_console();
+    assert_eq!(console.lines[0].unix_ms, 1_700_000_000_123);
+    let said: Vec<&str> = console.lines.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!((said, console.dropped), (vec!["a 7 null", "again"], 0));
+    call(&mut context, "odd", &[]).unwrap();
+    assert_eq!(texts(&mut context), ["[object] undefined () => 1 [1,\"a\"] RangeError: no"]);
+    call(&mut context, "long", &[]).unwrap();
+    assert_eq!(texts(&mut context)[0].chars().count(), 1000);
+    call(&mut context, "many", &[Value::Int(103)]).unwrap();
+    let console = context.take_console();
+    assert_eq!((console.lines.len(), console.dropped), (Console::LINES_MAX, 3));
+    assert!(fault("console.log(1);").0.contains("which no user runs"));
+}
+
+#[test]
 fn nothing_leads_outside() {
     for name in [
         "require",
@@ -447,7 +473,6 @@ fn nothing_leads_outside() {
         "performance",
         "Promise",
         "WeakRef",
-        "console",
         "print",
         "Atomics",
         "SharedArrayBuffer",

@@ -98,6 +98,7 @@ impl JsonView {
                 let name = variable_name(plan, self.session, *slot);
                 json!({ "event": "set", "variable": name, "value": variable(value) })
             }
+            TraceEvent::Console { text } => json!({ "event": "console", "text": text }),
             TraceEvent::Checked { holds, text } => {
                 json!({ "event": "check", "holds": holds, "text": text })
             }

@@ -227,6 +227,11 @@ impl View for TextView {
                     let name = variable_name(plan, self.session, *slot).unwrap_or("?");
                     format!("     {name} = {}\n", visible(&value_text(value)))
                 }
+                TraceEvent::Console { text } => {
+                    let lines =
+                        text.lines().map(|line| format!("     console: {}\n", visible(line)));
+                    lines.collect()
+                }
                 TraceEvent::Checked { holds, text } => self.checked(*holds, text),
                 TraceEvent::Operation(row) => self.operation(plan, row),
                 TraceEvent::Retried { measure, attempt, attempts_max, outcome, pause_ns } => {
