@@ -127,6 +127,8 @@ fn what_the_shell_connects_is_read() {
 const SCENARIOS: &[(&str, &str)] = &[
     ("data", "data: { rows: { file: named } }\n"),
     ("script", "script: named\n"),
+    ("include", "include: named\n"),
+    ("include of an included file", "include: part.yaml\n"),
     ("grpc", "grpc: { protos: [named] }\n"),
     ("import of grpc", "grpc: { protos: [outer.proto] }\n"),
 ];
@@ -151,6 +153,7 @@ fn scenario(head: &str, step: &str, arrivals: &str) -> String {
 fn nothing_that_a_scenario_names_is_waited_for() {
     let space = Space::new();
     let places = Places::new(&space);
+    space.file("part.yaml", "include: [ { file: named } ]\n");
     space.file("outer.proto", "syntax = \"proto3\";\nimport \"named\";\n");
     let mut texts: Vec<(String, String)> = Vec::new();
     for (name, head) in SCENARIOS {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use record::schema::{RunStatus, SeriesRow, Severity, Summary, Verdict};
+use record::schema::{EventKind, RunStatus, SeriesRow, Severity, Summary, Verdict};
 use record::{Outcome, Run};
 
 use crate::support::{Ended, Running, Served, Space, throng, with_files};
@@ -56,6 +56,47 @@ fn the_directory_holds_what_is_documented() {
     assert_eq!(run.info().status, RunStatus::Complete);
     assert_eq!(run.scenario().unwrap().as_deref(), Some(FANS));
     space.market_is_gone();
+}
+
+/// The parts of a scenario may change or go once a run has them.
+#[test]
+fn a_run_of_several_files_is_repeated_from_its_record() {
+    let space = Space::new();
+    for name in ["common", "load"] {
+        std::fs::create_dir(space.path(name)).unwrap();
+    }
+    space.file(
+        "common/part.yaml",
+        "params: { path: / }\nscript: ../common/more.js\nsessions:\n  part:\n    \
+         - get: \"${path}\"\n    - set: { more: \"${one_more(user)}\" }\nthresholds: errors == 0\n",
+    );
+    space.file(
+        "common/more.js",
+        "const one_more = (number) => { console.log('after', number); return number + 1; };\n",
+    );
+    let target = Served::start(&["hello"]);
+    let text = format!(
+        "target: {}\ninclude: {{ file: ../common/part.yaml, with: {{ path: /hello }} }}\n\
+         arrivals: [ {{ constant: 5/s, for: 1s }} ]\n",
+        target.url
+    );
+    let file = space.file("load/scenario.yaml", &text);
+    let ended = Ended::of(space.run(&[]).arg(file)).with(0);
+    ended.stderr_contains("note: console: after 0");
+    let run = space.only();
+    for name in ["common/part.yaml", "common/more.js"] {
+        let kept = run.path().join("inputs/%2E%2E").join(name);
+        assert_eq!(std::fs::read(kept).unwrap(), std::fs::read(space.path(name)).unwrap());
+    }
+    let lines = run.events().unwrap().into_iter().filter(
+        |event| matches!(&event.what, EventKind::Console { text } if text.starts_with("after ")),
+    );
+    assert_eq!(lines.count(), 5);
+    std::fs::remove_dir_all(space.path("common")).unwrap();
+    std::fs::remove_dir_all(space.path("load")).unwrap();
+    let recorded = run.path().join("scenario.yaml");
+    Ended::of(throng(["check"]).arg(&recorded)).with(0);
+    Ended::of(space.run(&[]).arg(&recorded)).with(0);
 }
 
 #[test]
