@@ -154,7 +154,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 18);
+    assert_eq!(PROTOCOL_VERSION, 19);
     let hello =
         Hello { magic: MAGIC, protocol: 1, throng: "0.1.0".to_owned(), token: "ab".to_owned() };
     assert_eq!(hex(&hello), "7468726f6e670105302e312e30026162");
@@ -185,7 +185,7 @@ fn messages_keep_their_form() {
             // News of a delta: loop, start, end, phase.
             "03001b8094ebdc0380a8d6b90701",
             // Counts and gauges.
-            "000000000000000000000000000000000000000403000000000000000000000000000000",
+            "00000000000000000000000000000000000000040300000000000000000000000000000000",
             "0203020100",
             // One measure: its number, operations due, those that never began by reason, those that began, and how often
             // each of 62 outcomes.
@@ -213,6 +213,8 @@ fn messages_keep_their_form() {
             "353033",
             "ac02026e6f",
             "0105474554202f000101610162010178",
+            // A line of a script: its time and text.
+            "01060473616964",
             // An ending: its session, step, state, end, outcome and own step, and how many.
             "010001010300010473746570010f6073657460206f662060636f64656002",
             // Our own work: its kind and measure, no session and no step of its own, how often, its sum and the longest.
