@@ -528,6 +528,7 @@ fn files_share_one_scope() {
         "function RATE() {}",
         "const RATE = 2;",
         "class gross {}",
+        "var gross = 3;",
     ] {
         let fault = Context::load(&[first.clone(), file("b.js", text)], LIMITS).unwrap_err();
         assert_eq!(fault.file.as_deref(), Some("b.js"), "{text}: {fault:?}");
