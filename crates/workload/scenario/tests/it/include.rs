@@ -43,11 +43,13 @@ fn parameters_of_a_file_get_values() {
     let with = including("{ file: part.yaml, with: { path: '${base}/given', base: /c } }");
     let given = including("{ file: part.yaml, with: { path: /given } }");
     let of_scenario = format!("params: {{ path: /mine }}\n{own}");
+    let none: &[(&str, &str)] = &[];
+    let set: &[(&str, &str)] = &[("path", "/set")];
     for (text, sets, expected) in [
-        (&own, &[][..], "/b/part"),
-        (&given, &[], "/b/given"),
-        (&of_scenario, &[], "/b/mine"),
-        (&own, &[("path", "/set")], "/b/set"),
+        (&own, none, "/b/part"),
+        (&given, none, "/b/given"),
+        (&of_scenario, none, "/b/mine"),
+        (&own, set, "/b/set"),
     ] {
         assert_eq!(path(text, sets), expected, "{text}");
     }
