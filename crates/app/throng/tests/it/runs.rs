@@ -67,8 +67,8 @@ fn a_run_of_several_files_is_repeated_from_its_record() {
     }
     space.file(
         "common/part.yaml",
-        "params: { path: / }\nscript: ../common/more.js\nsessions:\n  part:\n    \
-         - get: \"${path}\"\n    - set: { more: \"${one_more(user)}\" }\nthresholds: errors == 0\n",
+        "params: { path: start }\nscript: ../common/more.js\nsessions:\n  part:\n    \
+         - get: /${raw(path)}\n    - set: { more: \"${one_more(user)}\" }\nthresholds: errors == 0\n",
     );
     space.file(
         "common/more.js",
@@ -76,7 +76,7 @@ fn a_run_of_several_files_is_repeated_from_its_record() {
     );
     let target = Served::start(&["hello"]);
     let text = format!(
-        "target: {}\ninclude: {{ file: ../common/part.yaml, with: {{ path: /hello }} }}\n\
+        "target: {}\ninclude: {{ file: ../common/part.yaml, with: {{ path: hello/you }} }}\n\
          arrivals: [ {{ constant: 5/s, for: 1s }} ]\n",
         target.url
     );

@@ -88,16 +88,16 @@ const FILES: &[(&str, &str)] = &[
     ("../common/limits.yaml", "thresholds: [ errors == 0 ]\n"),
     (
         "../common/login.yaml",
-        "params: { path: /login }\nscript: ../common/signature.js\n\
+        "params: { path: login }\nscript: ../common/signature.js\n\
          data:\n  accounts: { file: ../common/accounts.csv }\nsessions:\n  member:\n    - feed: accounts\n    \
-         - post: \"${path}\"\n      form: { login: \"${login}\", sign: \"${signature(login)}\" }\n",
+         - post: /${raw(path)}\n      form: { login: \"${login}\", sign: \"${signature(login)}\" }\n",
     ),
     ("../common/signature.js", "const signature = (text) => text.length;\n"),
     ("../common/accounts.csv", "login\nann\n"),
     (
         "part.yaml",
         "params: { path: /part, base: /b }\nsessions:\n  part:\n    - js: |\n        return { n: 1 };\n      \
-         sets: n\n    - get: \"${base}/${n}\"\n      as: \"${base}${path}\"\nthresholds: errors == 0\n",
+         sets: n\n    - get: /${n}\n      as: \"${base}${path}\"\nthresholds: errors == 0\n",
     ),
     (
         "wrong.yaml",
