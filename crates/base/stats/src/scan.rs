@@ -14,6 +14,13 @@
 //!   Pickands 1975), and the error of its scale is allowed for, which makes a Pareto tail of it.
 //! - Counts are Poisson numbers, divided by how much more they scatter from second to second than Poisson numbers do.
 //!
+//! Where levels depend on a load, they are compared with what the rest is under the same load: the isotonic regression of its
+//! levels on its loads (pool adjacent violators: Ayer, Brunk, Ewing, Reid and Silverman 1955), as more load makes no level
+//! better. It says nothing of greater loads than the rest has had, so that seconds with these are left out of the test. The
+//! scatter is that of the rest as a whole or of its seconds with as much load, whichever is greater: a queue scatters more,
+//! and for longer, the closer it is to what it can do. Each block of the regression costs a degree of freedom (Meyer and
+//! Woodroofe, "On the degrees of freedom in shape-restricted regression", 2000).
+//!
 //! The p-value is multiplied by the number of windows that do not overlap, over all lengths, each counted twice
 //! (Bonferroni). `make incident-truth` measures what that leaves of false alarms.
 //!
@@ -35,6 +42,8 @@ const REST_MIN: usize = 5;
 const LENGTHS_RATIO: f64 = 1.25;
 /// Loads that are less than the greatest one by less than this share are the same load.
 const LOAD_SHARE_MIN: f64 = 0.8;
+/// Seconds with less than this share of a window's load do not say how much it scatters.
+const LIKE_SHARE_MIN: f64 = 0.92;
 /// Greatest correlation of neighbours: closer to 1, a series would wander without end.
 const CORRELATION_MAX: f64 = 0.95;
 /// A standard normal number is above this with a probability of a quarter …
@@ -71,6 +80,22 @@ pub struct Count {
     pub of: f64,
 }
 
+/// The load of each second of a series.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Load<'s> {
+    /// The load by second; none is negative.
+    pub by_second: &'s [f64],
+    /// Of how many Poisson numbers each of them is the mean, which says how well it is known; infinite: exactly.
+    pub numbers: f64,
+}
+
+impl Load<'_> {
+    /// The standard error of a load.
+    fn error(&self, load: f64) -> f64 {
+        (load / self.numbers).sqrt()
+    }
+}
+
 /// What counts as a window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
@@ -98,34 +123,56 @@ pub struct Window {
 /// The windows in which levels are greater than in the rest, in the order of time. A level that is not finite counts as
 /// none.
 pub fn levels(series: &[Level], rules: &Rules) -> Vec<Window> {
+    let even = vec![0.0; series.len()];
+    let load = Load { by_second: &even, numbers: f64::INFINITY };
+    levels_under_load(series, &even, &load, rules)
+}
+
+/// The windows in which levels are greater than the load explains, in the order of time. `explained` is what
+/// [`explained_by_load`] says of each second, by which windows are looked for; their levels are less by it. Whether chance
+/// makes them is told from the rest alone, so that what is in a window does not explain it.
+///
+/// # Panics
+/// If there are not as many loads, or levels explained, as levels.
+pub fn levels_under_load(
+    series: &[Level],
+    explained: &[f64],
+    load: &Load<'_>,
+    rules: &Rules,
+) -> Vec<Window> {
+    assert_eq!(series.len(), explained.len(), "each second has a level that is explained");
+    assert_eq!(series.len(), load.by_second.len(), "each second has a load");
     let known = series.iter().filter(|level| level.weight > 0.0 && level.value.is_finite());
     let weights: Vec<f64> = known.map(|level| level.weight).collect();
     // Levels of many numbers are not known the better for it: they scatter by more than their numbers do.
     let usual = median(&weights).unwrap_or(1.0);
-    let parts: Vec<Part> = series
-        .iter()
-        .map(|level| match level.value.is_finite() && level.weight > 0.0 {
-            true => {
-                let weight = level.weight.min(usual) / usual;
-                Part { weight, sum: weight * level.value }
-            }
-            false => Part::default(),
-        })
-        .collect();
+    let part = |level: &Level, value: f64| match level.value.is_finite() && level.weight > 0.0 {
+        true => {
+            let weight = level.weight.min(usual) / usual;
+            Part { weight, sum: weight * value }
+        }
+        false => Part::default(),
+    };
+    let raw: Vec<Part> = series.iter().map(|level| part(level, level.value)).collect();
+    let pairs = series.iter().zip(explained);
+    let parts: Vec<Part> = pairs.map(|(level, of)| part(level, level.value - of)).collect();
     let levels: Vec<f64> =
         parts.iter().filter(|part| part.weight > 0.0).map(|part| part.level()).collect();
     let middle = median(&levels).unwrap_or(0.0);
     let known = parts.iter().filter(|part| part.weight > 0.0);
     let distances = known.map(|part| part.weight.sqrt() * (part.level() - middle).abs());
     let scatter = median(&distances.collect::<Vec<_>>()).unwrap_or(0.0) / NORMAL_QUARTILE;
-    segmented(&parts, rules, level_score, LEVEL_SCORE_MIN * scatter, level_p)
+    let tail =
+        |taken: &[bool], seconds: &Range<usize>| level_p(&raw, load, taken, seconds, rules.least);
+    segmented(&parts, rules, level_score, LEVEL_SCORE_MIN * scatter, tail)
 }
 
 /// The windows in which a greater share is hits than in the rest, in the order of time.
 pub fn counts(series: &[Count], rules: &Rules) -> Vec<Window> {
     let part = |count: &Count| Part { weight: count.of, sum: count.hits.min(count.of) };
     let parts: Vec<Part> = series.iter().map(part).collect();
-    segmented(&parts, rules, count_score, COUNT_SCORE_MIN, count_p)
+    let tail = |taken: &[bool], seconds: &Range<usize>| count_p(&parts, taken, seconds);
+    segmented(&parts, rules, count_score, COUNT_SCORE_MIN, tail)
 }
 
 /// The level of each second that its load explains: the median of all seconds whose load was alike, or of all whose load was
@@ -258,16 +305,15 @@ impl Sums {
 
 /// How much worse a window is than the rest; `None`: it is not, or by less than is relevant.
 type Score = fn(inside: Part, outside: Part, least: f64) -> Option<f64>;
-/// The probability that chance makes the level of one window.
-type Tail = fn(parts: &[Part], taken: &[bool], seconds: &Range<usize>) -> f64;
 
-/// Takes out one window after the other, and keeps as many as all stand out from what they leave.
+/// Takes out one window after the other, and keeps as many as all stand out from what they leave. `tail` is the probability
+/// that chance makes the level of one window, if these seconds are taken out.
 fn segmented(
     parts: &[Part],
     rules: &Rules,
     score: Score,
     score_min: f64,
-    tail: Tail,
+    tail: impl Fn(&[bool], &Range<usize>) -> f64,
 ) -> Vec<Window> {
     let lengths = lengths(parts.len(), rules.shortest.max(1));
     let tried: f64 = lengths.iter().map(|&length| 2.0 * parts.len() as f64 / length as f64).sum();
@@ -289,7 +335,7 @@ fn segmented(
         let inside = sums.within(&seconds);
         let outside = sums.all().without(inside);
         taken[seconds.clone()].fill(true);
-        let p = (tail(parts, &taken, &seconds) * tried).min(1.0);
+        let p = (tail(&taken, &seconds) * tried).min(1.0);
         windows.push(Window { seconds, inside: inside.level(), outside: outside.level(), p });
         if p <= rules.alpha {
             kept = windows.len();
@@ -382,37 +428,50 @@ fn likelihood(part: Part) -> f64 {
     term(part.sum) + term(part.weight - part.sum)
 }
 
-/// The deviations of the rest from its level, by second, and what they say of its scatter.
+/// The scatter of the rest, from the deviations of its seconds from its level.
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Rest {
-    deviations: Vec<Option<f64>>,
-    known: f64,
+    /// Degrees of freedom that are left for the scatter.
+    free: f64,
     /// Mean square.
     variance: f64,
     correlation: f64,
+    /// By how much seconds are above the upper quartile, on average.
+    excess: f64,
 }
 
 impl Rest {
-    /// `None` of too few seconds.
-    fn of(parts: &[Part], taken: &[bool], deviation: impl Fn(&Part) -> f64) -> Option<Rest> {
-        let seconds = parts.iter().zip(taken);
-        let deviations: Vec<Option<f64>> = seconds
-            .map(|(part, &taken)| (!taken && part.weight > 0.0).then(|| deviation(part)))
-            .collect();
-        let known = deviations.iter().flatten().count();
-        if known < REST_MIN {
+    /// The scatter of deviations, by second, from a level with so many degrees of freedom; `None`: they are of too few
+    /// seconds.
+    fn of(deviations: &[Option<f64>], level_freedom: usize) -> Option<Rest> {
+        let mut sorted: Vec<f64> = deviations.iter().copied().flatten().collect();
+        if sorted.len() < REST_MIN {
             return None;
         }
-        let known = known as f64;
-        let squares: f64 = deviations.iter().flatten().map(|x| x * x).sum();
+        sorted.sort_by(f64::total_cmp);
+        let known = sorted.len() as f64;
+        let free = (known - level_freedom as f64).max(1.0);
+        let squares: f64 = sorted.iter().map(|x| x * x).sum();
         let pairs = deviations.windows(2).filter_map(|pair| Some(pair[0]? * pair[1]?));
         let raw = if squares > 0.0 { pairs.sum::<f64>() / squares } else { 0.0 };
-        let correlation = raw + (1.0 + 3.0 * raw.max(0.0)) / known;
+        let correlation = raw + (1.0 + 3.0 * raw.max(0.0)) / free;
         Some(Rest {
-            known,
-            variance: squares / (known - 1.0),
+            free,
+            variance: squares / free,
             correlation: correlation.clamp(0.0, CORRELATION_MAX),
-            deviations,
+            // A level that follows its seconds leaves less of them.
+            excess: (known / free).sqrt() * mean_excess(&sorted),
         })
+    }
+
+    /// The greater scatter of two, about a level that is known as well as that of the second one.
+    fn or_greater(self, own: Rest) -> Rest {
+        Rest {
+            free: own.free,
+            variance: self.variance.max(own.variance),
+            correlation: self.correlation.max(own.correlation),
+            excess: self.excess.max(own.excess),
+        }
     }
 
     /// How many seconds one makes itself felt over.
@@ -428,26 +487,108 @@ impl Rest {
     }
 }
 
-fn level_p(parts: &[Part], taken: &[bool], seconds: &Range<usize>) -> f64 {
-    let rest = Sums::of(parts, taken).all();
-    let level = rest.level();
-    // Each second in units of the same scatter.
-    let deviation = |part: &Part| part.weight.sqrt() * (part.level() - level);
-    let Some(rest) = Rest::of(parts, taken, deviation) else {
+/// The level of the rest by load: the isotonic regression of Ayer and others (1955).
+struct LevelByLoad {
+    /// The seconds of the rest that have a level, by ascending load.
+    seconds: Vec<usize>,
+    /// The level of each of them.
+    levels: Vec<f64>,
+}
+
+impl LevelByLoad {
+    fn of(parts: &[Part], load: &Load<'_>, taken: &[bool]) -> LevelByLoad {
+        let loads = load.by_second;
+        let is_rest = |&second: &usize| !taken[second] && parts[second].weight > 0.0;
+        let mut seconds: Vec<usize> = (0..parts.len()).filter(is_rest).collect();
+        seconds.sort_by(|&a, &b| loads[a].total_cmp(&loads[b]));
+        let sum = |a: Part, b: Part| Part { weight: a.weight + b.weight, sum: a.sum + b.sum };
+        // Blocks of one level, each with the number of its seconds. Those whose loads are not told apart share one.
+        let mut blocks: Vec<(Part, usize)> = Vec::new();
+        let mut further = &seconds[..];
+        while let Some(&least) = further.first() {
+            let alike_max = loads[least] + load.error(loads[least]);
+            let count = further.partition_point(|&second| loads[second] <= alike_max);
+            let (alike, greater) = further.split_at(count);
+            further = greater;
+            let all = alike.iter().fold(Part::default(), |all, &second| sum(all, parts[second]));
+            let mut block = (all, alike.len());
+            while let Some((lower, length)) =
+                blocks.pop_if(|(lower, _)| lower.level() > block.0.level())
+            {
+                block = (sum(lower, block.0), length + block.1);
+            }
+            blocks.push(block);
+        }
+        let levels =
+            blocks.iter().flat_map(|(all, length)| std::iter::repeat_n(all.level(), *length));
+        LevelByLoad { levels: levels.collect(), seconds }
+    }
+
+    /// The level under a load: that of the next one that the rest has had, or of the greatest.
+    fn under(&self, load: &[f64], own: f64) -> Option<f64> {
+        let next = self.seconds.partition_point(|&second| load[second] < own);
+        self.levels.get(next).or(self.levels.last()).copied()
+    }
+
+    /// How many levels there are from this load on.
+    fn blocks_from(&self, load: &[f64], least: f64) -> usize {
+        let first = self.seconds.partition_point(|&second| load[second] < least);
+        self.levels[first..].chunk_by(|a, b| a == b).count()
+    }
+}
+
+/// The probability that chance makes the level of a window, as far as the rest has had its load.
+fn level_p(
+    parts: &[Part],
+    load: &Load<'_>,
+    taken: &[bool],
+    seconds: &Range<usize>,
+    least: f64,
+) -> f64 {
+    let loads = load.by_second;
+    let by_load = LevelByLoad::of(parts, load, taken);
+    let Some(&last) = by_load.seconds.last() else {
         return 1.0;
     };
-    let window = parts[seconds.clone()].iter().fold(Part::default(), |sum, part| Part {
-        weight: sum.weight + part.weight,
-        sum: sum.sum + part.sum,
-    });
-    let length = seconds.len() as f64;
-    let height = (window.level() - level) * (window.weight / length).sqrt();
+    let load_max = loads[last] + load.error(loads[last]);
+    let mut window = Part::default();
+    let mut length = 0.0;
+    let mut load_sum = 0.0;
+    for second in seconds.clone() {
+        let Part { weight, sum } = parts[second];
+        let level = by_load.under(loads, loads[second]);
+        if let Some(level) = level.filter(|_| weight > 0.0 && loads[second] <= load_max) {
+            window =
+                Part { weight: window.weight + weight, sum: window.sum + sum - weight * level };
+            length += 1.0;
+            load_sum += loads[second];
+        }
+    }
+    if length == 0.0 || window.level() < least {
+        return 1.0;
+    }
+    // Each second in units of the same scatter.
+    let mut deviations = vec![None; parts.len()];
+    for (&second, level) in by_load.seconds.iter().zip(&by_load.levels) {
+        let part = parts[second];
+        deviations[second] = Some(part.weight.sqrt() * (part.level() - level));
+    }
+    let like_min = LIKE_SHARE_MIN * load_sum / length;
+    let pairs = deviations.iter().zip(loads);
+    let like: Vec<Option<f64>> =
+        pairs.map(|(deviation, &load)| deviation.filter(|_| load >= like_min)).collect();
+    let all = Rest::of(&deviations, by_load.blocks_from(loads, 0.0));
+    let like = Rest::of(&like, by_load.blocks_from(loads, like_min));
+    let (Some(all), Some(like)) = (all, like) else {
+        return 1.0;
+    };
+    let rest = all.or_greater(like);
+    let height = window.level() * (window.weight / length).sqrt();
     let mean_variance =
-        rest.variance * rest.sum_variance(length) * (1.0 + length / rest.known) / length.powi(2);
+        rest.variance * rest.sum_variance(length) * (1.0 + length / rest.free) / length.powi(2);
     let normal = mean_variance.sqrt();
     // The tail of the single seconds, where a sum of them is great because one of them is.
-    let excess = mean_excess(&rest);
-    let scale = (NORMAL_EXCESS * normal).max(excess * length.min(rest.span()) / length);
+    let scale = (NORMAL_EXCESS * normal).max(rest.excess * length.min(rest.span()) / length);
     let above = height - NORMAL_QUARTILE * normal;
     if above <= 0.0 {
         return 1.0;
@@ -455,14 +596,12 @@ fn level_p(parts: &[Part], taken: &[bool], seconds: &Range<usize>) -> f64 {
     if scale <= 0.0 {
         return 0.0;
     }
-    let excesses = (ABOVE_QUARTILE * rest.known).max(2.0);
+    let excesses = (ABOVE_QUARTILE * by_load.seconds.len() as f64).max(2.0);
     ABOVE_QUARTILE * (1.0 + above / scale / excesses).powf(-excesses)
 }
 
-/// By how much seconds of the rest are above its upper quartile, on average.
-fn mean_excess(rest: &Rest) -> f64 {
-    let mut sorted: Vec<f64> = rest.deviations.iter().copied().flatten().collect();
-    sorted.sort_by(f64::total_cmp);
+/// By how much numbers are above their upper quartile, on average. They are in ascending order, and not few.
+fn mean_excess(sorted: &[f64]) -> f64 {
     let from = ((1.0 - ABOVE_QUARTILE) * sorted.len() as f64) as usize;
     let above = &sorted[from + 1..];
     let sum: f64 = above.iter().map(|x| x - sorted[from]).sum();
@@ -476,7 +615,11 @@ fn count_p(parts: &[Part], taken: &[bool], seconds: &Range<usize>) -> f64 {
         let expected = part.weight * share * (1.0 - share);
         if expected > 0.0 { (part.sum - part.weight * share) / expected.sqrt() } else { 0.0 }
     };
-    let Some(scatter) = Rest::of(parts, taken, deviation) else {
+    let pairs = parts.iter().zip(taken);
+    let deviations: Vec<Option<f64>> = pairs
+        .map(|(part, &taken)| (!taken && part.weight > 0.0).then(|| deviation(part)))
+        .collect();
+    let Some(scatter) = Rest::of(&deviations, 1) else {
         return 1.0;
     };
     let bursts = scatter.variance.max(1.0) * scatter.span();

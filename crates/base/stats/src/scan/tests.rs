@@ -39,7 +39,7 @@ impl Queue<'_> {
     }
 }
 
-/// The windows of a queue's seconds, with what the load explains taken off.
+/// The windows of a queue's seconds under their load.
 fn found(levels: &[Level]) -> Vec<Window> {
     let around = |second: usize| {
         let near = &levels[second.saturating_sub(4)..(second + 5).min(levels.len())];
@@ -47,10 +47,7 @@ fn found(levels: &[Level]) -> Vec<Window> {
     };
     let load: Vec<f64> = (0..levels.len()).map(around).collect();
     let explained = explained_by_load(levels, &load);
-    let pairs = levels.iter().zip(explained);
-    let left: Vec<Level> =
-        pairs.map(|(level, of)| Level { value: level.value - of, ..*level }).collect();
-    super::levels(&left, &RULES)
+    levels_under_load(levels, &explained, &Load { by_second: &load, numbers: 9.0 }, &RULES)
 }
 
 /// How many of these runs have a window.
@@ -81,6 +78,60 @@ fn healthy_queues_have_no_windows() {
     let busy = |now: f64| if now < 15.0 { 20.0 } else { 80.0 };
     let slower = Queue { per_s: &busy, mean_s: &|now| if now < 15.0 { 0.01 } else { 0.025 } };
     assert!(alarms(200, 60, &slower) <= 4);
+}
+
+#[test]
+fn a_load_close_to_what_a_queue_does_is_no_window() {
+    let mean_s = |_| 0.9 * 4.0 / 100.0;
+    let ramp = |now: f64| 2.0 + 98.0 * (now / 60.0);
+    let alarms_of_ramp = alarms(200, 60, &Queue { per_s: &ramp, mean_s: &mean_s });
+    assert!(alarms_of_ramp <= 10, "{alarms_of_ramp} of 200");
+    let back = |now: f64| 2.0 + 98.0 * (1.0 - (now / 30.0 - 1.0).abs());
+    let alarms_of_back = alarms(200, 60, &Queue { per_s: &back, mean_s: &mean_s });
+    assert!(alarms_of_back <= 10, "{alarms_of_back} of 200");
+    // A degradation on the way is one.
+    let slow = |now: f64| if (25.0..35.0).contains(&now) { 0.036 } else { 0.012 };
+    let slow = Queue { per_s: &ramp, mean_s: &slow };
+    let is_found = |run: &u64| {
+        let mut rng = Rng::new(52, *run, Purpose::Service);
+        found(&slow.seconds(60, &mut rng)).iter().any(|window| window.seconds.contains(&30))
+    };
+    let times_found = (0..100).filter(is_found).count();
+    assert!(times_found >= 90, "{times_found} of 100");
+}
+
+#[test]
+fn nothing_is_known_of_loads_that_the_rest_has_not_had() {
+    let mut rng = Rng::new(53, 1, Purpose::Service);
+    let load: Vec<f64> = (0..60).map(|second| if second < 40 { 10.0 } else { 20.0 }).collect();
+    let mut of_seconds = |slow: Range<usize>| -> Vec<Window> {
+        let value = |second: usize, rng: &mut Rng| {
+            0.1 * rng.unit() + if slow.contains(&second) { 1.0 } else { 0.0 }
+        };
+        let levels: Vec<Level> =
+            (0..60).map(|s| Level { value: value(s, &mut rng), weight: 10.0 }).collect();
+        let none = vec![0.0; levels.len()];
+        let load = Load { by_second: &load, numbers: f64::INFINITY };
+        levels_under_load(&levels, &none, &load, &RULES)
+    };
+    assert_eq!(of_seconds(40..60), []);
+    assert_eq!(of_seconds(42..50)[0].seconds, 42..50);
+    // Less load never explains what is worse.
+    assert_eq!(of_seconds(10..20)[0].seconds, 10..20);
+}
+
+#[test]
+fn levels_by_load_rise_with_it() {
+    let levels = [1.0, 3.0, 2.0, 4.0, 9.0, 0.0].map(|sum| Part { weight: 1.0, sum });
+    let load = [1.0, 2.0, 3.0, 4.0, 4.0, 9.0];
+    let load = Load { by_second: &load, numbers: f64::INFINITY };
+    let taken = [false, false, false, false, false, true];
+    let found = LevelByLoad::of(&levels, &load, &taken);
+    // Ayer and others (1955): neighbours that fall share their mean; those with the same load do, too.
+    assert_eq!(found.levels, [1.0, 2.5, 2.5, 6.5, 6.5]);
+    assert_eq!(found.blocks_from(load.by_second, 2.0), 2);
+    assert_eq!(found.under(load.by_second, 1.5), Some(2.5));
+    assert_eq!(found.under(load.by_second, 9.0), Some(6.5));
 }
 
 #[test]

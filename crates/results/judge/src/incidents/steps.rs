@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::rc::Rc;
 
-use stats::scan::{Count, Level};
+use stats::scan::{self, Count, Level};
 
 use super::windows::Ends;
 use crate::figures::{Figures, Window};
 use crate::limits::{
-    INCIDENT_DUE_MIN, INCIDENT_LOAD_S, INCIDENT_SERIES_MAX, INCIDENT_SLOTS_MAX, OVERDUE_NS_MIN,
+    INCIDENT_DUE_MIN, INCIDENT_LOAD_S, INCIDENT_SERIES_MAX, INCIDENT_SHORTFALL_MIN,
+    INCIDENT_SLOTS_MAX, OVERDUE_NS_MIN,
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -37,8 +39,11 @@ pub(super) struct Series {
     pub(super) end_ns: u64,
     /// The mean of the logarithms of the response times of successes, by slot.
     pub(super) responses: Vec<Level>,
-    /// The same, less what the load explains.
+    /// What the load explains of them.
+    pub(super) explained: Vec<f64>,
+    /// The response times, less what the load explains.
     pub(super) unexplained: Vec<Level>,
+    load: Rc<Load>,
     /// Slots from which on operations were unanswered since the run ended.
     answered_until: usize,
 }
@@ -59,8 +64,10 @@ struct Load {
     /// Windows of the figures that are one slot.
     joined: usize,
     slot_s: u64,
-    /// The load around each slot.
+    /// The load around each slot: a mean.
     around: Vec<f64>,
+    /// How many slots it is the mean of, but for those at the ends of the run.
+    averaged: usize,
 }
 
 impl Load {
@@ -79,7 +86,7 @@ impl Load {
             let near = &load[slot.saturating_sub(near)..(slot + near + 1).min(load.len())];
             near.iter().sum::<f64>() / near.len() as f64
         });
-        Load { joined, slot_s, around: around.collect() }
+        Load { joined, slot_s, around: around.collect(), averaged: 2 * near + 1 }
     }
 }
 
@@ -107,7 +114,7 @@ fn users(figures: &Figures, slots: usize, slot_ns: u64) -> Vec<f64> {
 
 /// The steps with the most operations, with their tags.
 pub(super) fn all(figures: &Figures) -> Vec<Step> {
-    let load = Load::of(figures);
+    let load = Rc::new(Load::of(figures));
     let mut groups: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for (number, info) in figures.info.measures.iter().enumerate() {
         let is_counted = matches!(info.kind.as_str(), "connect" | "request" | "handshake");
@@ -139,7 +146,7 @@ pub(super) fn all(figures: &Figures) -> Vec<Step> {
 }
 
 /// The tags in which the measures of a step differ.
-fn parts(figures: &Figures, load: &Load, step: &Series) -> Vec<TagSeries> {
+fn parts(figures: &Figures, load: &Rc<Load>, step: &Series) -> Vec<TagSeries> {
     if step.measures.len() < 2 {
         return Vec::new();
     }
@@ -160,12 +167,12 @@ fn parts(figures: &Figures, load: &Load, step: &Series) -> Vec<TagSeries> {
 }
 
 impl Series {
-    fn of(figures: &Figures, load: &Load, step: String, measures: Vec<usize>) -> Series {
+    fn of(figures: &Figures, load: &Rc<Load>, step: String, measures: Vec<usize>) -> Series {
         let slots = thinned(&figures.planned_windows(&measures), load.joined);
         let slot_ns = load.slot_s * SECOND_NS;
         let responses: Vec<Level> = slots.iter().map(response).collect();
-        let explained = stats::scan::explained_by_load(&responses, &load.around);
-        let pairs = responses.iter().zip(explained);
+        let explained = scan::explained_by_load(&responses, &load.around);
+        let pairs = responses.iter().zip(&explained);
         let unexplained = pairs.map(|(level, of)| Level { value: level.value - of, ..*level });
         let until_ns = answered_until_ns(figures, &measures);
         Series {
@@ -173,11 +180,18 @@ impl Series {
             slot_ns,
             end_ns: figures.planned_end_ns().min(figures.ended_ns()),
             unexplained: unexplained.collect(),
+            explained,
             responses,
+            load: Rc::clone(load),
             answered_until: (until_ns / slot_ns) as usize,
             slots,
             measures,
         }
+    }
+
+    /// The load of the run by slot, as well as it is known: of operations that come at random.
+    pub(super) fn load(&self) -> scan::Load<'_> {
+        scan::Load { by_second: &self.load.around, numbers: self.load.averaged as f64 }
     }
 
     /// How many operations of these slots took longer than usual: the square of the sum of what they took more, in
@@ -224,9 +238,10 @@ impl Series {
         self.slots.iter().enumerate().map(count).collect()
     }
 
-    /// By how many fewer operations ended than were due, in parts of those that are usually due. Operations that are in
-    /// flight at the beginning and at the end of the load are due and not ended, or the other way round: these slots
-    /// have no level. Nor have those of a step that is done now and then.
+    /// By how many fewer operations ended than were due, in parts of those that are due, or usually due if these are more.
+    /// Operations that are in flight at the beginning and at the end of the load are due and not ended, or the other way
+    /// round: these slots have no level. Nor have those of a step that is done now and then. What is made up for after a
+    /// shortfall scatters no more than a shortfall has to have.
     pub(super) fn shortfalls(&self) -> Vec<Level> {
         let is_due = |slot: &Window| slot.due > 0.0;
         let first = self.slots.iter().position(is_due).unwrap_or(0);
@@ -239,7 +254,10 @@ impl Series {
         let inner = edge..self.slots.len().saturating_sub(edge);
         let is_known = |number: usize| inner.contains(&number) && usual >= INCIDENT_DUE_MIN;
         let level = |(number, slot): (usize, &Window)| match is_known(number) {
-            true => Level { value: (slot.due - slot.ended) / usual, weight: 1.0 },
+            true => {
+                let share = (slot.due - slot.ended) / usual.max(slot.due);
+                Level { value: share.max(-INCIDENT_SHORTFALL_MIN), weight: 1.0 }
+            }
             false => Level::default(),
         };
         self.slots.iter().enumerate().map(level).collect()

@@ -224,7 +224,12 @@ fn without_edges(windows: &[scan::Window]) -> Vec<scan::Window> {
 fn slow(series: &Series, alpha: f64) -> Vec<Ends> {
     let levels = &series.unexplained;
     let rules = Rules { alpha, least: INCIDENT_RESPONSE_TIMES.ln(), shortest: 1 };
-    let windows = without_edges(&scan::levels(levels, &rules));
+    let windows = without_edges(&scan::levels_under_load(
+        &series.responses,
+        &series.explained,
+        &series.load(),
+        &rules,
+    ));
     let lasting = windows.iter().filter(|window| {
         let slow = series.slow_operations(&window.seconds, window.outside);
         slow >= INCIDENT_OPERATIONS_MIN && !is_warm_up(series, levels, window)
@@ -283,7 +288,8 @@ fn short(series: &Series, alpha: f64) -> Vec<Ends> {
     let levels = series.shortfalls();
     let shortest = INCIDENT_THROUGHPUT_SLOTS_MIN;
     let rules = Rules { alpha, least: INCIDENT_SHORTFALL_MIN, shortest };
-    let windows = scan::levels(&levels, &rules);
+    let explained = vec![0.0; levels.len()];
+    let windows = scan::levels_under_load(&levels, &explained, &series.load(), &rules);
     let several = windows.iter().filter(|w| series.missing(&w.seconds) >= INCIDENT_OPERATIONS_MIN);
     let found = several.map(|window| Ends {
         begin_ns: window.seconds.start as u64 * series.slot_ns,
