@@ -1,21 +1,48 @@
-//! Failures by what they were, over the complete run.
+//! Failures by what they were, over the complete run. A failure counts once: a transaction fails by what failed in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::Outcome;
-use record::schema::{ErrorCount, ErrorSummary};
+use record::schema::{ErrorCount, ErrorSummary, MeasureInfo};
 
 use crate::figures::Figures;
 
 /// The kind of measures whose steps are no operations.
 const STEP: &str = "step";
 
-/// All failures, the most frequent first; those that are not told apart come last.
+/// The kind of measures whose failures are those of operations, or of steps, within them.
+const TRANSACTION: &str = "transaction";
+
+/// The kinds of failures, by kinds of measures: a transaction's failures of these kinds are consequences of others.
+pub(crate) struct Causes<'f>(BTreeSet<&'f str>);
+
+impl<'f> Causes<'f> {
+    /// The causes among failures, each by its kind and that of its measure; `None`: the step is no operation.
+    pub(crate) fn of(failures: impl Iterator<Item = (&'f str, Option<&'f str>)>) -> Causes<'f> {
+        let causes = failures.filter(|(_, measure)| *measure != Some(TRANSACTION));
+        Causes(causes.map(|(kind, _)| kind).collect())
+    }
+
+    /// Whether a failure of a measure of this kind says again what failed within it.
+    pub(crate) fn include(&self, kind: &str, measure: Option<&str>) -> bool {
+        measure == Some(TRANSACTION) && self.0.contains(kind)
+    }
+}
+
+/// All failures, the most frequent first; those that are not told apart come last. Transactions in which something failed
+/// in the same way are left out.
 pub(crate) fn summarise(figures: &Figures) -> Vec<ErrorSummary> {
     let mut ended = BTreeMap::new();
     let mut all: Vec<ErrorSummary> = Vec::new();
+    let causes = Causes::of(figures.errors.0.keys().map(|key| {
+        let measure = key.measure.map(|measure| figures.kind(usize::from(measure)));
+        (key.kind.as_str(), measure)
+    }));
     for (key, total) in &figures.errors.0 {
         let measure = key.measure.map(usize::from);
+        if causes.include(&key.kind, measure.map(|measure| figures.kind(measure))) {
+            continue;
+        }
         let info = measure.and_then(|measure| figures.info.measures.get(measure));
         let operations = measure.filter(|_| info.is_some_and(|info| info.kind != STEP));
         let ended = operations.map(|measure| {
@@ -45,20 +72,36 @@ pub(crate) fn summarise(figures: &Figures) -> Vec<ErrorSummary> {
     all
 }
 
+/// Operations of a measure.
+struct Overdue {
+    /// Those that the end of the run met unfinished, and that have failed.
+    count: u64,
+    failed: u64,
+    ended: u64,
+}
+
 /// Operations that the end of the run met unfinished, and that have failed, as they had waited for longer than any answer
 /// took. No second counted them. None if the record does not say what else failed.
 fn overdue(figures: &Figures) -> Vec<ErrorSummary> {
     let kind = Outcome::Unfinished.name();
-    let mut all = Vec::new();
-    for (measure, info) in figures.info.measures.iter().enumerate() {
+    let cells = (0..figures.info.measures.len()).map(|measure| {
         let cell = figures.cell(None, measure);
-        let count = cell.errors().find(|&(own, _)| own == kind).map_or(0, |(_, count)| count);
-        if figures.errors.0.is_empty() && cell.failed() > count {
-            return Vec::new();
-        }
-        if count == 0 {
+        let overdue = cell.errors().find(|&(own, _)| own == kind).map_or(0, |(_, count)| count);
+        Overdue { count: overdue, failed: cell.failed(), ended: cell.ended() }
+    });
+    let counts: Vec<Overdue> = cells.collect();
+    if figures.errors.0.is_empty() && counts.iter().any(|own| own.failed > own.count) {
+        return Vec::new();
+    }
+    let measures = figures.info.measures.iter().zip(counts).filter(|(_, own)| own.count > 0);
+    let measures: Vec<(&MeasureInfo, Overdue)> = measures.collect();
+    let causes = Causes::of(measures.iter().map(|(info, _)| (kind, Some(info.kind.as_str()))));
+    let mut all = Vec::new();
+    for (info, Overdue { count, ended, .. }) in &measures {
+        if causes.include(kind, Some(&info.kind)) {
             continue;
         }
+        let count = *count;
         let mut by_phase = vec![0; figures.info.phases.len()];
         if let Some(last) = by_phase.last_mut() {
             *last = count;
@@ -68,7 +111,7 @@ fn overdue(figures: &Figures) -> Vec<ErrorSummary> {
             kind: kind.to_owned(),
             detail: None,
             count,
-            share: Some(count as f64 / cell.ended().max(1) as f64),
+            share: Some(count as f64 / (*ended).max(1) as f64),
             first_ns: figures.series.last().map_or(0, |row| row.start_ns),
             last_ns: figures.ended_ns(),
             by_phase,
@@ -150,6 +193,19 @@ mod tests {
         assert_eq!(crate::judge_figures(&figures, &[], false).errors, all);
         figures.info.measures[REQUEST].kind = STEP.to_owned();
         assert_eq!(summarise(&figures)[0].share, None, "its measure counts nothing but failures");
+    }
+
+    #[test]
+    fn a_transaction_fails_by_what_failed_in_it() {
+        let mut figures = sample::figures();
+        let transaction = figures.info.measures.len() as u16;
+        figures.info.measures.push(MeasureInfo::new("buy", TRANSACTION));
+        figures.errors.add(count(4, Some(transaction), "503", 7));
+        assert_eq!(summarise(&figures)[0].step, "buy", "nothing else says it");
+        figures.errors.add(count(4, Some(REQUEST as u16), "503", 7));
+        let all = summarise(&figures);
+        assert_eq!(all.len(), 1, "{all:?}");
+        assert_eq!(all[0].step, figures.info.measures[REQUEST].name);
     }
 
     #[test]

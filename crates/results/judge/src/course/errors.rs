@@ -9,6 +9,7 @@ use record::{Outcome, RecordError, Run};
 use serde::Serialize;
 
 use super::{Division, Number};
+use crate::errors::Causes;
 
 /// Most failures whose line has every slot: the most frequent.
 const TRACKS_MAX: usize = 12;
@@ -115,13 +116,24 @@ impl Errors {
         self.0.is_empty()
     }
 
-    /// The most frequent failures with their lines, and the number of further ones.
+    /// The most frequent failures with their lines, and the number of further ones. Transactions in which something
+    /// failed in the same way are left out.
     pub(super) fn tracks(
         &self,
         measures: &[MeasureInfo],
         division: Division,
     ) -> (Vec<ErrorTrack>, usize) {
-        let all = self.0.iter().map(|(failure, counts)| (failure, counts.as_slice()));
+        let kind_of = |failure: &Failure| match failure.step {
+            Step::Measure(measure) => {
+                measures.get(usize::from(measure)).map(|measure| measure.kind.as_str())
+            }
+            Step::Own(_) => None,
+        };
+        let kinds = self.0.keys().map(|failure| (&*failure.kind, kind_of(failure)));
+        let causes = Causes::of(kinds);
+        let shown =
+            self.0.iter().filter(|&(failure, _)| !causes.include(&failure.kind, kind_of(failure)));
+        let all = shown.map(|(failure, counts)| (failure, counts.as_slice()));
         let mut all: Vec<(&Failure, &[u64])> = all.collect();
         all.sort_by_cached_key(|(_, counts)| std::cmp::Reverse(counts.iter().sum::<u64>()));
         let left_out = all.len().saturating_sub(ERRORS_MAX);
