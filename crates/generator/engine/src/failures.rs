@@ -183,7 +183,7 @@ impl Failures {
             };
             self.samples.push(sample);
         }
-        is_wanted && self.samples_max > 0
+        is_wanted
     }
 
     /// Counts a failure, of this user's if it is a user's. `status`: that of its row.
@@ -241,8 +241,7 @@ impl Failures {
     pub(crate) fn wants_status(&self, measure: MeasureId, status: u16) -> bool {
         let outcome = Outcome::Status;
         let detail = Detail::Status(status);
-        self.samples_max > 0
-            && self.wants_sample(&ErrorKey { measure, own_step: None, outcome, detail })
+        self.wants_sample(&ErrorKey { measure, own_step: None, outcome, detail })
     }
 
     fn wants_sample(&self, key: &ErrorKey) -> bool {
@@ -250,9 +249,8 @@ impl Failures {
             return false;
         }
         match self.kept.get(key) {
-            // Their text is wanted in any case, once.
-            Some(kept) => *kept < self.samples_max.max(1),
-            None => self.kept.len() < ErrorCount::DISTINCT_MAX,
+            Some(kept) => *kept < self.samples_max,
+            None => self.samples_max > 0 && self.kept.len() < ErrorCount::DISTINCT_MAX,
         }
     }
 

@@ -14,6 +14,8 @@ use super::unit::{Ends, Rate, Unit};
 use super::{AllOperations, Options, Source, Time};
 use judge::JudgeError;
 
+/// The kind of measures whose operations are connections.
+const CONNECT: &str = "connect";
 /// Windows that a run is cut into, to be compared where there is one run a side only. Ten pairs have
 /// 1,024 permutations, so the least p-value is 0.002.
 pub(crate) const WINDOWS: usize = 10;
@@ -44,8 +46,9 @@ pub(crate) enum Times {
 /// A measure of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct RunMeasure {
-    /// False if the record does not say when operations started; then it has an order only.
-    has_clock: bool,
+    /// False if the record does not say when operations started, so that it has an order only, or if they are connections:
+    /// more of them are neither better nor worse.
+    has_rate: bool,
     /// Times of operations that succeeded.
     pub(crate) times: Times,
     /// Operations among these that were answered after the load: they are the last window's.
@@ -154,8 +157,16 @@ pub(crate) fn read(
     by_rows: &[bool],
     options: &Options,
 ) -> Result<Vec<RunMeasure>, JudgeError> {
-    let mut all: Vec<RunMeasure> =
-        by_rows.iter().map(|&rows| RunMeasure::new(rows, run.info().clock != NO_CLOCK)).collect();
+    let info = run.info();
+    let has_rate = |place: usize| {
+        let is_connect = info.measures.get(place).is_some_and(|measure| measure.kind == CONNECT);
+        info.clock != NO_CLOCK && !is_connect
+    };
+    let mut all: Vec<RunMeasure> = by_rows
+        .iter()
+        .zip(places)
+        .map(|(&rows, &place)| RunMeasure::new(rows, has_rate(place)))
+        .collect();
     if by_rows.contains(&true) {
         read_rows(run, span, places, &mut all, options.time)?;
     }
@@ -323,9 +334,9 @@ fn read_tally(
 }
 
 impl RunMeasure {
-    fn new(by_rows: bool, has_clock: bool) -> RunMeasure {
+    fn new(by_rows: bool, has_rate: bool) -> RunMeasure {
         RunMeasure {
-            has_clock,
+            has_rate,
             times: if by_rows {
                 Times::Rows(vec![Vec::new(); WINDOWS])
             } else {
@@ -400,13 +411,13 @@ impl RunMeasure {
         }
     }
 
-    /// The rate of these operations; `None` if it is not known when they started.
+    /// The rate of these operations; `None` if they have none.
     fn rate(&self, in_time: u64, seconds: f64) -> Option<Rate> {
-        self.has_clock.then_some(Rate { in_time, seconds })
+        self.has_rate.then_some(Rate { in_time, seconds })
     }
 
     /// The rate of the operations that the target completed, with success or with a failure, over a run with this much
-    /// load; `None` if it is not known when they started.
+    /// load; `None` if they have none.
     pub(crate) fn completed(&self, seconds: f64) -> Option<Rate> {
         self.rate(self.count() - self.drained + self.rejected.iter().sum::<u64>(), seconds)
     }

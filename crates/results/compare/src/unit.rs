@@ -6,7 +6,7 @@ use stats::sample::Sample;
 #[derive(Debug, Clone)]
 pub(crate) struct Unit {
     pub(crate) sample: Sample,
-    /// `None` where the record does not say when operations started.
+    /// `None` where the record does not say when operations started, and of connections.
     pub(crate) rate: Option<Rate>,
     /// `None` where the record does not tell.
     pub(crate) ends: Option<Ends>,

@@ -29,7 +29,8 @@ pub struct ErrorCount {
 impl ErrorCount {
     /// The detail of failures whose own detail is not kept, because a run had too many different ones.
     pub const OTHERS: &str = "others";
-    /// Most different failures (step, kind and detail) that a run tells apart.
+    /// Most different failures (step, kind and detail) that a run tells apart: the first ones, of those that are new in the
+    /// same interval the most frequent.
     pub const DISTINCT_MAX: usize = 200;
 }
 
