@@ -194,9 +194,9 @@ struct Broken {
 
 /// What broke between two moments. Stalls, growth and groups are those of the whole run.
 fn broken(run: &Run, start_ns: u64, end_ns: u64) -> Result<Broken, RecordError> {
-    let mut figures = Figures::read(run)?;
-    incidents::read_times(&mut figures, run)?;
-    let mut case = Case::new(&figures, &[]);
+    let figures = Figures::read(run)?;
+    let found = incidents::Broken::read(&figures, run)?;
+    let mut case = Case::with_broken(&figures, &[], found);
     let is_within = |incident: &Incident| incident.begin_ns < end_ns && start_ns < incident.end_ns;
     case.broken.incidents.retain(is_within);
     let mut findings = incident_findings::findings(&case);

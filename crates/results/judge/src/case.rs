@@ -36,6 +36,15 @@ pub(crate) struct Case<'a> {
 impl<'a> Case<'a> {
     /// The case of a run that has ended, without the loss of a worker being accepted.
     pub(crate) fn new(figures: &'a Figures, thresholds: &'a [Threshold]) -> Case<'a> {
+        Case::with_broken(figures, thresholds, Broken::find(figures))
+    }
+
+    /// The same, if it is known already what broke.
+    pub(crate) fn with_broken(
+        figures: &'a Figures,
+        thresholds: &'a [Threshold],
+        broken: Broken,
+    ) -> Case<'a> {
         let health = generator::summarise(figures);
         let users = summary::users(figures);
         let measures = summary::measures(figures, None);
@@ -56,7 +65,7 @@ impl<'a> Case<'a> {
             measures,
             shortfall,
             overload,
-            broken: Broken::find(figures),
+            broken,
         }
     }
 

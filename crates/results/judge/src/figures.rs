@@ -2,8 +2,8 @@
 //! the events. Pure once filled; tests build it by hand.
 
 mod due;
+mod ended;
 mod errors;
-mod incident_times;
 mod intervals;
 mod lag_moves;
 mod lag_seconds;
@@ -29,8 +29,8 @@ use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 
 use crate::limits::FLOW_SECONDS_MAX;
+pub(crate) use ended::Ended;
 pub(crate) use errors::ErrorTotals;
-pub(crate) use incident_times::IncidentTimes;
 pub(crate) use intervals::Population;
 use intervals::PopulationInterval;
 pub(crate) use lag_moves::{Limit, Moves};
@@ -40,7 +40,7 @@ pub(crate) use rates::CompletionCounts;
 pub(crate) use regions::MeasureGroup;
 use sessions::SessionTimes;
 pub use unfinished::outlasting;
-pub(crate) use windows::Window;
+pub(crate) use windows::{Window, Windows};
 
 /// The measurements of one run.
 #[derive(Debug, Clone)]
@@ -90,8 +90,6 @@ pub struct Figures {
     /// The operations that thresholds would find within their limits without the generator's own part of their times;
     /// empty unless `lag_decisions::read` was called.
     pub(crate) lag_moves: Vec<KnownMoves>,
-    /// Response times in and outside of incidents; empty unless `incidents::read_times` was called.
-    pub(crate) incident_times: Vec<IncidentTimes>,
     /// Cells by phase, then by measure; a run without phases has one row.
     cells: Vec<Vec<Cell>>,
     /// How long sessions took, by phase; empty unless a threshold needed it.
@@ -305,7 +303,6 @@ impl Figures {
             workers: Vec::new(),
             intervals: Vec::new(),
             lag_moves: Vec::new(),
-            incident_times: Vec::new(),
             session_times: vec![SessionTimes::default(); cells.len()],
             cells,
         }

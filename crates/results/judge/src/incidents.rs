@@ -15,12 +15,12 @@ mod windows;
 
 use std::collections::HashMap;
 
-use record::schema::{Incident, IncidentFigures, IncidentKind};
+use record::schema::{Incident, IncidentFigures, IncidentKind, RunStatus};
 use record::{RecordError, Run};
 use stats::hist::LogHistogram;
 
-use crate::figures::{Figures, IncidentTimes};
-use crate::limits::INCIDENTS_MAX;
+use crate::figures::{Figures, Windows};
+use crate::limits::{INCIDENT_SERIES_MAX, INCIDENT_SLOTS_MAX, INCIDENTS_MAX};
 pub(crate) use growth::Growth;
 pub(crate) use periods::PeriodicStall;
 use windows::Found;
@@ -43,6 +43,27 @@ pub(crate) struct Broken {
     pub(crate) growths: Vec<Growth>,
 }
 
+/// In how much of a run incidents are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Search {
+    /// Most slots: seconds or, in longer runs, several.
+    pub(crate) slots_max: usize,
+    /// Most series: steps, those with the most operations first, and their tags.
+    pub(crate) series_max: usize,
+}
+
+impl Search {
+    /// That of a run that has ended.
+    const WHOLE: Search = Search { slots_max: INCIDENT_SLOTS_MAX, series_max: INCIDENT_SERIES_MAX };
+}
+
+/// Response times of successes in one incident, and outside of the incidents of its step.
+#[derive(Debug, Clone, Default)]
+struct Times {
+    during: LogHistogram,
+    usual: LogHistogram,
+}
+
 /// The windows of a run, before their percentiles are known.
 #[derive(Debug, Default)]
 struct FoundInRun {
@@ -52,11 +73,31 @@ struct FoundInRun {
 }
 
 impl Broken {
-    /// Finds what broke, with the percentiles that [`read_times`] has read.
+    /// Finds what broke, without percentiles: figures have none of single windows.
     pub(crate) fn find(figures: &Figures) -> Broken {
-        let all = find(figures);
+        Broken::of(figures, find(figures, &figures.all_windows(), Search::WHOLE), &[])
+    }
+
+    /// Finds what broke so far in a run that goes on, whose operations these windows count.
+    pub(crate) fn so_far(figures: &Figures, windows: &Windows<'_>, search: Search) -> Broken {
+        Broken::of(figures, find(figures, windows, search), &[])
+    }
+
+    /// Finds what broke, and reads the percentiles in and outside of the incidents.
+    ///
+    /// # Errors
+    /// The latency log cannot be read.
+    pub(crate) fn read(figures: &Figures, run: &Run) -> Result<Broken, RecordError> {
+        let all = find(figures, &figures.all_windows(), Search::WHOLE);
+        let times = read_times(figures, run, &all.windows)?;
+        Ok(Broken::of(figures, all, &times))
+    }
+
+    /// What was found, in words, with the times of as many windows as they were read of.
+    fn of(figures: &Figures, all: FoundInRun, times: &[Times]) -> Broken {
+        let windows = all.windows.iter().enumerate();
         let mut incidents: Vec<Incident> =
-            all.windows.iter().map(|found| described(figures, found)).collect();
+            windows.map(|(number, found)| described(figures, found, times.get(number))).collect();
         incidents.sort_by(|a, b| gravity(b).total_cmp(&gravity(a)));
         let left_out = incidents.len().saturating_sub(INCIDENTS_MAX);
         incidents.truncate(INCIDENTS_MAX);
@@ -76,8 +117,8 @@ impl Broken {
     }
 }
 
-fn find(figures: &Figures) -> FoundInRun {
-    let all = steps::all(figures);
+fn find(figures: &Figures, windows: &Windows<'_>, search: Search) -> FoundInRun {
+    let all = steps::all(figures, windows, search);
     let alpha = windows::alpha(all.iter().map(|step| 1 + step.parts.len()).sum());
     let mut found = FoundInRun::default();
     for step in &all {
@@ -101,22 +142,12 @@ fn find(figures: &Figures) -> FoundInRun {
     found
 }
 
-/// Reads the response times in the incidents of a run, and outside of them.
-///
-/// # Errors
-/// The latency log cannot be read.
-pub(crate) fn read_times(figures: &mut Figures, run: &Run) -> Result<(), RecordError> {
-    let windows = find(figures).windows;
+/// The response times in each of these windows, and outside of those of its step.
+fn read_times(figures: &Figures, run: &Run, windows: &[Found]) -> Result<Vec<Times>, RecordError> {
+    let mut times = vec![Times::default(); windows.len()];
     if windows.is_empty() {
-        return Ok(());
+        return Ok(times);
     }
-    let empty = |found: &Found| IncidentTimes {
-        measures: found.measures.clone(),
-        begin_ns: found.begin_ns,
-        end_ns: found.end_ns,
-        ..IncidentTimes::default()
-    };
-    let mut times: Vec<IncidentTimes> = windows.iter().map(empty).collect();
     let mut users: HashMap<&str, Vec<usize>> = HashMap::new();
     for (number, found) in windows.iter().enumerate() {
         for &measure in &found.measures {
@@ -138,30 +169,23 @@ pub(crate) fn read_times(figures: &mut Figures, run: &Run) -> Result<(), RecordE
             }
         },
     )?;
-    figures.incident_times = times;
-    Ok(())
+    Ok(times)
 }
 
 /// An incident with its figures and its sentence, without what else happened.
-fn described(figures: &Figures, found: &Found) -> Incident {
-    let times = figures.incident_times.iter().find(|times| {
-        times.measures == found.measures
-            && times.begin_ns == found.begin_ns
-            && times.end_ns == found.end_ns
-    });
-    let percentiles = |of: fn(&IncidentTimes) -> &LogHistogram, share: f64| {
+fn described(figures: &Figures, found: &Found, times: Option<&Times>) -> Incident {
+    let percentiles = |of: fn(&Times) -> &LogHistogram, share: f64| {
         let hist = times.map(of).filter(|hist| !hist.is_empty());
         hist.map(|hist| hist.quantile(share))
     };
-    let figures_of =
-        |counts: steps::Counts, of: fn(&IncidentTimes) -> &LogHistogram| IncidentFigures {
-            operations: counts.operations.round() as u64,
-            errors: counts.errors.round() as u64,
-            unanswered: counts.unanswered.round() as u64,
-            p50_ns: percentiles(of, 0.5),
-            p90_ns: percentiles(of, 0.9),
-            per_s: counts.operations / counts.seconds.max(1e-9),
-        };
+    let figures_of = |counts: steps::Counts, of: fn(&Times) -> &LogHistogram| IncidentFigures {
+        operations: counts.operations.round() as u64,
+        errors: counts.errors.round() as u64,
+        unanswered: counts.unanswered.round() as u64,
+        p50_ns: percentiles(of, 0.5),
+        p90_ns: percentiles(of, 0.9),
+        per_s: counts.operations / counts.seconds.max(1e-9),
+    };
     let mut incident = Incident {
         step: found.step.clone(),
         tag: found.tag.clone(),
@@ -177,7 +201,8 @@ fn described(figures: &Figures, found: &Found) -> Incident {
     let span_ns = found.begin_ns..found.end_ns;
     let counts = figures.errors.counts_within(&found.measures, &span_ns);
     let detail = text::detail(counts, incident.during.errors);
-    incident.text = text::of(&incident, &found.during, detail.as_deref());
+    let goes_on = figures.info.status == RunStatus::Running;
+    incident.text = text::of(&incident, &found.during, detail.as_deref(), goes_on);
     incident
 }
 

@@ -75,6 +75,7 @@ pub use summary::measures;
 pub use threshold::{AbortWatch, FailedLook};
 
 use case::Case;
+use incidents::Broken;
 use plan::Threshold;
 use record::schema::{
     FORMAT_VERSION, Finding, Incident, Severity, Summary, ThresholdResult, Verdict,
@@ -117,8 +118,8 @@ pub fn judge(
     let mut figures = Figures::read(run)?;
     figures.find_intervals(run, thresholds)?;
     lag_decisions::read(&mut figures, run, thresholds)?;
-    incidents::read_times(&mut figures, run)?;
-    Ok(judge_figures(&figures, thresholds, allow_lost_workers))
+    let broken = Broken::read(&figures, run)?;
+    Ok(judge_case(Case::with_broken(&figures, thresholds, broken), allow_lost_workers))
 }
 
 /// Judges a run again from its record alone, with the thresholds of its last verdict; imported samples as
@@ -145,14 +146,24 @@ pub fn judge_figures(
     thresholds: &[Threshold],
     allow_lost_workers: bool,
 ) -> Summary {
-    let case = Case { allow_lost_workers, ..Case::new(figures, thresholds) };
-    Summary { tags: summary::tags(figures), ..summary_of(case) }
+    judge_case(Case::new(figures, thresholds), allow_lost_workers)
+}
+
+/// Judges a case of a run that has ended.
+fn judge_case(case: Case<'_>, allow_lost_workers: bool) -> Summary {
+    let tags = summary::tags(case.figures);
+    Summary { tags, ..summary_of(Case { allow_lost_workers, ..case }) }
 }
 
 /// Judges a run that continues as if it ended now, as [`judge_figures`] does. That it has not ended is no finding.
 /// The summary has no figures by tag.
 pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
-    summary_of(Case { in_progress: true, ..Case::new(figures, thresholds) })
+    judge_in_progress(Case::new(figures, thresholds))
+}
+
+/// Judges a case of a run that continues.
+fn judge_in_progress(case: Case<'_>) -> Summary {
+    summary_of(Case { in_progress: true, ..case })
 }
 
 /// Judges what a run in progress has recorded so far, as [`judge_so_far`] does without thresholds, with the response times

@@ -1,11 +1,16 @@
 //! A run in progress, second by second: its course, and its judgement so far.
 
+mod incidents;
+
 use crate::Figures;
+use crate::case::Case;
+use crate::figures::Ended;
 use plan::Threshold;
 use record::schema::{ErrorCount, Event, EventKind, RunInfo, RunStatus, SeriesRow, Summary};
 use record::{Outcome, ProbeInfo, ProbeRow};
 use stats::hist::LogHistogram;
 
+use self::incidents::Incidents;
 use super::errors::Errors;
 use super::latency::{Building, ResponseKind, most};
 use super::seconds::Seconds;
@@ -49,6 +54,7 @@ pub struct LiveRun {
     detailed_errors: Errors,
     /// The figures by which the run is judged.
     figures: Figures,
+    incidents: Incidents,
     /// The progress by probe.
     progress: Vec<ProbeProgress>,
     /// Number of values of a probe of which one is kept.
@@ -83,6 +89,7 @@ impl LiveRun {
             errors: Errors::default(),
             detailed_errors: Errors::default(),
             figures: Figures::new(running, Vec::new(), Vec::new()),
+            incidents: Incidents::new(),
             progress: Vec::new(),
             probe_every: 1,
             probe_rows_max: PROBE_ROWS_MAX,
@@ -122,8 +129,39 @@ impl LiveRun {
             }
             cell.service.merge(second.service);
             cell.lag.merge(second.lag);
+            if matches!(self.figures.kind(second.measure), "connect" | "request" | "handshake") {
+                self.add_ended(row, &second);
+            }
         }
         self.figures.series.push(row.clone());
+        self.incidents.search(&self.figures);
+    }
+
+    /// Adds the operations of a measure to the seconds in which they were due and ended.
+    fn add_ended(&mut self, row: &SeriesRow, second: &SecondOf<'_>) {
+        let code = usize::from(u8::from(Outcome::Unfinished));
+        let given_up = second.outcomes.get(code).copied().unwrap_or(0);
+        let unanswered = second.unanswered.count();
+        let succeeded = Ended {
+            start_ns: row.start_ns,
+            len_ns: row.end_ns.saturating_sub(row.start_ns),
+            times: second.response,
+            is_answered: true,
+            is_failure: false,
+            interrupted: 0.0,
+        };
+        let failed = Ended { times: second.failed, is_failure: true, ..succeeded };
+        let unanswered = Ended {
+            times: second.unanswered,
+            is_answered: false,
+            interrupted: given_up.min(unanswered) as f64 / unanswered.max(1) as f64,
+            ..succeeded
+        };
+        for ended in [succeeded, failed, unanswered] {
+            if !ended.times.is_empty() {
+                self.incidents.add(second.measure, &ended);
+            }
+        }
     }
 
     /// Adds how long sessions took that ended in this second: those that finished, and the others.
@@ -206,9 +244,11 @@ impl LiveRun {
         self.figures.ended_ns()
     }
 
-    /// The summary that the run would have if it ended now.
+    /// The summary that the run would have if it ended now. Its incidents are those of some seconds ago, without
+    /// percentiles.
     pub fn judge(&self, thresholds: &[Threshold]) -> Summary {
-        crate::judge_so_far(&self.figures, thresholds)
+        let broken = self.incidents.so_far().clone();
+        crate::judge_in_progress(Case::with_broken(&self.figures, thresholds, broken))
     }
 
     /// The run's course up to the last second. The step that the summary puts in focus is among its measures.
@@ -311,6 +351,41 @@ mod tests {
         assert_eq!(course.errors[0].kind, "timeout");
         assert_eq!(course.errors[0].count, 25);
         assert_eq!(course.errors[0].per_s, [Number(12.5)]);
+    }
+
+    #[test]
+    fn incidents_are_found_while_the_run_goes_on() {
+        let mut info = sample::info();
+        info.phases.truncate(1);
+        info.phases[0].end_ns = 3_600 * SECOND_NS;
+        let request = info.measures.iter().position(|measure| measure.kind == "request").unwrap();
+        let mut live_run = LiveRun::new(&info);
+        let none = LogHistogram::new();
+        let outcomes = vec![0; Outcome::ALL.len()];
+        for second in 0..60 {
+            let time_ns = if (30..40).contains(&second) { 90_000_000 } else { 10_000_000 };
+            let mut response = LogHistogram::new();
+            (0..100)
+                .for_each(|n| response.record(time_ns + n * 10_000 + (second * 7 % 5) * 50_000));
+            let values = SecondOf {
+                measure: request,
+                begun: 100,
+                outcomes: &outcomes,
+                response: &response,
+                failed: &none,
+                unanswered: &none,
+                service: &none,
+                lag: &none,
+            };
+            live_run.add(&sample::row(second), [values].into_iter());
+        }
+        let summary = live_run.judge(&[]);
+        let [found] = &summary.incidents[..] else {
+            panic!("one incident: {:?}", summary.incidents);
+        };
+        assert!(found.begin_ns.abs_diff(30 * SECOND_NS) <= SECOND_NS, "{found:?}");
+        assert!(found.end_ns.abs_diff(40 * SECOND_NS) <= SECOND_NS, "{found:?}");
+        assert!(found.text.contains("slower answers"), "{}", found.text);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use record::Outcome;
 use record::schema::{ErrorCount, ErrorSample};
 
 /// Intervals of failures are as long, unless a phase ends in them.
@@ -27,6 +28,14 @@ pub(crate) struct ErrorTotal {
     pub(crate) by_phase: Vec<u64>,
     intervals: Vec<IntervalErrors>,
     pub(crate) samples: Vec<ErrorSample>,
+}
+
+/// Operations of a measure that were never answered and failed, in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UnansweredErrors {
+    pub(crate) measure: usize,
+    pub(crate) start_ns: u64,
+    pub(crate) count: u64,
 }
 
 /// Failures that count as one in an interval.
@@ -82,6 +91,19 @@ impl ErrorTotals {
             }
         }
         counts
+    }
+
+    /// Failures without an answer.
+    pub(crate) fn unanswered(&self) -> impl Iterator<Item = UnansweredErrors> {
+        let is_unanswered =
+            |key: &ErrorKey| Outcome::from_name(&key.kind).is_some_and(Outcome::is_unanswered);
+        let all = self.0.iter().filter(move |&(key, _)| is_unanswered(key));
+        let of_measures = all.filter_map(|(key, total)| Some((usize::from(key.measure?), total)));
+        of_measures.flat_map(|(measure, total)| {
+            total.intervals.iter().map(move |&IntervalErrors { start_ns, count }| {
+                UnansweredErrors { measure, start_ns, count }
+            })
+        })
     }
 
     /// Adds a sample, unless there is no failure of its kind.

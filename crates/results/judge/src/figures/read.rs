@@ -1,11 +1,11 @@
 //! Filling [`Figures`] from a run directory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use record::schema::Tally;
-use record::{Interval, Measurement, RecordError, Run};
+use record::{Interval, Measurement, Outcome, RecordError, Run};
 
-use super::{Cell, Figures, Flow};
+use super::{Cell, Ended, ErrorTotals, Figures, Flow};
 use crate::limits::FLOW_SECONDS_MAX;
 
 /// One of a cell's histograms, as a tag of the latency log names it.
@@ -65,8 +65,6 @@ enum EndKind {
 
 /// Nanoseconds in a second.
 const SECOND: u64 = 1_000_000_000;
-/// Longest interval over which operations are spread.
-const EVEN_NS_MAX: u64 = 10 * SECOND;
 
 impl Figures {
     /// Reads what is needed of a run directory. Row by row only where a run was killed before it
@@ -82,9 +80,17 @@ impl Figures {
         let mut due = Vec::new();
         let mut second = Second::default();
         let mut waits = figures.unfinished_waits();
+        let tally = run.tally()?;
+        let of_tally = |tally: &Tally| Interruptions::of(&figures.errors, tally);
+        let interruptions = tally.as_ref().map_or_else(Interruptions::default, of_tally);
         run.intervals(|interval| {
             if let Some(tag) = ends.get(interval.tag.as_str()) {
-                figures.add_flow(&interval, tag, &mut due);
+                let may_be_given_up = !tag.is_answered && !waits.is_at_end(&interval);
+                let interrupted = match may_be_given_up {
+                    true => interruptions.share(tag.measure, &interval),
+                    false => 0.0,
+                };
+                figures.add_flow(&interval, tag, interrupted, &mut due);
             }
             let Some(&tag) = tags.get(interval.tag.as_str()) else {
                 figures.add_session_interval(&interval);
@@ -104,7 +110,7 @@ impl Figures {
         })?;
         second.close(&mut figures.p98);
         figures.set_due(&due);
-        match run.tally()? {
+        match tally {
             Some(tally) => figures.add_tally(&tally),
             None => run.requests(|batch| figures.count_rows(batch))?,
         }
@@ -149,39 +155,41 @@ impl Figures {
         tags
     }
 
-    /// Adds the operations of an interval to the seconds in which they were due and ended.
-    fn add_flow(&mut self, interval: &Interval, tag: &EndTag, due: &mut Vec<f64>) {
-        let ended = (interval.start_ns / SECOND) as usize;
+    /// Adds the operations of an interval to the seconds in which they were due and ended. `interrupted`: the share of them that
+    /// their users gave up.
+    fn add_flow(
+        &mut self,
+        interval: &Interval,
+        tag: &EndTag,
+        interrupted: f64,
+        due: &mut Vec<f64>,
+    ) {
+        let operations = Ended {
+            start_ns: interval.start_ns,
+            len_ns: interval.len_ns,
+            times: &interval.hist,
+            is_answered: tag.is_answered,
+            is_failure: tag.is_failure,
+            interrupted,
+        };
+        let ended = operations.second();
         if ended >= FLOW_SECONDS_MAX {
             return;
         }
         let count = interval.hist.count();
         let total_s = interval.hist.mean() * count as f64 / 1e9;
         let is_request = tag.kind == EndKind::Request;
-        let mut ln_sum = 0.0;
-        let mut ln_squares = 0.0;
         if is_request {
             due.resize(due.len().max(ended + 1), 0.0);
         }
-        for (_, response_ns, count) in interval.hist.iter() {
-            let ln = (response_ns.max(1) as f64).ln();
-            ln_sum += ln * count as f64;
-            ln_squares += ln * ln * count as f64;
-            for (second, share) in due_in(interval, response_ns) {
-                let second = second.min(ended);
-                let count = share * count as f64;
-                if is_request {
-                    due[second] += count;
-                }
-                if let Some(window) = self.window_mut(tag.measure, second) {
-                    window.due += count;
-                    if tag.is_answered {
-                        window.served += count;
-                        window.served_s += count * response_ns as f64 / 1e9;
-                    }
-                }
+        operations.by_second(|second, part| {
+            if is_request {
+                due[second] += part.due;
             }
-        }
+            if let Some(window) = self.window_mut(tag.measure, second) {
+                window.add(part);
+            }
+        });
         if tag.kind != EndKind::Other && self.flow.len() <= ended {
             self.flow.resize(ended + 1, Flow::default());
         }
@@ -199,20 +207,6 @@ impl Figures {
                 }
             }
             EndKind::Other => {}
-        }
-        if let Some(window) = self.window_mut(tag.measure, ended) {
-            window.ended += count as f64;
-            if tag.is_answered {
-                window.answered += count as f64;
-                window.answered_s += total_s;
-                match tag.is_failure {
-                    true => window.failed += count as f64,
-                    false => {
-                        window.succeeded_ln += ln_sum;
-                        window.succeeded_ln_squares += ln_squares;
-                    }
-                }
-            }
         }
     }
 
@@ -290,6 +284,55 @@ impl Figures {
     }
 }
 
+/// Which operations without an answer their users gave up: more of these ended than failed.
+#[derive(Debug, Default)]
+struct Interruptions {
+    /// Failures without an answer, by measure and second.
+    failed: HashMap<(usize, u64), u64>,
+    /// Measures of which some operations did not finish, and of which the record says when the others failed.
+    known: HashSet<usize>,
+}
+
+impl Interruptions {
+    fn of(errors: &ErrorTotals, tally: &Tally) -> Interruptions {
+        let mut failed: HashMap<(usize, u64), u64> = HashMap::new();
+        let mut counted: HashMap<usize, u64> = HashMap::new();
+        for error in errors.unanswered() {
+            *failed.entry((error.measure, error.start_ns / SECOND)).or_default() += error.count;
+            *counted.entry(error.measure).or_default() += error.count;
+        }
+        let mut unfinished: HashMap<usize, u64> = HashMap::new();
+        let mut all: HashMap<usize, u64> = HashMap::new();
+        for measure in tally.phases.iter().flat_map(|phase| &phase.measures) {
+            let number = measure.measure as usize;
+            for (name, count) in &measure.outcomes {
+                match Outcome::from_name(name) {
+                    Some(Outcome::Unfinished) => *unfinished.entry(number).or_default() += count,
+                    Some(outcome) if outcome.is_unanswered() => {
+                        *all.entry(number).or_default() += count;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let of = |counts: &HashMap<usize, u64>, measure| counts.get(&measure).copied().unwrap_or(0);
+        let is_known = |measure: &usize| of(&counted, *measure) >= of(&all, *measure);
+        let measures = unfinished.iter().filter(|&(_, &count)| count > 0);
+        let known = measures.map(|(&measure, _)| measure).filter(is_known).collect();
+        Interruptions { failed, known }
+    }
+
+    /// The share that users gave up of the operations of a measure that ended in an interval without an answer.
+    fn share(&self, measure: usize, interval: &Interval) -> f64 {
+        let count = interval.hist.count();
+        if count == 0 || !self.known.contains(&measure) {
+            return 0.0;
+        }
+        let failed = self.failed.get(&(measure, interval.start_ns / SECOND)).copied();
+        1.0 - failed.unwrap_or(0).min(count) as f64 / count as f64
+    }
+}
+
 /// All requests that ended in one second, while the log is read in the order of time.
 #[derive(Debug, Default)]
 struct Second {
@@ -332,26 +375,6 @@ impl Second {
     }
 }
 
-/// The seconds in which operations that ended in an interval were due, and the share of them in each: they ended
-/// evenly over the interval, as far as is known.
-fn due_in(interval: &Interval, response_ns: u64) -> impl Iterator<Item = (usize, f64)> + use<> {
-    let from_ns = interval.start_ns as f64 - response_ns as f64;
-    // Only imported results have longer ones.
-    let length_ns = interval.len_ns.clamp(1, EVEN_NS_MAX) as f64;
-    let until_ns = from_ns + length_ns;
-    let second = |ns: f64| (ns / SECOND as f64).max(0.0) as usize;
-    (second(from_ns)..=second(until_ns)).map(move |at| {
-        // Due times before the run count to its first second.
-        let begin_ns = match at {
-            0 => f64::NEG_INFINITY,
-            _ => (at as u64 * SECOND) as f64,
-        };
-        let end_ns = ((at as u64 + 1) * SECOND) as f64;
-        let overlap_ns = (until_ns.min(end_ns) - from_ns.max(begin_ns)).max(0.0);
-        (at, overlap_ns / length_ns)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use stats::hist::LogHistogram;
@@ -361,25 +384,6 @@ mod tests {
 
     const ANSWERED: EndTag =
         EndTag { measure: REQUEST, kind: EndKind::Request, is_answered: true, is_failure: false };
-
-    #[test]
-    fn operations_were_due_evenly_over_the_length_of_their_interval() {
-        let shares = |start_s: u64, response_ms: u64| {
-            let interval = Interval {
-                tag: String::new(),
-                start_ns: start_s * SECOND,
-                len_ns: SECOND,
-                hist: LogHistogram::new(),
-            };
-            due_in(&interval, response_ms * 1_000_000).collect::<Vec<_>>()
-        };
-        assert_eq!(shares(5, 0), [(5, 1.0), (6, 0.0)]);
-        assert_eq!(shares(5, 250), [(4, 0.25), (5, 0.75)]);
-        assert_eq!(shares(5, 2250), [(2, 0.25), (3, 0.75)]);
-        // Before the run nothing is due.
-        assert_eq!(shares(1, 1500), [(0, 1.0)]);
-        assert_eq!(shares(0, 4000), [(0, 1.0)]);
-    }
 
     #[test]
     fn a_second_is_as_slow_as_its_98th_percentile_with_failures_as_the_slowest() {
@@ -442,7 +446,7 @@ mod tests {
             hist.record_n(second * 100_000_000, 91);
             let interval =
                 Interval { tag: String::new(), start_ns: second * SECOND, len_ns: SECOND, hist };
-            figures.add_flow(&interval, &ANSWERED, &mut due);
+            figures.add_flow(&interval, &ANSWERED, 0.0, &mut due);
         }
         figures.set_due(&due);
         let due: Vec<u64> = figures.flow.iter().map(|second| second.due).collect();
@@ -464,7 +468,7 @@ mod tests {
         (0..300).for_each(|n| hist.record(n * 10_000_000));
         let interval = Interval { tag: String::new(), start_ns: 6 * SECOND, len_ns: SECOND, hist };
         let mut due = Vec::new();
-        figures.add_flow(&interval, &ANSWERED, &mut due);
+        figures.add_flow(&interval, &ANSWERED, 0.0, &mut due);
         figures.set_due(&due);
         let due: Vec<u64> = figures.flow.iter().map(|second| second.due).collect();
         // They may have come at any time of the second.

@@ -59,10 +59,15 @@ impl Figures {
 }
 
 impl UnfinishedWaits {
+    /// Whether the end of the run may have cut off what ended in this interval.
+    pub(super) fn is_at_end(&self, interval: &Interval) -> bool {
+        interval.start_ns + interval.len_ns >= self.since_ns
+    }
+
     /// Adds operations of a measure that were never answered and ended in this interval.
     pub(super) fn add(&mut self, interval: &Interval, measure: usize) {
         let end_ns = interval.start_ns + interval.len_ns;
-        let is_last = end_ns >= self.since_ns;
+        let is_last = self.is_at_end(interval);
         if let Some(own) = self.waited.get_mut(measure).filter(|_| is_last) {
             own.waited.merge(&interval.hist);
             own.until_ns = own.until_ns.max(end_ns);

@@ -12,6 +12,8 @@ pub(crate) struct Window {
     pub(crate) served: f64,
     /// Sum of the response times of these, in seconds.
     pub(crate) served_s: f64,
+    /// Requests that were due in it and that their users gave up, as far as the record says so: nobody failed.
+    pub(crate) interrupted: f64,
     /// Requests that ended in it in any way.
     pub(crate) ended: f64,
     /// Requests that were answered in it.
@@ -36,12 +38,36 @@ impl Window {
         self.due += other.due;
         self.served += other.served;
         self.served_s += other.served_s;
+        self.interrupted += other.interrupted;
         self.ended += other.ended;
         self.answered += other.answered;
         self.answered_s += other.answered_s;
         self.failed += other.failed;
         self.succeeded_ln += other.succeeded_ln;
         self.succeeded_ln_squares += other.succeeded_ln_squares;
+    }
+}
+
+/// The windows of the planned load of a run, as far as it got, by measure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Windows<'w> {
+    pub(crate) by_measure: &'w [Vec<Window>],
+    /// Length of each in seconds.
+    pub(crate) length_s: usize,
+    /// Number of complete ones; of a measure there may be fewer, or more.
+    pub(crate) count: usize,
+}
+
+impl Windows<'_> {
+    /// Those of these measures as if they were one.
+    pub(crate) fn of(&self, measures: &[usize]) -> Vec<Window> {
+        let mut sum = vec![Window::default(); self.count];
+        for windows in measures.iter().filter_map(|&measure| self.by_measure.get(measure)) {
+            for (sum, window) in sum.iter_mut().zip(windows) {
+                sum.add(window);
+            }
+        }
+        sum
     }
 }
 
@@ -59,14 +85,13 @@ impl Figures {
 
     /// The windows of these measures as if they were one, until the last phase ends.
     pub(crate) fn planned_windows(&self, measures: &[usize]) -> Vec<Window> {
-        let count = self.planned_seconds() / self.window_s();
-        let mut sum = vec![Window::default(); count];
-        for windows in measures.iter().filter_map(|&m| self.windows.get(m)) {
-            for (sum, window) in sum.iter_mut().zip(windows) {
-                sum.add(window);
-            }
-        }
-        sum
+        self.all_windows().of(measures)
+    }
+
+    /// The windows of all measures.
+    pub(crate) fn all_windows(&self) -> Windows<'_> {
+        let length_s = self.window_s();
+        Windows { by_measure: &self.windows, length_s, count: self.planned_seconds() / length_s }
     }
 
     /// The operations of a measure that were due in each window, the youngest first, by how long before `end_ns` that was:

@@ -6,12 +6,10 @@ use std::rc::Rc;
 
 use stats::scan::{self, Count, Level};
 
+use super::Search;
 use super::windows::Ends;
-use crate::figures::{Figures, Window};
-use crate::limits::{
-    INCIDENT_DUE_MIN, INCIDENT_LOAD_S, INCIDENT_SERIES_MAX, INCIDENT_SHORTFALL_MIN,
-    INCIDENT_SLOTS_MAX, OVERDUE_NS_MIN,
-};
+use crate::figures::{Figures, Window, Windows};
+use crate::limits::{INCIDENT_DUE_MIN, INCIDENT_LOAD_S, INCIDENT_SHORTFALL_MIN, OVERDUE_NS_MIN};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -71,12 +69,12 @@ struct Load {
 }
 
 impl Load {
-    fn of(figures: &Figures) -> Load {
+    fn of(figures: &Figures, windows: &Windows<'_>, slots_max: usize) -> Load {
         let requests: Vec<usize> = figures.requests().collect();
-        let windows = figures.planned_windows(&requests);
-        let joined = windows.len().div_ceil(INCIDENT_SLOTS_MAX).max(1);
-        let slot_s = (figures.window_s() * joined) as u64;
-        let slots = thinned(&windows, joined);
+        let of_requests = windows.of(&requests);
+        let joined = of_requests.len().div_ceil(slots_max).max(1);
+        let slot_s = (windows.length_s * joined) as u64;
+        let slots = thinned(&of_requests, joined);
         let load = match is_closed(figures) {
             true => users(figures, slots.len(), slot_s * SECOND_NS),
             false => slots.iter().map(|slot| slot.due).collect(),
@@ -113,31 +111,31 @@ fn users(figures: &Figures, slots: usize, slot_ns: u64) -> Vec<f64> {
 }
 
 /// The steps with the most operations, with their tags.
-pub(super) fn all(figures: &Figures) -> Vec<Step> {
-    let load = Rc::new(Load::of(figures));
+pub(super) fn all(figures: &Figures, windows: &Windows<'_>, search: Search) -> Vec<Step> {
+    let load = Rc::new(Load::of(figures, windows, search.slots_max));
     let mut groups: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for (number, info) in figures.info.measures.iter().enumerate() {
         let is_counted = matches!(info.kind.as_str(), "connect" | "request" | "handshake");
-        let is_known = figures.windows.get(number).is_some_and(|windows| !windows.is_empty());
+        let is_known = windows.by_measure.get(number).is_some_and(|own| !own.is_empty());
         if is_counted && is_known && !info.waits {
             let name = info.shared_name.as_deref().unwrap_or(&info.name);
             groups.entry((info.kind.as_str(), name)).or_default().push(number);
         }
     }
     let steps = groups.into_iter().map(|((_, name), measures)| {
-        let series = Series::of(figures, &load, name.to_owned(), measures);
+        let series = Series::of(figures, windows, &load, name.to_owned(), measures);
         let operations: f64 = series.slots.iter().map(|slot| slot.ended).sum();
         (operations, series)
     });
     let mut steps: Vec<(f64, Series)> = steps.collect();
     steps.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut left = INCIDENT_SERIES_MAX;
+    let mut left = search.series_max;
     let mut all = Vec::new();
     for (_, series) in steps {
-        let mut parts = parts(figures, &load, &series);
         if left == 0 {
             break;
         }
+        let mut parts = parts(figures, windows, &load, &series);
         parts.truncate(left - 1);
         left -= 1 + parts.len();
         all.push(Step { series, parts });
@@ -146,7 +144,12 @@ pub(super) fn all(figures: &Figures) -> Vec<Step> {
 }
 
 /// The tags in which the measures of a step differ.
-fn parts(figures: &Figures, load: &Rc<Load>, step: &Series) -> Vec<TagSeries> {
+fn parts(
+    figures: &Figures,
+    windows: &Windows<'_>,
+    load: &Rc<Load>,
+    step: &Series,
+) -> Vec<TagSeries> {
     if step.measures.len() < 2 {
         return Vec::new();
     }
@@ -161,14 +164,20 @@ fn parts(figures: &Figures, load: &Rc<Load>, step: &Series) -> Vec<TagSeries> {
         .map(|((key, value), measures)| TagSeries {
             key: key.to_owned(),
             value: value.to_owned(),
-            series: Series::of(figures, load, step.step.clone(), measures),
+            series: Series::of(figures, windows, load, step.step.clone(), measures),
         })
         .collect()
 }
 
 impl Series {
-    fn of(figures: &Figures, load: &Rc<Load>, step: String, measures: Vec<usize>) -> Series {
-        let slots = thinned(&figures.planned_windows(&measures), load.joined);
+    fn of(
+        figures: &Figures,
+        windows: &Windows<'_>,
+        load: &Rc<Load>,
+        step: String,
+        measures: Vec<usize>,
+    ) -> Series {
+        let slots = thinned(&windows.of(&measures), load.joined);
         let slot_ns = load.slot_s * SECOND_NS;
         let responses: Vec<Level> = slots.iter().map(response).collect();
         let explained = scan::explained_by_load(&responses, &load.around);
@@ -263,9 +272,11 @@ impl Series {
         self.slots.iter().enumerate().map(level).collect()
     }
 
-    /// Operations that were due in a slot and never answered. What the end of the run cut off is none of them.
+    /// Operations that were due in a slot and never answered. What users gave up, or the end of the run cut off, is none of
+    /// them.
     pub(super) fn unanswered(&self, slot: usize) -> f64 {
-        let missing = self.slots[slot].due - self.slots[slot].served;
+        let Window { due, served, interrupted, .. } = self.slots[slot];
+        let missing = due - served - interrupted;
         // Both are sums of parts.
         if slot < self.answered_until && missing > 1e-6 { missing } else { 0.0 }
     }

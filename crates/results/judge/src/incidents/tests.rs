@@ -14,6 +14,7 @@ fn answered(count: f64, time_ms: f64, rng: &mut Rng) -> Window {
         due: count,
         served: count,
         served_s: count * time_ms / 1e3,
+        interrupted: 0.0,
         ended: count,
         answered: count,
         answered_s: count * time_ms / 1e3,
@@ -90,6 +91,7 @@ fn exact(times_ms: impl Iterator<Item = f64>) -> Window {
             due: 1.0,
             served: 1.0,
             served_s: time_ms / 1e3,
+            interrupted: 0.0,
             ended: 1.0,
             answered: 1.0,
             answered_s: time_ms / 1e3,
@@ -176,21 +178,15 @@ fn times_that_were_slow_and_failed_are_one_incident() {
 
 #[test]
 fn percentiles_are_those_of_the_record() {
-    let mut figures = broken(1);
-    let found = only(&figures);
+    let figures = broken(1);
     let hist = |time_ms: u64| {
         let mut hist = LogHistogram::new();
         hist.record_n(time_ms * MS, 100);
         hist
     };
-    figures.incident_times = vec![IncidentTimes {
-        measures: vec![REQUEST],
-        begin_ns: found.begin_ns,
-        end_ns: found.end_ns,
-        during: hist(400),
-        usual: hist(8),
-    }];
-    let found = only(&figures);
+    let all = find(&figures, &figures.all_windows(), Search::WHOLE);
+    let times = [Times { during: hist(400), usual: hist(8) }];
+    let found = Broken::of(&figures, all, &times).incidents.remove(0);
     assert_eq!(found.during.p50_ns, Some(400 * MS));
     assert!(found.text.starts_with("request: p50 8.00 ms → 400 ms, 31 % failed, from 0:15"));
 }
@@ -218,6 +214,19 @@ fn requests_without_an_answer_are_an_incident() {
     assert_eq!((found.begin_ns, found.end_ns), (30 * SECOND, 34 * SECOND));
     assert_eq!((found.during.unanswered, found.during.errors), (400, 400));
     assert!(found.text.contains("100 % unanswered"), "{}", found.text);
+}
+
+#[test]
+fn what_users_give_up_is_no_incident() {
+    let mut figures = run(4, |_| 10.0);
+    for window in &mut figures.windows[REQUEST][30..34] {
+        window.served -= 40.0;
+        window.answered -= 40.0;
+        window.interrupted = 40.0;
+        window.succeeded_ln *= 0.6;
+        window.succeeded_ln_squares *= 0.6;
+    }
+    assert_eq!(incidents(&figures), []);
 }
 
 /// Two regions, of which one is slow for ten seconds.

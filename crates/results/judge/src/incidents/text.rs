@@ -12,8 +12,13 @@ const DETAIL_ALL_MIN: f64 = 0.9;
 /// A detail that a smaller share has is not named.
 const DETAIL_MIN: f64 = 0.3;
 
-/// `checkout: p50 8.00 ms → 401 ms, 30 % 503, from 0:15 to 0:25 (82 of 273)`.
-pub(super) fn of(incident: &Incident, during: &Counts, detail: Option<&str>) -> String {
+/// `checkout: p50 8.00 ms → 401 ms, 30 % 503, from 0:15 to 0:25 (82 of 273)`. `goes_on`: the run may still be in progress.
+pub(super) fn of(
+    incident: &Incident,
+    during: &Counts,
+    detail: Option<&str>,
+    goes_on: bool,
+) -> String {
     let name = match &incident.tag {
         Some(tag) => format!("{} ({tag})", incident.step),
         None => incident.step.clone(),
@@ -35,6 +40,7 @@ pub(super) fn of(incident: &Incident, during: &Counts, detail: Option<&str>) -> 
         ));
     }
     let until = match incident.to_the_end {
+        true if goes_on => "on".to_owned(),
         true => "to the end".to_owned(),
         false => format!("to {}", clock(incident.end_ns)),
     };
