@@ -103,6 +103,65 @@ fn exact(times_ms: impl Iterator<Item = f64>) -> Window {
     sum
 }
 
+/// A server with four places, to which requests come as a Poisson process of this rate by second, and each of which takes
+/// an exponential time of this mean.
+fn queue(seed: u64, per_s: impl Fn(f64) -> f64, mean_s: impl Fn(f64) -> f64) -> Figures {
+    let mut rng = Rng::new(seed, 47, Purpose::Service);
+    let mut windows = vec![Window::default(); 60];
+    let mut free = [0.0_f64; 4];
+    let mut now = 0.0;
+    let mut exponential = || -(1.0 - rng.unit()).ln();
+    loop {
+        now += exponential() / per_s(now);
+        if now >= 60.0 {
+            return with_windows(windows);
+        }
+        let place = (1..4).fold(0, |least, at| if free[at] < free[least] { at } else { least });
+        free[place] = free[place].max(now) + exponential() * mean_s(now);
+        let response_s = free[place] - now;
+        let due = Window { due: 1.0, served: 1.0, served_s: response_s, ..Window::default() };
+        windows[now as usize].add(&due);
+        if let Some(window) = windows.get_mut(free[place] as usize) {
+            let one = exact(std::iter::once(response_s * 1e3));
+            window.add(&Window { due: 0.0, served: 0.0, served_s: 0.0, ..one });
+        }
+    }
+}
+
+#[test]
+fn healthy_queues_have_no_incidents_and_do_not_grow() {
+    let alarms = |per_s: fn(f64) -> f64| {
+        let has_any = |seed: &u64| {
+            let all = Broken::find(&queue(*seed, per_s, |_| 0.9 * 4.0 / 100.0));
+            !all.incidents.is_empty() || !all.growths.is_empty()
+        };
+        (0..100).filter(has_any).count()
+    };
+    let loads: [fn(f64) -> f64; 3] = [
+        |_| 100.0,
+        |now| 2.0 + 98.0 * now / 60.0,
+        |now| {
+            if now < 20.0 {
+                22.0
+            } else if now < 40.0 {
+                55.0
+            } else {
+                100.0
+            }
+        },
+    ];
+    for (number, per_s) in loads.into_iter().enumerate() {
+        let alarms = alarms(per_s);
+        assert!(alarms <= 5, "{alarms} of 100 of load {number}");
+    }
+    let leaks = |seed: &u64| {
+        let found = Broken::find(&queue(*seed, |_| 100.0, |now| 0.008 * (1.0 + now / 60.0)));
+        !found.growths.is_empty()
+    };
+    let found = (0..20).filter(leaks).count();
+    assert!(found >= 18, "{found} of 20");
+}
+
 /// Ten requests a second that take about 10 ms, but for those in these seconds, which take a second.
 fn with_slow(seconds: &[usize]) -> Figures {
     let mut rng = Rng::new(7, 45, Purpose::Service);
