@@ -377,6 +377,7 @@ impl Second {
 
 #[cfg(test)]
 mod tests {
+    use record::schema::{ErrorCount, MeasureTally, PhaseTally};
     use stats::hist::LogHistogram;
 
     use super::*;
@@ -384,6 +385,39 @@ mod tests {
 
     const ANSWERED: EndTag =
         EndTag { measure: REQUEST, kind: EndKind::Request, is_answered: true, is_failure: false };
+
+    /// Ten operations of a second had no answer, of which four failed.
+    #[test]
+    fn operations_without_an_answer_that_did_not_fail_were_given_up() {
+        let tally = |unfinished: u64| {
+            let outcomes = [(Outcome::Timeout, 4), (Outcome::Unfinished, unfinished)];
+            let outcomes = outcomes.map(|(outcome, count)| (outcome.name().to_owned(), count));
+            let measure = REQUEST as u16;
+            let of_measure =
+                MeasureTally { measure, outcomes: outcomes.into(), ..MeasureTally::default() };
+            let phases = vec![PhaseTally { phase: 0, measures: vec![of_measure] }];
+            Tally { phases, ..Tally::default() }
+        };
+        let mut hist = LogHistogram::new();
+        hist.record_n(1_000_000, 10);
+        let interval = Interval { tag: String::new(), start_ns: 7 * SECOND, len_ns: SECOND, hist };
+        let share = |errors: &ErrorTotals, unfinished| {
+            Interruptions::of(errors, &tally(unfinished)).share(REQUEST, &interval)
+        };
+        let mut errors = ErrorTotals::default();
+        assert_eq!(share(&errors, 6), 0.0, "the record does not say when operations failed");
+        errors.add(ErrorCount {
+            start_ns: 7 * SECOND,
+            phase: 0,
+            measure: Some(REQUEST as u16),
+            own_step: None,
+            kind: Outcome::Timeout.name().to_owned(),
+            detail: None,
+            count: 4,
+        });
+        assert_eq!(share(&errors, 6), 0.6);
+        assert_eq!(share(&errors, 0), 0.0);
+    }
 
     #[test]
     fn a_second_is_as_slow_as_its_98th_percentile_with_failures_as_the_slowest() {
