@@ -55,6 +55,8 @@ pub(crate) struct Search {
 impl Search {
     /// That of a run that has ended.
     const WHOLE: Search = Search { slots_max: INCIDENT_SLOTS_MAX, series_max: INCIDENT_SERIES_MAX };
+    /// That of a run that goes on, and is searched again and again on the machine of its generator.
+    pub(crate) const SO_FAR: Search = Search { slots_max: 600, series_max: 40 };
 }
 
 /// Response times of successes in one incident, and outside of the incidents of its step.
@@ -79,8 +81,8 @@ impl Broken {
     }
 
     /// Finds what broke so far in a run that goes on, whose operations these windows count.
-    pub(crate) fn so_far(figures: &Figures, windows: &Windows<'_>, search: Search) -> Broken {
-        Broken::of(figures, find(figures, windows, search), &[])
+    pub(crate) fn so_far(figures: &Figures, windows: &Windows<'_>) -> Broken {
+        Broken::of(figures, find(figures, windows, Search::SO_FAR), &[])
     }
 
     /// Finds what broke, and reads the percentiles in and outside of the incidents.

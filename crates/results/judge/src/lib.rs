@@ -156,9 +156,10 @@ fn judge_case(case: Case<'_>, allow_lost_workers: bool) -> Summary {
 }
 
 /// Judges a run that continues as if it ended now, as [`judge_figures`] does. That it has not ended is no finding.
-/// The summary has no figures by tag.
+/// The summary has no figures by tag, and incidents without percentiles, of the steps with the most operations.
 pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
-    judge_in_progress(Case::new(figures, thresholds))
+    let broken = Broken::so_far(figures, &figures.all_windows());
+    judge_in_progress(Case::with_broken(figures, thresholds, broken))
 }
 
 /// Judges a case of a run that continues.

@@ -7,9 +7,7 @@ use crate::figures::{Ended, Figures, Window, Windows};
 use crate::incidents::{Broken, Search};
 
 /// Most windows of a measure. When there are more, each two become one.
-const WINDOWS_MAX: usize = 600;
-/// Most steps and tags in which incidents are looked for.
-const SERIES_MAX: usize = 40;
+const WINDOWS_MAX: usize = Search::SO_FAR.slots_max;
 /// Shortest time between two searches.
 const PAUSE_S: usize = 5;
 /// A search in as many windows is worth a pause of a second.
@@ -76,8 +74,7 @@ impl Incidents {
         self.searched_ns = now_ns;
         let by_measure = &self.by_measure;
         let windows = Windows { by_measure, length_s: self.length_s, count };
-        let search = Search { slots_max: WINDOWS_MAX, series_max: SERIES_MAX };
-        self.broken = Broken::so_far(figures, &windows, search);
+        self.broken = Broken::so_far(figures, &windows);
     }
 
     /// What the last search found.
