@@ -25,6 +25,11 @@ pub(crate) use growth::Growth;
 pub(crate) use periods::PeriodicStall;
 use windows::Found;
 
+/// Most slots of a run that goes on in which incidents are looked for.
+const SO_FAR_SLOTS_MAX: usize = 600;
+/// Most of its series.
+const SO_FAR_SERIES_MAX: usize = 40;
+
 /// Something beside an incident.
 pub(crate) struct Beside {
     /// How far it is from the beginning or the end of the incident.
@@ -56,7 +61,8 @@ impl Search {
     /// That of a run that has ended.
     const WHOLE: Search = Search { slots_max: INCIDENT_SLOTS_MAX, series_max: INCIDENT_SERIES_MAX };
     /// That of a run that goes on, and is searched again and again on the machine of its generator.
-    pub(crate) const SO_FAR: Search = Search { slots_max: 600, series_max: 40 };
+    pub(crate) const SO_FAR: Search =
+        Search { slots_max: SO_FAR_SLOTS_MAX, series_max: SO_FAR_SERIES_MAX };
 }
 
 /// Response times of successes in one incident, and outside of the incidents of its step.

@@ -64,8 +64,8 @@ struct Load {
     slot_s: u64,
     /// The load around each slot: a mean.
     around: Vec<f64>,
-    /// How many slots it is the mean of, but for those at the ends of the run.
-    averaged: usize,
+    /// How many Poisson numbers it is the mean of, but for the ends of the run; infinite of users, who are counted.
+    numbers: f64,
 }
 
 impl Load {
@@ -75,7 +75,8 @@ impl Load {
         let joined = of_requests.len().div_ceil(slots_max).max(1);
         let slot_s = (windows.length_s * joined) as u64;
         let slots = thinned(&of_requests, joined);
-        let load = match is_closed(figures) {
+        let is_closed = is_closed(figures);
+        let load = match is_closed {
             true => users(figures, slots.len(), slot_s * SECOND_NS),
             false => slots.iter().map(|slot| slot.due).collect(),
         };
@@ -84,7 +85,8 @@ impl Load {
             let near = &load[slot.saturating_sub(near)..(slot + near + 1).min(load.len())];
             near.iter().sum::<f64>() / near.len() as f64
         });
-        Load { joined, slot_s, around: around.collect(), averaged: 2 * near + 1 }
+        let numbers = if is_closed { f64::INFINITY } else { (2 * near + 1) as f64 };
+        Load { joined, slot_s, around: around.collect(), numbers }
     }
 }
 
@@ -198,9 +200,9 @@ impl Series {
         }
     }
 
-    /// The load of the run by slot, as well as it is known: of operations that come at random.
+    /// The load of the run by slot, as well as it is known.
     pub(super) fn load(&self) -> scan::Load<'_> {
-        scan::Load { by_second: &self.load.around, numbers: self.load.averaged as f64 }
+        scan::Load { by_second: &self.load.around, numbers: self.load.numbers }
     }
 
     /// How many operations of these slots took longer than usual: the square of the sum of what they took more, in
