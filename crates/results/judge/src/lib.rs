@@ -159,22 +159,20 @@ fn judge_case(case: Case<'_>, allow_lost_workers: bool) -> Summary {
 /// The summary has no figures by tag, and incidents without percentiles, of the steps with the most operations.
 pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
     let broken = Broken::so_far(figures, &figures.all_windows());
-    judge_in_progress(Case::with_broken(figures, thresholds, broken))
+    judge_unfinished(Case::with_broken(figures, thresholds, broken))
 }
 
 /// Judges a case of a run that continues.
-fn judge_in_progress(case: Case<'_>) -> Summary {
+fn judge_unfinished(case: Case<'_>) -> Summary {
     summary_of(Case { in_progress: true, ..case })
 }
 
-/// Judges what a run in progress has recorded so far, as [`judge_so_far`] does without thresholds, with the response times
-/// in its incidents.
+/// Judges what a run in progress has recorded so far, as [`judge_so_far`] does without thresholds.
 ///
 /// # Errors
 /// A file of the record cannot be read.
 pub fn judge_in_progress(run: &record::Run) -> Result<(Figures, Summary), record::RecordError> {
-    let mut figures = Figures::read(run)?;
-    incidents::read_times(&mut figures, run)?;
+    let figures = Figures::read(run)?;
     let summary = judge_so_far(&figures, &[]);
     Ok((figures, summary))
 }

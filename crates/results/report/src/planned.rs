@@ -222,6 +222,7 @@ mod tests {
             session: None,
             weights: None,
             users_max: None,
+            iterations: None,
             until_done: false,
         }
     }

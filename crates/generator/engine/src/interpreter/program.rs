@@ -304,7 +304,7 @@ impl Interpreter<'_> {
                 let row = self.meeting.stock().take_row(feed.data.index());
                 row.map_or_else(|| data.none_left(), DrawnRow::Row)
             }
-            Order::Sequential | Order::Random | Order::Unique => {
+            Order::Sequential | Order::Random | Order::Unique | Order::Popular(_) => {
                 data.row(user.number, draw, &mut user.value)
             }
         };

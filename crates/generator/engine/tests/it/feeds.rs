@@ -92,7 +92,7 @@ arrivals: [ {{ {arrivals} }} ]
 "
     );
     let paths = paths(&text, shards);
-    let mut rows: Vec<usize> = paths.iter().map(|path| path[1..].parse().unwrap()).collect();
+    let mut rows: Vec<usize> = paths.iter().map(|path| path[1..].parse().expect("a row")).collect();
     rows.sort_unstable();
     rows
 }

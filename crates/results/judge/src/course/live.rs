@@ -248,7 +248,7 @@ impl LiveRun {
     /// percentiles.
     pub fn judge(&self, thresholds: &[Threshold]) -> Summary {
         let broken = self.incidents.so_far().clone();
-        crate::judge_in_progress(Case::with_broken(&self.figures, thresholds, broken))
+        crate::judge_unfinished(Case::with_broken(&self.figures, thresholds, broken))
     }
 
     /// The run's course up to the last second. The step that the summary puts in focus is among its measures.

@@ -115,10 +115,14 @@ impl Checker<'_> {
             "once" => return Some(Order::Once),
             "zipfian" => Popularity::Zipfian { skew: self.skew(fields)? },
             "latest" => Popularity::Latest { skew: self.skew(fields)? },
-            _ => Popularity::Hotspot {
-                items: self.share_within(&fields.get_or_default("hot_rows")?)?,
-                draws: self.share_within(&fields.get_or_default("hot_draws")?)?,
-            },
+            _ => {
+                let items = fields.get_or_default("hot_rows")?;
+                let draws = fields.get_or_default("hot_draws")?;
+                Popularity::Hotspot {
+                    items: self.share_within(&items)?,
+                    draws: self.share_within(&draws)?,
+                }
+            }
         };
         Some(Order::Popular(popularity))
     }

@@ -4,7 +4,8 @@ use super::Default::{Required, Said, Text};
 use super::{Key, Kind, Table};
 
 /// Orders of the rows.
-pub const ORDERS: &[&str] = &["sequential", "random", "unique", "once", "zipfian", "latest", "hotspot"];
+pub const ORDERS: &[&str] =
+    &["sequential", "random", "unique", "once", "zipfian", "latest", "hotspot"];
 
 /// The keys of `data`.
 pub static DATA: Table = Table {

@@ -209,7 +209,10 @@ fn a_population_may_begin_a_number_of_sessions() {
     );
     let iterations: Vec<_> = found.iter().map(|phase| phase.iterations).collect();
     assert_eq!(iterations, [Some(Iterations::Shared(1000)), Some(Iterations::Each(100))]);
-    assert_eq!(found.iter().map(|p| p.sessions_planned()).collect::<Vec<_>>(), [Some(1000); 2]);
+    assert_eq!(
+        found.iter().map(plan::Phase::sessions_planned).collect::<Vec<_>>(),
+        [Some(1000); 2]
+    );
     // The last phase is over with them.
     assert_eq!(found.iter().map(|phase| phase.until_done).collect::<Vec<_>>(), [false, true]);
     let done = phases("- { users: 10, for: 10m, until: done }");

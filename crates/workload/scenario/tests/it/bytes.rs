@@ -206,7 +206,7 @@ impl Context for User {
 fn run_sets(session: &Session, user: &mut User) {
     for op in &session.ops {
         if let Op::Set { slot, value } = op {
-            user.vars[slot.index()] = value.eval(user).unwrap();
+            user.vars[slot.index()] = value.eval(user).expect("the value of a step");
         }
     }
 }
@@ -214,12 +214,13 @@ fn run_sets(session: &Session, user: &mut User) {
 /// The code that the scenario sends at a time, in seconds since the Unix epoch. Its key is that of RFC 6238,
 /// appendix B.
 fn code(at_s: i64) -> String {
-    let text = std::fs::read_to_string(root().join("testdata/needs/totp.yaml")).unwrap();
+    let text =
+        std::fs::read_to_string(root().join("testdata/needs/totp.yaml")).expect("the scenario");
     let plan = plan(&text);
     let session = &plan.sessions[0];
     let mut user = User { now_ms: at_s * 1000, ..User::default() };
     run_sets(session, &mut user);
-    let code = session.slot_names.iter().position(|name| name == "code").unwrap();
+    let code = session.slot_names.iter().position(|name| name == "code").expect("a variable");
     user.vars[code].to_text().to_string()
 }
 
