@@ -112,7 +112,7 @@ impl Protocol {
                 let mqtt = channels.mqtt.as_ref();
                 mqtt.map_or(0, |own| own.part.capacity() + own.client.kept_bytes())
             }
-            Protocol::Sse(stream) => stream.held.capacity(),
+            Protocol::Sse(stream) => stream.kept_bytes(),
             Protocol::Poll(poller) => poller.body.capacity(),
             Protocol::Call(own) => own.message.capacity() + own.head.capacity(),
         }

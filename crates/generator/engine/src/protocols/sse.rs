@@ -2,7 +2,10 @@
 //!
 //! The first opening is a step like any other. From then on the stream lives in the background: its
 //! events go where messages go, and if it is lost it reconnects after the server's `retry`, each
-//! attempt being an operation of the measure `reconnect`.
+//! attempt being an operation of the measure `reconnect`. A server that answers such an attempt with status 204 ends the
+//! stream.
+
+mod gunzip;
 
 use plan::{Op, Pc, SseOpen};
 use proto::http1::{self, Head};
@@ -14,6 +17,7 @@ use crate::conn::background::Background;
 use crate::conn::{Decoder, NEVER, Stage};
 use crate::failures::Answer;
 use crate::interpreter::{Flow, Interpreter, is_worth_a_retry};
+use crate::protocols::sse::gunzip::Gunzip;
 use crate::received::{Label, ReceivedMessage};
 use crate::requests::encode_get;
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -32,6 +36,8 @@ pub(crate) struct EventStream {
     pub(crate) retry_ns: u64,
     /// The stream was open before: what happens to it from now on concerns no step.
     pub(crate) opened: bool,
+    /// Only if the server compresses.
+    gunzip: Option<Box<Gunzip>>,
 }
 
 impl EventStream {
@@ -43,13 +49,20 @@ impl EventStream {
             last_id: Vec::new(),
             retry_ns,
             opened: false,
+            gunzip: None,
         }
+    }
+
+    /// Bytes of an event that has come in part, and of what decodes the stream.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.held.capacity() + self.gunzip.as_ref().map_or(0, |_| Gunzip::BYTES)
     }
 
     /// Before the next response.
     pub(crate) fn reset(&mut self) {
         self.sse = sse::Decoder::new();
         self.held = Vec::new();
+        self.gunzip = None;
     }
 }
 
@@ -57,6 +70,8 @@ impl EventStream {
 const EVENT_STREAM: &[u8] = b"text/event-stream";
 /// The only status with which a stream begins.
 const STATUS: u16 = 200;
+/// The status with which a server tells a client to stop reconnecting (§9.2.1).
+const NO_CONTENT: u16 = 204;
 
 impl<'p> Interpreter<'p> {
     pub(crate) fn open_event_stream(&mut self, now_ns: u64, key: UserKey, open: &SseOpen) -> Flow {
@@ -142,12 +157,17 @@ impl<'p> Interpreter<'p> {
         let key = self.conns[slot].user;
         let background = self.conns[slot].is_background();
         self.keep_cookies(now_ns, slot, &self.events_op(slot).headers, head);
-        if let Err((outcome, detail)) = check_head(head) {
-            return self.decline(now_ns, slot, head, outcome, detail);
+        if background && head.status == NO_CONTENT {
+            return self.stop_reconnecting(now_ns, slot, len, head);
         }
+        let gunzip = match check_head(head) {
+            Ok(gunzip) => gunzip,
+            Err((outcome, detail)) => return self.decline(now_ns, slot, head, outcome, detail),
+        };
         self.trace_response(head, &[]);
         self.conns.set_up(slot, Stage::Open);
         if let Some(stream) = self.conns[slot].event_stream() {
+            stream.gunzip = gunzip;
             stream.opened = true;
             stream.background.due_ns = NEVER;
         }
@@ -165,8 +185,64 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// A piece of the stream: passes on complete events, keeps the rest.
+    /// The server answers an attempt with status 204: the stream ends as if the user had closed it, and only a step that
+    /// waits for an event fails.
+    fn stop_reconnecting(&mut self, now_ns: u64, slot: ConnSlot, len: usize, head: &Head<'_>) {
+        self.trace_response(head, &[]);
+        self.recorder.counts.bytes_in += len as u64;
+        if let Some(background) = self.conns[slot].background_mut() {
+            background.bytes_in = len as u32;
+        }
+        self.record_background(now_ns, slot, Outcome::Ok, head.status);
+        let key = self.conns[slot].user;
+        self.end_subscription(now_ns, key);
+        self.conns.close(&mut self.users, slot);
+        if self.users[key].wait == Wait::Reply {
+            let detail = || "the server ended the event stream with status 204".to_owned();
+            self.fail_because(now_ns, key, Outcome::Closed, 0, detail);
+        }
+    }
+
+    /// A piece of the stream, as it was sent.
     pub(crate) fn take_stream_piece(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
+        let gunzip = self.conns[slot].event_stream().and_then(|stream| stream.gunzip.take());
+        match gunzip {
+            None => self.take_stream_text(now_ns, slot, piece),
+            Some(gunzip) => self.take_compressed_piece(now_ns, slot, gunzip, piece),
+        }
+    }
+
+    fn take_compressed_piece(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        mut gunzip: Box<Gunzip>,
+        piece: &[u8],
+    ) {
+        let id = self.conns.id(slot);
+        let mut rest = piece;
+        self.recorder.counts.encoded_in += piece.len() as u64;
+        while !rest.is_empty() {
+            let text = match gunzip.decode(&mut rest) {
+                Ok(text) => text,
+                Err(error) => {
+                    let detail = || format!("the event stream is not valid gzip: {error}");
+                    return self.lost(now_ns, slot, Outcome::Decoding, detail);
+                }
+            };
+            self.recorder.counts.decoded_in += text.len() as u64;
+            self.take_stream_text(now_ns, slot, &text);
+            if self.conns.live(id).is_none() {
+                return;
+            }
+        }
+        if let Some(stream) = self.conns[slot].event_stream() {
+            stream.gunzip = Some(gunzip);
+        }
+    }
+
+    /// A piece of the stream's text: passes on complete events, keeps the rest.
+    fn take_stream_text(&mut self, now_ns: u64, slot: ConnSlot, piece: &[u8]) {
         let id = self.conns.id(slot);
         let Some(stream) = self.conns[slot].event_stream() else {
             return;
@@ -315,27 +391,28 @@ impl<'p> Interpreter<'p> {
     }
 }
 
-/// §9.2.3: status 200 and the content type of an event stream.
-fn check_head(head: &Head<'_>) -> Result<(), (Outcome, String)> {
+/// §9.2.3: status 200 and the content type of an event stream. Returns what decodes it, if it is compressed.
+fn check_head(head: &Head<'_>) -> Result<Option<Box<Gunzip>>, (Outcome, String)> {
     if head.status != STATUS {
         let detail = format!("status {} instead of an event stream", head.status);
         return Err((Outcome::Status, detail));
     }
     let content_type = head.header("content-type").unwrap_or_default();
     let essence = content_type.split(|&b| b == b';').next().unwrap_or_default();
-    if essence.trim_ascii().eq_ignore_ascii_case(EVENT_STREAM) {
-        return match head.content_coding() {
-            None => Ok(()),
-            Some(coding) => {
-                let detail = format!(
-                    "the event stream is compressed with {coding}; streams are not decompressed: remove \
-                     `accept-encoding` from its headers"
-                );
-                Err((Outcome::HttpProtocol, detail))
-            }
-        };
+    if !essence.trim_ascii().eq_ignore_ascii_case(EVENT_STREAM) {
+        let found = String::from_utf8_lossy(&content_type);
+        let detail = format!("content-type {found:?} instead of text/event-stream");
+        return Err((Outcome::HttpProtocol, detail));
     }
-    let found = String::from_utf8_lossy(&content_type);
-    let detail = format!("content-type {found:?} instead of text/event-stream");
-    Err((Outcome::HttpProtocol, detail))
+    match head.content_coding().as_deref() {
+        None => Ok(None),
+        Some("gzip" | "x-gzip") => Ok(Some(Box::new(Gunzip::new()))),
+        Some(coding) => {
+            let detail = format!(
+                "the event stream is compressed with {coding}; streams are decompressed from gzip alone: \
+                 write `accept-encoding: gzip` in its headers"
+            );
+            Err((Outcome::HttpProtocol, detail))
+        }
+    }
 }

@@ -1,8 +1,11 @@
 //! Server-sent events: opening, reading, and reconnecting.
 
 use std::collections::HashMap;
+use std::io::Write;
 
 use engine::sim::{Link, Peer, PeerAction, PeerConn, PeerEvent, Verdict};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use record::{Measurement, Outcome};
 
 use crate::support::{MS, S, run, run_over};
@@ -148,7 +151,7 @@ fn a_response_that_is_no_event_stream_ends_the_session() {
         ("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n", Outcome::HttpProtocol),
         ("HTTP/1.1 200 OK\r\n\r\n", Outcome::HttpProtocol),
         (
-            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: br\r\n\r\n",
             Outcome::HttpProtocol,
         ),
         ("SSH-2.0-x\r\n", Outcome::HttpProtocol),
@@ -289,6 +292,87 @@ fn attempts_that_fail() {
     assert_eq!(ran.counted("steps", Outcome::Status), 1);
     assert_eq!(ran.total(|counts| counts.users_failed), 1);
     assert!(ran.run.ended_ns <= 30 * S);
+}
+
+/// Status 204 is how a server tells a stream to stop (HTML standard §9.2.1): no failure, and no further attempt.
+#[test]
+fn status_204_ends_the_attempts_and_not_the_session() {
+    let lost = || vec![(0, say(HEAD)), (MS, PeerAction::Close)];
+    let stop = || vec![(0, say("HTTP/1.1 204 No Content\r\n\r\n"))];
+    let open = "{ sse: /stream, reconnect: 1s }";
+    let steps = "    - think: 5s\n    - sse: /again\n      as: again";
+    let mut peer = Stage::new([lost(), stop(), vec![(0, say(HEAD))]]);
+    let ran = run(&scenario(open, steps), &mut peer);
+    let rows = ran.rows("reconnect");
+    let reconnects: Vec<_> = rows.iter().map(|row| (row.due_ns, row.outcome, row.status)).collect();
+    assert_eq!(reconnects, [(S + MS, Outcome::Ok, 204)]);
+    assert_eq!(ran.outcomes("again"), [Outcome::Ok]);
+    assert_eq!(peer.requests.len(), 3);
+    assert_eq!(ran.total(|counts| counts.errors), 0);
+    assert_eq!(ran.total(|counts| counts.users_failed), 0);
+    // What waits for an event waits in vain.
+    let mut peer = Stage::new([lost(), stop()]);
+    let ran = run(&scenario(open, "    - expect: { as: more, within: 9s }"), &mut peer);
+    assert_eq!(ran.outcomes("reconnect"), [Outcome::Ok]);
+    assert_eq!(ran.outcomes("more"), [Outcome::Closed]);
+    assert_eq!(ran.rows("more")[0].done_ns, S + MS);
+    assert_eq!(peer.requests.len(), 2);
+}
+
+/// Compressed events are there when their server has flushed them, however the bytes are cut; a stream that reconnects
+/// begins anew.
+#[test]
+fn compressed_streams_read_the_same() {
+    let head = HEAD.replace("\r\n\r\n", "\r\ncontent-encoding: gzip\r\n\r\n");
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let mut wire = head.clone().into_bytes();
+    for event in ["id: 1\ndata: one\n\nevent: sa", "id\ndata: {\"at\": 0}\n\n"] {
+        encoder.write_all(event.as_bytes()).expect("a Vec takes all");
+        encoder.flush().expect("a Vec takes all");
+        wire.append(encoder.get_mut());
+    }
+    let mut again = GzEncoder::new(Vec::new(), Compression::default());
+    again.write_all(b"data: two\n\n").expect("a Vec takes all");
+    let again = [head.into_bytes(), again.finish().expect("a Vec takes all")].concat();
+    let open = "sse: /stream\n      headers: { accept-encoding: gzip }";
+    let steps = "
+    - expect: { when: { body: one, id: \"1\" }, as: one }
+    - expect: { when: { body: two }, within: 9s, as: two }
+";
+    for cut in 1..wire.len() {
+        let (front, back) = wire.split_at(cut);
+        let first = vec![
+            (0, PeerAction::Send(front.to_vec())),
+            (MS, PeerAction::Send(back.to_vec())),
+            (2 * MS, PeerAction::Close),
+        ];
+        let second = vec![(0, PeerAction::Send(again.clone()))];
+        let mut peer = Stage::new([first, second]);
+        let ran = run(&scenario(open, steps), &mut peer);
+        assert_eq!(ran.outcomes("one"), [Outcome::Ok], "{cut}: {:?}", ran.details());
+        assert_eq!(ran.outcomes("two"), [Outcome::Ok], "{cut}: {:?}", ran.details());
+        assert_eq!(ran.rows("said").len(), 1, "{cut}");
+        assert!(ran.total(|counts| counts.decoded_in) > 0, "{cut}");
+        assert!(peer.requests[0].contains("accept-encoding: gzip\r\n"));
+    }
+}
+
+#[test]
+fn a_damaged_or_huge_compressed_stream_is_an_error() {
+    let head = HEAD.replace("\r\n\r\n", "\r\ncontent-encoding: gzip\r\n\r\n");
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(b"data: ").expect("a Vec takes all");
+    encoder.write_all(&vec![b'x'; 8 << 20]).expect("a Vec takes all");
+    let bomb = encoder.finish().expect("a Vec takes all");
+    for (body, outcome) in
+        [(b"data: plain\n\n".to_vec(), Outcome::Decoding), (bomb, Outcome::TooLarge)]
+    {
+        let script = vec![(0, say(&head)), (MS, PeerAction::Send(body))];
+        let mut peer = Stage::new([script]);
+        let ran = run(&scenario(OPEN, "    - expect: { as: more }"), &mut peer);
+        assert_eq!(ran.outcomes("more"), [outcome], "{:?}", ran.details());
+        assert_eq!(peer.requests.len(), 1);
+    }
 }
 
 #[test]

@@ -179,9 +179,9 @@ fn again() -> Vec<Case> {
         .then([Act::Fin])
         .then(good.clone()),
         again(
-            "stream-refused-again",
+            "stream-told-to-stop",
             vec![send(HEAD), Act::Fin],
-            "ok 200, status 204, status; 2 connections",
+            "ok 200, ok 204, closed; 2 connections",
         )
         .then([send("HTTP/1.1 204 No\r\n\r\n")]),
         again(
