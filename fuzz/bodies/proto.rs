@@ -146,6 +146,7 @@ pub(crate) fn ws(data: &[u8]) {
         let mut decoder = ws::InflatingDecoder::new(ws::DeflateParameters {
             client_context: false,
             server_context: first >= 128,
+            client_window_bits: ws::WINDOW_BITS_MAX,
         });
         let mut events = Vec::new();
         feed(wire, piece_bytes, |input| {

@@ -30,7 +30,7 @@ mod utf8;
 
 pub use close::{NORMAL, REASON_BYTES_MAX, is_valid_code};
 pub use decoder::Decoder;
-pub use deflate::{DeflateParameters, Deflater, Offer};
+pub use deflate::{DeflateParameters, Deflater, Offer, WINDOW_BITS_MAX};
 pub use encode::{
     MessageKind, encode_close, encode_compressed, encode_message, encode_ping, encode_pong,
     encode_with,

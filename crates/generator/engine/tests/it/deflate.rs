@@ -44,9 +44,13 @@ const AGREED: &str = "sec-websocket-extensions: permessage-deflate\r\n";
 const SEPARATE: &str = "sec-websocket-extensions: permessage-deflate; \
                         server_no_context_takeover; client_no_context_takeover\r\n";
 
+/// Of a server that keeps 256 bytes of our messages.
+const SMALL: &str = "sec-websocket-extensions: permessage-deflate; client_max_window_bits=8\r\n";
+
 #[test]
 fn messages_are_compressed_both_ways() {
     for (open, headers, second) in [
+        ("compress: shared", SMALL, AGAIN),
         ("compress: shared", AGREED, AGAIN),
         ("compress: shared", SEPARATE, HELLO),
         ("compress: separate", SEPARATE, HELLO),

@@ -1,7 +1,7 @@
 //! Compressed messages: permessage-deflate (RFC 7692), the client's side.
 //!
-//! A window of 32 KiB is always kept, so that `client_max_window_bits` is never offered and a server's
-//! own window may be of any size.
+//! A window of 32 KiB is always kept for the server's messages, whose own window may be of any size. Of ours a server may
+//! ask for a smaller one, as browsers offer (`client_max_window_bits`): then nothing refers to what came before it.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -21,6 +21,8 @@ const TAIL: &[u8] = &[0, 0, 0xff, 0xff];
 const LEVEL: i32 = 6;
 /// Raw deflate with the largest window, as zlib writes it.
 const WINDOW_BITS: i32 = -15;
+/// Bits of the largest window (§7.1.2).
+pub const WINDOW_BITS_MAX: u8 = 15;
 /// Room made at a time for what is inflated or deflated.
 const CHUNK_BYTES: usize = 16 << 10;
 
@@ -34,12 +36,13 @@ pub enum Offer {
 }
 
 impl Offer {
-    /// The value of `sec-websocket-extensions` (§7.1).
+    /// The value of `sec-websocket-extensions` (§7.1). `Shared` is that of browsers.
     pub fn header(self) -> &'static str {
         match self {
-            Self::Shared => "permessage-deflate",
+            Self::Shared => "permessage-deflate; client_max_window_bits",
             Self::Separate => {
-                "permessage-deflate; client_no_context_takeover; server_no_context_takeover"
+                "permessage-deflate; client_no_context_takeover; server_no_context_takeover; \
+                 client_max_window_bits"
             }
         }
     }
@@ -52,6 +55,8 @@ pub struct DeflateParameters {
     pub client_context: bool,
     /// The server's messages may refer to those before.
     pub server_context: bool,
+    /// Bits of our window, from 8 to [`WINDOW_BITS_MAX`].
+    pub client_window_bits: u8,
 }
 
 /// Reads how the server answered the offer: `None` if it does not compress.
@@ -78,7 +83,8 @@ pub(super) fn agreed(
     }
     let mut client = false;
     let mut server = false;
-    let mut bits = false;
+    let mut server_bits = false;
+    let mut client_bits = None;
     for part in parts {
         let (name, value) = match part.iter().position(|&b| b == b'=') {
             Some(at) => (part[..at].trim_ascii(), Some(part[at + 1..].trim_ascii())),
@@ -87,7 +93,13 @@ pub(super) fn agreed(
         let seen = match (name, value) {
             (b"client_no_context_takeover", None) => &mut client,
             (b"server_no_context_takeover", None) => &mut server,
-            (b"server_max_window_bits", Some(value)) if is_window(value) => &mut bits,
+            (b"server_max_window_bits", Some(value)) if window_bits(value).is_some() => {
+                &mut server_bits
+            }
+            (b"client_max_window_bits", Some(value)) if client_bits.is_none() => {
+                client_bits = Some(window_bits(value).ok_or(HandshakeError::Extension)?);
+                continue;
+            }
             _ => return Err(HandshakeError::Extension),
         };
         if core::mem::replace(seen, true) {
@@ -98,14 +110,20 @@ pub(super) fn agreed(
         // Who offered not to refer back need not be held to it by the server (§7.1.1.2).
         client_context: !client && offer == Offer::Shared,
         server_context: !server,
+        client_window_bits: client_bits.unwrap_or(WINDOW_BITS_MAX),
     }))
 }
 
 /// 8 to 15, perhaps in quotes (§7.1.2.1).
-fn is_window(value: &[u8]) -> bool {
+fn window_bits(value: &[u8]) -> Option<u8> {
     let bare =
         value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
-    matches!(bare, b"8" | b"9" | b"10" | b"11" | b"12" | b"13" | b"14" | b"15")
+    match bare {
+        b"8" => Some(8),
+        b"9" => Some(9),
+        [b'1', digit @ b'0'..=b'5'] => Some(*digit - b'0' + 10),
+        _ => None,
+    }
 }
 
 /// Why a compressed message cannot be read.
@@ -227,5 +245,22 @@ impl Deflater {
             out.push(0);
         }
         out
+    }
+
+    /// The same of a message that refers to nothing farther back than a window of so many bits, and to no message before.
+    pub fn deflate_within(&mut self, message: &[u8], window_bits: u8) -> Vec<u8> {
+        let mut payload = Vec::new();
+        for part in message.chunks(1 << window_bits) {
+            if !payload.is_empty() {
+                payload.extend_from_slice(TAIL);
+            }
+            self.reset();
+            payload.extend(self.deflate(part));
+        }
+        // An empty message is one empty block (§7.2.3.6).
+        if payload.is_empty() {
+            payload.push(0);
+        }
+        payload
     }
 }

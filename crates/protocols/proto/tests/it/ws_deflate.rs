@@ -2,17 +2,24 @@
 
 use crate::http1_pieces::{cut, cuts};
 use crate::ws_pieces::{OwnedEvent, frame};
+use miniz_oxide::inflate::TINFLStatus;
+use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_HAS_MORE_INPUT;
+use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 use proptest::prelude::*;
 use proto::Limits;
 use proto::http1::{self, Head};
 use proto::ws::{
     DeflateParameters, Deflater, Error, HandshakeError, InflatingDecoder, Key, MessageKind, Offer,
-    encode_compressed, verify_offer,
+    WINDOW_BITS_MAX, encode_compressed, verify_offer,
 };
 
-const SHARED: DeflateParameters = DeflateParameters { client_context: true, server_context: true };
+const SHARED: DeflateParameters = DeflateParameters {
+    client_context: true,
+    server_context: true,
+    client_window_bits: WINDOW_BITS_MAX,
+};
 const SEPARATE: DeflateParameters =
-    DeflateParameters { client_context: false, server_context: false };
+    DeflateParameters { client_context: false, server_context: false, ..SHARED };
 
 /// Reads all frames from pieces that arrive one after another: their events, until an error.
 fn read(agreed: DeflateParameters, pieces: &[&[u8]]) -> (Vec<OwnedEvent>, Result<(), Error>) {
@@ -120,8 +127,9 @@ fn agreed(extensions: &[&str], offer: Offer) -> Result<Option<DeflateParameters>
 #[test]
 fn accepted_compression_parameters() {
     let both = |client_context, server_context| {
-        Ok(Some(DeflateParameters { client_context, server_context }))
+        Ok(Some(DeflateParameters { client_context, server_context, ..SHARED }))
     };
+    let within = |client_window_bits| Ok(Some(DeflateParameters { client_window_bits, ..SHARED }));
     for (extensions, expected) in [
         (&[][..], Ok(None)),
         (&["permessage-deflate"], both(true, true)),
@@ -131,7 +139,14 @@ fn accepted_compression_parameters() {
             both(false, true),
         ),
         (&["permessage-deflate; server_max_window_bits=\"15\""], both(true, true)),
-        (&["permessage-deflate; client_max_window_bits=10"], Err(())),
+        (&["permessage-deflate; client_max_window_bits=10"], within(10)),
+        (&["permessage-deflate; client_max_window_bits=\"8\""], within(8)),
+        (&["permessage-deflate; client_max_window_bits=15"], within(15)),
+        (&["permessage-deflate; client_max_window_bits=7"], Err(())),
+        (&["permessage-deflate; client_max_window_bits=16"], Err(())),
+        // An answer has a value (§7.1.2.2).
+        (&["permessage-deflate; client_max_window_bits"], Err(())),
+        (&["permessage-deflate; client_max_window_bits=9; client_max_window_bits=9"], Err(())),
         (&["permessage-deflate; server_max_window_bits=16"], Err(())),
         (&["permessage-deflate; server_max_window_bits"], Err(())),
         (&["permessage-deflate; server_no_context_takeover; server_no_context_takeover"], Err(())),
@@ -145,8 +160,29 @@ fn accepted_compression_parameters() {
     }
     assert_eq!(
         agreed(&["permessage-deflate"], Offer::Separate),
-        Ok(Some(DeflateParameters { client_context: false, server_context: true }))
+        Ok(Some(DeflateParameters { client_context: false, ..SHARED }))
     );
+}
+
+/// What a server reads that keeps no more than the window: it inflates into a ring of that size.
+fn inflated_within(window_bits: u8, wire: &[u8]) -> Vec<u8> {
+    let mut ring = vec![0; 1 << window_bits];
+    let mut inflater = DecompressorOxide::new();
+    let mut text = Vec::new();
+    let mut rest = wire;
+    let mut at = 0;
+    loop {
+        let (status, read, written) =
+            decompress(&mut inflater, rest, &mut ring, at, TINFL_FLAG_HAS_MORE_INPUT);
+        text.extend_from_slice(&ring[at..at + written]);
+        at = (at + written) % ring.len();
+        rest = &rest[read..];
+        match status {
+            TINFLStatus::HasMoreOutput => {}
+            TINFLStatus::NeedsMoreInput => return text,
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 /// Our frames without their mask, as the server's would be.
@@ -186,6 +222,22 @@ proptest! {
         let whole = read(agreed, &[&wire]);
         prop_assert_eq!(&whole, &(expected, Ok(())));
         prop_assert_eq!(&read(agreed, &cut(&wire, &cuts)), &whole);
+    }
+
+    /// A server may keep no more of our messages than the window that it asked for.
+    #[test]
+    fn a_small_window_is_enough(
+        messages in prop::collection::vec("([a-c]{0,400}){0,4}|.{0,100}", 1..5),
+        window_bits in 8..WINDOW_BITS_MAX,
+    ) {
+        let mut deflater = Deflater::new();
+        let mut wire = Vec::new();
+        for message in &messages {
+            wire.extend(deflater.deflate_within(message.as_bytes(), window_bits));
+            // The end that every message leaves out (§7.2.1).
+            wire.extend([0, 0, 0xff, 0xff]);
+        }
+        prop_assert_eq!(inflated_within(window_bits, &wire), messages.concat().into_bytes());
     }
 
     #[test]

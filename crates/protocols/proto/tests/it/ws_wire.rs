@@ -1,7 +1,7 @@
 //! Frames and handshakes as bytes, and the events expected of them.
 
 use crate::ws_pieces::{OwnedEvent, frame, read};
-use proto::ws::{Decoder, DeflateParameters, Error, HandshakeError, Key, Offer};
+use proto::ws::{Decoder, DeflateParameters, Error, HandshakeError, Key, Offer, WINDOW_BITS_MAX};
 use proto::ws::{
     encode_connect, encode_handshake, verify_connect, verify_handshake, verify_protocol,
 };
@@ -249,7 +249,11 @@ fn a_request_over_http_2_has_no_key() {
 #[test]
 fn responses_over_http_2() {
     let deflate = "sec-websocket-extensions: permessage-deflate\r\n";
-    let agreed = DeflateParameters { client_context: true, server_context: true };
+    let agreed = DeflateParameters {
+        client_context: true,
+        server_context: true,
+        client_window_bits: WINDOW_BITS_MAX,
+    };
     let shared = Some(Offer::Shared);
     for (status, fields, offer, expected) in [
         (200, "", None, Ok(None)),

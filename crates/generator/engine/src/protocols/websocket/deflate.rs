@@ -1,6 +1,8 @@
 //! State of a WebSocket with compressed messages.
 
-use proto::ws::{self, DeflateParameters, Deflater, InflatingDecoder, MessageKind, Reader};
+use proto::ws::{
+    self, DeflateParameters, Deflater, InflatingDecoder, MessageKind, Reader, WINDOW_BITS_MAX,
+};
 
 /// How both sides of a WebSocket write their messages.
 #[derive(Debug)]
@@ -28,6 +30,8 @@ impl Framing {
 #[derive(Debug)]
 pub(crate) struct Compression {
     shared: bool,
+    /// Bits of the window in which our messages may refer back.
+    window_bits: u8,
     /// The compressor, with the window that our messages may refer to; made with the first. If each
     /// is compressed on its own, that of the loop serves all.
     own: Option<Deflater>,
@@ -35,7 +39,10 @@ pub(crate) struct Compression {
 
 impl Compression {
     pub(crate) fn new(agreed: DeflateParameters) -> Compression {
-        Compression { shared: agreed.client_context, own: None }
+        let window_bits = agreed.client_window_bits;
+        // In a smaller window no message refers to those before.
+        let shared = agreed.client_context && window_bits == WINDOW_BITS_MAX;
+        Compression { shared, window_bits, own: None }
     }
 
     /// The payload of a compressed message. `common`: the loop's deflater.
@@ -44,6 +51,9 @@ impl Compression {
             return self.own.get_or_insert_with(Deflater::new).deflate(message);
         }
         let common = common.get_or_insert_with(Deflater::new);
+        if self.window_bits < WINDOW_BITS_MAX {
+            return common.deflate_within(message, self.window_bits);
+        }
         common.reset();
         common.deflate(message)
     }

@@ -41,7 +41,7 @@ fn agree(answer: &str) -> Act {
     send(format!("{SWITCH}sec-websocket-extensions: {answer}\r\n\r\n"))
 }
 
-/// §7.1: what may follow an offer without parameters.
+/// §7.1: what may follow the offer.
 fn answers() -> Vec<Case> {
     let answer = |name, answer: &str, right| {
         let text = send(frame(TEXT, "ok"));
@@ -56,8 +56,14 @@ fn answers() -> Vec<Case> {
         answer("deflate-window-of-7", "permessage-deflate; server_max_window_bits=7", WRONG),
         answer("deflate-window-of-16", "permessage-deflate; server_max_window_bits=16", WRONG),
         answer("deflate-window-missing", "permessage-deflate; server_max_window_bits", WRONG),
-        // §7.1.2.2: only if the client offered it.
-        answer("deflate-client-window", "permessage-deflate; client_max_window_bits=15", WRONG),
+        // §7.1.2.2: the client offers to keep a smaller window.
+        answer("deflate-client-window", "permessage-deflate; client_max_window_bits=8", RIGHT),
+        answer(
+            "deflate-client-window-missing",
+            "permessage-deflate; client_max_window_bits",
+            WRONG,
+        ),
+        answer("deflate-client-window-of-7", "permessage-deflate; client_max_window_bits=7", WRONG),
         answer(
             "deflate-parameter-twice",
             "permessage-deflate; server_no_context_takeover; server_no_context_takeover",
