@@ -67,8 +67,19 @@ pub(crate) enum WebSocket {
     Plain,
     /// A WebSocket whose messages may be compressed.
     Deflated(Box<Compression>),
+    /// A WebSocket whose messages may hold several records.
+    Divided(Box<Divided>),
     /// It reconnects.
     Reconnectable(Box<Reconnectable>),
+}
+
+/// A WebSocket whose messages may hold several records, and which does not reconnect.
+#[derive(Debug)]
+pub(crate) struct Divided {
+    /// The byte that ends each record.
+    pub(crate) end: u8,
+    /// Compression of our messages, if that was agreed on.
+    pub(crate) compression: Option<Compression>,
 }
 
 impl Protocol {

@@ -1,6 +1,7 @@
 //! Looking into responses and messages: sources, conditions, saved values.
 
 mod owned;
+mod records;
 
 use std::borrow::Cow;
 
@@ -15,6 +16,7 @@ use crate::failures::Answer;
 use crate::users::Scope;
 
 pub(crate) use owned::OwnedMessage;
+pub(crate) use records::{end_record, records};
 
 /// The search for the values of one body: its page, parsed for the first of them, and the work that is left for all.
 #[derive(Debug)]
@@ -83,6 +85,15 @@ impl<'a> ReceivedMessage<'a> {
 
     pub(crate) fn labelled(body: &'a [u8], label: Label<'a>) -> ReceivedMessage<'a> {
         ReceivedMessage { head: None, body, is_decoded: false, label, took_ns: None }
+    }
+
+    /// One of its records, as a message of its own.
+    pub(crate) fn record(&self, body: &'a [u8]) -> ReceivedMessage<'a> {
+        let label = match self.label {
+            Label::Frame(_) => Label::Frame(body),
+            label => label,
+        };
+        ReceivedMessage { body, label, ..*self }
     }
 
     /// What a sample of a failure shows of it.

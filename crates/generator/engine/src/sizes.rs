@@ -9,6 +9,7 @@ use rustls::client::Tls13ClientSessionValue;
 use crate::conn::carried::CarriedWebSocket;
 use crate::conn::{Carrier, Conn, PendingOperation};
 use crate::messages::early::EarlyMessage;
+use crate::protocols::Divided;
 use crate::protocols::channels::state::{Channels, Topic};
 use crate::protocols::mqtt::client::Mqtt;
 use crate::protocols::poll::Poller;
@@ -69,6 +70,13 @@ fn an_event_stream_takes_176_bytes_more() {
 fn reconnecting_takes_160_bytes_more() {
     let own = size_of::<Reconnectable>() + BLOCK;
     assert!(own <= 160, "a WebSocket that reconnects has {own} bytes");
+}
+
+/// A WebSocket whose messages hold several records has this beside its connection.
+#[test]
+fn records_take_48_bytes_more() {
+    let own = size_of::<Divided>() + BLOCK;
+    assert!(own <= 48, "a WebSocket of records has {own} bytes");
 }
 
 /// A WebSocket over HTTP/2 has this beside its row, and the state of its stream.

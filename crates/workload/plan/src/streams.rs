@@ -21,6 +21,8 @@ pub struct WsOpen {
     /// The compression of messages that is offered (RFC 7692).
     #[serde(serialize_with = "crate::remote::offer")]
     pub compress: Option<Offer>,
+    /// The byte that ends each record; each record of a message is a message of its own.
+    pub records: Option<u8>,
     /// The protocol of channels that is spoken over it.
     pub protocol: Option<Protocol>,
     /// The text that is sent first whenever it opens.
@@ -46,6 +48,8 @@ pub struct SseOpen {
     pub timeout_ns: u64,
     /// The way to reconnect a lost stream; `None`: the session cannot go on.
     pub reconnect: Option<Reconnect>,
+    /// The byte that ends each record; each record of an event is an event of its own.
+    pub records: Option<u8>,
 }
 
 /// Reconnecting a lost event stream.

@@ -13,6 +13,8 @@ pub struct TcpOpen {
     pub endpoint: EndpointId,
     #[serde(serialize_with = "crate::remote::framing")]
     pub framing: Framing,
+    /// The byte that ends each record; each record of a message is a message of its own.
+    pub records: Option<u8>,
     /// Connect and TLS together.
     pub measure: MeasureId,
     pub timeout_ns: u64,

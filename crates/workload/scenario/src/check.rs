@@ -37,6 +37,7 @@ mod probes;
 mod program;
 mod proxies;
 mod reconnect;
+mod records;
 mod redirects;
 mod regions;
 mod retry;

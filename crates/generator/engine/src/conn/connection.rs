@@ -176,6 +176,7 @@ impl Conn {
     pub(crate) fn compression(&mut self) -> Option<&mut Compression> {
         match &mut self.speaks {
             Protocol::Ws(WebSocket::Deflated(compression)) => Some(compression),
+            Protocol::Ws(WebSocket::Divided(own)) => own.compression.as_mut(),
             Protocol::Ws(WebSocket::Reconnectable(own)) => own.compression.as_mut(),
             Protocol::Channels(channels) => channels.compression.as_mut(),
             _ => None,

@@ -7,8 +7,8 @@ use record::schema::WorkKind;
 use crate::conn::{Decoder, Event, Failure, Link, Reuse, Stage};
 use crate::interpreter::Interpreter;
 use crate::messages::Delivery;
-use crate::protocols::Protocol;
-use crate::received::{Label, ReceivedMessage};
+use crate::protocols::{Protocol, WebSocket};
+use crate::received::{Label, ReceivedMessage, records};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
@@ -188,7 +188,7 @@ impl<'p> Interpreter<'p> {
             Event::Message(frame) => {
                 let received =
                     ReceivedMessage::labelled(frame.payload(), Label::Frame(&frame.message));
-                self.take_message(now_ns, slot, len, &received);
+                self.take_records(now_ns, slot, len, &received);
             }
         }
     }
@@ -209,6 +209,45 @@ impl<'p> Interpreter<'p> {
             _ => return,
         };
         *bytes_in = bytes_in.saturating_add(bytes as u32);
+    }
+
+    /// A message or an event arrived, in `len` bytes, which may hold several records. All bytes count for the first.
+    pub(crate) fn take_records(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        len: usize,
+        received: &ReceivedMessage<'_>,
+    ) {
+        let Some(end) = self.record_end(slot) else {
+            return self.take_message(now_ns, slot, len, received);
+        };
+        let id = self.conns.id(slot);
+        let mut len = len;
+        for record in records(received.body, end) {
+            let bytes = std::mem::take(&mut len);
+            self.take_message(now_ns, slot, bytes, &received.record(record));
+            if self.conns.live(id).is_none() {
+                return;
+            }
+        }
+        // There was no record.
+        self.recorder.counts.bytes_in += len as u64;
+    }
+
+    /// The byte that ends each record on this connection, if its messages hold several.
+    pub(crate) fn record_end(&self, slot: ConnSlot) -> Option<u8> {
+        match &self.conns[slot].speaks {
+            Protocol::Ws(WebSocket::Divided(own)) => Some(own.end),
+            Protocol::Ws(WebSocket::Reconnectable(_)) => self.reconnecting_op(slot)?.records,
+            Protocol::Sse(_) => self.events_op(slot).records,
+            Protocol::Tcp { .. } => self.tcp_op(slot)?.records,
+            Protocol::Http
+            | Protocol::Ws(WebSocket::Plain | WebSocket::Deflated(_))
+            | Protocol::Channels(_)
+            | Protocol::Poll(_)
+            | Protocol::Call(_) => None,
+        }
     }
 
     /// A message or an event arrived, in `len` bytes: the reply that a step waits for, or a pushed

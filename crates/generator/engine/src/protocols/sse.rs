@@ -288,7 +288,7 @@ impl<'p> Interpreter<'p> {
         let last_id = std::mem::take(&mut stream.last_id);
         let label = Label::Event { name: event.name, id: &last_id };
         let received = ReceivedMessage::labelled(&data, label);
-        self.take_message(now_ns, slot, len, &received);
+        self.take_records(now_ns, slot, len, &received);
         if self.conns.live(id).is_some()
             && let Some(stream) = self.conns[slot].event_stream()
         {

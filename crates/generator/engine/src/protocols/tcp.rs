@@ -7,6 +7,7 @@ use record::Outcome;
 use crate::conn::Stage;
 use crate::interpreter::{Flow, Interpreter};
 use crate::protocols::Protocol;
+use crate::received::end_record;
 use crate::tables::slots::{ConnSlot, UserKey};
 
 impl<'p> Interpreter<'p> {
@@ -33,12 +34,17 @@ impl<'p> Interpreter<'p> {
 
     /// The framing that tells where messages begin and end on a connection.
     pub(crate) fn framing(&self, slot: ConnSlot) -> Option<&'p frame::Framing> {
+        Some(&self.tcp_op(slot)?.framing)
+    }
+
+    /// The step that opened a TCP connection.
+    pub(crate) fn tcp_op(&self, slot: ConnSlot) -> Option<&'p TcpOpen> {
         let conn = &self.conns[slot];
         let Protocol::Tcp { opened_by } = conn.speaks else {
             return None;
         };
         match &self.users.session(conn.user).ops[opened_by as usize] {
-            Op::TcpOpen(open) => Some(&open.framing),
+            Op::TcpOpen(open) => Some(open),
             other => unreachable!("a TCP connection was opened by {other:?}"),
         }
     }
@@ -50,13 +56,17 @@ impl<'p> Interpreter<'p> {
         slot: ConnSlot,
         send: &SendOp,
     ) -> Result<(), String> {
-        let Some(framing) = self.framing(slot) else {
+        let Some(TcpOpen { framing, records, .. }) = self.tcp_op(slot) else {
             return Err("no framing".to_owned());
         };
         let mut scope = self.users.scope(now_ns, self.conns[slot].user);
         let mut rendered = Ok(());
         let framed = framing.encode_with(&mut self.conns.commands.bytes, |out| {
+            let start = out.len();
             rendered = send.payload.render(&mut scope, out);
+            if let Some(end) = *records {
+                end_record(out, start, end);
+            }
         });
         rendered.map_err(|error| error.to_string())?;
         framed.map_err(|error| error.to_string())

@@ -18,8 +18,8 @@ use crate::interpreter::{Flow, Interpreter, LEAVE_NS};
 use crate::protocols::websocket::deflate::Framing;
 use crate::protocols::websocket::handshake::{encode_upgrade, verify_upgrade};
 use crate::protocols::websocket::pauses::Reconnectable;
-use crate::protocols::{Protocol, WebSocket};
-use crate::received::{ReceivedMessage, excerpt};
+use crate::protocols::{Divided, Protocol, WebSocket};
+use crate::received::{ReceivedMessage, end_record, excerpt};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
@@ -212,17 +212,17 @@ impl<'p> Interpreter<'p> {
         });
         self.conns.set_up(slot, Stage::Open);
         if !self.opens_channels(now_ns, slot) {
-            self.keep_reconnectable(slot);
+            self.keep_state(slot);
             let status = self.conns[slot].opened_status();
             self.complete(now_ns, key, Outcome::Ok, status);
         }
     }
 
-    /// If the plain WebSocket that opened reconnects, it keeps what that takes.
-    fn keep_reconnectable(&mut self, slot: ConnSlot) {
+    /// If the plain WebSocket that opened reconnects, or its messages hold several records, it keeps what that takes.
+    fn keep_state(&mut self, slot: ConnSlot) {
         let key = self.conns[slot].user;
         let open = self.opening(key);
-        if open.reconnect.is_none() || open.protocol.is_some() {
+        if open.protocol.is_some() || open.reconnect.is_none() && open.records.is_none() {
             return;
         }
         let speaks = &mut self.conns[slot].speaks;
@@ -230,8 +230,16 @@ impl<'p> Interpreter<'p> {
             Protocol::Ws(WebSocket::Deflated(compression)) => Some(*compression),
             _ => None,
         };
-        let own = Reconnectable::new(self.users[key].pc, compression);
-        *speaks = Protocol::Ws(WebSocket::Reconnectable(Box::new(own)));
+        let state = match open.records {
+            Some(end) if open.reconnect.is_none() => {
+                WebSocket::Divided(Box::new(Divided { end, compression }))
+            }
+            _ => {
+                let own = Reconnectable::new(self.users[key].pc, compression);
+                WebSocket::Reconnectable(Box::new(own))
+            }
+        };
+        *speaks = Protocol::Ws(state);
     }
 
     /// A message arrived or a control frame, in `len` bytes.
@@ -248,10 +256,10 @@ impl<'p> Interpreter<'p> {
         match *frame {
             Event::Text(text) => {
                 let received = ReceivedMessage::message(text.as_bytes());
-                self.take_message(now_ns, slot, len, &received);
+                self.take_records(now_ns, slot, len, &received);
             }
             Event::Binary(bytes) => {
-                self.take_message(now_ns, slot, len, &ReceivedMessage::message(bytes));
+                self.take_records(now_ns, slot, len, &ReceivedMessage::message(bytes));
             }
             Event::Ping(payload) => {
                 let start = self.conns.commands.bytes.len();
@@ -364,9 +372,16 @@ impl<'p> Interpreter<'p> {
             true => MessageKind::Binary,
             false => MessageKind::Text,
         };
+        let record_end = self.record_end(slot);
         let scope = &mut self.users.scope(now_ns, self.conns[slot].user);
         let mut rendered = Ok(());
-        let write = |out: &mut Vec<u8>| rendered = send.payload.render(scope, out);
+        let write = |out: &mut Vec<u8>| {
+            let start = out.len();
+            rendered = send.payload.render(scope, out);
+            if let Some(end) = record_end {
+                end_record(out, start, end);
+            }
+        };
         self.conns.encode_message(slot, kind, write);
         rendered.map_err(|error| error.to_string())
     }

@@ -375,6 +375,18 @@ fn a_damaged_or_huge_compressed_stream_is_an_error() {
     }
 }
 
+/// Lines of JSON in one event are events of its name.
+#[test]
+fn records_of_an_event_are_events() {
+    let open = r#"{ sse: /stream, records: "\n" }"#;
+    let steps = "    - expect: { when: { event: batch, /n: 2 }, as: second }";
+    let event = "event: batch\ndata: {\"n\": 1}\ndata: {\"n\": 2}\n\n";
+    let mut peer = Stage::new([vec![(0, say(HEAD)), (MS, say(event))]]);
+    let ran = run(&scenario(open, steps), &mut peer);
+    assert_eq!(ran.outcomes("second"), [Outcome::Ok], "{:?}", ran.details());
+    assert_eq!(ran.total(|counts| counts.unmatched), 1);
+}
+
 #[test]
 fn without_reconnect_a_loss_ends_the_session() {
     let open = "{ sse: /stream, reconnect: false }";

@@ -57,6 +57,25 @@ arrivals:
     )
 }
 
+/// Each record of a frame is a message, and what is sent ends one.
+#[test]
+fn records_of_a_frame_are_messages() {
+    let steps = r#"
+    - send: { n: 1 }
+      reply: { when: { /re: 1 }, as: first }
+    - expect: { when: { /re: 3, "u8@0": 123 }, as: third }
+"#;
+    let wire = b"\0\0\0\x1b\x04{\"re\":1}\n{\"re\":2}\n\n{\"re\":3}";
+    let mut peer = answers(1, &[wire]);
+    let text = scenario(TYPED, steps).replace("framing:", "records: 0x0a\n      framing:");
+    let ran = run_over(&text, &mut peer, Link::new(MS));
+    assert_eq!(ran.outcomes("first"), [Outcome::Ok], "{:?}", ran.details());
+    assert_eq!(ran.outcomes("third"), [Outcome::Ok], "{:?}", ran.details());
+    assert_eq!(ran.total(|counts| counts.unmatched), 1);
+    assert_eq!(ran.rows("first")[0].bytes_in as usize, wire.len());
+    assert!(peer.got.ends_with(b"{\"n\":1}\n"), "{:?}", peer.got);
+}
+
 #[test]
 fn typed_bytes_are_sent_and_matched() {
     let steps = r#"

@@ -66,6 +66,40 @@ fn a_session_opens_sends_and_leaves_with_a_close_frame() {
     assert_eq!(frames.len(), 3);
 }
 
+/// Each record of a message is one of its own: a reply, what an `expect` waits for, or pushed. Sent messages end one.
+#[test]
+fn records_of_a_message_are_messages() {
+    for open in [
+        r#"{ path: /stream, records: "\x1e" }"#,
+        "{ path: /stream, records: 0x1e, reconnect: true }",
+        "{ path: /stream, records: 0x1e, compress: shared }",
+    ] {
+        let steps = r#"
+    - send: { op: ask }
+      reply: { when: { /re: 1 }, as: ask }
+    - expect: { when: { body: last }, as: last }
+    - send: "done\x1e"
+"#;
+        let text_ = scenario(steps).replace("ws: /stream", &format!("ws: {open}"));
+        let mut peer = WsPeer::new(|_, message| match message {
+            "{\"op\":\"ask\"}\x1e" => vec![
+                text("{\"re\":0}\x1e{\"re\":1}\x1e\x1elast"),
+                // No record at all.
+                text("\x1e"),
+            ],
+            _ => vec![],
+        });
+        let ran = run_over(&text_, &mut peer, Link::new(MS));
+        assert_eq!(ran.outcomes("ask"), [Outcome::Ok], "{open}: {:?}", ran.details());
+        assert_eq!(ran.outcomes("last"), [Outcome::Ok], "{open}: {:?}", ran.details());
+        assert_eq!(ran.total(|counts| counts.unmatched), 1, "{open}");
+        assert_eq!(ran.rows("last")[0].response_ns(), 0, "{open}");
+        let sent: Vec<_> = peer.frames.iter().filter(|(opcode, _)| *opcode == 1).collect();
+        assert_eq!(sent.len(), 2, "{open}");
+        assert_eq!(sent[1].1, b"done\x1e", "{open}");
+    }
+}
+
 #[test]
 fn pings_are_answered_and_messages_may_be_fragmented() {
     let mut peer = WsPeer::new(|_, _| {

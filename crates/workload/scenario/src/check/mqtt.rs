@@ -68,6 +68,7 @@ impl Checker<'_> {
                 path: path.unwrap_or_default(),
                 headers,
                 compress: None,
+                records: None,
                 protocol: Some(protocol),
                 first: None,
                 mqtt: Some(Box::new(mqtt)),

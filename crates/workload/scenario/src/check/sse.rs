@@ -32,6 +32,7 @@ impl Checker<'_> {
         let measure = self.measure_from(fields, "as", "stream", MeasureKind::Handshake);
         let timeout_ns = self.timeout(fields.get("timeout"));
         let reconnect = self.reconnect(fields);
+        let records = self.records(fields);
         if let Some((endpoint, path)) = location {
             program.push(Op::SseOpen(Box::new(SseOpen {
                 endpoint,
@@ -40,6 +41,7 @@ impl Checker<'_> {
                 measure,
                 timeout_ns,
                 reconnect,
+                records,
             })));
         }
     }

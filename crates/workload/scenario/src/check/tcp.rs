@@ -28,10 +28,12 @@ impl Checker<'_> {
         program.call = None;
         let endpoint = if node.is_null() { Some(EndpointId(0)) } else { self.tcp_endpoint(node) };
         let framing = fields.get("framing").and_then(|node| self.framing(node));
+        let records = self.records(fields);
         let measure = self.measure_from(fields, "as", "tcp", MeasureKind::Handshake);
         let timeout_ns = self.timeout(fields.get("timeout"));
         if let (Some(endpoint), Some(framing)) = (endpoint, framing) {
-            program.push(Op::TcpOpen(Box::new(TcpOpen { endpoint, framing, measure, timeout_ns })));
+            let open = TcpOpen { endpoint, framing, records, measure, timeout_ns };
+            program.push(Op::TcpOpen(Box::new(open)));
         }
     }
 

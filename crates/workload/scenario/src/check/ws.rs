@@ -50,6 +50,7 @@ impl Checker<'_> {
                 path,
                 headers,
                 compress: self.compress(fields),
+                records: self.plain_records(fields, protocol),
                 protocol,
                 first: self.first_message(fields, protocol, program),
                 mqtt: None,
@@ -59,6 +60,17 @@ impl Checker<'_> {
             };
             program.push(Op::WsOpen(Box::new(open)));
         }
+    }
+
+    /// The byte that ends each record of a plain WebSocket.
+    fn plain_records(&mut self, fields: &Fields<'_>, protocol: Option<Protocol>) -> Option<u8> {
+        if let Some(place) = fields.key_place("records")
+            && let Some(protocol) = protocol
+        {
+            let message = format!("`protocol: {}` divides its messages by itself", protocol.name());
+            self.diagnostics.error("misplaced-key", place, message).hint("remove `records`");
+        }
+        self.records(fields)
     }
 
     /// The compression that is offered.

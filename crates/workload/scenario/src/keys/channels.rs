@@ -3,6 +3,7 @@
 use super::Default::{Absent, Required, Said, Text};
 use super::matching::{AS, EXPECT};
 use super::tags::TAGS;
+use super::tcp::RECORDS;
 use super::{Default, Key, Kind, Table};
 
 const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
@@ -47,6 +48,7 @@ pub(super) const OPENING: &[Key] = &[
          share a compression context; `separate`: each message is compressed on its \
          own, in both directions",
     ),
+    RECORDS,
     key(
         "subprotocols",
         Kind::OneOrMore(&Kind::Text),

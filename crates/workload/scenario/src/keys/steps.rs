@@ -96,6 +96,7 @@ pub(crate) static SSE: Table = Table {
             "Pause before a lost stream is reconnected; the server can change it \
              (`retry`). `false`: losing the stream ends the session",
         ),
+        super::tcp::RECORDS,
         key(
             "as",
             Kind::Text,

@@ -4,6 +4,16 @@ use super::Default::{Absent, Required, Said, Text};
 use super::tags::TAGS;
 use super::{Key, Kind, Table};
 
+/// Several messages in one frame, of all connections that stay open.
+pub(super) const RECORDS: Key = Key {
+    name: "records",
+    kind: Kind::Text,
+    default: Absent,
+    doc: "The byte that ends each [record](realtime.md#several-records-in-a-frame): `\"\\n\"`, or in \
+          hexadecimal, `0x1e`. Each record is a message of its own, and what is sent ends with \
+          the byte",
+};
+
 pub(crate) static TCP: Table = Table {
     name: "tcp",
     groups: &[&[
@@ -19,6 +29,7 @@ pub(crate) static TCP: Table = Table {
             default: Required,
             doc: "How messages are delimited; `none`: what is received at once is one message",
         },
+        RECORDS,
         Key {
             name: "as",
             kind: Kind::Text,

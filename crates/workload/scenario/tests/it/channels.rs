@@ -48,6 +48,26 @@ fn a_websocket_says_what_it_speaks() {
 }
 
 #[test]
+fn the_end_of_records_is_one_byte() {
+    let step = |records: &str| format!("- ws: {{ path: /x, records: {records} }}\n");
+    for (records, expected) in [
+        ("\"\\n\"", Some(b'\n')),
+        ("0x1e", Some(0x1e)),
+        ("\"\\x1e\"", Some(0x1e)),
+        ("'|'", Some(b'|')),
+    ] {
+        assert_eq!(opened(&step(records)).0.records, expected, "{records}");
+    }
+    assert_eq!(opened("- ws: { path: /x }\n").0.records, None);
+    for records in ["''", "ab", "0x", "0x1e1e", "0xzz", "\"\u{e4}\""] {
+        let said = rendered(&with_steps(&step(records)), &[]);
+        assert!(said.contains("bad-records"), "{records}: {said}");
+    }
+    let both = rendered(&with_steps("- ws: { path: /x, records: 0x1e, protocol: phoenix }"), &[]);
+    assert!(both.contains("divides its messages by itself"), "{both}");
+}
+
+#[test]
 fn steps_of_channels() {
     let plan = plan(&with_steps(
         "- ws: { path: /cable, protocol: actioncable }

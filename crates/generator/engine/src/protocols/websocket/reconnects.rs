@@ -5,7 +5,7 @@
 //! plain one is to send then is sent. Steps that need it wait for that.
 
 use plan::expr::Template;
-use plan::{Backoff, Op, Pauses, Protocol as ChannelProtocol, WsReconnect};
+use plan::{Backoff, Op, Pauses, Protocol as ChannelProtocol, WsOpen, WsReconnect};
 use proto::ws::{DeflateParameters, MessageKind};
 use record::Outcome;
 
@@ -13,14 +13,20 @@ use crate::conn::{NEVER, Stage};
 use crate::failures::Answer;
 use crate::interpreter::Interpreter;
 use crate::protocols::websocket::deflate::Framing;
+use crate::received::end_record;
 use crate::tables::slots::ConnSlot;
 use crate::users::Wait;
 
 impl<'p> Interpreter<'p> {
     /// How the connection reconnects, if it does.
     pub(crate) fn reconnects(&self, slot: ConnSlot) -> Option<&'p WsReconnect> {
+        self.reconnecting_op(slot)?.reconnect.as_ref()
+    }
+
+    /// The step that opened a WebSocket which reconnects.
+    pub(crate) fn reconnecting_op(&self, slot: ConnSlot) -> Option<&'p WsOpen> {
         match self.background_op(slot) {
-            Op::WsOpen(open) => open.reconnect.as_ref(),
+            Op::WsOpen(open) => Some(open),
             _ => None,
         }
     }
@@ -283,9 +289,16 @@ impl<'p> Interpreter<'p> {
     fn send_again(&mut self, now_ns: u64, slot: ConnSlot, message: &Template) {
         let key = self.conns[slot].user;
         let start = self.conns.commands.bytes.len();
+        let record_end = self.record_end(slot);
         let scope = &mut self.users.scope(now_ns, key);
         let mut rendered = Ok(());
-        let write = |out: &mut Vec<u8>| rendered = message.render(scope, out);
+        let write = |out: &mut Vec<u8>| {
+            let start = out.len();
+            rendered = message.render(scope, out);
+            if let Some(end) = record_end {
+                end_record(out, start, end);
+            }
+        };
         self.conns.encode_message(slot, MessageKind::Text, write);
         match rendered {
             Ok(()) => self.send_control(slot, start),
