@@ -1,12 +1,13 @@
 //! Protocols of channels over WebSocket: the server's messages parsed, the client's encoded.
 //!
-//! Each of `phoenix`, `cable`, `socketio` and `graphql` parses the server's texts into [`IncomingMessage`] and encodes
+//! Each of `phoenix`, `cable`, `socketio`, `signalr` and `graphql` parses the server's texts into [`IncomingMessage`] and encodes
 //! [`OutgoingMessage`]. What a connection remembers of its channels is the caller's.
 
 mod cable;
 mod graphql;
 mod message;
 mod phoenix;
+mod signalr;
 mod socketio;
 
 use plan::{ChannelVerb, Protocol};
@@ -22,6 +23,7 @@ pub fn parse(protocol: Protocol, text: &[u8]) -> IncomingMessage<'_> {
         Protocol::ActionCable => cable::parse(text),
         Protocol::SocketIo => socketio::parse(text),
         Protocol::GraphQl => graphql::parse(text),
+        Protocol::SignalR => signalr::parse(text),
         // Its packets are read by `proto::mqtt`; a text is none (MQTT 5 §6.0).
         Protocol::Mqtt { .. } => IncomingMessage::Broken,
     }
@@ -34,8 +36,8 @@ pub fn parse_binary(protocol: Protocol, message: &[u8]) -> Option<IncomingMessag
         // The older serializer writes texts only.
         Protocol::Phoenix { arrays: false, .. } => Some(IncomingMessage::Broken),
         Protocol::ActionCable | Protocol::SocketIo | Protocol::Mqtt { .. } => None,
-        // Its own messages are texts.
-        Protocol::GraphQl => Some(IncomingMessage::Broken),
+        // Their own messages are texts.
+        Protocol::GraphQl | Protocol::SignalR => Some(IncomingMessage::Broken),
     }
 }
 
@@ -51,6 +53,7 @@ pub fn encode(protocol: Protocol, message: &OutgoingMessage<'_>, out: &mut Vec<u
         Protocol::ActionCable => cable::encode(message, out),
         Protocol::SocketIo => socketio::encode(message, out),
         Protocol::GraphQl => graphql::encode(message, out),
+        Protocol::SignalR => signalr::encode(message, out),
         // The same crate writes them.
         Protocol::Mqtt { .. } => {}
     }
@@ -58,9 +61,26 @@ pub fn encode(protocol: Protocol, message: &OutgoingMessage<'_>, out: &mut Vec<u
 
 /// Appends the text of a heartbeat, if the protocol has the client send one.
 pub fn heartbeat(protocol: Protocol, number: u32, out: &mut Vec<u8>) {
-    if let Protocol::Phoenix { arrays, .. } = protocol {
-        phoenix::heartbeat(arrays, number, out);
+    match protocol {
+        Protocol::Phoenix { arrays, .. } => phoenix::heartbeat(arrays, number, out),
+        Protocol::SignalR => signalr::ping(out),
+        Protocol::ActionCable | Protocol::SocketIo | Protocol::GraphQl | Protocol::Mqtt { .. } => {}
     }
+}
+
+/// The time from one heartbeat of ours to the next, if the server does not answer them.
+pub fn ping_interval_ns(protocol: Protocol) -> Option<u64> {
+    (protocol == Protocol::SignalR).then_some(signalr::PING_NS)
+}
+
+/// The byte that ends each message of the server's, if a text may hold several.
+pub fn record_end(protocol: Protocol) -> Option<u8> {
+    (protocol == Protocol::SignalR).then_some(signalr::RECORD_END)
+}
+
+/// Whether messages belong to channels that are joined; else the connection is the only one.
+pub fn has_topics(protocol: Protocol) -> bool {
+    protocol != Protocol::SignalR
 }
 
 /// Whether a message of the server's says that the connection may be used.
@@ -77,7 +97,9 @@ pub fn is_confirmed(protocol: Protocol) -> bool {
 pub fn is_final(protocol: Protocol, code: u16) -> bool {
     match protocol {
         Protocol::Phoenix { .. } => code == 1000,
-        Protocol::ActionCable | Protocol::SocketIo | Protocol::Mqtt { .. } => false,
+        Protocol::ActionCable | Protocol::SocketIo | Protocol::SignalR | Protocol::Mqtt { .. } => {
+            false
+        }
         Protocol::GraphQl => graphql::is_fatal(code),
     }
 }
@@ -87,6 +109,6 @@ pub fn is_answered(protocol: Protocol, verb: ChannelVerb) -> bool {
     match protocol {
         Protocol::Phoenix { .. } | Protocol::Mqtt { .. } => true,
         Protocol::ActionCable | Protocol::GraphQl => false,
-        Protocol::SocketIo => verb == ChannelVerb::Push,
+        Protocol::SocketIo | Protocol::SignalR => verb == ChannelVerb::Push,
     }
 }

@@ -26,6 +26,7 @@ pub fn answers(data: &[u8]) {
         Protocol::ActionCable,
         Protocol::SocketIo,
         Protocol::GraphQl,
+        Protocol::SignalR,
     ] {
         crate::channels::parse(protocol, data);
         crate::channels::parse_binary(protocol, data);

@@ -1,4 +1,5 @@
-//! Protocols of channels: Phoenix, ActionCable, Socket.IO and GraphQL over WebSocket; MQTT, whose topics are channels.
+//! Protocols of channels: Phoenix, ActionCable, Socket.IO, SignalR and GraphQL over WebSocket; MQTT, whose topics are
+//! channels.
 
 use serde::Serialize;
 
@@ -24,6 +25,8 @@ pub enum Protocol {
     SocketIo,
     /// `graphql-transport-ws`, of the library graphql-ws.
     GraphQl,
+    /// The hub protocol of ASP.NET Core SignalR, as JSON.
+    SignalR,
     /// MQTT.
     Mqtt {
         /// Version 5, else 3.1.1.
@@ -41,6 +44,7 @@ impl Protocol {
             Protocol::ActionCable => "actioncable",
             Protocol::SocketIo => "socket.io",
             Protocol::GraphQl => "graphql-ws",
+            Protocol::SignalR => "signalr",
             Protocol::Mqtt { .. } => "mqtt",
         }
     }
@@ -51,11 +55,11 @@ impl Protocol {
 pub struct ChannelOp {
     pub verb: ChannelVerb,
     /// The topic (Phoenix), the identifier (ActionCable), the namespace (Socket.IO), the id (GraphQL), or the topic or
-    /// filter of topics (MQTT); `None`: that of the channel joined last.
+    /// filter of topics (MQTT); empty with SignalR, which has none. `None`: that of the channel joined last.
     pub topic: Option<Template>,
-    /// The event that is pushed (Phoenix, Socket.IO).
+    /// The event that is pushed (Phoenix, Socket.IO), or the method that is called (SignalR).
     pub event: Template,
-    /// JSON: the payload (Phoenix), the data with its action (ActionCable), the list of arguments or,
+    /// JSON: the payload (Phoenix), the data with its action (ActionCable), the list of arguments (Socket.IO, SignalR) or,
     /// when joining, what authenticates (Socket.IO), the operation (GraphQL). Any bytes with MQTT. Empty: none.
     pub payload: Payload,
     /// The answer to a push, or to an operation of GraphQL.

@@ -28,6 +28,8 @@ pub enum IncomingMessage<'a> {
     Ended(ChannelEnd<'a>),
     /// This many binary messages belong to the message.
     WithAttachments { count: u32, then: Box<IncomingMessage<'a>> },
+    /// The server wants this text as an answer to the message.
+    Answered { text: Cow<'a, [u8]>, then: Box<IncomingMessage<'a>> },
     /// To be answered with this text.
     Ping { pong: Cow<'a, [u8]> },
     /// A sign of life.

@@ -8,6 +8,7 @@
 use plan::expr::{Template, TemplatePart};
 use plan::{ChannelVerb, Op, Pc, Poll, SessionId};
 
+use crate::channels::has_topics;
 use crate::interpreter::Interpreter;
 use crate::protocols::Protocol;
 use crate::sequences::{SubscriptionOrigin, sequence};
@@ -20,7 +21,9 @@ impl Interpreter<'_> {
             return;
         }
         let (topics, alike) = match self.users.op(key) {
-            Some(Op::WsOpen(open)) => (open.protocol.is_some(), is_same_for_all(&open.path)),
+            Some(Op::WsOpen(open)) => {
+                (open.protocol.is_some_and(has_topics), is_same_for_all(&open.path))
+            }
             Some(Op::SseOpen(open)) => (false, is_same_for_all(&open.path)),
             Some(Op::TcpOpen(_) | Op::CallOpen(_)) => (false, true),
             Some(Op::Channel(op)) if op.verb == ChannelVerb::Join => {
@@ -48,7 +51,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// A plain WebSocket is open again.
+    /// A WebSocket without topics is open again.
     pub(crate) fn subscribe_again(&mut self, now_ns: u64, slot: ConnSlot) {
         let key = self.conns[slot].user;
         let pc = self.conns[slot].background().map_or(0, |own| own.pc);

@@ -17,7 +17,7 @@ use crate::protocols::channels::state::{Attempt, BY_TOPIC, Channels, Unsent};
 use crate::protocols::mqtt::OTHER_PROTOCOL;
 use crate::protocols::websocket::pauses::ReconnectState;
 use crate::protocols::{Protocol, WebSocket};
-use crate::received::{Label, ReceivedMessage, excerpt};
+use crate::received::{Label, ReceivedMessage, excerpt, records};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
@@ -188,7 +188,7 @@ impl<'p> Interpreter<'p> {
         let speaks_mqtt = self.conns[slot].mqtt().is_some();
         match frame {
             Event::Binary(bytes) if speaks_mqtt => self.take_packets(now_ns, slot, len, bytes),
-            Event::Text(text) => self.take_text(now_ns, slot, len, text.as_bytes()),
+            Event::Text(text) => self.take_texts(now_ns, slot, len, text.as_bytes()),
             Event::Binary(bytes) => self.take_binary(now_ns, slot, len, bytes),
             frame => self.take_frame(now_ns, slot, len, frame),
         }
@@ -210,7 +210,27 @@ impl<'p> Interpreter<'p> {
         channels.attachments = channels.attachments.saturating_sub(1);
     }
 
-    /// A text from the server, in `len` bytes.
+    /// A text from the server, in `len` bytes, which may hold several messages. All bytes count for the first.
+    fn take_texts(&mut self, now_ns: u64, slot: ConnSlot, len: usize, text: &[u8]) {
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        let Some(end) = crate::channels::record_end(channels.protocol) else {
+            return self.take_text(now_ns, slot, len, text);
+        };
+        let id = self.conns.id(slot);
+        let mut len = len;
+        for record in records(text, end) {
+            self.take_text(now_ns, slot, std::mem::take(&mut len), record);
+            if self.conns.live(id).is_none() {
+                return;
+            }
+        }
+        // There was no message.
+        self.recorder.counts.bytes_in += len as u64;
+    }
+
+    /// A message of a text from the server.
     fn take_text(&mut self, now_ns: u64, slot: ConnSlot, len: usize, text: &[u8]) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
@@ -235,6 +255,7 @@ impl<'p> Interpreter<'p> {
             incoming,
             IncomingMessage::Message { .. }
                 | IncomingMessage::WithAttachments { .. }
+                | IncomingMessage::Answered { .. }
                 | IncomingMessage::Reply { .. }
         ) {
             self.recorder.counts.bytes_in += len as u64;
@@ -244,7 +265,10 @@ impl<'p> Interpreter<'p> {
         };
         match incoming {
             IncomingMessage::Message { topic, event, payload, answer } => {
-                let label = Label::Channel { topic: &topic, event: &event };
+                let label = match crate::channels::has_topics(channels.protocol) {
+                    true => Label::Channel { topic: &topic, event: &event },
+                    false => Label::Event { name: &event, id: b"" },
+                };
                 let received = ReceivedMessage::labelled(&payload, label);
                 if let Some(number) = answer {
                     self.acknowledge(now_ns, slot, &topic, number, &received);
@@ -253,6 +277,11 @@ impl<'p> Interpreter<'p> {
             }
             IncomingMessage::WithAttachments { count, then } => {
                 channels.attachments = channels.attachments.saturating_add(count);
+                self.act_on(now_ns, slot, len, text, *then);
+            }
+            // As by a client whose method has run before the user does anything.
+            IncomingMessage::Answered { text: answer, then } => {
+                self.send_control_text(slot, |out| out.extend_from_slice(&answer));
                 self.act_on(now_ns, slot, len, text, *then);
             }
             IncomingMessage::Reply { number, ok, payload } => {
@@ -288,6 +317,9 @@ impl<'p> Interpreter<'p> {
         channels.silence_ns = silence_ns;
         if let Some(silence_ns) = silence_ns {
             channels.beat_ns = now_ns.saturating_add(silence_ns);
+        }
+        if let Some(interval_ns) = crate::channels::ping_interval_ns(channels.protocol) {
+            channels.ping_ns = now_ns.saturating_add(interval_ns);
         }
         if channels.is_lost() {
             return self.reconnected(now_ns, slot);
@@ -441,6 +473,21 @@ impl<'p> Interpreter<'p> {
         let start = self.conns.commands.bytes.len();
         self.conns.encode_message(slot, MessageKind::Text, write);
         self.send_control(slot, start);
+    }
+
+    /// Sends a ping that the server does not answer, if one is due.
+    pub(crate) fn ping_if_due(&mut self, now_ns: u64, slot: ConnSlot) {
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        let protocol = channels.protocol;
+        let Some(interval_ns) = crate::channels::ping_interval_ns(protocol) else {
+            return;
+        };
+        if channels.ping_ns <= now_ns {
+            channels.ping_ns = now_ns.saturating_add(interval_ns);
+            self.send_control_text(slot, |out| crate::channels::heartbeat(protocol, 0, out));
+        }
     }
 
     /// A heartbeat is due, or the server was silent for too long.

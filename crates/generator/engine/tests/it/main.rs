@@ -56,6 +56,7 @@ mod retries;
 mod schedule;
 mod scripts;
 mod sequences;
+mod signalr;
 mod stamps;
 mod steps;
 mod storms;

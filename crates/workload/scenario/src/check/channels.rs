@@ -1,6 +1,6 @@
 //! Protocols of channels: what a WebSocket speaks, joining, pushing and leaving.
 
-use crate::keys::{EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
+use crate::keys::{EMITTED, INVOKED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
 use plan::expr::{Escape, Template, TemplatePart};
 use plan::{ChannelOp, ChannelVerb, MeasureId, MeasureKind, Op, Payload, Protocol};
 
@@ -37,7 +37,8 @@ impl Checker<'_> {
             }
             1 => Some(Protocol::ActionCable),
             2 => Some(Protocol::SocketIo),
-            _ => Some(Protocol::GraphQl),
+            3 => Some(Protocol::GraphQl),
+            _ => Some(Protocol::SignalR),
         }
     }
 
@@ -79,7 +80,12 @@ impl Checker<'_> {
             let own = match protocol {
                 Some(Protocol::ActionCable) => Some(CABLE_SUBPROTOCOLS),
                 Some(Protocol::GraphQl) => Some(GRAPHQL_SUBPROTOCOL),
-                Some(Protocol::Phoenix { .. } | Protocol::SocketIo | Protocol::Mqtt { .. })
+                Some(
+                    Protocol::Phoenix { .. }
+                    | Protocol::SocketIo
+                    | Protocol::SignalR
+                    | Protocol::Mqtt { .. },
+                )
                 | None => None,
             };
             offered.extend(own.map(str::to_owned));
@@ -96,9 +102,13 @@ impl Checker<'_> {
             Some(Protocol::Phoenix { arrays: true, .. }) => ("vsn=", "vsn=2.0.0"),
             Some(Protocol::Phoenix { arrays: false, .. }) => ("vsn=", "vsn=1.0.0"),
             Some(Protocol::SocketIo) => ("EIO=", "EIO=4&transport=websocket"),
-            Some(Protocol::ActionCable | Protocol::GraphQl | Protocol::Mqtt { .. }) | None => {
-                return;
-            }
+            Some(
+                Protocol::ActionCable
+                | Protocol::GraphQl
+                | Protocol::SignalR
+                | Protocol::Mqtt { .. },
+            )
+            | None => return,
         };
         let holds = |what: &str| {
             let mut parts = path.parts.iter();
@@ -221,11 +231,7 @@ impl Checker<'_> {
         let Some(emitted) = self.fields(node, &EMITTED, "`emit`") else {
             return;
         };
-        let payload = match emitted.get("args") {
-            Some(node) if node.sequence().is_some() => self.json(node, program),
-            Some(node) => self.json(&list_of(node), program),
-            None => Some(Template::default()),
-        };
+        let payload = self.arguments(&emitted, program);
         let topic = match emitted.get("namespace") {
             Some(node) => self.namespace(node, program).map(Some),
             None => Some(None),
@@ -233,7 +239,31 @@ impl Checker<'_> {
         self.pushed(emitted.get("event"), payload, topic, fields, program);
     }
 
-    /// The end of all three ways to push.
+    pub(super) fn invoke(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        self.speaks("invoke", PROTOCOLS[4], &node.place, program);
+        let Some(invoked) = self.fields(node, &INVOKED, "`invoke`") else {
+            return;
+        };
+        let payload = self.arguments(&invoked, program);
+        self.pushed(
+            invoked.get("method"),
+            payload,
+            Some(Some(Template::default())),
+            fields,
+            program,
+        );
+    }
+
+    /// `args`: a list as it is, else a list of one.
+    fn arguments(&mut self, fields: &Fields<'_>, program: &Program) -> Option<Template> {
+        match fields.get("args") {
+            Some(node) if node.sequence().is_some() => self.json(node, program),
+            Some(node) => self.json(&list_of(node), program),
+            None => Some(Template::default()),
+        }
+    }
+
+    /// The end of all ways to push.
     fn pushed(
         &mut self,
         event: Option<&Node>,
@@ -325,6 +355,14 @@ impl Checker<'_> {
                 .error("no-channels", place, message)
                 .hint(format!("write `{}` here", own.1));
         }
+        if let Some(Protocol::SignalR) = program.protocol
+            && SUBSCRIBING.iter().any(|(other, _)| *other == verb)
+        {
+            let message = format!("a hub has no channels to `{verb}`; its groups are the server's");
+            self.diagnostics
+                .error("no-channels", place, message)
+                .hint("call the hub's own method for it: `invoke: { method: …, args: … }`");
+        }
         program.protocol
     }
 
@@ -338,6 +376,7 @@ impl Checker<'_> {
                 Protocol::ActionCable => "write `perform` here",
                 Protocol::SocketIo => "write `emit` here",
                 Protocol::GraphQl => "write `subscribe` here",
+                Protocol::SignalR => "write `invoke` here",
                 Protocol::Mqtt { .. } => "write `publish` here",
             };
             self.diagnostics.error("no-channels", place, message).hint(hint);

@@ -146,7 +146,7 @@ impl Checker<'_> {
         })));
     }
 
-    /// The message that a WebSocket of `graphql-ws` begins with.
+    /// The message that a WebSocket of `graphql-ws` or `signalr` begins with.
     pub(super) fn first_message(
         &mut self,
         fields: &Fields<'_>,
@@ -159,7 +159,8 @@ impl Checker<'_> {
                 let message = "this needs `protocol: graphql-ws`";
                 self.diagnostics.error("misplaced-key", place, message);
             }
-            return None;
+            let handshake = "{\"protocol\":\"json\",\"version\":1}\u{1e}";
+            return (protocol == Some(Protocol::SignalR)).then(|| Template::fixed(handshake));
         }
         let Some(init) = init else {
             return Some(Template::fixed("{\"type\":\"connection_init\"}"));

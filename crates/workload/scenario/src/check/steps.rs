@@ -62,6 +62,7 @@ pub(crate) static STEPS: &[Step] = &[
     stream(&channels::PUSH, |c, v, f, p| c.push(v, f, p)),
     stream(&channels::PERFORM, |c, v, f, p| c.perform(v, f, p)),
     stream(&channels::EMIT, |c, v, f, p| c.emit(v, f, p)),
+    stream(&channels::INVOKE, |c, v, f, p| c.invoke(v, f, p)),
     stream(&channels::LEAVE, |c, v, f, p| c.leave(v, f, p)),
     stream(&mqtt::MQTT, |c, v, f, p| c.mqtt_step("mqtt", v, f, p)),
     stream(&mqtt::SUBSCRIBE, |c, v, f, p| c.mqtt_step("subscribe", v, f, p)),

@@ -11,7 +11,7 @@ const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str
 }
 
 /// The protocols.
-pub const PROTOCOLS: &[&str] = &["phoenix", "actioncable", "socket.io", "graphql-ws"];
+pub const PROTOCOLS: &[&str] = &["phoenix", "actioncable", "socket.io", "graphql-ws", "signalr"];
 /// Versions of Phoenix' serializer, the newest first.
 pub const VSNS: &[&str] = &["2.0.0", "1.0.0"];
 
@@ -214,6 +214,31 @@ pub static EMITTED: Table = Table {
             Said("the one that was joined last"),
             "A joined namespace",
         ),
+    ]],
+};
+
+pub(crate) static INVOKE: Table = Table {
+    name: "invoke",
+    groups: &[&[
+        key(
+            "invoke",
+            Kind::Mapping(&INVOKED),
+            Required,
+            "For `signalr`: calls a method of the hub. Without a `reply` the server is not asked \
+             for a result",
+        ),
+        REPLY,
+        AS,
+        TAGS,
+    ]],
+};
+
+/// The keys of `invoked`.
+pub static INVOKED: Table = Table {
+    name: "invoked",
+    groups: &[&[
+        key("method", Kind::Template, Required, "The method's name"),
+        key("args", Kind::Json, Absent, "Arguments of the method: a list, or a single argument"),
     ]],
 };
 

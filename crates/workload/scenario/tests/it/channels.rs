@@ -1,5 +1,6 @@
 //! Protocols of channels become instructions.
 
+use plan::expr::Template;
 use plan::{Acknowledgement, Backoff, ChannelVerb, Jitter, Op, Pauses, Payload, Protocol, WsOpen};
 
 use crate::{plan, rendered, with_steps};
@@ -65,6 +66,29 @@ fn the_end_of_records_is_one_byte() {
     }
     let both = rendered(&with_steps("- ws: { path: /x, records: 0x1e, protocol: phoenix }"), &[]);
     assert!(both.contains("divides its messages by itself"), "{both}");
+}
+
+#[test]
+fn a_hub_has_methods_and_no_channels() {
+    let open = "- ws: { path: /hub, protocol: signalr }\n";
+    let (opened, path) = opened(open);
+    assert_eq!(path, "/base/hub");
+    assert_eq!(opened.protocol, Some(Protocol::SignalR));
+    let first = opened.first.as_ref().and_then(Template::as_static);
+    assert_eq!(first, Some("{\"protocol\":\"json\",\"version\":1}\u{1e}"));
+    let plan = plan(&with_steps(&format!("{open}- invoke: {{ method: Say, args: hi }}")));
+    let Op::Channel(op) = &plan.sessions[0].ops[1] else {
+        panic!("{:?}", plan.sessions[0].ops);
+    };
+    assert_eq!((op.verb, op.event.as_static()), (ChannelVerb::Push, Some("Say")));
+    assert_eq!(op.topic.as_ref().and_then(Template::as_static), Some(""));
+    for (step, hint) in [("join: room", "invoke"), ("emit: { event: a }", "write `invoke` here")] {
+        let said = rendered(&with_steps(&format!("{open}- {step}")), &[]);
+        assert!(said.contains("no-channels") && said.contains(hint), "{said}");
+    }
+    let said =
+        rendered(&with_steps("- ws: { path: /, protocol: phoenix }\n- invoke: { method: a }"), &[]);
+    assert!(said.contains("write `push` here"), "{said}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod topics;
 use plan::{ChannelVerb, Pc, Protocol as ChannelProtocol};
 use topics::Rejoin;
 
-use crate::channels::{is_answered, is_confirmed};
+use crate::channels::{has_topics, is_answered, is_confirmed};
 use crate::conn::background::{Background, NEVER};
 use crate::protocols::mqtt::client::Mqtt;
 use crate::protocols::websocket::deflate::Compression;
@@ -44,6 +44,8 @@ pub(crate) struct Channels {
     pub(crate) background: Background,
     /// When the next heartbeat is due, or silence has lasted too long.
     pub(crate) beat_ns: u64,
+    /// When our next ping is due that the server does not answer.
+    pub(crate) ping_ns: u64,
     pub(crate) protocol: ChannelProtocol,
     /// Compression of our messages, if that was agreed on.
     pub(crate) compression: Option<Compression>,
@@ -74,6 +76,7 @@ impl Channels {
         Channels {
             background: Background::new(pc),
             beat_ns: NEVER,
+            ping_ns: NEVER,
             protocol,
             compression: None,
             silence_ns: None,
@@ -111,6 +114,7 @@ impl Channels {
     /// The connection is lost, and will reconnect: no topic is open until then.
     pub(crate) fn suspend(&mut self) {
         self.beat_ns = NEVER;
+        self.ping_ns = NEVER;
         self.beat = None;
         self.awaited = None;
         self.silence_ns = None;
@@ -137,13 +141,13 @@ impl Channels {
         self.numbers
     }
 
-    /// When a heartbeat, the end of silence, a rejoin or an attempt to reconnect is next due.
+    /// When a heartbeat, a ping, the end of silence, a rejoin or an attempt to reconnect is next due.
     pub(crate) fn due_ns(&self) -> u64 {
         if self.is_lost() {
             return self.background.due_ns;
         }
         let rejoins = self.topics.iter().map(Topic::due_ns);
-        rejoins.fold(self.beat_ns, u64::min)
+        rejoins.fold(self.beat_ns.min(self.ping_ns), u64::min)
     }
 
     /// Index of the topic; if the server states the number that joined it, that one must be the
@@ -185,6 +189,10 @@ impl Channels {
         let reached = match verb {
             ChannelVerb::Join if self.is_lost() => return Err(Unsent::Later),
             ChannelVerb::Join => None,
+            _ if !has_topics(self.protocol) => match self.is_lost() {
+                true => return Err(Unsent::Later),
+                false => None,
+            },
             ChannelVerb::Push | ChannelVerb::Leave => Some(self.reach(verb, topic)?),
         };
         let number = self.number();

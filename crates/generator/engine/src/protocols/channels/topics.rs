@@ -202,7 +202,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// Does what is due: a heartbeat, and attempts to join topics again.
+    /// Does what is due: a heartbeat, a ping, and attempts to join topics again.
     pub(crate) fn channels_due(&mut self, now_ns: u64, slot: ConnSlot) {
         if self.conns[slot].stage != Stage::Open {
             return;
@@ -217,6 +217,7 @@ impl<'p> Interpreter<'p> {
                 return;
             }
         }
+        self.ping_if_due(now_ns, slot);
         let mut place = 0;
         while let Some(channels) = self.conns[slot].channels()
             && let Some(topic) = channels.topics.get(place)

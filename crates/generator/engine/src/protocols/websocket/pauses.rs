@@ -35,6 +35,9 @@ const GRAPHQL_MS: f64 = 1000.0;
 const GRAPHQL_MORE_MS: (f64, f64) = (300.0, 3000.0);
 const GRAPHQL_ATTEMPTS: u32 = 5;
 
+/// SignalR (`@microsoft/signalr` 8, `DefaultReconnectPolicy`): the pauses, after the last of which its client gives up.
+const SIGNALR_MS: [u64; 4] = [0, 2_000, 10_000, 30_000];
+
 /// A plain WebSocket that reconnects.
 #[derive(Debug)]
 pub(crate) struct Reconnectable {
@@ -84,8 +87,15 @@ impl ReconnectState {
 
     /// The number of attempts after which the protocol's own client gives up, if these were all.
     pub(crate) fn client_gave_up(&self, protocol: ChannelProtocol) -> Option<u32> {
-        let gives_up = protocol == ChannelProtocol::GraphQl && self.tries >= GRAPHQL_ATTEMPTS;
-        gives_up.then_some(GRAPHQL_ATTEMPTS)
+        let attempts = match protocol {
+            ChannelProtocol::GraphQl => GRAPHQL_ATTEMPTS,
+            ChannelProtocol::SignalR => SIGNALR_MS.len() as u32,
+            ChannelProtocol::Phoenix { .. }
+            | ChannelProtocol::ActionCable
+            | ChannelProtocol::SocketIo
+            | ChannelProtocol::Mqtt { .. } => return None,
+        };
+        (self.tries >= attempts).then_some(attempts)
     }
 
     /// It can be used again.
@@ -111,6 +121,10 @@ impl ReconnectState {
             ChannelProtocol::Phoenix { .. } => {
                 let pause = PHOENIX_MS.get(tries as usize);
                 return pause.unwrap_or(&PHOENIX_LATER_MS) * MS;
+            }
+            ChannelProtocol::SignalR => {
+                let last = SIGNALR_MS.len() - 1;
+                return SIGNALR_MS[last.min(tries as usize)] * MS;
             }
             ChannelProtocol::SocketIo => {
                 let ms = SOCKETIO_MS * 2_f64.powi(tries.min(8) as i32);
@@ -193,6 +207,8 @@ mod tests {
         let mqtt = ChannelProtocol::Mqtt { five: true, keep_alive_s: 60 };
         let expected = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 120.0, 120.0, 120.0, 120.0, 120.0];
         assert_eq!(pauses(mqtt, 0), expected.map(|s| s * 1000.0));
+        let expected = [[0.0, 2_000.0, 10_000.0].as_slice(), &[30_000.0; 9]].concat();
+        assert_eq!(pauses(ChannelProtocol::SignalR, 0), expected);
         for user in 0..1000 {
             let found = pauses(ChannelProtocol::SocketIo, user);
             let ranges = [500.0..=1500.0, 1000.0..=3000.0, 2000.0..=5000.0, 4000.0..=5000.0];

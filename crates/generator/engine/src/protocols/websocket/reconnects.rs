@@ -60,9 +60,14 @@ impl<'p> Interpreter<'p> {
         self.end_rejoins(now_ns, slot, outcome);
         let key = self.conns[slot].user;
         let kept = self.kept_message(slot);
+        let mut has_topics = true;
         if let Some(channels) = self.conns[slot].channels() {
             channels.suspend();
             channels.awaited = kept;
+            has_topics = crate::channels::has_topics(channels.protocol);
+        }
+        if !has_topics {
+            self.interrupt_subscription(now_ns, key);
         }
         if let Some(own) = self.conns[slot].reconnectable() {
             own.reconnecting.lost = true;
@@ -234,7 +239,9 @@ impl<'p> Interpreter<'p> {
             return self.plain_reconnected(now_ns, slot);
         }
         let mut places = 0;
+        let mut has_topics = true;
         if let Some(channels) = self.conns[slot].channels() {
+            has_topics = crate::channels::has_topics(channels.protocol);
             if let Some(reconnect) = &mut channels.reconnect {
                 reconnect.rest();
             }
@@ -245,6 +252,9 @@ impl<'p> Interpreter<'p> {
                 true => 0,
                 false => channels.topics.len(),
             };
+        }
+        if !has_topics {
+            self.subscribe_again(now_ns, slot);
         }
         for place in 0..places {
             self.rejoin_now(now_ns, slot, place);
