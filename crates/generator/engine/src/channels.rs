@@ -14,6 +14,7 @@ use plan::{ChannelVerb, Protocol};
 
 pub use graphql::failure as graphql_failure;
 pub use message::{ChannelEnd, EndKind, IncomingMessage, OutgoingMessage};
+pub use socketio::RecoverableEvent;
 
 /// Parses a text of the server's.
 pub fn parse(protocol: Protocol, text: &[u8]) -> IncomingMessage<'_> {
@@ -44,6 +45,16 @@ pub fn parse_binary(protocol: Protocol, message: &[u8]) -> Option<IncomingMessag
 /// Appends the answer to a message of the server's that has a number.
 pub fn acknowledge(topic: &[u8], number: u32, arguments: &[u8], out: &mut Vec<u8>) {
     socketio::acknowledge(topic, number, arguments, out);
+}
+
+/// Reads an event of a session that the server keeps while its connection is lost, in a text; `None`: it has no offset.
+pub fn recoverable_event(text: &[u8]) -> Option<RecoverableEvent<'_>> {
+    socketio::recoverable_event(text)
+}
+
+/// The payload that joins a channel again and continues its session, of that name, from that offset on.
+pub fn recovering(payload: &[u8], session: &[u8], offset: &[u8]) -> Vec<u8> {
+    socketio::recovering(payload, session, offset)
 }
 
 /// Appends our text.

@@ -31,6 +31,7 @@ pub fn answers(data: &[u8]) {
         crate::channels::parse(protocol, data);
         crate::channels::parse_binary(protocol, data);
     }
+    crate::channels::recoverable_event(data);
     crate::channels::graphql_failure(plan::graphql::Answer::Partial, data);
     crate::identity::read(data);
 }

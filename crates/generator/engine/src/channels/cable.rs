@@ -33,7 +33,7 @@ pub(super) fn parse(text: &[u8]) -> IncomingMessage<'_> {
     match kind {
         b"\"welcome\"" => IncomingMessage::Greeting { silence_ns: Some(SILENCE_NS) },
         b"\"ping\"" => IncomingMessage::Alive,
-        b"\"confirm_subscription\"" => IncomingMessage::Joined { topic },
+        b"\"confirm_subscription\"" => IncomingMessage::Joined { topic, session: None },
         b"\"reject_subscription\"" => IncomingMessage::Refused { topic, reason: b"" },
         b"\"disconnect\"" => IncomingMessage::Disconnect { reason, again },
         _ => match message {
@@ -102,7 +102,7 @@ mod tests {
             (r#"{"type":"ping","message":1}"#, IncomingMessage::Alive),
             (
                 r#"{"identifier":"{}","type":"confirm_subscription"}"#,
-                IncomingMessage::Joined { topic: topic() },
+                IncomingMessage::Joined { topic: topic(), session: None },
             ),
             (
                 r#"{"identifier":"{}","type":"reject_subscription"}"#,

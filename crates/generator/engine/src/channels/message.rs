@@ -21,7 +21,11 @@ pub enum IncomingMessage<'a> {
     /// The answer to what we sent under this number.
     Reply { number: u32, ok: bool, payload: &'a [u8] },
     /// The channel was joined.
-    Joined { topic: Cow<'a, [u8]> },
+    Joined {
+        topic: Cow<'a, [u8]>,
+        /// The session's name, a JSON string, if the server keeps what is missed while the connection is lost.
+        session: Option<&'a [u8]>,
+    },
     /// It was not.
     Refused { topic: Cow<'a, [u8]>, reason: &'a [u8] },
     /// The channel has ended.
@@ -36,6 +40,8 @@ pub enum IncomingMessage<'a> {
     Alive,
     /// The server ends the connection. `again`: own clients reconnect.
     Disconnect { reason: &'a [u8], again: bool },
+    /// Of another version of the protocol; says which.
+    OtherVersion { found: &'static str },
     /// Not of this protocol.
     Broken,
 }

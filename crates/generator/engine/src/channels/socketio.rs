@@ -6,13 +6,20 @@ use std::borrow::Cow;
 use plan::ChannelVerb;
 
 use super::message::{ChannelEnd, EndKind, IncomingMessage, OutgoingMessage, quote};
-use plan::json::{first_items, json_number, pairs, unquoted};
+use plan::json::{first_items, items, json_number, pairs, unquoted};
 
 /// The namespace that packets leave out.
 const MAIN: &[u8] = b"/";
 
 /// Most binary messages of one event.
 const ATTACHMENTS_MAX: u32 = 1024;
+
+/// How a server of Socket.IO 2 shows itself: it joins the main namespace by itself, and names no session.
+const SOCKET_IO_2: &str = "the server speaks Socket.IO 2 (Engine.IO 3), whose clients send the pings; \
+                           `protocol: socket.io` speaks that of Socket.IO 3 and 4";
+
+/// Most bytes of the offset of an event.
+const OFFSET_BYTES_MAX: usize = 256;
 
 /// A packet of Engine.IO; a message holds one of Socket.IO.
 pub(super) fn parse(text: &[u8]) -> IncomingMessage<'_> {
@@ -42,8 +49,16 @@ fn open(json: &[u8]) -> IncomingMessage<'_> {
     IncomingMessage::Greeting { silence_ns: (silence_ns > 0).then_some(silence_ns) }
 }
 
-/// `TYPE[ATTACHMENTS-][/NAMESPACE,][NUMBER][JSON]`
-fn packet(text: &[u8]) -> Option<IncomingMessage<'_>> {
+/// The parts of a packet: `TYPE[ATTACHMENTS-][/NAMESPACE,][NUMBER][JSON]`.
+struct Packet<'a> {
+    kind: u8,
+    attachments: u32,
+    topic: &'a [u8],
+    number: Option<u32>,
+    json: &'a [u8],
+}
+
+fn split(text: &[u8]) -> Option<Packet<'_>> {
     let (&kind, mut rest) = text.split_first()?;
     let mut attachments = 0;
     if matches!(kind, b'5' | b'6') {
@@ -58,9 +73,23 @@ fn packet(text: &[u8]) -> Option<IncomingMessage<'_>> {
         rest = rest.get(end + 1..).unwrap_or_default();
     }
     let (number, json) = digits(rest);
+    Some(Packet { kind, attachments, topic, number, json })
+}
+
+fn packet(text: &[u8]) -> Option<IncomingMessage<'_>> {
+    let Packet { kind, attachments, topic, number, json } = split(text)?;
     let topic = Cow::Borrowed(topic);
     let incoming = match kind {
-        b'0' => IncomingMessage::Joined { topic },
+        b'0' if json.is_empty() => IncomingMessage::OtherVersion { found: SOCKET_IO_2 },
+        b'0' => {
+            let mut session = None;
+            pairs(json, |key, value| {
+                if key == "pid" {
+                    session = Some(value);
+                }
+            })?;
+            IncomingMessage::Joined { topic, session }
+        }
         b'1' => IncomingMessage::Ended(ChannelEnd {
             topic,
             joined_by: None,
@@ -96,6 +125,47 @@ fn packet(text: &[u8]) -> Option<IncomingMessage<'_>> {
         return Some(incoming);
     }
     Some(IncomingMessage::WithAttachments { count: attachments, then: Box::new(incoming) })
+}
+
+/// An event of a server that keeps what is missed while a connection is lost (`connectionStateRecovery`).
+#[derive(Debug, PartialEq, Eq)]
+pub struct RecoverableEvent<'a> {
+    /// The arguments, as of other events.
+    pub payload: Cow<'a, [u8]>,
+    /// The place of the event among those of the session, a JSON string: the last argument.
+    pub offset: &'a [u8],
+}
+
+/// Reads such an event in a packet of Engine.IO; `None`: it has no offset.
+pub(super) fn recoverable_event(text: &[u8]) -> Option<RecoverableEvent<'_>> {
+    let items = items(split(text.strip_prefix(b"4")?)?.json)?;
+    let (offset, arguments) = items.get(1..)?.split_last()?;
+    if offset.first() != Some(&b'"') || offset.len() > OFFSET_BYTES_MAX {
+        return None;
+    }
+    let payload = match arguments {
+        [] => Cow::Borrowed(&b"[]"[..]),
+        [only] => Cow::Borrowed(*only),
+        several => [b"[", &several.join(&b","[..])[..], b"]"].concat().into(),
+    };
+    Some(RecoverableEvent { payload, offset })
+}
+
+/// The payload that joins a namespace again and continues its session: `payload` is that of the first time, `pid` and
+/// `offset` are JSON strings, the offset empty if there was no event yet.
+pub(super) fn recovering(payload: &[u8], pid: &[u8], offset: &[u8]) -> Vec<u8> {
+    let own = payload.strip_prefix(b"{").and_then(|own| own.strip_suffix(b"}")).unwrap_or_default();
+    let mut out = [b"{\"pid\":", pid].concat();
+    if !offset.is_empty() {
+        out.extend_from_slice(b",\"offset\":");
+        out.extend_from_slice(offset);
+    }
+    if !own.trim_ascii().is_empty() {
+        out.push(b',');
+        out.extend_from_slice(own);
+    }
+    out.push(b'}');
+    out
 }
 
 /// `json` from its part `part` on.
@@ -209,8 +279,14 @@ mod tests {
             ("2probe", IncomingMessage::Ping { pong: b"3probe"[..].into() }),
             ("6", IncomingMessage::Alive),
             ("1", IncomingMessage::Disconnect { reason: b"", again: true }),
-            (r#"40{"sid":"y"}"#, IncomingMessage::Joined { topic: main() }),
-            (r#"40/a,{"sid":"y"}"#, IncomingMessage::Joined { topic: other() }),
+            (r#"40{"sid":"y"}"#, IncomingMessage::Joined { topic: main(), session: None }),
+            (
+                r#"40/a,{"sid":"y","pid":"p"}"#,
+                IncomingMessage::Joined { topic: other(), session: Some(br#""p""#) },
+            ),
+            // Of Socket.IO 2.
+            ("40", IncomingMessage::OtherVersion { found: SOCKET_IO_2 }),
+            ("40/a,", IncomingMessage::OtherVersion { found: SOCKET_IO_2 }),
             (
                 r#"44/a,{"message":"no"}"#,
                 IncomingMessage::Refused { topic: other(), reason: br#"{"message":"no"}"# },
@@ -266,8 +342,39 @@ mod tests {
     }
 
     #[test]
+    fn events_have_an_offset_behind_their_arguments() {
+        for (text, payload) in [
+            (r#"42["e","o-1"]"#, "[]"),
+            (r#"42/a,["e",{"x":[1]},"o-1"]"#, r#"{"x":[1]}"#),
+            (r#"451-["e",1, "b","o-1"]"#, r#"[1,"b"]"#),
+        ] {
+            let payload = Cow::Borrowed(payload.as_bytes());
+            let expected = RecoverableEvent { payload, offset: br#""o-1""# };
+            assert_eq!(recoverable_event(text.as_bytes()), Some(expected), "{text}");
+        }
+        let long = format!(r#"42["e","{}"]"#, "o".repeat(OFFSET_BYTES_MAX));
+        for text in [r#"42["e"]"#, r#"42["e",1]"#, r#"42["e","a",1]"#, "42", "2", long.as_str()] {
+            assert_eq!(recoverable_event(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_continued_with_its_first_payload() {
+        for (payload, offset, expected) in [
+            ("", "", r#"{"pid":"p"}"#),
+            ("{}", r#""o""#, r#"{"pid":"p","offset":"o"}"#),
+            (r#"{"t":1}"#, "", r#"{"pid":"p","t":1}"#),
+            (r#"{"t":1}"#, r#""o""#, r#"{"pid":"p","offset":"o","t":1}"#),
+        ] {
+            let found = recovering(payload.as_bytes(), br#""p""#, offset.as_bytes());
+            assert_eq!(String::from_utf8(found).unwrap(), expected);
+        }
+    }
+
+    #[test]
     fn malformed_packets_are_broken() {
-        for text in ["", "4", "42", "42[1]", "43[1]", "49", "45x", "459999-[]", "7"] {
+        for text in ["40x", "40[]", "", "4", "42", "42[1]", "43[1]", "49", "45x", "459999-[]", "7"]
+        {
             assert_eq!(parse(text.as_bytes()), IncomingMessage::Broken, "{text}");
         }
     }

@@ -243,13 +243,13 @@ impl<'p> Interpreter<'p> {
         self.act_on(now_ns, slot, len, text, incoming);
     }
 
-    pub(crate) fn act_on(
+    pub(crate) fn act_on<'t>(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
         len: usize,
-        text: &[u8],
-        incoming: IncomingMessage<'_>,
+        text: &'t [u8],
+        incoming: IncomingMessage<'t>,
     ) {
         if !matches!(
             incoming,
@@ -264,7 +264,14 @@ impl<'p> Interpreter<'p> {
             return;
         };
         match incoming {
-            IncomingMessage::Message { topic, event, payload, answer } => {
+            IncomingMessage::Message { topic, event, mut payload, answer } => {
+                if answer.is_none()
+                    && channels.is_recoverable(&topic)
+                    && let Some(found) = crate::channels::recoverable_event(text)
+                {
+                    channels.note_offset(&topic, found.offset);
+                    payload = found.payload;
+                }
                 let label = match crate::channels::has_topics(channels.protocol) {
                     true => Label::Channel { topic: &topic, event: &event },
                     false => Label::Event { name: &event, id: b"" },
@@ -287,7 +294,10 @@ impl<'p> Interpreter<'p> {
             IncomingMessage::Reply { number, ok, payload } => {
                 self.answered(now_ns, slot, len, number, ok, payload);
             }
-            IncomingMessage::Joined { topic } => self.joined(now_ns, slot, &topic, Ok(())),
+            IncomingMessage::Joined { topic, session } => {
+                channels.note_session(&topic, session);
+                self.joined(now_ns, slot, &topic, Ok(()));
+            }
             IncomingMessage::Refused { topic, reason } => {
                 self.joined(now_ns, slot, &topic, Err(reason));
             }
@@ -299,6 +309,9 @@ impl<'p> Interpreter<'p> {
             IncomingMessage::Alive => {}
             IncomingMessage::Disconnect { reason, again } => {
                 self.disconnected(now_ns, slot, reason, again);
+            }
+            IncomingMessage::OtherVersion { found } => {
+                self.lost(now_ns, slot, Outcome::Protocol, || found.to_owned());
             }
             IncomingMessage::Broken => {
                 let name = channels.protocol.name();

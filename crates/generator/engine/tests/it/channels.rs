@@ -366,6 +366,17 @@ fn socketio_rejections_silence_and_disconnects_end_sessions() {
     }
 }
 
+/// A server of Socket.IO 2 joins the main namespace by itself, and names no session.
+#[test]
+fn socketio_2_is_named() {
+    let mut peer = WsPeer::new(|_, _| vec![]);
+    peer.greeting = vec![text(OPEN), text("40")];
+    let ran = run(&scenario("protocol: socket.io", "    - join: /"), &mut peer);
+    assert_eq!(ran.outcomes("handshake"), [Outcome::Ok]);
+    assert_eq!(ran.outcomes("join"), [Outcome::Protocol]);
+    assert!(ran.details()[0].contains("speaks Socket.IO 2"), "{:?}", ran.details());
+}
+
 /// A join is answered by the news of its namespace, and by nothing that has a number.
 #[test]
 fn an_acknowledgement_does_not_confirm_a_namespace() {

@@ -154,6 +154,37 @@ fn socketio_reconnects_and_waits_on() {
     assert_eq!(ran.total(|counts| counts.users_failed), 0);
 }
 
+/// A server that keeps sessions is given its own name for this one and the offset of its last event; what was missed comes
+/// after that. The offset is none of an event's arguments.
+#[test]
+fn socketio_continues_its_session() {
+    let joined = text(r#"40/a,{"sid":"b","pid":"p"}"#);
+    let mut peer = WsPeer::new(|_, message| match message {
+        r#"40/a,{"t":1}"# => vec![
+            joined.clone(),
+            text(r#"42/a,["news",{"n":1},"o-1"]"#),
+            text(r#"42/a,["news",{"n":2},"o-2"]"#),
+            PeerAction::Close,
+        ],
+        r#"40/a,{"pid":"p","offset":"o-2","t":1}"# => {
+            vec![joined.clone(), text(r#"42/a,["news",{"n":3},"o-3"]"#)]
+        }
+        _ => vec![],
+    });
+    peer.greeting = vec![text(OPEN)];
+    let steps = "
+    - join: /a
+      payload: { t: 1 }
+    - expect: { when: { event: news, /n: 1 }, as: first }
+    - expect: { when: { event: news, /n: 3 }, within: 5s, as: missed }
+";
+    let ran = run(&scenario("socket.io", steps), &mut peer);
+    for measure in ["join", "first", "reconnect", "rejoin", "missed"] {
+        assert_eq!(ran.outcomes(measure), [Outcome::Ok], "{measure}: {:?}", ran.details());
+    }
+    assert_eq!(ran.total(|counts| counts.users_failed), 0);
+}
+
 /// After the server ended the only namespace, its own client leaves the connection closed.
 #[test]
 fn what_the_server_ends_for_good_does_not_reconnect() {

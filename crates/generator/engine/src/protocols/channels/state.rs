@@ -216,7 +216,14 @@ impl Channels {
             ChannelVerb::Join | ChannelVerb::Leave => self.forget(topic),
         };
         if verb == ChannelVerb::Join {
-            self.topics.push(Topic { name: topic.into(), joined_by, pc, open: true, rejoin: None });
+            self.topics.push(Topic {
+                name: topic.into(),
+                joined_by,
+                pc,
+                open: true,
+                recoverable: false,
+                rejoin: None,
+            });
         }
         self.concerns = joined_by;
         self.awaited = match verb {
@@ -233,6 +240,33 @@ impl Channels {
     pub(crate) fn rejoin_last(&mut self, payload: &[u8]) {
         if let Some(own) = self.topics.last_mut() {
             own.rejoin = Some(Box::new(Rejoin::new(payload)));
+        }
+    }
+
+    /// True if the server keeps what the topic misses while the connection is lost.
+    pub(crate) fn is_recoverable(&self, topic: &[u8]) -> bool {
+        self.protocol == ChannelProtocol::SocketIo
+            && self.topics.iter().any(|own| own.recoverable && *own.name == *topic)
+    }
+
+    /// The topic was joined: this is the name of its session, a JSON string, if the server keeps one.
+    pub(crate) fn note_session(&mut self, topic: &[u8], session: Option<&[u8]>) {
+        let Some(place) = self.place(topic, None) else {
+            return;
+        };
+        let own = &mut self.topics[place];
+        own.recoverable = session.is_some();
+        if let Some(rejoin) = &mut own.rejoin {
+            rejoin.note_session(session);
+        }
+    }
+
+    /// A message of the topic came, which has this offset in the session.
+    pub(crate) fn note_offset(&mut self, topic: &[u8], offset: &[u8]) {
+        if let Some(place) = self.place(topic, None)
+            && let Some(rejoin) = &mut self.topics[place].rejoin
+        {
+            rejoin.note_offset(offset);
         }
     }
 

@@ -278,7 +278,7 @@ impl<'p> Interpreter<'p> {
             return;
         };
         rejoin.begin(now_ns, timeout_ns);
-        let payload = rejoin.payload.clone();
+        let payload = rejoin.payload();
         self.recorder.counts.sends += 1;
         self.recorder.begin(measure);
         self.conns.begin_background();

@@ -117,6 +117,9 @@ fn joins() -> Vec<Case> {
             &[text("40/u,{}"), text(r#"44{"message":"no"}"#)],
             "ok 101, rejected",
         ),
+        // Only Socket.IO 2 names no session.
+        answer("socketio-joined-without-session", &[text("40")], BROKEN),
+        answer("socketio-joined-as-array", &[text("40[]")], BROKEN),
         answer("socketio-another-refused", &[text("44/u,{}"), text(JOINED)], RIGHT),
         answer("socketio-joined-twice", &[text(JOINED), text(JOINED)], RIGHT),
         answer("socketio-another-ended", &[text("41/u,"), text(JOINED)], RIGHT),

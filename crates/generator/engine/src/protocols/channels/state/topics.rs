@@ -2,6 +2,7 @@
 
 use plan::Pc;
 
+use crate::channels::recovering;
 use crate::conn::background::NEVER;
 
 /// From a channel's failure to the first attempts to join it again, and to all later ones, as the
@@ -19,6 +20,8 @@ pub(crate) struct Topic {
     pub(crate) pc: Pc,
     /// False once the server has ended it.
     pub(crate) open: bool,
+    /// The server keeps what it misses while the connection is lost.
+    pub(crate) recoverable: bool,
     /// How it is joined again, should it fail.
     pub(crate) rejoin: Option<Box<Rejoin>>,
 }
@@ -49,13 +52,23 @@ impl Topic {
 #[derive(Debug)]
 pub(crate) struct Rejoin {
     /// Payload of the message that joined the topic.
-    pub(crate) payload: Box<[u8]>,
+    payload: Box<[u8]>,
+    /// The session that is continued, if the server keeps one.
+    recovery: Option<Box<Recovery>>,
     /// When the next attempt begins, or the one in flight has had its time.
     pub(crate) due_ns: u64,
     /// Attempts since it was open.
     tries: usize,
     /// The attempt in flight.
     pub(crate) attempt: Option<Attempt>,
+}
+
+/// A session that the server keeps while the connection is lost; both are JSON strings.
+#[derive(Debug)]
+struct Recovery {
+    session: Box<[u8]>,
+    /// The offset of its last message; empty: there was none.
+    offset: Box<[u8]>,
 }
 
 /// An attempt to join a topic again.
@@ -69,7 +82,29 @@ pub(crate) struct Attempt {
 impl Rejoin {
     /// The rejoin of a topic that this payload joins.
     pub(crate) fn new(payload: &[u8]) -> Rejoin {
-        Rejoin { payload: payload.into(), due_ns: NEVER, tries: 0, attempt: None }
+        Rejoin { payload: payload.into(), recovery: None, due_ns: NEVER, tries: 0, attempt: None }
+    }
+
+    /// Payload of the message that joins the topic again.
+    pub(crate) fn payload(&self) -> Box<[u8]> {
+        match &self.recovery {
+            None => self.payload.clone(),
+            Some(own) => recovering(&self.payload, &own.session, &own.offset).into(),
+        }
+    }
+
+    /// The topic has a session of this name.
+    pub(crate) fn note_session(&mut self, session: Option<&[u8]>) {
+        let offset = self.recovery.take().map(|own| own.offset).unwrap_or_default();
+        self.recovery =
+            session.map(|session| Box::new(Recovery { session: session.into(), offset }));
+    }
+
+    /// The last message of the session has this offset.
+    pub(crate) fn note_offset(&mut self, offset: &[u8]) {
+        if let Some(own) = &mut self.recovery {
+            own.offset = offset.into();
+        }
     }
 
     /// The topic failed, or the last attempt did: another one follows.
