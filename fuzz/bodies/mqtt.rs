@@ -81,6 +81,7 @@ fn begun(first: u8) -> Client {
         qos: Qos::ExactlyOnce,
         no_local: false,
         retain_handling: 0,
+        id: None,
     };
     client.subscribe(&subscribe, &mut out).expect("it is right");
     client.unsubscribe(&[b"a/#"], &mut out).expect("it is right");

@@ -137,6 +137,15 @@ impl<'a> ReceivedMessage<'a> {
         }
     }
 
+    /// The identifiers of the user's subscriptions that a message of MQTT matches.
+    fn subscriptions(&self) -> impl Iterator<Item = u32> + use<'a> {
+        let properties = match self.label {
+            Label::Published { properties, .. } => properties,
+            Label::Nothing | Label::Event { .. } | Label::Frame(_) | Label::Channel { .. } => &[],
+        };
+        proto::mqtt::subscriptions(properties)
+    }
+
     fn property(&self, name: &str) -> Option<&'a [u8]> {
         match self.label {
             Label::Published { properties, .. } => {
@@ -193,6 +202,9 @@ impl<'a> ReceivedMessage<'a> {
             Source::Bytes => Some(Value::Bytes(self.bytes().into())),
             Source::Event => Some(text_value(self.event()?)),
             Source::Topic => Some(text_value(self.topic()?)),
+            Source::EventId if matches!(self.label, Label::Published { .. }) => {
+                Some(Value::Int(i64::from(self.subscriptions().next()?)))
+            }
             Source::EventId => Some(text_value(self.event_id()?)),
             Source::Number { form, at } => {
                 let bytes = self.bytes();
@@ -320,6 +332,14 @@ impl<'a> ReceivedMessage<'a> {
                 if let Label::Published { topic, .. } = self.label =>
             {
                 with_text(wanted, scope, scratch, |filter| proto::mqtt::matches(filter, topic))
+            }
+            // Of several subscriptions a message may match any.
+            (MatchTest::Equals(wanted), Source::EventId)
+                if matches!(self.label, Label::Published { .. }) =>
+            {
+                with_text(wanted, scope, scratch, |text| {
+                    self.subscriptions().any(|id| id.to_string().as_bytes() == text)
+                })
             }
             (MatchTest::Equals(wanted), source) => {
                 let Some(value) = self.value(source) else {

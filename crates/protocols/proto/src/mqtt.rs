@@ -32,7 +32,7 @@ pub use client::{
     Client, Event, FILTERS_MAX, IN_FLIGHT_MAX, Message, PACKETS_MAX, RECEIVE_MAX, Refusal,
 };
 pub use outgoing::{Connect, Publish, Subscribe, Will};
-pub use properties::user_property;
+pub use properties::{SUBSCRIPTION_MAX, subscriptions, user_property};
 pub use reason::{reason_text, reason_words, refusals};
 pub use topic::{TopicError, check_filter, check_topic, matches};
 pub use wire::{BYTES_MAX, TEXT_BYTES_MAX};

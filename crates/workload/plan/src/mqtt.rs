@@ -49,4 +49,6 @@ pub struct Delivery {
     /// For a subscription, version 5: retained messages come 0 always, 1 if the subscription is
     /// new, 2 never.
     pub retain_handling: u8,
+    /// For a subscription, version 5: the identifier that its messages come with.
+    pub id: Option<u32>,
 }

@@ -471,6 +471,30 @@ fn retained_messages_and_user_properties_are_distinguished() {
     assert_eq!(published.map(|(_, body)| &body[..]), Some(&expected[..]));
 }
 
+/// A message comes with the identifier of each subscription that it matches, and an `id` is any of them.
+#[test]
+fn messages_come_with_the_identifiers_of_subscriptions() {
+    let steps = "
+    - subscribe: rooms/+/said
+      id: 7
+    - expect: { when: { id: 9 }, save: { first: id }, as: other }
+    - check: first == 7
+      as: saved
+";
+    let both = [&[0x30, 19, 0, 12][..], b"rooms/1/said", &[4, 0x0b, 7, 0x0b, 9]].concat();
+    let mut broker = Broker::new(|_, sent: &Sent| match sent.0 >> 4 {
+        1 => vec![send(&[0x20, 3, 0, 0, 0])],
+        8 => vec![send(&[0x90, 4, 0, 1, 0, 0]), send(&both)],
+        _ => vec![],
+    });
+    let ran = run(&scenario("version: 5", steps), &mut broker);
+    assert_eq!(ran.outcomes("other"), [Outcome::Ok], "{:?}", ran.details());
+    assert_eq!(ran.counted("saved", Outcome::Check), 0);
+    let subscribed = broker.packets.iter().find(|(first, _)| first >> 4 == 8);
+    let expected = b"\0\x01\x02\x0b\x07\0\x0crooms/+/said\0";
+    assert_eq!(subscribed.map(|(_, body)| &body[..]), Some(&expected[..]));
+}
+
 /// What a session cannot send is an error of the scenario, not of the server.
 #[test]
 fn what_cannot_be_published_is_an_error_of_the_step() {

@@ -33,6 +33,7 @@ struct ServerLimits {
     packet_bytes: usize,
     qos: Qos,
     retain: bool,
+    subscription_ids: bool,
 }
 
 const ALL: ServerLimits = ServerLimits {
@@ -40,6 +41,7 @@ const ALL: ServerLimits = ServerLimits {
     packet_bytes: BYTES_MAX,
     qos: Qos::ExactlyOnce,
     retain: true,
+    subscription_ids: true,
 };
 
 /// How far the connection is.
@@ -77,6 +79,9 @@ pub enum Refusal {
     /// The server keeps no messages (§3.2.2.3.5).
     #[error("the server does not allow retained messages")]
     Retain,
+    /// The server knows no identifiers of subscriptions (§3.2.2.3.12).
+    #[error("the server does not allow subscription identifiers")]
+    SubscriptionIds,
     /// The limit of packets without an acknowledgement is reached (§3.2.2.3.3).
     #[error(
         "{0} packets are in flight without an acknowledgement; the server, or Throng, allows no more"
@@ -105,7 +110,7 @@ pub struct Message<'a> {
     pub topic: &'a [u8],
     /// The content.
     pub payload: &'a [u8],
-    /// Version 5: as bytes, for [`crate::mqtt::user_property`].
+    /// Version 5: as bytes, for [`crate::mqtt::user_property`] and [`crate::mqtt::subscriptions`].
     pub properties: &'a [u8],
     /// It was published before the subscription, and the server kept it.
     pub retained: bool,
@@ -222,6 +227,9 @@ impl Client {
     /// Appends subscriptions, and returns the packet's identifier.
     pub fn subscribe(&mut self, own: &Subscribe<'_>, out: &mut Vec<u8>) -> Result<u16, Refusal> {
         check_filters(own.filters)?;
+        if own.id.is_some() && !self.allowed.subscription_ids {
+            return Err(Refusal::SubscriptionIds);
+        }
         let codes_count = own.filters.len() as u16;
         self.send(Awaits::SubAck, codes_count, out, |version, id, out| {
             outgoing::subscribe(version, id, own, out);
@@ -381,6 +389,7 @@ impl Client {
             packet_bytes: ack.packet_maximum.map_or(BYTES_MAX, |max| max as usize),
             qos: ack.qos_maximum.and_then(Qos::new).unwrap_or(ALL.qos),
             retain: !ack.no_retain,
+            subscription_ids: !ack.no_subscription_ids,
         };
         if !ack.session_present {
             self.received.clear();

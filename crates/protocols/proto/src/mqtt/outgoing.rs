@@ -2,7 +2,7 @@
 
 use crate::mqtt::packet::kind;
 use crate::mqtt::properties as property;
-use crate::mqtt::wire::{push_binary, push_counted};
+use crate::mqtt::wire::{push_binary, push_counted, push_length};
 use crate::mqtt::{Qos, Version};
 use alloc::vec::Vec;
 
@@ -51,6 +51,8 @@ pub struct Subscribe<'a> {
     pub no_local: bool,
     /// Version 5: the server sends retained messages: 0 always, 1 if the subscription is new, 2 never.
     pub retain_handling: u8,
+    /// Version 5: the identifier that their messages come with (§3.8.2.1.2), from 1 to [`crate::mqtt::SUBSCRIPTION_MAX`].
+    pub id: Option<u32>,
 }
 
 /// A message of the client's (§3.3).
@@ -127,7 +129,12 @@ pub(crate) fn subscribe(version: Version, id: u16, subscribe: &Subscribe<'_>, ou
         out.extend_from_slice(&id.to_be_bytes());
         let mut options = subscribe.qos.number();
         if version == Version::V5 {
-            out.push(0);
+            push_counted(out, |out| {
+                if let Some(id) = subscribe.id {
+                    out.push(property::SUBSCRIPTION);
+                    push_length(id as usize, out);
+                }
+            });
             options |= u8::from(subscribe.no_local) << 2 | (subscribe.retain_handling & 0b11) << 4;
         }
         for filter in subscribe.filters {

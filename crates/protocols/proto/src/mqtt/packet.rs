@@ -34,6 +34,7 @@ pub(crate) struct ConnAck<'a> {
     /// QoS 2 is not supported; the value is the highest that is.
     pub(crate) qos_maximum: Option<u8>,
     pub(crate) no_retain: bool,
+    pub(crate) no_subscription_ids: bool,
 }
 
 /// A message (§3.3).
@@ -227,6 +228,9 @@ fn conn_ack<'a>(version: Version, body: &mut Reader<'a>) -> Result<ConnAck<'a>, 
         (properties::MAXIMUM_PACKET, Value::Number(n)) => ack.packet_maximum = Some(n),
         (properties::MAXIMUM_QOS, Value::Number(n)) => ack.qos_maximum = Some(n as u8),
         (properties::RETAIN_AVAILABLE, Value::Number(n)) => ack.no_retain = n == 0,
+        (properties::SUBSCRIPTIONS_AVAILABLE, Value::Number(n)) => {
+            ack.no_subscription_ids = n == 0;
+        }
         (properties::REASON_TEXT, Value::Bytes(text)) => ack.text = text,
         _ => {}
     })?;

@@ -51,7 +51,7 @@ const KNOWN: &[(u8, Kind, u8)] = &[
     (USER_PROPERTY, Kind::Pair, of::CONNACK | of::PUBLISH | of::ACK | of::DISCONNECT),
     (MAXIMUM_PACKET, Kind::Number32, of::CONNACK),
     (0x28, Kind::Flag, of::CONNACK),
-    (0x29, Kind::Flag, of::CONNACK),
+    (SUBSCRIPTIONS_AVAILABLE, Kind::Flag, of::CONNACK),
     (0x2a, Kind::Flag, of::CONNACK),
 ];
 
@@ -66,6 +66,10 @@ pub(crate) const MAXIMUM_QOS: u8 = 0x24;
 pub(crate) const RETAIN_AVAILABLE: u8 = 0x25;
 pub(crate) const USER_PROPERTY: u8 = 0x26;
 pub(crate) const MAXIMUM_PACKET: u8 = 0x27;
+pub(crate) const SUBSCRIPTIONS_AVAILABLE: u8 = 0x29;
+
+/// The largest identifier of a subscription (§3.8.2.1.2).
+pub const SUBSCRIPTION_MAX: u32 = 268_435_455;
 
 /// A property's value.
 #[derive(Debug, Clone, Copy)]
@@ -123,6 +127,19 @@ fn next<'a>(rest: &mut Reader<'a>, allowed: u8) -> Result<(u8, Value<'a>), Probl
         Kind::Pair => Value::Pair(rest.text()?, rest.text()?),
     };
     Ok((id, value))
+}
+
+/// The identifiers of the client's subscriptions that a message matches, in its properties (§3.3.2.3.8).
+pub fn subscriptions(properties: &[u8]) -> impl Iterator<Item = u32> {
+    let mut rest = Reader(properties);
+    let properties = core::iter::from_fn(move || match rest.is_empty() {
+        true => None,
+        false => next(&mut rest, of::PUBLISH).ok(),
+    });
+    properties.filter_map(|(id, value)| match value {
+        Value::Number(number) if id == SUBSCRIPTION => Some(number),
+        _ => None,
+    })
 }
 
 /// The value of the first user property of this name in the properties of a message (§3.3.2.3.7).

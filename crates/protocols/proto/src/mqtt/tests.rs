@@ -92,8 +92,13 @@ fn a_connect_is_written_as_the_standards_have_it() {
 
 #[test]
 fn subscriptions_messages_and_ends_are_written_as_the_standards_have_it() {
-    let subscribe =
-        Subscribe { filters: &[b"a/#"], qos: Qos::ExactlyOnce, no_local: true, retain_handling: 2 };
+    let subscribe = Subscribe {
+        filters: &[b"a/#"],
+        qos: Qos::ExactlyOnce,
+        no_local: true,
+        retain_handling: 2,
+        id: None,
+    };
     let properties: &[(&[u8], &[u8])] = &[(b"k", b"v")];
     let mut publish = message(Qos::AtLeastOnce);
     (publish.retain, publish.properties) = (true, properties);
@@ -118,6 +123,29 @@ fn subscriptions_messages_and_ends_are_written_as_the_standards_have_it() {
         client.disconnect(4, &mut out);
         assert_eq!(out, expected, "{version:?}");
     }
+}
+
+/// §3.8.2.1.2 and §3.3.2.3.8: a message comes with the identifier of each subscription that it matches.
+#[test]
+fn subscriptions_have_identifiers() {
+    let subscribe = Subscribe {
+        filters: &[b"a", b"b"],
+        qos: Qos::AtMostOnce,
+        no_local: false,
+        retain_handling: 0,
+        id: Some(300),
+    };
+    let mut client = connected(Version::V5);
+    let mut out = Vec::new();
+    assert_eq!(client.subscribe(&subscribe, &mut out), Ok(1));
+    let expected = [0x82, 14, 0, 1, 3, 0x0b, 0xac, 0x02, 0, 1, b'a', 0, 0, 1, b'b', 0];
+    assert_eq!(out, expected);
+    let properties = [0x01, 1, 0x0b, 7, 0x26, 0, 1, b'k', 0, 1, b'v', 0x0b, 0xac, 0x02];
+    assert_eq!(subscriptions(&properties).collect::<Vec<_>>(), [7, 300]);
+    assert_eq!(subscriptions(&[0x26, 0]).count(), 0);
+    // A server that knows none: the packet is not sent.
+    let mut client = connected_by(Version::V5, &[0x20, 5, 0, 0, 2, 0x29, 0]);
+    assert_eq!(client.subscribe(&subscribe, &mut Vec::new()), Err(Refusal::SubscriptionIds));
 }
 
 #[test]
@@ -331,6 +359,7 @@ fn servers_that_break_the_rules_are_found_out() {
             qos: Qos::AtMostOnce,
             no_local: false,
             retain_handling: 0,
+            id: None,
         };
         assert_eq!(client.subscribe(&subscribe, &mut Vec::new()), Ok(1));
         let found = client.receive(bytes, &mut Vec::new());

@@ -114,7 +114,7 @@ impl Checker<'_> {
     }
 
     fn begin_operation(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
-        self.only_of_mqtt(fields, &["qos", "no_local", "retained", "timeout"]);
+        self.only_of_mqtt(fields, &["qos", "no_local", "retained", "id", "timeout"]);
         let Some(subscribed) = self.fields(node, &SUBSCRIBED, "`subscribe`") else {
             return;
         };

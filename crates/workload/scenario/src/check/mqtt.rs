@@ -6,7 +6,7 @@ use plan::{
     ChannelOp, ChannelVerb, Delivery, EndpointId, MeasureKind, MqttOpen, MqttWill, Op, Payload,
     Protocol, WsOpen,
 };
-use proto::mqtt::TopicError;
+use proto::mqtt::{SUBSCRIPTION_MAX, TopicError};
 
 use super::Checker;
 use super::channels::leaving;
@@ -204,7 +204,7 @@ impl Checker<'_> {
                 .hint("wait for a message with `expect`");
         }
         let five = self.speaks_mqtt("subscribe", &node.place, program);
-        self.only_of_five(fields, five, &["no_local", "retained"]);
+        self.only_of_five(fields, five, &["no_local", "retained", "id"]);
         let filters = self.filters(node, program);
         let items = self.one_or_more(node).iter();
         let mut shared =
@@ -219,6 +219,7 @@ impl Checker<'_> {
         let qos = self.qos(fields);
         let retained = fields.get_or_default("retained");
         let retained = retained.and_then(|node| self.choice(&node, RETAINED));
+        let id = fields.get("id").and_then(|node| self.subscription_id(node));
         let mut filters = filters.into_iter();
         let filter = filters.next();
         let delivery = Delivery {
@@ -226,6 +227,7 @@ impl Checker<'_> {
             more: filters.collect(),
             no_local: self.flag(fields, "no_local"),
             retain_handling: retained.unwrap_or(0) as u8,
+            id,
             ..Delivery::default()
         };
         let measure = self.measure_from(fields, "as", "subscribe", MeasureKind::Request);
@@ -244,6 +246,17 @@ impl Checker<'_> {
                 delivery: Some(Box::new(delivery)),
             })));
         }
+    }
+
+    fn subscription_id(&mut self, node: &Node) -> Option<u32> {
+        let count = self.count(node)?;
+        let id = u32::try_from(count).ok().filter(|id| (1..=SUBSCRIPTION_MAX).contains(id));
+        if id.is_none() {
+            self.diagnostics
+                .error("bad-count", &node.place, format!("{count} identifies no subscription"))
+                .hint(format!("write a number in 1..={SUBSCRIPTION_MAX}"));
+        }
+        id
     }
 
     fn unsubscribe(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {

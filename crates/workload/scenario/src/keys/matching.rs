@@ -87,7 +87,12 @@ pub static WHEN: Table = Table {
             "The channel's topic (`phoenix`), identifier (`actioncable`), namespace \
              (`socket.io`) or operation's id (`graphql-ws`); of a message of MQTT its topic, or a filter that matches it",
         ),
-        key("id", Kind::Template, Absent, "The last event id of the stream"),
+        key(
+            "id",
+            Kind::Template,
+            Absent,
+            "The last event id of the stream; of a message of MQTT 5 the identifier of a subscription",
+        ),
     ]],
 };
 

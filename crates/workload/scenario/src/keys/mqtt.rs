@@ -148,6 +148,12 @@ pub(crate) static SUBSCRIBE: Table = Table {
             "Version 5: when the server sends retained messages; `new`: if the subscription is new",
         ),
         key(
+            "id",
+            Kind::Count,
+            Absent,
+            "Version 5: the identifier that messages of this subscription come with, as their `id`",
+        ),
+        key(
             "reply",
             Kind::Mapping(&EXPECT),
             Absent,

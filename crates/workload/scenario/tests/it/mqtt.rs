@@ -70,6 +70,7 @@ fn topics_are_channels() {
   qos: 2
   no_local: true
   retained: never
+  id: 300
 - publish: { topic: b, bytes: [ u8: 1 ], qos: 1, retain: true, properties: { k: v } }
 - unsubscribe:
 - close: 4");
@@ -82,6 +83,7 @@ fn topics_are_channels() {
     assert_eq!(verbs, [ChannelVerb::Join, ChannelVerb::Push, ChannelVerb::Leave]);
     let delivery = join.delivery.as_ref().expect("it is MQTT");
     assert_eq!((delivery.qos, delivery.no_local, delivery.retain_handling), (2, true, 2));
+    assert_eq!(delivery.id, Some(300));
     let delivery = push.delivery.as_ref().expect("it is MQTT");
     assert_eq!((delivery.qos, delivery.retain, delivery.properties.len()), (1, true, 1));
     assert!(matches!(push.payload, Payload::Bytes(_)));

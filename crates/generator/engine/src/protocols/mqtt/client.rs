@@ -110,6 +110,7 @@ impl Mqtt {
                     qos: qos(delivery.qos),
                     no_local: delivery.no_local,
                     retain_handling: delivery.retain_handling,
+                    id: delivery.id,
                 };
                 self.client.subscribe(&subscribe, out)
             }

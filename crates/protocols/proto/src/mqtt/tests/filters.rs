@@ -9,7 +9,7 @@ use std::vec::Vec;
 fn filters_share_a_packet_and_have_a_reason_each() {
     let filters: &[&[u8]] = &[b"a/+", b"#"];
     let subscribe =
-        Subscribe { filters, qos: Qos::AtLeastOnce, no_local: false, retain_handling: 0 };
+        Subscribe { filters, qos: Qos::AtLeastOnce, no_local: false, retain_handling: 0, id: None };
     let mut client = connected(Version::V5);
     let mut out = Vec::new();
     assert_eq!(client.subscribe(&subscribe, &mut out), Ok(1));
@@ -47,7 +47,7 @@ proptest! {
             filters: &filters,
             qos: Qos::ExactlyOnce,
             no_local: false,
-            retain_handling: 0,
+            retain_handling: 0, id: None,
         };
         let mut client = connected(version);
         let id = client.subscribe(&subscribe, &mut Vec::new()).unwrap();

@@ -36,8 +36,13 @@ fn messages_are_sent_again_in_their_order_over_a_session_that_was_kept() {
     for qos in [Qos::ExactlyOnce, Qos::AtLeastOnce, Qos::ExactlyOnce, Qos::AtLeastOnce] {
         client.publish(&message(qos), &mut sent).unwrap();
     }
-    let subscribe =
-        Subscribe { filters: &[b"a"], qos: Qos::AtMostOnce, no_local: false, retain_handling: 0 };
+    let subscribe = Subscribe {
+        filters: &[b"a"],
+        qos: Qos::AtMostOnce,
+        no_local: false,
+        retain_handling: 0,
+        id: None,
+    };
     client.subscribe(&subscribe, &mut Vec::new()).unwrap();
     assert_eq!(client.kept_bytes(), sent.len());
     // The third has reached the server, then the first; the second is done.
