@@ -224,8 +224,8 @@ pub(crate) static INVOKE: Table = Table {
             "invoke",
             Kind::Mapping(&INVOKED),
             Required,
-            "For `signalr`: calls a method of the hub. Without a `reply` the server is not asked \
-             for a result",
+            "For `signalr`: calls a method of the hub. Without a `reply` the call requests no \
+             result",
         ),
         REPLY,
         AS,
