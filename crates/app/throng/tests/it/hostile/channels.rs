@@ -4,6 +4,7 @@
 
 mod actioncable;
 mod phoenix;
+mod signalr;
 mod socketio;
 
 use super::case::{Act, Case, send};
@@ -11,7 +12,7 @@ use super::frames::{TEXT, frame};
 use super::websocket::accept;
 
 pub(super) fn cases() -> Vec<Case> {
-    [phoenix::cases(), actioncable::cases(), socketio::cases()].concat()
+    [phoenix::cases(), actioncable::cases(), socketio::cases(), signalr::cases()].concat()
 }
 
 /// Sends a text.
