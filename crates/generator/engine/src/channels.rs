@@ -1,7 +1,7 @@
 //! Protocols of channels over WebSocket: the server's messages parsed, the client's encoded.
 //!
-//! Each of `phoenix`, `cable`, `socketio`, `signalr` and `graphql` parses the server's texts into [`IncomingMessage`] and encodes
-//! [`OutgoingMessage`]. What a connection remembers of its channels is the caller's.
+//! Each of `phoenix`, `cable`, `socketio`, `signalr` and `graphql` parses the server's texts into [`IncomingMessage`] and
+//! encodes [`OutgoingMessage`]. What a connection remembers of its channels is the caller's.
 
 mod cable;
 mod graphql;

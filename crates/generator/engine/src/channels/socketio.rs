@@ -139,13 +139,13 @@ pub struct RecoverableEvent<'a> {
 /// Reads such an event in a packet of Engine.IO; `None`: it has no offset.
 pub(super) fn recoverable_event(text: &[u8]) -> Option<RecoverableEvent<'_>> {
     let items = items(split(text.strip_prefix(b"4")?)?.json)?;
-    let (offset, arguments) = items.get(1..)?.split_last()?;
+    let (&offset, arguments) = items.get(1..)?.split_last()?;
     if offset.first() != Some(&b'"') || offset.len() > OFFSET_BYTES_MAX {
         return None;
     }
     let payload = match arguments {
         [] => Cow::Borrowed(&b"[]"[..]),
-        [only] => Cow::Borrowed(*only),
+        [only] => Cow::Borrowed(only),
         several => [b"[", &several.join(&b","[..])[..], b"]"].concat().into(),
     };
     Some(RecoverableEvent { payload, offset })
