@@ -253,7 +253,7 @@ fn the_handshake_is_a_connect() {
         "sec-websocket-version: 13",
         "sec-websocket-protocol: chat",
         "origin: http://here.test",
-        "sec-websocket-extensions: permessage-deflate",
+        "sec-websocket-extensions: permessage-deflate; client_max_window_bits",
     ];
     assert_eq!(peer.heads[1].fields, expected);
     assert_eq!(peer.connections_count, 1);
