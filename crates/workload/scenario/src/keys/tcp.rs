@@ -7,7 +7,7 @@ use super::{Key, Kind, Table};
 /// Several messages in one frame, of all connections that stay open.
 pub(super) const RECORDS: Key = Key {
     name: "records",
-    kind: Kind::Text,
+    kind: Kind::Scalar,
     default: Absent,
     doc: "The byte that ends each [record](realtime.md#several-records-in-a-frame): `\"\\n\"`, or in \
           hexadecimal, `0x1e`. Each record is a message of its own, and what is sent ends with \
