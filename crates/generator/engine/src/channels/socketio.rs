@@ -145,7 +145,7 @@ pub(super) fn recoverable_event(text: &[u8]) -> Option<RecoverableEvent<'_>> {
     }
     let payload = match arguments {
         [] => Cow::Borrowed(&b"[]"[..]),
-        [only] => Cow::Borrowed(only),
+        [only] => Cow::Borrowed(*only),
         several => [b"[", &several.join(&b","[..])[..], b"]"].concat().into(),
     };
     Some(RecoverableEvent { payload, offset })

@@ -69,7 +69,7 @@ impl<'p> Interpreter<'p> {
         if !waits_on {
             return match ended.how {
                 EndKind::Completed => {}
-                _ => self.record_end(now_ns, slot, pc, outcome, detail),
+                _ => self.record_topic_end(now_ns, slot, pc, outcome, detail),
             };
         }
         if self.is_joining(key) {
@@ -111,7 +111,7 @@ impl<'p> Interpreter<'p> {
         };
         if self.conns[slot].stage == Stage::Open {
             for (pc, _) in open {
-                self.record_end(now_ns, slot, pc, Outcome::ChannelClosed, detail);
+                self.record_topic_end(now_ns, slot, pc, Outcome::ChannelClosed, detail);
             }
         }
         self.lost(now_ns, slot, outcome, detail);
@@ -152,7 +152,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The end of a channel that no operation waits on: a row of the step that joined it.
-    fn record_end(
+    fn record_topic_end(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
