@@ -19,6 +19,7 @@ const KNOWN: &[&str] = &[
     "error",
     "sampling",
     "interrupted",
+    "aborted",
     "arrivals_paused",
     "network_emulated",
     "time_dilated",
@@ -35,6 +36,7 @@ const KNOWN: &[&str] = &[
     "probe_lost",
     "probe_back",
     "probe_source",
+    "console",
     "note",
 ];
 

@@ -152,7 +152,12 @@ impl Starts {
         let due = sum(|row| row.users_due.saturating_sub(row.users_repeated)) as f64;
         // So are users who were due in a pause.
         let counted: f64 = figures.rows(number).map(|row| figures.due_of_rest(row)).sum();
-        let counted = counted.max(0.0);
+        // What an aborted run kept from starting is no delay of the generator's.
+        let kept_away = match figures.info.status {
+            RunStatus::Aborted => sum(|row| row.users_unstarted) as f64,
+            _ => 0.0,
+        };
+        let counted = (counted - kept_away).max(0.0);
         let rest = if due > 0.0 { counted / due } else { 1.0 };
         let refused = sum(|row| row.users_refused);
         let started = figures::users_begun(figures.rows(number)).saturating_sub(refused);

@@ -1,5 +1,7 @@
 //! Failures by what they were, and incidents.
 
+use std::collections::BTreeSet;
+
 use record::schema::{ErrorSummary, Incident, Summary, failure_name};
 
 use super::{INDENT, heading, marked};
@@ -8,6 +10,8 @@ use crate::table::Table;
 
 /// Most failures and incidents that are shown unless all are.
 const SHOWN_MAX: usize = 10;
+/// Most first texts of failures that are shown unless more are.
+const TEXTS_MAX: usize = 3;
 /// Most characters of a detail.
 const DETAIL_COLUMNS_MAX: usize = 200;
 const UNICODE: Style = Style { colour: false, unicode: true };
@@ -37,7 +41,23 @@ pub(super) fn errors(summary: &Summary, full: bool, columns: usize, style: Style
         let text = format!("{INDENT}and {} more: {}", rest.len(), units::count(count));
         table.section(Line::default().tone(Tone::Dim, text));
     }
-    table.render(columns, style)
+    let mut lines = table.render(columns, style);
+    lines.extend(first_texts(&errors[..shown], full, columns, style));
+    lines
+}
+
+/// The first texts of failures of which the table does not say all: a detail has no numbers.
+fn first_texts(errors: &[ErrorSummary], full: bool, columns: usize, style: Style) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    let texts = errors.iter().filter_map(|error| {
+        let text = error.samples.first()?.text.as_str();
+        let is_new = !failure(error).contains(text) && known.insert(text);
+        let text = shorten(text, DETAIL_COLUMNS_MAX, UNICODE);
+        is_new.then(|| format!("first of {}: {text}", error.step))
+    });
+    let shown = if full { SHOWN_MAX } else { TEXTS_MAX };
+    let mark = style.pick("·", "-");
+    texts.take(shown).flat_map(|text| marked(Tone::Dim, mark, &text, columns, style)).collect()
 }
 
 /// Kind and detail: `status 503`, `script: x is not defined`.

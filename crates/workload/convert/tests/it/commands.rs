@@ -89,7 +89,7 @@ curl -sI https://other.test/x --next -T body.json $BASE/e
         f:
           file: a.png
           type: image/png
-        n: v
+        "n": v
     - head: "https://other.test/x"
     - put: /e
       body: "${file('body.json')}"

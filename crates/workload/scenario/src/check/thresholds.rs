@@ -23,6 +23,12 @@ pub(super) struct Conditions {
     pub(super) aborts: Vec<Abort>,
 }
 
+/// True of a threshold that is to end the run, in the words of k6 as well; others are written as texts.
+fn is_abort(item: &Node) -> bool {
+    let words = ["abort", "over", "after", "threshold", "abortOnFail", "delayAbortEval"];
+    words.iter().any(|word| item.get(word).is_some())
+}
+
 impl Checker<'_> {
     /// `recorded`: what runs measure; `None` if there are no sessions to measure anything. Where they are missing,
     /// that is reported, and not of each measure that is missing with them.
@@ -37,7 +43,7 @@ impl Checker<'_> {
             None if node.is_null() => &[],
             None => std::slice::from_ref(node),
         };
-        let mut others = items.iter().filter(|item| item.get("abort").is_none());
+        let mut others = items.iter().filter(|item| !is_abort(item));
         if let Some(entry) = others.find_map(|item| item.mapping()?.first()) {
             self.metrics_of_others(entry, items, phases, recorded);
             return Conditions::default();

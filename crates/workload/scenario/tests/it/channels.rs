@@ -62,7 +62,7 @@ fn the_end_of_records_is_one_byte() {
     assert_eq!(opened("- ws: { path: /x }\n").0.records, None);
     for records in ["''", "ab", "0x", "0x1e1e", "0xzz", "\"\u{e4}\""] {
         let said = rendered(&with_steps(&step(records)), &[]);
-        assert!(said.contains("bad-records"), "{records}: {said}");
+        assert!(said.contains("is not one byte"), "{records}: {said}");
     }
     let both = rendered(&with_steps("- ws: { path: /x, records: 0x1e, protocol: phoenix }"), &[]);
     assert!(both.contains("divides its messages by itself"), "{both}");
@@ -84,7 +84,7 @@ fn a_hub_has_methods_and_no_channels() {
     assert_eq!(op.topic.as_ref().and_then(Template::as_static), Some(""));
     for (step, hint) in [("join: room", "invoke"), ("emit: { event: a }", "write `invoke` here")] {
         let said = rendered(&with_steps(&format!("{open}- {step}")), &[]);
-        assert!(said.contains("no-channels") && said.contains(hint), "{said}");
+        assert!(said.contains(hint), "{said}");
     }
     let said =
         rendered(&with_steps("- ws: { path: /, protocol: phoenix }\n- invoke: { method: a }"), &[]);

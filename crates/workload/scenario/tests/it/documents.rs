@@ -98,7 +98,7 @@ fn with_top(code: &str) -> String {
     for (key, value) in [
         ("target:", "target: http://127.0.0.1/\n"),
         ("sessions:", "sessions:\n  s:\n    - ws: /\n    - send: { op: go }\n      reply: {}\n"),
-        ("arrivals:", "arrivals: [ { constant: 1/s, for: 1s, name: peak } ]\n"),
+        ("arrivals:", "arrivals: [ { constant: 1/s, for: 5m, name: peak } ]\n"),
     ] {
         if !text.lines().any(|line| line.starts_with(key)) {
             text.push_str(value);

@@ -204,7 +204,7 @@ fn mistakes_are_found_before_the_run() {
         ("pik('a')", "did you mean `pick`?"),
         ("random(1)", "write random(1, 6)"),
         ("nn", "`nn` is not defined"),
-        ("uuid", "write uuid(…)"),
+        ("uuid", "write `uuid()`"),
         ("1 / 0", "division by zero"),
         ("'a' - 1", "`a` is not a number"),
         ("'open", "the closing ' is missing"),

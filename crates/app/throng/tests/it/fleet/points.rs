@@ -179,14 +179,18 @@ fn walk(point: Point) {
         _ => &["--lost-after", "5s"],
     };
     let mut running = None;
+    // What it prints first names the run.
+    let mut first = None;
     await_message(&server, at, || {
         let mut run = Running::start(&mut visitors(&runs, &server, &target, args));
         match course {
             Course::Paused => {
+                first = Some(run.stderr_line());
                 run.second();
                 run.signal(Signal::USR1);
             }
             Course::Stopped => {
+                first = Some(run.stderr_line());
                 run.second();
                 run.interrupt();
             }
@@ -202,7 +206,7 @@ fn walk(point: Point) {
         Whom::Controller => running.kill(),
     }
     if whom == Whom::Controller {
-        let first = running.stderr_line();
+        let first = first.unwrap_or_else(|| running.stderr_line());
         let run = first.split_whitespace().nth(1).unwrap().to_owned();
         follow(point, &server, &run);
         return;
