@@ -33,6 +33,9 @@ afterAll(async () => {
   dir.remove();
 });
 
+/** Least coloured pixels of a figure. The step in focus has ten operations, hence three short lines. */
+const least = (id: string) => (id === 'percentiles' ? 20 : 60);
+
 describe('the report of a run', () => {
   test('draws every chart without errors', async () => {
     const { page, faults, close } = await open(chrome, report);
@@ -43,7 +46,7 @@ describe('the report of a run', () => {
     for (const id of ['throughput', 'users', 'percentiles', 'heat', 'errors-over-time', 'lag']) {
       expect(ids).toContain(id);
     }
-    for (const id of ids) expect(found[id], `${id} is blank`).toBeGreaterThan(60);
+    for (const id of ids) expect(found[id], `${id} is blank`).toBeGreaterThan(least(id));
     expect(await layout(page)).toEqual([]);
     expect(faults).toEqual([]);
     await close();
@@ -56,7 +59,7 @@ describe('the report of a run', () => {
     const colours = form === 'dark' ? DARK : LIGHT;
     const found = await drawn(page, pictures, [...colours.lines, ...colours.heat]);
     for (const [id, pixels] of Object.entries(found)) {
-      expect(pixels, `${id} is blank`).toBeGreaterThan(60);
+      expect(pixels, `${id} is blank`).toBeGreaterThan(least(id));
     }
     expect(await layout(page)).toEqual([]);
     if (form === 'dark') expect(await axe(page)).toEqual([]);
@@ -132,7 +135,8 @@ describe('the report of a run', () => {
           Number(b.breaks_threshold) - Number(a.breaks_threshold),
       );
       const { totals } = doc.focus;
-      doc.focus = { name: 'predict', reason: 'threshold', count: 9, errors: 0, totals };
+      const own = { ...totals, name: 'predict' };
+      doc.focus = { name: 'predict', reason: 'threshold', count: 9, errors: 0, totals: own };
       const figures = {
         operations: 9,
         errors: 3,

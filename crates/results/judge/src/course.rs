@@ -16,9 +16,10 @@ use record::{RecordError, Run};
 use serde::Serialize;
 
 pub use crate::Number;
+pub use crate::second::SecondOf;
 pub use errors::ErrorTrack;
 pub use latency::{Bin, MeasureCourse, Share, StepLine, shares_of};
-pub use live::{LiveRun, SecondOf};
+pub use live::LiveRun;
 pub use probes::{ProbeLine, ProbeLines};
 use seconds::Seconds;
 pub use seconds::Track;

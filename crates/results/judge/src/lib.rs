@@ -53,6 +53,7 @@ mod rules;
 mod sample;
 mod sample_size;
 mod saturation;
+mod second;
 mod sequence_counts;
 mod sequences;
 mod silence;

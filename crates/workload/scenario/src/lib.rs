@@ -9,7 +9,6 @@ mod check;
 pub mod document;
 pub mod experiment;
 pub mod expression;
-mod include;
 pub mod keys;
 mod load_setting;
 mod overrides;

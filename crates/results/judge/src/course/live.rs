@@ -5,6 +5,7 @@ mod incidents;
 use crate::Figures;
 use crate::case::Case;
 use crate::figures::Ended;
+use crate::second::SecondOf;
 use plan::Threshold;
 use record::schema::{ErrorCount, Event, EventKind, RunInfo, RunStatus, SeriesRow, Summary};
 use record::{Outcome, ProbeInfo, ProbeRow};
@@ -18,27 +19,6 @@ use super::{Course, Division, LINES_MAX, MEASURES_MAX, SECOND_NS, SLOTS_MAX, pla
 
 /// Most values of probes that are kept: 24 MiB, as many as 200 probes read in an hour and a half.
 const PROBE_ROWS_MAX: usize = 1 << 20;
-
-/// The operations of a measure in one second.
-#[derive(Debug, Clone, Copy)]
-pub struct SecondOf<'a> {
-    /// Index of the measure in the run's list.
-    pub measure: usize,
-    /// Number of operations that began.
-    pub begun: u64,
-    /// Numbers of operations that ended, by the outcome's code.
-    pub outcomes: &'a [u64],
-    /// Response times of operations that succeeded.
-    pub response: &'a LogHistogram,
-    /// Response times of operations that the target answered with a failure.
-    pub failed: &'a LogHistogram,
-    /// Waiting times of operations that were never answered.
-    pub unanswered: &'a LogHistogram,
-    /// Service times of operations that succeeded.
-    pub service: &'a LogHistogram,
-    /// Lags of operations that succeeded.
-    pub lag: &'a LogHistogram,
-}
 
 /// The record of a run in progress. Its slots are those of the whole run as planned, so that they stay the same while
 /// the run continues; time beyond [`SLOTS_MAX`] slots counts to the last one.

