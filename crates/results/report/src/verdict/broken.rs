@@ -46,12 +46,14 @@ pub(super) fn errors(summary: &Summary, full: bool, columns: usize, style: Style
     lines
 }
 
-/// The first texts of failures of which the table does not say all: a detail has no numbers.
+/// The first texts of failures of which the table may not say all: a detail has no numbers, and a long one is cut.
 fn first_texts(errors: &[ErrorSummary], full: bool, columns: usize, style: Style) -> Vec<String> {
     let mut known = BTreeSet::new();
     let texts = errors.iter().filter_map(|error| {
         let text = error.samples.first()?.text.as_str();
-        let is_new = !failure(error).contains(text) && known.insert(text);
+        let name = failure(error);
+        let is_whole = name.contains(text) && name.chars().count() <= columns / 2;
+        let is_new = !is_whole && known.insert(text);
         let text = shorten(text, DETAIL_COLUMNS_MAX, UNICODE);
         is_new.then(|| format!("first of {}: {text}", error.step))
     });
