@@ -63,7 +63,7 @@ export function zoomButton(title: string, zoom: () => Zoom | undefined): HTMLBut
 /** The axis that the bar is for: the one that was zoomed last. */
 let last: Zoom | undefined;
 
-function choose(zoom: Zoom, window: [number, number]): void {
+export function choose(zoom: Zoom, window: [number, number]): void {
   last = zoom;
   show(zoom, window);
 }

@@ -184,7 +184,7 @@ describe('the report of a run', () => {
     // It is a band on every axis of time, with its name.
     await drawAll(page);
     for (const id of ['throughput', 'percentiles', 'heat', 'users', 'lag']) {
-      const texts = await page.locator(`#${id} .plot svg text`).allInnerTexts();
+      const texts = await page.locator(`#${id} .plot svg text`).allTextContents();
       expect(texts.join(' '), id).toContain('predict');
     }
     expect(await page.locator('#steps tbody tr').first().locator('.band').count()).toBe(1);
@@ -327,7 +327,7 @@ describe('the report of a run', () => {
   test('zooms all figures of time by a drag, and shows all again by a double click', async () => {
     const { page, faults, close } = await open(chrome, report);
     await drawAll(page);
-    const axis = (id: string) => page.locator(`#${id} .plot svg text`).allInnerTexts();
+    const axis = (id: string) => page.locator(`#${id} .plot svg text`).allTextContents();
     const before = await axis('lag');
     const plot = page.locator('#throughput .plot');
     await plot.scrollIntoViewIfNeeded();

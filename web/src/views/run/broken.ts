@@ -6,7 +6,7 @@ import { append, type Child, el } from '../../dom';
 import { clock, count, counted, significant } from '../../format';
 import { column, each } from '../../frame';
 import { table } from '../../table';
-import { show } from '../../zoom';
+import { choose } from '../../brush';
 import { highlighted, linePoints, timeAxis } from '../timeline';
 
 /** An incident is shown with this share of its length before it and behind it. */
@@ -60,7 +60,7 @@ function incidentList(doc: RunDocument): HTMLElement {
 function zoomTo(doc: RunDocument, one: RunIncident, place: number): HTMLElement {
   const [from, to] = [one.begin_ns / 1e9, one.end_ns / 1e9];
   const around = AROUND * (to - from);
-  const press = () => show(timeAxis(doc), [from - around, to + around]);
+  const press = () => choose(timeAxis(doc), [from - around, to + around]);
   const label = `Zoom into ${one.step} from ${clock(from)} to ${clock(to)}, in all figures of time`;
   const id = `incident-${place}`;
   return el('button', { type: 'button', id, 'aria-label': label, onclick: press }, 'Zoom');
