@@ -127,7 +127,9 @@ def incident_seeds(bed: Bed) -> str:
 
 def analysed(bed: Bed, run: Run) -> list[str]:
     """The codes of what `analyze` finds."""
-    findings = json.loads(bed.throng_out("analyze", "--json", run.path))["findings"]
+    said = bed.throng_out("analyze", "--json", run.path)
+    require(said.startswith("{"), f"analyze says: {said}")
+    findings = json.loads(said)["findings"]
     steady = next((finding for finding in findings if finding["code"] == "steady-state"), None)
     codes = [finding["code"] for finding in findings]
     if steady:
