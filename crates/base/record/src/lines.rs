@@ -1,7 +1,7 @@
 //! Files of JSON objects, one a line: `events.jsonl`, `errors.jsonl`, `samples.jsonl`.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -89,10 +89,8 @@ pub(crate) fn each<T: DeserializeOwned>(
     path: &Path,
     mut each: impl FnMut(T),
 ) -> Result<(), RecordError> {
-    let file = match regular::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(RecordError::io("read", path)(error)),
+    let Some(file) = whole::if_there(path, regular::open(path))? else {
+        return Ok(());
     };
     let mut file = BufReader::new(file);
     let mut line = Vec::new();

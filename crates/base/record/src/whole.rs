@@ -137,11 +137,19 @@ pub(crate) fn write_json_durable<T: Serialize>(
 /// # Errors
 /// Fails if the file cannot be read, is not a regular file, or is not UTF-8.
 pub fn read(path: &Path) -> Result<Option<String>, RecordError> {
-    match bytes(path) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) => Err(RecordError::damaged(path, error.utf8_error().to_string())),
-        },
+    let Some(bytes) = if_there(path, bytes(path))? else {
+        return Ok(None);
+    };
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) => Err(RecordError::damaged(path, error.utf8_error().to_string())),
+    }
+}
+
+/// What was opened or read; `None`: there is no such file.
+pub(crate) fn if_there<T>(path: &Path, opened: io::Result<T>) -> Result<Option<T>, RecordError> {
+    match opened {
+        Ok(opened) => Ok(Some(opened)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(RecordError::io("read", path)(error)),
     }
@@ -163,11 +171,8 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, RecordEr
 
 /// As [`read`], for files whose last character may be cut off: what is no UTF-8 is replaced.
 pub(crate) fn read_lossy(path: &Path) -> Result<Option<String>, RecordError> {
-    match bytes(path) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(RecordError::io("read", path)(error)),
-    }
+    let bytes = if_there(path, bytes(path))?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 #[cfg(test)]

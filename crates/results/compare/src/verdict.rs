@@ -166,7 +166,7 @@ pub fn signed_percent(share: f64) -> String {
 }
 
 /// The bounds of a relative change in percent: `+28 to +43`, `-1.4 to +9`.
-pub fn percent_bounds((low, high): (f64, f64)) -> String {
+pub fn percent_bounds(low: f64, high: f64) -> String {
     let bound = |share: f64| format!("{}{}", sign(share), short(100.0 * share.abs()));
     format!("{} to {}", bound(low), bound(high))
 }
@@ -330,8 +330,8 @@ mod tests {
     #[test]
     fn relative_changes_have_signs() {
         assert_eq!([0.354, -0.0031, 0.0].map(signed_percent), ["+35 %", "-0.31 %", "0 %"]);
-        assert_eq!(percent_bounds((0.28, 0.43)), "+28 to +43");
-        assert_eq!(percent_bounds((-0.014, 0.09)), "-1.4 to +9");
+        assert_eq!(percent_bounds(0.28, 0.43), "+28 to +43");
+        assert_eq!(percent_bounds(-0.014, 0.09), "-1.4 to +9");
     }
 
     #[test]

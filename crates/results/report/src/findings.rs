@@ -81,8 +81,12 @@ mod tests {
     use crate::sample::{broken, summary};
 
     fn finding(code: &str, severity: Severity, text: &str) -> Finding {
-        let (code, text) = (code.to_owned(), text.to_owned());
-        Finding { severity, code, text, evidence: BTreeMap::new() }
+        Finding {
+            severity,
+            code: code.to_owned(),
+            text: text.to_owned(),
+            evidence: BTreeMap::new(),
+        }
     }
 
     #[test]

@@ -11,15 +11,13 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 
 use super::{FORMAT_KEY, Field, footer, read_error};
-use crate::RecordError;
 use crate::schema::FORMAT_VERSION;
+use crate::{RecordError, whole};
 
 /// The segments in a folder, by name; none if it is missing.
 pub(crate) fn parts(parts_dir: &Path) -> Result<Vec<PathBuf>, RecordError> {
-    let entries = match fs::read_dir(parts_dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(RecordError::io("read", parts_dir)(error)),
+    let Some(entries) = whole::if_there(parts_dir, fs::read_dir(parts_dir))? else {
+        return Ok(Vec::new());
     };
     let mut parts = Vec::new();
     for entry in entries {

@@ -1,6 +1,6 @@
 //! Reading an interval log.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use base64::Engine;
@@ -10,7 +10,7 @@ use hdrhistogram::serialization::Deserializer;
 use stats::hist::LogHistogram;
 
 use super::{Interval, line};
-use crate::RecordError;
+use crate::{RecordError, whole};
 
 /// Longest line that is still read: far above what a histogram over all of `u64` takes.
 const LINE_BYTES_MAX: u64 = 4 << 20;
@@ -32,10 +32,8 @@ pub(crate) fn read(
     wanted: impl Fn(&str) -> bool,
     mut each: impl FnMut(Interval),
 ) -> Result<(), RecordError> {
-    let file = match regular::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(RecordError::io("read", path)(error)),
+    let Some(file) = whole::if_there(path, regular::open(path))? else {
+        return Ok(());
     };
     let mut file = BufReader::new(file);
     let mut deserializer = Deserializer::new();

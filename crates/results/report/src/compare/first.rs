@@ -60,12 +60,13 @@ fn moved(from: &str, to: &str) -> String {
 
 /// A relative change with its interval: `+35 % (+28 to +43)`; that of a share of errors in percentage points.
 pub(crate) fn interval_of_change(change: &Change) -> String {
+    let within = |(low, high)| format!(" ({})", percent_bounds(low, high));
     if change.figure == Figure::ErrorRate {
         let points = signed_percent(change.difference).replace(" %", "");
-        let bounds = change.interval.map(|bounds| format!(" ({})", percent_bounds(bounds)));
+        let bounds = change.interval.map(within);
         return format!("{points} points{}", bounds.unwrap_or_default());
     }
-    let bounds = change.relative_interval.map(|bounds| format!(" ({})", percent_bounds(bounds)));
+    let bounds = change.relative_interval.map(within);
     format!("{}{}", super::relative(change), bounds.unwrap_or_default())
 }
 
