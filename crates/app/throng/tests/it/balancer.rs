@@ -3,11 +3,12 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use serde_json::Value;
 
+use crate::stores::until;
 use crate::support::{Ended, Running, Served, Space, root, throng};
 
 fn get(url: &str, path: &str) -> String {
@@ -115,6 +116,7 @@ fn reloads_lose_no_request_and_keep_the_limits() {
     let url = line.trim_end().strip_prefix("listening on ").unwrap();
     let address = url.strip_prefix("http://").unwrap();
     let stop = AtomicBool::new(false);
+    let answered = AtomicUsize::new(0);
     let mut said = Vec::new();
     let statuses = std::thread::scope(|scope| {
         let client = || {
@@ -122,6 +124,7 @@ fn reloads_lose_no_request_and_keep_the_limits() {
             let mut statuses = Vec::new();
             while !stop.load(Ordering::Relaxed) {
                 statuses.push(exchange(&mut stream, "/work"));
+                answered.fetch_add(1, Ordering::Relaxed);
             }
             statuses
         };
@@ -131,6 +134,8 @@ fn reloads_lose_no_request_and_keep_the_limits() {
             std::fs::write(&file, list).unwrap();
             balancer.signal(Signal::HUP);
             said.push((balancer.stderr_line(), list.lines().count()));
+            // Requests are answered between reloads, however slow the machine is.
+            until(&true, || answered.load(Ordering::Relaxed) >= reload * CLIENTS);
         }
         stop.store(true, Ordering::Relaxed);
         let each = clients.into_iter().map(|client| client.join().unwrap());
@@ -141,7 +146,7 @@ fn reloads_lose_no_request_and_keep_the_limits() {
     }
     // Of 8 requests at once, two workers with a limit of 4 each have room for all; a list that forgot those in flight would
     // give a worker more than it can hold.
-    assert!(statuses.len() > RELOADS, "{}", statuses.len());
+    assert!(statuses.len() >= RELOADS * CLIENTS, "{}", statuses.len());
     assert!(statuses.iter().all(|status| *status == 200), "{statuses:?}");
     balancer.release();
     workers.into_iter().for_each(Served::stop);
