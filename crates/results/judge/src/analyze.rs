@@ -86,11 +86,21 @@ pub enum AnalyzeError {
     NoSeries,
     /// The time to analyse is too short.
     #[error(
-        "only {seconds} s remain after the warm-up, and the analysis needs {SECONDS_MIN}: use a \
-         longer run or phase, or a shorter --skip"
+        "only {seconds} s were recorded, and the analysis needs {SECONDS_MIN}: use a longer run or phase{down}"
     )]
     TooShort {
         /// Length of the time, in seconds.
+        seconds: usize,
+        /// The outages in it as the end of a sentence; empty if none are known.
+        down: String,
+    },
+    /// The given warm-up is too long.
+    #[error(
+        "only {seconds} s remain after the warm-up, and the analysis needs {SECONDS_MIN}: use a \
+         longer run or phase, or a shorter --skip"
+    )]
+    TooLongSkip {
+        /// Length of the time after it, in seconds.
         seconds: usize,
     },
     /// Windows of the requested length do not fit the run.
@@ -146,23 +156,25 @@ pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError>
     }
     let (start_ns, end_ns) = span(run, question)?;
     let seconds = seconds::read(run, start_ns, end_ns)?;
-    if seconds.slots.len() < SECONDS_MIN {
-        return Err(AnalyzeError::TooShort { seconds: seconds.slots.len() });
-    }
     let start_ns = seconds.start_ns();
     let end_ns = seconds.end_ns();
-    let load_change = load::change(&seconds);
     let broken = broken(run, start_ns, end_ns)?;
+    // Outages count from the start, whatever the warm-up is.
+    let availability = down::availability(&seconds, &broken.incidents, question.down);
+    if seconds.slots.len() < SECONDS_MIN {
+        let down = availability.as_ref().map_or(String::new(), findings::also_down);
+        return Err(AnalyzeError::TooShort { seconds: seconds.slots.len(), down });
+    }
+    let load_change = load::change(&seconds);
     let is_load_steady = load_change.is_none();
     let warm_up = steady::warm_up(&seconds, question.cut_ns, &broken.incidents, is_load_steady);
     let kept = seconds.from(warm_up.cut_ns);
     if kept.len() < SECONDS_MIN {
-        return Err(AnalyzeError::TooShort { seconds: kept.len() });
+        return Err(AnalyzeError::TooLongSkip { seconds: kept.len() });
     }
     let window_ns = window(question, end_ns - start_ns)?;
     let trends = drift::trends(&seconds, kept.clone());
     let (throughput, measures) = windows::parts(run, &seconds, kept.clone(), window_ns)?;
-    let availability = down::availability(&seconds, &broken.incidents, question.down);
     let laws = laws::laws(&seconds, kept);
     let mut analysis = Analysis {
         id: run.info().id.clone(),

@@ -29,7 +29,9 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
 fn failure(error: AnalyzeError) -> Failure {
     let exit = match &error {
         AnalyzeError::Read(_) => Exit::NoInput,
-        AnalyzeError::NoSeries | AnalyzeError::TooShort { .. } => Exit::Data,
+        AnalyzeError::NoSeries
+        | AnalyzeError::TooShort { .. }
+        | AnalyzeError::TooLongSkip { .. } => Exit::Data,
         AnalyzeError::NoPhase { .. } | AnalyzeError::Window { .. } => Exit::Usage,
     };
     Failure::new(exit, error)

@@ -198,18 +198,31 @@ fn confidence() -> String {
     units::percent(CONFIDENCE)
 }
 
-fn down(found: &Availability) -> Finding {
-    let share = units::share(found.observed);
-    let nines = found.nines.map_or(String::new(), |nines| format!(", {nines:.1} nines"));
-    let mut text = format!(
-        "down {} for {} in total, first after {}: {share} available{nines}",
+/// `down 2 times for 4 s in total, first after 10 s`.
+fn outages(found: &Availability) -> String {
+    format!(
+        "down {} for {} in total, first after {}",
         match found.failures {
             1 => "once".to_owned(),
             n => format!("{} times", units::count(n)),
         },
         units::span(found.down_ns),
         units::span(found.first_failure_ns.unwrap_or(0)),
-    );
+    )
+}
+
+/// The outages of a time that is too short for an analysis, as the end of a sentence; empty if there were none.
+pub(super) fn also_down(found: &Availability) -> String {
+    match found.failures {
+        0 => String::new(),
+        _ => format!("; the target was {}", outages(found)),
+    }
+}
+
+fn down(found: &Availability) -> Finding {
+    let share = units::share(found.observed);
+    let nines = found.nines.map_or(String::new(), |nines| format!(", {nines:.1} nines"));
+    let mut text = format!("{}: {share} available{nines}", outages(found));
     text += &format!("; MTBF {}", bounded(&found.mtbf_ns));
     text += &match &found.mttr_ns {
         Some(mttr) => format!(", MTTR {}", bounded(mttr)),

@@ -88,6 +88,40 @@ fn what_is_worse_later_is_no_warm_up() {
     }
 }
 
+/// The last answers of the incident come after its end: 600 ms later.
+#[test]
+fn what_is_worse_in_the_middle_is_no_warm_up_and_the_whole_run_is_analysed() {
+    for (begin_s, end_s) in [(5.0, 14.0), (15.0, 27.0), (30.0, 38.0)] {
+        let is_slow = |s: f64| (begin_s..end_s).contains(&s);
+        let made = Made::answering(45, |s| if is_slow(s) { 600.0 } else { 10.0 });
+        let analysis = analysed(&made);
+        assert_eq!(analysis.warm_up.cut_ns, 0, "{begin_s} s: {:?}", analysis.warm_up);
+        assert_eq!(analysis.measures[0].kept, analysis.measures[0].whole);
+        let [incident] = analysis.incidents.as_slice() else {
+            panic!("{:#?}", analysis.incidents);
+        };
+        assert!(!incident.to_the_end && (incident.begin_ns as f64 / 1e9 - begin_s).abs() <= 1.0);
+    }
+    // Not so if it is from the first second on.
+    let made = Made::answering(45, |s| if s < 12.0 { 60.0 } else { 10.0 });
+    let cut_s = analysed(&made).warm_up.cut_ns / SECOND;
+    assert!((12..=16).contains(&cut_s), "{cut_s} s");
+}
+
+/// Of 25 s, 17 remain after the warm-up: too few for a steady state, but not for the outage.
+#[test]
+fn a_warm_up_that_leaves_too_little_is_not_cut_off_and_outages_count_from_the_start() {
+    let mut made = Made::answering(25, |s| if s < 8.0 { 60.0 } else { 10.0 });
+    for row in made.rows.iter_mut().filter(|row| (18..20).contains(&(row.due_ns / SECOND))) {
+        row.outcome = Outcome::Refused;
+    }
+    let analysis = analysed(&made);
+    assert_eq!(analysis.warm_up.cut_ns, 0);
+    assert!(finding(&analysis, "not-steady").text.contains("request did not settle"));
+    let down = &finding(&analysis, "down").text;
+    assert!(down.starts_with("down once for 2 s in total, first after 18 s: "), "{down}");
+}
+
 #[test]
 fn an_incident_that_passes_is_named_and_counts_as_down_if_operations_fail() {
     let mut made = Made::answering(60, |s| if (25.0..35.0).contains(&s) { 40.0 } else { 10.0 });
@@ -397,10 +431,19 @@ fn what_cannot_be_analysed_is_refused_with_a_reason() {
     let mut unknown = Made::answering(60, |_| 10.0);
     unknown.series.clear();
     assert!(matches!(refused(&unknown, ask()), AnalyzeError::NoSeries));
-    let error = refused(&Made::answering(12, |_| 10.0), ask());
-    assert!(matches!(error, AnalyzeError::TooShort { seconds: 12 }));
+    let mut short = Made::answering(12, |_| 10.0);
+    let error = refused(&short, ask());
+    assert!(matches!(error, AnalyzeError::TooShort { seconds: 12, .. }));
+    assert!(error.to_string().ends_with("use a longer run or phase"), "{error}");
+    // It says nevertheless when the target failed.
+    for row in short.rows.iter_mut().filter(|row| (6..9).contains(&(row.due_ns / SECOND))) {
+        row.outcome = Outcome::Refused;
+    }
+    let error = refused(&short, ask()).to_string();
+    let down = "; the target was down once for 3 s in total, first after 6 s";
+    assert!(error.ends_with(down), "{error}");
     let error = refused(&made, Question { cut_ns: Some(50 * SECOND), ..ask() });
-    assert!(matches!(error, AnalyzeError::TooShort { seconds: 10 }));
+    assert!(matches!(error, AnalyzeError::TooLongSkip { seconds: 10 }));
     let error = refused(&made, Question { phase: Some("none".to_owned()), ..ask() });
     assert_eq!(error.to_string(), "the run has no phase \"none\"; its phases are all");
     for window_ns in [SECOND / 2, 40 * SECOND] {
