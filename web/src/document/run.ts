@@ -234,8 +234,8 @@ export type MeasureCourse = {
   per_s: Array<number | null>;
   /** Median by slot. */
   p50: Array<number | null>;
-  /** 90th percentile by slot. */
-  p90: Array<number | null>;
+  /** 95th percentile by slot. */
+  p95: Array<number | null>;
   /** 99th percentile by slot. */
   p99: Array<number | null>;
   /** 99.9th percentile by slot. */

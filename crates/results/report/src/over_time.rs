@@ -92,7 +92,7 @@ mod tests {
             count,
             per_s: Vec::new(),
             p50: Vec::new(),
-            p90: Vec::new(),
+            p95: Vec::new(),
             p99,
             p999: Vec::new(),
             max: Vec::new(),

@@ -24,7 +24,7 @@ const FOOT_COLUMNS: usize = 11;
 /// The value of a threshold stands below it where it had fewer characters than this beside it.
 const VALUE_COLUMNS_MIN: usize = 24;
 /// Columns of the table of all percentiles that are left out in this order where it is too wide.
-const DROPPED: &[&str] = &["p98", "mean", "p99.9", "p95", "completed", "p90", "max", "count"];
+const DROPPED: &[&str] = &["p98", "mean", "p99.9", "p90", "completed", "p95", "max", "count"];
 
 /// The end of a run.
 #[derive(Debug, Clone, Copy)]

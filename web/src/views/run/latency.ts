@@ -120,7 +120,7 @@ function percentiles(doc: RunDocument, measure: MeasureCourse) {
     height: FIRST_HEIGHT,
     series: [
       line('p50', measure.p50),
-      line('p90', measure.p90),
+      line('p95', measure.p95),
       line('p99', measure.p99),
       line('p99.9', measure.p999),
       line('max', measure.max),

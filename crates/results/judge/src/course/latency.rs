@@ -33,8 +33,8 @@ pub struct MeasureCourse {
     pub per_s: Vec<Option<Number>>,
     /// Median by slot.
     pub p50: Vec<Option<Number>>,
-    /// 90th percentile by slot.
-    pub p90: Vec<Option<Number>>,
+    /// 95th percentile by slot.
+    pub p95: Vec<Option<Number>>,
     /// 99th percentile by slot.
     pub p99: Vec<Option<Number>>,
     /// 99.9th percentile by slot.
@@ -273,7 +273,7 @@ impl Building {
                 count: 0,
                 per_s: Vec::new(),
                 p50: Vec::new(),
-                p90: Vec::new(),
+                p95: Vec::new(),
                 p99: Vec::new(),
                 p999: Vec::new(),
                 max: Vec::new(),
@@ -330,7 +330,7 @@ impl Building {
             let seconds = division.seconds(*slot).max(COVERED_MIN_S);
             course.per_s[*slot] = Some(Number(responses.succeeded as f64 / seconds));
             course.p50[*slot] = at(0.5);
-            course.p90[*slot] = at(0.9);
+            course.p95[*slot] = at(0.95);
             course.p99[*slot] = at(0.99);
             course.p999[*slot] = at(0.999);
             course.max[*slot] = Some(Number(all.max().value() as f64));
@@ -348,7 +348,7 @@ impl Building {
         let course = &mut self.course;
         course.per_s.resize(slots, Some(Number(0.0)));
         for line in
-            [&mut course.p50, &mut course.p90, &mut course.p99, &mut course.p999, &mut course.max]
+            [&mut course.p50, &mut course.p95, &mut course.p99, &mut course.p999, &mut course.max]
         {
             line.resize(slots, None);
         }

@@ -117,7 +117,7 @@ pub(crate) fn course() -> Course {
             count: 1,
             per_s: numbers.clone(),
             p50: numbers.clone(),
-            p90: numbers.clone(),
+            p95: numbers.clone(),
             p99: numbers.clone(),
             p999: numbers.clone(),
             max: numbers,

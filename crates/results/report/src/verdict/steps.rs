@@ -15,9 +15,9 @@ const SPARK_COLUMNS: usize = 16;
 /// The head of the column of lines over time.
 const OVER_TIME: &str = "p95 over time";
 /// Columns that are left out in this order where the table is too wide.
-const DROPPED: &[&str] = &["max", "completed", "share", "p90", OVER_TIME, "count", "p99"];
-/// The places of p50, p90, p99 and max among the response times of a measure.
-const TIMES: [usize; 4] = [1, 2, 5, 7];
+const DROPPED: &[&str] = &["max", "completed", "share", "p95", OVER_TIME, "count", "p99"];
+/// The places of p50, p95, p99 and max among the response times of a measure: the times of the page and of Markdown, too.
+const TIMES: [usize; 4] = [1, 3, 5, 7];
 
 /// The table of [`rows`].
 pub(super) fn steps(text: &VerdictText<'_>, style: Style) -> Vec<String> {
@@ -28,7 +28,7 @@ pub(super) fn steps(text: &VerdictText<'_>, style: Style) -> Vec<String> {
     let has_failures = rows.iter().any(|row| row.measure.errors > 0);
     let mut heads = vec!["step", "count", "completed", "failed"];
     heads.extend(has_failures.then_some("share"));
-    heads.extend(["p50", "p90", "p99", "max"]);
+    heads.extend(["p50", "p95", "p99", "max"]);
     heads.extend(has_lines.then_some(OVER_TIME));
     let mut table = Table::new(&heads).dropping(DROPPED);
     for (row, line) in rows.iter().zip(lines) {

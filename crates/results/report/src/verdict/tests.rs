@@ -54,10 +54,10 @@ fn what_broke_comes_first_and_all_else_on_request() {
             incidents
               ✗ request: p50 8 → 401 ms, 30 % failed, from 0:15 to 0:25 (82 of 273); begins 1 s after phase hold
 
-            step                                             count  completed  failed      share      p50      p90      p99      max
-              request                                      720,000    1,440/s      12  0.00167 %  3.10 ms  6.20 ms  15.5 ms   310 ms
+            step                                             count  completed  failed      share      p50      p95      p99      max
+              request                                      720,000    1,440/s      12  0.00167 %  3.10 ms  9.30 ms  15.5 ms   310 ms
               a step whose name is longer than its column        3        0/s       3      100 %        –        –        –        –
-              handshake                                     24,000     48.0/s       0              412 µs   824 µs  2.06 ms  41.2 ms
+              handshake                                     24,000     48.0/s       0              412 µs  1.24 ms  2.06 ms  41.2 ms
 
               ✓ the generator kept up: lag p99 87.2 µs
 
@@ -92,10 +92,10 @@ fn narrow_terminals_have_fewer_columns() {
               ✗ request: p50 8 → 401 ms, 30 % failed, from 0:15 to 0:25 (82 of 273); begins
                 1 s after phase hold
 
-            step                         count  failed      share      p50      p90      p99
-              request                  720,000      12  0.00167 %  3.10 ms  6.20 ms  15.5 ms
+            step                         count  failed      share      p50      p95      p99
+              request                  720,000      12  0.00167 %  3.10 ms  9.30 ms  15.5 ms
               a step who…n its column        3       3      100 %        –        –        –
-              handshake                 24,000       0              412 µs   824 µs  2.06 ms
+              handshake                 24,000       0              412 µs  1.24 ms  2.06 ms
 
               ✓ the generator kept up: lag p99 87.2 µs
 
@@ -142,10 +142,10 @@ fn in_full_there_is_everything() {
               ✗ FAILED  max(broadcast) < 1s  nothing measured
               ✓ ok      connected >= 99.9%   100 %
 
-            step                                             count  completed  failed      share      p50      p90      p99      max
-              request                                      720,000    1,440/s      12  0.00167 %  3.10 ms  6.20 ms  15.5 ms   310 ms
+            step                                             count  completed  failed      share      p50      p95      p99      max
+              request                                      720,000    1,440/s      12  0.00167 %  3.10 ms  9.30 ms  15.5 ms   310 ms
               a step whose name is longer than its column        3        0/s       3      100 %        –        –        –        –
-              handshake                                     24,000     48.0/s       0              412 µs   824 µs  2.06 ms  41.2 ms
+              handshake                                     24,000     48.0/s       0              412 µs  1.24 ms  2.06 ms  41.2 ms
 
               ✓ the generator kept up: lag p99 87.2 µs
               · 744,000 operations in 8 min 20 s: 1,488/s
@@ -197,10 +197,10 @@ fn in_ascii_with_one_phase_and_no_thresholds() {
 
               x fatal: the generator kept up: lag p99 87.2 us
 
-            step                                             count  completed  failed      share      p50      p90      p99      max
+            step                                             count  completed  failed      share      p50      p95      p99      max
               a step whose name is longer than its column        3        0/s       3      100 %        -        -        -        -
-              request                                      720,000    1,440/s      12  0.00167 %  3.10 ms  6.20 ms  15.5 ms   310 ms
-              handshake                                     24,000     48.0/s       0              412 us   824 us  2.06 ms  41.2 ms
+              request                                      720,000    1,440/s      12  0.00167 %  3.10 ms  9.30 ms  15.5 ms   310 ms
+              handshake                                     24,000     48.0/s       0              412 us  1.24 ms  2.06 ms  41.2 ms
 
             users      24,000 of 24,000 planned started, 24,000 connected, 0 refused, 24,000 finished; peak 23,999
             operations offered 1,488/s, begun 1,488/s, completed 1,488/s; failed 15 (0.00202 %)
@@ -253,8 +253,8 @@ fn steps_have_a_line_over_time_where_it_is_known() {
     let rows: Vec<&str> =
         text.lines().skip_while(|line| !line.starts_with("step")).take(4).collect();
     expect![[r#"
-        step                              count  completed  failed      share      p50      p90      p99     max   p95 over time
-          request                       720,000    1,440/s      12  0.00167 %  3.10 ms  6.20 ms  15.5 ms  310 ms  ▁▁▁▁▁▁█▁▁▁  ▁▁
+        step                              count  completed  failed      share      p50      p95      p99     max   p95 over time
+          request                       720,000    1,440/s      12  0.00167 %  3.10 ms  9.30 ms  15.5 ms  310 ms  ▁▁▁▁▁▁█▁▁▁  ▁▁
           a step whose …han its column        3        0/s       3      100 %        –        –        –       –
           handshake                      24,000     48.0/s       0                   –        –        –       –"#]]
     .assert_eq(&rows.join("\n"));
