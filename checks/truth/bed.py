@@ -162,6 +162,12 @@ class Bed:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
         return done.stdout + done.stderr
 
+    def analysis(self, run: Run) -> dict:
+        """What `analyze` finds in a run."""
+        said = self.throng_out("analyze", "--json", run.path)
+        require(said.startswith("{"), f"analyze says: {said}")
+        return json.loads(said)
+
 
 class Wrong(Exception):
     """What Throng said is not true."""

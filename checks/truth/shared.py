@@ -2,7 +2,7 @@
 tools once misread. They are skipped where the inputs, Go or Node are missing."""
 
 import contextlib
-import json
+import dataclasses
 import os
 import pathlib
 import shutil
@@ -12,12 +12,14 @@ import threading
 import time
 import urllib.request
 
-from bed import ROOT, Bed, Cases, Run, Skipped, require
+from bed import ROOT, Bed, Cases, Run, Skipped, near, require
 
 CASES = Cases()
 waits = CASES.waits
 INPUTS = pathlib.Path(os.environ.get("THRONG_INPUTS", ROOT / "../shared/cases"))
+# What is wrong by more than half of its length is at another time.
 WITHIN_S = 2.0
+TO_THE_END = float("inf")
 STARTED_WITHIN_S = 10.0
 BUILDING = threading.Lock()
 # The WebSockets of the target are no part of these cases.
@@ -86,29 +88,88 @@ def run_of(bed: Bed, name: str, port: int, *sets: str, while_running=None) -> Ru
     return run
 
 
-def analysed(bed: Bed, run: Run) -> dict:
-    """What `analyze` finds, by code."""
-    findings = json.loads(bed.throng_out("analyze", "--json", run.path))["findings"]
-    return {finding["code"]: finding for finding in findings}
+@dataclasses.dataclass(frozen=True)
+class Planted:
+    """A trouble of the server of `overload`, which has one step, and what is to be said of it."""
+
+    about: str
+    scenario: str
+    flags: tuple
+    # In what its incidents are worse.
+    kinds: frozenset[str]
+    # One for each time that it lasts, in seconds.
+    windows: tuple[tuple[float, float], ...]
 
 
-def incident_at(run: Run, kinds: set[str], begin_s: float, end_s: float | None = None) -> dict:
-    """The incident of this time, worse in one of these; without an end it lasts to the end of the load."""
+RESPONSE, ERRORS = frozenset({"response"}), frozenset({"errors"})
+PLANTED = {
+    "after_20_s": Planted(
+        "Three times as long from 20 s on: no warm-up.",
+        "step.yaml",
+        ("-step-at", 20, "-step-by", 3),
+        RESPONSE,
+        ((20, TO_THE_END),),
+    ),
+    "by_half": Planted(
+        "Half as long again from 20 s on.",
+        "step.yaml",
+        ("-step-at", 20, "-step-by", 1.5),
+        RESPONSE,
+        ((20, TO_THE_END),),
+    ),
+    "late_step": Planted(
+        "Twice as long from 45 s on: it was not steady from the start.",
+        "step.yaml",
+        ("-step-at", 45, "-step-by", 2),
+        RESPONSE,
+        ((45, TO_THE_END),),
+    ),
+    "brownout": Planted(
+        "From 25 s to 35 s 30 % fail, and all take four times as long.",
+        "brownout.yaml",
+        ("-bad-from", 25, "-bad-to", 35, "-bad-err", 0.3, "-bad-x", 4),
+        ERRORS | RESPONSE,
+        ((25, 35),),
+    ),
+    "burst": Planted(
+        "Half of the answers of two seconds in thirteen fail.",
+        "burst.yaml",
+        ("-bad-every", 13, "-bad-from", 5, "-bad-to", 7, "-bad-err", 0.5),
+        ERRORS,
+        ((5, 7), (18, 20), (31, 33)),
+    ),
+}
+# Seconds from one stall to the next, and of each.
+STALLS = {"short_stalls": (7, 0.3), "long_stalls": (10, 1)}
+
+
+def incident_at(run: Run, step: str, kinds: frozenset[str], window: tuple[float, float]) -> dict:
+    """The incident of this step and time, worse in all of these."""
+    begin_s, end_s = window
+    within_s = min(WITHIN_S, (end_s - begin_s) / 2)
     for found in run.incidents:
-        is_end = found["to_the_end"] if end_s is None else abs(found["end_ns"] / 1e9 - end_s) <= WITHIN_S
-        if is_end and abs(found["begin_ns"] / 1e9 - begin_s) <= WITHIN_S and kinds & set(found["kinds"]):
-            require("incident" in run.codes, f"it is no finding: {run.codes}")
+        is_end = found["to_the_end"] if end_s == TO_THE_END else abs(found["end_ns"] / 1e9 - end_s) <= within_s
+        is_begin = abs(found["begin_ns"] / 1e9 - begin_s) <= within_s
+        if is_begin and is_end and found["step"] == step and kinds <= set(found["kinds"]):
+            named = [finding for finding in run.findings if finding["text"].startswith(found["text"])]
+            require(any(finding["code"] == "incident" for finding in named), f"it is no finding: {run.codes}")
             return found
     texts = [found["text"] for found in run.incidents]
-    require(False, f"no incident of {kinds} from {begin_s} s to {end_s or 'the end'}: {texts}; findings: {run.codes}")
+    require(False, f"no incident of {step}, {sorted(kinds)}, at {window}: {texts}; findings: {run.codes}")
     return {}
 
 
-def no_warm_up(found: dict, begin_s: float) -> None:
-    """What became worse is excluded by no warm-up."""
-    steady = found.get("steady-state")
-    if steady:
-        require(steady["evidence"]["cut_s"] < begin_s - WITHIN_S, f"analyze: {steady['text']}")
+def analysed(bed: Bed, run: Run, kinds: frozenset[str], window: tuple[float, float]) -> None:
+    """`analyze` takes nothing of what became worse for a warm-up, counts failures as time down, and calls no run steady
+    that ends worse."""
+    analysis = bed.analysis(run)
+    begin_s, end_s = window
+    warm_up = analysis["warm_up"]
+    require(warm_up["cut_ns"] < begin_s * 1e9, f"it is worse from {begin_s} s on, and a warm-up is excluded: {warm_up}")
+    codes = [finding["code"] for finding in analysis["findings"]]
+    require("incident" in codes, f"analyze: {codes}")
+    require("never-down" not in codes or "errors" not in kinds, f"analyze: {codes}")
+    require("steady-state" not in codes or end_s != TO_THE_END, f"analyze: {codes}")
 
 
 @waits
@@ -127,88 +188,54 @@ def shared_statuses(bed: Bed) -> str:
 @waits
 def shared_incident(bed: Bed) -> str:
     """An incident of ten seconds at one step of four: 30 % fail, and the others take 400 ms."""
+    kinds, window = ERRORS | RESPONSE, (15, 25)
     with site(bed) as port:
         arm = lambda _: urllib.request.urlopen(f"http://127.0.0.1:{port}/_arm").read()
         run = run_of(bed, "what-broke/incident.yaml", port, while_running=arm)
-        found = incident_at(run, {"errors"}, 15, 25)
-        require(found["step"] == "checkout" and "response" in found["kinds"], f"{found['step']}: {found['kinds']}")
-        require("never-down" not in analysed(bed, run), "analyze says that it was never down")
+        found = incident_at(run, "checkout", kinds, window)
+        analysed(bed, run, kinds, window)
     return found["text"]
 
 
-@waits
-def shared_after_20_s(bed: Bed) -> str:
-    """Three times as long from 20 s on: no warm-up."""
-    with server(bed, "-step-at", 20, "-step-by", 3) as port:
-        run = run_of(bed, "overload/step.yaml", port)
-    found = incident_at(run, {"response"}, 20)
-    no_warm_up(analysed(bed, run), 20)
-    return found["text"]
+def planted(name: str):
+    """A case: each time that a trouble lasts is an incident, in the run and in its analysis."""
+    trouble = PLANTED[name]
+
+    def check(bed: Bed) -> str:
+        with server(bed, *trouble.flags) as port:
+            run = run_of(bed, f"overload/{trouble.scenario}", port)
+        found = [incident_at(run, "page", trouble.kinds, window) for window in trouble.windows]
+        analysed(bed, run, trouble.kinds, (trouble.windows[0][0], trouble.windows[-1][1]))
+        return "; ".join(incident["text"] for incident in found)
+
+    check.__name__ = f"shared_{name}"
+    check.__doc__ = trouble.about
+    return check
 
 
-@waits
-def shared_by_half(bed: Bed) -> str:
-    """Half as long again from 20 s on."""
-    with server(bed, "-step-at", 20, "-step-by", 1.5) as port:
-        run = run_of(bed, "overload/step.yaml", port)
-    found = incident_at(run, {"response"}, 20)
-    no_warm_up(analysed(bed, run), 20)
-    return found["text"]
+def stalling(name: str):
+    """A case: stalls have a finding with their period, in the run and in its analysis."""
+    every_s, for_s = STALLS[name]
+
+    def check(bed: Bed) -> str:
+        with server(bed, "-stall-every", every_s, "-stall-for", for_s) as port:
+            run = run_of(bed, "overload/step.yaml", port)
+        findings = {"the run": run.findings, "analyze": bed.analysis(run)["findings"]}
+        for where, all_of in findings.items():
+            periods = [one["evidence"]["period_s"] for one in all_of if one["code"] == "periodic-stall"]
+            require(len(periods) == 1, f"{where}: {[one['code'] for one in all_of]}")
+            require(near(periods[0], every_s, 0.05), f"{where}: a period of {periods[0]} s, and it is {every_s} s")
+        return run.finding("periodic-stall")["text"]
+
+    check.__name__ = f"shared_{name}"
+    check.__doc__ = f"No answer for {for_s} s, every {every_s} s."
+    return check
 
 
-@waits
-def shared_late_step(bed: Bed) -> str:
-    """Twice as long from 45 s on: it was not steady from the start."""
-    with server(bed, "-step-at", 45, "-step-by", 2) as port:
-        run = run_of(bed, "overload/step.yaml", port)
-    found = incident_at(run, {"response"}, 45)
-    steady = analysed(bed, run).get("steady-state", {"text": ""})["text"]
-    require("from the start" not in steady, f"analyze: {steady}")
-    return found["text"]
-
-
-@waits
-def shared_brownout(bed: Bed) -> str:
-    """From 25 s to 35 s 30 % fail, and all take four times as long."""
-    with server(bed, "-bad-from", 25, "-bad-to", 35, "-bad-err", 0.3, "-bad-x", 4) as port:
-        run = run_of(bed, "overload/brownout.yaml", port)
-    found = incident_at(run, {"errors"}, 25, 35)
-    said = analysed(bed, run)
-    require("never-down" not in said, f"analyze: {list(said)}")
-    no_warm_up(said, 25)
-    return found["text"]
-
-
-@waits
-def shared_burst(bed: Bed) -> str:
-    """Half of the answers of two seconds in thirteen fail."""
-    with server(bed, "-bad-every", 13, "-bad-from", 5, "-bad-to", 7, "-bad-err", 0.5) as port:
-        run = run_of(bed, "overload/burst.yaml", port)
-    return "; ".join(incident_at(run, {"errors"}, begin_s, begin_s + 2)["text"] for begin_s in (5, 18, 31))
-
-
-def periodic(bed: Bed, every_s: float, for_s: float) -> str:
-    """Stalls of this period have a finding that names it, in the run and in its analysis."""
-    with server(bed, "-stall-every", every_s, "-stall-for", for_s) as port:
-        run = run_of(bed, "overload/step.yaml", port)
-    found = run.finding("periodic-stall")
-    require(bool(found), f"findings: {run.codes}")
-    require(f"{every_s} s" in found["text"].replace(".0 s", " s"), f"no {every_s} s: {found['text']}")
-    said = analysed(bed, run)
-    require("periodic-stall" in said, f"analyze: {list(said)}")
-    return found["text"]
-
-
-@waits
-def shared_short_stalls(bed: Bed) -> str:
-    """No answer for 0.3 s, every 7 s."""
-    return periodic(bed, 7, 0.3)
-
-
-@waits
-def shared_long_stalls(bed: Bed) -> str:
-    """No answer for 1 s, every 10 s: it was not down once."""
-    return periodic(bed, 10, 1)
+for name in PLANTED:
+    waits(planted(name))
+for name in STALLS:
+    waits(stalling(name))
 
 
 @waits
@@ -218,9 +245,9 @@ def shared_ramp(bed: Bed) -> str:
     with server(bed) as port:
         run = run_of(bed, "overload/step.yaml", port, arrivals)
     require(not run.incidents, f"incidents: {[found['text'] for found in run.incidents]}")
-    said = analysed(bed, run)
-    require("steady-state" not in said, f"analyze: {said.get('steady-state')}")
-    return ", ".join(said)
+    codes = [finding["code"] for finding in bed.analysis(run)["findings"]]
+    require("steady-state" not in codes, f"analyze: {codes}")
+    return ", ".join(codes)
 
 
 @waits
@@ -230,5 +257,5 @@ def shared_two_groups(bed: Bed) -> str:
     with server(bed, "-mean", 20, "-conn-min", 101, "-conn-x", 20) as port:
         run = run_of(bed, "overload/step.yaml", port, *sets)
     found = run.finding("two-groups")
-    require(bool(found) and "page" in found["text"], f"findings: {run.codes}")
+    require(found.get("text", "").startswith("page: "), f"findings: {run.codes}")
     return found["text"]

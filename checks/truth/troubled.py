@@ -25,6 +25,8 @@ MEDIAN_S = {"/browse": 0.004, "/search": 0.020, "/checkout": 0.010}
 # Of the logarithm of service times.
 SPREAD = 0.25
 STALL_EVERY_S, STALL_FOR_S = 7.0, 0.3
+# The first one is not at the first request.
+STALL_FIRST_S = STALL_EVERY_S / 2
 # The last of them is not answered: the connection is closed.
 REQUESTS_A_CONNECTION = 50
 LEAK_A_SECOND = 0.1
@@ -38,14 +40,19 @@ class Trouble:
     step: str | None
     # A window of each time that it lasts, in seconds.
     windows: tuple[tuple[float, float], ...]
-    # The codes of findings that name it, and in what its incident is worse, if it is one.
-    codes: tuple[str, ...]
+    # The code of the finding that names it, and in what its incident is worse, if it is one.
+    code: str
     kind: str | None = None
-    # What the finding has to name beside the step.
-    named: str = ""
+    # The tag whose operations alone suffer.
+    tag: str | None = None
     # True if requests of all steps are treated so, and only `step` suffers.
     everywhere: bool = False
     ports_count: int = 1
+
+    @property
+    def begin_s(self) -> float:
+        """When it begins; 0 if it lasts through the whole run."""
+        return self.windows[0][0]
 
     def lasts(self, at_s: float) -> bool:
         return any(begin_s <= at_s < end_s for begin_s, end_s in self.windows)
@@ -58,17 +65,17 @@ class Trouble:
 TO_THE_END = float("inf")
 WHOLE = ((0.0, TO_THE_END),)
 TROUBLES = {
-    "none": Trouble(None, (), ()),
-    "one_endpoint": Trouble("search", ((15, 27),), ("incident",), "response"),
-    "one_tag": Trouble("checkout", ((12, 26),), ("incident",), "response", named="sydney"),
-    "one_server": Trouble("checkout", ((15, 33),), ("incident", "two-groups"), "response", ports_count=4),
-    "after_20_s": Trouble("checkout", ((20, TO_THE_END),), ("incident",), "errors"),
-    "error_bursts": Trouble("checkout", ((9, 11), (19, 22), (33, 35)), ("incident",), "errors"),
-    "fast_errors": Trouble("search", ((15, 27),), ("incident",), "errors"),
-    "slow_leak": Trouble("checkout", WHOLE, ("response-grows",)),
-    "step": Trouble("search", ((25, TO_THE_END),), ("incident",), "response"),
-    "periodic_stall": Trouble(None, WHOLE, ("periodic-stall",)),
-    "closed_after_50": Trouble("checkout", WHOLE, ("keep-alive-closed", "errors"), everywhere=True),
+    "none": Trouble(None, (), ""),
+    "one_endpoint": Trouble("search", ((15, 27),), "incident", "response"),
+    "one_tag": Trouble("checkout", ((12, 26),), "incident", "response", tag="region=sydney"),
+    "one_server": Trouble("checkout", ((15, 33),), "incident", "response", ports_count=4),
+    "after_20_s": Trouble("checkout", ((20, TO_THE_END),), "incident", "errors"),
+    "error_bursts": Trouble("checkout", ((9, 11), (19, 22), (33, 35)), "incident", "errors"),
+    "fast_errors": Trouble("search", ((15, 27),), "incident", "errors"),
+    "slow_leak": Trouble("checkout", WHOLE, "response-grows"),
+    "step": Trouble("search", ((25, TO_THE_END),), "incident", "response"),
+    "periodic_stall": Trouble(None, WHOLE, "periodic-stall"),
+    "closed_after_50": Trouble("checkout", WHOLE, "keep-alive-closed", everywhere=True),
 }
 # Of `errors_alike`: the targets' paths, and what is answered.
 ALIKE = {
@@ -121,8 +128,7 @@ class Script:
         return Answer(2 * took_s)
 
     def periodic_stall(self, request: Request, took_s: float) -> Answer:
-        # The first one is not at the first request.
-        since_s = (request.at_s + STALL_EVERY_S / 2) % STALL_EVERY_S
+        since_s = (request.at_s - STALL_FIRST_S) % STALL_EVERY_S
         return Answer(max(0.0, STALL_FOR_S - since_s) + took_s)
 
     def closed_after_50(self, request: Request, took_s: float) -> Answer:
