@@ -76,7 +76,7 @@ fn what_is_steady_first_and_worse_in_the_middle_is_no_warm_up() {
 #[test]
 fn the_last_answers_of_an_incident_are_no_warm_up() {
     for seed in 0..SEEDS {
-        let mut points = noisy(45, seed, |s| if s < 28.0 && s >= 15.0 { 60.0 } else { 20.0 });
+        let mut points = noisy(45, seed, |s| if (15.0..28.0).contains(&s) { 60.0 } else { 20.0 });
         points.retain(|point| !(15..27).contains(&point.place));
         assert_eq!(settle(points).unwrap().from.unwrap_or(0), 0);
     }
