@@ -7,7 +7,7 @@ use super::down::{Availability, Interval};
 use super::drift::Drift;
 use super::laws::{LawTest, Laws, Little, ResponseLaw, Utilisation};
 use super::windows::{Evenness, MeanEstimate};
-use super::{Analysis, CONFIDENCE};
+use super::{Analysis, CONFIDENCE, SECONDS_MIN};
 use crate::{Draft, finding};
 
 /// Least correlation of neighbouring seconds that is reported: about half of the seconds would determine the mean as well.
@@ -78,9 +78,18 @@ fn steady(analysis: &Analysis, is_growing: bool) -> Finding {
         return finding(Severity::Warning, "not-steady", text.to_owned()).done();
     }
     if !unsettled.is_empty() {
+        let mut late = warm_up.series.iter().filter(|s| s.cut_ns > warm_up.cut_ns);
+        let in_time = match late.next().filter(|_| !warm_up.is_given) {
+            Some(series) => format!(
+                " in time ({} takes {}, which leaves less than {SECONDS_MIN} s)",
+                series.name,
+                units::span(series.cut_ns)
+            ),
+            None => String::new(),
+        };
         let text = format!(
-            "no steady state after {}: {} did not settle; try a longer run or a single phase \
-             (--phase)",
+            "no steady state after {}: {} did not settle{in_time}; try a longer run or a single \
+             phase (--phase)",
             units::span(from_ns),
             unsettled.join(", ")
         );

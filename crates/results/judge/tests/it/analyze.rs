@@ -117,7 +117,9 @@ fn a_warm_up_that_leaves_too_little_is_not_cut_off_and_outages_count_from_the_st
     }
     let analysis = analysed(&made);
     assert_eq!(analysis.warm_up.cut_ns, 0);
-    assert!(finding(&analysis, "not-steady").text.contains("request did not settle"));
+    let text = &finding(&analysis, "not-steady").text;
+    assert!(text.contains("request did not settle in time (request takes "), "{text}");
+    assert!(text.contains(", which leaves less than 20 s); try a longer run"), "{text}");
     let down = &finding(&analysis, "down").text;
     assert!(down.starts_with("down once for 2 s in total, first after 18 s: "), "{down}");
 }
