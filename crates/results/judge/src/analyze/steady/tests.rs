@@ -72,7 +72,7 @@ fn what_is_steady_first_and_worse_in_the_middle_is_no_warm_up() {
     most_are_cut("an outage", &settled(60, |s| if is_down(s) { 0.0 } else { -60.0 }), 0..=1);
 }
 
-/// The seconds around an incident that the judge found: its own are left out, and one is left in which its last answers came.
+/// Seconds around an incident that the judge found, without its own, but with one in which its last answers came.
 #[test]
 fn the_last_answers_of_an_incident_are_no_warm_up() {
     for seed in 0..SEEDS {
