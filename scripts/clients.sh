@@ -4,6 +4,8 @@
 # server that compresses. Installs what is missing, by name and in the versions of the lock file.
 # What cannot be had, for want of rights or of a network, is not tested; that is said, and counted
 # as skipped.
+#   scripts/clients.sh              installs and tests
+#   scripts/clients.sh --install    only installs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,17 +30,23 @@ skip() {
 
 need node nodejs || skip "there is no node"
 need npm npm || skip "there is no npm"
-# With the tests, as these are built: alone its dependencies would have other features, and be
-# built again.
-cargo build --quiet --locked --workspace --bin throng --test it
-install=(npm ci --prefix tests/clients --no-audit --no-fund --silent)
-if ! "${install[@]}"; then
-    npm ping >/dev/null 2>&1 || skip "npm cannot reach its registry"
-    # It can: whatever is wrong is ours.
-    "${install[@]}" --loglevel=error
+# npm leaves a copy of the lock file that it installed by.
+installed=tests/clients/node_modules/.package-lock.json
+if [ ! -e "$installed" ] || [ tests/clients/package-lock.json -nt "$installed" ]; then
+    install=(npm ci --prefix tests/clients --no-audit --no-fund --silent)
+    if ! "${install[@]}"; then
+        npm ping >/dev/null 2>&1 || skip "npm cannot reach its registry"
+        # It can: whatever is wrong is ours.
+        "${install[@]}" --loglevel=error
+    fi
+    touch "$installed"
 fi
 # The browser's tests say themselves that they are skipped.
 need chromium chromium || true
+[ "${1:-}" != --install ] || exit 0
+# With the tests, as these are built: alone its dependencies would have other features, and be
+# built again.
+cargo build --quiet --locked --workspace --bin throng --test it
 CHROMIUM=$(command -v chromium || true)
 export CHROMIUM
 cd tests/clients

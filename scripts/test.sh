@@ -48,6 +48,8 @@ beside() {
     scripts/web.sh || its=1
     touch "$THRONG_PAGE_ENDED"
     [ "$install" != yes ] || scripts/services --install
+    # What cannot be installed is reported by the tests that need it.
+    scripts/clients.sh --install || true
     for check in "web.sh check" python.sh deny.sh; do
         # Its words are arguments.
         # shellcheck disable=SC2086

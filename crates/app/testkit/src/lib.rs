@@ -17,8 +17,25 @@ pub mod replay;
 pub mod runs;
 pub mod services;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 /// The number of random cases that a test tries: that of `THRONG_CASES`, or else its own.
 pub fn cases(own: u64) -> u64 {
     let wanted = std::env::var("THRONG_CASES").ok();
     wanted.map_or(own, |number| number.parse().expect("THRONG_CASES is a number of cases"))
+}
+
+/// Plays all cases in their order, this many at the same time. If one of them panics, the test fails once the others have
+/// ended.
+pub fn at_once<T: Sync>(threads_count: usize, cases: &[T], play: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..threads_count {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    play(case);
+                }
+            });
+        }
+    });
 }

@@ -14,7 +14,6 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use record::Run;
 
@@ -33,20 +32,8 @@ fn every_recipe_runs_as_written() {
     let recipes: Vec<Recipe> = text.split("\n### ").skip(1).map(Recipe::parse).collect();
     assert!(recipes.len() >= 32, "only {} recipes", recipes.len());
     // The last ones take the longest time.
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(recipe) = recipes.iter().rev().nth(at) else {
-                        return;
-                    };
-                    recipe.run();
-                }
-            });
-        }
-    });
+    let longest_first: Vec<&Recipe> = recipes.iter().rev().collect();
+    testkit::at_once(AT_ONCE, &longest_first, |recipe| recipe.run());
 }
 
 #[test]

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use record::schema::{RunStatus, Verdict};
@@ -138,6 +137,11 @@ fn shim(space: &Space) -> PathBuf {
 }
 
 impl Killed {
+    /// True if it came to the event at which it was to be killed.
+    fn is_killed(&self) -> bool {
+        self.space.path("taken").exists()
+    }
+
     /// The run directory, if it came to that.
     fn directory(&self) -> Option<PathBuf> {
         let runs = self.space.path("runs");
@@ -302,50 +306,51 @@ fn events(shim: &Path, who: Who) -> usize {
     count.trim().parse().unwrap()
 }
 
-/// Kills a run at events among the first `count`, and prints what came of it.
-fn kill_at_each(count: usize, killed: impl Fn(usize) -> String + Sync) {
+/// Kills runs at events, and checks and prints what came of each. How many events an undisturbed run has.
+fn kill_at_each(who: Who, check: impl Fn(usize, &Killed) -> String + Sync) -> usize {
     let every = std::env::var("KILL_EVERY").map_or(EVERY, |every| every.parse().unwrap());
-    let next = AtomicUsize::new(1);
+    let space = Space::new();
+    let shim = shim(&space);
     let table = Mutex::new(Vec::new());
-    thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(every, Ordering::Relaxed);
-                    if at > count {
-                        return;
-                    }
-                    let line = killed(at);
-                    table.lock().unwrap().push((at, line));
-                }
-            });
+    let kill = |at: usize| {
+        let killed = play(&shim, at, who);
+        if killed.is_killed() {
+            let line = check(at, &killed);
+            table.lock().unwrap().push((at, line));
         }
+    };
+    // How many events there are is known once the undisturbed run has ended. The first points do not wait for that: one
+    // beyond the end kills nobody.
+    let undisturbed = std::iter::once(0);
+    let first: Vec<usize> = undisturbed.chain((1..).step_by(every).take(AT_ONCE - 1)).collect();
+    let count = AtomicUsize::new(0);
+    testkit::at_once(AT_ONCE, &first, |&at| match at {
+        0 => count.store(events(&shim, who), Ordering::Relaxed),
+        _ => kill(at),
     });
+    let count = count.into_inner();
+    let further: Vec<usize> = (1..=count).step_by(every).skip(AT_ONCE - 1).collect();
+    testkit::at_once(AT_ONCE, &further, |&at| kill(at));
     let mut table = table.into_inner().unwrap();
+    // Runs differ by some events.
+    assert!(2 * table.len() >= count / every, "{} of {count} / {every}", table.len());
     table.sort();
     for (at, line) in table {
         println!("killed at event {at:3}: {line}");
     }
+    count
 }
 
 #[test]
 fn a_run_killed_at_any_event_keeps_what_was_durable() {
-    let space = Space::new();
-    let shim = shim(&space);
-    let count = events(&shim, Who::Generator);
+    let count = kill_at_each(Who::Generator, |at, killed| killed.check(at));
     assert!(count > 40, "{count}");
-    kill_at_each(count, |at| play(&shim, at, Who::Generator).check(at));
 }
 
 /// The workers of a controller that is gone leave, and close their connections.
 #[test]
 fn a_controller_killed_at_any_event_takes_its_workers_with_it() {
-    let space = Space::new();
-    let shim = shim(&space);
-    let count = events(&shim, Who::Controller);
-    assert!(count > 40, "{count}");
-    kill_at_each(count, |at| {
-        let killed = play(&shim, at, Who::Controller);
+    let count = kill_at_each(Who::Controller, |at, killed| {
         let line = killed.check(at);
         let limit = killed.ended + GONE_AFTER;
         while killed.counted.open.load(Ordering::Relaxed) > 0 {
@@ -354,18 +359,14 @@ fn a_controller_killed_at_any_event_takes_its_workers_with_it() {
         }
         line
     });
+    assert!(count > 40, "{count}");
 }
 
 /// The target that a run started is killed at each message that it sends: what it had sent before is in the record,
 /// and the run says what ended it.
 #[test]
 fn a_target_killed_at_any_message_ends_the_run_with_exact_counts() {
-    let space = Space::new();
-    let shim = shim(&space);
-    let count = events(&shim, Who::Target);
-    assert_eq!(count, 180);
-    kill_at_each(count, |at| {
-        let killed = play(&shim, at, Who::Target);
+    let count = kill_at_each(Who::Target, |at, killed| {
         let run = killed.space.only();
         assert!(run.is_complete(), "event {at}: {:?}", run.missing());
         let summary = killed.space.summary();
@@ -383,17 +384,13 @@ fn a_target_killed_at_any_message_ends_the_run_with_exact_counts() {
         assert_eq!(users.started, users.finished + users.failed, "{users:?}");
         format!("{answered} requests answered, {errors} failed")
     });
+    assert_eq!(count, 180);
 }
 
 /// One of two workers is killed at each message that it sends: the run goes on, and says what is lost.
 #[test]
 fn a_worker_killed_at_any_message_is_accounted_for() {
-    let space = Space::new();
-    let shim = shim(&space);
-    let count = events(&shim, Who::Worker);
-    assert!(count > 10, "{count}");
-    kill_at_each(count, |at| {
-        let killed = play(&shim, at, Who::Worker);
+    let count = kill_at_each(Who::Worker, |at, killed| {
         let all = killed.answered(Duration::ZERO);
         let Some(directory) = killed.directory() else {
             // It was killed before the run began.
@@ -426,4 +423,5 @@ fn a_worker_killed_at_any_message_is_accounted_for() {
         );
         format!("{count} of {all} requests, lost {}, never came {}", users.lost, users.never_came)
     });
+    assert!(count > 10, "{count}");
 }

@@ -8,6 +8,9 @@ use super::spool::{is_unbroken, visitors};
 use super::{Server, agents, are_free, has_nats};
 use crate::support::{Ended, Running, Served, Space, throng};
 
+/// Points at the same time, each with a NATS server, a target and agents of its own.
+const AT_ONCE: usize = 3;
+
 /// Who is killed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Whom {
@@ -127,7 +130,7 @@ fn walk_all(points: &[Point]) {
     if !has_nats() {
         return;
     }
-    points.iter().for_each(|point| walk(*point));
+    testkit::at_once(AT_ONCE, points, |point| walk(*point));
 }
 
 /// Whether a piece has a message of this kind: behind its position are frames, each with its length; the first of the

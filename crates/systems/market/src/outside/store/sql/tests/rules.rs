@@ -180,12 +180,12 @@ impl Database {
 #[test]
 fn it_follows_the_rules_of_the_books() {
     let cases = u32::try_from(testkit::cases(CASES)).unwrap();
-    for database in Database::each() {
-        compare(&database, Queries::Pipelined, Driver::Async, cases);
-        compare(&database, Queries::Sequential, Driver::Async, cases);
-        compare(&database, Queries::Pipelined, Driver::Blocking, cases.div_ceil(4));
-        compare(&database, Queries::Sequential, Driver::Blocking, cases.div_ceil(4));
-    }
+    testkit::at_once(KINDS.len(), &Database::each(), |database| {
+        compare(database, Queries::Pipelined, Driver::Async, cases);
+        compare(database, Queries::Sequential, Driver::Async, cases);
+        compare(database, Queries::Pipelined, Driver::Blocking, cases.div_ceil(4));
+        compare(database, Queries::Sequential, Driver::Blocking, cases.div_ceil(4));
+    });
 }
 
 #[test]
