@@ -8,6 +8,7 @@
 //! | `encode_for_step` | a step sends a message |
 //! | `take_bare` | bytes came that no HTTP and no WebSocket frames |
 //! | `take_frame_of` | a frame of a WebSocket came |
+//! | `record_end` | a message came, which may hold several records |
 //! | `take_head`, `take_only_head`, `take_piece`, `take_end` | a response came, over HTTP/1.1 or HTTP/2 |
 //! | `fire_on` | something is due that runs beside the steps |
 //! | `lost_in_background`, `lost_while_open` | the connection is lost |
@@ -347,7 +348,7 @@ impl<'p> Interpreter<'p> {
     pub(crate) fn take_bare(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         match self.conns[slot].speaks {
             Protocol::Ws(_) | Protocol::Channels(_) => self.decode_packets(now_ns, slot, bytes),
-            Protocol::Tcp { .. } => self.decode_pieces(now_ns, slot, bytes),
+            Protocol::Tcp { .. } => self.decode_frames(now_ns, slot, bytes),
             Protocol::Http | Protocol::Sse(_) | Protocol::Poll(_) | Protocol::Call(_) => {
                 bytes.len()
             }
@@ -370,6 +371,21 @@ impl<'p> Interpreter<'p> {
             | Protocol::Poll(_)
             | Protocol::Call(_)
             | Protocol::Tcp { .. } => self.take_frame(now_ns, slot, len, frame),
+        }
+    }
+
+    /// The byte that ends each record on this connection, if its messages hold several.
+    pub(crate) fn record_end(&self, slot: ConnSlot) -> Option<u8> {
+        match &self.conns[slot].speaks {
+            Protocol::Ws(WebSocket::Divided(own)) => Some(own.end),
+            Protocol::Ws(WebSocket::Reconnectable(_)) => self.reconnecting_op(slot)?.records,
+            Protocol::Sse(_) => self.events_op(slot).records,
+            Protocol::Tcp { .. } => self.tcp_op(slot)?.records,
+            Protocol::Http
+            | Protocol::Ws(WebSocket::Plain | WebSocket::Deflated(_))
+            | Protocol::Channels(_)
+            | Protocol::Poll(_)
+            | Protocol::Call(_) => None,
         }
     }
 

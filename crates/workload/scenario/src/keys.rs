@@ -15,7 +15,7 @@ mod experiment;
 pub(crate) mod graphql;
 pub(crate) mod grpc;
 pub(crate) mod markov;
-mod matching;
+pub(crate) mod matching;
 pub(crate) mod meeting;
 pub(crate) mod mqtt;
 mod options;

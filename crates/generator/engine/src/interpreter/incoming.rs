@@ -7,7 +7,7 @@ use record::schema::WorkKind;
 use crate::conn::{Decoder, Event, Failure, Link, Reuse, Stage};
 use crate::interpreter::Interpreter;
 use crate::messages::Delivery;
-use crate::protocols::{Protocol, WebSocket};
+use crate::protocols::Protocol;
 use crate::received::{Label, ReceivedMessage, records};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -124,11 +124,7 @@ impl<'p> Interpreter<'p> {
 
     /// Decodes event by event.
     pub(crate) fn decode_pieces(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
-        let decoder = match self.conns[slot].link {
-            Link::Bare(decoder) => self.framing(slot).map(|framing| Decoder::Tcp(framing, decoder)),
-            _ => self.conns.take_decoder(slot),
-        };
-        match decoder {
+        match self.conns.take_decoder(slot) {
             Some(decoder) => self.decode_with(now_ns, slot, decoder, bytes),
             None => bytes.len(),
         }
@@ -233,21 +229,6 @@ impl<'p> Interpreter<'p> {
         }
         // There was no record.
         self.recorder.counts.bytes_in += len as u64;
-    }
-
-    /// The byte that ends each record on this connection, if its messages hold several.
-    pub(crate) fn record_end(&self, slot: ConnSlot) -> Option<u8> {
-        match &self.conns[slot].speaks {
-            Protocol::Ws(WebSocket::Divided(own)) => Some(own.end),
-            Protocol::Ws(WebSocket::Reconnectable(_)) => self.reconnecting_op(slot)?.records,
-            Protocol::Sse(_) => self.events_op(slot).records,
-            Protocol::Tcp { .. } => self.tcp_op(slot)?.records,
-            Protocol::Http
-            | Protocol::Ws(WebSocket::Plain | WebSocket::Deflated(_))
-            | Protocol::Channels(_)
-            | Protocol::Poll(_)
-            | Protocol::Call(_) => None,
-        }
     }
 
     /// A message or an event arrived, in `len` bytes: the reply that a step waits for, or a pushed

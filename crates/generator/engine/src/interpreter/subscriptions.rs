@@ -25,10 +25,11 @@ impl Interpreter<'_> {
                 (open.protocol.is_some_and(has_topics), is_same_for_all(&open.path))
             }
             Some(Op::SseOpen(open)) => (false, is_same_for_all(&open.path)),
-            Some(Op::TcpOpen(_) | Op::CallOpen(_)) => (false, true),
             Some(Op::Channel(op)) if op.verb == ChannelVerb::Join => {
                 return self.join_topics(now_ns, key);
             }
+            // A poll's begins with its first answer.
+            Some(op) if op.stays_open() && !matches!(op, Op::Poll(_)) => (false, true),
             _ => return,
         };
         let user = &self.users[key];

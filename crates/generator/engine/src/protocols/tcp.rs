@@ -1,10 +1,9 @@
 //! Framed messages straight on TCP or TLS.
 
 use plan::{Op, SendOp, TcpOpen};
-use proto::frame;
 use record::Outcome;
 
-use crate::conn::Stage;
+use crate::conn::{Decoder, Link, Stage};
 use crate::interpreter::{Flow, Interpreter};
 use crate::protocols::Protocol;
 use crate::received::end_record;
@@ -32,9 +31,14 @@ impl<'p> Interpreter<'p> {
         self.complete(now_ns, self.conns[slot].user, Outcome::Ok, 0);
     }
 
-    /// The framing that tells where messages begin and end on a connection.
-    pub(crate) fn framing(&self, slot: ConnSlot) -> Option<&'p frame::Framing> {
-        Some(&self.tcp_op(slot)?.framing)
+    /// Takes messages by the framing of the step that opened the connection. Returns how many bytes they took.
+    pub(crate) fn decode_frames(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+        match (&self.conns[slot].link, self.tcp_op(slot)) {
+            (&Link::Bare(decoder), Some(open)) => {
+                self.decode_with(now_ns, slot, Decoder::Tcp(&open.framing, decoder), bytes)
+            }
+            _ => bytes.len(),
+        }
     }
 
     /// The step that opened a TCP connection.

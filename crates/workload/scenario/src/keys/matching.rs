@@ -3,7 +3,7 @@
 use super::Default::{Absent, Said, Text};
 use super::{Default, Key, Kind, Table};
 
-pub(super) const fn key(
+pub(crate) const fn key(
     name: &'static str,
     kind: Kind,
     default: Default,
@@ -12,9 +12,9 @@ pub(super) const fn key(
     Key { name, kind, default, doc }
 }
 
-pub(super) const TEMPLATES: Kind = Kind::Map(&Kind::Template);
-pub(super) const CHECKS: Kind = Kind::OneOrMore(&Kind::Expression);
-pub(super) const SAVES: Kind = Kind::Map(&Kind::Any(&[Kind::Text, Kind::Mapping(&SAVE)]));
+pub(crate) const TEMPLATES: Kind = Kind::Map(&Kind::Template);
+pub(crate) const CHECKS: Kind = Kind::OneOrMore(&Kind::Expression);
+pub(crate) const SAVES: Kind = Kind::Map(&Kind::Any(&[Kind::Text, Kind::Mapping(&SAVE)]));
 
 pub(super) const AS: Key = key(
     "as",
