@@ -10,7 +10,9 @@ cd "$(dirname "$0")/.."
 # The systems that need databases come with the feature that has them, and not as members of the workspace: the other
 # systems must compile without databases.
 selected=(--quiet --locked --workspace --exclude ads --exclude queue --bin throng --example compare_speed
-    --no-default-features)
+    --no-default-features
+    # The engine is built once more, without JavaScript. Here it makes a run of a second.
+    --config profile.dev.package.engine.opt-level=0)
 
 work=$(mktemp -d)
 server=

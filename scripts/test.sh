@@ -5,8 +5,8 @@
 # A test that lacks data or a server counts as skipped; the lines before say which and why. Fails if any check or test
 # fails and if no test ran. Arguments go to nextest, and only that runs.
 #
-# Lints and tests share one build (scripts/lints.sh). What is installed and what Node checks goes beside that build.
-# Databases that tests share are started once (testkit::services).
+# Lints and tests share one build (scripts/lints.sh). What is installed, what Node checks and the start of databases that
+# tests share (testkit::services) go beside that build; builds for other targets go beside the tests.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -48,8 +48,10 @@ beside() {
     scripts/web.sh || its=1
     touch "$THRONG_PAGE_ENDED"
     [ "$install" != yes ] || scripts/services --install
+    touch "$work/installed"
     # What cannot be installed is reported by the tests that need it.
     scripts/clients.sh --install || true
+    scripts/tool.sh cargo-nextest >/dev/null || true
     for check in "web.sh check" python.sh deny.sh; do
         # Its words are arguments.
         # shellcheck disable=SC2086
@@ -71,7 +73,25 @@ cross() {
     nice -n 19 scripts/bare.sh && nice -n 19 scripts/musl.sh
 }
 
+# Servers that tests share start beside the build, once what is missing is installed. They end with their input, which this
+# script holds.
+coproc SERVERS {
+    until [ -e "$work/installed" ]; do
+        [ -d "$work" ] || exit
+        sleep 0.2
+    done
+    exec scripts/services mysql postgres redis nginx
+}
+# The shell forgets a coprocess that has ended.
+servers=$SERVERS_PID answers=${SERVERS[0]} orders=${SERVERS[1]}
+
+stop_servers() {
+    eval "exec $orders>&-"
+    wait "$servers"
+}
+
 if [ $# -gt 0 ]; then
+    touch "$work/installed"
     scripts/web.sh && touch "$THRONG_PAGE_ENDED" && status=0 || exit
 else
     beside >"$work/beside" 2>&1 &
@@ -81,6 +101,7 @@ else
     wait "$aside" || status=1
     cat "$work/beside" >&2
     if [ "$status" -ne 0 ]; then
+        stop_servers
         echo "checks failed; no test ran" >&2
         echo "0 passed, 1 failed, 0 skipped"
         exit 1
@@ -103,10 +124,6 @@ else
 fi
 test+=(--workspace --locked --tests)
 
-# They end with their input, which this script holds.
-coproc SERVERS { exec scripts/services mysql postgres redis nginx; }
-# The shell forgets a coprocess that has ended.
-servers=$SERVERS_PID answers=${SERVERS[0]} orders=${SERVERS[1]}
 if read -r services <&"$answers"; then
     export THRONG_SERVICES=$services
 fi
@@ -127,8 +144,7 @@ else
         [ "$its" -eq 0 ] || status=1
     done
 fi
-eval "exec $orders>&-"
-wait "$servers"
+stop_servers
 
 reports=()
 [ ! -e "$report" ] || reports=("$report")
