@@ -306,7 +306,7 @@ fn events(shim: &Path, who: Who) -> usize {
     count.trim().parse().unwrap()
 }
 
-/// Kills runs at events, and checks and prints what came of each. How many events an undisturbed run has.
+/// Kills runs at events, and checks and prints what came of each. Returns how many events an undisturbed run has.
 fn kill_at_each(who: Who, check: impl Fn(usize, &Killed) -> String + Sync) -> usize {
     let every = std::env::var("KILL_EVERY").map_or(EVERY, |every| every.parse().unwrap());
     let space = Space::new();
