@@ -42,6 +42,7 @@ pub mod scan;
 pub mod serial;
 mod special;
 pub mod spline;
+pub mod spread;
 pub mod steady;
 pub mod student;
 mod tail;

@@ -16,6 +16,24 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     adjusted
 }
 
+/// p-values adjusted by Holm's procedure with weights (the same paper, section 3), in the order of `p`: what weighs more
+/// is corrected less. With equal weights it is [`holm`]. The weights must not depend on the p-values.
+///
+/// `p` in `0..=1`; `weights` are positive and as many.
+pub fn weighted_holm(p: &[f64], weights: &[f64]) -> Vec<f64> {
+    let ratios: Vec<f64> = p.iter().zip(weights).map(|(p, weight)| p / weight).collect();
+    let order = by_size(&ratios);
+    let mut adjusted = vec![0.0; p.len()];
+    let mut highest = 0.0_f64;
+    for (rank, &place) in order.iter().enumerate() {
+        // Those that are not rejected before this one.
+        let left: f64 = order[rank..].iter().map(|&other| weights[other]).sum();
+        highest = highest.max((ratios[place] * left).min(1.0));
+        adjusted[place] = highest;
+    }
+    adjusted
+}
+
 /// p-values adjusted by Benjamini and Hochberg, "Controlling the false discovery rate" (1995), in
 /// the order of `p`. Rejecting where one is at or below α makes the expected share of false ones
 /// among the rejections at most α, for tests that are independent or depend positively.
