@@ -259,6 +259,8 @@ export type ShownChange = {
   figure: string;
   /** The figure in the words of people (`Figure::label`). */
   label: string;
+  /** True of the measure's primary figure, which is corrected less than all others. */
+  primary: boolean;
   /**
    * Mean over the baseline's runs, each with all of its operations: nanoseconds, per second, or a
    * share; `null` of a shape.
@@ -298,7 +300,7 @@ export type ShownChange = {
   t: number;
   /** The p-value by the rule, for this figure alone. */
   p: number;
-  /** Corrected for all figures of all measures. */
+  /** Corrected for all figures of all measures, by their weights. */
   p_adjusted: number;
   /**
    * How neighbouring pairs of windows are correlated, −1 to 1; `null` where these do not decide, or all

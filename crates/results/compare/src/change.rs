@@ -16,10 +16,12 @@ pub enum Figure {
     ErrorRate,
     /// The whole distribution of the time.
     Shape,
+    /// How runs of one side scatter: the mean distance of the primary figure from its median, as a share.
+    Spread,
 }
 
 impl Figure {
-    /// `mean`, `p99`, `rate`, `error_rate`, `shape`.
+    /// `mean`, `p99`, `rate`, `error_rate`, `shape`, `spread`.
     pub fn name(self) -> String {
         match self {
             Figure::Mean => "mean".to_owned(),
@@ -31,14 +33,16 @@ impl Figure {
             Figure::Rate => "rate".to_owned(),
             Figure::ErrorRate => "error_rate".to_owned(),
             Figure::Shape => "shape".to_owned(),
+            Figure::Spread => "spread".to_owned(),
         }
     }
 
-    /// The figure in the words of people: `mean`, `p99`, `completed/s`, `errors`, `shape`.
+    /// The figure in the words of people: `mean`, `p99`, `completed/s`, `errors`, `shape`, `spread of runs`.
     pub fn label(self) -> String {
         match self {
             Figure::Rate => "completed/s".to_owned(),
             Figure::ErrorRate => "errors".to_owned(),
+            Figure::Spread => "spread of runs".to_owned(),
             figure => figure.name(),
         }
     }
@@ -98,6 +102,8 @@ pub struct Change {
     pub figure: Figure,
     /// The figure in the words of people ([`Figure::label`]).
     pub label: String,
+    /// True of the measure's primary figure, which is corrected less than all others.
+    pub primary: bool,
     /// Mean over the baseline's runs, each with all of its operations: nanoseconds, per second, or a
     /// share; `None` of a shape.
     pub baseline: Option<f64>,
@@ -123,7 +129,7 @@ pub struct Change {
     pub t: f64,
     /// The p-value by the rule, for this figure alone.
     pub p: f64,
-    /// Corrected for all figures of all measures.
+    /// Corrected for all figures of all measures, by their weights.
     pub p_adjusted: f64,
     /// How neighbouring pairs of windows are correlated, −1 to 1; `None` where these do not decide, or all
     /// differ by the same.

@@ -31,7 +31,9 @@ pub(crate) fn changed(measures: &[ComparedMeasure]) -> Vec<ChangedMeasure> {
 /// The measure's verdict, and which other figures changed with the one that leads.
 fn text(measure: &ComparedMeasure, leading: usize) -> String {
     let others = measure.changes.iter().enumerate().filter(|(place, change)| {
-        *place != leading && change.counts && change.figure != Figure::Shape
+        *place != leading
+            && change.counts
+            && !matches!(change.figure, Figure::Shape | Figure::Spread)
     });
     let others: Vec<String> = others
         .map(|(_, change)| match change.relative {
@@ -73,6 +75,9 @@ pub(crate) fn sentence(
 ) -> String {
     let decided = match verdict {
         Verdict::Inconclusive => return "nothing is decided".to_owned(),
+        Verdict::NoDifference if measures.iter().any(has_more_errors) => {
+            "no difference is seen in times and rates; more errors are allowed".to_owned()
+        }
         Verdict::NoDifference => {
             "no difference is seen in times, rates and shares of errors".to_owned()
         }
@@ -94,6 +99,12 @@ pub(crate) fn sentence(
         Acceptance::Rejected | Acceptance::Undecided => "and",
     };
     format!("{decided}, {joint} failures rose: {}", errors::in_words(rose))
+}
+
+/// True if more operations failed. If that decided nothing, it is allowed.
+fn has_more_errors(measure: &ComparedMeasure) -> bool {
+    let mut own = measure.changes.iter();
+    own.any(|change| change.figure == Figure::ErrorRate && change.counts && change.difference > 0.0)
 }
 
 /// The measure that leads, and the names of the others by their verdicts, the gravest first.
@@ -149,10 +160,10 @@ fn clause(measure: &ComparedMeasure) -> String {
 mod tests {
     use super::*;
     use crate::testing::{change, measure};
-    use crate::{Change, ErrorTrend};
+    use crate::{Change, ErrorTrend, Options};
 
     fn decided(name: &str, changes: Vec<Change>) -> ComparedMeasure {
-        let (verdict, text) = crate::verdict::of_changes(&changes, "");
+        let (verdict, text) = crate::verdict::of_changes(&changes, "", &Options::default());
         ComparedMeasure { verdict, text, ..measure(name, changes) }
     }
 

@@ -3,12 +3,14 @@
 //! Two runs of the same thing differ by more than their samples say: machines drift. So each run is
 //! one observation of each figure, however many operations it has. All figures of all measures are
 //! tested together; their magnitudes of t are corrected for each other by the greatest among them
-//! ([`stats::permute`]), so that the chance of *any* false finding in the whole comparison is α.
+//! ([`stats::permute`]), so that the chance of *any* false finding in the whole comparison is α. Each measure with enough
+//! operations has one primary figure; the t of all others counts half in the correction.
 
 use stats::mean::mean;
 use stats::multiple;
 use stats::permute::{Permutations, distance_t, max_t, paired_t, two_sample_t, two_sample_t_of};
 use stats::rng::{Purpose, Rng};
+use stats::spread::brown_forsythe;
 use stats::student;
 
 use super::change::{Change, Figure, Rule, WindowMeans};
@@ -21,6 +23,19 @@ const DEALINGS_MAX: usize = 10_000;
 /// Differences below this share are never looked for: a third of it, or of the tolerance where that
 /// is more, is added to standard errors, or is the least one under Student's rule.
 const FLOOR_MIN: f64 = 0.001;
+/// Weight of a figure that is no primary one, where the magnitudes of t are compared. A constant that does not depend on
+/// the runs, so that the level holds for any.
+const SECONDARY_T: f64 = 0.5;
+/// The same where p-values are corrected.
+pub(crate) const SECONDARY_P: f64 = 0.1;
+/// Fewest operations of each run for a measure to have a primary figure. The figures of fewer hardly decide anything, and
+/// would cost the others their power.
+const PRIMARY_COUNT_MIN: u64 = 100;
+/// Fewest runs on each side whose scatter is compared. Of fewer, half may fall into one group by chance where all runs do
+/// so with probability 1/2.
+const SPREAD_RUNS_MIN: usize = 8;
+/// Share of the level that is for the scatter of runs, if that is compared.
+const SPREAD_LEVEL: f64 = 0.2;
 /// Quantiles among which the greatest change of a distribution is sought: each twentieth, and p99.
 const GRID: usize = 20;
 /// Times below this are taken for it before logarithms are taken: a broadcast may have age 0.
@@ -41,7 +56,7 @@ pub(crate) struct Sides {
 /// A figure of one measure as the tests take it, and its change but for what they say.
 #[derive(Debug, Clone)]
 pub(crate) struct Component {
-    change: Change,
+    pub(crate) change: Change,
     /// By unit, the baseline's first, so transformed that differences are shares.
     values: Vec<f64>,
     /// The standard error of the difference that shares have by their counts alone. Where failures are rare, all runs
@@ -78,7 +93,53 @@ pub(crate) fn components(sides: &Sides, rule: Rule, options: &Options) -> Vec<Co
             distances: sides.distances.clone(),
         });
     }
+    if let Some(primary) = primary(&all, sides, options) {
+        all[primary].change.primary = true;
+        let baselines = sides.baseline.len();
+        let scatter = spread(&all[primary].values, baselines, rule, options);
+        all.extend(scatter);
+    }
     all
+}
+
+/// The place of the measure's primary figure: the one of the options, or the mean if the units have too few operations for
+/// it. `None` if they have too few for any.
+fn primary(all: &[Component], sides: &Sides, options: &Options) -> Option<usize> {
+    let count = |unit: &Unit| unit.sample.count();
+    let least = match &sides.runs {
+        Some(runs) => runs.iter().flatten().map(count).min()?,
+        None => sides.units().map(count).min()?,
+    };
+    if least < PRIMARY_COUNT_MIN {
+        return None;
+    }
+    let place = |figure: Figure| all.iter().position(|one| one.change.figure == figure);
+    place(options.primary.figure()).or_else(|| place(Figure::Mean))
+}
+
+/// The scatter of the runs of both sides, by the logarithms of their primary figure, the baseline's first; `None` of too few
+/// runs. Permutations
+/// do not serve: if four of eight runs are slow on one side alone, 8 % of them have all slow runs on one side, too.
+fn spread(values: &[f64], baselines: usize, rule: Rule, options: &Options) -> Option<Component> {
+    let (first, second) = values.split_at(baselines);
+    if rule != Rule::Permutation || first.len().min(second.len()) < SPREAD_RUNS_MIN {
+        return None;
+    }
+    let found = brown_forsythe(first, second, floor(options))?;
+    let change = Change {
+        baseline: Some(found.first),
+        candidate: Some(found.second),
+        t: found.t,
+        p: found.p,
+        ..untested(Figure::Spread, found.second - found.first, None)
+    };
+    Some(Component { change, values: Vec::new(), counted_error: None, distances: Vec::new() })
+}
+
+/// What is added to standard errors, or is the least one. A rate that hardly scatters has a huge t in some dealing, and would
+/// hide what is there.
+fn floor(options: &Options) -> f64 {
+    options.tolerance.max(FLOOR_MIN) / 3.0
 }
 
 /// The mean, and those quantiles beyond which at least one operation of each unit lies: the 99th
@@ -107,15 +168,18 @@ pub(crate) fn decide(
         components
             .into_iter()
             .zip(tests.by_ref())
-            .map(|(component, (t, p, p_adjusted))| {
+            .map(|(component, Tested { t, p, p_adjusted })| {
                 let neighbours = match rule {
                     Rule::Windows => neighbours::correlation(&component.values, first),
                     _ => None,
                 };
                 let change = component.change;
                 let seen = p_adjusted <= options.alpha;
-                // From nothing to something is more than any share.
-                let beyond = change.relative.is_none_or(|share| share.abs() > options.tolerance);
+                let beyond = match change.figure {
+                    Figure::Spread => change.difference.abs() > options.tolerance,
+                    // From nothing to something is more than any share.
+                    _ => change.relative.is_none_or(|share| share.abs() > options.tolerance),
+                };
                 Change { t, p, p_adjusted, neighbours, seen, counts: seen && beyond, ..change }
             })
             .collect()
@@ -169,20 +233,60 @@ pub(crate) fn of_single_runs(component: Component) -> Change {
     Change { t, p, p_adjusted: p, interval: None, ..component.change }
 }
 
-/// t, p and corrected p of each component.
+/// The result of the tests of a component.
+#[derive(Debug, Clone, Copy)]
+struct Tested {
+    t: f64,
+    p: f64,
+    p_adjusted: f64,
+}
+
+/// The tests of all components. If the scatter of runs is among them, it has a share of the level for itself.
 fn test(
     components: &[&Component],
     first: usize,
     second: usize,
     rule: Rule,
     options: &Options,
-) -> Vec<(f64, f64, f64)> {
+) -> Vec<Tested> {
+    let figures: Vec<&Component> = components.iter().copied().filter(|c| !is_spread(c)).collect();
+    let tested = test_figures(&figures, first, second, rule, options);
+    let p: Vec<f64> = components.iter().filter(|c| is_spread(c)).map(|c| c.change.p).collect();
+    let spread_share = if p.is_empty() { 0.0 } else { SPREAD_LEVEL };
+    let part = |p_adjusted: f64, share: f64| (p_adjusted / share).min(1.0);
+    let mut tested = tested.into_iter();
+    let mut spreads = multiple::holm(&p).into_iter();
+    let both = components.iter().filter_map(|component| {
+        if is_spread(component) {
+            let p_adjusted = part(spreads.next()?, spread_share);
+            return Some(Tested { t: component.change.t, p: component.change.p, p_adjusted });
+        }
+        let one = tested.next()?;
+        Some(Tested { p_adjusted: part(one.p_adjusted, 1.0 - spread_share), ..one })
+    });
+    both.collect()
+}
+
+fn is_spread(component: &Component) -> bool {
+    component.change.figure == Figure::Spread
+}
+
+/// The tests of figures of runs, corrected for each other by their weights.
+fn test_figures(
+    components: &[&Component],
+    first: usize,
+    second: usize,
+    rule: Rule,
+    options: &Options,
+) -> Vec<Tested> {
     let mut rng = Rng::new(options.seed, 0, Purpose::Choice);
     let seen: Vec<bool> = (0..first + second).map(|unit| unit >= first).collect();
-    // A rate that hardly scatters has a huge t in some dealing, and would hide what is there.
-    let floor = options.tolerance.max(FLOOR_MIN) / 3.0;
+    let floor = floor(options);
     let by_component = |t: &dyn Fn(&Component) -> f64| -> Vec<f64> {
         components.iter().map(|component| t(component)).collect()
+    };
+    let weighted = |t: &dyn Fn(&Component) -> f64| {
+        by_component(&|c| t(c).abs() * if c.change.primary { 1.0 } else { SECONDARY_T })
     };
     let (t, p, p_adjusted) = match rule {
         Rule::Permutation => {
@@ -191,7 +295,7 @@ fn test(
                 Figure::Shape => distance_t(&c.distances, dealing, floor),
                 _ => two_sample_t(&c.values, dealing, floor),
             };
-            let found = max_t(&dealings, |dealing| by_component(&|c| t(c, dealing).abs()));
+            let found = max_t(&dealings, |dealing| weighted(&|c| t(c, dealing)));
             (by_component(&|c| t(c, &seen)), found.p, found.p_adjusted)
         }
         Rule::Student => {
@@ -200,7 +304,8 @@ fn test(
             });
             let degrees = (first + second - 2) as f64;
             let p: Vec<f64> = t.iter().map(|&t| student::two_sided_p(t, degrees)).collect();
-            let p_adjusted = multiple::holm(&p);
+            let weights = by_component(&|c| if c.change.primary { 1.0 } else { SECONDARY_P });
+            let p_adjusted = multiple::weighted_holm(&p, &weights);
             (t, p, p_adjusted)
         }
         Rule::Windows => {
@@ -208,14 +313,13 @@ fn test(
             let t = |c: &Component, swapped: &[bool]| {
                 paired_t(&neighbours::differences(&c.values, first), swapped, floor)
             };
-            let found = max_t(&dealings, |swapped| by_component(&|c| t(c, swapped).abs()));
+            let found = max_t(&dealings, |swapped| weighted(&|c| t(c, swapped)));
             let unmoved = vec![false; first];
             (by_component(&|c| t(c, &unmoved)), found.p, found.p_adjusted)
         }
     };
     let corrected = p.into_iter().zip(p_adjusted);
-    let all = t.into_iter().zip(corrected);
-    all.map(|(t, (p, p_adjusted))| (t, p, p_adjusted)).collect()
+    t.into_iter().zip(corrected).map(|(t, (p, p_adjusted))| Tested { t, p, p_adjusted }).collect()
 }
 
 /// A change that is still to be tested.
@@ -223,6 +327,7 @@ fn untested(figure: Figure, difference: f64, relative: Option<f64>) -> Change {
     Change {
         figure,
         label: figure.label(),
+        primary: false,
         baseline: None,
         candidate: None,
         windows: None,
@@ -330,7 +435,7 @@ fn relative_interval(
 /// The figure of a unit as people read it.
 pub(crate) fn plain(figure: Figure, unit: &Unit) -> f64 {
     match figure {
-        Figure::Mean | Figure::Shape => unit.sample.mean(),
+        Figure::Mean | Figure::Shape | Figure::Spread => unit.sample.mean(),
         Figure::Quantile(q) => unit.sample.quantile(q),
         Figure::Rate => unit.rate.map_or(0.0, Rate::per_second),
         Figure::ErrorRate => unit.ends.map_or(0.0, Ends::error_rate),

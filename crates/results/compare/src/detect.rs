@@ -2,7 +2,7 @@
 
 use stats::power;
 
-use super::decide::{times, transformed};
+use super::decide::{SECONDARY_P, times, transformed};
 use super::unit::Unit;
 use super::verdict::percent;
 use super::{Change, ComparedMeasure, Detect, Options};
@@ -55,32 +55,75 @@ pub(crate) fn scatter(
 }
 
 /// Fills in which differences these runs and twice as many would show, and how many runs a side would show the requested
-/// one, by Student's test. The level is Bonferroni's for all figures, with `failures` of different kinds besides: dearer than
-/// the decision's own correction, so that what is reported is enough.
+/// one, by Student's test. The level is Bonferroni's for all figures by their weights, with `failures` of different kinds
+/// besides: dearer than the decision's own correction, so that what is reported is enough.
 pub(crate) fn fill(
     measures: &mut [ComparedMeasure],
     there: Runs,
     failures: usize,
     options: &Options,
 ) {
-    // Times and their rate, errors and shape.
-    let figures = measures.len() * (options.quantiles.len() + 4) + failures;
-    let alpha = options.alpha / figures.max(1) as f64;
-    let effect = |runs: Runs| power::detectable(runs.baseline, runs.candidate, alpha, POWER);
-    let now = effect(there);
-    let doubled = effect(there.doubled());
-    // Figures are compared by their logarithms.
-    let difference = (1.0 + options.detect).ln();
+    let levels = Levels::of(measures, failures, options);
+    let primary = Effects::of(there, levels.primary);
+    let secondary = Effects::of(there, levels.secondary);
     let smaller = there.baseline.min(there.candidate);
-    for detect in measures.iter_mut().flat_map(|measure| &mut measure.detect) {
+    for measure in measures {
+        let leading = measure.changes.iter().find(|change| change.primary).map(|one| one.figure);
+        for detect in &mut measure.detect {
+            let effects = if leading == Some(detect.figure) { &primary } else { &secondary };
+            effects.fill(detect, smaller, options);
+        }
+    }
+}
+
+/// The levels at which single figures are tested.
+struct Levels {
+    primary: f64,
+    secondary: f64,
+}
+
+impl Levels {
+    fn of(measures: &[ComparedMeasure], failures: usize, options: &Options) -> Levels {
+        let primaries = measures.iter().filter(|measure| leads(measure)).count() as f64;
+        // Times and their rate, errors and shape.
+        let all = (measures.len() * (options.quantiles.len() + 4) + failures).max(1) as f64;
+        let weights = primaries + SECONDARY_P * (all - primaries);
+        Levels {
+            primary: (options.alpha / weights).min(options.alpha),
+            secondary: options.alpha * SECONDARY_P / weights,
+        }
+    }
+}
+
+/// True of a measure with a primary figure.
+fn leads(measure: &ComparedMeasure) -> bool {
+    measure.changes.iter().any(|change| change.primary)
+}
+
+/// The effects in standard deviations that runs show at a level.
+struct Effects {
+    level: f64,
+    now: Option<f64>,
+    doubled: Option<f64>,
+}
+
+impl Effects {
+    fn of(there: Runs, level: f64) -> Effects {
+        let effect = |runs: Runs| power::detectable(runs.baseline, runs.candidate, level, POWER);
+        Effects { level, now: effect(there), doubled: effect(there.doubled()) }
+    }
+
+    fn fill(&self, detect: &mut Detect, smaller: u64, options: &Options) {
+        // Figures are compared by their logarithms.
+        let difference = (1.0 + options.detect).ln();
         // Runs that do not scatter at all show any difference.
         let needed = (difference / detect.scatter).min(f64::MAX);
-        detect.runs = power::samples_needed(needed, alpha, POWER, RUNS_MAX);
+        detect.runs = power::samples_needed(needed, self.level, POWER, RUNS_MAX);
         detect.more = detect.runs.map(|runs| runs.saturating_sub(smaller));
         let scatter = detect.scatter;
         let share = |effect: f64| (effect * scatter).exp_m1().max(options.tolerance);
-        detect.share = now.map(share).filter(|share| share.is_finite());
-        detect.share_doubled = doubled.map(share).filter(|share| share.is_finite());
+        detect.share = self.now.map(share).filter(|share| share.is_finite());
+        detect.share_doubled = self.doubled.map(share).filter(|share| share.is_finite());
     }
 }
 
@@ -120,13 +163,20 @@ struct Detectable<'a> {
     share: f64,
 }
 
+/// The primary figures without a difference; of all figures if there are no primary ones.
 fn unseen(measures: &[ComparedMeasure]) -> impl Iterator<Item = Detectable<'_>> {
-    measures.iter().flat_map(|measure| {
+    let has_primary = measures.iter().any(leads);
+    measures.iter().flat_map(move |measure| {
+        let is_wanted = move |detect: &Detect| {
+            let mut own = measure.changes.iter();
+            !has_primary || own.any(|change| change.primary && change.figure == detect.figure)
+        };
         let has_changed = move |detect: &Detect| {
             let own = |change: &&Change| change.figure == detect.figure;
             measure.changes.iter().find(own).is_some_and(|change| change.counts)
         };
-        let unseen = measure.detect.iter().filter(move |detect| !has_changed(detect));
+        let unseen =
+            measure.detect.iter().filter(move |detect| is_wanted(detect) && !has_changed(detect));
         unseen.filter_map(move |detect| {
             Some(Detectable { measure: &measure.name, detect, share: detect.share? })
         })
@@ -178,6 +228,24 @@ mod tests {
                 assert!((found - expected).abs() < 1e-5, "{baseline} + {candidate}: {found}");
             }
         }
+    }
+
+    #[test]
+    fn the_primary_figure_is_corrected_less_and_stands_for_all() {
+        let mut measures = [scattered([0.03, 0.03])];
+        let primary = Change { primary: true, ..change(Figure::Mean, 1e6, 1e6, false) };
+        measures[0].changes = vec![primary, change(Figure::Quantile(0.99), 1e6, 1e6, false)];
+        fill(&mut measures, FOUR, 0, &options());
+        let [mean, p99] = [0, 1].map(|place| measures[0].detect[place].share.unwrap());
+        // One primary and five other figures: the levels are 0.05 / 1.5 and 0.005 / 1.5.
+        let expected = |level: f64| {
+            let effect = power::detectable(4, 4, level, POWER).unwrap();
+            (effect * 0.03).exp_m1()
+        };
+        assert!((mean - expected(0.05 / 1.5)).abs() < 1e-9, "{mean}");
+        assert!((p99 - expected(0.005 / 1.5)).abs() < 1e-9, "{p99}");
+        assert!(mean < p99);
+        assert_eq!(seen_from(&measures).unwrap(), format!("from {}", percent(mean)));
     }
 
     #[test]

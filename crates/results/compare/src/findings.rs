@@ -130,6 +130,7 @@ pub(crate) fn judge_measure(
     measure: &mut ComparedMeasure,
     runs: &[ComparedRun],
     rule: Option<Rule>,
+    options: &Options,
 ) {
     let nothing: Vec<&str> = runs
         .iter()
@@ -148,10 +149,15 @@ pub(crate) fn judge_measure(
         let text = "inconclusive: too few operations in a tenth of a run";
         (Verdict::Inconclusive, text.to_owned())
     } else {
-        of_changes(&measure.changes, succeeded)
+        of_changes(&measure.changes, succeeded, options)
     };
-    if measure.verdict == Verdict::Faster {
-        measure.text += &successes::untested_errors(measure, runs);
+    if measure.verdict == Verdict::Faster
+        && let Some(errors) = successes::untested_errors(measure, runs)
+    {
+        measure.text += &errors.text;
+        if errors.p <= options.alpha && !options.allow_errors {
+            measure.verdict = Verdict::MoreErrors;
+        }
     }
 }
 
@@ -238,7 +244,7 @@ fn of_measure(measure: &ComparedMeasure, runs: &[ComparedRun]) -> Option<Finding
     let counting: Vec<String> = measure
         .changes
         .iter()
-        .filter(|change| change.counts && change.figure != Figure::Shape)
+        .filter(|change| change.counts && !matches!(change.figure, Figure::Shape | Figure::Spread))
         .map(|change| {
             format!(
                 "{} {} (p {})",

@@ -24,6 +24,7 @@ pub mod experiment;
 mod findings;
 pub mod index;
 pub mod law;
+mod machine;
 mod modes;
 mod neighbours;
 mod options;
@@ -48,7 +49,7 @@ use record::samples::NO_CLOCK;
 use record::schema::{Summary, Verdict as RunVerdict};
 
 pub use change::{Change, Figure, Rule, WindowMeans};
-pub use options::{Correction, Options, PublishedPipeline, Time};
+pub use options::{Correction, Options, Primary, PublishedPipeline, Time};
 pub use result::{
     Acceptance, AllOperations, COMPARISON_FORMAT, ChangedMeasure, ComparedMeasure, ComparedRun,
     Comparison, Curves, Detect, ErrorChange, ErrorTrend, Evidence, Pair, PairTest, Peak,
@@ -63,6 +64,7 @@ use errors::RunErrors;
 use judge::JudgeError;
 #[cfg(test)]
 use judge::{Figures, judge_figures};
+use machine::MachineLoad;
 use read::{RunMeasure, Span};
 use stats::sample::Sample;
 use unit::{Ends, Rate, Unit};
@@ -163,16 +165,21 @@ pub fn compare_with_progress(
     let mut runs = Vec::with_capacity(all.len());
     let mut spans = Vec::with_capacity(all.len());
     let mut errors_of_runs = Vec::with_capacity(all.len());
+    let mut loads = Vec::with_capacity(all.len());
     for (number, run) in all.iter().enumerate() {
         let span = span(run, options)?;
         let summary = summary(run)?;
         spans.push(span);
+        loads.push(MachineLoad::of(run, span.from_ns(), span.to_ns())?);
         errors_of_runs.push(RunErrors::of(&summary, run.info(), options));
         runs.push(described(run, &summary, number, baselines.len(), span));
     }
     let rule =
         (!baselines.is_empty()).then(|| Rule::of(baselines.len(), candidates.len(), options.alpha));
     let mut findings = findings::of_runs(&all, &runs, rule, options);
+    let drift = machine::finding(&loads, &runs, options);
+    let caution = drift.as_ref().map(|drift| drift.text.clone());
+    findings.extend(drift);
 
     let common = common(&all, options);
     let read = read_all(&all, &spans, &common, options, progress)?;
@@ -189,7 +196,7 @@ pub fn compare_with_progress(
     }
     detect::fill(&mut measures, there, errors.len(), options);
     for measure in &mut measures {
-        findings::judge_measure(measure, &runs, rule);
+        findings::judge_measure(measure, &runs, rule, options);
     }
     findings.extend(findings::of_measures(&measures, &runs, rule, there, options));
     let findings = findings::in_order(findings);
@@ -198,6 +205,7 @@ pub fn compare_with_progress(
     Ok(Comparison {
         format: COMPARISON_FORMAT,
         verdict,
+        caution,
         sentence: changed::sentence(verdict, &measures, &changed, &errors),
         rule,
         options: options.clone(),

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::Figure;
+
 /// Which time of an operation is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -19,6 +21,31 @@ impl Time {
             Time::Response => "response",
             Time::Service => "service",
         }
+    }
+}
+
+/// The figure of a measure that a decision rests on in the first place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Primary {
+    /// Arithmetic mean of the time.
+    Mean,
+    /// Quantile of the time, of this share.
+    Quantile(f64),
+}
+
+impl Primary {
+    /// The figure itself.
+    pub fn figure(self) -> Figure {
+        match self {
+            Primary::Mean => Figure::Mean,
+            Primary::Quantile(q) => Figure::Quantile(q),
+        }
+    }
+}
+
+impl Serialize for Primary {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.figure().serialize(serializer)
     }
 }
 
@@ -62,6 +89,8 @@ pub struct Options {
     pub time: Time,
     /// Shares whose quantiles are compared, each strictly between 0 and 1.
     pub quantiles: Vec<f64>,
+    /// The figure of each measure that is corrected least.
+    pub primary: Primary,
     /// The chance of finding any difference where there is none.
     pub alpha: f64,
     /// Differences up to this share of the baseline's value are reported but decide nothing.
@@ -80,6 +109,8 @@ pub struct Options {
     pub detect: f64,
     /// Decide nothing from a single run a side.
     pub strict: bool,
+    /// Failures are compared and listed, and decide nothing.
+    pub allow_errors: bool,
     /// Only measures of these names.
     pub only: Option<Vec<String>>,
     /// Compare what differs in scenario, and what is not trusted.
@@ -97,6 +128,7 @@ impl Default for Options {
         Options {
             time: Time::Response,
             quantiles: vec![0.5, 0.9, 0.95, 0.99],
+            primary: Primary::Mean,
             alpha: 0.05,
             tolerance: 0.01,
             correction: Correction::Holm,
@@ -106,6 +138,7 @@ impl Default for Options {
             published: PublishedPipeline { window: 20, sigmas: 2.0, bin_ns: 1e6 },
             detect: 0.05,
             strict: false,
+            allow_errors: false,
             only: None,
             force: false,
             seed: 1,

@@ -88,6 +88,16 @@ impl Span {
         (span.from_ns < span.to_ns).then_some(span)
     }
 
+    /// Its first nanosecond.
+    pub(crate) fn from_ns(self) -> u64 {
+        self.from_ns
+    }
+
+    /// Its end, the drain excluded.
+    pub(crate) fn to_ns(self) -> u64 {
+        self.to_ns
+    }
+
     /// Length of the stretch, the drain excluded.
     pub(crate) fn seconds(self) -> f64 {
         (self.to_ns - self.from_ns) as f64 / 1e9

@@ -88,6 +88,8 @@ pub struct Comparison {
     pub format: u32,
     /// The verdict on all measures together.
     pub verdict: Verdict,
+    /// What has to be known before the verdict: the machine was not the same for both sides. Without a full stop.
+    pub caution: Option<String>,
     /// The decision in one sentence, without a full stop.
     pub sentence: String,
     /// Observations that the decision rests on; `None` if all runs were compared with each other,

@@ -3,8 +3,10 @@
 
 use record::schema::{Finding, Severity};
 
-use stats::mean::mean;
+use stats::student;
 
+use super::unit::Ends;
+use super::verdict::p_value;
 use super::{ComparedMeasure, ComparedRun, Figure, Options, RunFigures, Side};
 
 /// A quantile of all operations differs from that of the successful ones if it does by more than this share.
@@ -18,25 +20,54 @@ pub(crate) fn is_partial(measure: &ComparedMeasure) -> bool {
     runs.any(|figures| changed(figures).next().is_some())
 }
 
-/// The words beside an improvement if more operations of the candidate failed, and that was not tested: single runs whose
-/// windows do not say how operations ended.
-pub(crate) fn untested_errors(measure: &ComparedMeasure, runs: &[ComparedRun]) -> String {
+/// A rise of errors beside an improvement that the windows of single runs say nothing of.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct UntestedErrors {
+    /// The words beside the improvement.
+    pub(crate) text: String,
+    /// The p-value if operations fail independently of each other; too small if failures come in bursts.
+    pub(crate) p: f64,
+}
+
+/// The rise of the candidate's errors, if it was not tested: single runs whose windows do not say how operations ended.
+/// Whole runs do, and are tested by Bartlett's variance (1947). `None` if errors were tested, or did not rise.
+pub(crate) fn untested_errors(
+    measure: &ComparedMeasure,
+    runs: &[ComparedRun],
+) -> Option<UntestedErrors> {
     if measure.changes.iter().any(|change| change.figure == Figure::ErrorRate) {
-        return String::new();
+        return None;
     }
-    let of = |side: Side| {
+    let of = |side: Side| -> Option<Ends> {
         let own = runs.iter().zip(&measure.runs).filter(|(run, _)| run.side == side);
-        let shares: Option<Vec<f64>> = own.map(|(_, figures)| figures.error_rate).collect();
-        shares.filter(|shares| !shares.is_empty()).map(|shares| mean(&shares))
+        let ends: Option<Vec<Ends>> = own.map(|(_, figures)| ends(figures)).collect();
+        Some(ends?.iter().fold(Ends::default(), Ends::plus))
     };
-    match (of(Side::Baseline), of(Side::Candidate)) {
-        (Some(from), Some(to)) if to > from => format!(
-            ", but with more errors: {} to {}, which was not tested",
-            units::share(from),
-            units::share(to)
-        ),
-        _ => String::new(),
+    let from = of(Side::Baseline)?;
+    let to = of(Side::Candidate)?;
+    if to.error_rate() <= from.error_rate() {
+        return None;
     }
+    let error = (from.variance() + to.variance()).sqrt();
+    let angle = |ends: Ends| ends.error_rate().min(1.0).sqrt().asin();
+    let p = student::two_sided_p((angle(to) - angle(from)) / error, f64::INFINITY);
+    let text = format!(
+        ", but with more errors: {} to {} (p {} if failures are independent)",
+        units::share(from.error_rate()),
+        units::share(to.error_rate()),
+        p_value(p)
+    );
+    Some(UntestedErrors { text, p })
+}
+
+/// How a run's operations ended, from its successes and the share that failed.
+fn ends(figures: &RunFigures) -> Option<Ends> {
+    let failed_share = figures.error_rate?;
+    if failed_share >= 1.0 {
+        return None;
+    }
+    let ended = (figures.count as f64 / (1.0 - failed_share)).round() as u64;
+    Some(Ends { ended, failed: ended.saturating_sub(figures.count) })
 }
 
 /// The quantiles of a run that are others over all operations, by their numbers.
@@ -124,10 +155,18 @@ mod tests {
             measure.runs = shares.map(run_figures).to_vec();
             untested_errors(&measure, &runs)
         };
-        let text = ", but with more errors: 1.00 % to 4.20 %, which was not tested";
-        assert_eq!(said(Figure::Mean, [Some(0.01), Some(0.042)]), text);
-        assert_eq!(said(Figure::Mean, [Some(0.042), Some(0.01)]), "");
-        assert_eq!(said(Figure::Mean, [None, Some(0.01)]), "");
-        assert_eq!(said(Figure::ErrorRate, [Some(0.01), Some(0.042)]), "", "it was tested");
+        // One of 101 operations and 34 of 134: the arcsines are 0.0997 and 0.528, their error 0.0659.
+        let found = said(Figure::Mean, [Some(1.0 / 101.0), Some(34.0 / 134.0)]).unwrap();
+        assert!(found.p < 1e-9, "{found:?}");
+        assert_eq!(
+            found.text,
+            ", but with more errors: 0.990 % to 25.4 % (p below 0.001 if failures are independent)"
+        );
+        // Three more of 104 are chance: 0.0997 and 0.1974 with an error of 0.0699.
+        let chance = said(Figure::Mean, [Some(1.0 / 101.0), Some(4.0 / 104.0)]).unwrap();
+        assert!((chance.p - 0.1618).abs() < 1e-3, "{chance:?}");
+        assert_eq!(said(Figure::Mean, [Some(0.042), Some(0.01)]), None);
+        assert_eq!(said(Figure::Mean, [None, Some(0.01)]), None);
+        assert_eq!(said(Figure::ErrorRate, [Some(0.01), Some(0.042)]), None, "it was tested");
     }
 }

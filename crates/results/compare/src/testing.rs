@@ -7,6 +7,7 @@ pub(crate) fn change(figure: Figure, from: f64, to: f64, counts: bool) -> Change
     Change {
         figure,
         label: figure.label(),
+        primary: false,
         baseline: Some(from),
         candidate: Some(to),
         windows: None,

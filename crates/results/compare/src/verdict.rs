@@ -1,14 +1,67 @@
 //! From changes to a verdict, and its words.
 
-use super::{Change, ComparedRun, Figure, Verdict};
+use super::{Change, ComparedRun, Figure, Options, Verdict};
 
 /// The verdict that follows from the changes of a measure, and the sentence that says so. Times are
 /// of operations that succeeded: if more of them failed, shorter times are no better ones, and both is said.
 /// `succeeded` is added to what is said of times.
-pub(crate) fn of_changes(changes: &[Change], succeeded: &str) -> (Verdict, String) {
+pub(crate) fn of_changes(
+    changes: &[Change],
+    succeeded: &str,
+    options: &Options,
+) -> (Verdict, String) {
+    if options.allow_errors {
+        return with_errors_allowed(changes, succeeded);
+    }
+    let (verdict, text) = of_counting(changes, succeeded);
+    let errors = changes.iter().find(|change| is_rise(change, options));
+    match errors {
+        Some(errors) if verdict == Verdict::Faster => {
+            let times = times(changes).filter(|change| change.figure != Figure::Rate);
+            (Verdict::MoreErrors, with_errors(errors, times, succeeded))
+        }
+        _ => (verdict, text),
+    }
+}
+
+/// More failed operations than chance explains, where the errors are looked at for themselves. What is faster answers for
+/// its errors without a correction for all other figures.
+fn is_rise(change: &Change, options: &Options) -> bool {
+    let is_beyond = change.relative.is_none_or(|share| share > options.tolerance);
+    change.figure == Figure::ErrorRate
+        && change.difference > 0.0
+        && change.p <= options.alpha
+        && is_beyond
+}
+
+/// The verdict by times and shapes alone.
+fn with_errors_allowed(changes: &[Change], succeeded: &str) -> (Verdict, String) {
+    let is_error = |change: &&Change| change.figure == Figure::ErrorRate;
+    let others: Vec<Change> = changes.iter().filter(|c| !is_error(c)).cloned().collect();
+    let (verdict, text) = of_counting(&others, succeeded);
+    let errors = changes.iter().find(|c| is_error(c) && c.counts);
+    let text = match errors {
+        Some(errors) if errors.difference > 0.0 => {
+            format!("{text}; more errors, which are allowed: {}", from_to(errors))
+        }
+        Some(errors) => format!("{text}; fewer errors: {}", from_to(errors)),
+        None => text,
+    };
+    (verdict, text)
+}
+
+/// The changes of times and rates that count.
+fn times(changes: &[Change]) -> impl Iterator<Item = &Change> + Clone {
+    let is_time =
+        |c: &&Change| !matches!(c.figure, Figure::Shape | Figure::Spread | Figure::ErrorRate);
+    changes.iter().filter(|change| change.counts).filter(is_time)
+}
+
+/// The verdict that follows from the changes that count.
+fn of_counting(changes: &[Change], succeeded: &str) -> (Verdict, String) {
     let counting = || changes.iter().filter(|change| change.counts);
     let errors = counting().find(|change| change.figure == Figure::ErrorRate);
-    let times = || counting().filter(|c| !matches!(c.figure, Figure::Shape | Figure::ErrorRate));
+    let times = || times(changes);
     if let Some(errors) = errors.filter(|errors| errors.difference > 0.0) {
         let of_times = times().filter(|change| change.figure != Figure::Rate);
         let text = with_errors(errors, of_times, succeeded);
@@ -25,6 +78,15 @@ pub(crate) fn of_changes(changes: &[Change], succeeded: &str) -> (Verdict, Strin
         ),
         (Some(worse), None) => (Verdict::Slower, format!("slower by {}{succeeded}", by(worse))),
         (None, Some(better)) => {
+            let grouped = counting().find(|c| c.figure == Figure::Spread && c.difference > 0.0);
+            if let Some(spread) = grouped {
+                let text = format!(
+                    "modes differ: faster by {}{succeeded}, but {}",
+                    by(better),
+                    apart(spread)
+                );
+                return (Verdict::ModesDiffer, text);
+            }
             let doubt = doubt(changes);
             (Verdict::Faster, format!("faster by {}{succeeded}{doubt}", by(better)))
         }
@@ -69,8 +131,11 @@ fn without_times(
         let text = format!("fewer errors: {}", from_to(errors));
         return (Verdict::FewerErrors, text);
     }
-    let mut counting = changes.iter().filter(|change| change.counts);
-    if let Some(shape) = counting.find(|c| c.figure == Figure::Shape) {
+    let counting = || changes.iter().filter(|change| change.counts);
+    if let Some(spread) = counting().find(|c| c.figure == Figure::Spread) {
+        return (Verdict::ModesDiffer, format!("modes differ: {}{succeeded}", apart(spread)));
+    }
+    if let Some(shape) = counting().find(|c| c.figure == Figure::Shape) {
         let text = format!(
             "modes differ: the distributions are {} apart (Kolmogorov–Smirnov){succeeded}",
             units::share(shape.difference)
@@ -85,17 +150,29 @@ fn without_times(
     (Verdict::NoDifference, format!("{text}{succeeded}"))
 }
 
+/// `runs of the candidate lie 19 % from their median, those of the baseline 2.1 %`.
+fn apart(spread: &Change) -> String {
+    let of = |value: Option<f64>| percent(value.unwrap_or(0.0));
+    format!(
+        "runs of the candidate lie {} from their median, those of the baseline {}",
+        of(spread.candidate),
+        of(spread.baseline)
+    )
+}
+
 /// The place of the figure that a verdict names first; `None` if none of them counts.
 pub(crate) fn leading(verdict: Verdict, changes: &[Change]) -> Option<usize> {
     let counting = || changes.iter().filter(|change| change.counts);
-    let errors = counting().find(|change| change.figure == Figure::ErrorRate);
-    let times = counting().filter(|c| !matches!(c.figure, Figure::Shape | Figure::ErrorRate));
+    // A rise that no other figure is corrected for may lead without counting by itself.
+    let errors = changes.iter().find(|change| change.figure == Figure::ErrorRate);
+    let times = times(changes);
+    let of = |figure: Figure| counting().find(move |change| change.figure == figure);
     let found = match verdict {
-        Verdict::MoreErrors | Verdict::FewerErrors => errors,
+        Verdict::MoreErrors | Verdict::FewerErrors => errors.or_else(|| greatest(times)),
         Verdict::Slower => greatest(times.filter(|change| is_slower(change))),
         Verdict::Faster => greatest(times.filter(|change| !is_slower(change))),
         Verdict::ModesDiffer => {
-            greatest(times).or_else(|| counting().find(|change| change.figure == Figure::Shape))
+            greatest(times).or_else(|| of(Figure::Spread)).or_else(|| of(Figure::Shape))
         }
         Verdict::NoDifference | Verdict::Inconclusive => None,
     };
@@ -151,7 +228,7 @@ pub fn shown(figure: Figure, value: f64) -> String {
     match figure {
         Figure::Mean | Figure::Quantile(_) => units::duration(value),
         Figure::Rate => units::rate(value),
-        Figure::ErrorRate | Figure::Shape => units::share(value),
+        Figure::ErrorRate | Figure::Shape | Figure::Spread => units::share(value),
     }
 }
 
@@ -204,7 +281,7 @@ mod tests {
     use crate::testing::change;
 
     fn check(changes: &[Change], verdict: Verdict, text: &str) {
-        assert_eq!(of_changes(changes, ""), (verdict, text.to_owned()));
+        assert_eq!(of_changes(changes, "", &Options::default()), (verdict, text.to_owned()));
     }
 
     #[test]
@@ -286,7 +363,7 @@ mod tests {
             "faster by 1.00 ms at p99 (50 %), but with more errors: 50 % to 50.1 %, within the \
              tolerance",
         );
-        let unseen = Change { seen: false, ..change(Figure::ErrorRate, 0.0, 0.005, false) };
+        let unseen = Change { seen: false, p: 0.3, ..change(Figure::ErrorRate, 0.0, 0.005, false) };
         check(
             &[faster.clone(), unseen],
             Verdict::Faster,
@@ -298,10 +375,60 @@ mod tests {
     }
 
     #[test]
+    fn what_is_faster_answers_for_its_errors_without_a_correction() {
+        let faster = change(Figure::Quantile(0.99), 2.0e6, 1.0e6, true);
+        let alone =
+            Change { seen: false, p: 0.02, ..change(Figure::ErrorRate, 0.01, 0.015, false) };
+        check(
+            &[faster, alone.clone()],
+            Verdict::MoreErrors,
+            "faster by 1.00 ms at p99 (50 %), but with more errors: 1.00 % to 1.50 %",
+        );
+        check(&[alone], Verdict::NoDifference, "no difference seen");
+    }
+
+    #[test]
+    fn errors_that_are_allowed_are_said_and_decide_nothing() {
+        let allowed = |changes: &[Change]| {
+            let options = Options { allow_errors: true, ..Options::default() };
+            of_changes(changes, "", &options)
+        };
+        let faster = change(Figure::Quantile(0.99), 2.0e6, 1.0e6, true);
+        let errors = change(Figure::ErrorRate, 0.0, 0.5, true);
+        let (verdict, text) = allowed(&[faster, errors.clone()]);
+        assert_eq!(verdict, Verdict::Faster);
+        assert_eq!(
+            text,
+            "faster by 1.00 ms at p99 (50 %); more errors, which are allowed: 0 % to 50 %"
+        );
+        let (verdict, text) = allowed(&[errors]);
+        assert_eq!(verdict, Verdict::NoDifference);
+        assert_eq!(text, "no difference seen; more errors, which are allowed: 0 % to 50 %");
+    }
+
+    #[test]
+    fn runs_that_scatter_more_are_no_improvement() {
+        let spread = change(Figure::Spread, 0.021, 0.19, true);
+        let apart = "runs of the candidate lie 19 % from their median, those of the baseline 2.1 %";
+        check(&[spread.clone()], Verdict::ModesDiffer, &format!("modes differ: {apart}"));
+        let faster = change(Figure::Mean, 2.0e6, 1.0e6, true);
+        check(
+            &[faster.clone(), spread.clone()],
+            Verdict::ModesDiffer,
+            &format!("modes differ: faster by 1.00 ms in the mean (50 %), but {apart}"),
+        );
+        let steadier = change(Figure::Spread, 0.19, 0.021, true);
+        check(&[faster, steadier], Verdict::Faster, "faster by 1.00 ms in the mean (50 %)");
+        let slower = change(Figure::Mean, 1.0e6, 2.0e6, true);
+        check(&[slower, spread], Verdict::Slower, "slower by 1.00 ms in the mean (100 %)");
+    }
+
+    #[test]
     fn what_is_left_out_of_times_is_said_beside_them() {
         let faster = change(Figure::Quantile(0.99), 2.0e6, 1.0e6, true);
         let errors = change(Figure::ErrorRate, 0.0, 0.5, true);
-        let (_, text) = of_changes(&[faster, errors], ", of operations that succeeded");
+        let (_, text) =
+            of_changes(&[faster, errors], ", of operations that succeeded", &Options::default());
         assert_eq!(
             text,
             "faster by 1.00 ms at p99 (50 %), of operations that succeeded, but with more errors: \

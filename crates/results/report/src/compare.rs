@@ -32,6 +32,7 @@ const OF_RUNS_AND_WINDOWS: &str =
 /// characters, long names and lists of runs aside.
 pub fn comparison(comparison: &Comparison, full: bool, style: Style) -> String {
     let mut blocks = vec![
+        first::caution(comparison, style),
         headline(comparison, style),
         first::changed(comparison).map_or(Vec::new(), |table| table.render(COLUMNS, style)),
         first::errors(comparison, full).map_or(Vec::new(), |table| table.render(COLUMNS, style)),

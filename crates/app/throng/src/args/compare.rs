@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
+use compare::Primary;
 
 use crate::settings::{parse_duration, parse_run, parse_share};
 
@@ -83,6 +84,12 @@ pub(crate) struct HowArgs {
     /// Significance level: the probability of reporting any difference if there is none
     #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = parse_alpha)]
     pub(crate) alpha: f64,
+    /// The figure of each step that is corrected least for all others: `mean`, or a quantile in percent
+    #[arg(long, value_name = "FIGURE", default_value = "mean", value_parser = parse_primary)]
+    pub(crate) primary: Primary,
+    /// List failures, but decide nothing by them: faster with more errors is faster
+    #[arg(long)]
+    pub(crate) allow_errors: bool,
     /// Report differences up to this share of the baseline, but do not fail on them
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = parse_times)]
     pub(crate) tolerance: f64,
@@ -135,6 +142,18 @@ fn parse_quantile(text: &str) -> Result<f64, String> {
     match number {
         Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
         _ => Err("expected percentages between 0 and 100, such as 50,90,99.9".to_owned()),
+    }
+}
+
+/// `mean`, or a quantile as in a list of them.
+fn parse_primary(text: &str) -> Result<Primary, String> {
+    match text.trim() {
+        "mean" => Ok(Primary::Mean),
+        percent => {
+            parse_quantile(percent.trim_start_matches('p')).map(Primary::Quantile).map_err(|_| {
+                "expected `mean` or a percentage between 0 and 100, such as 95".to_owned()
+            })
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use compare::{
-    Acceptance, CompareError, Comparison, Correction, Options, PublishedPipeline, Time,
+    Acceptance, CompareError, Comparison, Correction, Options, Primary, PublishedPipeline, Time,
     compare as compare_runs,
 };
 use record::Run;
@@ -46,6 +46,9 @@ fn options(args: &CompareArgs) -> Options {
     let how = &args.how;
     let ns = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let mut quantiles = what.quantiles.clone();
+    if let Primary::Quantile(q) = how.primary {
+        quantiles.push(q);
+    }
     quantiles.sort_by(f64::total_cmp);
     quantiles.dedup();
     Options {
@@ -54,6 +57,7 @@ fn options(args: &CompareArgs) -> Options {
             TimeArg::Service => Time::Service,
         },
         quantiles,
+        primary: how.primary,
         alpha: how.alpha,
         tolerance: how.tolerance,
         correction: match how.correction {
@@ -70,6 +74,7 @@ fn options(args: &CompareArgs) -> Options {
         },
         detect: how.detect,
         strict: how.strict,
+        allow_errors: how.allow_errors,
         only: None,
         force: what.force,
         seed: how.seed,

@@ -6,8 +6,8 @@ use stats::ks;
 use stats::sample::Sample;
 
 use super::*;
-use crate::Verdict;
 use crate::verdict::of_changes;
+use crate::{Primary, Verdict};
 
 /// Operations of a run.
 const OPERATIONS: usize = 200;
@@ -197,7 +197,8 @@ fn three_milliseconds_on_one_in_ten_are_found() {
             .map(|extra_ns| sides(side(&mut rng, 5, 0.0), side(&mut rng, 5, extra_ns)));
         let tested = all.map(|sides| components(&sides, Rule::Permutation, &options));
         let changes = decide(tested.into(), 5, 5, Rule::Permutation, &options);
-        let verdicts: Vec<Verdict> = changes.iter().map(|c| of_changes(c, "").0).collect();
+        let verdicts: Vec<Verdict> =
+            changes.iter().map(|c| of_changes(c, "", &options).0).collect();
         found += u32::from(verdicts[0] == Verdict::Slower);
         elsewhere += u32::from(verdicts[1..].iter().any(|v| *v != Verdict::NoDifference));
     }
@@ -317,4 +318,133 @@ fn single_runs_show_their_own_quantiles_beside_those_of_windows() {
     assert_eq!((windows.baseline, windows.candidate), (1.9e6, 3.9e6));
     assert!((p95.difference - 2e6).abs() < 1e-3);
     assert!((p95.relative.unwrap() - 2.0 / 1.9).abs() < 1e-9);
+}
+
+/// A side's run-to-run scatter: the logarithm of a run's primary figure.
+type Law = fn(&mut Rng) -> f64;
+
+fn steady(rng: &mut Rng) -> f64 {
+    0.03 * normal(rng)
+}
+
+/// Every run falls into one of two groups, 47 % apart.
+fn bimodal(rng: &mut Rng) -> f64 {
+    steady(rng) + if rng.below(2) == 0 { 0.0 } else { 1.47_f64.ln() }
+}
+
+/// One run in ten was disturbed, by up to half of its time.
+fn disturbed(rng: &mut Rng) -> f64 {
+    steady(rng) + if rng.below(10) == 0 { 0.5 * rng.unit() } else { 0.0 }
+}
+
+/// The p-value of the scatter of runs.
+fn spread_p(baseline: &[f64], candidate: &[f64]) -> f64 {
+    let values = [baseline, candidate].concat();
+    let found = spread(&values, baseline.len(), Rule::Permutation, &Options::default());
+    found.unwrap().change.p
+}
+
+/// Of 2,000 pairs of sides that are alike, those whose scatter differs at the level that is left for it (1 %): 20 are
+/// expected at most, and 99.9 % of binomials with (2000, 0.01) are below 35.
+#[test]
+fn runs_that_scatter_alike_differ_no_more_often_than_stated() {
+    for (name, law) in [("steady", steady as Law), ("bimodal", bimodal), ("disturbed", disturbed)] {
+        let mut rng = rng(51);
+        let found = (0..2_000).filter(|_| {
+            let mut side = || -> Vec<f64> { (0..8).map(|_| law(&mut rng)).collect() };
+            let baseline = side();
+            let candidate = side();
+            spread_p(&baseline, &candidate) <= 0.05 * SPREAD_LEVEL
+        });
+        let found = found.count();
+        assert!(found < 35, "{name}: {found} of 2,000");
+    }
+}
+
+#[test]
+fn every_second_run_that_is_slower_is_found() {
+    let mut rng = rng(52);
+    let found = (0..200).filter(|_| {
+        let baseline: Vec<f64> = (0..8).map(|_| steady(&mut rng)).collect();
+        let slow = |run: u64| if run % 2 == 0 { 0.0 } else { 1.47_f64.ln() };
+        let candidate: Vec<f64> = (0..8).map(|run| slow(run) + steady(&mut rng)).collect();
+        spread_p(&baseline, &candidate) <= 0.05 * SPREAD_LEVEL
+    });
+    let found = found.count();
+    assert!(found >= 198, "{found} of 200");
+}
+
+#[test]
+fn every_second_run_that_is_slower_makes_modes_differ() {
+    let mut rng = rng(53);
+    let mut unit = |factor: f64| {
+        let drift = 0.03 * normal(&mut rng);
+        let times = (0..OPERATIONS).map(|_| factor * 1e6 * (drift + 0.1 * normal(&mut rng)).exp());
+        let times: Vec<f64> = times.collect();
+        Unit { sample: Sample::new(times).unwrap(), rate: rate(200), ends: ends(200, 0) }
+    };
+    let baseline: Vec<Unit> = (0..8).map(|_| unit(1.0)).collect();
+    let candidate = (0..8).map(|run| unit(if run % 2 == 0 { 1.0 } else { 1.47 })).collect();
+    let sides = sides(baseline, candidate);
+    let options = Options::default();
+    let tested = components(&sides, Rule::Permutation, &options);
+    let changes = decide(vec![tested], 8, 8, Rule::Permutation, &options).remove(0);
+    let (verdict, text) = of_changes(&changes, "", &options);
+    assert_eq!(verdict, Verdict::ModesDiffer, "{text}");
+    assert!(text.contains("runs of the candidate lie "), "{text}");
+}
+
+/// A comparison of five steps of which one is slower by 10 %, and of connections with few operations: how often the step is
+/// seen, of 60.
+fn seen_among_many(primary: Primary) -> usize {
+    let mut rng = rng(54);
+    let options = Options { primary, ..Options::default() };
+    let unit = |rng: &mut Rng, operations: usize, factor: f64| {
+        let drift = 0.02 * normal(rng);
+        let times = (0..operations).map(|_| factor * 1e6 * (drift + 0.15 * normal(rng)).exp());
+        let times: Vec<f64> = times.collect();
+        Unit {
+            sample: Sample::new(times).unwrap(),
+            rate: rate(operations),
+            ends: ends(operations, 0),
+        }
+    };
+    let found = (0..60).filter(|_| {
+        let tested = [1.1, 1.0, 1.0, 1.0, 1.0, 0.0].map(|factor| {
+            let operations = if factor == 0.0 { 58 } else { OPERATIONS };
+            let mut side = |factor: f64| -> Vec<Unit> {
+                (0..4).map(|_| unit(&mut rng, operations, factor)).collect()
+            };
+            let baseline = side(1.0);
+            let candidate = side(f64::max(factor, 1.0));
+            components(&sides(baseline, candidate), Rule::Permutation, &options)
+        });
+        let changes = decide(tested.into(), 4, 4, Rule::Permutation, &options);
+        changes[0].iter().any(|change| change.seen && change.figure == Figure::Mean)
+    });
+    found.count()
+}
+
+/// With 4 + 4 runs of six measures, ten percent are seen in the primary figure, and mostly missed in any other.
+#[test]
+fn ten_percent_are_seen_in_the_primary_figure() {
+    let primary = seen_among_many(Primary::Mean);
+    let other = seen_among_many(Primary::Quantile(0.99));
+    assert!(primary >= 48, "{primary} of 60");
+    assert!(primary >= other + 10, "{primary} and {other} of 60");
+}
+
+#[test]
+fn measures_with_few_operations_have_no_primary_figure() {
+    let mut rng = rng(55);
+    let options = Options::default();
+    let mut primaries = |operations: usize| -> Vec<String> {
+        let mut side = || (0..4).map(|_| run(&mut rng, operations, 0.0)).collect();
+        let both = sides(side(), side());
+        let found = components(&both, Rule::Permutation, &options);
+        let found = found.into_iter().filter(|component| component.change.primary);
+        found.map(|component| component.change.label).collect()
+    };
+    assert_eq!(primaries(58), Vec::<String>::new());
+    assert_eq!(primaries(100), ["mean"]);
 }

@@ -5,7 +5,7 @@ use compare::{
     Change, ChangedMeasure, Comparison, ErrorChange, Figure, Rule, Verdict, p_value, percent,
     percent_bounds, shown, signed_percent,
 };
-use record::schema::Severity;
+use record::schema::{Finding, Severity};
 
 use super::{legend, line};
 use crate::style::{COLUMNS, INDENT};
@@ -15,6 +15,17 @@ use crate::verdict::finding_lines;
 
 /// Most failures that are listed unless all are requested.
 const ERRORS_MAX: usize = 10;
+
+/// What has to be known before the verdict; nothing if the machine was the same for both sides.
+pub(super) fn caution(comparison: &Comparison, style: Style) -> Vec<String> {
+    let cautions = comparison.remarks().filter(|remark| is_caution(comparison, remark));
+    cautions.flat_map(|caution| finding_lines(caution, style)).collect()
+}
+
+/// True of the finding that stands before the verdict.
+fn is_caution(comparison: &Comparison, finding: &Finding) -> bool {
+    comparison.caution.as_deref() == Some(finding.text.as_str())
+}
 
 /// A line for each measure that changed, the greatest change first, and its sentence; `None` if none did.
 pub(super) fn changed(comparison: &Comparison) -> Option<Table> {
@@ -58,10 +69,10 @@ fn moved(from: &str, to: &str) -> String {
     }
 }
 
-/// A relative change with its interval: `+35 % (+28 to +43)`; that of a share of errors in percentage points.
+/// A relative change with its interval: `+35 % (+28 to +43)`; that of a share of errors and of a scatter in percentage points.
 pub(crate) fn interval_of_change(change: &Change) -> String {
     let within = |(low, high)| format!(" ({})", percent_bounds(low, high));
-    if change.figure == Figure::ErrorRate {
+    if matches!(change.figure, Figure::ErrorRate | Figure::Spread) {
         let points = signed_percent(change.difference).replace(" %", "");
         let bounds = change.interval.map(within);
         return format!("{points} points{}", bounds.unwrap_or_default());
@@ -119,7 +130,7 @@ pub(super) fn remarks(comparison: &Comparison, style: Style) -> Vec<String> {
         let finding = judge::finding(severity, "no-difference", unchanged.text.clone()).done();
         lines.extend(finding_lines(&finding, style));
     }
-    for remark in comparison.remarks() {
+    for remark in comparison.remarks().filter(|remark| !is_caution(comparison, remark)) {
         lines.extend(finding_lines(remark, style));
     }
     lines

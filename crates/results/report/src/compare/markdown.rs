@@ -11,7 +11,10 @@ use crate::markdown::{findings, plain};
 
 /// The comparison as GitHub-flavoured Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
-    let mut text = format!(
+    let caution = comparison.caution.as_deref();
+    let mut text =
+        caution.map_or(String::new(), |text| format!("> ⚠️ {}.\n\n", plain(&sentence(text))));
+    text += &format!(
         "## {} {}\n\n{}.\n\n{}.\n\n",
         mark(comparison.verdict),
         sentence(comparison.verdict.name()),
@@ -26,7 +29,8 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
     if let Some(unchanged) = &comparison.unchanged {
         text += &format!("- {}\n", plain(&unchanged.text));
     }
-    let remarks: Vec<Finding> = comparison.remarks().cloned().collect();
+    let is_beside = |remark: &&Finding| caution != Some(remark.text.as_str());
+    let remarks: Vec<Finding> = comparison.remarks().filter(is_beside).cloned().collect();
     text += &findings(&remarks);
     text + &folded(comparison)
 }
