@@ -35,7 +35,10 @@ const PRIMARY_COUNT_MIN: u64 = 100;
 /// so with probability 1/2.
 const SPREAD_RUNS_MIN: usize = 8;
 /// Share of the level that is for the scatter of runs, if that is compared.
-const SPREAD_LEVEL: f64 = 0.2;
+const SPREAD_LEVEL: f64 = 0.4;
+/// A p-value of the scatter counts this many times. If a quarter of the runs of both sides belong to a group of its own, four
+/// of eight on one side and none on the other are rarer by Student's t than they are.
+const SPREAD_CAUTION: f64 = 4.0;
 /// Quantiles among which the greatest change of a distribution is sought: each twentieth, and p99.
 const GRID: usize = 20;
 /// Times below this are taken for it before logarithms are taken: a broadcast may have age 0.
@@ -258,7 +261,7 @@ fn test(
     let mut spreads = multiple::holm(&p).into_iter();
     let both = components.iter().filter_map(|component| {
         if is_spread(component) {
-            let p_adjusted = part(spreads.next()?, spread_share);
+            let p_adjusted = part(SPREAD_CAUTION * spreads.next()?, spread_share);
             return Some(Tested { t: component.change.t, p: component.change.p, p_adjusted });
         }
         let one = tested.next()?;
