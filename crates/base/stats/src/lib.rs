@@ -39,6 +39,7 @@ pub mod reliability;
 pub mod rng;
 pub mod sample;
 pub mod scan;
+pub mod sequential;
 pub mod serial;
 mod special;
 pub mod spline;

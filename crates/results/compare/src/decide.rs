@@ -282,6 +282,9 @@ fn test_figures(
     rule: Rule,
     options: &Options,
 ) -> Vec<Tested> {
+    if components.is_empty() {
+        return Vec::new();
+    }
     let mut rng = Rng::new(options.seed, 0, Purpose::Choice);
     let seen: Vec<bool> = (0..first + second).map(|unit| unit >= first).collect();
     let floor = floor(options);
