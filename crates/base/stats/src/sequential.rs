@@ -143,12 +143,13 @@ impl PairedDifferences {
         for &difference in &self.all {
             let from_shift = sign * (difference - shift);
             let magnitude = from_shift.abs();
-            let below = magnitudes.partition_point(|&other| other < magnitude);
-            magnitudes.insert(below, magnitude);
+            // The same magnitude counts as lower, so that pairs that are all alike say most.
+            let lower = magnitudes.partition_point(|&other| other <= magnitude);
+            magnitudes.insert(lower, magnitude);
             if magnitude == 0.0 {
                 continue;
             }
-            let rank = (below + 1) as f64 / magnitudes.len() as f64;
+            let rank = (lower + 1) as f64 / magnitudes.len() as f64;
             for (log, stake) in logs.iter_mut().zip(STAKES) {
                 *log += (stake * rank * from_shift.signum()).tanh().ln_1p();
             }

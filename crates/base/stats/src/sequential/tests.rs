@@ -20,8 +20,8 @@ fn capital_and_bounds_agree_with_products_of_their_definition() {
     let darwin = known(&DARWIN);
     for (shift, above, below) in [
         (0.0, 8.700_902_947, 0.026_111_543),
-        (10.0, 2.114_899_494, 0.040_813_769),
-        (-10.0, 41.519_453_078, 0.021_235_561),
+        (10.0, 2.238_169_135, 0.039_462_163),
+        (-10.0, 34.903_262_215, 0.021_564_296),
     ] {
         let found = [Direction::Above, Direction::Below]
             .map(|direction| darwin.log_capital(shift, direction).exp());
@@ -29,6 +29,7 @@ fn capital_and_bounds_agree_with_products_of_their_definition() {
         assert!((found[1] / below - 1.0).abs() < 1e-6, "{shift}: {found:?}");
     }
     assert!((darwin.p(0.0) - 0.229_861_201).abs() < 1e-8);
+    assert_eq!(darwin.estimate(), Some(25.0));
     for (confidence, low, high) in [(0.95, -10.0, 52.0), (0.8, -5.5, 49.0)] {
         let found = darwin.interval(confidence);
         assert!((found.low - low).abs() < 1e-9 && (found.high - high).abs() < 1e-9, "{found:?}");
@@ -60,7 +61,7 @@ fn nothing_is_excluded_by_few_pairs() {
 }
 
 #[test]
-fn pairs_without_a_difference_hold_every_shift_out_but_zero() {
+fn pairs_without_a_difference_exclude_every_shift_but_zero() {
     let same = known(&[0.0; 30]);
     let found = same.interval(0.95);
     assert!(found.low.abs() < 1e-9 && found.high.abs() < 1e-9, "{found:?}");
