@@ -194,5 +194,20 @@ impl Decision {
     }
 }
 
+/// About how many pairs decide a shift of `matters`, or that there is none, if differences scatter by this deviation. From
+/// the mixture bound of Howard et al. (2021, equation 14) for normal differences, whose scale is taken for 1: half of the
+/// sequences need more.
+pub fn pairs_expected(scatter: f64, matters: f64, confidence: f64) -> f64 {
+    let ratio = scatter / matters;
+    let level = (2.0 / (1.0 - confidence)).ln();
+    // All signs are the same, and all stakes but the largest win nothing.
+    let least = (level + (STAKES.len() as f64).ln()) / 2.0_f64.ln();
+    let mut pairs = least;
+    for _ in 0..20 {
+        pairs = least.max(2.0 * ratio * ratio * (level + 0.5 * pairs.ln()));
+    }
+    pairs.ceil()
+}
+
 #[cfg(test)]
 mod tests;

@@ -163,6 +163,11 @@ fn a_shift_as_large_as_the_scatter_is_found_soon() {
         (0..300).map(|seed| first_exclusion(machine, 1.0, seed).unwrap_or(PAIRS)).collect();
     looks.sort_unstable();
     assert!((10..=19).contains(&looks[150]), "{}", looks[150]);
+    // What is expected is of that size.
+    let expected = pairs_expected(1.0, 1.0, 0.95);
+    assert!((8.0..=16.0).contains(&expected), "{expected}");
+    assert!(pairs_expected(2.0, 1.0, 0.95) > 3.0 * expected);
+    assert_eq!(pairs_expected(0.0, 1.0, 0.95), 8.0);
     assert!(looks[270] < PAIRS - 1, "{}", looks[270]);
 }
 
