@@ -100,14 +100,45 @@ impl PairedDifferences {
     /// # Panics
     /// If the confidence does not lie strictly between 0 and 1.
     pub fn interval(&self, confidence: f64) -> Interval {
-        assert!(
-            confidence > 0.0 && confidence < 1.0,
-            "confidence {confidence} is not between 0 and 1"
-        );
-        let threshold = (2.0 / (1.0 - confidence)).ln();
         Interval {
-            low: self.bound(Direction::Above, threshold),
-            high: self.bound(Direction::Below, threshold),
+            low: self.bound(Direction::Above, threshold(confidence)),
+            high: self.bound(Direction::Below, threshold(confidence)),
+        }
+    }
+
+    /// True if the interval lies above this shift.
+    ///
+    /// # Panics
+    /// As [`PairedDifferences::interval`].
+    pub fn is_above(&self, shift: f64, confidence: f64) -> bool {
+        self.log_capital(shift, Direction::Above) >= threshold(confidence)
+    }
+
+    /// True if the interval lies below this shift.
+    ///
+    /// # Panics
+    /// As [`PairedDifferences::interval`].
+    pub fn is_below(&self, shift: f64, confidence: f64) -> bool {
+        self.log_capital(shift, Direction::Below) >= threshold(confidence)
+    }
+
+    /// What is certain now of a shift, if one of `matters` and more does. A shift that is certain but small is
+    /// [`Decision::Within`] once that is certain, too.
+    ///
+    /// # Panics
+    /// As [`PairedDifferences::interval`].
+    pub fn decision(&self, matters: f64, confidence: f64) -> Decision {
+        let Some(estimate) = self.estimate() else {
+            return Decision::Undecided;
+        };
+        if self.is_above(-matters, confidence) && self.is_below(matters, confidence) {
+            Decision::Within
+        } else if estimate >= matters && self.is_above(0.0, confidence) {
+            Decision::Above
+        } else if estimate <= -matters && self.is_below(0.0, confidence) {
+            Decision::Below
+        } else {
+            Decision::Undecided
         }
     }
 
@@ -158,6 +189,12 @@ impl PairedDifferences {
     }
 }
 
+/// The logarithm of the capital that excludes a shift in one direction.
+fn threshold(confidence: f64) -> f64 {
+    assert!(confidence > 0.0 && confidence < 1.0, "confidence {confidence} is not between 0 and 1");
+    (2.0 / (1.0 - confidence)).ln()
+}
+
 /// The logarithm of the mean of numbers of which these are the logarithms.
 fn mean_of_logs(logs: &[f64]) -> f64 {
     let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -168,30 +205,14 @@ fn mean_of_logs(logs: &[f64]) -> f64 {
 /// What is known of a shift at a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// The shift is above 0, and not known to be smaller than what matters.
+    /// The shift is above 0, and its estimate is as large as what matters.
     Above,
-    /// The shift is below 0, and not known to be smaller than what matters.
+    /// The shift is below 0, and its estimate is as large as what matters.
     Below,
     /// The shift is smaller than what matters, on both sides.
     Within,
     /// None of these is known yet.
     Undecided,
-}
-
-impl Decision {
-    /// The decision by a confidence sequence that holds `interval` now, of a shift whose estimate is this. A shift that is
-    /// certain but small is [`Decision::Within`] once that is certain, too.
-    pub fn of(interval: Interval, estimate: f64, matters: f64) -> Decision {
-        if interval.low > -matters && interval.high < matters {
-            Decision::Within
-        } else if interval.low > 0.0 && estimate >= matters {
-            Decision::Above
-        } else if interval.high < 0.0 && estimate <= -matters {
-            Decision::Below
-        } else {
-            Decision::Undecided
-        }
-    }
 }
 
 /// About how many pairs decide a shift of `matters`, or that there is none, if differences scatter by this deviation. From

@@ -223,13 +223,20 @@ impl Duet {
 
     /// True if another pair would change nothing that matters: a step is worse, or each is decided.
     pub fn is_decided(&self) -> bool {
-        let result = self.result();
-        match result.verdict {
-            DuetVerdict::Slower | DuetVerdict::MoreErrors => true,
-            DuetVerdict::Undecided => false,
-            DuetVerdict::Faster | DuetVerdict::NoDifference => {
-                result.steps.iter().all(|step| step.verdict != DuetVerdict::Undecided)
-            }
+        let confidence = self.confidence();
+        let steps = self.steps.iter().flatten();
+        let steps: Vec<DuetVerdict> =
+            steps.map(|step| self.step_verdict(step, confidence)).collect();
+        // If one is undecided, so is the whole, unless something is worse.
+        Duet::verdict(&steps, &self.error_result(confidence)) != DuetVerdict::Undecided
+    }
+
+    fn step_verdict(&self, step: &StepSequence, confidence: f64) -> DuetVerdict {
+        match step.differences.decision(self.settings.difference.ln_1p(), confidence) {
+            Decision::Above => DuetVerdict::Slower,
+            Decision::Below => DuetVerdict::Faster,
+            Decision::Within => DuetVerdict::NoDifference,
+            Decision::Undecided => DuetVerdict::Undecided,
         }
     }
 
@@ -269,7 +276,8 @@ impl Duet {
         let steps = self.steps.iter().flatten();
         let steps: Vec<DuetStep> = steps.map(|step| self.step(step, confidence)).collect();
         let errors = self.error_result(confidence);
-        let verdict = self.verdict(&steps, &errors);
+        let verdicts: Vec<DuetVerdict> = steps.iter().map(|step| step.verdict).collect();
+        let verdict = Duet::verdict(&verdicts, &errors);
         let mut result = DuetResult {
             format: DUET_FORMAT,
             verdict,
@@ -294,34 +302,23 @@ impl Duet {
     fn step(&self, step: &StepSequence, confidence: f64) -> DuetStep {
         let pairs = step.differences.len();
         let interval = step.differences.interval(confidence);
-        let estimate = step.differences.estimate();
-        let difference = self.settings.difference;
-        let decision = match estimate {
-            Some(estimate) => Decision::of(interval, estimate, difference.ln_1p()),
-            None => Decision::Undecided,
-        };
         let bounds = (interval.low.exp_m1(), interval.high.exp_m1());
         let is_bounded = bounds.0 > -1.0 && bounds.1.is_finite();
         let mean_ns = |sum: f64| (pairs > 0).then(|| sum / pairs as f64);
         let mut found = DuetStep {
             name: step.name.clone(),
             kind: step.kind.clone(),
-            verdict: match decision {
-                Decision::Above => DuetVerdict::Slower,
-                Decision::Below => DuetVerdict::Faster,
-                Decision::Within => DuetVerdict::NoDifference,
-                Decision::Undecided => DuetVerdict::Undecided,
-            },
+            verdict: self.step_verdict(step, confidence),
             text: String::new(),
             pairs: pairs as u64,
             operations: step.operations,
             old_ns: mean_ns(step.old_ns),
             new_ns: mean_ns(step.new_ns),
-            change: estimate.map(f64::exp_m1),
+            change: step.differences.estimate().map(f64::exp_m1),
             interval: is_bounded.then_some(bounds),
             p: step.differences.p(0.0),
         };
-        found.text = result::text(&found, difference);
+        found.text = result::text(&found, self.settings.difference);
         found
     }
 
@@ -330,14 +327,14 @@ impl Duet {
         let old = self.old_failures.share();
         let new = self.new_failures.share();
         let how = &self.settings.how;
-        let rose = self.errors.interval(confidence).low > 0.0 && new > old;
+        let rose = self.errors.is_above(0.0, confidence) && new > old;
         let may_have_risen = rose || new > old && p <= how.alpha;
         DuetErrors { old, new, p, rose, may_have_risen, allowed: how.allow_errors }
     }
 
     /// The gravest verdict. What is faster answers for its errors without a correction for the other steps.
-    fn verdict(&self, steps: &[DuetStep], errors: &DuetErrors) -> DuetVerdict {
-        let any = |wanted: DuetVerdict| steps.iter().any(|step| step.verdict == wanted);
+    fn verdict(steps: &[DuetVerdict], errors: &DuetErrors) -> DuetVerdict {
+        let any = |wanted: DuetVerdict| steps.contains(&wanted);
         let counts = !errors.allowed;
         if counts && (errors.rose || errors.may_have_risen && any(DuetVerdict::Faster)) {
             DuetVerdict::MoreErrors

@@ -70,17 +70,33 @@ fn pairs_without_a_difference_exclude_every_shift_but_zero() {
 
 #[test]
 fn decisions_follow_from_the_interval() {
-    let interval = |low, high| Interval { low, high };
-    let check = |low, high, estimate, expected| {
-        assert_eq!(Decision::of(interval(low, high), estimate, 0.05), expected, "{low} {high}");
+    let around = |middle: f64, scatter: f64| {
+        let mut all = PairedDifferences::new();
+        (0..30).for_each(|number| {
+            let sign = if number % 2 == 0 { 1.0 } else { -1.0 };
+            all.push(middle + sign * scatter * (1.0 + f64::from(number % 7)));
+        });
+        all
     };
-    check(0.02, 0.12, 0.07, Decision::Above);
-    check(-0.12, -0.02, -0.07, Decision::Below);
-    check(-0.04, 0.03, 0.0, Decision::Within);
-    check(0.01, 0.04, 0.02, Decision::Within);
-    check(0.01, 0.09, 0.04, Decision::Undecided);
-    check(-0.02, 0.09, 0.06, Decision::Undecided);
-    check(f64::NEG_INFINITY, f64::INFINITY, 0.5, Decision::Undecided);
+    for (middle, scatter) in
+        [(0.07, 0.005), (-0.07, 0.005), (0.0, 0.005), (0.02, 0.005), (0.0, 0.05)]
+    {
+        let all = around(middle, scatter);
+        let interval = all.interval(0.95);
+        let estimate = all.estimate().unwrap();
+        let expected = match interval {
+            Interval { low, high } if low > -0.05 && high < 0.05 => Decision::Within,
+            Interval { low, .. } if low > 0.0 && estimate >= 0.05 => Decision::Above,
+            Interval { high, .. } if high < 0.0 && estimate <= -0.05 => Decision::Below,
+            _ => Decision::Undecided,
+        };
+        assert_eq!(all.decision(0.05, 0.95), expected, "{middle} {scatter}: {interval:?}");
+    }
+    assert_eq!(around(0.07, 0.005).decision(0.05, 0.95), Decision::Above);
+    assert_eq!(around(-0.07, 0.005).decision(0.05, 0.95), Decision::Below);
+    assert_eq!(around(0.02, 0.005).decision(0.05, 0.95), Decision::Within);
+    assert_eq!(around(0.0, 0.05).decision(0.05, 0.95), Decision::Undecided);
+    assert_eq!(PairedDifferences::new().decision(0.05, 0.95), Decision::Undecided);
 }
 
 /// Looks of a sequence: one after each pair.
