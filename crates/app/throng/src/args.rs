@@ -6,6 +6,7 @@ pub(crate) mod balancer;
 mod compare;
 #[cfg(test)]
 mod documents;
+mod duet;
 pub(crate) mod fleet;
 #[cfg(feature = "full")]
 pub(crate) mod full;
@@ -33,6 +34,7 @@ use record::Durability;
 
 pub(crate) use self::compare::{CompareArgs, CorrectionArg, TimeArg};
 pub(crate) use attempt::TryArgs;
+pub(crate) use duet::{DuetArgs, InterleaveArg, Until};
 pub(crate) use full::{ImportArgs, ModelArgs, ReproduceArgs};
 pub(crate) use new::{NewArgs, TemplateArg};
 pub(crate) use probe::{ExportArgs, ExportRunArgs, ProbeArgs};
@@ -85,6 +87,9 @@ pub(crate) enum Verb {
     /// Compare runs as distributions: candidate against baseline, or all runs with each other
     #[command(after_help = compare::EXIT_CODES)]
     Compare(Box<CompareArgs>),
+    /// Run two targets in pairs until it is decided whether the new one is slower
+    #[command(after_help = duet::EXIT_CODES)]
+    Duet(Box<DuetArgs>),
     /// Analyse one run: steady state, trends, outages, operational laws
     Analyze(AnalyzeArgs),
     /// Find the highest rate or number of users at which a scenario's thresholds hold, or the value of a
@@ -136,6 +141,7 @@ impl Verb {
             Verb::Run(args) => args.quiet,
             Verb::Experiment(args) => args.quiet,
             Verb::Compare(args) => args.quiet,
+            Verb::Duet(args) => args.quiet,
             Verb::Capacity(args) => args.quiet,
             Verb::Model(args) => args.is_quiet(),
             Verb::Import(args) => args.is_quiet(),

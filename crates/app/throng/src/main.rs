@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         Verb::Note(args) => verbs::note::note(&args),
         Verb::Ui(args) => verbs::ui::ui(&args),
         Verb::Compare(args) => verbs::compare::compare(&args),
+        Verb::Duet(args) => verbs::duet::duet(&args),
         Verb::Analyze(args) => verbs::analyze::analyze(&args),
         Verb::Capacity(args) => verbs::capacity::capacity(&args),
         Verb::Serve(args) => verbs::serve::serve(args.system),

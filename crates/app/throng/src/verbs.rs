@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+pub(crate) mod duet;
 pub(crate) mod experiment;
 pub(crate) mod export;
 #[cfg(feature = "full")]

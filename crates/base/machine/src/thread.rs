@@ -4,6 +4,6 @@ mod cores;
 mod files;
 mod netns;
 
-pub use cores::{LoopCores, move_to};
+pub use cores::{CoreSet, LoopCores, core_halves, move_to};
 pub use files::leave_shared_table;
 pub use netns::{Namespace, NamespaceError};

@@ -2,6 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use machine::clock::Dilation;
+
+/// The interval at which a pause between two runs checks whether it is to end.
+const POLL: Duration = Duration::from_millis(50);
 
 /// The number of times that the user requested the end of the run. Once: no further step begins, and the record says
 /// that the run was interrupted.
@@ -18,6 +24,18 @@ impl Interrupt {
     pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
+}
+
+/// Waits between two runs; `false`: the user requested the end.
+pub(crate) fn pause(interrupt: &Interrupt, pause: Duration) -> bool {
+    let mut left = Dilation::of_process().stretch(pause);
+    while !interrupt.is_requested() && !left.is_zero() {
+        let step = left.min(POLL);
+        #[expect(clippy::disallowed_methods, reason = "the requested pause")]
+        std::thread::sleep(step);
+        left -= step;
+    }
+    !interrupt.is_requested()
 }
 
 /// The number that requests a pause.

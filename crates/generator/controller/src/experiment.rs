@@ -21,22 +21,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use machine::clock::{Dilation, monotonic_ns};
+use machine::clock::monotonic_ns;
 use plan::Plan;
 use record::schema::{RunStatus, Summary};
 use record::{Durability, RecordError};
 use scenario::Experiment;
 use workers::{ScenarioText, hex_digest, with_causes};
 
-use crate::control::Interrupt;
+use crate::control::{self, Interrupt};
 use crate::run::tick::Tick;
 use crate::run::{ConductError, Conducted, Control, Machines, RecordSettings, RunRequest, conduct};
 use crate::surroundings::Surroundings;
 
 /// This number of consecutive failed runs ends the experiment: the next ones would fail as well.
 const FAILURES_MAX: u32 = 3;
-/// The interval at which a pause checks whether it is to end.
-const POLL: Duration = Duration::from_millis(50);
 
 /// An experiment to conduct.
 #[derive(Debug)]
@@ -303,14 +301,7 @@ impl Conductor<'_> {
     /// Waits between two runs; `false`: the user requested the end.
     fn pause(&self) -> bool {
         let pause = Duration::from_nanos(self.request.experiment.pause_ns);
-        let mut left = Dilation::of_process().stretch(pause);
-        while !self.is_interrupted() && !left.is_zero() {
-            let step = left.min(POLL);
-            #[expect(clippy::disallowed_methods, reason = "the requested pause")]
-            std::thread::sleep(step);
-            left -= step;
-        }
-        !self.is_interrupted()
+        control::pause(&self.request.interrupt, pause)
     }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `run` | a run from start to verdict |
 //! | `experiment` | many runs by a design, resumed after an interruption |
+//! | `duet` | two targets in pairs of runs, until it is decided which is slower |
 //! | `capacity_search` | run after run, to find the highest load that keeps the thresholds |
 //! | `simulate` | a scenario in virtual time, as its server sees it |
 //! | `watch` | probes without a run |
@@ -14,6 +15,7 @@
 
 mod capacity_search;
 mod control;
+pub mod duet;
 pub mod experiment;
 pub mod names;
 mod run;

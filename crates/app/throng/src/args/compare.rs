@@ -146,7 +146,7 @@ fn parse_quantile(text: &str) -> Result<f64, String> {
 }
 
 /// `mean`, or a quantile as in a list of them.
-fn parse_primary(text: &str) -> Result<Primary, String> {
+pub(super) fn parse_primary(text: &str) -> Result<Primary, String> {
     match text.trim() {
         "mean" => Ok(Primary::Mean),
         percent => {
@@ -167,7 +167,7 @@ fn parse_times(text: &str) -> Result<f64, String> {
     }
 }
 
-fn parse_alpha(text: &str) -> Result<f64, String> {
+pub(super) fn parse_alpha(text: &str) -> Result<f64, String> {
     let alpha = parse_times(text)?;
     if (1e-6..=0.5).contains(&alpha) {
         Ok(alpha)
@@ -176,7 +176,7 @@ fn parse_alpha(text: &str) -> Result<f64, String> {
     }
 }
 
-fn parse_detect(text: &str) -> Result<f64, String> {
+pub(super) fn parse_detect(text: &str) -> Result<f64, String> {
     let share = parse_times(text)?;
     if share > 0.0 {
         Ok(share)

@@ -81,9 +81,51 @@ pub fn move_to(core: usize) {
     let _ = sched_setaffinity(None, &only);
 }
 
+/// Cores that processes may be confined to.
+#[derive(Debug, Clone)]
+pub struct CoreSet(CpuSet);
+
+impl CoreSet {
+    /// Confines the calling thread to them, for good, with all that it starts from then on. If that is denied, it runs where
+    /// it may.
+    pub fn confine(&self) {
+        let _ = sched_setaffinity(None, &self.0);
+    }
+}
+
+/// The cores that the calling thread may use in two halves; one that is left over belongs to neither. `None` if there is one
+/// only.
+pub fn core_halves() -> Option<[CoreSet; 2]> {
+    let allowed = sched_getaffinity(None).ok()?;
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect();
+    let half = cores.len() / 2;
+    let set = |cores: &[usize]| {
+        let mut set = CpuSet::new();
+        cores.iter().for_each(|&core| set.set(core));
+        CoreSet(set)
+    };
+    (half > 0).then(|| [set(&cores[..half]), set(&cores[half..2 * half])])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn halves_share_no_core_and_are_of_one_size() {
+        apart(|before| {
+            let Some([first, second]) = core_halves() else {
+                assert_eq!(before.count(), 1);
+                return;
+            };
+            assert_eq!(first.0.count(), second.0.count());
+            assert_eq!(first.0.count(), before.count() / 2);
+            let is_in_both = |core| first.0.is_set(core) && second.0.is_set(core);
+            assert!(!(0..CpuSet::MAX_CPU).any(is_in_both));
+            first.confine();
+            assert_eq!(sched_getaffinity(None).unwrap(), first.0);
+        });
+    }
 
     /// Runs on a thread of its own, whose cores may be changed.
     fn apart(test: impl FnOnce(CpuSet) + Send + 'static) {

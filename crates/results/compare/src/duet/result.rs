@@ -205,7 +205,7 @@ pub enum DuetSide {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DuetRun {
     /// Number of the pair, from 1.
-    pub pair: usize,
+    pub pair: u64,
     /// Its role.
     pub side: DuetSide,
     /// Its directory.

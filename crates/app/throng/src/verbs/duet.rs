@@ -1,0 +1,334 @@
+//! `throng duet OLD NEW`: two targets in pairs of runs, until it is decided which is slower.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use compare::duet::{DuetResult, DuetSettings, Interleave};
+use compare::{Acceptance, Options, Primary, Time};
+use controller::ScenarioText;
+use controller::duet::{
+    BlockRole, DUET_FILE, DuetError, DuetProgress, DuetRequest, DuetState, DuetTarget,
+    analyze_duet, conduct_duet,
+};
+use plan::Plan;
+use record::RecordError;
+use scenario::Severity;
+
+use crate::args::{DuetArgs, InterleaveArg, TimeArg, Until};
+use crate::exit::{Exit, Failure, print_text};
+use crate::full::Leniency;
+use crate::source::{self, CompiledScenario, Text};
+use crate::terminal::{self, View};
+use crate::verbs::run::interrupt;
+
+/// Directory in which the directories of duets are created.
+const DUETS: &str = "duets";
+/// The result, in the duet's directory.
+const RESULT_FILE: &str = "result.json";
+
+pub(crate) fn duet(args: &DuetArgs) -> Result<Exit, Failure> {
+    if let Some(directory) = &args.analyze {
+        let state = known(directory)?;
+        let result = analyze_duet(&state, directory).map_err(failure)?;
+        return conclude(args, &result, directory);
+    }
+    let opened = OpenedDuet::open(args)?;
+    let directory = directory(args, &opened)?;
+    let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
+    let (until_decided, pairs_max) = match args.until {
+        Until::Decided => (true, u64::MAX),
+        Until::Pairs(pairs) => (false, pairs),
+    };
+    let request = DuetRequest {
+        directory: &directory,
+        program: &program,
+        version: env!("CARGO_PKG_VERSION"),
+        force: args.force,
+        durability: args.durable.durability(),
+        lab: crate::verbs::lab::surroundings()?,
+        self_pairs: args.self_pairs,
+        until_decided,
+        pairs_max,
+        budget: args.budget,
+        pause: args.pause,
+        interrupt: interrupt()?,
+    };
+    let settings = settings(args);
+    let version = env!("CARGO_PKG_VERSION");
+    let [old, new] = opened.targets.clone();
+    let mut state = DuetState::new(old, new, args.seed, &settings, version);
+    let mut watcher = Watcher { quiet: args.quiet || args.json, view: View::new(true), pairs: 0 };
+    let result = conduct_duet(
+        &request,
+        &mut state,
+        &|target, overrides| opened.compile(target, overrides),
+        &mut |progress| watcher.report(&progress),
+    );
+    let result = result.map_err(failure)?;
+    conclude(args, &result, &directory)
+}
+
+/// The scenarios of a duet, checked before anything runs.
+struct OpenedDuet {
+    targets: [DuetTarget; 2],
+    texts: [Text; 2],
+    /// The old scenario's name.
+    name: String,
+}
+
+impl OpenedDuet {
+    fn open(args: &DuetArgs) -> Result<OpenedDuet, Failure> {
+        let targets = targets(args)?;
+        let read = |target: &DuetTarget| source::named_scenario(&target.file, Leniency::Strict);
+        let texts = [read(&targets[0])?, read(&targets[1])?];
+        let plans = [compile(&texts[0], &targets[0])?, compile(&texts[1], &targets[1])?];
+        check_common(&plans)?;
+        check_time(args, &plans)?;
+        Ok(OpenedDuet { name: plans[0].name.clone(), targets, texts })
+    }
+
+    /// A plan of a target, whose scenario was compiled before.
+    fn compile(
+        &self,
+        target: &DuetTarget,
+        overrides: &[(String, String)],
+    ) -> Result<(Plan, ScenarioText), String> {
+        let place = usize::from(*target != self.targets[0]);
+        let text = &self.texts[place];
+        let (compiled, diagnostics) = source::try_compile(text, overrides);
+        let CompiledScenario { plan, inputs } = compiled.ok_or_else(|| {
+            let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error);
+            let messages: Vec<&str> = errors.map(|one| one.message.as_str()).collect();
+            format!("the scenario no longer compiles: {}", messages.join("; "))
+        })?;
+        let scenario = ScenarioText {
+            name: text.name.clone(),
+            text: text.text.clone(),
+            overrides: overrides.to_vec(),
+            inputs,
+        };
+        Ok((plan, scenario))
+    }
+}
+
+/// The old target and the new one, by files or by `--target`.
+fn targets(args: &DuetArgs) -> Result<[DuetTarget; 2], Failure> {
+    let usage = |message: &str, hint: &str| Failure::hinted(Exit::Usage, message.to_owned(), hint);
+    let target = |file: &String, address: Option<&String>| {
+        let mut overrides = args.sets.sets.clone();
+        overrides.extend(address.map(|address| ("target".to_owned(), address.clone())));
+        DuetTarget { file: file.clone(), overrides }
+    };
+    if args.sets.sets.iter().any(|(key, _)| key == "seed") {
+        return Err(usage("each pair has a seed of its own", "use --seed for the first one"));
+    }
+    match (&args.files[..], &args.targets[..]) {
+        ([old, new], []) => Ok([target(old, None), target(new, None)]),
+        ([file], [old, new]) => Ok([target(file, Some(old)), target(file, Some(new))]),
+        ([_], _) => Err(usage(
+            "one file has one target: there is nothing to compare",
+            "give a second file, or --target twice: the old target, then the new one",
+        )),
+        _ => Err(usage(
+            "two files have their own targets",
+            "leave out --target, or give one file and --target twice",
+        )),
+    }
+}
+
+/// Compiles a scenario, prints its diagnostics, and refuses secrets in what is recorded.
+fn compile(text: &Text, target: &DuetTarget) -> Result<Plan, Failure> {
+    let CompiledScenario { plan, .. } = source::compile(text, &target.overrides)?;
+    source::no_secrets(&plan, &target.overrides, target.overrides.len())?;
+    Ok(plan)
+}
+
+/// There must be something that both measure.
+fn check_common(plans: &[Plan; 2]) -> Result<(), Failure> {
+    let [old, new] = plans.each_ref().map(|plan| plan.recorded().measures);
+    let is_common = old.iter().any(|one| new.iter().any(|other| other.name == one.name));
+    match is_common {
+        true => Ok(()),
+        false => Err(Failure::hinted(
+            Exit::Data,
+            "the two scenarios have no step in common".to_owned(),
+            "steps are paired by their names",
+        )),
+    }
+}
+
+/// At least a pair must fit into the budget.
+fn check_time(args: &DuetArgs, plans: &[Plan; 2]) -> Result<(), Failure> {
+    let each: u64 = plans.iter().map(Plan::end_ns).sum();
+    let pair_ns = match args.interleave {
+        InterleaveArg::Abba => 2 * each,
+        InterleaveArg::Ab => each,
+        InterleaveArg::Simultaneous => each / 2,
+    };
+    if u128::from(pair_ns) <= args.budget.as_nanos() {
+        return Ok(());
+    }
+    let budget_ns = u64::try_from(args.budget.as_nanos()).unwrap_or(u64::MAX);
+    Err(Failure::hinted(
+        Exit::Data,
+        format!(
+            "a pair takes {}, and the budget is {}",
+            units::span(pair_ns),
+            units::span(budget_ns)
+        ),
+        "make the scenario's phases shorter with --set, or raise --budget: ten pairs decide little, \
+         thirty most",
+    ))
+}
+
+fn settings(args: &DuetArgs) -> DuetSettings {
+    let how = &args.how;
+    let mut options = Options {
+        alpha: how.alpha,
+        primary: how.primary,
+        phase: how.phase.clone(),
+        skip_ns: u64::try_from(how.skip.as_nanos()).unwrap_or(u64::MAX),
+        allow_errors: how.allow_errors,
+        time: match how.time {
+            TimeArg::Response => Time::Response,
+            TimeArg::Service => Time::Service,
+        },
+        ..Options::default()
+    };
+    if let Primary::Quantile(q) = how.primary {
+        options.quantiles = vec![q];
+    }
+    DuetSettings {
+        difference: how.difference,
+        interleave: match args.interleave {
+            InterleaveArg::Simultaneous => Interleave::Simultaneous,
+            InterleaveArg::Ab => Interleave::Ab,
+            InterleaveArg::Abba => Interleave::Abba,
+        },
+        how: options,
+    }
+}
+
+/// The duet's directory, which is created and must hold no other duet.
+fn directory(args: &DuetArgs, opened: &OpenedDuet) -> Result<PathBuf, Failure> {
+    let is_taken = |directory: &PathBuf| directory.join(DUET_FILE).exists();
+    let directory = match &args.dir {
+        Some(directory) if is_taken(directory) => {
+            return Err(Failure::hinted(
+                Exit::CannotCreate,
+                format!("{} holds a duet already", directory.display()),
+                "give another directory, or --analyze it",
+            ));
+        }
+        Some(directory) => directory.clone(),
+        None => {
+            let name = record::file_name(&opened.name);
+            let numbered = |number: u64| Path::new(DUETS).join(format!("{name}-{number}"));
+            (1..).map(numbered).find(|one| !one.exists()).unwrap_or_else(|| numbered(0))
+        }
+    };
+    std::fs::create_dir_all(&directory).map_err(|source| {
+        let error = RecordError::Io { action: "create", path: directory.clone(), source };
+        Failure::new(Exit::CannotCreate, error)
+    })?;
+    Ok(directory)
+}
+
+/// The duet in a directory, which must be there.
+fn known(directory: &Path) -> Result<DuetState, Failure> {
+    DuetState::read(directory).map_err(refused)?.ok_or_else(|| {
+        Failure::hinted(
+            Exit::NoInput,
+            format!("{} holds no {DUET_FILE}", directory.display()),
+            "give the directory of an existing duet",
+        )
+    })
+}
+
+/// Writes the result beside the runs and prints it.
+fn conclude(args: &DuetArgs, result: &DuetResult, directory: &Path) -> Result<Exit, Failure> {
+    let json = report::json(result);
+    let write = |path: &Path, text: &str| {
+        record::write_whole(path, text.as_bytes()).map_err(|error| Failure::new(Exit::Io, error))
+    };
+    write(&directory.join(RESULT_FILE), &json)?;
+    if let Some(path) = &args.markdown {
+        write(path, &report::duet_markdown(result))?;
+    }
+    if args.json {
+        print_text(&json)?;
+    } else if !args.quiet {
+        let shown = directory.display().to_string();
+        print_text(&report::duet(result, &shown, terminal::style()))?;
+    }
+    Ok(match result.verdict.acceptance() {
+        Acceptance::Accepted => Exit::Passed,
+        Acceptance::Rejected => Exit::Failed,
+        Acceptance::Undecided => Exit::Untrusted,
+    })
+}
+
+/// States what goes on, on standard error.
+struct Watcher {
+    quiet: bool,
+    view: View,
+    /// Pairs that ended.
+    pairs: u64,
+}
+
+impl Watcher {
+    fn report(&mut self, progress: &DuetProgress<'_>) {
+        match progress {
+            DuetProgress::Block { pair, role } => {
+                self.view.end();
+                let what = match role {
+                    BlockRole::Old => "old target",
+                    BlockRole::New => "new target",
+                    BlockRole::SelfFirst | BlockRole::SelfSecond => "old target against itself",
+                    BlockRole::Alone => "old target alone",
+                };
+                self.print_error(&format!("pair {pair}: {what}"));
+                self.view = View::new(self.quiet || !std::io::stderr().is_terminal());
+            }
+            DuetProgress::Tick(tick) => self.view.tick(tick),
+            DuetProgress::Pair(result) => {
+                self.view.end();
+                self.view = View::new(true);
+                self.pairs += 1;
+                self.print_error(&format!("  after {}: {}", self.pairs, result.sentence));
+            }
+            DuetProgress::Failed { why } => {
+                self.view.end();
+                self.view = View::new(true);
+                self.print_error(&format!("  failed: {why}"));
+            }
+        }
+    }
+
+    fn print_error(&self, line: &str) {
+        if !self.quiet {
+            // Who closed standard error does not want to know.
+            let _ = writeln!(std::io::stderr(), "{}", report::visible(line));
+        }
+    }
+}
+
+fn failure(error: DuetError) -> Failure {
+    match error {
+        DuetError::Record(error) => refused(error),
+        DuetError::Compare(error) => Failure::new(Exit::NoInput, error),
+        failing @ DuetError::Failing { .. } => {
+            Failure::hinted(Exit::Unavailable, failing.to_string(), "`throng run` shows more of it")
+        }
+        one_core @ DuetError::OneCore => Failure::new(Exit::System, one_core),
+    }
+}
+
+fn refused(error: RecordError) -> Failure {
+    let exit = match &error {
+        RecordError::Io { action: "create", .. } => Exit::CannotCreate,
+        RecordError::Io { .. } => Exit::Io,
+        _ => Exit::NoInput,
+    };
+    Failure::new(exit, error)
+}

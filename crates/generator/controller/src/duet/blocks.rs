@@ -1,0 +1,192 @@
+//! One block: a run in this process, or one of two processes that run at once.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+
+use machine::thread::{CoreSet, core_halves};
+use record::schema::RunStatus;
+use record::{RecordError, Run};
+use workers::with_causes;
+
+use super::state::{BlockRecord, BlockRole, DuetState, RUNS};
+use super::{Conductor, DuetProgress};
+use crate::run::{ConductError, Control, Machines, RecordSettings, RunRequest, conduct};
+
+/// A block to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Block {
+    /// Number of its pair, from 1.
+    pub(super) number: u64,
+    pub(super) role: BlockRole,
+    /// The seed of its users.
+    pub(super) seed: u64,
+}
+
+/// Why a block was not made.
+#[derive(Debug)]
+pub(super) enum BlockError {
+    /// The user requested the end.
+    Interrupted,
+    /// Why, in words.
+    Failed { why: String },
+    /// The record cannot be written; neither could the next one.
+    Record(RecordError),
+}
+
+impl BlockError {
+    fn failed(why: String) -> BlockError {
+        BlockError::Failed { why }
+    }
+}
+
+impl Block {
+    fn record(&self, directory: String) -> BlockRecord {
+        BlockRecord { pair: self.number, role: self.role, directory }
+    }
+
+    /// The overrides of its run.
+    fn overrides(&self, state: &DuetState) -> Vec<(String, String)> {
+        let mut overrides = state.target(self.role).overrides.clone();
+        overrides.push(("seed".to_owned(), self.seed.to_string()));
+        overrides
+    }
+}
+
+impl Conductor<'_> {
+    /// Makes a block in this process, while no other one runs.
+    pub(super) fn in_turn(
+        &self,
+        block: &Block,
+        state: &DuetState,
+        watch: &mut dyn FnMut(DuetProgress<'_>),
+    ) -> Result<BlockRecord, BlockError> {
+        let request = self.request;
+        let (plan, scenario) = (self.compile)(state.target(block.role), &block.overrides(state))
+            .map_err(BlockError::failed)?;
+        let runs = request.directory.join(RUNS);
+        let run = RunRequest {
+            plan,
+            scenario,
+            version: request.version,
+            machines: Machines {
+                lab: request.lab.clone(),
+                force: request.force,
+                ..Machines::here(request.program)
+            },
+            record: RecordSettings {
+                runs: &runs,
+                durability: request.durability,
+                allow_lost_workers: false,
+            },
+            control: Control { interrupt: Arc::clone(&request.interrupt), ..Control::default() },
+        };
+        let conducted = conduct(run, &mut |tick| watch(DuetProgress::Tick(tick)));
+        let conducted = conducted.map_err(|error| match error {
+            ConductError::Record(error) => BlockError::Record(error),
+            other => BlockError::failed(with_causes(&other)),
+        })?;
+        match conducted.info.status {
+            RunStatus::Complete => {
+                Ok(block.record(format!("{RUNS}/{}", file_name(&conducted.directory))))
+            }
+            RunStatus::Interrupted => Err(BlockError::Interrupted),
+            RunStatus::Running | RunStatus::Aborted | RunStatus::Failed => {
+                let first = conducted.summary.findings.first();
+                let why = first.map_or_else(String::new, |finding| finding.text.clone());
+                Err(BlockError::failed(why))
+            }
+        }
+    }
+
+    /// Makes blocks at once, each in a process of its own on its half of the cores.
+    pub(super) fn on_halves(
+        &self,
+        blocks: [Option<Block>; 2],
+        state: &DuetState,
+    ) -> Result<Vec<BlockRecord>, BlockError> {
+        let halves = core_halves();
+        let halves =
+            halves.ok_or_else(|| BlockError::failed("one core cannot be divided".to_owned()))?;
+        let place = ProcessPlace {
+            program: self.request.program,
+            directory: self.request.directory,
+            force: self.request.force,
+        };
+        let made: Vec<Result<BlockRecord, BlockError>> = std::thread::scope(|scope| {
+            let both = blocks.into_iter().zip(halves);
+            let started: Vec<_> = both
+                .filter_map(|(block, cores)| {
+                    let block = block?;
+                    Some(scope.spawn(move || place.run(&block, &cores, state)))
+                })
+                .collect();
+            let joined = started.into_iter().map(|thread| thread.join());
+            let panicked = |_| Err(BlockError::failed("its thread panicked".to_owned()));
+            joined.map(|ended| ended.unwrap_or_else(panicked)).collect()
+        });
+        if self.request.interrupt.is_requested() {
+            return Err(BlockError::Interrupted);
+        }
+        made.into_iter().collect()
+    }
+}
+
+/// Where blocks that run at once are made.
+#[derive(Debug, Clone, Copy)]
+struct ProcessPlace<'a> {
+    program: &'a Path,
+    /// The duet's directory.
+    directory: &'a Path,
+    force: bool,
+}
+
+impl ProcessPlace<'_> {
+    /// Makes a block in a process of its own, which stays on these cores with its target, if that is built in.
+    fn run(
+        self,
+        block: &Block,
+        cores: &CoreSet,
+        state: &DuetState,
+    ) -> Result<BlockRecord, BlockError> {
+        // The process inherits the cores of the thread that starts it.
+        cores.confine();
+        let folder = format!("{RUNS}/{}-{}", block.number, block.role.name());
+        let runs = self.directory.join(&folder);
+        let mut command = Command::new(self.program);
+        command.arg("run").arg(&state.target(block.role).file);
+        for (key, value) in block.overrides(state) {
+            command.arg("--set").arg(format!("{key}={value}"));
+        }
+        command.arg("--runs").arg(&runs).arg("--quiet");
+        command.args(self.force.then_some("--force"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let output = command.output().map_err(|error| BlockError::failed(error.to_string()))?;
+        match complete_run(&runs) {
+            Some(name) => Ok(block.record(format!("{folder}/{name}"))),
+            None => Err(BlockError::failed(message(&output))),
+        }
+    }
+}
+
+/// The last complete run in a directory.
+fn complete_run(runs: &Path) -> Option<String> {
+    let entries = std::fs::read_dir(runs).ok()?;
+    let names = entries.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let run = Run::open(&path).ok()?;
+        (run.info().status == RunStatus::Complete).then(|| file_name(&path))
+    });
+    names.max()
+}
+
+/// What a process that made no run said last.
+fn message(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.last().map_or_else(|| format!("it ended with {}", output.status), str::to_owned)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,113 @@
+use compare::duet::DuetSettings;
+use compare::{Options, Primary, Time};
+
+use super::*;
+
+fn target(file: &str) -> DuetTarget {
+    let overrides = vec![("target".to_owned(), format!("http://{file}"))];
+    DuetTarget { file: file.to_owned(), overrides }
+}
+
+fn state(interleave: Interleave) -> DuetState {
+    let how = Options {
+        alpha: 0.01,
+        primary: Primary::Quantile(0.95),
+        quantiles: vec![0.95],
+        time: Time::Service,
+        phase: Some("hot".to_owned()),
+        skip_ns: 5,
+        allow_errors: true,
+        ..Options::default()
+    };
+    let settings = DuetSettings { difference: 0.02, interleave, how };
+    DuetState::new(target("old"), target("new"), 7, &settings, "0.0.0")
+}
+
+fn block(pair: u64, role: BlockRole) -> BlockRecord {
+    BlockRecord { pair, role, directory: format!("runs/{pair}-{}", role.name()) }
+}
+
+#[test]
+fn a_duet_that_is_read_again_decides_the_same_way() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(DuetState::read(folder.path()).unwrap(), None);
+    let mut written = state(Interleave::Ab);
+    written.blocks = vec![block(1, BlockRole::New), block(1, BlockRole::Old)];
+    written.write(folder.path()).unwrap();
+    let read = DuetState::read(folder.path()).unwrap().unwrap();
+    assert_eq!(read, written);
+    assert_eq!(read.settings(), state(Interleave::Ab).settings());
+    let how = read.settings().how;
+    assert_eq!((how.alpha, how.primary, how.skip_ns), (0.01, Primary::Quantile(0.95), 5));
+    assert_eq!((how.time, how.allow_errors), (Time::Service, true));
+    let later = DuetState { format: 2, ..written };
+    later.write(folder.path()).unwrap();
+    assert!(DuetState::read(folder.path()).is_err());
+}
+
+#[test]
+fn blocks_belong_to_pairs_and_checks_are_counted_by_themselves() {
+    let mut state = state(Interleave::Abba);
+    use BlockRole::{New, Old, SelfFirst, SelfSecond};
+    let roles = [
+        (1, [SelfFirst, SelfSecond, SelfSecond, SelfFirst]),
+        (1, [New, Old, Old, New]),
+        (2, [Old, New, New, Old]),
+    ];
+    state.blocks =
+        roles.iter().flat_map(|(pair, roles)| roles.map(|role| block(*pair, role))).collect();
+    let sizes: Vec<usize> = state.pairs().map(<[BlockRecord]>::len).collect();
+    assert_eq!(sizes, [4, 4, 4]);
+    assert_eq!((state.count(Old), state.count(SelfFirst)), (4, 2));
+    assert_eq!(state.target(New).file, "new");
+    assert_eq!(state.target(SelfSecond).file, "old", "the place of the new target, not itself");
+}
+
+/// The conductor of a duet whose scenario never compiles.
+fn conducted(until_ns: u64) -> (Result<DuetResult, DuetError>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let request = DuetRequest {
+        directory: folder.path(),
+        program: Path::new("nowhere"),
+        version: "0.0.0",
+        force: false,
+        durability: Durability::Process,
+        lab: None,
+        self_pairs: 0,
+        until_decided: true,
+        pairs_max: 100,
+        budget: Duration::from_nanos(until_ns),
+        pause: Duration::ZERO,
+        interrupt: Arc::default(),
+    };
+    let mut seen = Vec::new();
+    let result = conduct_duet(
+        &request,
+        &mut state(Interleave::Abba),
+        &|_, overrides| Err(format!("no scenario: {overrides:?}")),
+        &mut |progress| {
+            if let DuetProgress::Failed { why } = progress {
+                seen.push(why.to_owned());
+            }
+        },
+    );
+    (result, seen)
+}
+
+#[test]
+fn pairs_that_fail_end_the_duet_and_members_share_their_seed() {
+    let (result, seen) = conducted(u64::MAX);
+    assert!(matches!(result, Err(DuetError::Failing { .. })), "{result:?}");
+    assert_eq!(seen.len(), FAILURES_MAX as usize);
+    // The first pair's users follow from the duet's seed, the next ones' from the next numbers.
+    for (why, seed) in seen.iter().zip(["\"8\"", "\"9\"", "\"10\""]) {
+        assert!(why.contains(seed), "{why}");
+    }
+}
+
+#[test]
+fn an_order_is_drawn_for_each_pair() {
+    let reversed = (0..200_u64).filter(|&seed| Rng::new(seed, 0, Purpose::Choice).below(2) == 1);
+    // 99.9 % of binomials with (200, 1/2) are between.
+    assert!((77..=123).contains(&reversed.count()));
+}

@@ -1,0 +1,190 @@
+//! A duet as text and as Markdown: the decision, each step with the interval that is valid now, failures, and what has to be
+//! known beside them.
+
+use compare::duet::{DuetResult, DuetStep, DuetVerdict};
+use compare::{Acceptance, percent, percent_bounds, signed_percent};
+
+use crate::markdown::{findings, plain};
+use crate::style::{COLUMNS, INDENT, Line, Style, Tone, wrap};
+use crate::table::Table;
+use crate::verdict::finding_lines;
+
+/// The duet for a terminal. Lines end with `\n`.
+pub fn duet(result: &DuetResult, directory: &str, style: Style) -> String {
+    let mut blocks = vec![headline(result, style), steps(result).render(COLUMNS, style)];
+    let findings = result.findings.iter().flat_map(|finding| finding_lines(finding, style));
+    blocks.push(findings.collect());
+    let runs = units::counted(result.runs.len() as u64, "run");
+    blocks.push(vec![format!("{runs} in {directory}")]);
+    let blocks = blocks.iter().filter(|block| !block.is_empty());
+    let blocks: Vec<String> = blocks.map(|block| block.join("\n") + "\n").collect();
+    blocks.join("\n")
+}
+
+/// The verdict, the decision in one sentence, and how it was made.
+fn headline(result: &DuetResult, style: Style) -> Vec<String> {
+    let verdict = result.verdict.name().to_uppercase();
+    let indent = verdict.chars().count() + 2;
+    let mut lines = Vec::new();
+    for (number, part) in wrap(&result.sentence, COLUMNS - indent).into_iter().enumerate() {
+        let line = match number {
+            0 => Line::default().tone(tone_of(result.verdict), verdict.clone()).text("  "),
+            _ => Line::default().text(" ".repeat(indent)),
+        };
+        lines.push(line.text(part).render(COLUMNS, style));
+    }
+    for part in wrap(&subject(result), COLUMNS) {
+        lines.push(Line::default().tone(Tone::Dim, part).render(COLUMNS, style));
+    }
+    lines
+}
+
+/// What was compared, and how strictly.
+fn subject(result: &DuetResult) -> String {
+    format!(
+        "{} ({}), {} of each step, level {} over all looks, a difference matters from {}",
+        units::counted(result.pairs, "pair"),
+        result.interleave.name(),
+        result.primary.figure().label(),
+        percent(result.alpha),
+        percent(result.difference)
+    )
+}
+
+/// A line for each step, and one for the failures.
+fn steps(result: &DuetResult) -> Table {
+    let interval = format!("change ({} interval, valid now)", percent(1.0 - result.alpha));
+    let mut table = Table::new(&["", "old", "new", &interval, "verdict"]);
+    for step in &result.steps {
+        let tone = match step.verdict {
+            DuetVerdict::Slower | DuetVerdict::MoreErrors => Some(Tone::Bad),
+            DuetVerdict::Faster => Some(Tone::Good),
+            DuetVerdict::NoDifference => None,
+            DuetVerdict::Undecided => Some(Tone::Dim),
+        };
+        let cells = [
+            format!("{INDENT}{}", step.name),
+            time(step.old_ns),
+            time(step.new_ns),
+            change(step),
+            step.verdict.name().to_owned(),
+        ];
+        table.row(cells.into_iter().map(|text| (tone, text)).collect());
+    }
+    let errors = &result.errors;
+    let tone = if errors.rose && !errors.allowed { Some(Tone::Bad) } else { None };
+    let cells = [
+        format!("{INDENT}errors"),
+        units::share(errors.old),
+        units::share(errors.new),
+        String::new(),
+        if errors.rose { "more errors" } else { "" }.to_owned(),
+    ];
+    table.row(cells.into_iter().map(|text| (tone, text)).collect());
+    table
+}
+
+fn time(ns: Option<f64>) -> String {
+    ns.map_or("–".to_owned(), units::duration)
+}
+
+/// `+6.1 % (+3.2 to +9.4)`; without an interval as long as there is none.
+fn change(step: &DuetStep) -> String {
+    let bounds = step.interval.map(|(low, high)| format!(" ({})", percent_bounds(low, high)));
+    let change = step.change.map_or("–".to_owned(), signed_percent);
+    format!("{change}{}", bounds.unwrap_or_default())
+}
+
+fn tone_of(verdict: DuetVerdict) -> Tone {
+    match verdict.acceptance() {
+        Acceptance::Accepted => Tone::Good,
+        Acceptance::Rejected => Tone::Bad,
+        Acceptance::Undecided => Tone::Warning,
+    }
+}
+
+/// The duet as GitHub-flavoured Markdown.
+pub fn duet_markdown(result: &DuetResult) -> String {
+    let mark = match result.verdict.acceptance() {
+        Acceptance::Accepted => "✅",
+        Acceptance::Rejected => "❌",
+        Acceptance::Undecided => "⚠️",
+    };
+    let mut text = format!(
+        "## {mark} {}\n\n{}.\n\n{}.\n\n",
+        result.verdict.name(),
+        plain(&result.sentence),
+        plain(&subject(result))
+    );
+    text += "| step | old | new | change | verdict |\n| --- | --- | --- | --- | --- |\n";
+    for step in &result.steps {
+        let cells = [
+            plain(&step.name),
+            time(step.old_ns),
+            time(step.new_ns),
+            change(step),
+            step.verdict.name().to_owned(),
+        ];
+        text += &format!("| {} |\n", cells.join(" | "));
+    }
+    let errors = &result.errors;
+    let [old, new] = [errors.old, errors.new].map(units::share);
+    let verdict = if errors.rose { "more errors" } else { "" };
+    text += &format!("| errors | {old} | {new} | | {verdict} |\n\n");
+    text + &findings(&result.findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use compare::Options;
+    use compare::duet::{BlockFigures, BlockPair, Duet, DuetSettings, Interleave, StepFigures};
+
+    use super::*;
+
+    /// A duet of ten pairs in which a step takes 10 % longer.
+    fn slower() -> DuetResult {
+        let settings = DuetSettings {
+            difference: 0.05,
+            interleave: Interleave::Abba,
+            how: Options { allow_errors: true, ..Options::default() },
+        };
+        let mut duet = Duet::new(settings);
+        let block = |primary_ns: f64| BlockFigures {
+            steps: vec![StepFigures {
+                name: "checkout".to_owned(),
+                kind: "request".to_owned(),
+                operations: 100,
+                primary_ns,
+            }],
+            ended: 100,
+            failed: 0,
+            trusted: true,
+        };
+        for pair in 0..10 {
+            let scatter = 1.0 + 0.001 * f64::from(pair);
+            duet.add(&BlockPair { old: vec![block(2e8)], new: vec![block(2.2e8 * scatter)] });
+        }
+        duet.result()
+    }
+
+    #[test]
+    fn the_decision_comes_first_and_each_step_has_its_interval() {
+        let text = duet(&slower(), "duets/one", Style { colour: false, unicode: true });
+        let first = text.lines().next().unwrap();
+        assert!(first.starts_with("SLOWER  checkout is slower by 10 % (+"), "{text}");
+        assert!(
+            text.contains("10 pairs (abba), mean of each step, level 5 % over all looks"),
+            "{text}"
+        );
+        let row = text.lines().find(|line| line.starts_with("  checkout")).unwrap();
+        assert!(row.contains("200 ms") && row.ends_with("slower"), "{row}");
+        assert!(text.ends_with("0 runs in duets/one\n"), "{text}");
+    }
+
+    #[test]
+    fn a_pull_request_gets_a_table() {
+        let text = duet_markdown(&slower());
+        assert!(text.starts_with("## ❌ slower\n\ncheckout is slower by 10 % (+"), "{text}");
+        assert!(text.contains("| checkout | 200 ms | "), "{text}");
+    }
+}
