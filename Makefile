@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check doc fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-incident bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth incident-truth kubernetes interop picture dist dist-dry-run toolchain
+.PHONY: help run test test-deps check doc fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-incident bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth incident-truth duet-truth kubernetes interop picture dist dist-dry-run toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -55,6 +55,8 @@ help:
 	@echo "                    two minutes of CPU"
 	@echo "make incident-truth how often healthy runs have incidents, and how often planted ones are found: the table of"
 	@echo "                    docs/judging-reference.md, half a minute of CPU"
+	@echo "make duet-truth how often looks after every pair are wrong, and how many pairs they take: the tables of"
+	@echo "                    docs/comparing.md, a minute of CPU"
 	@echo "make dist       what a release consists of, into dist/: static binaries, packages, image; an hour of CPU."
 	@echo "                    REBUILD=1 builds the binaries twice and compares them"
 	@echo "make dist-dry-run   the release checklist from end to end without publishing, and its log; two hours of CPU"
@@ -176,6 +178,9 @@ percentile-truth: toolchain
 
 incident-truth: toolchain
 	@scripts/incident-truth.py
+
+duet-truth: toolchain
+	@scripts/duet-truth.py
 
 capacity-truth: toolchain web
 	@checks/truth/theory.py

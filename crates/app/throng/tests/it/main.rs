@@ -16,6 +16,7 @@ mod converted;
 mod cookbook;
 mod deploy;
 mod dist;
+mod duet;
 mod events;
 mod examples;
 mod experiments;

@@ -1,6 +1,7 @@
 use compare::duet::DuetSettings;
 use compare::{Options, Primary, Time};
 
+use super::BlockRole::{New, Old, SelfFirst, SelfSecond};
 use super::*;
 
 fn target(file: &str) -> DuetTarget {
@@ -48,7 +49,6 @@ fn a_duet_that_is_read_again_decides_the_same_way() {
 #[test]
 fn blocks_belong_to_pairs_and_checks_are_counted_by_themselves() {
     let mut state = state(Interleave::Abba);
-    use BlockRole::{New, Old, SelfFirst, SelfSecond};
     let roles = [
         (1, [SelfFirst, SelfSecond, SelfSecond, SelfFirst]),
         (1, [New, Old, Old, New]),
