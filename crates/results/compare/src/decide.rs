@@ -121,8 +121,8 @@ fn primary(all: &[Component], sides: &Sides, options: &Options) -> Option<usize>
 }
 
 /// The scatter of the runs of both sides, by the logarithms of their primary figure, the baseline's first; `None` of too few
-/// runs. Permutations
-/// do not serve: if four of eight runs are slow on one side alone, 8 % of them have all slow runs on one side, too.
+/// runs. Permutations do not serve: if four of eight runs are slow on one side alone, 8 % of them have all slow runs on one
+/// side, too.
 fn spread(values: &[f64], baselines: usize, rule: Rule, options: &Options) -> Option<Component> {
     let (first, second) = values.split_at(baselines);
     if rule != Rule::Permutation || first.len().min(second.len()) < SPREAD_RUNS_MIN {

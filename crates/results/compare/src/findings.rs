@@ -281,7 +281,11 @@ fn of_tolerated(measure: &ComparedMeasure) -> Option<Finding> {
         .iter()
         .filter(|change| change.seen)
         .map(|change| {
-            let share = percent(change.relative.unwrap_or(0.0));
+            let share = match change.figure {
+                Figure::Spread => change.difference,
+                _ => change.relative.unwrap_or(0.0),
+            };
+            let share = percent(share);
             format!("{} by {share}", name_of(change.figure))
         })
         .collect();
