@@ -185,8 +185,8 @@ impl Duet {
         for step in self.steps.iter_mut().flatten() {
             step.add(pair);
         }
-        let of = |blocks: &[BlockFigures]| figures::Failures::of(blocks);
-        let (old, new) = (of(&pair.old), of(&pair.new));
+        let old = figures::Failures::of(&pair.old);
+        let new = figures::Failures::of(&pair.new);
         self.errors.push(new.angle() - old.angle());
         self.old_failures.add(old);
         self.new_failures.add(new);

@@ -460,3 +460,42 @@ fn measures_with_few_operations_have_no_primary_figure() {
     assert_eq!(primaries(58), Vec::<String>::new());
     assert_eq!(primaries(100), ["mean"]);
 }
+
+/// A run that takes this share of the time of [`run`].
+fn faster(rng: &mut Rng, share: f64, errors: f64) -> Unit {
+    let unit = run(rng, OPERATIONS, 0.0);
+    let times = unit.sample.iter().flat_map(|(ns, count)| vec![ns * share; count as usize]);
+    let failed = (0..OPERATIONS).filter(|_| rng.unit() < errors).count();
+    Unit {
+        sample: Sample::new(times.collect()).unwrap(),
+        rate: rate(OPERATIONS - failed),
+        ends: ends(OPERATIONS, failed),
+    }
+}
+
+/// How many of 200 comparisons of a candidate that takes 70 % of the time are faster, and how many have more errors.
+fn improvements(errors: f64) -> (usize, usize) {
+    let mut rng = rng(56);
+    let options = Options::default();
+    let verdicts: Vec<Verdict> = (0..200)
+        .map(|_| {
+            let baseline = side(&mut rng, 5, 0.0);
+            let candidate = (0..5).map(|_| faster(&mut rng, 0.7, errors)).collect();
+            let tested = components(&sides(baseline, candidate), Rule::Permutation, &options);
+            let changes = decide(vec![tested], 5, 5, Rule::Permutation, &options);
+            of_changes(&changes[0], "", &options).0
+        })
+        .collect();
+    let count = |wanted: Verdict| verdicts.iter().filter(|verdict| **verdict == wanted).count();
+    (count(Verdict::Faster), count(Verdict::MoreErrors))
+}
+
+/// As many operations of both sides fail: 10 of 200 are expected to be called worse at most, and 99.9 % of binomials with
+/// (200, 0.05) are below 21. Five times as many that fail are found.
+#[test]
+fn an_improvement_is_called_worse_for_its_errors_no_more_often_than_stated() {
+    let (faster, worse) = improvements(0.01);
+    assert!(worse < 21 && faster > 170, "{faster} faster, {worse} with more errors");
+    let (faster, worse) = improvements(0.05);
+    assert!(worse > 180, "{faster} faster, {worse} with more errors");
+}
