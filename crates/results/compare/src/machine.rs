@@ -154,8 +154,9 @@ pub(crate) fn finding(
     let mut rng = Rng::new(options.seed, 1, Purpose::Choice);
     let permutations = Permutations::of_groups(baselines, candidates, PERMUTATIONS_MAX, &mut rng);
     let is_testable = least_p(baselines, candidates) <= options.alpha;
-    let p = max_t(&permutations, |dealing| {
-        let t = |one: &Series<'_>| two_sample_t(&one.values, dealing, one.reading.least() / 3.0);
+    let p = max_t(&permutations, |permutation| {
+        let t =
+            |one: &Series<'_>| two_sample_t(&one.values, permutation, one.reading.least() / 3.0);
         all.iter().map(|one| if runs.len() > 2 { t(one).abs() } else { 0.0 }).collect()
     });
     let mut busier: [Vec<String>; 2] = Default::default();

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
+use std::thread::ScopedJoinHandle;
 
 use machine::thread::{CoreSet, core_halves};
 use record::schema::RunStatus;
@@ -121,7 +122,7 @@ impl Conductor<'_> {
                     Some(scope.spawn(move || place.run(&block, &cores, state)))
                 })
                 .collect();
-            let joined = started.into_iter().map(|thread| thread.join());
+            let joined = started.into_iter().map(ScopedJoinHandle::join);
             let panicked = |_| Err(BlockError::failed("its thread panicked".to_owned()));
             joined.map(|ended| ended.unwrap_or_else(panicked)).collect()
         });
