@@ -4,6 +4,7 @@
 use compare::duet::{DuetResult, DuetStep, DuetVerdict};
 use compare::{Acceptance, percent, percent_bounds, signed_percent};
 
+use crate::junit::{Status, case, escaped};
 use crate::markdown::{findings, plain};
 use crate::style::{COLUMNS, INDENT, Line, Style, Tone, wrap};
 use crate::table::Table;
@@ -134,6 +135,47 @@ pub fn duet_markdown(result: &DuetResult) -> String {
     text + &findings(&result.findings)
 }
 
+/// The duet as a JUnit report: a test case for each step, and one for the errors. A step that is worse fails; an undecided
+/// one is skipped.
+pub fn duet_junit(result: &DuetResult) -> String {
+    let mut cases: Vec<(Status, String)> = result
+        .steps
+        .iter()
+        .map(|step| {
+            let status = status_of(step.verdict);
+            (status, case("duet", &step.name, status, "duet", &step.text, ""))
+        })
+        .collect();
+    let errors = &result.errors;
+    let text = format!("{} to {}", units::share(errors.old), units::share(errors.new));
+    let status = match result.verdict {
+        DuetVerdict::MoreErrors => Status::Failed,
+        _ => Status::Passed,
+    };
+    cases.push((status, case("duet", "errors", status, "duet", &text, "")));
+    let count = |wanted: Status| cases.iter().filter(|(status, _)| *status == wanted).count();
+    let totals = format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"",
+        cases.len(),
+        count(Status::Failed),
+        count(Status::Skipped)
+    );
+    let cases: String = cases.iter().map(|(_, text)| text.as_str()).collect();
+    let out = escaped(&format!("{}\n{}", result.sentence, subject(result)));
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {totals}>\n  <testsuite name=\"throng duet\" \
+         {totals} time=\"0\">\n{cases}    <system-out>{out}</system-out>\n  </testsuite>\n</testsuites>\n"
+    )
+}
+
+fn status_of(verdict: DuetVerdict) -> Status {
+    match verdict.acceptance() {
+        Acceptance::Accepted => Status::Passed,
+        Acceptance::Rejected => Status::Failed,
+        Acceptance::Undecided => Status::Skipped,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use compare::Options;
@@ -179,6 +221,14 @@ mod tests {
         let row = text.lines().find(|line| line.starts_with("  checkout")).unwrap();
         assert!(row.contains("200 ms") && row.ends_with("slower"), "{row}");
         assert!(text.ends_with("0 runs in duets/one\n"), "{text}");
+    }
+
+    #[test]
+    fn each_step_is_a_test_case() {
+        let text = duet_junit(&slower());
+        assert!(text.contains("tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"0\""), "{text}");
+        assert!(text.contains("<testcase name=\"checkout\" classname=\"throng.duet\""), "{text}");
+        assert!(text.contains("<failure message=\"slower by 10 % (+"), "{text}");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub use self::compare::{comparison, comparison_junit, comparison_markdown};
 pub use analyze::analysis;
 pub use capacity::{capacity, recovers, trial};
 pub use csv::{errors_csv, measures_csv, probes_csv, series_csv};
-pub use duet::{duet, duet_markdown};
+pub use duet::{duet, duet_junit, duet_markdown};
 pub use experiment::{experiment, experiment_claims_csv, experiment_means_csv};
 pub use json::{json, run_json};
 pub use junit::run_junit;

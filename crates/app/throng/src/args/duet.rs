@@ -26,11 +26,11 @@ Exit codes:
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DuetArgs {
     /// The scenario of the old target and that of the new one; one file for both with --target
-    #[arg(value_name = "FILE", num_args = 1..=2, required_unless_present = "analyze",
-          conflicts_with = "analyze")]
+    #[arg(value_name = "FILE", num_args = 1..=2, required_unless_present_any = ["analyze", "resume"],
+          conflicts_with_all = ["analyze", "resume"])]
     pub(crate) files: Vec<String>,
     /// The old target, and given once more the new one; sets `target` of the file
-    #[arg(long = "target", value_name = "URL", conflicts_with = "analyze")]
+    #[arg(long = "target", value_name = "URL", conflicts_with_all = ["analyze", "resume"])]
     pub(crate) targets: Vec<String>,
     #[command(flatten)]
     pub(crate) sets: SetArgs,
@@ -54,8 +54,12 @@ pub(crate) struct DuetArgs {
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
     /// Directory of the duet [default: duets/NAME-N]
-    #[arg(long, value_name = "DIR", conflicts_with = "analyze")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["analyze", "resume"])]
     pub(crate) dir: Option<PathBuf>,
+    /// Add pairs to the duet in this directory, with another budget: what is certain stays valid. It decides as it
+    /// began
+    #[arg(long, value_name = "DIR", conflicts_with = "analyze")]
+    pub(crate) resume: Option<PathBuf>,
     /// Analyse the duet in this directory again, without a run
     #[arg(long, value_name = "DIR")]
     pub(crate) analyze: Option<PathBuf>,
@@ -64,6 +68,9 @@ pub(crate) struct DuetArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) durable: DurableArgs,
+    /// Write a JUnit report with a test case per step
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
     /// Write Markdown for a pull request
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
@@ -77,7 +84,7 @@ pub(crate) struct DuetArgs {
     pub(crate) how: DuetHowArgs,
 }
 
-/// How the decision is made; an analysis uses those of the duet.
+/// How the decision is made; what is analysed or resumed keeps its own.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "How the decision is made")]
 pub(crate) struct DuetHowArgs {

@@ -10,6 +10,7 @@ use controller::duet::{
     BlockRole, DUET_FILE, DuetError, DuetProgress, DuetRequest, DuetState, DuetTarget,
     analyze_duet, conduct_duet,
 };
+use controller::experiment::{Lock, LockError};
 use plan::Plan;
 use record::RecordError;
 use scenario::Severity;
@@ -32,8 +33,18 @@ pub(crate) fn duet(args: &DuetArgs) -> Result<Exit, Failure> {
         let result = analyze_duet(&state, directory).map_err(failure)?;
         return conclude(args, &result, directory);
     }
-    let opened = OpenedDuet::open(args)?;
-    let directory = directory(args, &opened)?;
+    let begun = args.resume.as_deref().map(known).transpose()?;
+    let targets = match &begun {
+        Some(state) => [state.old.clone(), state.new.clone()],
+        None => targets(args)?,
+    };
+    let settings = begun.as_ref().map_or_else(|| settings(args), DuetState::settings);
+    let opened = OpenedDuet::open(targets, args, &settings)?;
+    let directory = match &args.resume {
+        Some(directory) => directory.clone(),
+        None => directory(args, &opened)?,
+    };
+    let _lock = Lock::take(&directory).map_err(locked)?;
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
     let (until_decided, pairs_max) = match args.until {
         Until::Decided => (true, u64::MAX),
@@ -53,10 +64,14 @@ pub(crate) fn duet(args: &DuetArgs) -> Result<Exit, Failure> {
         pause: args.pause,
         interrupt: interrupt()?,
     };
-    let settings = settings(args);
-    let version = env!("CARGO_PKG_VERSION");
-    let [old, new] = opened.targets.clone();
-    let mut state = DuetState::new(old, new, args.seed, &settings, version);
+    let mut state = match begun {
+        Some(state) if state.fits(opened.texts()) => state,
+        Some(_) => return Err(changed(&directory)),
+        None => {
+            let version = env!("CARGO_PKG_VERSION");
+            DuetState::new(opened.targets.clone(), opened.texts(), args.seed, &settings, version)
+        }
+    };
     let mut watcher = Watcher { quiet: args.quiet || args.json, view: View::new(true), pairs: 0 };
     let result = conduct_duet(
         &request,
@@ -77,14 +92,21 @@ struct OpenedDuet {
 }
 
 impl OpenedDuet {
-    fn open(args: &DuetArgs) -> Result<OpenedDuet, Failure> {
-        let targets = targets(args)?;
+    fn open(
+        targets: [DuetTarget; 2],
+        args: &DuetArgs,
+        settings: &DuetSettings,
+    ) -> Result<OpenedDuet, Failure> {
         let read = |target: &DuetTarget| source::named_scenario(&target.file, Leniency::Strict);
         let texts = [read(&targets[0])?, read(&targets[1])?];
         let plans = [compile(&texts[0], &targets[0])?, compile(&texts[1], &targets[1])?];
         check_common(&plans)?;
-        check_time(args, &plans)?;
+        check_time(args, settings.interleave, &plans)?;
         Ok(OpenedDuet { name: plans[0].name.clone(), targets, texts })
+    }
+
+    fn texts(&self) -> [&str; 2] {
+        self.texts.each_ref().map(|text| text.text.as_str())
     }
 
     /// A plan of a target, whose scenario was compiled before.
@@ -158,12 +180,12 @@ fn check_common(plans: &[Plan; 2]) -> Result<(), Failure> {
 }
 
 /// At least a pair must fit into the budget.
-fn check_time(args: &DuetArgs, plans: &[Plan; 2]) -> Result<(), Failure> {
+fn check_time(args: &DuetArgs, interleave: Interleave, plans: &[Plan; 2]) -> Result<(), Failure> {
     let each: u64 = plans.iter().map(Plan::end_ns).sum();
-    let pair_ns = match args.interleave {
-        InterleaveArg::Abba => 2 * each,
-        InterleaveArg::Ab => each,
-        InterleaveArg::Simultaneous => each / 2,
+    let pair_ns = match interleave {
+        Interleave::Abba => 2 * each,
+        Interleave::Ab => each,
+        Interleave::Simultaneous => each / 2,
     };
     if u128::from(pair_ns) <= args.budget.as_nanos() {
         return Ok(());
@@ -252,6 +274,9 @@ fn conclude(args: &DuetArgs, result: &DuetResult, directory: &Path) -> Result<Ex
         record::write_whole(path, text.as_bytes()).map_err(|error| Failure::new(Exit::Io, error))
     };
     write(&directory.join(RESULT_FILE), &json)?;
+    if let Some(path) = &args.junit {
+        write(path, &report::duet_junit(result))?;
+    }
     if let Some(path) = &args.markdown {
         write(path, &report::duet_markdown(result))?;
     }
@@ -322,6 +347,25 @@ fn failure(error: DuetError) -> Failure {
         }
         one_core @ DuetError::OneCore => Failure::new(Exit::System, one_core),
     }
+}
+
+fn locked(error: LockError) -> Failure {
+    match error {
+        LockError::Record(error) => refused(error),
+        held @ LockError::Held { .. } => Failure::hinted(
+            Exit::Unavailable,
+            held.to_string(),
+            "wait until it ends, or start another one with --dir",
+        ),
+    }
+}
+
+fn changed(directory: &Path) -> Failure {
+    Failure::hinted(
+        Exit::Data,
+        format!("a scenario has changed since the duet in {} was begun", directory.display()),
+        "begin another duet, or undo the change",
+    )
 }
 
 fn refused(error: RecordError) -> Failure {

@@ -86,6 +86,12 @@ fn a_number_of_pairs_is_made_even_if_nothing_is_decided() {
     command.arg("--markdown").arg(&markdown);
     let ended = Ended::of(&mut command).with(2);
     ended.stdout_contains("UNDECIDED  undecided after 2 pairs: ").stdout_contains("8 runs in ");
+    let mut more = throng(["duet", "--pause", "0s", "--until", "3", "--resume"]);
+    let more = Ended::of(more.arg(space.path("out"))).with(2);
+    more.stdout_contains("undecided after 3 pairs: ").stdout_contains("12 runs in ");
+    space.file("two.yaml", &SCENARIO.replace("100/s", "101/s"));
+    let mut changed = throng(["duet", "--resume"]);
+    Ended::of(changed.arg(space.path("out"))).with(65).stderr_contains("a scenario has changed");
     let text = std::fs::read_to_string(markdown).unwrap();
     assert!(text.starts_with("## ⚠️ undecided\n"), "{text}");
 }

@@ -8,6 +8,7 @@ use record::schema::Verdict;
 use record::whole::{read_json, write_json};
 use record::{RecordError, Run};
 use serde::{Deserialize, Serialize};
+use workers::hex_digest;
 
 /// The file in the duet's directory.
 pub const DUET_FILE: &str = "duet.json";
@@ -24,6 +25,8 @@ pub struct DuetState {
     pub throng: String,
     pub old: DuetTarget,
     pub new: DuetTarget,
+    /// The digest of both scenarios' texts; a different digest is a different duet.
+    pub digest: String,
     /// The seed of the order, and of the first pair's users.
     pub seed: u64,
     pub interleave: Interleave,
@@ -104,10 +107,10 @@ pub struct BlockRecord {
 }
 
 impl DuetState {
-    /// A duet without blocks yet. `settings.how` has the figures and the level.
+    /// A duet without blocks yet, of scenarios with these texts. `settings.how` has the figures and the level.
     pub fn new(
-        old: DuetTarget,
-        new: DuetTarget,
+        [old, new]: [DuetTarget; 2],
+        texts: [&str; 2],
         seed: u64,
         settings: &DuetSettings,
         throng: &str,
@@ -118,6 +121,7 @@ impl DuetState {
             throng: throng.to_owned(),
             old,
             new,
+            digest: digest(texts),
             seed,
             interleave: settings.interleave,
             difference: settings.difference,
@@ -147,6 +151,11 @@ impl DuetState {
             }
             state => Ok(state),
         }
+    }
+
+    /// True if the duet was begun with scenarios of these texts.
+    pub fn fits(&self, texts: [&str; 2]) -> bool {
+        self.digest == digest(texts)
     }
 
     /// Replaces the file.
@@ -212,4 +221,9 @@ impl DuetState {
         };
         self.blocks.iter().map(run).collect()
     }
+}
+
+/// The digest of two texts, which differs from that of other texts with the same concatenation.
+fn digest(texts: [&str; 2]) -> String {
+    hex_digest(&texts.map(hex_digest).join(" "))
 }

@@ -21,7 +21,7 @@ fn state(interleave: Interleave) -> DuetState {
         ..Options::default()
     };
     let settings = DuetSettings { difference: 0.02, interleave, how };
-    DuetState::new(target("old"), target("new"), 7, &settings, "0.0.0")
+    DuetState::new([target("old"), target("new")], ["a", "b"], 7, &settings, "0.0.0")
 }
 
 fn block(pair: u64, role: BlockRole) -> BlockRecord {
@@ -37,6 +37,7 @@ fn a_duet_that_is_read_again_decides_the_same_way() {
     written.write(folder.path()).unwrap();
     let read = DuetState::read(folder.path()).unwrap().unwrap();
     assert_eq!(read, written);
+    assert!(read.fits(["a", "b"]) && !read.fits(["a", "c"]) && !read.fits(["ab", ""]));
     assert_eq!(read.settings(), state(Interleave::Ab).settings());
     let how = read.settings().how;
     assert_eq!((how.alpha, how.primary, how.skip_ns), (0.01, Primary::Quantile(0.95), 5));

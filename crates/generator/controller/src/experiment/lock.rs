@@ -24,7 +24,7 @@ pub struct Lock {
 pub enum LockError {
     #[error(transparent)]
     Record(#[from] RecordError),
-    #[error("process {holder} already runs the experiment in {}", directory.display())]
+    #[error("process {holder} already runs in {}", directory.display())]
     Held { holder: String, directory: PathBuf },
 }
 
