@@ -57,7 +57,8 @@ pub(crate) fn duet(args: &DuetArgs) -> Result<Exit, Failure> {
         force: args.force,
         durability: args.durable.durability(),
         lab: crate::verbs::lab::surroundings()?,
-        self_pairs: args.self_pairs,
+        // They come first: a duet that has begun has those that it needs.
+        self_pairs: if begun.is_some() { 0 } else { args.self_pairs },
         until_decided,
         pairs_max,
         budget: args.budget,

@@ -223,7 +223,7 @@ fn a_directory_is_locked_by_one_process() {
     while !running.progress().starts_with("run 1 of 8") {}
     Ended::of(&mut experiment(&space, &file, &[]))
         .with(69)
-        .stderr_contains("already runs the experiment in");
+        .stderr_contains("already runs in");
     // To look is no harm.
     Ended::of(&mut experiment(&space, &file, &["--plan"])).with(0);
     running.interrupt();
