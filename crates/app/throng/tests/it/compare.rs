@@ -213,6 +213,55 @@ fn more_errors_fail_even_if_latency_improves() {
     compare(&space, "old", "new", &[]).with(1).stdout_contains("SLOWER");
 }
 
+#[test]
+fn errors_that_are_allowed_decide_nothing() {
+    let space = Space::new();
+    let failing = Recorded { median_ns: 1e6, fail_one_in: 20, ..Recorded::new(0) };
+    ensemble(&space, "old", 1..6, &Recorded::new(0));
+    ensemble(&space, "new", 11..16, &failing);
+    compare(&space, "new", "old", &[]).with(1).stdout_contains("MORE ERRORS");
+    let allowed = compare(&space, "new", "old", &["--allow-errors"]).with(0);
+    allowed.stdout_contains("FASTER").stdout_contains("more errors, which are allowed: 0 % to ");
+}
+
+/// Every second run takes 47 % longer: no difference of means that chance does not explain.
+#[test]
+fn runs_of_two_kinds_against_runs_of_one_are_modes() {
+    let space = Space::new();
+    ensemble(&space, "old", 1..9, &Recorded::new(0));
+    ensemble(&space, "new", 11..15, &Recorded::new(0));
+    ensemble(&space, "new", 15..19, &Recorded { median_ns: 1.47 * 2e6, ..Recorded::new(0) });
+    let ended = compare(&space, "new", "old", &["--json"]).with(1);
+    let json: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(json["verdict"], "modes_differ", "{}", json["sentence"]);
+    let text = json["sentence"].as_str().unwrap();
+    assert!(text.starts_with("GET /: modes differ: runs of the candidate lie "), "{text}");
+    let changes = json["measures"][1]["changes"].as_array().unwrap();
+    let spread = changes.iter().find(|change| change["figure"] == "spread").unwrap();
+    assert!(spread["counts"] == true && spread["candidate"].as_f64().unwrap() > 0.1, "{spread}");
+}
+
+#[test]
+fn a_busier_machine_is_said_before_the_verdict() {
+    let space = Space::new();
+    let on = |busy| Recorded { busy: Some(busy), ..Recorded::new(0) };
+    ensemble(&space, "old", 1..6, &on(40.0));
+    ensemble(&space, "new", 11..16, &on(75.0));
+    ensemble(&space, "alike", 21..26, &on(40.0));
+    let ended = compare(&space, "new", "old", &["--markdown", "report.md"]).with(0);
+    let words: Vec<&str> = ended.out.split_whitespace().collect();
+    let text = words.join(" ");
+    let caution = "! warning: the machine was busier for the candidate: cores of servers were busy 76 % of the time \
+                   instead of 40 %;";
+    assert!(text.starts_with(caution), "{text}");
+    assert_eq!(text.matches("the machine was busier").count(), 1, "{text}");
+    let markdown = std::fs::read_to_string(space.path("report.md")).unwrap();
+    assert!(markdown.starts_with("> ⚠️ The machine was busier for the candidate"), "{markdown}");
+    let ended = compare(&space, "alike", "old", &["--json"]).with(0);
+    let json: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(json["caution"], Value::Null);
+}
+
 /// A target that answers nothing is not one that is no slower.
 #[test]
 fn a_measure_that_only_fails_fails_the_run() {

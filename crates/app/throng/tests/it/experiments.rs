@@ -221,9 +221,7 @@ fn a_directory_is_locked_by_one_process() {
         written(&space, |text| text + "set: { arrivals.1.hold: 20s, options.drain: 300ms }\n");
     let mut running = Running::start(&mut experiment(&space, &file, &[]));
     while !running.progress().starts_with("run 1 of 8") {}
-    Ended::of(&mut experiment(&space, &file, &[]))
-        .with(69)
-        .stderr_contains("already runs in");
+    Ended::of(&mut experiment(&space, &file, &[])).with(69).stderr_contains("already runs in");
     // To look is no harm.
     Ended::of(&mut experiment(&space, &file, &["--plan"])).with(0);
     running.interrupt();

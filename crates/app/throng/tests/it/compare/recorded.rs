@@ -7,7 +7,7 @@ use record::schema::{
     MeasureTally, OperationsSummary, PhaseInfo, PhaseTally, RunInfo, RunStatus, SeriesRow, Summary,
     Tally, UsersSummary, Verdict,
 };
-use record::{Measurement, Outcome, RunDir};
+use record::{Measurement, Outcome, ProbeInfo, ProbeRow, RunDir};
 use stats::hist::LogHistogram;
 use stats::rng::{Purpose, Rng};
 
@@ -42,6 +42,27 @@ pub(crate) struct Recorded {
     pub(crate) request: &'static str,
     /// Operations are there at all.
     pub(crate) measured: bool,
+    /// The cores of the target's host were busy for this share of the time, in percent, and a little more with each seed;
+    /// `None`: nobody looked.
+    pub(crate) busy: Option<f64>,
+}
+
+/// A host's probe that has this value in each second.
+fn write_probe(dir: &RunDir, info: &RunInfo, value: f64) {
+    let mut probes = dir.probes(info);
+    let probe = probes.probe(ProbeInfo {
+        role: "servers".to_owned(),
+        region: String::new(),
+        source: "10.0.0.1".to_owned(),
+        metric: "cpu_busy".to_owned(),
+        unit: "%".to_owned(),
+        via: "host".to_owned(),
+    });
+    for second in 0..SECONDS {
+        let at_ns = (second * SECOND).cast_signed();
+        probes.push(ProbeRow { at_ns, probe, value });
+    }
+    probes.finish().unwrap();
 }
 
 impl Recorded {
@@ -59,6 +80,7 @@ impl Recorded {
             verdict: Verdict::Measured,
             request: MEASURES[1].0,
             measured: true,
+            busy: None,
         }
     }
 
@@ -110,6 +132,9 @@ impl Recorded {
             });
         }
         series.finish().unwrap();
+        if let Some(busy) = self.busy {
+            write_probe(&dir, &info, busy + self.seed as f64 / 10.0);
+        }
         drop(dir.events().unwrap());
         dir.write_tally(&tally(&rows)).unwrap();
         dir.write_summary(&self.summary(&info, &rows)).unwrap();
