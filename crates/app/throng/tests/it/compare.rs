@@ -251,8 +251,8 @@ fn a_busier_machine_is_said_before_the_verdict() {
     let ended = compare(&space, "new", "old", &["--markdown", "report.md"]).with(0);
     let words: Vec<&str> = ended.out.split_whitespace().collect();
     let text = words.join(" ");
-    let caution = "! warning: the machine was busier for the candidate: cores of servers were busy 76 % of the time \
-                   instead of 40 %;";
+    let caution = "! warning: the machine was busier for the candidate: cores of servers were busy 76.3 % of the time \
+                   instead of 40.3 %;";
     assert!(text.starts_with(caution), "{text}");
     assert_eq!(text.matches("the machine was busier").count(), 1, "{text}");
     let markdown = std::fs::read_to_string(space.path("report.md")).unwrap();

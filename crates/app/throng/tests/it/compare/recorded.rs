@@ -62,7 +62,7 @@ fn write_probe(dir: &RunDir, info: &RunInfo, value: f64) {
         let at_ns = (second * SECOND).cast_signed();
         probes.push(ProbeRow { at_ns, probe, value });
     }
-    probes.finish().unwrap();
+    probes.checkpoint().unwrap();
 }
 
 impl Recorded {
