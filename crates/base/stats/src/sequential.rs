@@ -216,8 +216,8 @@ pub enum Decision {
 }
 
 /// About how many pairs decide a shift of `matters`, or that there is none, if differences scatter by this deviation. From
-/// the mixture bound of Howard et al. (2021, equation 14) for normal differences, whose scale is taken for 1: half of the
-/// sequences need more.
+/// the mixture bound of Howard et al. (2021, equation 14) for normal differences, whose scale is taken for 1. A guide and no
+/// bound: ranks take up to half as many again if few pairs are expected.
 pub fn pairs_expected(scatter: f64, matters: f64, confidence: f64) -> f64 {
     let ratio = scatter / matters;
     let level = (2.0 / (1.0 - confidence)).ln();
