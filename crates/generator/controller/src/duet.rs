@@ -208,8 +208,9 @@ impl Conductor<'_> {
         watch: &mut dyn FnMut(DuetProgress<'_>),
     ) -> Result<bool, DuetError> {
         let mut failures = 0;
-        let mut number = state.count(BlockRole::SelfFirst) / state.interleave.blocks_count() as u64;
-        while number < self.request.self_pairs {
+        let mut number = state.last_pair(BlockRole::SelfFirst);
+        let most = number + self.request.self_pairs;
+        while number < most {
             if self.is_over() {
                 return Ok(true);
             }
@@ -230,9 +231,9 @@ impl Conductor<'_> {
         watch: &mut dyn FnMut(DuetProgress<'_>),
     ) -> Result<(), DuetError> {
         let mut failures = 0;
-        let mut number = state.count(BlockRole::Old) / state.interleave.blocks_count() as u64;
+        let mut number = state.last_pair(BlockRole::Old);
         let most = self.request.pairs_max.min(PAIRS_MAX);
-        while !self.is_over() && number < most {
+        while !self.is_over() && state.count(BlockRole::Old) < most {
             number += 1;
             let pairs = known.both.pairs();
             let is_ended = self.pair(

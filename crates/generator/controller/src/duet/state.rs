@@ -193,9 +193,16 @@ impl DuetState {
         }
     }
 
-    /// The number of blocks of this role.
+    /// The number of pairs with blocks of this role.
     pub fn count(&self, role: BlockRole) -> u64 {
-        self.blocks.iter().filter(|block| block.role == role).count() as u64
+        let blocks = self.blocks.iter().filter(|block| block.role == role).count();
+        (blocks / self.interleave.blocks_count()) as u64
+    }
+
+    /// The number of the last pair with this role, 0 before the first. Pairs that failed have left out theirs.
+    pub(super) fn last_pair(&self, role: BlockRole) -> u64 {
+        let own = self.blocks.iter().filter(|block| block.role == role);
+        own.map(|block| block.pair).max().unwrap_or(0)
     }
 
     /// The blocks pair by pair.

@@ -59,7 +59,9 @@ fn blocks_belong_to_pairs_and_checks_are_counted_by_themselves() {
         roles.iter().flat_map(|(pair, roles)| roles.map(|role| block(*pair, role))).collect();
     let sizes: Vec<usize> = state.pairs().map(<[BlockRecord]>::len).collect();
     assert_eq!(sizes, [4, 4, 4]);
-    assert_eq!((state.count(Old), state.count(SelfFirst)), (4, 2));
+    assert_eq!((state.count(Old), state.count(SelfFirst)), (2, 1));
+    assert_eq!((state.last_pair(New), state.last_pair(SelfSecond)), (2, 1));
+    assert_eq!(state.last_pair(BlockRole::Alone), 0);
     assert_eq!(state.target(New).file, "new");
     assert_eq!(state.target(SelfSecond).file, "old", "the place of the new target, not itself");
 }
