@@ -161,24 +161,26 @@ struct Detectable<'a> {
     measure: &'a str,
     detect: &'a Detect,
     share: f64,
+    /// True of the measure's primary figure.
+    primary: bool,
 }
 
-/// The primary figures without a difference; of all figures if there are no primary ones.
+/// The primary figures without a difference; of all figures if every primary one has changed, or there is none.
 fn unseen(measures: &[ComparedMeasure]) -> impl Iterator<Item = Detectable<'_>> {
-    let has_primary = measures.iter().any(leads);
-    measures.iter().flat_map(move |measure| {
-        let is_wanted = move |detect: &Detect| {
-            let mut own = measure.changes.iter();
-            !has_primary || own.any(|change| change.primary && change.figure == detect.figure)
-        };
-        let has_changed = move |detect: &Detect| {
-            let own = |change: &&Change| change.figure == detect.figure;
-            measure.changes.iter().find(own).is_some_and(|change| change.counts)
-        };
-        let unseen =
-            measure.detect.iter().filter(move |detect| is_wanted(detect) && !has_changed(detect));
-        unseen.filter_map(move |detect| {
-            Some(Detectable { measure: &measure.name, detect, share: detect.share? })
+    let has_primary = all_unseen(measures).any(|one| one.primary);
+    all_unseen(measures).filter(move |one| one.primary || !has_primary)
+}
+
+fn all_unseen(measures: &[ComparedMeasure]) -> impl Iterator<Item = Detectable<'_>> {
+    measures.iter().flat_map(|measure| {
+        measure.detect.iter().filter_map(move |detect| {
+            let mut changes = measure.changes.iter();
+            let own = changes.find(|change| change.figure == detect.figure);
+            if own.is_some_and(|change| change.counts) {
+                return None;
+            }
+            let primary = own.is_some_and(|change| change.primary);
+            Some(Detectable { measure: &measure.name, detect, share: detect.share?, primary })
         })
     })
 }
