@@ -5,7 +5,7 @@ use stats::power;
 use super::decide::{SECONDARY_P, times, transformed};
 use super::unit::Unit;
 use super::verdict::percent;
-use super::{Change, ComparedMeasure, Detect, Options};
+use super::{ComparedMeasure, Detect, Options};
 
 /// The chance of seeing the difference.
 const POWER: f64 = 0.8;
@@ -188,7 +188,7 @@ fn all_unseen(measures: &[ComparedMeasure]) -> impl Iterator<Item = Detectable<'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Figure;
+    use crate::{Change, Figure};
     use crate::testing::{change, measure};
 
     /// A measure whose figures scatter by these deviations of their logarithms.
