@@ -131,6 +131,8 @@ export type Trial = {
   thresholds: Array<TrialThreshold>;
   /** True of a run that was longer than the scenario says, to confirm that the load is sustained. */
   is_longer: boolean;
+  /** The most users present at once, if the search is for them; `null`: it is for another load, or nothing ran. */
+  present_max: number | null;
 };
 
 /**

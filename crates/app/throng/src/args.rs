@@ -193,6 +193,15 @@ pub(crate) enum SchemaOf {
     Lab,
 }
 
+/// What a load of a search is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AimArg {
+    /// Users come, finish and leave as fast as they come
+    Finished,
+    /// Users come and stay, as those who hold connections: how many are present at once
+    Present,
+}
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExperimentArgs {
     /// The experiment file; an unfinished experiment is resumed
@@ -472,6 +481,9 @@ pub(crate) struct CapacityArgs {
     #[arg(long, value_name = "KEY=V1,V2,…", value_parser = parse_set,
           conflicts_with_all = ["of", "from", "at_most", "growth", "within", "steps"])]
     pub(crate) over: Option<(String, String)>,
+    /// What has to hold at a load: that users come, finish and leave, or that those who came stay
+    #[arg(long, value_enum, default_value_t = AimArg::Finished, conflicts_with = "over")]
+    pub(crate) aim: AimArg,
     /// First load to try [default: the scenario's]
     #[arg(long, value_name = "LOAD", value_parser = parse_load)]
     pub(crate) from: Option<f64>,
@@ -501,8 +513,11 @@ pub(crate) struct CapacityArgs {
     pub(crate) runs: PathBuf,
     /// Resume the search in this directory; finished runs are kept. Only --steps and --time-limit
     /// may be changed
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "sets", "of", "over", "from", "at_most", "growth", "within", "repeat", "pause", "runs"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "sets", "of", "over", "from", "at_most", "growth", "within", "repeat", "pause", "runs", "aim"])]
     pub(crate) resume: Option<PathBuf>,
+    /// List the first loads, or all values, and how long the search takes, without running anything
+    #[arg(long, conflicts_with_all = ["resume", "quiet", "json", "html"])]
+    pub(crate) plan: bool,
     /// Run even if this machine cannot hold that many users
     #[arg(long)]
     pub(crate) force: bool,

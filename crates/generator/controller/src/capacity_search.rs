@@ -15,7 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compare::capacity::search::{self, Next, WantedRun};
-use compare::capacity::{Conclusion, Ending, Outcome, Trial, conclude, judge_trial, while_up};
+use compare::capacity::{
+    Aim, Conclusion, Ending, Outcome, Trial, conclude, judge_trial, while_up,
+};
 use compare::sweep::{SweepConclusion, conclude_sweep};
 use judge::JudgeError;
 use machine::clock::{Dilation, monotonic_ns};
@@ -148,7 +150,7 @@ pub fn search_capacity<E: From<CapacityError>>(
             record: RecordSettings { runs: &runs, durability, allow_lost_workers: false },
             control: Control { interrupt: Arc::clone(&interrupt), ..Control::default() },
         };
-        let Some(ended) = run_trial(&search.course, load, request, &mut on_progress)? else {
+        let Some(ended) = run_trial(&search.course, search.aim, load, request, &mut on_progress)? else {
             break Ending::Interrupted;
         };
         let trial = Trial { is_longer, ..ended.trial };
@@ -202,6 +204,7 @@ impl EndedTrial {
 /// Makes one run; `None`: the user interrupted it, so it says nothing about its load.
 fn run_trial(
     course: &Course,
+    aim: Aim,
     load: f64,
     request: RunRequest<'_>,
     on_progress: &mut impl FnMut(CapacityProgress<'_>),
@@ -218,7 +221,7 @@ fn run_trial(
                 summary: &run.summary,
             });
             let backlog_ns = if is_started { 0 } else { backlog_ns(&run.summary, run_ns) };
-            let trial = trial(load, &run.directory, &run.summary)?;
+            let trial = trial(load, &run.directory, &run.summary, aim)?;
             Ok(Some(EndedTrial { trial, backlog_ns }))
         }
         // More than this machine can send: a limit of the generator, found without a run.
@@ -252,8 +255,13 @@ fn concluded(search: Search, runs: &Path, ending: Ending) -> Result<SearchResult
     Ok(SearchResult { directory, conclusion, trials })
 }
 
-fn trial(load: f64, directory: &Path, summary: &Summary) -> Result<Trial, JudgeError> {
-    judge_trial(load, &Run::open(directory)?, summary)
+fn trial(
+    load: f64,
+    directory: &Path,
+    summary: &Summary,
+    aim: Aim,
+) -> Result<Trial, JudgeError> {
+    judge_trial(load, &Run::open(directory)?, summary, aim)
 }
 
 /// Lets the target recover from the last run, which it may be busy with for `backlog_ns`.

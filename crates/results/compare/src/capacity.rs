@@ -40,6 +40,17 @@ const STEP_OF_PRECISION: f64 = 0.2;
 /// Digits of the load at which a limit is reached.
 const DIGITS_OF_CROSSING: i32 = 4;
 
+/// What a load is: the users that come and go in a second, or those that are present.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aim {
+    /// Users come, finish and leave. A load under which they come faster than they leave is not sustained.
+    #[default]
+    Finished,
+    /// Users stay, so their number grows for as long as they come. A load under which they do not stay does not hold.
+    Present,
+}
+
 /// How a search goes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bounds {

@@ -38,6 +38,9 @@ pub fn trial(number: usize, trial: &Trial, setting: &LoadSetting, style: Style) 
             units::significant(figures.in_flight, 3)
         )
     });
+    let present = trial
+        .present_max
+        .map_or(String::new(), |users| format!("  {} users present", units::count(users)));
     // Figures of all requests are others than that of a threshold on one step, on successes or on a phase.
     let nearest = trial.nearest().map(|one| format!("{}: {}", one.text, one.shown));
     let why = match trial.why.first().cloned().or(nearest) {
@@ -47,7 +50,7 @@ pub fn trial(number: usize, trial: &Trial, setting: &LoadSetting, style: Style) 
     Line::default()
         .text(format!("{number:>3}  {:<12} ", setting.shown(trial.load)))
         .tone(tone, format!("{word:<17}"))
-        .text(length + &figures + &why)
+        .text(length + &present + &figures + &why)
         .render(usize::MAX, style)
 }
 

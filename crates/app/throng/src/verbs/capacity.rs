@@ -5,7 +5,7 @@ mod sweep;
 use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use compare::capacity::{Bounds, Ending, LONGER_TIMES};
+use compare::capacity::{Aim, Bounds, Ending, LONGER_TIMES};
 use controller::{
     CapacityError, CapacityProgress, CapacityRequest, Concluded, Course, LoadedPlan, ScenarioText,
     Search, SearchError, SearchResult, search_capacity,
@@ -14,8 +14,8 @@ use plan::{LoadSetting, Plan, Session};
 use report::{Page, Style};
 use scenario::{LoadSettingError, length_path, load_setting};
 
-use crate::args::CapacityArgs;
-use crate::exit::{Exit, Failure, written};
+use crate::args::{AimArg, CapacityArgs};
+use crate::exit::{Exit, Failure, print_text, written};
 use crate::full::Leniency;
 use crate::page;
 use crate::source::{self, CompiledScenario, Text};
@@ -27,8 +27,13 @@ const STEPS_MAX: usize = 40;
 const TIME_MAX: Duration = Duration::from_secs(3600);
 /// Runs that a search usually makes.
 const RUNS_USUAL: (u64, u64) = (10, 20);
+/// Loads that a plan lists.
+const LOADS_LISTED: usize = 4;
 
 pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
+    if args.plan {
+        return print_plan(args);
+    }
     let search = opened(args)?;
     let setting = search.load_setting.clone();
     let course = search.course.clone();
@@ -62,7 +67,9 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     };
     let silent = args.quiet || args.json;
     let first = compile(&[])?.plan;
-    long_enough(&first)?;
+    if request.search.aim == Aim::Finished {
+        long_enough(&first)?;
+    }
     let view = View::screen_only(silent);
     let mut watch = Watch { silent, view, setting: &setting, lacks_pages: false };
     watch.line(&forecast(&course, &first, args.pause));
@@ -72,6 +79,44 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     let result = sought?;
     show(args, &result, &setting, &text.name, terminal::style())?;
     Ok(if watch.lacks_pages { Exit::Io } else { exit(&result.conclusion) })
+}
+
+/// Prints what a search would try, and how long it would take.
+fn print_plan(args: &CapacityArgs) -> Result<Exit, Failure> {
+    let DraftSearch { search, plan } = draft(args)?;
+    if search.aim == Aim::Finished {
+        long_enough(&plan)?;
+    }
+    let tried = match &search.course {
+        Course::Knee(bounds) => loads(bounds, &search.load_setting),
+        Course::Sweep(sweep) => {
+            let values = sweep.values.iter().map(|&value| search.load_setting.shown(value));
+            values.collect::<Vec<_>>().join(", ")
+        }
+    };
+    print_text(&format!(
+        "{} by {}: {tried}\n{}\n",
+        search.scenario_name,
+        search.load_setting.path,
+        forecast(&search.course, &plan, args.pause)
+    ))
+}
+
+/// The first loads of a search in words.
+fn loads(bounds: &Bounds, setting: &LoadSetting) -> String {
+    let mut loads = Vec::new();
+    let mut load = bounds.rounded(bounds.from);
+    while loads.len() < LOADS_LISTED && load < bounds.at_most {
+        loads.push(setting.shown(load));
+        load = bounds.rounded(load * bounds.growth);
+    }
+    match load < bounds.at_most {
+        true => format!("{} … until one does not hold", loads.join(", ")),
+        false => {
+            loads.push(setting.shown(bounds.at_most));
+            format!("{}, or until one does not hold", loads.join(", "))
+        }
+    }
 }
 
 fn exit(conclusion: &Concluded) -> Exit {
@@ -127,7 +172,11 @@ impl Watch<'_> {
 fn opened(args: &CapacityArgs) -> Result<Search, Failure> {
     let mut search = match &args.resume {
         Some(directory) => Search::open(directory).map_err(refused)?,
-        None => new_search(args)?,
+        None => {
+            let DraftSearch { search, .. } = draft(args)?;
+            search.begin().map_err(refused)?;
+            search
+        }
     };
     // Only these may be changed when a search is resumed.
     if let Some(steps) = args.steps {
@@ -159,7 +208,8 @@ fn long_enough(plan: &Plan) -> Result<(), Failure> {
             units::duration(length),
             units::duration(longest)
         ),
-        "make the phase at least twice as long as a session, or the session shorter",
+        "make the phase at least twice as long as a session, or the session shorter; if users are to stay, search for \
+         how many are present with --aim present",
     ))
 }
 
@@ -228,8 +278,15 @@ fn show(
     Ok(())
 }
 
-/// A new search, with its directory.
-fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
+/// A new search that has no directory yet.
+struct DraftSearch {
+    search: Search,
+    /// The scenario's plan as it stands.
+    plan: Plan,
+}
+
+/// Reads and checks what a new search takes.
+fn draft(args: &CapacityArgs) -> Result<DraftSearch, Failure> {
     let file = args.file.as_deref().unwrap_or("-");
     let text = source::scenario(file, Leniency::Strict)?;
     let CompiledScenario { plan, .. } = source::compile(&text, &args.sets.sets)?;
@@ -241,8 +298,13 @@ fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
         }
         None => knee(args, file, &text, &plan)?,
     };
+    let aim = match args.aim {
+        AimArg::Finished => Aim::Finished,
+        AimArg::Present => Aim::Present,
+    };
     let mut longer = None;
-    if let Course::Knee(bounds) = &mut course {
+    // Users that stay would be more of them in a longer run, which would be another load.
+    if let (Course::Knee(bounds), Aim::Finished) = (&mut course, aim) {
         longer = longer_run(&text, &args.sets.sets, &setting, &plan);
         bounds.can_be_longer = longer.is_some();
     }
@@ -255,6 +317,7 @@ fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
         directory: args.runs.join(id),
         load_setting: setting,
         course,
+        aim,
         time_max_ns: ns(TIME_MAX),
         pause_ns: ns(args.pause),
         scenario_name: text.name,
@@ -263,8 +326,7 @@ fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
         longer,
         trials: Vec::new(),
     };
-    search.begin().map_err(refused)?;
-    Ok(search)
+    Ok(DraftSearch { search, plan })
 }
 
 /// The load to vary, and how far.

@@ -3,15 +3,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use compare::capacity::{Bounds, Trial};
+use compare::capacity::{Aim, Bounds, Trial};
 use compare::sweep::Sweep;
 use plan::LoadSetting;
 use record::{RecordError, whole};
 use serde::{Deserialize, Serialize};
 
-/// Version of `search.json`: a sweep's is higher, since programs before it would not know what it is.
+/// Version of `search.json`: that of a sweep and of a search for users that stay is higher, since programs before them would
+/// not know what it is.
 const FORMAT: u32 = 1;
 const FORMAT_OF_SWEEPS: u32 = 2;
+const FORMAT_OF_PRESENCE: u32 = 3;
+/// The highest version that is read.
+const FORMAT_MAX: u32 = FORMAT_OF_PRESENCE;
 const SEARCH: &str = "search.json";
 const SCENARIO: &str = "scenario.yaml";
 const CONCLUSION: &str = "capacity.json";
@@ -36,6 +40,8 @@ pub struct Search {
     pub load_setting: LoadSetting,
     /// The order in which loads are tried.
     pub course: Course,
+    /// What a load is.
+    pub aim: Aim,
     /// No run begins that would end later than this after the search began, or was resumed.
     pub time_max_ns: u64,
     /// Between two runs.
@@ -62,7 +68,7 @@ pub enum SearchError {
         path: PathBuf,
     },
     /// A later version of Throng wrote it.
-    #[error("the search in {} has format {found}, and this version of throng reads {FORMAT_OF_SWEEPS}", path.display())]
+    #[error("the search in {} has format {found}, and this version of throng reads {FORMAT_MAX}", path.display())]
     Newer {
         /// The directory.
         path: PathBuf,
@@ -106,6 +112,8 @@ struct SearchFile {
     bounds: Option<Bounds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sweep: Option<Sweep>,
+    #[serde(default)]
+    aim: Aim,
     time_max_ns: u64,
     pause_ns: u64,
     trials: Vec<Trial>,
@@ -131,9 +139,14 @@ impl Search {
     /// # Errors
     /// An error of the system.
     pub fn save(&self) -> Result<(), SearchError> {
-        let (format, bounds, sweep) = match &self.course {
-            Course::Knee(bounds) => (FORMAT, Some(bounds.clone()), None),
-            Course::Sweep(sweep) => (FORMAT_OF_SWEEPS, None, Some(sweep.clone())),
+        let (bounds, sweep) = match &self.course {
+            Course::Knee(bounds) => (Some(bounds.clone()), None),
+            Course::Sweep(sweep) => (None, Some(sweep.clone())),
+        };
+        let format = match (&self.course, self.aim) {
+            (Course::Knee(_), Aim::Finished) => FORMAT,
+            (Course::Knee(_), Aim::Present) => FORMAT_OF_PRESENCE,
+            (Course::Sweep(_), _) => FORMAT_OF_SWEEPS,
         };
         let file = SearchFile {
             format,
@@ -145,6 +158,7 @@ impl Search {
             unit: self.load_setting.unit.clone(),
             bounds,
             sweep,
+            aim: self.aim,
             time_max_ns: self.time_max_ns,
             pause_ns: self.pause_ns,
             trials: self.trials.clone(),
@@ -160,7 +174,7 @@ impl Search {
         let path = directory.join(SEARCH);
         let file: SearchFile = whole::read_json(&path)?
             .ok_or_else(|| SearchError::NoSearch { path: directory.to_owned() })?;
-        if file.format > FORMAT_OF_SWEEPS {
+        if file.format > FORMAT_MAX {
             return Err(SearchError::Newer { path: directory.to_owned(), found: file.format });
         }
         let damaged =
@@ -178,6 +192,7 @@ impl Search {
             directory: directory.to_owned(),
             load_setting: LoadSetting { path: file.of, value: file.value, unit: file.unit },
             course,
+            aim: file.aim,
             time_max_ns: file.time_max_ns,
             pause_ns: file.pause_ns,
             scenario_name: file.scenario,
@@ -239,6 +254,7 @@ mod tests {
                 is_whole: false,
                 can_be_longer: true,
             }),
+            aim: Aim::Finished,
             time_max_ns: 1,
             pause_ns: 2,
             scenario_name: "a.yaml".to_owned(),
@@ -262,6 +278,13 @@ mod tests {
         };
         sweep.begin().unwrap();
         assert_eq!(Search::open(&sweep.directory).unwrap(), sweep);
+        let staying = Search {
+            directory: root.path().join("staying"),
+            aim: Aim::Present,
+            ..search.clone()
+        };
+        staying.begin().unwrap();
+        assert_eq!(Search::open(&staying.directory).unwrap(), staying);
         // A second of the same name is refused, and the first stays.
         assert!(matches!(search.begin(), Err(SearchError::Create { .. })));
     }
@@ -285,8 +308,8 @@ mod tests {
             assert!(whole.contains(from), "{whole}");
             fs::write(&file, whole.replace(from, to)).unwrap();
         };
-        with("\"format\": 1", "\"format\": 3");
-        refused("format 3");
+        with("\"format\": 1", "\"format\": 4");
+        refused("format 4");
         with("\"bounds\"", "\"bonds\"");
         refused("neither `bounds` nor `sweep`");
         with("\"growth\": 2.0", "\"growth\": 1.0");

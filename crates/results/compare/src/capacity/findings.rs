@@ -23,6 +23,7 @@ pub(super) fn findings(
     bad: Option<&Level>,
 ) -> Vec<Finding> {
     let mut findings = vec![answer(conclusion, setting, trials, good, bad)];
+    findings.extend(good.and_then(|good| present(setting, trials, good)));
     findings.extend(crossing(conclusion, setting));
     findings.extend(few_operations(bounds, setting, trials, good, bad));
     findings.extend(bad.and_then(|bad| why(setting, trials, bad)));
@@ -63,6 +64,18 @@ fn answer(
         }
     }
     draft.done()
+}
+
+/// The finding about the users present at the load that holds, if the search is for them: the fewest of its runs that held.
+fn present(setting: &LoadSetting, trials: &[Trial], good: &Level) -> Option<Finding> {
+    let held = trials.iter().filter(|trial| good.counts(trial) && trial.outcome == Outcome::Holds);
+    let users = held.filter_map(|trial| trial.present_max).min()?;
+    let text = format!(
+        "at {} {} users were present at once",
+        setting.shown(good.load),
+        units::count(users)
+    );
+    Some(finding(Severity::Note, "users-present", text).with("users", users as f64).done())
 }
 
 /// The finding about the load at which the first threshold reaches its limit.

@@ -7,6 +7,8 @@ use stats::trend::trend;
 use judge::limits::POISSON_SIGMAS;
 use judge::{Figures, falls_short};
 
+use super::Aim;
+
 /// Confidence for the slope of users present.
 const GROWTH_CONFIDENCE: f64 = 0.99;
 /// Chance below which a rise is no accident.
@@ -23,11 +25,15 @@ const ERRORS_SIGMAS: f64 = 4.0;
 const LATE_SECONDS_MIN: usize = 2;
 
 /// The reason why a run whose target answers is none of a sustained load; `None`: there is no sign of it. `errors_max`: a
-/// share of errors up to this is none.
-pub(super) fn unsustained(figures: &Figures, errors_max: f64) -> Option<String> {
+/// share of errors up to this is none. Users that are to stay grow in number, as they should.
+pub(super) fn unsustained(figures: &Figures, errors_max: f64, aim: Aim) -> Option<String> {
     let phase = even_phase(figures)?;
     let short = || Some(falls_short(figures, phase)?.text(&figures.info.phases[phase].name));
-    growth(figures, phase).or_else(short).or_else(|| late_errors(figures, phase, errors_max))
+    let grown = match aim {
+        Aim::Finished => growth(figures, phase),
+        Aim::Present => None,
+    };
+    grown.or_else(short).or_else(|| late_errors(figures, phase, errors_max))
 }
 
 /// The longest open phase, if its arrivals do not grow.

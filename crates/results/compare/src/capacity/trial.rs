@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use record::Run;
-use record::schema::{Finding, Severity, Summary, Verdict};
+use record::schema::{Finding, Severity, Summary, UsersSummary, Verdict};
 use serde::{Deserialize, Serialize};
 use stats::censored::Quantile;
 use stats::hist::LogHistogram;
 
 use judge::{Figures, JudgeError, fails_to_keep_up};
 
+use super::Aim;
 use super::sustained::unsustained;
 use super::threshold::{Evaluated, TrialThreshold};
 
@@ -51,6 +52,9 @@ pub struct Trial {
     /// True of a run that was longer than the scenario says, to confirm that the load is sustained.
     #[serde(default)]
     pub is_longer: bool,
+    /// The most users present at once, if the search is for them; `None`: it is for another load, or nothing ran.
+    #[serde(default)]
+    pub present_max: Option<u64>,
 }
 
 /// Figures of a run: rates and times in service from the phase in which most operations ended, percentiles and errors from
@@ -101,6 +105,7 @@ impl Trial {
             margins: Vec::new(),
             thresholds: Vec::new(),
             is_longer: false,
+            present_max: None,
         }
     }
 
@@ -127,15 +132,24 @@ impl Trial {
 ///
 /// # Errors
 /// If the run's record cannot be read.
-pub fn judge_trial(load: f64, run: &Run, summary: &Summary) -> Result<Trial, JudgeError> {
+pub fn judge_trial(
+    load: f64,
+    run: &Run,
+    summary: &Summary,
+    aim: Aim,
+) -> Result<Trial, JudgeError> {
     let fatal: Vec<_> =
         summary.findings.iter().filter(|finding| finding.severity == Severity::Fatal).collect();
     let by_target = fatal.iter().any(|finding| TARGETS_DOING.contains(&&*finding.code));
     let figures = Figures::read(run)?;
     let evaluated = Evaluated::of(run, &figures, summary);
-    let unsustained = unsustained(&figures, evaluated.errors_max);
+    let unsustained = unsustained(&figures, evaluated.errors_max, aim);
+    let left = match aim {
+        Aim::Finished => None,
+        Aim::Present => left(&summary.users, evaluated.errors_max),
+    };
     let signs = summary.findings.iter().filter(|finding| breaks(finding));
-    let signs = signs.map(|finding| finding.text.clone()).chain(unsustained);
+    let signs = signs.map(|finding| finding.text.clone()).chain(unsustained).chain(left);
     let signs: Vec<String> = signs.collect();
     let outcome = match summary.verdict {
         Verdict::Untrusted if !by_target => Outcome::Untrusted,
@@ -161,6 +175,19 @@ pub fn judge_trial(load: f64, run: &Run, summary: &Summary) -> Result<Trial, Jud
         margins: evaluated.margins,
         thresholds: evaluated.thresholds,
         is_longer: false,
+        present_max: (aim == Aim::Present).then_some(summary.users.peak),
+    })
+}
+
+/// The reason why users that are to stay did not, if more than this share of their sessions failed.
+fn left(users: &UsersSummary, share_max: f64) -> Option<String> {
+    let share = users.failed as f64 / users.sessions.max(1) as f64;
+    (share > share_max).then(|| {
+        format!(
+            "users did not stay: {} of {} sessions failed",
+            units::count(users.failed),
+            units::count(users.sessions)
+        )
     })
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use compare::capacity::{
-    Bounds, Conclusion, Ending, Outcome, Sign, Trial, TrialFigures, TrialThreshold, conclude,
+    Aim, Bounds, Conclusion, Ending, Outcome, Sign, Trial, TrialFigures, TrialThreshold, conclude,
     judge_trial,
 };
 use plan::LoadSetting;
@@ -45,7 +45,7 @@ fn trial(runs: &Path, name: &str, load: f64, made: &Made) -> Trial {
         limit: 20e6,
     };
     let summary = judge::judge(&run, &[threshold], false).unwrap();
-    judge_trial(load, &run, &summary).unwrap()
+    judge_trial(load, &run, &summary, Aim::Finished).unwrap()
 }
 
 fn concluded(runs: &Path, trials: &[Trial], ending: Ending) -> Conclusion {
@@ -110,8 +110,36 @@ fn errors_of_a_trial_are_those_of_its_summary() {
         info.measures.push(MeasureInfo::new("steps", "step"));
     });
     let summary = judge::judge(&run, &[], false).unwrap();
-    let share = judge_trial(100.0, &run, &summary).unwrap().figures.unwrap().error_share;
+    let share = judge_trial(100.0, &run, &summary, Aim::Finished).unwrap().figures.unwrap().error_share;
     assert_eq!((Some(share), share), (summary.operations.error_rate, 2.0 / 401.0));
+}
+
+/// Of users that are to stay, those whose sessions failed are gone; the answer says how many were present.
+#[test]
+fn users_that_are_to_stay_are_counted() {
+    let root = tempfile::tempdir().unwrap();
+    let mut stayed = even();
+    for row in &mut stayed.series {
+        (row.users, row.users_peak) = (1_200, 1_234);
+    }
+    let judged = |made: &Made, name: &str, aim| {
+        let run = made.write_into(root.path(), |info| info.id = name.to_owned());
+        let summary = judge::judge(&run, &[], false).unwrap();
+        judge_trial(100.0, &run, &summary, aim).unwrap()
+    };
+    let trial = judged(&stayed, "stayed", Aim::Present);
+    assert_eq!((trial.outcome, trial.present_max), (Outcome::Holds, Some(1_234)));
+    assert_eq!(judged(&stayed, "others", Aim::Finished).present_max, None);
+    let found = concluded(root.path(), &[trial], Ending::AllHold);
+    let text = &finding(&found, "users-present").text;
+    assert_eq!(text, "at 100/s 1,234 users were present at once");
+    // One in twenty does not stay.
+    for row in &mut stayed.series {
+        row.users_failed = u64::from(row.start_ns == 3 * SECOND);
+    }
+    let gone = judged(&stayed, "gone", Aim::Present);
+    assert_eq!(gone.outcome, Outcome::Breaks);
+    assert_eq!(gone.why, ["users did not stay: 1 of 20 sessions failed"]);
 }
 
 #[test]

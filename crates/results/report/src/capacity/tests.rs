@@ -64,12 +64,14 @@ fn each_run_has_a_line() {
         outcome: Outcome::Holds,
         ..measured.clone()
     };
+    let staying = Trial { present_max: Some(3_981), ..Trial::new(640.0, Outcome::Holds) };
     let lines = [
         trial(1, &Trial::new(100.0, Outcome::Holds), &setting(), STYLE),
         trial(8, &measured, &setting(), STYLE),
         trial(9, &unanswered, &setting(), STYLE),
         trial(10, &confirmed, &setting(), STYLE),
         trial(1234, &refused, &setting(), STYLE),
+        trial(7, &staying, &setting(), STYLE),
     ];
     expect![[r#"
           1  100/s        holds
@@ -77,6 +79,7 @@ fn each_run_has_a_line() {
           9  800/s        does not hold      0/s succeeded, p50 –, p99 –, 100 % errors, 0 in flight
          10  760/s        holds              4 times as long:  751/s succeeded, p50 88.0 ms, p99 341 ms, 0.120 % errors, 93.4 in flight  (p99(page) < 150ms: 136 ms)
         1234  50000/s      untrusted          (this machine can hold about 20,000 users)
+          7  640/s        holds              3,981 users present
     "#]].assert_eq(&(lines.join("\n") + "\n"));
 }
 

@@ -17,7 +17,7 @@ fn figures(kind: &str, due: impl Fn(u64) -> u64, users: impl Fn(u64) -> u64) -> 
 
 /// The sign that the load of such a run is not sustained, with errors of up to 1 %.
 fn grows(figures: &Figures) -> Option<String> {
-    unsustained(figures, 0.01)
+    unsustained(figures, 0.01, Aim::Finished)
 }
 
 /// Users that scatter by ±2 around a line.
@@ -42,6 +42,14 @@ fn users_that_come_faster_than_they_leave_grow() {
             "{text}"
         );
     }
+}
+
+/// Connect and stay: 10 come each second, and nobody leaves.
+#[test]
+fn users_that_are_to_stay_may_grow() {
+    let staying = figures("rate", |_| 10, |second| 10 * (second + 1));
+    assert!(grows(&staying).is_some());
+    assert_eq!(unsustained(&staying, 0.01, Aim::Present), None);
 }
 
 #[test]
@@ -88,8 +96,10 @@ fn errors_that_begin_late_and_last_are_not_sustained() {
     let expected =
         "errors began late in load and lasted to its end: 3.20 % in its last quarter, 0 % before";
     assert_eq!(text, expected);
+    // They do as well if users are to stay.
+    assert!(unsustained(&late, 0.01, Aim::Present).is_some());
     // As many as the scenario allows.
-    assert_eq!(unsustained(&late, 0.05), None);
+    assert_eq!(unsustained(&late, 0.05, Aim::Finished), None);
 }
 
 #[test]
