@@ -40,6 +40,7 @@ mod one_figure;
 mod pages;
 mod pauses;
 mod people;
+mod printed;
 mod probes;
 mod queue;
 mod regions;

@@ -1,0 +1,173 @@
+//! Commands on our examples that documents and the heads of examples print get as far as their plan, without a warning.
+//!
+//! Whatever would take time or root is checked instead: `run` and `try` as `check`, `lab run` and `lab up` as `lab check`,
+//! `experiment` and `capacity` with `--plan`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::{Ended, Space, plain, root};
+
+/// Fewer commands mean that this test does not find them.
+const COMMANDS_MIN: usize = 40;
+/// Commands on files that the reader is said to make first, by what they contain.
+const LACKS_FILES: &[&str] = &["slow.workers"];
+
+#[test]
+fn printed_commands_get_as_far_as_their_plan() {
+    let commands = printed();
+    assert!(commands.len() >= COMMANDS_MIN, "only {} commands: {commands:#?}", commands.len());
+    let space = Space::new();
+    for printed in &commands {
+        let Some(command) = Planned::parse(printed) else {
+            continue;
+        };
+        let ended = Ended::of(&mut command.command(&space));
+        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{printed}");
+    }
+}
+
+#[test]
+fn a_command_is_found_wherever_it_is_printed() {
+    let text = "Text with `throng run examples/a.yaml`.\n```\nthrong run examples/b.yaml --set x=1    # why\n\
+                throng capacity examples/c.yaml \\\n    --set 'a=1 2'\n```\n";
+    let found: Vec<String> = in_page(text).collect();
+    let expected = [
+        "throng run examples/b.yaml --set x=1",
+        "throng capacity examples/c.yaml     --set 'a=1 2'",
+    ];
+    assert_eq!(found, expected);
+    let head = "# Text.\n#     throng experiment examples/d.yaml\nname: d\n";
+    assert_eq!(in_head(head).collect::<Vec<_>>(), ["throng experiment examples/d.yaml"]);
+    let words = words("throng capacity c.yaml --set 'a=1 2'");
+    assert_eq!(words, ["throng", "capacity", "c.yaml", "--set", "a=1 2"]);
+}
+
+/// Every printed command that names an example, once.
+fn printed() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for path in files(&["docs", "README.md"], "md") {
+        found.extend(in_page(&std::fs::read_to_string(path).unwrap()));
+    }
+    for path in files(&["examples"], "yaml") {
+        found.extend(in_head(&std::fs::read_to_string(path).unwrap()));
+    }
+    found.retain(|command| command.contains(" examples/"));
+    found.retain(|command| !LACKS_FILES.iter().any(|part| command.contains(part)));
+    found
+}
+
+/// Files of the project with this ending.
+fn files(places: &[&str], ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut left: Vec<PathBuf> = places.iter().map(|place| root().join(place)).collect();
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            left.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|found| found == ending) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The commands in the blocks of a page.
+fn in_page(text: &str) -> impl Iterator<Item = String> {
+    let text = text.replace("\\\n", " ");
+    let blocks = text.split("\n```").skip(1).step_by(2);
+    let lines: Vec<String> = blocks.flat_map(str::lines).map(str::to_owned).collect();
+    lines.into_iter().filter_map(|line| command_in(&line))
+}
+
+/// The commands in the comments of an example.
+fn in_head(text: &str) -> impl Iterator<Item = String> {
+    let text = text.replace("\\\n#", " ");
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.into_iter().filter_map(|line| command_in(line.strip_prefix('#')?))
+}
+
+/// The command of a line, without the comment behind it.
+fn command_in(line: &str) -> Option<String> {
+    let command = line.trim().strip_prefix("$ ").unwrap_or(line.trim());
+    let command = command.split(" #").next()?.trim_end();
+    command.starts_with("throng ").then(|| command.to_owned())
+}
+
+/// The words of a command, as a shell divides it.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in command.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, ' ') => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// What shows that a command is accepted.
+struct Planned {
+    args: Vec<String>,
+    /// True if it takes a directory of its own.
+    has_directory: bool,
+}
+
+impl Planned {
+    /// `None`: the command needs more than its example, such as runs.
+    fn parse(printed: &str) -> Option<Planned> {
+        let words = words(printed);
+        let args: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        let (verb, rest): (&[&str], &[&str]) = match args.as_slice() {
+            ["run" | "try", rest @ ..] => (&["check"], rest),
+            ["capacity", rest @ ..] => (&["capacity", "--plan"], rest),
+            ["experiment", "--analyze", ..] => (&[], &args),
+            ["experiment", rest @ ..] => (&["experiment", "--plan"], rest),
+            ["lab", "run" | "up" | "check", rest @ ..] => (&["lab", "check"], rest),
+            _ => return None,
+        };
+        let is_check = verb.first() == Some(&"check") || verb.first() == Some(&"lab");
+        let rest = match is_check {
+            true => kept(rest),
+            false => rest.to_vec(),
+        };
+        let args = verb.iter().chain(&rest).map(|word| (*word).to_owned()).collect();
+        Some(Planned { args, has_directory: verb.first() == Some(&"experiment") })
+    }
+
+    fn command(&self, space: &Space) -> Command {
+        let mut command = plain(Command::new(env!("CARGO_BIN_EXE_throng")));
+        command.args(&self.args).current_dir(root());
+        command.env("QUEUE_STORE", "postgres://me:secret@127.0.0.1:1/queue");
+        if self.has_directory {
+            command.arg("--dir").arg(space.path("experiment"));
+        }
+        command
+    }
+}
+
+/// The words that `check` takes, too: the file and its settings.
+fn kept<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    let mut kept = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match *word {
+            // What follows belongs to the experiment of a lab.
+            "--" => break,
+            "--set" => kept.extend([Some(word), words.next()].into_iter().flatten()),
+            file if Path::new(file).extension().is_some_and(|ending| ending == "yaml") => {
+                kept.push(file);
+            }
+            _ => {}
+        }
+    }
+    kept
+}
