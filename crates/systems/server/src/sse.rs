@@ -38,6 +38,16 @@ pub fn event(id: u64, data: &str) -> Bytes {
     chunk(&event_text(id, data))
 }
 
+/// [`event_text`] of an event with a name.
+pub fn named_event_text(name: &str, id: u64, data: &str) -> String {
+    format!("event: {name}\n{}", event_text(id, data))
+}
+
+/// [`named_event_text`] as a chunk.
+pub fn named_event(name: &str, id: u64, data: &str) -> Bytes {
+    chunk(&named_event_text(name, id, data))
+}
+
 fn chunk(text: &str) -> Bytes {
     Bytes::from(format!("{:x}\r\n{text}\r\n", text.len()))
 }
@@ -49,6 +59,10 @@ mod tests {
     #[test]
     fn chunks_say_how_long_they_are() {
         assert_eq!(event(7, "{}"), "10\r\nid: 7\ndata: {}\n\n\r\n");
+        assert_eq!(
+            named_event("refresh", 7, "{}"),
+            "1f\r\nevent: refresh\nid: 7\ndata: {}\n\n\r\n"
+        );
         assert_eq!(retry(Duration::from_secs(2)), "d\r\nretry: 2000\n\n\r\n");
         assert_eq!(HEARTBEAT, chunk(COMMENT));
     }

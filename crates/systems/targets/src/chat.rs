@@ -35,7 +35,7 @@ use std::sync::Arc;
 use server::{Operations, Ready, ServerError, Serving, Shutdown, Stop, reactor};
 use state::ChatState;
 
-pub use options::ChatOptions;
+pub use options::{ChatOptions, Names};
 pub use store::StoreError;
 
 /// Figures of a chat from its start to its end.

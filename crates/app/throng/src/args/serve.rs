@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 use super::{ads, balancer, market, queue, worker};
 use crate::settings::{parse_address, parse_duration};
@@ -96,6 +96,18 @@ pub(crate) struct ChatArgs {
     /// Close Phoenix connections that were idle for this long; 0s disables it [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) phoenix_timeout: Option<Duration>,
+    /// Names of events and fields
+    #[arg(long, value_enum, default_value_t = NamesArg::Own)]
+    pub(crate) names: NamesArg,
+}
+
+/// Names that clients of the chat know.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum NamesArg {
+    /// Those of docs/chat.md
+    Own,
+    /// Those of the prototypes that were published: `refresh`, `publish` and `body`
+    Published,
 }
 
 #[derive(Debug, ClapArgs)]

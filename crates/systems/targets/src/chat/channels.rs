@@ -1,12 +1,15 @@
 //! The channels of one thread: who gets a room's messages in the same bytes.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::message::Message;
+use super::options::Names;
 use server::sse;
 use server::websocket::frames;
 
@@ -28,14 +31,54 @@ pub(super) enum Form {
     PhoenixArray(Arc<str>),
 }
 
-/// The event by which messages come on a Phoenix channel.
-const PHOENIX_EVENT: &str = "message";
+/// The published name of a stream's events.
+const REFRESH: &str = "refresh";
+
+impl Names {
+    /// The event by which messages come on a Phoenix channel.
+    fn phoenix_event(self) -> &'static str {
+        match self {
+            Names::Own => "message",
+            Names::Published => "publish",
+        }
+    }
+
+    /// The payload of that event.
+    fn phoenix_payload(self, json: &str) -> Cow<'_, str> {
+        #[derive(Deserialize)]
+        struct View<'a> {
+            #[serde(borrow)]
+            message: Cow<'a, str>,
+        }
+        if self == Names::Own {
+            return Cow::Borrowed(json);
+        }
+        match serde_json::from_str::<View<'_>>(json) {
+            Ok(View { message }) => {
+                Cow::Owned(format!(r#"{{"body":{},{}"#, quoted(&message), &json[1..]))
+            }
+            // A message of ours always has its text.
+            Err(_) => Cow::Borrowed(json),
+        }
+    }
+
+    /// A message as an event of a stream.
+    pub(super) fn stream_text(self, message: &Message) -> String {
+        match self {
+            Names::Own => sse::event_text(message.id, &message.json),
+            Names::Published => sse::named_event_text(REFRESH, message.id, &message.json),
+        }
+    }
+}
 
 impl Form {
     /// The bytes of a message.
-    pub(super) fn encode(&self, message: &Message) -> Bytes {
+    pub(super) fn encode(&self, message: &Message, names: Names) -> Bytes {
         let json = &*message.json;
         let text = match self {
+            Self::Stream if names == Names::Published => {
+                return sse::named_event(REFRESH, message.id, json);
+            }
             Self::Stream => return sse::event(message.id, json),
             Self::Socket => return frames::text(|bytes| bytes.extend_from_slice(json.as_bytes())),
             Self::Cable(identifier) => {
@@ -44,13 +87,15 @@ impl Form {
             }
             Self::PhoenixObject(topic) => {
                 let topic = quoted(topic);
-                format!(
-                    r#"{{"topic":{topic},"event":"{PHOENIX_EVENT}","payload":{json},"ref":null}}"#
-                )
+                let event = names.phoenix_event();
+                let payload = names.phoenix_payload(json);
+                format!(r#"{{"topic":{topic},"event":"{event}","payload":{payload},"ref":null}}"#)
             }
             Self::PhoenixArray(topic) => {
                 let topic = quoted(topic);
-                format!(r#"[null,null,{topic},"{PHOENIX_EVENT}",{json}]"#)
+                let event = names.phoenix_event();
+                let payload = names.phoenix_payload(json);
+                format!(r#"[null,null,{topic},"{event}",{payload}]"#)
             }
         };
         frames::text(|bytes| bytes.extend_from_slice(text.as_bytes()))
@@ -188,7 +233,7 @@ mod tests {
     fn a_message_in_every_form() {
         let message = Message { id: 7, json: r#"{"id":7}"#.into() };
         let text = |form: Form| {
-            let bytes = form.encode(&message);
+            let bytes = form.encode(&message, Names::Own);
             String::from_utf8_lossy(&bytes[2..]).into_owned()
         };
         assert_eq!(text(Form::Socket), r#"{"id":7}"#);
@@ -204,7 +249,30 @@ mod tests {
             text(Form::PhoenixArray("chat".into())),
             r#"[null,null,"chat","message",{"id":7}]"#
         );
-        let stream = Form::Stream.encode(&message);
+        let stream = Form::Stream.encode(&message, Names::Own);
         assert_eq!(stream, "16\r\nid: 7\ndata: {\"id\":7}\n\n\r\n");
+    }
+
+    #[test]
+    fn a_message_under_the_published_names() {
+        let message = Message { id: 7, json: r#"{"id":7,"message":"a \"b\""}"#.into() };
+        let text = |form: Form| {
+            let bytes = form.encode(&message, Names::Published);
+            String::from_utf8_lossy(&bytes[2..]).into_owned()
+        };
+        assert_eq!(
+            text(Form::PhoenixArray("chat".into())),
+            r#"[null,null,"chat","publish",{"body":"a \"b\"","id":7,"message":"a \"b\""}]"#
+        );
+        assert_eq!(
+            text(Form::PhoenixObject("chat".into())),
+            r#"{"topic":"chat","event":"publish","payload":{"body":"a \"b\"","id":7,"message":"a \"b\""},"ref":null}"#
+        );
+        // The published prototype of Rails has our names.
+        assert!(
+            text(Form::Cable("a".into())).ends_with(r#""message":{"id":7,"message":"a \"b\""}}"#)
+        );
+        let event = Names::Published.stream_text(&message);
+        assert!(event.starts_with("event: refresh\nid: 7\ndata: {"), "{event}");
     }
 }

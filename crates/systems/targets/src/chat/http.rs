@@ -281,7 +281,7 @@ impl Reader {
                 self.state.metrics.overrun.add(found.forgotten);
                 let messages = found.messages.iter();
                 let text: String =
-                    messages.map(|message| sse::event_text(message.id, &message.json)).collect();
+                    messages.map(|message| self.state.options.names.stream_text(message)).collect();
                 return Some(text.into());
             }
             let heartbeat = async {

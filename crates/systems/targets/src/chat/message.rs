@@ -12,6 +12,8 @@ const FROM_MAX: usize = 64;
 // Clients get this in the text of an error: it does not change with the name of the type.
 #[serde(expecting = "struct Said")]
 pub(super) struct Utterance {
+    /// Clients of Phoenix were published that call it `body`.
+    #[serde(alias = "body")]
     pub(super) message: String,
     /// The speaker's name; may be empty.
     #[serde(default)]
@@ -76,7 +78,8 @@ mod tests {
     fn messages_that_are_refused() {
         let code = |text: &str| Utterance::parse(text, 8).map_err(|fault| fault.code());
         let said = Utterance { message: "hi".into(), from: String::new() };
-        assert_eq!(code(r#"{"message":"hi"}"#), Ok(said));
+        assert_eq!(code(r#"{"message":"hi"}"#), Ok(said.clone()));
+        assert_eq!(code(r#"{"body":"hi"}"#), Ok(said));
         for (text, expected) in [
             ("", "malformed"),
             ("{", "malformed"),

@@ -13,6 +13,17 @@ const HISTORY_MAX: usize = 1_000_000;
 /// Longest message that can be allowed, in bytes.
 const MESSAGE_MAX: usize = 64 << 10;
 
+/// Names of events and fields, as clients know them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Names {
+    /// Those that `docs/chat.md` describes.
+    #[default]
+    Own,
+    /// Those of the prototypes of a chat that were published: events of a stream are `refresh`, those of a Phoenix channel
+    /// `publish`, with the text as `body`; and a `speak` has no reply.
+    Published,
+}
+
 /// How a chat is run. `ChatOptions::default()` keeps its history in memory and listens on a free
 /// port of 127.0.0.1.
 #[derive(Debug, Clone)]
@@ -45,6 +56,8 @@ pub struct ChatOptions {
     pub hold_max: Duration,
     /// How long clients of a stream shall wait before they connect again.
     pub retry: Duration,
+    /// Names of events and fields.
+    pub names: Names,
 }
 
 impl Default for ChatOptions {
@@ -63,6 +76,7 @@ impl Default for ChatOptions {
             phoenix_timeout: Some(Duration::from_secs(60)),
             hold_max: Duration::from_secs(60),
             retry: Duration::from_secs(2),
+            names: Names::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! five (`vsn` 2.0.0).
 //!
 //! Topic `chat` is the lobby, `room:NAME` any room. A client joins it, pushes `speak`, and gets
-//! `message`. Replies are those of Phoenix' own server, and so is what it does with the unknown: a
+//! `message`, or whatever [`Names`] calls it. Replies are those of Phoenix' own server, and so is what it does with the unknown: a
 //! push on a topic that was not joined is refused, and one that a channel does not understand ends
 //! the channel with `phx_error`.
 
@@ -15,6 +15,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::channels::{Channels, Form, quoted};
 use super::message::Utterance;
+use super::options::Names;
 use super::reply::{Action, ROOMS_EACH_MAX, Reply, missed};
 use super::request_error::RequestError;
 use super::room::Room;
@@ -290,11 +291,14 @@ impl Phoenix {
         let refused = |address: &Address, fault: &RequestError| {
             Reply::bad().and(&address.error(fault.code()))
         };
+        // The published channel answers `{:noreply, socket}`.
+        let has_reply = state.options.names == Names::Own;
         match Utterance::parse(push.payload.get(), state.options.message_max) {
             Ok(said) => Action::Speak {
                 room: Arc::clone(&self.joined[at].room),
                 said,
                 then: Box::new(move |number| match number {
+                    Ok(_) if !has_reply => Reply::nothing(),
                     Ok(id) => {
                         let reply = address.reply("ok", &format!(r#"{{"id":{id}}}"#));
                         Reply::nothing().and(&reply)

@@ -98,7 +98,7 @@ pub(super) fn missed(
     };
     let found = room.read(after, channels.position(room.id), usize::MAX);
     state.metrics.overrun.add(found.forgotten);
-    let frames = found.messages.iter().map(|message| form.encode(message));
+    let frames = found.messages.iter().map(|message| form.encode(message, state.options.names));
     let bytes: Vec<Bytes> = frames.collect();
     (bytes.concat(), bytes.len() as u64)
 }

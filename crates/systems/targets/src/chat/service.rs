@@ -235,7 +235,7 @@ fn begin_next(state: &ChatState, reactor: &SharedReactor<ChatState>) -> Option<V
     reactor.thread_state.advance(room.id, found.last);
     let message = found.messages.first()?;
     let notices = reactor.thread_state.of_room(room.id).map(|(channel, form)| {
-        let frame = form.encode(message);
+        let frame = form.encode(message, state.options.names);
         let kind = Kind::Event;
         (channel, Notice { kind, frame })
     });

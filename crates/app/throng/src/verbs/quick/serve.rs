@@ -16,12 +16,14 @@ use std::time::Duration;
 
 use machine::clock::Dilation;
 use server::{ServerError, ServerOptions, Stop, TlsError, TlsFiles};
-use targets::chat::{self, ChatError, ChatOptions};
+use targets::chat::{self, ChatError, ChatOptions, Names};
 use targets::echo::{self, EchoOptions};
 use targets::stall::{self, StallOptions};
 use targets::{grpc, hello};
 
-use crate::args::serve::{ChatArgs, EchoArgs, HelloArgs, ListenArgs, StallArgs, System, TlsArgs};
+use crate::args::serve::{
+    ChatArgs, EchoArgs, HelloArgs, ListenArgs, NamesArg, StallArgs, System, TlsArgs,
+};
 use crate::exit::{Exit, Failure};
 
 /// The file that says by how much a server's clock is wrong; a lab's fault writes it.
@@ -58,6 +60,10 @@ fn chat(args: &ChatArgs) -> Result<Exit, Failure> {
     options.rooms_max = args.rooms.unwrap_or(options.rooms_max);
     options.heartbeat = or_never(args.heartbeat, options.heartbeat);
     options.phoenix_timeout = or_never(args.phoenix_timeout, options.phoenix_timeout);
+    options.names = match args.names {
+        NamesArg::Own => Names::Own,
+        NamesArg::Published => Names::Published,
+    };
     let report = chat::run(options, stop(&args.listen), Box::new(listening));
     let report = report.map_err(|error| match error {
         ChatError::Server(error) => failed(error),

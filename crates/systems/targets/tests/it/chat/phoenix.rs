@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::SinkExt;
 use serde_json::{Value, json};
+use targets::chat::Names;
 use testkit::client::Client;
 use testkit::http::{get, raw};
 use tokio_tungstenite::tungstenite::Message;
@@ -36,6 +37,27 @@ async fn objects_as_tsung_sends_them() {
     let pushed = client.json().await;
     assert_eq!((&pushed["event"], &pushed["ref"]), (&json!("message"), &Value::Null));
     assert_eq!(pushed["payload"]["message"], "hi");
+}
+
+/// A client of the published prototype: `speak` with a `body`, which comes to all as `publish` and has no reply.
+#[tokio::test]
+async fn clients_of_the_published_prototype_are_understood() {
+    let mut published = options();
+    published.names = Names::Published;
+    let chat = Chat::start(published).await;
+    let mut client = chat.connect("/socket/websocket").await;
+    client.send(r#"{"topic":"chat","event":"phx_join","payload":{},"ref":"1"}"#).await;
+    assert_eq!(client.json().await["event"], "phx_reply");
+    let speak = r#"{"topic":"chat","event":"speak","payload":{"body":"hi"},"ref":"2"}"#;
+    client.send(speak).await;
+    let pushed = client.json().await;
+    assert_eq!((&pushed["event"], &pushed["payload"]["body"]), (&json!("publish"), &json!("hi")));
+    assert_eq!(pushed["payload"]["id"], 1);
+    // The next message is the answer to the next push: there was none to the one before.
+    client.send(r#"{"topic":"phoenix","event":"heartbeat","payload":{},"ref":"3"}"#).await;
+    assert_eq!(client.json().await["ref"], "3");
+    let bad = json!({"topic": "chat", "event": "speak", "payload": {}, "ref": "4"});
+    assert_eq!(request(&mut client, bad).await["payload"]["status"], "error");
 }
 
 #[tokio::test]
