@@ -15,9 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compare::capacity::search::{self, Next, WantedRun};
-use compare::capacity::{
-    Aim, Conclusion, Ending, Outcome, Trial, conclude, judge_trial, while_up,
-};
+use compare::capacity::{Aim, Conclusion, Ending, Outcome, Trial, conclude, judge_trial, while_up};
 use compare::sweep::{SweepConclusion, conclude_sweep};
 use judge::JudgeError;
 use machine::clock::{Dilation, monotonic_ns};
@@ -150,7 +148,8 @@ pub fn search_capacity<E: From<CapacityError>>(
             record: RecordSettings { runs: &runs, durability, allow_lost_workers: false },
             control: Control { interrupt: Arc::clone(&interrupt), ..Control::default() },
         };
-        let Some(ended) = run_trial(&search.course, search.aim, load, request, &mut on_progress)? else {
+        let Some(ended) = run_trial(&search.course, search.aim, load, request, &mut on_progress)?
+        else {
             break Ending::Interrupted;
         };
         let trial = Trial { is_longer, ..ended.trial };
@@ -255,12 +254,7 @@ fn concluded(search: Search, runs: &Path, ending: Ending) -> Result<SearchResult
     Ok(SearchResult { directory, conclusion, trials })
 }
 
-fn trial(
-    load: f64,
-    directory: &Path,
-    summary: &Summary,
-    aim: Aim,
-) -> Result<Trial, JudgeError> {
+fn trial(load: f64, directory: &Path, summary: &Summary, aim: Aim) -> Result<Trial, JudgeError> {
     judge_trial(load, &Run::open(directory)?, summary, aim)
 }
 

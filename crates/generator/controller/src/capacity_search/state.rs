@@ -278,11 +278,8 @@ mod tests {
         };
         sweep.begin().unwrap();
         assert_eq!(Search::open(&sweep.directory).unwrap(), sweep);
-        let staying = Search {
-            directory: root.path().join("staying"),
-            aim: Aim::Present,
-            ..search.clone()
-        };
+        let staying =
+            Search { directory: root.path().join("staying"), aim: Aim::Present, ..search.clone() };
         staying.begin().unwrap();
         assert_eq!(Search::open(&staying.directory).unwrap(), staying);
         // A second of the same name is refused, and the first stays.

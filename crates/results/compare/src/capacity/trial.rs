@@ -132,12 +132,7 @@ impl Trial {
 ///
 /// # Errors
 /// If the run's record cannot be read.
-pub fn judge_trial(
-    load: f64,
-    run: &Run,
-    summary: &Summary,
-    aim: Aim,
-) -> Result<Trial, JudgeError> {
+pub fn judge_trial(load: f64, run: &Run, summary: &Summary, aim: Aim) -> Result<Trial, JudgeError> {
     let fatal: Vec<_> =
         summary.findings.iter().filter(|finding| finding.severity == Severity::Fatal).collect();
     let by_target = fatal.iter().any(|finding| TARGETS_DOING.contains(&&*finding.code));

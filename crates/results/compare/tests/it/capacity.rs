@@ -110,7 +110,8 @@ fn errors_of_a_trial_are_those_of_its_summary() {
         info.measures.push(MeasureInfo::new("steps", "step"));
     });
     let summary = judge::judge(&run, &[], false).unwrap();
-    let share = judge_trial(100.0, &run, &summary, Aim::Finished).unwrap().figures.unwrap().error_share;
+    let share =
+        judge_trial(100.0, &run, &summary, Aim::Finished).unwrap().figures.unwrap().error_share;
     assert_eq!((Some(share), share), (summary.operations.error_rate, 2.0 / 401.0));
 }
 
