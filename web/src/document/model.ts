@@ -180,9 +180,9 @@ export type HurstEstimate = {
   from_s: number;
   /** Upper end of the scales, seconds. */
   upto_s: number;
-  /** H; not between 0 and 1 where the counts are not stationary at these scales. */
+  /** H; not between 0 and 1 where the counts are not stationary at these scales, or too few. */
   h: number;
-  /** Lower bound of its 95 % interval, where the method has one and there is such an H. */
+  /** Lower bound of its 95 % interval, where the method has one. */
   low: number | null;
   /** Upper bound. */
   high: number | null;

@@ -5,7 +5,7 @@
 //!
 //! | estimate | interval | misled by |
 //! |---|---|---|
-//! | [`aggregated_variance`] | no | trends and cycles (upwards), short series (downwards) |
+//! | [`aggregated_variance`] | of its scatter alone | trends and cycles (upwards), short series (downwards) |
 //! | [`rescaled_range`] | no | short series (towards 0.6 and more), short-range dependence |
 //! | [`local_whittle`] | yes | trends and cycles |
 //! | [`wavelet`] | yes | cycles whose length is among its scales |
@@ -22,6 +22,7 @@ pub use wavelet::{Octave, Wavelet, octaves, wavelet};
 
 use std::ops::Range;
 
+use crate::counts::chi_squared_tail;
 use crate::tail::normal_quantile;
 use crate::{bracket, fft};
 use noisy::{Noisy, Power};
@@ -71,34 +72,103 @@ pub const LENGTH_MIN: usize = 256;
 /// Least number of blocks whose variance or range is taken.
 const BLOCKS_MIN: usize = 10;
 
+/// The variance of the means of blocks of one size.
+struct BlockVariance {
+    /// Logarithm of the size.
+    log_size: f64,
+    /// Logarithm of the variance less that of the noise.
+    log_variance: f64,
+    /// The variance, with that of the noise, over the variance without it.
+    noisiness: f64,
+    /// The number of blocks.
+    blocks: f64,
+}
+
 /// By the variance of the means of blocks less that of the noise, over blocks of 8 numbers to a tenth of the series: it
-/// falls as m^(2H−2) (Beran 1994, section 4.4; Taqqu, Teverovsky and Willinger 1995).
+/// falls as m^(2H−2) (Beran 1994, section 4.4; Taqqu, Teverovsky and Willinger 1995). Sizes count by how little of their
+/// variance is noise.
+///
+/// The interval is of the variances' scatter, not of the estimate's bias: n independent means have a variance whose
+/// logarithm has the variance 2/(n − 1), and that of larger blocks, which are made of the same numbers, differs from it by
+/// an independent amount.
 ///
 /// # Errors
-/// If the series is too short, or fewer than three of the variances are above that of the noise.
-pub fn aggregated_variance(series: &[f64], noise: f64) -> Result<Estimate, NoEstimate> {
+/// If the series is too short, fewer than three of the variances are above that of the noise, or none of them is by more
+/// than chance.
+pub fn aggregated_variance(
+    series: &[f64],
+    noise: f64,
+    confidence: f64,
+) -> Result<Estimate, NoEstimate> {
     if series.len() < LENGTH_MIN {
         return Err(NoEstimate::Short);
     }
     let mut points = Vec::new();
+    // P(variances as great), if all is noise.
+    let mut chances = Vec::new();
     let mut sums: Vec<f64> = series.to_vec();
     let mut size = 1.0;
     while sums.len() >= BLOCKS_MIN {
-        let n = sums.len() as f64;
-        let mean = sums.iter().sum::<f64>() / n;
-        let variance = sums.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        let of_means = variance / size / size - noise / size;
-        if size >= 8.0 && of_means > 0.0 {
-            points.push((f64::ln(size), of_means.ln()));
+        let blocks = sums.len() as f64;
+        let mean = sums.iter().sum::<f64>() / blocks;
+        let variance = sums.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (blocks - 1.0);
+        let of_means = variance / size / size;
+        let above = of_means - noise / size;
+        if size >= 8.0 && noise > 0.0 {
+            let statistic = (blocks - 1.0) * of_means * size / noise;
+            chances.push(chi_squared_tail(statistic, blocks - 1.0));
+        }
+        if size >= 8.0 && above > 0.0 {
+            points.push(BlockVariance {
+                log_size: f64::ln(size),
+                log_variance: above.ln(),
+                noisiness: of_means / above,
+                blocks,
+            });
         }
         sums = sums.chunks_exact(2).map(|pair| pair[0] + pair[1]).collect();
         size *= 2.0;
     }
-    let found = slope(&points).and_then(|slope| without_interval(1.0 + slope / 2.0));
+    // As many chances as there are sizes (Bonferroni).
+    let least = chances.iter().copied().fold(1.0, f64::min) * chances.len() as f64;
+    if noise > 0.0 && least > 1.0 - confidence {
+        return Err(NoEstimate::Noise);
+    }
+    let found = decay(&points, normal_quantile(0.5 + confidence / 2.0));
     found.ok_or(match noise > 0.0 {
         true => NoEstimate::Noise,
         false => NoEstimate::None,
     })
+}
+
+/// H by the slope of variances over sizes, the smallest first, with `errors` standard errors on both sides; `None` with
+/// fewer than three points.
+fn decay(points: &[BlockVariance], errors: f64) -> Option<Estimate> {
+    if points.len() < 3 {
+        return None;
+    }
+    let weight = |point: &BlockVariance| point.noisiness.powi(-2);
+    let weights: f64 = points.iter().map(weight).sum();
+    let middle = points.iter().map(|point| weight(point) * point.log_size).sum::<f64>() / weights;
+    let spread: f64 =
+        points.iter().map(|point| weight(point) * (point.log_size - middle).powi(2)).sum();
+    let shares = points.iter().map(|point| weight(point) * (point.log_size - middle) / spread);
+    let shares: Vec<f64> = shares.collect();
+    let slope: f64 =
+        shares.iter().zip(points).map(|(share, point)| share * point.log_variance).sum();
+    let mut variance = 0.0;
+    for (place, (share, point)) in shares.iter().zip(points).enumerate() {
+        let shared = 2.0 / (point.blocks - 1.0) * point.noisiness;
+        let own = share * share * shared * point.noisiness;
+        // What a size has in common with a larger one is all of its own scatter.
+        let larger = shares.iter().zip(points).skip(place + 1);
+        let common: f64 =
+            larger.map(|(other, larger)| share * other * shared * larger.noisiness).sum();
+        variance += own + 2.0 * common;
+    }
+    let h = 1.0 + slope / 2.0;
+    let off = errors * variance.sqrt() / 2.0;
+    h.is_finite().then_some(Estimate { h, low: Some(h - off), high: Some(h + off) })
 }
 
 /// By Hurst's own rescaled range (1951): the range of the sums' deviations over the standard deviation

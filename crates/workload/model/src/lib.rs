@@ -97,7 +97,7 @@ const ALL: &str = "all";
 const SESSIONS_FEW: u64 = 50;
 
 /// How every `scenario.yaml` of a model begins.
-pub const SCENARIO_BEGINS: &str = "# BuiltModel by `throng model`";
+pub const SCENARIO_BEGINS: &str = "# Made by `throng model`";
 
 /// A model of a log: `model.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

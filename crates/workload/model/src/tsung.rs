@@ -74,7 +74,7 @@ pub(crate) fn written(made: &BuiltModel) -> Tsung {
     let mut head = Xml::default();
     head.line("<?xml version=\"1.0\"?>");
     head.line("<!DOCTYPE tsung SYSTEM \"/usr/share/tsung/tsung-1.0.dtd\">");
-    let made_of = format!("BuiltModel by `throng model` from {} requests.", model.log.requests);
+    let made_of = format!("Made by `throng model` from {} requests.", model.log.requests);
     head.comment(&made_of);
     for line in &notes {
         head.comment(line);

@@ -46,7 +46,7 @@ fn estimates(h: f64, length: usize, samples: u64) -> [Estimates; 4] {
         let series = hurst::noise(h, length, &mut rng);
         let frequencies = (length as f64).powf(0.65) as usize;
         [
-            hurst::aggregated_variance(&series, 0.0).ok(),
+            hurst::aggregated_variance(&series, 0.0, 0.95).ok(),
             hurst::rescaled_range(&series),
             hurst::local_whittle(&series, frequencies, 0.0, 0.95)
                 .ok()

@@ -76,8 +76,25 @@ fn counts_of_one_rate_have_no_h_above_their_noise() {
         let own = series.iter().sum::<f64>() / series.len() as f64;
         let found = local_whittle(&series, 140, own, 0.95);
         found.map(|whittle| whittle.estimate) == Err(NoEstimate::Noise)
+            && aggregated_variance(&series, own, 0.95) == Err(NoEstimate::Noise)
             && wavelet(&series, 4, 12, own, 0.95) == Err(NoEstimate::Noise)
     });
-    // Either sees a rate that is not there in one of twenty.
-    assert!(hidden.count() >= 34);
+    // Each sees a rate that is not there in one of twenty.
+    assert!(hidden.count() >= 33);
+}
+
+#[test]
+fn intervals_of_aggregated_variance_hold_independent_numbers() {
+    const SERIES: u64 = 200;
+    for length in [512, 4_096] {
+        let held = (0..SERIES).filter(|&seed| {
+            let mut rng = crate::rng::Rng::new(seed, 10, crate::rng::Purpose::Resample);
+            let series = noise(0.5, length, &mut rng);
+            let found = aggregated_variance(&series, 0.0, 0.95).unwrap();
+            found.low.unwrap() <= 0.5 && 0.5 <= found.high.unwrap()
+        });
+        let held = held.count();
+        // 95 % of 200 are 190 ± 3.
+        assert!((180..=198).contains(&held), "{held} of {SERIES} at {length}");
+    }
 }

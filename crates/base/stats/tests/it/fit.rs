@@ -179,7 +179,7 @@ fn estimates_recover_the_h_of_noise() {
         let expected = 2_f64.powf(2.0 * h - 1.0) - 1.0;
         assert!((correlations[1] - expected).abs() < 0.06, "{h}: {}", correlations[1]);
         let estimates = [
-            hurst::aggregated_variance(&series, 0.0).unwrap().h,
+            hurst::aggregated_variance(&series, 0.0, 0.95).unwrap().h,
             hurst::rescaled_range(&series).unwrap().h,
             hurst::local_whittle(&series, 860, 0.0, 0.95).unwrap().estimate.h,
             hurst::wavelet(&series, 3, 10, 0.0, 0.95).unwrap().estimate.h,

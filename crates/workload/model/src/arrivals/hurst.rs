@@ -53,9 +53,9 @@ pub struct HurstEstimate {
     pub from_s: f64,
     /// Upper end of the scales, seconds.
     pub upto_s: f64,
-    /// H; not between 0 and 1 where the counts are not stationary at these scales.
+    /// H; not between 0 and 1 where the counts are not stationary at these scales, or too few.
     pub h: f64,
-    /// Lower bound of its 95 % interval, where the method has one and there is such an H.
+    /// Lower bound of its 95 % interval, where the method has one.
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
@@ -74,9 +74,10 @@ pub struct HurstHidden {
 }
 
 impl HurstEstimate {
-    /// Whether it can be of counts that are stationary at these scales.
+    /// False if it is not of counts that are stationary at these scales: no H between 0 and 1 is in its interval. An
+    /// estimate without an interval decides nothing.
     pub(crate) fn is_stationary(&self) -> bool {
-        is_h(self.h)
+        self.low.is_none_or(|low| low < 1.0) && self.high.is_none_or(|high| high > 0.0)
     }
 }
 
@@ -136,11 +137,6 @@ fn noise(series: &[f64], poisson: f64) -> f64 {
     }
 }
 
-/// Hurst's H of counts that are stationary is between 0 and 1.
-fn is_h(h: f64) -> bool {
-    h > 0.0 && h < 1.0
-}
-
 /// An estimate, and the scales that it holds for.
 struct ScaledEstimate {
     estimate: hurst::Estimate,
@@ -168,7 +164,7 @@ impl Series<'_> {
             return;
         }
         let length_s = series.len() as f64 * self.number_s;
-        let aggregated = hurst::aggregated_variance(series, noise);
+        let aggregated = hurst::aggregated_variance(series, noise, CONFIDENCE);
         let in_blocks = |estimate: hurst::Estimate, least: f64| ScaledEstimate {
             estimate,
             scales_s: (least * self.number_s, length_s / 10.0),
@@ -217,17 +213,14 @@ impl Series<'_> {
             }
             Err(NoEstimate::Short | NoEstimate::None) => return,
         };
-        // What is not between 0 and 1 is no H, and has no interval.
-        let bounds = is_h(estimate.h).then_some((estimate.low, estimate.high));
-        let (low, high) = bounds.unwrap_or_default();
         found.estimates.push(HurstEstimate {
             method,
             about_cycle,
             from_s: scales_s.0,
             upto_s: scales_s.1,
             h: estimate.h,
-            low,
-            high,
+            low: estimate.low,
+            high: estimate.high,
             p_straight,
         });
     }

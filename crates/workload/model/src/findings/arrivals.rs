@@ -127,24 +127,27 @@ fn hurst(arrivals: &Arrivals, found: &mut Findings) {
         .collect();
     if !beyond.is_empty() {
         let text = format!(
-            "the counts are not stationary at these scales, or too few: Hurst's H would be {}, and it lies between 0 \
+            "the counts are not stationary at these scales: Hurst's H would be {}, whose interval has nothing between 0 \
              and 1",
             beyond.join("; ")
         );
         found.add(Severity::Note, "hurst-not-stationary", text);
     }
-    let with_interval: Vec<&HurstEstimate> =
-        estimates.filter(|estimate| estimate.low.is_some()).collect();
+    let with_interval: Vec<&HurstEstimate> = estimates
+        .filter(|estimate| estimate.low.is_some() && estimate.is_stationary())
+        .collect();
     if with_interval.is_empty() {
         return;
     }
+    // What is beyond 0 and 1 is no H.
+    let possible = |h: f64| h.clamp(0.0, 1.0);
     let shown = with_interval.iter().map(|e| {
         let straight = e.p_straight.is_none_or(|p| p >= ALPHA);
         format!(
             "{:.3} (95 %: {:.3} to {:.3}) {}{}",
-            e.h,
-            e.low.unwrap_or(f64::NAN),
-            e.high.unwrap_or(f64::NAN),
+            possible(e.h),
+            e.low.map_or(f64::NAN, possible),
+            e.high.map_or(f64::NAN, possible),
             method(e),
             if straight { "" } else { ", but H differs between these scales" }
         )
@@ -213,6 +216,20 @@ mod tests {
         assert!(codes.contains(&"bins-no-hours"), "{codes:?}");
         for finding in &found.0 {
             assert!(!finding.text.contains("  "), "{:?}", finding.text);
+        }
+    }
+
+    /// Arrivals that are a Poisson process are stationary, whatever an estimate without a memory to estimate comes to.
+    #[test]
+    fn poisson_counts_are_not_said_to_be_unstationary() {
+        for seed in 0..20 {
+            let mut rng = stats::rng::Rng::new(seed, 0, stats::rng::Purpose::Arrivals);
+            let of_second = |_| (0..40).map(|_| u32::from(rng.unit() < 0.01)).sum();
+            let counts = Counts { bins: (0..2_000).map(of_second).collect(), bin_s: 1, local_s: 0 };
+            let mut found = Findings::default();
+            arrivals(&analyse(&counts, None, None, seed), &mut found);
+            let codes: Vec<&str> = found.0.iter().map(|f| f.code.as_str()).collect();
+            assert!(!codes.contains(&"hurst-not-stationary"), "{seed}: {codes:?}");
         }
     }
 
