@@ -109,7 +109,10 @@ export type Durations = {
   step_s: number;
   /** Distinct values with how often, of a sample of at most 2,000. */
   values: Array<[number, number]>;
-  /** All families that could be fitted, the likeliest for its number of parameters first (Akaike). */
+  /**
+   * All families that could be fitted, the likeliest for its number of parameters first (Akaike). If there are more
+   * durations than were fitted, the times of the one that is used are scaled so that its mean is that of all.
+   */
   fits: Array<Fit>;
   /** The test of the first. */
   test: Test | null;
