@@ -352,6 +352,8 @@ export type ShownArrivals = {
   silences: Array<Silence>;
   /** The share of all time that such stretches take. */
   silent_share: number;
+  /** Users that came long after all others, who are not counted here; missing: there are none. */
+  stragglers: Stragglers | null;
   /** Times between arrivals. */
   gaps: Durations | null;
   /** The process in the scenario. */
@@ -452,6 +454,14 @@ export type Silence = {
   from_s: number;
   /** How long, seconds. */
   length_s: number;
+};
+
+/** Users that came so long after all others that they are no part of the arrivals, such as one who left a page open. */
+export type Stragglers = {
+  /** How many. */
+  users: number;
+  /** How long after the others the first of them came, seconds. */
+  after_s: number;
 };
 
 /** A test of a fit, its p-values by parametric bootstrap. */

@@ -11,7 +11,8 @@ pub use cycle::{Break, Cycle, DaysTest, NoCycle};
 pub use hurst::{Hurst, HurstEstimate, HurstHidden};
 pub use pictures::{CountsBar, CountsPicture, Pictures};
 pub use scales::Scale;
-pub use silences::Silence;
+pub(crate) use silences::stragglers;
+pub use silences::{Silence, Stragglers};
 
 use serde::{Deserialize, Serialize};
 use stats::counts;
@@ -93,6 +94,9 @@ pub struct Arrivals {
     pub silences: Vec<Silence>,
     /// The share of all time that such stretches take.
     pub silent_share: f64,
+    /// Users that came long after all others, who are not counted here; missing: there are none.
+    #[serde(default)]
+    pub stragglers: Option<Stragglers>,
     /// Times between arrivals.
     pub gaps: Option<Durations>,
     /// The process in the scenario.
@@ -205,6 +209,7 @@ pub(crate) fn analyse(
         hurst,
         silences,
         silent_share,
+        stragglers: None,
         gaps,
         process,
         process_requested: requested.is_some(),

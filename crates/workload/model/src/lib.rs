@@ -57,7 +57,7 @@ use serde::{Deserialize, Serialize};
 
 pub use arrivals::{
     Arrivals, Break, CountsBar, CountsPicture, Cycle, DaysTest, Hurst, HurstEstimate, HurstHidden,
-    NoCycle, Pictures, RescaledCounts, Scale, Silence, Trend,
+    NoCycle, Pictures, RescaledCounts, Scale, Silence, Stragglers, Trend,
 };
 pub use behaviour::{Behaviour, Transition};
 pub use check::{Check, CheckTest, LEVEL, SimulatedSpan, check, users_expected};

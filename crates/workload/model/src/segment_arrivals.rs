@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::arrivals::{self, Arrivals, Counts, Hours, TRACE_BINS_MAX};
+use crate::arrivals::{self, Arrivals, Counts, Hours, Stragglers, TRACE_BINS_MAX, stragglers};
 use crate::durations::{Reservoir, SAMPLE_MAX};
 use crate::read::Reading;
 use crate::request_record::SessionStart;
@@ -31,6 +31,7 @@ pub(crate) struct StartCounts<'a> {
     settings: &'a Settings,
     step_s: f64,
     first_s: i64,
+    stragglers: Option<Stragglers>,
 }
 
 /// A segment while its begins are counted.
@@ -63,6 +64,7 @@ impl<'a> StartCounts<'a> {
             settings,
             step_s: reading.step_ns as f64 / 1e9,
             first_s,
+            stragglers: None,
         };
         let mut bins = std::mem::take(&mut counts.all.bins);
         sorter::merge(starts, |start| bins[counts.bin(start.time_ns)] += 1)?;
@@ -75,6 +77,10 @@ impl<'a> StartCounts<'a> {
             bins.truncate(last + 1);
         }
         counts.all.bins = bins;
+        if let Some((end, found)) = stragglers(&counts.all) {
+            counts.all.bins.truncate(end);
+            counts.stragglers = Some(found);
+        }
         Ok(counts)
     }
 
@@ -92,6 +98,7 @@ impl<'a> StartCounts<'a> {
         self.gaps_of_all(&mut gaps);
         let step_s = self.step_s.max(self.all.bin_s as f64);
         let whole = self.analyse_counts(&self.all, &gaps, step_s);
+        let whole = Arrivals { stragglers: self.stragglers, ..whole };
         let mut own: Vec<Option<SegmentArrivals>> = vec![None; segments];
         let mut current: Option<SegmentCounts> = None;
         let mut finish = |done: Option<SegmentCounts>| {
@@ -103,13 +110,17 @@ impl<'a> StartCounts<'a> {
             if current.as_ref().map(|current| current.segment) != Some(start.segment) {
                 finish(current.take());
             }
+            let bin = self.bin(start.time_ns);
+            if bin >= self.all.bins.len() {
+                return;
+            }
             let counting = current.get_or_insert_with(|| SegmentCounts {
                 segment: start.segment,
                 counts: Counts { bins: vec![0; self.all.bins.len()], ..self.all },
                 gaps: Reservoir::new(SAMPLE_MAX, self.settings.seed, 5),
                 last_ns: i64::MIN,
             });
-            counting.counts.bins[self.bin(start.time_ns)] += 1;
+            counting.counts.bins[bin] += 1;
             if counting.last_ns != i64::MIN {
                 let gap_ns = start.time_ns - counting.last_ns;
                 counting.gaps.add(gap_ns as f64 / 1e9);

@@ -8,6 +8,9 @@ use super::scales::merged_bins;
 /// Minimum number of missing users of a silence.
 const SILENCE_USERS_MIN: f64 = 30.0;
 const SILENCES_MAX: usize = 5;
+/// Users behind a silence at the end that are stragglers, at most: a number, and a share of all.
+const STRAGGLERS_MAX: u64 = 3;
+const STRAGGLERS_SHARE: f64 = 0.01;
 
 /// A stretch without anybody.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
@@ -39,6 +42,47 @@ fn low_rate(counts: &Counts, users: u64) -> f64 {
     mean.min(hours[hours.len() / 20] as f64 / hour_s)
 }
 
+/// Users that came so long after all others that they are no part of the arrivals, such as one who left a page open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ts_rs::TS)]
+pub struct Stragglers {
+    /// How many.
+    pub users: u64,
+    /// How long after the others the first of them came, seconds.
+    pub after_s: u64,
+}
+
+/// The bins that stragglers leave, and those stragglers; `None`: there are none.
+pub(crate) fn stragglers(counts: &Counts) -> Option<(usize, Stragglers)> {
+    let bins = &counts.bins;
+    let users: u64 = bins.iter().map(|&count| u64::from(count)).sum();
+    if users == 0 {
+        return None;
+    }
+    let most = STRAGGLERS_MAX.min((users as f64 * STRAGGLERS_SHARE) as u64);
+    let least = least_silence(counts, users);
+    let mut behind = 0;
+    let mut end = bins.len();
+    for stretch in bins.chunk_by(|a, b| (*a == 0) == (*b == 0)).rev() {
+        let own: u64 = stretch.iter().map(|&count| u64::from(count)).sum();
+        end -= stretch.len();
+        if own == 0 && behind > 0 && stretch.len() >= least {
+            let after_s = (stretch.len() as u64 + 1) * counts.bin_s;
+            return Some((end, Stragglers { users: behind, after_s }));
+        }
+        behind += own;
+        if behind > most {
+            return None;
+        }
+    }
+    None
+}
+
+/// Bins in which thirty users would have come at a low rate.
+fn least_silence(counts: &Counts, users: u64) -> usize {
+    let least_s = SILENCE_USERS_MIN / low_rate(counts, users);
+    (least_s / counts.bin_s as f64).ceil() as usize
+}
+
 /// Stretches in which thirty users or more would have come at a low rate, and nobody did.
 pub(super) fn silences(counts: &Counts) -> (Vec<Silence>, f64) {
     let bins = &counts.bins;
@@ -46,8 +90,7 @@ pub(super) fn silences(counts: &Counts) -> (Vec<Silence>, f64) {
     if users == 0 {
         return (Vec::new(), 0.0);
     }
-    let least_s = SILENCE_USERS_MIN / low_rate(counts, users);
-    let least = (least_s / counts.bin_s as f64).ceil() as usize;
+    let least = least_silence(counts, users);
     let mut found = Vec::new();
     let mut silent = 0;
     let mut at = 0;
@@ -64,4 +107,42 @@ pub(super) fn silences(counts: &Counts) -> (Vec<Silence>, f64) {
     found.sort_by_key(|silence| (std::cmp::Reverse(silence.length_s), silence.from_s));
     found.truncate(SILENCES_MAX);
     (found, silent as f64 / bins.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(bins: Vec<u32>) -> Counts {
+        Counts { bins, bin_s: 1, local_s: 0 }
+    }
+
+    #[test]
+    fn who_comes_long_after_all_others_is_a_straggler() {
+        let mut bins = vec![1; 1_000];
+        bins.extend([0; 2_999]);
+        bins.push(1);
+        let found = stragglers(&counts(bins.clone()));
+        assert_eq!(found, Some((1_000, Stragglers { users: 1, after_s: 3_000 })));
+        // Three are stragglers, four come again.
+        bins.extend([0, 2]);
+        let found = stragglers(&counts(bins.clone()));
+        assert_eq!(found, Some((1_000, Stragglers { users: 3, after_s: 3_000 })));
+        bins.push(1);
+        assert_eq!(stragglers(&counts(bins)), None);
+    }
+
+    #[test]
+    fn a_short_pause_leaves_no_stragglers() {
+        let mut bins = vec![1; 1_000];
+        bins.extend([0; 20]);
+        bins.push(1);
+        assert_eq!(stragglers(&counts(bins)), None);
+        // One of fifty is more than one in a hundred.
+        let mut few = vec![1; 50];
+        few.extend([0; 500]);
+        few.push(1);
+        assert_eq!(stragglers(&counts(few)), None);
+        assert_eq!(stragglers(&counts(vec![0; 10])), None);
+    }
 }

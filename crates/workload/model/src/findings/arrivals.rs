@@ -33,6 +33,14 @@ pub(super) fn arrivals(arrivals: &Arrivals, found: &mut Findings) {
         );
         found.add(Severity::Warning, "silences", text);
     }
+    if let Some(stragglers) = arrivals.stragglers {
+        let text = format!(
+            "{} began {} s after all others and more: what they do is in the model, their arrivals are not",
+            units::counted(stragglers.users, "session"),
+            stragglers.after_s
+        );
+        found.add(Severity::Note, "stragglers", text);
+    }
     rescaled(arrivals, found);
     hurst(arrivals, found);
 }

@@ -1,6 +1,7 @@
 //! Logs whose crowd is known, and what is made of them.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
+mod arrivals;
 mod corpus;
 mod formats;
 mod hours;
