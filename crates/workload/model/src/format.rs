@@ -3,6 +3,8 @@
 mod alb;
 mod client;
 mod columns;
+mod envoy;
+mod haproxy;
 mod json;
 mod template;
 mod tsung;
@@ -25,8 +27,10 @@ const SNIFFED_LINES: usize = 50;
 /// A format, ready to take lines apart.
 #[derive(Debug, Clone)]
 pub(crate) enum Format {
-    /// Combined, common, and whatever `log_format` says.
+    /// Combined, common, Envoy's, and whatever `log_format` says.
     Template(Template),
+    /// HAProxy's, whose fields are not all in one order.
+    Haproxy,
     /// An object a line.
     Json(json::Names),
     /// Values in columns: W3C extended, CloudFront, ALB, CSV, Tsung's dump.
@@ -51,6 +55,10 @@ pub enum FormatSpec {
     W3c,
     /// AWS application load balancer.
     Alb,
+    /// HAProxy's `option httplog`.
+    Haproxy,
+    /// Envoy's default, and Istio's.
+    Envoy,
     /// Tsung's `dumptraffic="protocol"`.
     Tsung,
 }
@@ -99,6 +107,8 @@ pub(crate) fn choose(spec: &FormatSpec, head: &[u8], map: &FieldMap) -> Result<F
         FormatSpec::Csv => columns::csv(first_line(head), map).map(Format::Columns),
         FormatSpec::W3c => Ok(Format::Columns(w3c::columns(first_line(head)))),
         FormatSpec::Alb => Ok(Format::Columns(alb::columns())),
+        FormatSpec::Haproxy => Ok(Format::Haproxy),
+        FormatSpec::Envoy => Ok(Format::Template(envoy::template(sniffed(head)))),
         FormatSpec::Tsung => Ok(Format::Columns(tsung::columns(first_line(head)))),
     }
 }
@@ -106,6 +116,12 @@ pub(crate) fn choose(spec: &FormatSpec, head: &[u8], map: &FieldMap) -> Result<F
 fn first_line(head: &[u8]) -> &[u8] {
     let end = memchr::memchr(b'\n', head).unwrap_or(head.len());
     without_end(&head[..end])
+}
+
+/// The first lines that are not blank.
+fn sniffed(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = head.split(|&b| b == b'\n').map(without_end);
+    lines.filter(|line| !line.trim_ascii().is_empty()).take(SNIFFED_LINES)
 }
 
 fn detect(head: &[u8], map: &FieldMap) -> Result<Format, String> {
@@ -117,16 +133,19 @@ fn detect(head: &[u8], map: &FieldMap) -> Result<Format, String> {
         return Ok(Format::Columns(tsung::columns(first)));
     }
     // The first line may be a bad one: the format that most of the first lines have counts.
-    let lines = || {
-        head.split(|&b| b == b'\n').map(without_end).filter(|line| !line.trim_ascii().is_empty())
-    };
-    let most = |count: usize| count * 2 > lines().take(SNIFFED_LINES).count();
-    let like = |f: fn(&[u8]) -> bool| lines().take(SNIFFED_LINES).filter(|line| f(line)).count();
+    let most = |count: usize| count * 2 > sniffed(head).count();
+    let like = |f: fn(&[u8]) -> bool| sniffed(head).filter(|line| f(line)).count();
     if most(like(json::looks)) {
         return Ok(Format::Json(json::Names::new(map)?));
     }
     if most(like(alb::looks)) {
         return Ok(Format::Columns(alb::columns()));
+    }
+    if most(like(envoy::looks)) {
+        return Ok(Format::Template(envoy::template(sniffed(head))));
+    }
+    if most(like(haproxy::looks)) {
+        return Ok(Format::Haproxy);
     }
     if most(like(Template::looks_combined)) {
         return Ok(Format::Template(Template::combined()));
@@ -148,6 +167,7 @@ impl Format {
     pub(crate) fn name(&self) -> String {
         match self {
             Format::Template(template) => template.name(),
+            Format::Haproxy => haproxy::NAME.to_owned(),
             Format::Json(_) => json::NAME.to_owned(),
             Format::Columns(columns) => columns.name.to_owned(),
         }
@@ -157,7 +177,7 @@ impl Format {
     pub(crate) fn is_remark(&self, line: &[u8]) -> bool {
         match self {
             Format::Columns(columns) => columns.is_remark(line),
-            Format::Template(_) | Format::Json(_) => false,
+            Format::Template(_) | Format::Haproxy | Format::Json(_) => false,
         }
     }
 
@@ -188,7 +208,7 @@ impl Format {
                 let lines = head.split(|&b| b == b'\n').take(SNIFFED_LINES);
                 lines.flat_map(json::names).collect()
             }
-            Format::Template(_) | Format::Columns(_) => Vec::new(),
+            Format::Template(_) | Format::Haproxy | Format::Columns(_) => Vec::new(),
         }
     }
 
@@ -196,13 +216,16 @@ impl Format {
     pub(crate) fn parse<'a>(&'a self, line: &'a [u8]) -> Result<Entry<'a>, ProblemKind> {
         let parsed = match self {
             Format::Template(template) => template.parse(line),
+            Format::Haproxy => haproxy::parse(line),
             Format::Json(names) => names.parse(line),
             Format::Columns(columns) => columns.parse(line),
         };
         let is_other = |line: &[u8]| match self {
             Format::Json(_) => Template::looks_combined(line) || alb::looks(line),
             Format::Template(_) => json::looks(line) || alb::looks(line),
-            Format::Columns(_) => json::looks(line) || Template::looks_combined(line),
+            Format::Haproxy | Format::Columns(_) => {
+                json::looks(line) || Template::looks_combined(line)
+            }
         };
         parsed.map_err(|kind| match kind {
             ProblemKind::Format if is_other(line) => ProblemKind::OtherFormat,

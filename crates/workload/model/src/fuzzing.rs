@@ -5,7 +5,13 @@ use crate::format::{FormatSpec, choose};
 /// Reads `data` as a log in the format that is detected, and in each that has to be named: each line is read or refused,
 /// and nothing panics.
 pub fn log_lines(data: &[u8]) {
-    let named = [FormatSpec::Alb, FormatSpec::Tsung, FormatSpec::W3c];
+    let named = [
+        FormatSpec::Alb,
+        FormatSpec::Haproxy,
+        FormatSpec::Envoy,
+        FormatSpec::Tsung,
+        FormatSpec::W3c,
+    ];
     for spec in [FormatSpec::Detect].into_iter().chain(named) {
         let Ok(mut format) = choose(&spec, data, &[]) else {
             continue;

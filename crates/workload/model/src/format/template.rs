@@ -111,6 +111,11 @@ impl Template {
         })
     }
 
+    /// The same under this name, with any text behind it.
+    pub(super) fn open(self, name: &'static str) -> Template {
+        Template { open: true, name, ..self }
+    }
+
     pub(crate) fn name(&self) -> String {
         self.name.to_owned()
     }
@@ -222,7 +227,8 @@ fn set<'a>(
         Meaning::Referer => entry.referer = borrowed,
         Meaning::Status => {
             entry.status = status(value);
-            if entry.status == 0 {
+            // Envoy writes 0 for an answer that there was not.
+            if entry.status == 0 && value != b"0" {
                 return Err(ProblemKind::Format);
             }
         }

@@ -232,3 +232,29 @@ proptest::proptest! {
         let _ = choose(&FormatSpec::Detect, &line, &[]);
     }
 }
+
+#[test]
+fn parts_of_haproxys_lines() {
+    let line = r#"192.0.2.1:4711 [17/May/2015:10:05:03.655] web~ app/a 10/0/30/69/109 404 2750 - - ---- 1/1/1/1/0 0/0 "GET /a b HTTP/1.1""#;
+    let format = detected(line);
+    assert_eq!(format.name(), "HAProxy HTTP log");
+    assert_eq!(shown(&format, line), Ok(format!("192.0.2.1 GET /a b 404  {MAY}")));
+    let entry = format.parse(line.as_bytes()).unwrap();
+    let parts = ["frontend", "backend", "server"].map(|name| entry.other(name).unwrap());
+    assert_eq!(parts, [&b"web"[..], b"app", b"a"]);
+    let bad = line.replace("GET /a b HTTP/1.1", "<BADREQ>").replace("404", "-1");
+    assert_eq!(shown(&format, &bad).unwrap_err(), ProblemKind::NoRequest);
+    // The log of connections has three timers, and no request.
+    let tcp = "192.0.2.1:4711 [17/May/2015:10:05:03.655] web app/a 0/0/5007 212 -- 0/0/0/0/3 0/0";
+    assert_eq!(shown(&format, tcp).unwrap_err(), ProblemKind::Format);
+}
+
+#[test]
+fn an_answer_that_envoy_did_not_get_has_no_status() {
+    let line = r#"[2015-05-17T10:05:03.310Z] "GET /a HTTP/1.1" 0 DC 0 0 26 - "-" "curl" "id" "h.test" "-""#;
+    let format = detected(line);
+    assert_eq!(format.name(), "Envoy access log");
+    assert_eq!(shown(&format, line), Ok(format!(" GET /a 0 curl {MAY}")));
+    let none = line.replace("GET /a HTTP/1.1", "- - -");
+    assert_eq!(shown(&format, &none).unwrap_err(), ProblemKind::NoRequest);
+}

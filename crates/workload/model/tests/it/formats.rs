@@ -148,6 +148,37 @@ fn balancers_and_cloudfront() {
 }
 
 #[test]
+fn haproxys_http_log_is_read_bare_or_behind_a_syslog_head() {
+    for head in ["", "May 17 10:05:03 lb haproxy[1438]: ", "<134>May 17 10:05:03 haproxy[1]: "] {
+        let log = text("", |(second, user, path)| {
+            format!(
+                "{head}{}:4{user} [17/May/2015:{}.655] web~ app/a 10/0/30/69/+109 200 2750 - - ---- 1/1/1/1/0 0/0 \
+                 {{1wt.eu|}} {{}} \"GET {path} HTTP/1.1\"",
+                address(*user),
+                clock(*second)
+            )
+        });
+        let settings = Settings { zone: Some("UTC".to_owned()), ..Settings::default() };
+        same(&made(log, settings), "HAProxy HTTP log");
+    }
+}
+
+#[test]
+fn envoys_and_istios_default_logs_are_read() {
+    for details in ["", " via_upstream - \"-\""] {
+        let log = text("", |(second, user, path)| {
+            format!(
+                "[2015-05-17T{}.310Z] \"GET {path} HTTP/2\" 200 -{details} 154 0 226 100 \"{}\" \"curl/8\" \
+                 \"cc21d9b0\" \"h.test\" \"10.0.2.1:80\"",
+                clock(*second),
+                address(*user)
+            )
+        });
+        same(&made(log, Settings::default()), "Envoy access log");
+    }
+}
+
+#[test]
 fn columns_by_w3c_and_csv() {
     let head = "#Software: IIS\n#Fields: date time c-ip cs-method cs-uri-stem sc-status\n";
     let w3c = text(head, |(second, user, path)| {

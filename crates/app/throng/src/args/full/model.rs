@@ -170,6 +170,10 @@ pub(crate) enum LogFormat {
     W3c,
     /// AWS application load balancer
     Alb,
+    /// HAProxy's `option httplog`, bare or behind a head of syslog
+    Haproxy,
+    /// Default access log of Envoy and Istio
+    Envoy,
     /// Tsung's dumptraffic="protocol"
     Tsung,
     /// Numbers of requests per second

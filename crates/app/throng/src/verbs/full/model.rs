@@ -127,6 +127,8 @@ fn settings(args: &ModelArgs, out: &Path) -> Settings {
         (None, Some(LogFormat::Csv)) => FormatSpec::Csv,
         (None, Some(LogFormat::W3c)) => FormatSpec::W3c,
         (None, Some(LogFormat::Alb)) => FormatSpec::Alb,
+        (None, Some(LogFormat::Haproxy)) => FormatSpec::Haproxy,
+        (None, Some(LogFormat::Envoy)) => FormatSpec::Envoy,
         (None, Some(LogFormat::Tsung)) => FormatSpec::Tsung,
     };
     let usual = Settings::default();
