@@ -118,7 +118,8 @@ fn log(model: &Model, found: &mut Findings) {
         found.add(Severity::Note, "offsets", text);
     }
     if log.without > 0 {
-        let text = format!("--without left out {}", counted(log.without, "line"));
+        let text =
+            format!("--without or --without-robots left out {}", counted(log.without, "line"));
         found.add(Severity::Note, "left-out", text);
     }
     clocks(log, found);

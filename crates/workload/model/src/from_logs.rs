@@ -11,10 +11,13 @@ use crate::read::{self, FileIdentities, FileRead, Reading};
 use crate::request_record::{NO_SEGMENT, SessionStart};
 use crate::route::RULE;
 use crate::segment_arrivals::{self, SegmentArrivals, StartCounts};
+use crate::sessions::Visit;
 use crate::settings::Settings;
 use crate::sorter::{Run, Scratch, Sorter};
 use crate::{ALL, BuiltModel, FORMAT_VERSION, Log, Model, ModelError, OTHERS, Segment};
-use crate::{findings, format, option_checks, scenario, scratch, sessions, stem, trace_file};
+use crate::{
+    findings, format, option_checks, robots, scenario, scratch, sessions, stem, trace_file,
+};
 
 /// The share of lines without a request for a path above which there is no model. A public port receives TLS, scans and
 /// closed connections, and a log with some of them is no log of another format.
@@ -64,6 +67,10 @@ pub fn from_logs(paths: &[PathBuf], settings: &Settings) -> Result<BuiltModel, M
     let mut made =
         made.finish(|orders| read::targets_of_lines(paths, settings, &identities, orders))?;
     option_checks::report(&mut made.model, &statistics, settings);
+    statistics.robots.report(&mut made.model);
+    let orders: Vec<u64> = made.heavy.iter().map(|user| user.order).collect();
+    let names = read::users_of_lines(paths, settings, &identities, &orders)?;
+    robots::report_heavy(&mut made.model, &made.heavy, &names, settings.without_robots);
     Ok(made)
 }
 
@@ -112,17 +119,26 @@ fn make_names_unique(classes: &mut Classes, routes: &[String]) {
 }
 
 pub(crate) fn build(
-    reading: Reading,
+    mut reading: Reading,
     settings: &Settings,
     scratch: &Scratch,
     name: String,
 ) -> std::io::Result<BuiltModel> {
+    let heavy = sessions::heavy_users(&reading.runs)?;
+    let mut left_out: Vec<u64> = Vec::new();
+    if settings.without_robots {
+        left_out.extend(heavy.iter().map(|user| user.key));
+        let requests: u64 = heavy.iter().map(|user| user.requests).sum();
+        reading.requests -= requests;
+        reading.without += requests;
+    }
     let mut survey = sessions::survey(
         &reading.runs,
         reading.step_ns,
         reading.routes.len(),
         reading.segments.len(),
         settings.gap_s,
+        &left_out,
     )?;
     let mut classes = class::classify(
         &reading.routes,
@@ -133,8 +149,15 @@ pub(crate) fn build(
     make_names_unique(&mut classes, &reading.routes);
     let segments = segments(&reading.segments, &survey.segment_requests, settings.segments_max);
     let count = segments.names.len();
-    let counted =
-        count_sessions(&reading, &segments, &mut classes, settings, scratch, survey.gap.seconds)?;
+    let counted = count_sessions(
+        &reading,
+        &segments,
+        &mut classes,
+        settings,
+        scratch,
+        survey.gap.seconds,
+        &left_out,
+    )?;
     survey.gap.cuts = counted.cuts;
     let step_s = reading.step_ns as f64 / 1e9;
     let behaviours = behaviour::behaviours(&counted.tallies, step_s, settings.threads);
@@ -161,10 +184,11 @@ pub(crate) fn build(
         findings: Vec::new(),
     };
     let whole = segment_arrivals::trace_of_all(&starts_by_segment.all, &model.arrivals);
-    if !apart {
-        return Ok(BuiltModel::with_one_process(model, whole));
-    }
-    Ok(with_own_processes(model, of_segments, whole))
+    let made = match apart {
+        true => with_own_processes(model, of_segments, whole),
+        false => BuiltModel::with_one_process(model, whole),
+    };
+    Ok(BuiltModel { heavy, ..made })
 }
 
 /// A model whose segments arrive by their own processes, each with its trace if it has one.
@@ -175,7 +199,7 @@ fn with_own_processes(
 ) -> BuiltModel {
     let files = scenario::names(&model).into_iter().map(|name| trace_file(&name));
     let traces = files.zip(of_segments).filter_map(|(file, trace)| Some((file, trace?))).collect();
-    BuiltModel { model, traces, whole }
+    BuiltModel { model, traces, whole, heavy: Vec::new() }
 }
 
 /// Counts of the sessions, by segment.
@@ -194,6 +218,7 @@ fn count_sessions(
     settings: &Settings,
     scratch: &Scratch,
     gap_s: f64,
+    left_out: &[u64],
 ) -> std::io::Result<CountedSessions> {
     let count = segments.names.len();
     let mut tallies: Vec<Tally> = (0..count)
@@ -209,7 +234,7 @@ fn count_sessions(
     let mut starts: Sorter<'_, SessionStart> =
         Sorter::new(scratch, "starts".to_owned(), RUNS_OF_STARTS_MAX);
     let mut failed = None;
-    let cuts = sessions::sessions(&reading.runs, reading.step_ns, gap_s, |segment, visits| {
+    let count_session = |segment: u16, visits: &[Visit]| {
         let segment =
             if segment == NO_SEGMENT { segments.rest } else { segments.model_number(segment) };
         tallies[usize::from(segment)].add(visits, &classes.class_of_route);
@@ -221,7 +246,8 @@ fn count_sessions(
         if let Err(error) = starts.push(SessionStart { segment, time_ns }) {
             failed.get_or_insert(error);
         }
-    })?;
+    };
+    let cuts = sessions::sessions(&reading.runs, reading.step_ns, gap_s, left_out, count_session)?;
     if let Some(error) = failed {
         return Err(error);
     }

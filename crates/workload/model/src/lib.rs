@@ -39,6 +39,7 @@ mod reference;
 mod reference_check;
 mod request_record;
 mod request_target;
+mod robots;
 mod route;
 mod scenario;
 mod segment_arrivals;
@@ -85,6 +86,7 @@ pub use tsung::Tsung;
 
 use arrivals::Hours;
 use request_target::LineTargets;
+use robots::HeavyUser;
 use sorter::Scratch;
 
 /// The version of `model.json`.
@@ -225,6 +227,8 @@ pub struct BuiltModel {
     pub traces: Vec<(String, Vec<f64>)>,
     /// The trace of all users together, if their process has one.
     whole: Option<Vec<f64>>,
+    /// Users with far more requests than others have.
+    heavy: Vec<HeavyUser>,
 }
 
 impl BuiltModel {
@@ -232,7 +236,7 @@ impl BuiltModel {
     fn with_one_process(model: Model, whole: Option<Vec<f64>>) -> Self {
         let traces = whole.iter().map(|trace| (TRACE_FILE.to_owned(), trace.clone()));
         let traces = traces.collect();
-        Self { model, traces, whole }
+        Self { model, traces, whole, heavy: Vec::new() }
     }
 
     /// `scenario.yaml`.

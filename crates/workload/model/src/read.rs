@@ -29,7 +29,7 @@ use crate::target_sample::TargetSample;
 
 pub(crate) use line_statistics::LineStatistics;
 use lines::{Lines, Outcome};
-pub(crate) use second_read::{FileIdentities, targets_of_lines};
+pub(crate) use second_read::{FileIdentities, targets_of_lines, users_of_lines};
 use steps::Steps;
 
 /// Maximum number of distinct routes while reading.

@@ -5,6 +5,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use crate::request_record::{NO_SEGMENT, RequestRecord};
+use crate::robots::{HeavyUser, HeavyUsers};
 use crate::sorter::{Run, merge};
 
 /// The gap if the log does not show one.
@@ -61,13 +62,14 @@ pub(crate) struct Survey {
     pub(crate) gap: Gap,
 }
 
-/// Counts all requests, and finds the gap.
+/// Counts all requests but those of the users left out, and finds the gap.
 pub(crate) fn survey(
     runs: &[Run<RequestRecord>],
     step_ns: u64,
     routes_count: usize,
     segments_count: usize,
     given_s: Option<f64>,
+    left_out: &[u64],
 ) -> io::Result<Survey> {
     let mut route_requests = vec![0; routes_count];
     let mut segment_requests = vec![0; segments_count];
@@ -76,6 +78,9 @@ pub(crate) fn survey(
     let mut users = 0;
     let mut last: Option<RequestRecord> = None;
     merge(runs, |request| {
+        if left_out.contains(&request.key) {
+            return;
+        }
         let request = shown(request, step_ns);
         route_requests[request.route as usize] += 1;
         if request.segment != NO_SEGMENT {
@@ -112,6 +117,13 @@ pub(crate) fn survey(
             histogram: histogram.collect(),
         },
     })
+}
+
+/// The users with far more requests than others have.
+pub(crate) fn heavy_users(runs: &[Run<RequestRecord>]) -> io::Result<Vec<HeavyUser>> {
+    let mut users = HeavyUsers::default();
+    merge(runs, |request| users.request(request.key, request.order))?;
+    Ok(users.finish())
 }
 
 /// The request as a clock of this step shows it. Their order stays.
@@ -162,12 +174,13 @@ pub(crate) struct Visit {
     pub(crate) status: u16,
 }
 
-/// Calls `each` with every session: its segment, if a request has one, and its requests in their order. Returns how
+/// Calls `each` with every session of the users that are not left out: its segment, if a request has one, and its requests in their order. Returns how
 /// often one was cut for its length.
 pub(crate) fn sessions(
     runs: &[Run<RequestRecord>],
     step_ns: u64,
     gap_s: f64,
+    left_out: &[u64],
     mut each: impl FnMut(u16, &[Visit]),
 ) -> io::Result<u64> {
     let gap_ns = (gap_s * 1e9) as i64;
@@ -176,6 +189,9 @@ pub(crate) fn sessions(
     let mut key = 0;
     let mut cuts = 0;
     merge(runs, |request| {
+        if left_out.contains(&request.key) {
+            return;
+        }
         let request = shown(request, step_ns);
         let ends = visits
             .last()
@@ -229,15 +245,25 @@ mod tests {
     fn session_ends_after_the_gap_not_at_it() {
         let runs = requests(&[(1, 0), (2, 5), (1, 600), (1, 1201), (2, 5)]);
         let mut lengths = Vec::new();
-        sessions(&runs, 1, 600.0, |_, visits| lengths.push(visits.len())).unwrap();
+        sessions(&runs, 1, 600.0, &[], |_, visits| lengths.push(visits.len())).unwrap();
         assert_eq!(lengths, [2, 1, 2]);
+    }
+
+    #[test]
+    fn users_left_out_are_in_no_count() {
+        let runs = requests(&[(1, 0), (2, 5), (2, 6), (3, 7)]);
+        let found = survey(&runs, 1, 1, 0, None, &[2]).unwrap();
+        assert_eq!((found.users, &found.route_requests[..]), (2, &[2][..]));
+        let mut lengths = Vec::new();
+        sessions(&runs, 1, 600.0, &[2], |_, visits| lengths.push(visits.len())).unwrap();
+        assert_eq!(lengths, [1, 1]);
     }
 
     #[test]
     fn cuts_of_endless_sessions_are_counted() {
         let times: Vec<(u64, i64)> = (0..2 * REQUESTS_MAX as i64 + 1).map(|s| (1, s)).collect();
         let mut lengths = Vec::new();
-        let cuts = sessions(&requests(&times), 1, 1800.0, |_, visits| {
+        let cuts = sessions(&requests(&times), 1, 1800.0, &[], |_, visits| {
             lengths.push(visits.len());
         });
         assert_eq!((cuts.unwrap(), &lengths[..]), (2, &[REQUESTS_MAX, REQUESTS_MAX, 1][..]));
@@ -249,16 +275,16 @@ mod tests {
         let times: Vec<(u64, i64)> = (0..200_i64)
             .flat_map(|day| (0..5).map(move |i| (day as u64 % 7, day * 86_400 + i * 7)))
             .collect();
-        let found = survey(&requests(&times), 1, 1, 0, None).unwrap();
+        let found = survey(&requests(&times), 1, 1, 0, None, &[]).unwrap();
         assert_eq!((found.gap.why, found.users), (GapReason::Valley, 7));
         assert!((60.0..21_600.0).contains(&found.gap.seconds), "{}", found.gap.seconds);
         let even: Vec<(u64, i64)> = (0..500).map(|i| (1, i * 7)).collect();
-        let found = survey(&requests(&even), 1, 1, 0, None).unwrap();
+        let found = survey(&requests(&even), 1, 1, 0, None, &[]).unwrap();
         assert_eq!((found.gap.why, found.gap.seconds), (GapReason::Usual, 1800.0));
         // Pollers: one hill, and nothing before it.
         let polls: Vec<(u64, i64)> =
             (0..480).map(|i| ((i % 8) as u64, i / 8 * 600 + i * 7 % 60)).collect();
-        let found = survey(&requests(&polls), 1, 1, 0, None).unwrap();
+        let found = survey(&requests(&polls), 1, 1, 0, None, &[]).unwrap();
         assert_eq!((found.gap.why, found.gap.seconds), (GapReason::Usual, 1800.0));
         // A valley in the bin that a minute lies in, which begins before.
         let gaps = (0..30).map(|_| 7.0).chain((25..60).map(from_s));
@@ -267,9 +293,9 @@ mod tests {
             Some((1, *at as i64))
         });
         let near: Vec<(u64, i64)> = near.collect();
-        let found = survey(&requests(&near), 1, 1, 0, None).unwrap();
+        let found = survey(&requests(&near), 1, 1, 0, None, &[]).unwrap();
         assert_eq!((found.gap.why, found.gap.seconds), (GapReason::Valley, 60.0));
-        let given = survey(&requests(&even), 1, 1, 0, Some(5.0)).unwrap();
+        let given = survey(&requests(&even), 1, 1, 0, Some(5.0), &[]).unwrap();
         assert_eq!((given.gap.why, given.gap.seconds), (GapReason::Given, 5.0));
     }
 }

@@ -34,6 +34,8 @@ pub struct Settings {
     pub classes_max: usize,
     /// Lines of which this part matches are left out.
     pub without: Vec<LinePart>,
+    /// Requests of robots are left out, and those of users that have far more than others have.
+    pub without_robots: bool,
     /// The zone of times without one; `None`: UTC.
     pub zone: Option<String>,
     /// The share of lines that cannot be read above which there is no model. Of lines without a request, a tenth may
@@ -143,6 +145,7 @@ impl Default for Settings {
             rules: Vec::new(),
             classes_max: 20,
             without: Vec::new(),
+            without_robots: false,
             zone: None,
             bad_max: 0.01,
             arrivals: None,

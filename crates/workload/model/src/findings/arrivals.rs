@@ -141,9 +141,8 @@ fn hurst(arrivals: &Arrivals, found: &mut Findings) {
         );
         found.add(Severity::Note, "hurst-not-stationary", text);
     }
-    let with_interval: Vec<&HurstEstimate> = estimates
-        .filter(|estimate| estimate.low.is_some() && estimate.is_stationary())
-        .collect();
+    let with_interval: Vec<&HurstEstimate> =
+        estimates.filter(|estimate| estimate.low.is_some() && estimate.is_stationary()).collect();
     if with_interval.is_empty() {
         return;
     }

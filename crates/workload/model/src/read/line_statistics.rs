@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::entry::Entry;
+use crate::robots::RobotCounts;
 use crate::settings::Settings;
 
 /// Which options matched lines, and which parts lines lack.
@@ -28,6 +29,8 @@ pub(crate) struct LineStatistics {
     pub(crate) no_agent: u64,
     /// Times without a zone.
     pub(crate) no_zone: u64,
+    /// Requests of robots.
+    pub(crate) robots: RobotCounts,
 }
 
 impl LineStatistics {
@@ -53,6 +56,7 @@ impl LineStatistics {
         self.no_method += u64::from(entry.method.is_empty());
         self.no_status += u64::from(entry.status == 0);
         self.no_agent += u64::from(entry.agent.is_empty());
+        self.robots.request(&entry.agent);
     }
 
     pub(super) fn merge(&mut self, other: LineStatistics) {
@@ -75,5 +79,6 @@ impl LineStatistics {
         self.no_status += other.no_status;
         self.no_agent += other.no_agent;
         self.no_zone += other.no_zone;
+        self.robots.merge(other.robots);
     }
 }

@@ -14,6 +14,7 @@ use crate::interner::Interner;
 use crate::line_part::LinePart;
 use crate::line_problems::{LinePlace, LineProblems, ProblemKind};
 use crate::request_record::{NO_SEGMENT, RequestRecord};
+use crate::robots;
 use crate::route::{RULE, route};
 use crate::settings::Settings;
 use crate::sorter::{Run, Scratch, Sorter};
@@ -55,6 +56,15 @@ pub(super) struct Lines<'a> {
     route: Vec<u8>,
 }
 
+/// What identifies a user in lines of this format.
+pub(super) fn key_of(settings: &Settings, format: &Format) -> LinePart {
+    let usual = || {
+        let key = key(&format.name());
+        key.parse().expect("the keys of formats are parts")
+    };
+    settings.key.clone().unwrap_or_else(usual)
+}
+
 impl<'a> Lines<'a> {
     pub(super) fn new(
         settings: &'a Settings,
@@ -93,11 +103,7 @@ impl<'a> Lines<'a> {
     }
 
     pub(super) fn piece(&mut self, work: &Work) -> io::Result<()> {
-        let usual = || {
-            let key = key(&work.format.name());
-            key.parse().expect("the keys of formats are parts")
-        };
-        let key = self.settings.key.clone().unwrap_or_else(usual);
+        let key = key_of(self.settings, &work.format);
         let mut last_ns = i64::MIN;
         let before = self.outcome.lines;
         let named = work.format.brings_names() && !self.settings.fields.is_empty();
@@ -237,9 +243,9 @@ impl<'a> Lines<'a> {
         Ok(Some((request, odd)))
     }
 
-    /// Whether a part that leaves lines out matches. Each that has not matched yet is tried, to find those that never do.
+    /// Whether it is a robot's and those are left out, or a part that leaves lines out matches. Each that has not matched yet is tried, to find those that never do.
     fn is_left_out(&mut self, entry: &Entry<'_>) -> bool {
-        let mut out = false;
+        let mut out = self.settings.without_robots && robots::name(&entry.agent).is_some();
         let matched = &mut self.outcome.statistics.without;
         for (part, matched) in self.settings.without.iter().zip(matched) {
             if (!out || !*matched) && part.text_of(entry).is_some() {

@@ -1,13 +1,15 @@
-//! Reads logs a second time, for the targets of single lines.
+//! Reads logs a second time, for the targets and users of single lines.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::mpsc::sync_channel;
 
-use super::{LINE_BITS, PIECES_WAITING, Work, feed};
+use super::{LINE_BITS, PIECES_WAITING, Work, feed, lines};
 use crate::ModelError;
 use crate::entry::clean_target;
 use crate::input::without_end;
+use crate::line_part::JOINED;
 use crate::request_target::{LineTargets, RequestTarget};
 use crate::settings::Settings;
 
@@ -51,25 +53,67 @@ pub(crate) fn targets_of_lines(
     orders: &[u64],
 ) -> Result<LineTargets, ModelError> {
     let mut found = LineTargets::new();
-    if !identities.still_holds(paths) {
+    let mut bytes = 0;
+    visit_lines(paths, settings, identities, orders, |work, order, line| {
+        if let Some(request) = target_of_line(work, line) {
+            bytes += request.target.len();
+            if bytes <= BYTES_MAX {
+                found.insert(order, request);
+            }
+        }
+    })?;
+    Ok(found)
+}
+
+/// The users of the lines at these places, as their keys are written; missing if they cannot be read.
+pub(crate) fn users_of_lines(
+    paths: &[PathBuf],
+    settings: &Settings,
+    identities: &FileIdentities,
+    orders: &[u64],
+) -> Result<BTreeMap<u64, String>, ModelError> {
+    let mut sorted = orders.to_vec();
+    sorted.sort_unstable();
+    let mut found = BTreeMap::new();
+    if sorted.is_empty() {
         return Ok(found);
+    }
+    visit_lines(paths, settings, identities, &sorted, |work, order, line| {
+        let key = lines::key_of(settings, &work.format);
+        let entry = work.format.parse(line).ok().map(|mut entry| {
+            entry.join_query();
+            entry
+        });
+        let user = entry.as_ref().and_then(|entry| key.text_of(entry));
+        if let Some(user) = user {
+            let text = String::from_utf8_lossy(&user).replace(JOINED, " ");
+            found.insert(order, text.trim().to_owned());
+        }
+    })?;
+    Ok(found)
+}
+
+/// Calls `each` with the lines at these places, which are sorted, if the files can be read a second time.
+fn visit_lines(
+    paths: &[PathBuf],
+    settings: &Settings,
+    identities: &FileIdentities,
+    orders: &[u64],
+    mut each: impl FnMut(&Work, u64, &[u8]),
+) -> Result<(), ModelError> {
+    if !identities.still_holds(paths) {
+        return Ok(());
     }
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel::<Work>(PIECES_WAITING);
         // Problems of the lines were counted at the first read.
         let fed = scope.spawn(move || feed(paths, settings, &sender));
         let mut left = orders;
-        let mut bytes = 0;
         for work in &receiver {
             let end = left.partition_point(|order| order >> LINE_BITS <= work.number);
             let (here, later) = left.split_at(end);
             left = later;
-            for (order, request) in targets_of_piece(&work, here) {
-                bytes += request.target.len();
-                if bytes <= BYTES_MAX {
-                    found.insert(order, request);
-                }
-            }
+            visit_piece(&work, here, &mut each);
             if left.is_empty() {
                 break;
             }
@@ -78,12 +122,11 @@ pub(crate) fn targets_of_lines(
         drop(receiver);
         fed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
-    Ok(found)
+    Ok(())
 }
 
-/// The requests of these lines of a piece.
-fn targets_of_piece(work: &Work, orders: &[u64]) -> Vec<(u64, RequestTarget)> {
-    let mut found = Vec::new();
+/// Calls `each` with these lines of a piece.
+fn visit_piece(work: &Work, orders: &[u64], each: &mut impl FnMut(&Work, u64, &[u8])) {
     let mut orders = orders.iter().copied().peekable();
     let mut at = 0;
     for number in 0.. {
@@ -98,17 +141,17 @@ fn targets_of_piece(work: &Work, orders: &[u64]) -> Vec<(u64, RequestTarget)> {
         at += next;
         if order == work.number << LINE_BITS | number {
             orders.next();
-            let entry = work.format.parse(without_end(&rest[..next]));
-            let request = entry.ok().and_then(|mut entry| {
-                entry.join_query();
-                let target = clean_target(&entry.target)?;
-                let request = [entry.method_or_get(), &target];
-                let [method, target] =
-                    request.map(|part| String::from_utf8_lossy(part).into_owned());
-                Some(RequestTarget { method, target })
-            });
-            found.extend(request.map(|request| (order, request)));
+            each(work, order, without_end(&rest[..next]));
         }
     }
-    found
+}
+
+/// The request of a line.
+fn target_of_line(work: &Work, line: &[u8]) -> Option<RequestTarget> {
+    let mut entry = work.format.parse(line).ok()?;
+    entry.join_query();
+    let target = clean_target(&entry.target)?;
+    let request = [entry.method_or_get(), &target];
+    let [method, target] = request.map(|part| String::from_utf8_lossy(part).into_owned());
+    Some(RequestTarget { method, target })
 }

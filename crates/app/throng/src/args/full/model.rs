@@ -60,6 +60,9 @@ pub(crate) struct ModelArgs {
     /// Leave out lines whose part matches, as in agent=(?i)bot; may be repeated
     #[arg(long, value_name = "PART=REGEX")]
     pub(crate) without: Vec<LinePart>,
+    /// Leave out robots by their agents, and users with far more requests than others have
+    #[arg(long)]
+    pub(crate) without_robots: bool,
     /// Time zone of times without one, as in Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,

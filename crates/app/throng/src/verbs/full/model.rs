@@ -75,6 +75,7 @@ fn check_options(args: &ModelArgs) -> Result<(), Failure> {
         ("--class", !args.classes.is_empty()),
         ("--classes-max", args.classes_max.is_some()),
         ("--without", !args.without.is_empty()),
+        ("--without-robots", args.without_robots),
         ("--zone", args.zone.is_some()),
         ("--bad-max", args.bad_max.is_some()),
     ];
@@ -142,6 +143,7 @@ fn settings(args: &ModelArgs, out: &Path) -> Settings {
         rules: args.classes.clone(),
         classes_max: args.classes_max.map_or(usual.classes_max, usize::from),
         without: args.without.clone(),
+        without_robots: args.without_robots,
         zone: args.zone.clone(),
         bad_max: args.bad_max.unwrap_or(usual.bad_max),
         arrivals: args.arrivals.map(|process| match process {

@@ -1,0 +1,245 @@
+//! Robots, by the agents that they name, and heavy users: those with far more requests than others have. Neither is a
+//! crowd, and a model of a crowd that contains them has fewer people with more requests than there were.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
+use units::counted;
+
+use crate::Model;
+use crate::findings::{Severity, add};
+
+/// A heavy user has at least this share of all requests, …
+const SHARE_MIN: f64 = 0.05;
+/// … at least this many times as many as the others have on average, …
+const TIMES_MIN: f64 = 20.0;
+/// … and there are at least this many users.
+const USERS_MIN: u64 = 20;
+/// Users that can be heavy at the same time, by their share.
+const HEAVY_MAX: usize = 20;
+/// Names of robots that are counted apart.
+const NAMES_MAX: usize = 1_000;
+/// Names that a finding lists.
+const NAMES_SHOWN: usize = 5;
+/// Characters of a user that a finding shows.
+const USER_SHOWN: usize = 120;
+/// Words of the agents of programs that visit by themselves, with the letters around them.
+const WORDS: &str = r"(?i-u)[a-z0-9_.-]*(?:bot|crawl|spider|slurp|scrap)[a-z0-9_.-]*";
+
+const TELEPHONE: &[u8] = b"cubot";
+
+/// The name by which an agent says that it is a robot.
+pub(crate) fn name(agent: &[u8]) -> Option<&[u8]> {
+    static PATTERN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(WORDS).expect("the text is a pattern"));
+    let name = PATTERN.find(agent)?.as_bytes();
+    // A make of telephones.
+    let is_telephone =
+        name.get(..TELEPHONE.len()).is_some_and(|b| b.eq_ignore_ascii_case(TELEPHONE));
+    (!is_telephone).then_some(name)
+}
+
+/// Requests of robots by their names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RobotCounts {
+    names: BTreeMap<String, u64>,
+    requests: u64,
+}
+
+impl RobotCounts {
+    /// Counts a request, if its agent is a robot's.
+    pub(crate) fn request(&mut self, agent: &[u8]) {
+        if let Some(name) = name(agent) {
+            self.add(&String::from_utf8_lossy(name), 1);
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: RobotCounts) {
+        let named: u64 = other.names.values().sum();
+        for (name, requests) in other.names {
+            self.add(&name, requests);
+        }
+        self.requests += other.requests - named;
+    }
+
+    fn add(&mut self, name: &str, requests: u64) {
+        self.requests += requests;
+        if let Some(count) = self.names.get_mut(name) {
+            *count += requests;
+        } else if self.names.len() < NAMES_MAX {
+            self.names.insert(name.to_owned(), requests);
+        }
+    }
+
+    /// Reports them.
+    pub(crate) fn report(&self, model: &mut Model) {
+        if self.requests == 0 {
+            return;
+        }
+        let mut names: Vec<(&String, &u64)> = self.names.iter().collect();
+        names.sort_by_key(|(name, requests)| (std::cmp::Reverse(**requests), *name));
+        let shown = names.iter().take(NAMES_SHOWN);
+        let mut shown: Vec<String> =
+            shown.map(|(name, requests)| format!("{name} {}", units::count(**requests))).collect();
+        if names.len() > NAMES_SHOWN {
+            shown.push("…".to_owned());
+        }
+        let text = format!(
+            "{} of the requests ({}) are of robots by their agents: {}; --without-robots leaves them out",
+            units::share(self.requests as f64 / model.log.requests.max(1) as f64),
+            units::count(self.requests),
+            shown.join(", ")
+        );
+        add(model, Severity::Warning, "robots", text);
+    }
+}
+
+/// A user with far more requests than others have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HeavyUser {
+    /// Hash of its key.
+    pub(crate) key: u64,
+    pub(crate) requests: u64,
+    /// The place of its first line.
+    pub(crate) order: u64,
+}
+
+/// Users one after the other, of which those with the most requests are kept.
+#[derive(Debug, Default)]
+pub(crate) struct HeavyUsers {
+    most: Vec<HeavyUser>,
+    current: Option<HeavyUser>,
+    users: u64,
+    requests: u64,
+}
+
+impl HeavyUsers {
+    /// A request of this user, whose requests come one after the other.
+    pub(crate) fn request(&mut self, key: u64, order: u64) {
+        self.requests += 1;
+        match &mut self.current {
+            Some(user) if user.key == key => {
+                user.requests += 1;
+                user.order = user.order.min(order);
+            }
+            _ => {
+                self.finish_user();
+                self.current = Some(HeavyUser { key, requests: 1, order });
+            }
+        }
+    }
+
+    fn finish_user(&mut self) {
+        let Some(user) = self.current.take() else {
+            return;
+        };
+        self.users += 1;
+        self.most.push(user);
+        if self.most.len() > 2 * HEAVY_MAX {
+            self.keep_most();
+        }
+    }
+
+    fn keep_most(&mut self) {
+        self.most.sort_by_key(|user| (std::cmp::Reverse(user.requests), user.order));
+        self.most.truncate(HEAVY_MAX);
+    }
+
+    /// The heavy users, those with the most requests first.
+    pub(crate) fn finish(mut self) -> Vec<HeavyUser> {
+        self.finish_user();
+        self.keep_most();
+        if self.users < USERS_MIN {
+            return Vec::new();
+        }
+        let least = SHARE_MIN * self.requests as f64;
+        let candidates = self.most.iter().filter(|user| user.requests as f64 >= least);
+        let own: u64 = candidates.clone().map(|user| user.requests).sum();
+        let others = (self.requests - own) as f64
+            / (self.users - candidates.clone().count() as u64).max(1) as f64;
+        let heavy = candidates.filter(|user| user.requests as f64 >= TIMES_MIN * others);
+        heavy.copied().collect()
+    }
+}
+
+/// Reports heavy users. `names`: the users of the lines that could be read again, by their places.
+pub(crate) fn report_heavy(
+    model: &mut Model,
+    heavy: &[HeavyUser],
+    names: &BTreeMap<u64, String>,
+    is_without: bool,
+) {
+    if heavy.is_empty() {
+        return;
+    }
+    let left_out: u64 = if is_without { heavy.iter().map(|user| user.requests).sum() } else { 0 };
+    let all = (model.log.requests + left_out).max(1) as f64;
+    let users = heavy.iter().map(|user| {
+        let name = names.get(&user.order).map_or("a user without a name", String::as_str);
+        let name: String = name.chars().take(USER_SHOWN).collect();
+        format!("{name} ({})", units::share(user.requests as f64 / all))
+    });
+    let users: Vec<String> = users.collect();
+    let (severity, what) = match is_without {
+        true => (Severity::Note, "left out by --without-robots"),
+        false => (
+            Severity::Warning,
+            "they are in the model like everybody else; --without-robots leaves them out",
+        ),
+    };
+    let text = format!(
+        "{} made far more requests than the others: {}; {what}",
+        counted(heavy.len() as u64, "user"),
+        users.join(", ")
+    );
+    add(model, severity, "heavy-users", text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn robots_are_known_by_a_word_of_their_agent() {
+        let found = |agent: &str| {
+            name(agent.as_bytes()).map(|name| String::from_utf8_lossy(name).into_owned())
+        };
+        for (agent, name) in [
+            (
+                "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+                "Googlebot",
+            ),
+            ("Mozilla/5.0 (compatible; Baiduspider/2.0)", "Baiduspider"),
+            ("msnbot-media/1.1", "msnbot-media"),
+        ] {
+            assert_eq!(found(agent).as_deref(), Some(name), "{agent}");
+        }
+        assert_eq!(found("Mozilla/5.0 (X11; Linux x86_64) Firefox/128.0"), None);
+        assert_eq!(found("Mozilla/5.0 (Linux; Android 11; CUBOT KING KONG)"), None);
+        assert_eq!(found(""), None);
+    }
+
+    #[test]
+    fn heavy_users_have_a_share_and_many_times_what_others_have() {
+        let found = |users: &[u64]| {
+            let mut all = HeavyUsers::default();
+            for (key, requests) in users.iter().enumerate() {
+                (0..*requests).for_each(|order| all.request(key as u64, 100 * key as u64 + order));
+            }
+            all.finish()
+                .iter()
+                .map(|user| (user.key, user.requests, user.order))
+                .collect::<Vec<_>>()
+        };
+        // 100 of 3 requests, and one with as many as all of them.
+        let mut users = vec![3; 100];
+        assert!(found(&users).is_empty());
+        users.push(300);
+        assert_eq!(found(&users), [(100, 300, 10_000)]);
+        // Of a few users each has a share.
+        assert!(found(&[3, 3, 3, 300]).is_empty());
+        // 5 % of all, but not 20 times as many as the others.
+        assert!(found(&[vec![10; 22], vec![60]].concat()).is_empty());
+    }
+}
