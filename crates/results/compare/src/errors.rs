@@ -66,7 +66,7 @@ impl RunErrors {
             *counts.entry(key).or_default() += count(&error.by_phase, error.count);
         }
         RunErrors {
-            is_known: options.skip_ns == 0 && (failed == 0 || !summary.errors.is_empty()),
+            is_known: options.compares_all() && (failed == 0 || !summary.errors.is_empty()),
             ended: measures.map(|measure| (measure.name.clone(), measure.count)).collect(),
             counts,
         }

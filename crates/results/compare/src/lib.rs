@@ -44,6 +44,7 @@ pub mod sweep;
 mod testing;
 mod unit;
 mod verdict;
+mod windows;
 
 use record::Run;
 use record::samples::NO_CLOCK;
@@ -69,6 +70,7 @@ use machine::MachineLoad;
 use read::{RunMeasure, Span};
 use stats::sample::Sample;
 use unit::{Ends, Rate, Unit};
+use windows::Stretches;
 
 /// Runs of one comparison at most: there are half as many pairs as their square.
 pub const RUNS_MAX: usize = 100;
@@ -163,32 +165,33 @@ pub fn compare_with_progress(
 ) -> Result<Comparison, CompareError> {
     let all: Vec<&Run> = baselines.iter().chain(candidates).collect();
     check(&all, options)?;
+    let stretches = Stretches::of(&all, baselines.len(), options)?;
+    let there =
+        Runs { baseline: stretches.baselines as u64, candidate: stretches.candidates() as u64 };
+    let all = &stretches.runs;
     let mut runs = Vec::with_capacity(all.len());
-    let mut spans = Vec::with_capacity(all.len());
     let mut errors_of_runs = Vec::with_capacity(all.len());
     let mut loads = Vec::with_capacity(all.len());
-    for (number, run) in all.iter().enumerate() {
-        let span = span(run, options)?;
+    for (number, (run, &span)) in all.iter().zip(&stretches.spans).enumerate() {
         let summary = summary(run)?;
-        spans.push(span);
         loads.push(MachineLoad::of(run, span.from_ns(), span.to_ns())?);
         errors_of_runs.push(RunErrors::of(&summary, run.info(), options));
-        runs.push(described(run, &summary, number, baselines.len(), span));
+        runs.push(described(run, &summary, number, stretches.baselines, span, options));
     }
-    let rule =
-        (!baselines.is_empty()).then(|| Rule::of(baselines.len(), candidates.len(), options.alpha));
-    let mut findings = findings::of_runs(&all, &runs, rule, options);
+    let rule = (!baselines.is_empty())
+        .then(|| Rule::of(stretches.baselines, stretches.candidates(), options.alpha));
+    let mut findings = findings::of_runs(all, &runs, rule, options);
+    findings.extend(stretches.finding(options));
     let drift = machine::finding(&loads, &runs, options);
     let caution = drift.as_ref().map(|drift| drift.text.clone());
     findings.extend(drift);
 
-    let common = common(&all, options);
-    let read = read_all(&all, &spans, &common, options, progress)?;
+    let common = common(all, options);
+    let read = read_all(all, &stretches.spans, &common, options, progress)?;
     let (mut measures, tested) = compare_measures(&common, &read, &runs, rule, options, progress);
     if measures.is_empty() {
         return Err(CompareError::NoMeasure);
     }
-    let there = Runs { baseline: baselines.len() as u64, candidate: candidates.len() as u64 };
     let mut errors = Vec::new();
     if let Some(rule) = rule {
         errors = decide_all(&mut measures, tested, &errors_of_runs, there, rule, options);
@@ -297,7 +300,8 @@ pub fn samples(
 
 /// Errors that are known before any figure is read.
 fn check(all: &[&Run], options: &Options) -> Result<(), CompareError> {
-    if all.len() < 2 {
+    // Of a single run there are windows to compare.
+    if all.len() < 2 && options.window_ns.is_none() {
         return Err(CompareError::Single);
     }
     if all.len() > RUNS_MAX {
@@ -351,8 +355,10 @@ fn described(
     number: usize,
     baselines: usize,
     span: Span,
+    options: &Options,
 ) -> ComparedRun {
     let info = run.info();
+    let started_later_ns = if options.window_ns.is_some() { span.from_ns() } else { 0 };
     let (side, label) = match number.checked_sub(baselines) {
         None => (Side::Baseline, format!("B{}", number + 1)),
         Some(place) if baselines > 0 => (Side::Candidate, format!("C{}", place + 1)),
@@ -364,7 +370,7 @@ fn described(
         id: info.id.clone(),
         directory: run.path().display().to_string(),
         target: info.target.clone(),
-        started_unix_ns: info.started_unix_ns,
+        started_unix_ns: info.started_unix_ns + started_later_ns,
         seconds: span.seconds(),
         timed: info.clock != NO_CLOCK,
         trusted: summary.verdict != RunVerdict::Untrusted,

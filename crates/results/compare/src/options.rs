@@ -101,6 +101,9 @@ pub struct Options {
     pub phase: Option<String>,
     /// Time excluded at the start, of the run or else of the phase.
     pub skip_ns: u64,
+    /// Each run is cut into windows of this length, which are compared as runs are; `None`: runs are compared whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_ns: Option<u64>,
     /// Measures whose rows take more than this together are compared by their histograms.
     pub memory_bytes: u64,
     /// Settings of the published pipeline.
@@ -123,6 +126,13 @@ pub struct Options {
     pub curves: bool,
 }
 
+impl Options {
+    /// True if runs, or their phases, are compared whole, as counts of the record are.
+    pub(crate) fn compares_all(&self) -> bool {
+        self.skip_ns == 0 && self.window_ns.is_none()
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -134,6 +144,7 @@ impl Default for Options {
             correction: Correction::Holm,
             phase: None,
             skip_ns: 0,
+            window_ns: None,
             memory_bytes: 1 << 30,
             published: PublishedPipeline { window: 20, sigmas: 2.0, bin_ns: 1e6 },
             detect: 0.05,

@@ -88,7 +88,18 @@ impl Span {
         (span.from_ns < span.to_ns).then_some(span)
     }
 
-    /// Its first nanosecond.
+    /// As many stretches of this length, one after the other, as fit in. The drain is the last one's, if it ends there.
+    pub(crate) fn cut(self, window_ns: u64) -> Vec<Span> {
+        let count = (self.to_ns - self.from_ns) / window_ns.max(1);
+        let window = |number: u64| {
+            let from_ns = self.from_ns + number * window_ns;
+            let to_ns = from_ns + window_ns;
+            Span { from_ns, to_ns, drains: self.drains && to_ns == self.to_ns }
+        };
+        (0..count).map(window).collect()
+    }
+
+    /// Start of the stretch, since the run's start.
     pub(crate) fn from_ns(self) -> u64 {
         self.from_ns
     }
@@ -314,7 +325,7 @@ fn read_tally(
     all: &mut [RunMeasure],
     options: &Options,
 ) -> Result<(), JudgeError> {
-    let Some(tally) = run.tally()?.filter(|_| options.skip_ns == 0) else {
+    let Some(tally) = run.tally()?.filter(|_| options.compares_all()) else {
         return Ok(());
     };
     let phases = &run.info().phases;

@@ -71,6 +71,9 @@ pub(crate) struct WhatArgs {
     /// Skip this much at the start of the run, or of the phase
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration)]
     pub(crate) skip: Duration,
+    /// Cut each run into windows of this length, and compare these as if each were a run
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) window: Option<Duration>,
     /// Also compare runs of different scenarios, by the measures they share, and runs that cannot be
     /// trusted
     #[arg(long)]

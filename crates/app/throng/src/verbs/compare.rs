@@ -66,6 +66,7 @@ fn options(args: &CompareArgs) -> Options {
         },
         phase: what.phase.clone(),
         skip_ns: ns(what.skip),
+        window_ns: what.window.map(ns),
         memory_bytes: how.memory,
         published: PublishedPipeline {
             window: how.filter_window as usize,

@@ -2,3 +2,4 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
 mod capacity;
+mod windows;
