@@ -43,6 +43,7 @@ mod poller;
 mod process;
 mod random;
 mod recent;
+mod secret;
 mod serving;
 mod sizing;
 mod threads;
@@ -56,6 +57,7 @@ pub use options::{BACKLOG, CONNECTIONS_MAX, FILES_MIN, ServerOptions, check_rule
 pub use process::{Stop, run};
 pub use random::Draws;
 pub use recent::Recent;
+pub use secret::{HIDDEN, redacted};
 pub use serving::{Ready, Serving, Shutdown, ThreadWork};
 pub use sizing::connections_each;
 pub use threads::{Port, ThreadContext, open_files_max, serve};

@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+/// Shortest password that is no word by accident, if it has letters and digits.
+const DISTINCTIVE_MIN: usize = 6;
+
 /// One source that is polled at an interval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Probe {
@@ -109,13 +112,22 @@ impl Secret {
         Some(password)
     }
 
-    /// A text, which may repeat the URL or its password, without either.
+    /// A text, which may repeat the URL or its password, without either. The password is hidden where it is one: before
+    /// the `@`, behind `=`, or in quotes. Hidden wherever its letters stand in other words, a short one would be spelt.
     pub fn hide_in(&self, text: &str) -> String {
         let mut hidden = text.replace(&self.0, &self.shown_url());
-        if let Some(password) = self.password().filter(|password| !password.is_empty()) {
-            hidden = hidden.replace(password, "***");
+        let Some(password) = self.password().filter(|password| !password.is_empty()) else {
+            return hidden;
+        };
+        for (before, after) in [(":", "@"), ("=", "&"), ("=", " "), ("\"", "\""), ("'", "'")] {
+            let shown = format!("{before}{password}{after}");
+            hidden = hidden.replace(&shown, &format!("{before}***{after}"));
         }
-        hidden
+        // No message has letters with digits among them by accident.
+        let is_distinctive = password.len() >= DISTINCTIVE_MIN
+            && password.chars().any(char::is_alphabetic)
+            && password.chars().any(|c| c.is_ascii_digit());
+        if is_distinctive { hidden.replace(password, "***") } else { hidden }
     }
 
     /// True where a URL holds a password: before the `@`, or in the query.
@@ -187,6 +199,18 @@ impl Probe {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_passwords_are_hidden_where_they_are_passwords() {
+        let hidden = |password: &str, text: &str| {
+            Secret::new(format!("mysql://u:{password}@h/db")).hide_in(text)
+        };
+        assert_eq!(hidden("e", "connection refused"), "connection refused");
+        assert_eq!(hidden("e", "mysql://u:e@h/db is no URL"), "mysql://u:***@h/db is no URL");
+        assert_eq!(hidden("e", "bad password 'e' of :e@h"), "bad password '***' of :***@h");
+        assert_eq!(hidden("password", "using password: YES"), "using password: YES");
+        assert_eq!(hidden("hunter2", "no hunter2 here"), "no *** here");
+    }
 
     #[test]
     fn passwords_are_struck_out() {

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use trust::ClientConfig;
 
-/// Replaces the password wherever an address is shown.
-const HIDDEN: &str = "***";
+use crate::secret::{HIDDEN, redacted};
 
 /// Location of a system's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,13 +103,11 @@ impl ServerAddress {
         &self.url
     }
 
-    /// A client's message with the password replaced.
+    /// A client's message [without the password](redacted).
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
-        match password(&self.url) {
-            Some(password) if !password.is_empty() => text.replace(password, HIDDEN),
-            _ => text.to_owned(),
-        }
+        let text = text.replace(&self.url, &self.to_string());
+        redacted(&text, password(&self.url).unwrap_or_default())
     }
 
     /// An error about the address itself.

@@ -177,5 +177,11 @@ mod tests {
         };
         assert_eq!(format!("{address:?}"), "mysql://u:***@h/db");
         assert_eq!(address.redact("no hunter2 here"), "no *** here");
+        // A short one is hidden where it is the password, and not among the letters of other words.
+        let Ok(StoreAddress::Server(address)) = StoreAddress::parse("mysql://u:e@h/db") else {
+            panic!("not a server");
+        };
+        let text = "connection refused: mysql://u:e@h/db";
+        assert_eq!(address.redact(text), "connection refused: mysql://u:***@h/db");
     }
 }

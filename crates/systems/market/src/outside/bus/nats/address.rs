@@ -4,10 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_nats::ServerAddr;
+use server::{HIDDEN, redacted};
 use trust::{ClientConfig, Verify};
-
-/// Replaces the password wherever an address is shown.
-const HIDDEN: &str = "***";
 
 /// A server's URL.
 #[derive(Clone)]
@@ -80,13 +78,11 @@ impl NatsAddress {
         Ok(Self { server, login, tls, shown })
     }
 
-    /// The client's message with the password replaced.
+    /// The client's message [without the password or token](redacted).
     pub(super) fn redact(&self, text: &str) -> String {
         match &self.login {
-            Login::Token(secret) | Login::User { password: secret, .. } if !secret.is_empty() => {
-                text.replace(secret, HIDDEN)
-            }
-            _ => text.to_owned(),
+            Login::Token(secret) | Login::User { password: secret, .. } => redacted(text, secret),
+            Login::Nobody => text.to_owned(),
         }
     }
 }
