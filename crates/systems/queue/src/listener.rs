@@ -72,17 +72,33 @@ async fn receive(
 }
 
 fn wake(waiters: &Waiters, payload: &str) {
-    match parse(payload) {
-        Some((queue, receiver)) => waiters.wake(queue, receiver),
+    match Notification::parse(payload) {
+        Some(Notification::Message { queue, receiver }) => waiters.wake(queue, receiver),
+        Some(Notification::Deleted { queue }) => waiters.wake_queue(queue),
         None => waiters.wake_all(),
     }
 }
 
-/// A queue and a receiver, 0 for anybody.
-fn parse(payload: &str) -> Option<(i32, Option<i32>)> {
-    let (queue, receiver) = payload.split_once(' ')?;
-    let receiver = receiver.parse().ok()?;
-    Some((queue.parse().ok()?, Some(receiver).filter(|&it| it != 0)))
+/// What the stored functions notify of.
+#[derive(Debug, PartialEq, Eq)]
+enum Notification {
+    /// A message to a receiver, or to anybody.
+    Message { queue: i32, receiver: Option<i32> },
+    /// The end of a queue.
+    Deleted { queue: i32 },
+}
+
+impl Notification {
+    /// `QUEUE RECEIVER`, where receiver 0 is anybody, or `QUEUE deleted`.
+    fn parse(payload: &str) -> Option<Notification> {
+        let (queue, rest) = payload.split_once(' ')?;
+        let queue = queue.parse().ok()?;
+        if rest == "deleted" {
+            return Some(Notification::Deleted { queue });
+        }
+        let receiver = Some(rest.parse().ok()?).filter(|&receiver| receiver != 0);
+        Some(Notification::Message { queue, receiver })
+    }
 }
 
 #[cfg(test)]
@@ -153,11 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn notifications_name_a_queue_and_a_receiver() {
-        assert_eq!(parse("3 7"), Some((3, Some(7))));
-        assert_eq!(parse("3 0"), Some((3, None)));
-        for wrong in ["", "3", "3 x", "x 3"] {
-            assert_eq!(parse(wrong), None);
+    fn notifications_name_a_queue_and_a_receiver_or_its_end() {
+        let message = |receiver| Some(Notification::Message { queue: 3, receiver });
+        assert_eq!(Notification::parse("3 7"), message(Some(7)));
+        assert_eq!(Notification::parse("3 0"), message(None));
+        assert_eq!(Notification::parse("3 deleted"), Some(Notification::Deleted { queue: 3 }));
+        for wrong in ["", "3", "3 x", "x 3", "x deleted"] {
+            assert_eq!(Notification::parse(wrong), None);
         }
     }
 }

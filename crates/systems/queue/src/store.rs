@@ -118,8 +118,12 @@ impl Link {
             Link::Postgres(link) => link.carry_out(request, out).await,
             Link::Memory(store) => {
                 let outcome = store.memory.carry_out(request, store.texts_max, out)?;
-                if let Request::Send { queue, receiver, .. } = request {
-                    store.waiters.wake(*queue, *receiver);
+                match request {
+                    Request::Send { queue, receiver, .. } => {
+                        store.waiters.wake(*queue, *receiver);
+                    }
+                    Request::DeleteQueue { queue } => store.waiters.wake_queue(*queue),
+                    _ => {}
                 }
                 Ok(outcome)
             }

@@ -73,6 +73,13 @@ impl Waiters {
         }
     }
 
+    /// Wakes all pops of a queue: it was deleted.
+    pub(crate) fn wake_queue(&self, queue: i32) {
+        for waiter in self.waiting().queues.get(&queue).into_iter().flatten() {
+            waiter.wake.notify_one();
+        }
+    }
+
     /// Wakes all: messages may have come unnoticed.
     pub(crate) fn wake_all(&self) {
         for waiter in self.waiting().queues.values().flatten() {
@@ -172,6 +179,15 @@ mod tests {
         waiters.wake(1, None);
         assert!(is_woken(&first).await);
         assert_eq!(waiters.count(), 3);
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_queue_wakes_all_of_its_pops_and_no_others() {
+        let waiters = Waiters::default();
+        let own = [waiters.join(1, Some(7)), waiters.join(1, None)];
+        let other = waiters.join(2, None);
+        waiters.wake_queue(1);
+        assert!(is_woken(&own[0]).await && is_woken(&own[1]).await && !is_woken(&other).await);
     }
 
     #[tokio::test]

@@ -26,6 +26,8 @@ BEGIN
     DELETE FROM message WHERE queue_id = _queue;
     GET DIAGNOSTICS _count = ROW_COUNT;
     DELETE FROM queue WHERE id = _queue;
+    -- Pops that wait for its messages wait for nothing. Deletions are rare, so that all of them notify.
+    PERFORM pg_notify('throng_queue', _queue || ' deleted');
     RETURN _count;
 END;
 $$;

@@ -120,6 +120,26 @@ fn a_pop_waits_no_longer_than_it_says() {
 }
 
 #[test]
+fn a_pop_ends_when_its_queue_is_deleted() {
+    for options in each() {
+        let queue = Queue::start(options);
+        let mut client = queue.client();
+        let gone = client.create(1).unwrap();
+        let kept = client.create(1).unwrap();
+        let begin = now();
+        let mut ended = [waiting(&queue, gone, 7), waiting(&queue, gone, 8)];
+        let mut other = waiting(&queue, kept, 7);
+        client.delete(gone).unwrap();
+        for pop in &mut ended {
+            assert_eq!(pop.refusal(POP), NO_QUEUE);
+        }
+        assert!(begin.elapsed() < Duration::from_millis(LONG_MS.into()));
+        client.send(kept, 1, 7, "text").unwrap();
+        assert_eq!(other.answer(POP).unwrap()[28..], *b"text");
+    }
+}
+
+#[test]
 fn a_polling_pop_looks_at_the_end_of_its_wait() {
     let Some(url) = database() else { return };
     let mut options = small();
