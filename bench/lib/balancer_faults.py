@@ -15,8 +15,8 @@ from lib.forwarders import backend, states
 from lib.held import free_port
 from lib.process import BenchError, Server, errors, measure, throng
 
-POLICIES = ("random", "round-robin", "weighted-round-robin", "least-connections", "source-hash", "two-choices",
-            "peak-ewma", "ring-hash", "maglev", "shortest-queue", "prequal")
+POLICIES = ("random", "round-robin", "weighted-round-robin", "least-connections", "least-users", "source-hash",
+            "two-choices", "peak-ewma", "ring-hash", "maglev", "shortest-queue", "prequal")
 BY_CLIENT = ("source-hash", "ring-hash", "maglev")
 STORMS = (*BY_CLIENT, "round-robin", "least-connections")
 BACKENDS = 5

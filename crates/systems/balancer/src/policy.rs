@@ -4,6 +4,7 @@
 //! file here, its module and a line in the list of `kinds!`: the command line, the simulator and all tests go by that.
 
 mod least_connections;
+mod least_users;
 mod maglev;
 mod prequal;
 mod random;
@@ -18,6 +19,7 @@ use stats::rng::Rng;
 use crate::fleet::Fleet;
 
 pub use least_connections::LeastConnections;
+pub use least_users::LeastUsers;
 pub use maglev::Maglev;
 pub use prequal::Prequal;
 pub use random::Random;
@@ -107,6 +109,8 @@ kinds! {
     WeightedRoundRobin = round_robin::WEIGHTED,
     /// [`LeastConnections`].
     LeastConnections = least_connections::ROW,
+    /// [`LeastUsers`].
+    LeastUsers = least_users::ROW,
     /// [`SourceHash`].
     SourceHash = source_hash::ROW,
     /// [`TwoChoices`] by requests in flight.
