@@ -220,6 +220,21 @@ impl Plan {
         self.phases.last().map_or(0, Phase::end_ns)
     }
 
+    /// The end of a run whose last phase is over as soon as all users are done, if the target takes no time; of any other
+    /// run its end. Sessions take their mean time.
+    pub fn least_end_ns(&self) -> u64 {
+        let Some(last) = self.phases.last().filter(|last| last.until_done) else {
+            return self.end_ns();
+        };
+        let users = last.users_planned().max(1.0);
+        let rounds =
+            last.sessions_planned().map_or(1.0, |sessions| (sessions as f64 / users).ceil());
+        let sessions = self.sessions.iter().filter(|session| session.weight > 0.0);
+        let length_ns = sessions.map(Session::length_mean_ns).fold(0.0, f64::max);
+        // Casts saturate.
+        last.start_ns + ((rounds * length_ns) as u64).min(last.duration_ns)
+    }
+
     /// How many users all phases together are expected to start.
     pub fn users_planned(&self) -> f64 {
         self.phases.iter().map(Phase::users_planned).sum::<f64>() + self.singles.len() as f64

@@ -47,9 +47,7 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, Failure> {
         Path::new("experiments").join(record::file_name(&name))
     });
     if args.plan {
-        let begun = begun(&directory, &opened)?;
-        let text = progress::plan(&opened, &directory, begun.as_ref());
-        return print_text(&text);
+        return print_text(&plan(&directory, &opened)?);
     }
     // Before the state is read, which another process may be about to replace.
     let _lock = Lock::take(&directory).map_err(locked)?;
@@ -57,6 +55,26 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, Failure> {
     let conducted = conduct(args, &opened, &directory, begun)?;
     let exit = finish(args, &opened.experiment, &directory, &conducted.state)?;
     Ok(if conducted.lacks_pages { Exit::Io } else { exit })
+}
+
+/// The planned runs, and how far they are. An experiment with another file or text that stands in the directory is no
+/// reason not to look: it prevents the runs, and the plan says so.
+fn plan(directory: &Path, opened: &RunnableExperiment) -> Result<String, Failure> {
+    let found = ExperimentState::read(directory).map_err(refused)?;
+    let is_other = |state: &ExperimentState| {
+        state.digest != opened.state().digest || !state.fits(&opened.experiment)
+    };
+    match found {
+        Some(other) if is_other(&other) => Ok(format!(
+            "{}  it holds an experiment that was begun with {} as it was then, {} of its {} runs made: give --dir for \
+             this one\n",
+            progress::plan(opened, directory, None),
+            other.file,
+            other.count(RunStage::Done),
+            other.runs.len()
+        )),
+        own => Ok(progress::plan(opened, directory, own.as_ref())),
+    }
 }
 
 /// An experiment whose runs have been made, as far as they were.

@@ -265,6 +265,22 @@ fn ctrl_c_leaves_a_resumable_search() {
     assert_eq!(stages(&space).0, ["pending"; 8]);
 }
 
+/// Two files of one name have one directory by default.
+#[test]
+fn a_plan_is_shown_where_another_experiment_stands() {
+    let space = Space::new();
+    let file = written(&space, once);
+    Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
+    let other = space.file("other.yaml", &EXPERIMENT.replace("30ms", "40ms"));
+    let ended = Ended::of(&mut experiment(&space, &other, &["--plan"])).with(0);
+    ended.stdout_contains("delay=40ms");
+    ended.stdout_contains("4 of its 4 runs made: give --dir for this one");
+    assert!(!ended.out.contains("  done"), "{}", ended.out);
+    Ended::of(&mut experiment(&space, &other, &[]))
+        .with(65)
+        .stderr_contains("begin another with --dir");
+}
+
 #[test]
 fn a_changed_experiment_is_refused() {
     let space = Space::new();
@@ -475,7 +491,8 @@ fn the_experiments_on_the_queue_are_planned() {
 #[test]
 fn the_experiments_on_balancers_are_planned() {
     for (example, runs) in [
-        ("examples/balancer/s4.yaml", "132 runs"),
+        // A run ends when its users are done, within five minutes.
+        ("examples/balancer/s4.yaml", "144 runs, 3 min 36 s to 12 h 3 min with pauses"),
         ("examples/balancer/situations.yaml", "594 runs"),
     ] {
         let mut command = throng(["experiment", example, "--plan"]);

@@ -15,6 +15,24 @@ use crate::exit::{Exit, Failure};
 use crate::full::Leniency;
 use crate::source::{self, CompiledScenario, Text};
 
+/// How long a run takes, in nanoseconds: the same twice unless it ends when all users are done.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RunLength {
+    /// If the target takes no time.
+    pub(super) least_ns: u64,
+    pub(super) most_ns: u64,
+}
+
+impl RunLength {
+    /// For people.
+    pub(super) fn shown(self) -> String {
+        match self.least_ns == self.most_ns {
+            true => format!("about {}", units::span(self.most_ns)),
+            false => format!("{} to {}", units::span(self.least_ns), units::span(self.most_ns)),
+        }
+    }
+}
+
 /// An experiment that can be run.
 pub(super) struct RunnableExperiment {
     pub(super) text: Text,
@@ -24,10 +42,8 @@ pub(super) struct RunnableExperiment {
     pub(super) scenario: Text,
     /// All runs, in their order.
     pub(super) runs: Vec<PlannedRun>,
-    /// How long a run of each combination takes, in nanoseconds.
-    times_ns: HashMap<Vec<usize>, u64>,
-    /// Whether a run may be over sooner: it ends when all users are done.
-    pub(super) ends_early: bool,
+    /// How long a run of each combination takes.
+    lengths: HashMap<Vec<usize>, RunLength>,
     /// Files that the scenario requested in any combination, each with a digest of the answer.
     inputs: BTreeMap<String, String>,
 }
@@ -48,8 +64,7 @@ impl RunnableExperiment {
             experiment,
             scenario,
             runs,
-            times_ns: HashMap::new(),
-            ends_early: false,
+            lengths: HashMap::new(),
             inputs: BTreeMap::new(),
         };
         opened.check_levels()?;
@@ -70,15 +85,23 @@ impl RunnableExperiment {
         ExperimentState { full: self.full, ..state }
     }
 
-    /// How long these runs take together, in nanoseconds.
-    pub(super) fn time_ns(&self, runs: &[PlannedRun]) -> u64 {
-        time_ns(&self.experiment, runs, |cell| self.times_ns.get(cell).copied().unwrap_or(0))
+    /// How long these runs take together, with warm-ups and pauses.
+    pub(super) fn length(&self, runs: &[PlannedRun]) -> RunLength {
+        let all = |of: fn(RunLength) -> u64| {
+            time_ns(&self.experiment, runs, |cell| of(self.own_length(cell)))
+        };
+        RunLength { least_ns: all(|own| own.least_ns), most_ns: all(|own| own.most_ns) }
     }
 
-    /// How long one run takes with the pause beside it, in nanoseconds.
-    pub(super) fn run_ns(&self, cell: &[usize]) -> u64 {
-        let own = self.times_ns.get(cell).copied().unwrap_or(0);
-        own + self.experiment.pause_ns
+    /// How long one run takes with the pause beside it.
+    pub(super) fn run_length(&self, cell: &[usize]) -> RunLength {
+        let own = self.own_length(cell);
+        let pause_ns = self.experiment.pause_ns;
+        RunLength { least_ns: own.least_ns + pause_ns, most_ns: own.most_ns + pause_ns }
+    }
+
+    fn own_length(&self, cell: &[usize]) -> RunLength {
+        self.lengths.get(cell).copied().unwrap_or_default()
     }
 
     /// A plan for these overrides, each of which was tried before.
@@ -150,8 +173,8 @@ impl RunnableExperiment {
             self.check_responses(&plan)?;
             self.check_compared(&plan)?;
             self.inputs.extend(inputs.digests());
-            self.times_ns.insert(cell, plan.end_ns());
-            self.ends_early |= plan.phases.iter().any(|phase| phase.until_done);
+            let length = RunLength { least_ns: plan.least_end_ns(), most_ns: plan.end_ns() };
+            self.lengths.insert(cell, length);
         }
         Ok(())
     }
@@ -208,7 +231,7 @@ impl RunnableExperiment {
     }
 
     fn check_time(&self) -> Result<(), Failure> {
-        let time_ns = self.time_ns(&self.runs);
+        let time_ns = self.length(&self.runs).most_ns;
         if time_ns <= self.experiment.time_max_ns {
             return Ok(());
         }

@@ -12,7 +12,7 @@ use scenario::Experiment;
 use scenario::experiment::Design;
 use stats::factorial::factor_letter;
 
-use super::open::RunnableExperiment;
+use super::open::{RunLength, RunnableExperiment};
 use crate::page;
 use crate::terminal::View;
 use judge::responses::figure_units;
@@ -29,13 +29,12 @@ pub(super) fn plan(
     let experiment = &opened.experiment;
     let cells = experiment.cells().len();
     let mut text = format!(
-        "{}: {} × {} = {}, {} {} with pauses; seed {}\n",
+        "{}: {} × {} = {}, {} with pauses; seed {}\n",
         experiment.name,
         units::counted(cells as u64, "combination"),
         units::counted(u64::from(experiment.repetitions), "repetition"),
         units::counted(opened.runs.len() as u64, "run"),
-        about(opened),
-        units::span(opened.time_ns(&opened.runs)),
+        opened.length(&opened.runs).shown(),
         experiment.seed,
     );
     // Writing to a String cannot fail.
@@ -98,11 +97,6 @@ fn confounding(experiment: &Experiment) -> String {
     text
 }
 
-/// How exact the planned time is.
-fn about(opened: &RunnableExperiment) -> &'static str {
-    if opened.ends_early { "at most" } else { "about" }
-}
-
 /// States what continues.
 pub(super) struct Watcher<'a> {
     opened: &'a RunnableExperiment,
@@ -134,22 +128,25 @@ impl<'a> Watcher<'a> {
             figures: responses.map(|response| response.figure.as_str()).collect(),
             quiet,
             runs: state.runs.len(),
-            left_ns: pending.map(|run| opened.run_ns(&run.cell)).sum(),
+            left_ns: pending.clone().map(|run| opened.run_length(&run.cell).most_ns).sum(),
             run_ns: 0,
             ended_ns: (0, 0),
             view: View::new(true),
             lacks_pages: false,
         };
+        let left = RunLength {
+            least_ns: pending.map(|run| opened.run_length(&run.cell).least_ns).sum(),
+            most_ns: watcher.left_ns,
+        };
         let pending = state.count(RunStage::Pending);
         let begins = if pending < state.runs.len() { "goes on" } else { "begins" };
         watcher.print_error(&format!(
-            "{} {begins} in {}: {} of {} to make, {} {}",
+            "{} {begins} in {}: {} of {} to make, {}",
             opened.experiment.name,
             directory.display(),
             pending,
             units::counted(state.runs.len() as u64, "run"),
-            about(opened),
-            units::span(watcher.left_ns)
+            left.shown()
         ));
         watcher
     }
@@ -167,7 +164,7 @@ impl<'a> Watcher<'a> {
                     self.runs,
                     self.levels(run)
                 ));
-                self.run_ns = self.opened.run_ns(&run.cell);
+                self.run_ns = self.opened.run_length(&run.cell).most_ns;
                 self.left_ns = self.left_ns.saturating_sub(self.run_ns);
                 self.view = self.live();
             }
