@@ -494,6 +494,7 @@ fn the_experiments_on_balancers_are_planned() {
         // A run ends when its users are done, within five minutes.
         ("examples/balancer/s4.yaml", "144 runs, 3 min 36 s to 12 h 3 min with pauses"),
         ("examples/balancer/situations.yaml", "594 runs"),
+        ("examples/balancer/machines.yaml", "30 runs"),
     ] {
         let mut command = throng(["experiment", example, "--plan"]);
         let ended = Ended::of(command.current_dir(root())).with(0);
