@@ -78,6 +78,17 @@ fn queue_delivery() {
 }
 
 #[test]
+fn a_machine_alone() {
+    let space = passes("balancer/machine.yaml", &["alone=300ms", "full=500ms"], 20);
+    // What of a response was work stands beside it.
+    let summary = space.summary();
+    for name in ["work", "working", "queueing", "network"] {
+        let measure = summary.measures.iter().find(|measure| measure.name == name);
+        assert!(measure.is_some_and(|measure| measure.count > 10), "{name}: {measure:?}");
+    }
+}
+
+#[test]
 fn batches_through_a_balancer() {
     for policy in ["source-hash", "prequal"] {
         let policy = format!("target.balancer.policy={policy}");
