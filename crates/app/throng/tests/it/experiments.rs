@@ -478,13 +478,16 @@ fn the_experiments_on_the_queue_are_planned() {
         ("examples/queue/choices.yaml", "48 runs"),
         ("examples/queue/factorial.yaml", "24 runs"),
         ("examples/queue/scalability.yaml", "18 runs"),
+        ("examples/queue/alone.yaml", "63 runs"),
         ("examples/queue/waits.yaml", "9 runs"),
         ("examples/queue/indexes.yaml", "36 runs"),
     ] {
         let mut command = throng(["experiment", example, "--plan"]);
         command.env("QUEUE_STORE", "postgres://me@127.0.0.1:5432/queue");
+        command.env("QUEUE_DATABASE", "tcp://127.0.0.1:5432").env("QUEUE_PASSWORD", "secret");
         let ended = Ended::of(command.current_dir(root())).with(0);
         ended.stdout_contains(runs);
+        assert!(!ended.err.contains("is never used"), "{}", ended.err);
     }
 }
 

@@ -147,6 +147,7 @@ impl Planned {
         let mut command = plain(Command::new(env!("CARGO_BIN_EXE_throng")));
         command.args(&self.args).current_dir(root());
         command.env("QUEUE_STORE", "postgres://me:secret@127.0.0.1:1/queue");
+        command.env("QUEUE_DATABASE", "tcp://127.0.0.1:1").env("QUEUE_PASSWORD", "secret");
         if self.has_directory {
             command.arg("--dir").arg(space.path("experiment"));
         }
