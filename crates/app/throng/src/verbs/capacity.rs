@@ -67,9 +67,6 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     };
     let silent = args.quiet || args.json;
     let first = compile(&[])?.plan;
-    if request.search.aim == Aim::Finished {
-        long_enough(&first)?;
-    }
     let view = View::screen_only(silent);
     let mut watch = Watch { silent, view, setting: &setting, lacks_pages: false };
     watch.line(&forecast(&course, &first, args.pause));
@@ -84,9 +81,6 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
 /// Prints what a search would try, and how long it would take.
 fn print_plan(args: &CapacityArgs) -> Result<Exit, Failure> {
     let DraftSearch { search, plan } = draft(args)?;
-    if search.aim == Aim::Finished {
-        long_enough(&plan)?;
-    }
     let tried = match &search.course {
         Course::Knee(bounds) => loads(bounds, &search.load_setting),
         Course::Sweep(sweep) => {
@@ -302,6 +296,9 @@ fn draft(args: &CapacityArgs) -> Result<DraftSearch, Failure> {
         AimArg::Finished => Aim::Finished,
         AimArg::Present => Aim::Present,
     };
+    if aim == Aim::Finished {
+        long_enough(&plan)?;
+    }
     let mut longer = None;
     // Users that stay would be more of them in a longer run, which would be another load.
     if let (Course::Knee(bounds), Aim::Finished) = (&mut course, aim) {

@@ -177,6 +177,40 @@ fn searches_without_a_setting_are_errors() {
         .stderr_contains("contains no search");
 }
 
+/// Users who come and stay, as those who hold a connection: they are more than come in a phase, and their number is what
+/// is looked for.
+#[test]
+fn users_that_stay_are_searched_by_how_many_are_present() {
+    let space = Space::new();
+    let text = scenario(crowded())
+        .replace("think: 20ms", "think: 2s")
+        .replace("{ users: 4, for: 300ms }", "{ constant: 20/s, for: 300ms }, { hold: 1s }");
+    let file = space.file("staying.yaml", &text);
+    let file = file.to_str().unwrap();
+    let args = [file, "--within", "100%", "--repeat", "1"];
+    let mut command = throng(["capacity", "--pause", "100ms", "--runs"]);
+    let refused = Ended::of(command.arg(space.path("runs")).args(args)).with(65);
+    refused.stderr_contains("a session takes 2.00 s");
+    refused.stderr_contains("--aim present");
+    let planned = |aim: &str| {
+        let mut command = throng(["capacity", "--plan", "--aim", aim]);
+        Ended::of(command.arg("--runs").arg(space.path("planned")).args(args))
+    };
+    planned("finished").with(65);
+    planned("present").with(0).stdout_contains(
+        "by arrivals.0.constant: 20/s, 40/s, 80/s, 160/s … until one does not hold",
+    );
+    assert!(!space.path("planned").exists());
+
+    let space = Space::new();
+    let mut command = throng(["capacity", "--pause", "100ms", "--aim", "present", "--runs"]);
+    let ended = Ended::of(command.arg(space.path("runs")).args(args)).with(0);
+    ended.stdout_contains("CAPACITY 40/s TO 80/s of arrivals.0.constant");
+    ended.stdout_contains("at 40/s 12 users were present at once");
+    ended.stderr_contains("12 users present");
+    assert_eq!(state(&only(&space), "search.json")["aim"], "present");
+}
+
 /// A server that does 50 requests a second, one after the other, also those whose client is gone.
 #[expect(clippy::disallowed_methods, reason = "the server has a clock of its own")]
 fn queue() -> SocketAddr {
