@@ -456,7 +456,7 @@ export type Silence = {
   length_s: number;
 };
 
-/** Users that came so long after all others that they are no part of the arrivals, such as one who left a page open. */
+/** Users that came long after all others and are no part of the arrivals, such as one who left a page open. */
 export type Stragglers = {
   /** How many. */
   users: number;

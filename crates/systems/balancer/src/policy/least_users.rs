@@ -15,7 +15,7 @@ pub(super) const ROW: Row = Row {
     make: || Box::<LeastUsers>::default(),
 };
 
-/// A user who has sent nothing for so long has left.
+/// A user who has sent nothing for this time has left.
 const ABSENT_NS: u64 = 10_000_000_000;
 /// Requests within this time of a user's last visit are none of their own.
 const VISIT_NS: u64 = ABSENT_NS / 10;

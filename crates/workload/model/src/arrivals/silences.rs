@@ -42,7 +42,7 @@ fn low_rate(counts: &Counts, users: u64) -> f64 {
     mean.min(hours[hours.len() / 20] as f64 / hour_s)
 }
 
-/// Users that came so long after all others that they are no part of the arrivals, such as one who left a page open.
+/// Users that came long after all others and are no part of the arrivals, such as one who left a page open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ts_rs::TS)]
 pub struct Stragglers {
     /// How many.
