@@ -16,7 +16,7 @@ use crate::settings::Settings;
 use crate::sorter::{Run, Scratch, Sorter};
 use crate::{ALL, BuiltModel, FORMAT_VERSION, Log, Model, ModelError, OTHERS, Segment};
 use crate::{
-    findings, format, option_checks, robots, scenario, scratch, sessions, stem, trace_file,
+    findings, format, option_checks, robot_findings, scenario, scratch, sessions, stem, trace_file,
 };
 
 /// The share of lines without a request for a path above which there is no model. A public port receives TLS, scans and
@@ -67,10 +67,10 @@ pub fn from_logs(paths: &[PathBuf], settings: &Settings) -> Result<BuiltModel, M
     let mut made =
         made.finish(|orders| read::targets_of_lines(paths, settings, &identities, orders))?;
     option_checks::report(&mut made.model, &statistics, settings);
-    statistics.robots.report(&mut made.model);
+    robot_findings::report_robots(&mut made.model, &statistics.robots);
     let orders: Vec<u64> = made.heavy.iter().map(|user| user.order).collect();
     let names = read::users_of_lines(paths, settings, &identities, &orders)?;
-    robots::report_heavy(&mut made.model, &made.heavy, &names, settings.without_robots);
+    robot_findings::report_heavy(&mut made.model, &made.heavy, &names, settings.without_robots);
     Ok(made)
 }
 

@@ -39,6 +39,7 @@ mod reference;
 mod reference_check;
 mod request_record;
 mod request_target;
+mod robot_findings;
 mod robots;
 mod route;
 mod scenario;

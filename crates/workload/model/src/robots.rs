@@ -5,10 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::bytes::Regex;
-use units::counted;
-
-use crate::Model;
-use crate::findings::{Severity, add};
 
 /// A heavy user has at least this share of all requests, …
 const SHARE_MIN: f64 = 0.05;
@@ -20,10 +16,6 @@ const USERS_MIN: u64 = 20;
 const HEAVY_MAX: usize = 20;
 /// Names of robots that are counted apart.
 const NAMES_MAX: usize = 1_000;
-/// Names that a finding lists.
-const NAMES_SHOWN: usize = 5;
-/// Characters of a user that a finding shows.
-const USER_SHOWN: usize = 120;
 /// Words of the agents of programs that visit by themselves, with the letters around them.
 const WORDS: &str = r"(?i-u)[a-z0-9_.-]*(?:bot|crawl|spider|slurp|scrap)[a-z0-9_.-]*";
 
@@ -72,26 +64,18 @@ impl RobotCounts {
         }
     }
 
-    /// Reports them.
-    pub(crate) fn report(&self, model: &mut Model) {
-        if self.requests == 0 {
-            return;
-        }
-        let mut names: Vec<(&String, &u64)> = self.names.iter().collect();
-        names.sort_by_key(|(name, requests)| (std::cmp::Reverse(**requests), *name));
-        let shown = names.iter().take(NAMES_SHOWN);
-        let mut shown: Vec<String> =
-            shown.map(|(name, requests)| format!("{name} {}", units::count(**requests))).collect();
-        if names.len() > NAMES_SHOWN {
-            shown.push("…".to_owned());
-        }
-        let text = format!(
-            "{} of the requests ({}) are of robots by their agents: {}; --without-robots leaves them out",
-            units::share(self.requests as f64 / model.log.requests.max(1) as f64),
-            units::count(self.requests),
-            shown.join(", ")
-        );
-        add(model, Severity::Warning, "robots", text);
+    /// How many.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Names with how often, the most frequent first.
+    pub(crate) fn names(&self) -> Vec<(&str, u64)> {
+        let names = self.names.iter();
+        let mut names: Vec<(&str, u64)> =
+            names.map(|(name, requests)| (name.as_str(), *requests)).collect();
+        names.sort_by_key(|&(name, requests)| (std::cmp::Reverse(requests), name));
+        names
     }
 }
 
@@ -161,39 +145,6 @@ impl HeavyUsers {
         let heavy = candidates.filter(|user| user.requests as f64 >= TIMES_MIN * others);
         heavy.copied().collect()
     }
-}
-
-/// Reports heavy users. `names`: the users of the lines that could be read again, by their places.
-pub(crate) fn report_heavy(
-    model: &mut Model,
-    heavy: &[HeavyUser],
-    names: &BTreeMap<u64, String>,
-    is_without: bool,
-) {
-    if heavy.is_empty() {
-        return;
-    }
-    let left_out: u64 = if is_without { heavy.iter().map(|user| user.requests).sum() } else { 0 };
-    let all = (model.log.requests + left_out).max(1) as f64;
-    let users = heavy.iter().map(|user| {
-        let name = names.get(&user.order).map_or("a user without a name", String::as_str);
-        let name: String = name.chars().take(USER_SHOWN).collect();
-        format!("{name} ({})", units::share(user.requests as f64 / all))
-    });
-    let users: Vec<String> = users.collect();
-    let (severity, what) = match is_without {
-        true => (Severity::Note, "left out by --without-robots"),
-        false => (
-            Severity::Warning,
-            "they are in the model like everybody else; --without-robots leaves them out",
-        ),
-    };
-    let text = format!(
-        "{} made far more requests than the others: {}; {what}",
-        counted(heavy.len() as u64, "user"),
-        users.join(", ")
-    );
-    add(model, severity, "heavy-users", text);
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! Every example is run, shortened.
 
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
 use std::process::Command;
 
 use testkit::needs::skip;
 
-use crate::support::{Ended, Served, Space, root};
+use crate::support::{Ended, Served, Space, root, server};
 
 /// Runs an example with these overrides: it must pass, and all its users must have connected.
 #[track_caller]
@@ -62,6 +64,98 @@ fn queue_clients() {
     for mix in ["read", "write", "mixed", "pop-send", "equal", "queries", "echo"] {
         let mix = format!("mix={mix}");
         passes("queue/clients.yaml", &[&mix, "clients=4", "arrive=100ms", "hold=400ms"], 4);
+    }
+}
+
+/// What a message of PostgreSQL's protocol has behind its type, by its own length.
+fn postgres_body(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length)?;
+    let mut body = vec![0; u32::from_be_bytes(length) as usize - 4];
+    stream.read_exact(&mut body)?;
+    Ok(body)
+}
+
+/// The names and values of a Bind message, of which nothing may be left.
+fn bound(body: &[u8]) -> Vec<Option<&[u8]>> {
+    let name = |body: &[u8]| body.iter().position(|&byte| byte == 0).unwrap() + 1;
+    let rest = &body[name(body)..];
+    let mut rest = &rest[name(rest)..];
+    let mut take = |count: usize| {
+        let (taken, left) = rest.split_at(count);
+        rest = left;
+        taken
+    };
+    // One format for all values: binary.
+    assert_eq!(take(4), [0, 1, 0, 1]);
+    let count = u16::from_be_bytes(take(2).try_into().unwrap());
+    let values = (0..count).map(|_| match i32::from_be_bytes(take(4).try_into().unwrap()) {
+        -1 => None,
+        length => Some(take(length as usize)),
+    });
+    let values = values.collect();
+    // Results as text.
+    assert_eq!(take(2), [0, 0]);
+    assert!(rest.is_empty(), "{rest:?}");
+    values
+}
+
+/// The part of PostgreSQL that clients of the queue's database need, message by message.
+fn postgres(stream: &mut TcpStream) -> io::Result<()> {
+    const READY: &[u8] = b"Z\0\0\0\x05I";
+    let startup = postgres_body(stream)?;
+    assert_eq!(startup, b"\0\x03\0\0user\0queue\0database\0postgres\0\0");
+    stream.write_all(b"R\0\0\0\x08\0\0\0\x03")?;
+    let mut answer = Vec::new();
+    loop {
+        let mut kind = [0];
+        stream.read_exact(&mut kind)?;
+        let body = postgres_body(stream)?;
+        match kind[0] {
+            b'p' => {
+                assert_eq!(body, b"secret\0");
+                stream.write_all(&[b"R\0\0\0\x08\0\0\0\0", READY].concat())?;
+            }
+            b'Q' => {
+                assert!(body.ends_with(b"\0"));
+                stream.write_all(&[b"C\0\0\0\x08SET\0", READY].concat())?;
+            }
+            b'P' => {
+                // A name, a query, and no types.
+                assert_eq!((body[2], &body[body.len() - 3..]), (0, &[0; 3][..]));
+                answer.extend(b"1\0\0\0\x04");
+            }
+            b'B' => {
+                assert!(matches!(bound(&body).len(), 2 | 5));
+                answer.extend(b"2\0\0\0\x04");
+            }
+            b'E' => {
+                assert_eq!(body, [0; 5]);
+                answer.extend(b"C\0\0\0\x0dSELECT 1\0");
+            }
+            b'S' => {
+                assert!(body.is_empty());
+                answer.extend(READY);
+                stream.write_all(&std::mem::take(&mut answer))?;
+            }
+            other => panic!("unknown message {other}"),
+        }
+    }
+}
+
+#[test]
+fn queue_database_alone() {
+    let database = server(|mut stream| postgres(&mut stream));
+    for mix in ["read", "write", "pop-send"] {
+        let space = Space::new();
+        let mut command = space.run(&[]);
+        command.arg(root().join("examples/queue/alone-clients.yaml"));
+        for set in [&format!("mix={mix}"), "clients=4", "arrive=100ms", "hold=400ms"] {
+            command.args(["--set", set]);
+        }
+        command.env("QUEUE_DATABASE", format!("tcp://{database}")).env("QUEUE_PASSWORD", "secret");
+        Ended::of(&mut command).with(0);
+        assert_eq!(space.summary().users.started, 4);
     }
 }
 
