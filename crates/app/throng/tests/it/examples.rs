@@ -114,11 +114,11 @@ fn postgres(stream: &mut TcpStream) -> io::Result<()> {
         match kind[0] {
             b'p' => {
                 assert_eq!(body, b"secret\0");
-                stream.write_all(&[b"R\0\0\0\x08\0\0\0\0", READY].concat())?;
+                stream.write_all(&[&b"R\0\0\0\x08\0\0\0\0"[..], READY].concat())?;
             }
             b'Q' => {
                 assert!(body.ends_with(b"\0"));
-                stream.write_all(&[b"C\0\0\0\x08SET\0", READY].concat())?;
+                stream.write_all(&[&b"C\0\0\0\x08SET\0"[..], READY].concat())?;
             }
             b'P' => {
                 // A name, a query, and no types.
@@ -150,7 +150,8 @@ fn queue_database_alone() {
         let space = Space::new();
         let mut command = space.run(&[]);
         command.arg(root().join("examples/queue/alone-clients.yaml"));
-        for set in [&format!("mix={mix}"), "clients=4", "arrive=100ms", "hold=400ms"] {
+        let mix = format!("mix={mix}");
+        for set in [mix.as_str(), "clients=4", "arrive=100ms", "hold=400ms"] {
             command.args(["--set", set]);
         }
         command.env("QUEUE_DATABASE", format!("tcp://{database}")).env("QUEUE_PASSWORD", "secret");
