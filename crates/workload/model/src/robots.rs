@@ -19,6 +19,7 @@ const NAMES_MAX: usize = 1_000;
 /// Words of the agents of programs that visit by themselves, with the letters around them.
 const WORDS: &str = r"(?i-u)[a-z0-9_.-]*(?:bot|crawl|spider|slurp|scrap)[a-z0-9_.-]*";
 
+/// A make of telephones, which has one of those words in its name.
 const TELEPHONE: &[u8] = b"cubot";
 
 /// The name by which an agent says that it is a robot.
@@ -26,7 +27,7 @@ pub(crate) fn name(agent: &[u8]) -> Option<&[u8]> {
     static PATTERN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(WORDS).expect("the text is a pattern"));
     let name = PATTERN.find(agent)?.as_bytes();
-    // A make of telephones.
+
     let is_telephone =
         name.get(..TELEPHONE.len()).is_some_and(|b| b.eq_ignore_ascii_case(TELEPHONE));
     (!is_telephone).then_some(name)
@@ -184,13 +185,13 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         // 100 of 3 requests, and one with as many as all of them.
-        let mut users = vec![3; 100];
+        let mut users = vec![3_u64; 100];
         assert!(found(&users).is_empty());
         users.push(300);
         assert_eq!(found(&users), [(100, 300, 10_000)]);
         // Of a few users each has a share.
         assert!(found(&[3, 3, 3, 300]).is_empty());
         // 5 % of all, but not 20 times as many as the others.
-        assert!(found(&[vec![10; 22], vec![60]].concat()).is_empty());
+        assert!(found(&[vec![10_u64; 22], vec![60]].concat()).is_empty());
     }
 }
