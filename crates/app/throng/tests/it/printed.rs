@@ -1,4 +1,4 @@
-//! Commands on our examples that documents and the heads of examples print get as far as their plan, without a warning.
+//! Commands on our examples that documents and the heads of examples print get as far as their plan.
 //!
 //! Whatever would take time or root is checked instead: `run` and `try` as `check`, `lab run` and `lab up` as `lab check`,
 //! `experiment` and `capacity` with `--plan`.
@@ -44,7 +44,9 @@ fn printed_commands_get_as_far_as_their_plan() {
             continue;
         };
         let ended = Ended::of(&mut command.command(&space));
-        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{printed}");
+        // A setting of the command that changes nothing is one that it should not have.
+        let is_idle = ended.err.contains("is never used");
+        assert!(ended.code == Some(0) && !is_idle, "{printed}\n{}{}", ended.out, ended.err);
     }
 }
 
