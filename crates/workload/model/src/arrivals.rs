@@ -11,7 +11,7 @@ pub use cycle::{Break, Cycle, DaysTest, NoCycle};
 pub use hurst::{Hurst, HurstEstimate, HurstHidden};
 pub use pictures::{CountsBar, CountsPicture, Pictures};
 pub use scales::Scale;
-pub(crate) use silences::stragglers;
+pub(crate) use silences::end_before_stragglers;
 pub use silences::{Silence, Stragglers};
 
 use serde::{Deserialize, Serialize};

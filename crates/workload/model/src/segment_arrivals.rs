@@ -2,7 +2,9 @@
 
 use std::io;
 
-use crate::arrivals::{self, Arrivals, Counts, Hours, Stragglers, TRACE_BINS_MAX, stragglers};
+use crate::arrivals::{
+    self, Arrivals, Counts, Hours, Stragglers, TRACE_BINS_MAX, end_before_stragglers,
+};
 use crate::durations::{Reservoir, SAMPLE_MAX};
 use crate::read::Reading;
 use crate::request_record::SessionStart;
@@ -77,9 +79,9 @@ impl<'a> StartCounts<'a> {
             bins.truncate(last + 1);
         }
         counts.all.bins = bins;
-        if let Some((end, found)) = stragglers(&counts.all) {
-            counts.all.bins.truncate(end);
-            counts.stragglers = Some(found);
+        if let Some(end) = end_before_stragglers(&counts.all) {
+            counts.all.bins.truncate(end.bins);
+            counts.stragglers = Some(end.stragglers);
         }
         Ok(counts)
     }

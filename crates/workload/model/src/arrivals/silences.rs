@@ -51,8 +51,16 @@ pub struct Stragglers {
     pub after_s: u64,
 }
 
-/// The bins that stragglers leave, and those stragglers; `None`: there are none.
-pub(crate) fn stragglers(counts: &Counts) -> Option<(usize, Stragglers)> {
+/// The end of arrivals behind which stragglers came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ArrivalsEnd {
+    /// The number of bins up to it.
+    pub(crate) bins: usize,
+    pub(crate) stragglers: Stragglers,
+}
+
+/// The end before stragglers; `None`: there are none.
+pub(crate) fn end_before_stragglers(counts: &Counts) -> Option<ArrivalsEnd> {
     let bins = &counts.bins;
     let users: u64 = bins.iter().map(|&count| u64::from(count)).sum();
     if users == 0 {
@@ -67,7 +75,8 @@ pub(crate) fn stragglers(counts: &Counts) -> Option<(usize, Stragglers)> {
         end -= stretch.len();
         if own == 0 && behind > 0 && stretch.len() >= least {
             let after_s = (stretch.len() as u64 + 1) * counts.bin_s;
-            return Some((end, Stragglers { users: behind, after_s }));
+            let stragglers = Stragglers { users: behind, after_s };
+            return Some(ArrivalsEnd { bins: end, stragglers });
         }
         behind += own;
         if behind > most {
@@ -122,14 +131,16 @@ mod tests {
         let mut bins = vec![1; 1_000];
         bins.extend([0; 2_999]);
         bins.push(1);
-        let found = stragglers(&counts(bins.clone()));
-        assert_eq!(found, Some((1_000, Stragglers { users: 1, after_s: 3_000 })));
+        let end = |users: u64| {
+            let stragglers = Stragglers { users, after_s: 3_000 };
+            Some(ArrivalsEnd { bins: 1_000, stragglers })
+        };
+        assert_eq!(end_before_stragglers(&counts(bins.clone())), end(1));
         // Three are stragglers, four come again.
         bins.extend([0, 2]);
-        let found = stragglers(&counts(bins.clone()));
-        assert_eq!(found, Some((1_000, Stragglers { users: 3, after_s: 3_000 })));
+        assert_eq!(end_before_stragglers(&counts(bins.clone())), end(3));
         bins.push(1);
-        assert_eq!(stragglers(&counts(bins)), None);
+        assert_eq!(end_before_stragglers(&counts(bins)), None);
     }
 
     #[test]
@@ -137,12 +148,12 @@ mod tests {
         let mut bins = vec![1; 1_000];
         bins.extend([0; 20]);
         bins.push(1);
-        assert_eq!(stragglers(&counts(bins)), None);
+        assert_eq!(end_before_stragglers(&counts(bins)), None);
         // One of fifty is more than one in a hundred.
         let mut few = vec![1; 50];
         few.extend([0; 500]);
         few.push(1);
-        assert_eq!(stragglers(&counts(few)), None);
-        assert_eq!(stragglers(&counts(vec![0; 10])), None);
+        assert_eq!(end_before_stragglers(&counts(few)), None);
+        assert_eq!(end_before_stragglers(&counts(vec![0; 10])), None);
     }
 }
