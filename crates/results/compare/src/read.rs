@@ -104,7 +104,7 @@ impl Span {
         self.from_ns
     }
 
-    /// Its end, the drain excluded.
+    /// End of the stretch, the drain excluded.
     pub(crate) fn to_ns(self) -> u64 {
         self.to_ns
     }
