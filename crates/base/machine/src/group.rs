@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::cgroup::own_folders;
-use crate::procfs::text;
+use crate::procfs::{self, text};
 
 /// The period of a CPU quota, in microseconds: the kernel's default.
 const PERIOD_US: f64 = 100_000.0;
@@ -40,6 +40,15 @@ impl Cpus {
         let quota_us = (cores / dilation * period_us).round();
         (quota_us >= QUOTA_US_MIN).then_some(Cpus { quota_us, period_us })
     }
+}
+
+/// What processes have read from disks and written to them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DiskBytes {
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
 }
 
 /// A group below the top of the hierarchy. It stays until [`remove_groups`] removes it.
@@ -118,6 +127,24 @@ impl Group {
             let line = stat.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
             line.trim().parse::<u64>().ok().map(|us| us * 1_000)
         })
+    }
+
+    /// What its processes have read from disks and written to them so far: those that run, as what others did is gone
+    /// with them. `None`: none of them may be looked at.
+    pub fn disk(&self) -> Option<DiskBytes> {
+        let list =
+            self.folders.iter().find_map(|folder| text(&folder.join("cgroup.procs")).ok())?;
+        let pids = list.lines().filter_map(|line| line.trim().parse::<u32>().ok());
+        let mut sum = None;
+        for pid in pids {
+            let Ok(io) = text(&procfs::process(pid).join("io")) else {
+                continue;
+            };
+            let of_all: &mut DiskBytes = sum.get_or_insert_default();
+            of_all.read_bytes += procfs::field(&io, "read_bytes").unwrap_or(0);
+            of_all.written_bytes += procfs::field(&io, "write_bytes").unwrap_or(0);
+        }
+        sum
     }
 
     /// Memory of all its processes, in bytes.

@@ -58,7 +58,7 @@ fn is_unknown(line: &str) -> bool {
 mod tests {
     use super::*;
     use crate::Durability;
-    use crate::schema::{EventKind, HostUse, RunStatus};
+    use crate::schema::{EventKind, HostFlow, HostUse, RunStatus, TrafficPrices};
 
     fn one_of_each() -> Vec<Event> {
         let text = String::new;
@@ -89,6 +89,14 @@ mod tests {
                     billed_ns: u64::MAX,
                     per_hour: None,
                 }],
+                flows: vec![HostFlow {
+                    from: Some(text()),
+                    from_region: text(),
+                    to: None,
+                    to_region: text(),
+                    bytes: u64::MAX,
+                }],
+                traffic: TrafficPrices { regions: Some(text()), users: None },
             },
             EventKind::AddressesChanged {
                 name: text(),

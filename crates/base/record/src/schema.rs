@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use event::{Event, EventKind, HostUse, OnceEnd, OnceEnded, OnceOperation};
+pub use event::{
+    Event, EventKind, HostFlow, HostUse, OnceEnd, OnceEnded, OnceOperation, TrafficPrices,
+};
 pub use failures::{
     ErrorCount, ErrorSample, ErrorSummary, Incident, IncidentFigures, IncidentKind, failure_name,
 };

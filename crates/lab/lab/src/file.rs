@@ -64,6 +64,8 @@ pub struct LabFile {
     pub scaling: Vec<ScalingGroup>,
     /// The file of the price list that hosts' prices are in, as it is written, relative to the lab's.
     pub prices: Option<String>,
+    /// Prices of what hosts send.
+    pub traffic: TrafficPrices,
     /// Names that users resolve.
     pub names: Vec<Name>,
     /// The scenario or experiment of `throng lab run`.
@@ -146,6 +148,15 @@ pub struct Price {
     pub name: String,
     /// Line in the file.
     pub line: usize,
+}
+
+/// Prices of what hosts send, for an amount.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrafficPrices {
+    /// Of what goes to hosts of other regions.
+    pub regions: Option<Price>,
+    /// Of what goes to users.
+    pub users: Option<Price>,
 }
 
 /// Instances of a service in one region, as many of them as rules say.

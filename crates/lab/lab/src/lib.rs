@@ -13,6 +13,7 @@ mod error;
 pub mod events;
 mod faults;
 pub mod file;
+mod flows;
 pub mod folder;
 mod health;
 mod instance;

@@ -106,10 +106,12 @@ pub struct Status {
     pub instances: Vec<InstanceStatus>,
     /// All scaling groups.
     pub groups: Vec<GroupStatus>,
-    /// URL of the lab's page of metrics, on the host that conducts; `None`: there are no groups.
-    pub metrics: Option<String>,
+    /// URL of the lab's page of metrics, on the host that conducts.
+    pub metrics: String,
     /// The file of the price list, relative to `file`.
     pub prices: Option<String>,
+    /// Names of prices for what hosts send.
+    pub traffic: TrafficPricesStatus,
     /// Overrides of the lab's run: key and value.
     pub sets: BTreeMap<String, String>,
     /// Environment variables of the lab's run.
@@ -121,6 +123,15 @@ pub struct Status {
     pub names: Vec<NameStatus>,
     /// Faults that have begun and not ended: number and text.
     pub faults: Vec<(u32, String)>,
+}
+
+/// Names of prices for what hosts send.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrafficPricesStatus {
+    /// To hosts of other regions.
+    pub regions: Option<String>,
+    /// To users.
+    pub users: Option<String>,
 }
 
 /// How a host is.
@@ -267,4 +278,22 @@ pub struct NetworkStatus {
     /// CPU time of the network, in seconds; `None`: it is not counted.
     #[serde(default)]
     pub cpu_s: Option<f64>,
+    /// What hosts and users have sent to each other; `None`: it is not counted, or too many have.
+    #[serde(default)]
+    pub flows: Option<Vec<FlowStatus>>,
+}
+
+/// What the hosts of one key and region, or its users, have sent to others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowStatus {
+    /// Key of the senders in the file; `None`: users.
+    pub from: Option<String>,
+    /// Region of the senders.
+    pub from_region: String,
+    /// Key of the receivers in the file; `None`: users.
+    pub to: Option<String>,
+    /// Region of the receivers.
+    pub to_region: String,
+    /// Bytes, with IP headers.
+    pub bytes: u64,
 }

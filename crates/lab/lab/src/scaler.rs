@@ -20,6 +20,7 @@ use crate::file::ScalingGroup;
 use crate::message::{GroupStatus, HostUsage};
 use crate::scaling::usage::Usage;
 use crate::site::Site;
+use crate::wan::Network;
 use live::Live;
 
 /// How often groups are looked at.
@@ -33,13 +34,13 @@ const STEADY_MAX: Duration = Duration::from_secs(120);
 pub(crate) struct Scaler {
     shared: Arc<ScalerState>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// `None`: there are no groups.
-    page: Option<Listener>,
+    page: Listener,
 }
 
 /// State that the thread and the callers share.
 pub(crate) struct ScalerState {
     site: Arc<Site>,
+    network: Arc<dyn Network>,
     stop: AtomicBool,
     inner: Mutex<Inner>,
     /// Reports of the threads that start and end instances: group, place, and the result.
@@ -64,7 +65,7 @@ impl Scaler {
     ///
     /// # Errors
     /// The page of metrics has no socket.
-    pub(crate) fn new(site: &Arc<Site>) -> std::io::Result<Scaler> {
+    pub(crate) fn new(site: &Arc<Site>, network: &Arc<dyn Network>) -> std::io::Result<Scaler> {
         let now_ns = unix_ns();
         let file = &site.directory.file;
         let mut usages: Vec<Usage> = Vec::new();
@@ -77,14 +78,12 @@ impl Scaler {
         }
         let shared = Arc::new(ScalerState {
             site: Arc::clone(site),
+            network: Arc::clone(network),
             stop: AtomicBool::new(false),
             inner: Mutex::new(Inner { groups: Vec::new(), usages }),
             news: Mutex::default(),
         });
-        let page = match file.scaling.is_empty() {
-            true => None,
-            false => Some(page::serve(&shared)?),
-        };
+        let page = page::serve(&shared)?;
         Ok(Scaler { shared, thread: Mutex::new(None), page })
     }
 
@@ -217,9 +216,8 @@ impl Scaler {
     }
 
     /// URL of the page of metrics.
-    pub(crate) fn page_url(&self) -> Option<String> {
-        let page = self.page.as_ref()?;
-        Some(format!("http://{}/metrics", page.address()))
+    pub(crate) fn page_url(&self) -> String {
+        format!("http://{}/metrics", self.page.address())
     }
 
     /// How the groups are.

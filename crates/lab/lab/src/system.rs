@@ -19,10 +19,11 @@ use crate::dns::{self, NameServers, Resolve};
 use crate::error::{SystemError, io_error};
 use crate::events::Events;
 use crate::file::{LabFile, Program, Template};
+use crate::flows;
 use crate::folder::Folder;
 use crate::instance::END_MAX;
 use crate::layout::{self, HostPlan};
-use crate::message::{HostStatus, InstanceStatus, NetworkStatus, Status};
+use crate::message::{HostStatus, InstanceStatus, NetworkStatus, Status, TrafficPricesStatus};
 use crate::network;
 use crate::pieces;
 use crate::scaler::Scaler;
@@ -48,7 +49,7 @@ pub(crate) struct System {
     pub(crate) scaler: Scaler,
     pub(crate) site: Arc<Site>,
     _names: NameServers,
-    pub(crate) network: Box<dyn Network>,
+    pub(crate) network: Arc<dyn Network>,
     /// The emulator of the network, and the reason.
     choice: Choice,
     pub(crate) directory: Arc<Directory>,
@@ -76,6 +77,7 @@ impl System {
         progress(format!("the network: {}", network::in_words(&choice)));
         let subnets = layout::subnets(&file);
         let network = crate::wan::start(choice.emulator, &subnets, network::links(&file), SEED)?;
+        let network: Arc<dyn Network> = Arc::from(network);
         let hosts = make_hosts(&file, plans.clone(), &*network, folder, progress)?;
         let password = machine::secret(12).map_err(io_error("read random numbers"))?;
         let beside = source.parent().unwrap_or(Path::new("/"));
@@ -84,7 +86,8 @@ impl System {
         let site = Site::new(hosts, Arc::clone(&directory), Arc::clone(&events), folder.clone());
         let site = Arc::new(site);
         let system = System {
-            scaler: Scaler::new(&site).map_err(io_error("serve the lab's page of metrics"))?,
+            scaler: Scaler::new(&site, &network)
+                .map_err(io_error("serve the lab's page of metrics"))?,
             site,
             _names: names,
             network,
@@ -201,6 +204,10 @@ impl System {
             dilation: file.dilation,
             file: self.source.display().to_string(),
             prices: file.prices.clone(),
+            traffic: TrafficPricesStatus {
+                regions: file.traffic.regions.as_ref().map(|price| price.name.clone()),
+                users: file.traffic.users.as_ref().map(|price| price.name.clone()),
+            },
             up_since_unix_ns: self.since_unix_ns,
             regions: file.regions.clone(),
             hosts: hosts.collect(),
@@ -246,6 +253,7 @@ impl System {
             late_p99_ns: done.late.map(|late| dilation.shrink_ns(late.p99_ns)),
             late_max_ns: done.late.map(|late| dilation.shrink_ns(late.max_ns)),
             cpu_s: done.cpu.map(|cpu| cpu.as_secs_f64()),
+            flows: flows::between(&self.directory, &*self.network)?,
         })
     }
 }

@@ -27,7 +27,7 @@ pub use forwarder::{Counts, Forwarder, PairCounts, Port};
 pub use link::{Backlog, Fate, Jitter, Link, LinkError, LinkState, Loss, LossReason, Rate};
 pub use namespace::Namespace;
 pub use netem::{Suits, available as netem_available, suits as netem_suits};
-pub use network::{Emulator, Late, MTU, Network, NetworkCounts, Subnet};
+pub use network::{Emulator, Flow, Late, MTU, Network, NetworkCounts, Subnet};
 
 use std::io;
 use std::net::Ipv4Addr;

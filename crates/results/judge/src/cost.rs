@@ -2,9 +2,14 @@
 //!
 //! Money is decimal throughout: prices, amounts and their sums have the digits they are written with.
 
-use plan::prices::{Prices, Use};
+use plan::prices::{Measured, Prices, Use};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
+
+/// Bytes of a gigabyte.
+pub(crate) const GIGABYTE: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
+/// Nanoseconds of an hour.
+pub(crate) const HOUR_NS: Decimal = Decimal::from_parts(817_405_952, 838, 0, false, 0);
 
 /// An exact sum of money.
 pub type Money = Decimal;
@@ -31,6 +36,15 @@ pub enum CostError {
         /// The systems it knows.
         known: String,
     },
+    /// The run does not say what its hosts sent.
+    #[error(
+        "{item:?} is paid by what hosts send, which this run did not count: it is no run in a lab, or its network was emulated by \
+         netem"
+    )]
+    NotMeasured {
+        /// The item.
+        item: String,
+    },
     /// No decimal number holds it.
     #[error("the cost of {item:?} is too large")]
     TooLarge {
@@ -50,11 +64,34 @@ pub struct Usage {
     pub user_hours: f64,
 }
 
-/// The cost of the system of this name.
+/// What the hosts of a system sent during a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Traffic {
+    /// To the system's hosts of other regions, in bytes.
+    pub to_regions: u64,
+    /// To users, in bytes.
+    pub to_users: u64,
+    /// Length of the run, in nanoseconds; above 0.
+    pub run_ns: u64,
+}
+
+impl Traffic {
+    /// Gigabytes in an hour.
+    fn per_hour(&self, what: Measured) -> Option<Decimal> {
+        let bytes = match what {
+            Measured::ToRegions => self.to_regions,
+            Measured::ToUsers => self.to_users,
+        };
+        let gigabytes = Decimal::from(bytes).checked_div(GIGABYTE)?;
+        gigabytes.checked_mul(HOUR_NS)?.checked_div(Decimal::from(self.run_ns))
+    }
+}
+
+/// The cost of the system of this name; `traffic`: what its hosts sent, where that was counted.
 ///
 /// # Errors
-/// The list does not know the system, or a number is too large.
-pub fn cost(prices: &Prices, system: &str) -> Result<Cost, CostError> {
+/// The list does not know the system, traffic is to be paid that was not counted, or a number is too large.
+pub fn cost(prices: &Prices, system: &str, traffic: Option<&Traffic>) -> Result<Cost, CostError> {
     let found = prices.systems.iter().find(|known| known.name == system);
     let found = found.ok_or_else(|| CostError::NoSystem {
         name: system.to_owned(),
@@ -72,8 +109,13 @@ pub fn cost(prices: &Prices, system: &str) -> Result<Cost, CostError> {
         Cost { currency: prices.currency.clone(), items: Vec::new(), per_hour: Decimal::ZERO };
     for item in &found.items {
         let too_large = || CostError::TooLarge { item: item.name.clone() };
-        let sum =
-            item.uses.iter().try_fold(Decimal::ZERO, |sum, used| sum.checked_add(per_hour(used)?));
+        if traffic.is_none() && item.uses.iter().any(|used| used.measured.is_some()) {
+            return Err(CostError::NotMeasured { item: item.name.clone() });
+        }
+        let sum = item
+            .uses
+            .iter()
+            .try_fold(Decimal::ZERO, |sum, used| sum.checked_add(per_hour(used, traffic)?));
         let sum = sum.ok_or_else(too_large)?;
         cost.per_hour = cost.per_hour.checked_add(sum).ok_or_else(too_large)?;
         cost.items.push((item.name.clone(), sum.normalize()));
@@ -82,8 +124,11 @@ pub fn cost(prices: &Prices, system: &str) -> Result<Cost, CostError> {
     Ok(cost)
 }
 
-fn per_hour(used: &Use) -> Option<Decimal> {
-    let quantity = used.amount.checked_mul(used.count)?;
+fn per_hour(used: &Use, traffic: Option<&Traffic>) -> Option<Decimal> {
+    let quantity = match used.measured {
+        Some(what) => traffic?.per_hour(what)?,
+        None => used.amount.checked_mul(used.count)?,
+    };
     let price = used.price.checked_mul(quantity)?;
     price.checked_div(used.lot)?.checked_div(used.hours)
 }

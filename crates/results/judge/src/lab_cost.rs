@@ -8,7 +8,7 @@ use rust_decimal::prelude::ToPrimitive;
 use crate::case::Case;
 use crate::cost::Money;
 use crate::finding::finding;
-use crate::lab_use::{LabUse, cost, cost_of, cost_per_user_hour};
+use crate::lab_use::{LabUse, cost, cost_of, cost_of_traffic, cost_per_user_hour};
 
 /// Most hosts that are named.
 const HOSTS_SHOWN: usize = 8;
@@ -16,9 +16,10 @@ const HOSTS_SHOWN: usize = 8;
 /// The cost of the hosts, by region and by host.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
-    let Some(LabUse { currency, hosts }) = LabUse::find(figures) else {
+    let Some(found) = LabUse::find(figures) else {
         return Vec::new();
     };
+    let LabUse { currency, hosts, .. } = found;
     let Some(total) = cost(figures) else {
         return Vec::new();
     };
@@ -51,6 +52,9 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
         regions.join(", "),
         shown.join(", ")
     );
+    if let Some(traffic) = cost_of_traffic(&found) {
+        text += &format!("; of this {} for what they sent", of(&traffic));
+    }
     let per_user_hour = cost_per_user_hour(figures);
     if let Some(cost) = per_user_hour {
         text += &format!("; {} for each hour of a user", money(cost));
@@ -70,7 +74,7 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
 mod tests {
     use expect_test::expect;
     use plan::Figure;
-    use record::schema::{Event, EventKind};
+    use record::schema::{Event, EventKind, HostFlow, TrafficPrices};
 
     use super::*;
     use crate::sample::{SECOND, figures, rendered};
@@ -101,6 +105,8 @@ mod tests {
                     host("api-2", "sydney", 900, Some("0.1")),
                     host("front", "sydney", 3_600, None),
                 ],
+                flows: Vec::new(),
+                traffic: TrafficPrices::default(),
             },
         });
         // 0.25 + 0.05 + 0.025.
@@ -126,9 +132,46 @@ mod tests {
             what: EventKind::LabUsed {
                 currency: None,
                 hosts: vec![host("api", "ireland", 1, None)],
+                flows: Vec::new(),
+                traffic: TrafficPrices::default(),
             },
         });
         assert_eq!(value(&figures, &Figure::Cost), None);
         assert_eq!(findings(&Case::new(&figures, &[])), []);
+    }
+
+    #[test]
+    fn what_hosts_sent_is_paid_by_the_gigabyte() {
+        let mut figures = figures();
+        let flow = |to: Option<&str>, to_region: &str, bytes| HostFlow {
+            from: Some("api".to_owned()),
+            from_region: "ireland".to_owned(),
+            to: to.map(str::to_owned),
+            to_region: to_region.to_owned(),
+            bytes,
+        };
+        figures.events.push(Event {
+            at_ns: 0,
+            what: EventKind::LabUsed {
+                currency: Some("USD".to_owned()),
+                hosts: vec![host("api", "ireland", 3_600, Some("0.1"))],
+                flows: vec![
+                    flow(Some("store"), "sydney", 2_000_000_000),
+                    flow(None, "sydney", 500_000_000),
+                ],
+                traffic: TrafficPrices {
+                    regions: Some("0.02".to_owned()),
+                    users: Some("0.09".to_owned()),
+                },
+            },
+        });
+        // 0.1 + 2 · 0.02 + 0.5 · 0.09.
+        assert_eq!(value(&figures, &Figure::Cost), Some(0.185));
+        let found = findings(&Case::new(&figures, &[]));
+        assert!(
+            found[0].text.contains("of this 0.08500 USD for what they sent"),
+            "{}",
+            found[0].text
+        );
     }
 }

@@ -1,26 +1,26 @@
 //! The use of the lab's hosts during a run, and its cost: money is decimal, as in [`cost`](crate::cost).
 
-use record::schema::{EventKind, HostUse};
+use record::schema::{EventKind, HostFlow, HostUse, TrafficPrices};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
-use crate::cost::Money;
+use crate::cost::{GIGABYTE, HOUR_NS, Money, Traffic};
 use crate::figures::Figures;
-
-const HOUR_NS: Decimal = Decimal::from_parts(817_405_952, 838, 0, false, 0);
 
 /// The use of a lab's hosts with prices, as reported at the run's end.
 pub(crate) struct LabUse<'a> {
     pub(crate) currency: &'a str,
     pub(crate) hosts: &'a [HostUse],
+    flows: &'a [HostFlow],
+    traffic: &'a TrafficPrices,
 }
 
 impl<'a> LabUse<'a> {
     pub(crate) fn find(figures: &'a Figures) -> Option<LabUse<'a>> {
         let mut reported = figures.events.iter().rev();
         reported.find_map(|event| match &event.what {
-            EventKind::LabUsed { currency: Some(currency), hosts } => {
-                Some(LabUse { currency, hosts })
+            EventKind::LabUsed { currency: Some(currency), hosts, flows, traffic } => {
+                Some(LabUse { currency, hosts, flows, traffic })
             }
             _ => None,
         })
@@ -39,9 +39,64 @@ fn sum(hosts: &[HostUse]) -> Option<Money> {
     costs.fold(None, |sum: Option<Money>, cost| sum.unwrap_or_default().checked_add(cost))
 }
 
-/// The cost of all hosts with a price during the run; `None`: none has one.
+/// The cost of what was sent, as far as it has a price; `None`: nothing has one, or it was not counted.
+pub(crate) fn cost_of_traffic(of: &LabUse<'_>) -> Option<Money> {
+    if of.flows.is_empty() || of.traffic.are_none() {
+        return None;
+    }
+    let sent = sent(of.flows, &[]);
+    let cost = |bytes: u64, price: &Option<String>| {
+        let per_gb: Decimal = price.as_ref()?.parse().ok()?;
+        per_gb.checked_mul(Decimal::from(bytes).checked_div(GIGABYTE)?)
+    };
+    let costs =
+        [cost(sent.to_regions, &of.traffic.regions), cost(sent.to_users, &of.traffic.users)];
+    costs.into_iter().flatten().reduce(Money::saturating_add)
+}
+
+/// The cost of all hosts with a price during the run, and of what they sent; `None`: nothing has a price.
 pub(crate) fn cost(figures: &Figures) -> Option<f64> {
-    sum(LabUse::find(figures)?.hosts)?.to_f64()
+    let found = LabUse::find(figures)?;
+    let costs = [sum(found.hosts), cost_of_traffic(&found)];
+    costs.into_iter().flatten().reduce(Money::saturating_add)?.to_f64()
+}
+
+/// What a system's hosts sent, in bytes.
+struct Sent {
+    to_regions: u64,
+    to_users: u64,
+}
+
+/// What the hosts of these keys sent to each other and to users; no keys: all hosts.
+fn sent(flows: &[HostFlow], hosts: &[String]) -> Sent {
+    let is_own = |key: &String| hosts.is_empty() || hosts.contains(key);
+    let mut sent = Sent { to_regions: 0, to_users: 0 };
+    for flow in flows.iter().filter(|flow| flow.from.as_ref().is_some_and(is_own)) {
+        match &flow.to {
+            None => sent.to_users += flow.bytes,
+            Some(to) if is_own(to) && flow.to_region != flow.from_region => {
+                sent.to_regions += flow.bytes;
+            }
+            Some(_) => {}
+        }
+    }
+    sent
+}
+
+/// What the hosts of a system sent in a run, by their keys in the lab's file, or all hosts if none is given; `None`: it was not
+/// counted.
+pub fn traffic(figures: &Figures, hosts: &[String]) -> Option<Traffic> {
+    let mut reported = figures.events.iter().rev();
+    let flows = reported.find_map(|event| match &event.what {
+        EventKind::LabUsed { flows, .. } => Some(flows),
+        _ => None,
+    })?;
+    let run_ns = figures.ended_ns();
+    if flows.is_empty() || run_ns == 0 {
+        return None;
+    }
+    let Sent { to_regions, to_users } = sent(flows, hosts);
+    Some(Traffic { to_regions, to_users, run_ns })
 }
 
 /// The cost of all hosts for each hour that a user was there.
@@ -57,5 +112,42 @@ mod tests {
     #[test]
     fn an_hour_has_as_many_nanoseconds() {
         assert_eq!(HOUR_NS, Decimal::from(3_600_000_000_000_u64));
+        assert_eq!(GIGABYTE, Decimal::from(1_000_000_000_u64));
+    }
+
+    #[test]
+    fn traffic_is_what_a_systems_hosts_send_to_other_regions_and_to_users() {
+        let flow =
+            |from: Option<&str>, from_region: &str, to: Option<&str>, to_region: &str, bytes| {
+                HostFlow {
+                    from: from.map(str::to_owned),
+                    from_region: from_region.to_owned(),
+                    to: to.map(str::to_owned),
+                    to_region: to_region.to_owned(),
+                    bytes,
+                }
+            };
+        let flows = [
+            flow(Some("api"), "eu", Some("store"), "us", 1),
+            flow(Some("store"), "us", Some("api"), "eu", 2),
+            // Within a region it is free.
+            flow(Some("api"), "us", Some("store"), "us", 4),
+            flow(Some("api"), "eu", None, "eu", 8),
+            flow(Some("api"), "eu", None, "us", 16),
+            // What users send is free.
+            flow(None, "eu", Some("api"), "eu", 32),
+            // The replica is another system's.
+            flow(Some("store"), "us", Some("replica"), "eu", 64),
+            flow(Some("replica"), "eu", None, "eu", 128),
+        ];
+        let of = |hosts: &[&str]| {
+            let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
+            let sent = sent(&flows, &hosts);
+            (sent.to_regions, sent.to_users)
+        };
+        assert_eq!(of(&["api", "store"]), (1 + 2, 8 + 16));
+        assert_eq!(of(&["api", "store", "replica"]), (1 + 2 + 64, 8 + 16 + 128));
+        assert_eq!(of(&[]), of(&["api", "store", "replica"]));
+        assert_eq!(of(&["api"]), (0, 24));
     }
 }

@@ -35,6 +35,7 @@ mod incidents;
 mod keep_alive;
 mod lab_cost;
 mod lab_use;
+pub use lab_use::traffic as lab_traffic;
 mod lag_decisions;
 pub mod limits;
 pub mod meters;

@@ -9,6 +9,7 @@
 //! knows no order, in which no input counts for more than its weight, and which ranks runs alike
 //! whatever the reference (Fleming and Wallace 1986).
 
+mod hosts;
 mod inputs;
 mod join;
 
@@ -24,6 +25,7 @@ use stats::polygon;
 use crate::cost::{Cost, Usage};
 use crate::{Figures, probes};
 
+pub use hosts::HostResources;
 pub use inputs::InputError;
 pub use join::Joining;
 
@@ -34,6 +36,8 @@ use join::{AllReadings, Timeline};
 pub struct Subject {
     /// The run's name.
     pub name: String,
+    /// The hosts of the lab that are its system; none: all of them.
+    pub hosts: Vec<String>,
     /// The run's measurements; empty histograms where it is imported.
     pub figures: Figures,
     /// The run's figures for machines.
@@ -118,13 +122,16 @@ pub struct RunMeters {
     pub meters: Vec<MeterValue>,
     /// ESS as published: \[SL/SLmin\]/\[SEC/SECmin\], the least over all runs.
     pub ess: Option<f64>,
-    /// ESS by ranges (O'Dwyer 2016): (SPMmax − SPMmin)/(SECmax − SECmin).
+    /// ESS by ranges, as the thesis of the market changed it (8.4.6): (SPMmax − SPMmin)/(SECmax − SECmin).
     pub ess_ranges: Option<f64>,
     /// ESR: SECmax − SECmin.
     pub esr: Option<f64>,
     /// Cost, where there is a price list.
     #[serde(skip)]
     pub cost: Option<(Cost, Usage)>,
+    /// What the hosts of its lab used.
+    #[serde(skip)]
+    pub hosts: Vec<HostResources>,
 }
 
 /// The reason why there are no meters.
@@ -347,6 +354,7 @@ fn finish(runs: &[Subject], found: Vec<Vec<MeterValue>>) -> Vec<RunMeters> {
             ess_ranges: ranges.and_then(|(performance, sec)| ratio(performance, sec)),
             esr: range(sec),
             cost: run.cost.clone().map(|cost| (cost, inputs::usage(run))),
+            hosts: hosts::resources(run),
             meters,
         }
     });

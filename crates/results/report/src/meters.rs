@@ -1,7 +1,7 @@
 //! Meters as text: published, normalised, and their inputs.
 
 use judge::cost::{Cost, Usage};
-use judge::meters::{InputValue, Joining, MeterValue, RunMeters};
+use judge::meters::{HostResources, InputValue, Joining, MeterValue, RunMeters};
 
 use crate::style::{COLUMNS, INDENT};
 use crate::style::{Line, Style, Tone, wrap};
@@ -29,6 +29,10 @@ pub fn meters(runs: &[RunMeters], reference: &str, style: Style) -> String {
         lines
             .extend(joined.flat_map(|text| wrapped(&text)).map(|line| line.render(COLUMNS, style)));
         lines.extend(whole(run).iter().map(|line| line.render(COLUMNS, style)));
+        if !run.hosts.is_empty() {
+            lines.push(String::new());
+            lines.extend(hosts(&run.hosts).render(COLUMNS, style));
+        }
         lines.push(String::new());
     }
     lines.push(
@@ -101,6 +105,28 @@ fn input_cells(input: &InputValue) -> Vec<(Option<Tone>, String)> {
         (None, ratio),
         (None, units::percent(input.weight)),
     ]
+}
+
+/// What each host used.
+fn hosts(hosts: &[HostResources]) -> Table {
+    let header = ["host", "CPU", "of cores", "memory", "sent", "received", "read", "written"];
+    let mut table = Table::new(&header);
+    for host in hosts {
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+        let rate =
+            |bytes: Option<f64>| or_dash(bytes.map(|b| format!("{}/s", units::bytes(b as u64))));
+        table.row(vec![
+            (None, format!("{INDENT}{}", host.host)),
+            (None, or_dash(host.cpu.map(|cores| units::significant(cores, 3)))),
+            (Some(Tone::Dim), or_dash(host.cores.map(|cores| units::significant(cores, 3)))),
+            (None, or_dash(host.memory.map(|bytes| units::bytes(bytes as u64)))),
+            (None, rate(host.sent)),
+            (None, rate(host.received)),
+            (None, rate(host.disk_read)),
+            (None, rate(host.disk_written)),
+        ]);
+    }
+    table
 }
 
 /// How the probes of a meter came to the same moments; `None`: they were read at them.

@@ -10,8 +10,19 @@ pub struct Meters {
     pub reference: Option<String>,
     /// How much of each run counts, in seconds from its start; `None`: all of it.
     pub window_s: Option<f64>,
+    /// The hosts of a lab that are each run's system, by the keys that they are written under. Without an entry for a run,
+    /// all of them.
+    pub hosts: Vec<(String, Vec<String>)>,
     /// In the order of the text. A meter is made of those before it only.
     pub meters: Vec<Meter>,
+}
+
+impl Meters {
+    /// The hosts of a run's system; none: all of them.
+    pub fn hosts_of(&self, run: &str) -> &[String] {
+        let found = self.hosts.iter().find(|(name, _)| name == run);
+        found.map_or(&[], |(_, hosts)| hosts)
+    }
 }
 
 /// A meter.
@@ -61,12 +72,13 @@ pub enum From {
     },
     /// Metrics that the servers reported.
     Probe {
-        /// Metrics that are added up over all sources, in their unit, each with a factor.
+        /// Metrics that are added up over all sources, and all labels where the name has none, in their unit, each with a
+        /// factor.
         metrics: Vec<(String, f64)>,
         /// The sum is divided by that of this metric.
         per: Option<String>,
-        /// Instead of a sum, the mean of the sources weighted by their roles.
-        weigh: Vec<(String, f64)>,
+        /// Instead of a sum, the mean of the sources weighted by these.
+        weigh: Vec<SourceWeights>,
     },
     /// Values by run, as somebody wrote them down.
     Value(Vec<(String, f64)>),
@@ -74,4 +86,26 @@ pub enum From {
     Meter(String),
     /// How long the run's system runs for one unit of money, in hours, by the price list.
     HoursPerMoney,
+}
+
+/// Weights of sources in the runs of a name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceWeights {
+    /// The runs' name; `None`: all runs that have no weights of their own.
+    pub run: Option<String>,
+    /// By role, or by role and source as `role/source`, which counts before the role. What is not named counts nothing.
+    pub weights: Vec<(String, f64)>,
+}
+
+impl SourceWeights {
+    /// The weight of a source; `None`: it does not count.
+    pub fn weight(&self, role: &str, source: &str) -> Option<f64> {
+        let is_source = |name: &str| {
+            let parts = name.split_once('/');
+            parts.is_some_and(|parts| parts == (role, source))
+        };
+        let own = self.weights.iter().find(|(name, _)| is_source(name));
+        let found = own.or_else(|| self.weights.iter().find(|(name, _)| name == role));
+        found.map(|(_, weight)| *weight)
+    }
 }

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use judge::Figures;
 use judge::cost::{self, CostError};
 use judge::meters::{Subject, meter};
+use judge::{Figures, lab_traffic};
+use plan::meters::Meters;
 use plan::prices::Prices;
 use record::Run;
 use report::Page;
@@ -26,7 +27,7 @@ pub(crate) fn meters(args: &MetersArgs) -> Result<Exit, Failure> {
     };
     let mut runs = Vec::new();
     for path in &args.runs {
-        runs.push(subject(path, prices.as_ref())?);
+        runs.push(subject(path, &meters, prices.as_ref())?);
     }
     let found = meter(&meters, &runs).map_err(|error| Failure::new(Exit::Data, error))?;
     let first = found.first().map_or("", |run| run.name.as_str());
@@ -55,26 +56,32 @@ fn read<T>(
     })
 }
 
-fn subject(path: &Path, prices: Option<&Prices>) -> Result<Subject, Failure> {
+fn subject(path: &Path, meters: &Meters, prices: Option<&Prices>) -> Result<Subject, Failure> {
     let refuse = |error: record::RecordError| Failure::new(Exit::NoInput, error);
     let run = Run::open(path).map_err(refuse)?;
     let name = run.info().name.clone();
-    let cost = prices.map(|prices| cost::cost(prices, &name)).transpose();
+    let figures = Figures::read(&run).map_err(refuse)?;
+    let hosts = meters.hosts_of(&name);
+    let traffic = lab_traffic(&figures, hosts);
+    let cost = prices.map(|prices| cost::cost(prices, &name, traffic.as_ref())).transpose();
     let cost = cost.map_err(|error| match error {
         CostError::NoSystem { .. } => Failure::hinted(
             Exit::Data,
             error.to_string(),
             "give the system in the price list the name of the run",
         ),
-        CostError::TooLarge { .. } => Failure::new(Exit::Data, error),
+        CostError::TooLarge { .. } | CostError::NotMeasured { .. } => {
+            Failure::new(Exit::Data, error)
+        }
     })?;
     let summary = match run.summary().map_err(refuse)? {
         Some(summary) => summary,
         None => judge_again(&run, false)?,
     };
     Ok(Subject {
+        hosts: hosts.to_owned(),
         name,
-        figures: Figures::read(&run).map_err(refuse)?,
+        figures,
         summary,
         probes: run.probes().map_err(refuse)?,
         // Imported samples have figures of operations, like a run.

@@ -285,6 +285,12 @@ pub enum EventKind {
         currency: Option<String>,
         /// All hosts.
         hosts: Vec<HostUse>,
+        /// What they and users have sent to each other; empty: it was not counted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        flows: Vec<HostFlow>,
+        /// Prices of what hosts sent.
+        #[serde(default, skip_serializing_if = "TrafficPrices::are_none")]
+        traffic: TrafficPrices,
     },
     /// A script has written a line (`console.log`).
     Console {
@@ -311,4 +317,35 @@ pub struct HostUse {
     pub billed_ns: u64,
     /// Price of an hour, digit by digit; `None`: it has no price.
     pub per_hour: Option<String>,
+}
+
+/// What hosts of one key and region, or its users, have sent to others during a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostFlow {
+    /// Key of the senders in the lab's file; `None`: users.
+    pub from: Option<String>,
+    /// Region of the senders.
+    pub from_region: String,
+    /// Key of the receivers in the lab's file; `None`: users.
+    pub to: Option<String>,
+    /// Region of the receivers.
+    pub to_region: String,
+    /// Bytes, with IP headers.
+    pub bytes: u64,
+}
+
+/// Prices of a gigabyte (10⁹ bytes) that hosts sent, digit by digit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrafficPrices {
+    /// To hosts of other regions; `None`: it has no price.
+    pub regions: Option<String>,
+    /// To users; `None`: it has no price.
+    pub users: Option<String>,
+}
+
+impl TrafficPrices {
+    /// Whether nothing has a price.
+    pub fn are_none(&self) -> bool {
+        self.regions.is_none() && self.users.is_none()
+    }
 }

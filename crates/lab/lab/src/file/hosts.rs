@@ -3,7 +3,7 @@
 use scenario::document::node::{Entry, Node};
 
 use super::read::LabReader;
-use super::{CONTROL, CROWD_PREFIX, HOSTS_MAX, Host, Price};
+use super::{CONTROL, CROWD_PREFIX, HOSTS_MAX, Host};
 
 /// Unit by which a host is billed unless the file says otherwise: the second.
 const BILLING_NS: u64 = 1_000_000_000;
@@ -61,11 +61,7 @@ impl LabReader<'_> {
         });
         let memory_bytes = map.get("memory").and_then(|node| self.size(node));
         let disk_bytes = map.get("disk").and_then(|node| self.size(node));
-        let price = map.get("price").and_then(|node| {
-            let name = self.reader.text(node, "the name of a price")?.to_owned();
-            let line = self.line(&node.place);
-            Some(Price { name, line })
-        });
+        let price = map.get("price").and_then(|node| self.price(node));
         let billing_ns = map.get("billing").and_then(|node| self.positive_duration_ns(node));
         let count = map.get("count").map(|node| self.count(node));
         let count = count.map_or(Some(None), |count| count.map(Some))?;

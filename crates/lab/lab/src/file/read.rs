@@ -8,7 +8,9 @@ use scenario::document::node::{Entry, Node, Place};
 use scenario::document::reader::{DocumentReader, Map};
 use scenario::document::{Source, suggest};
 
-use super::{AccessRegion, LabFile, NAME_MAX, REGIONS_MAX, Run, Service, Template};
+use super::{
+    AccessRegion, LabFile, NAME_MAX, Price, REGIONS_MAX, Run, Service, Template, TrafficPrices,
+};
 
 /// The keys of the file; the first must be there.
 pub(super) const KEYS: &[&str] = &[
@@ -23,6 +25,7 @@ pub(super) const KEYS: &[&str] = &[
     "services",
     "scaling",
     "prices",
+    "traffic",
     "names",
     "scenario",
     "experiment",
@@ -30,6 +33,9 @@ pub(super) const KEYS: &[&str] = &[
     "environment",
     "faults",
 ];
+
+/// The keys of prices of traffic.
+pub(super) const TRAFFIC_KEYS: &[&str] = &["regions", "users"];
 
 /// Reads a lab file. All problems are reported at once; there is a lab exactly where none of them is an error.
 pub fn lab(source: Source<'_>) -> (Option<LabFile>, Vec<Diagnostic>) {
@@ -92,6 +98,7 @@ impl LabReader<'_> {
         let prices = map
             .get("prices")
             .and_then(|node| Some(self.reader.text(node, "the file of a price list")?.to_owned()));
+        let traffic = self.traffic(&map);
         let mut names = match map.get("names") {
             Some(node) => self.names(node, &services),
             None => Vec::new(),
@@ -113,6 +120,7 @@ impl LabReader<'_> {
             services,
             scaling,
             prices,
+            traffic: traffic.unwrap_or_default(),
             names,
             run,
             faults,
@@ -152,6 +160,31 @@ impl LabReader<'_> {
             let message = format!("a lab has 1 to {REGIONS_MAX} regions");
             self.error("bad-count", &node.place, &message);
         }
+    }
+
+    /// Prices of what hosts send.
+    fn traffic(&mut self, map: &Map<'_>) -> Option<TrafficPrices> {
+        let node = map.get("traffic")?;
+        if map.get("prices").is_none() {
+            self.reader
+                .diagnostics
+                .error(
+                    "missing-key",
+                    &node.place,
+                    "traffic has a price, and the lab has no price list",
+                )
+                .hint("add `prices: FILE`");
+        }
+        let map = self.reader.map(node, "the prices of traffic", TRAFFIC_KEYS, 0)?;
+        let mut price = |key: &str| map.get(key).and_then(|node| self.price(node));
+        Some(TrafficPrices { regions: price("regions"), users: price("users") })
+    }
+
+    /// The name of a price.
+    pub(super) fn price(&mut self, node: &Node) -> Option<Price> {
+        let name = self.reader.text(node, "the name of a price")?.to_owned();
+        let line = self.line(&node.place);
+        Some(Price { name, line })
     }
 
     /// Reads the scenario or experiment of `throng lab run`.

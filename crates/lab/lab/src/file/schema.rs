@@ -27,6 +27,7 @@ mod tests {
             ("/$defs/link/properties/bursts/properties", links::BURST_KEYS),
             ("/$defs/host/properties", hosts::KEYS),
             ("/$defs/service/properties", services::KEYS),
+            ("/properties/traffic/properties", read::TRAFFIC_KEYS),
             ("/$defs/scaling/properties", scaling::KEYS),
             ("/$defs/alarm/properties", scaling::ALARM_KEYS),
             ("/$defs/dns/properties", names::KEYS),

@@ -16,7 +16,7 @@ use rustix::event::EventfdFlags;
 use self::core::Core;
 pub use self::counts::{Counts, PairCounts};
 use crate::wan::link::Link;
-use crate::wan::{WanError, sys};
+use crate::wan::{Flow, WanError, sys};
 
 /// A host as the forwarder sees it.
 #[derive(Debug)]
@@ -105,6 +105,16 @@ impl Forwarder {
     /// The forwarder has stopped.
     pub fn counts(&self) -> Result<Counts, WanError> {
         self.call(|core| core.counts())
+    }
+
+    /// What hosts have sent to each other, in the order of their addresses.
+    ///
+    /// # Errors
+    /// The forwarder has stopped.
+    pub fn flows(&self) -> Result<Vec<Flow>, WanError> {
+        let mut flows = self.call(|core| core.flows())?;
+        flows.sort_unstable_by_key(|flow| (flow.from, flow.to));
+        Ok(flows)
     }
 
     /// Counts again from zero, but for what is queued.

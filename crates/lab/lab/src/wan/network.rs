@@ -66,6 +66,17 @@ pub struct NetworkCounts {
     pub cpu: Option<Duration>,
 }
 
+/// What one host has sent to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flow {
+    /// The sender's address.
+    pub from: Ipv4Addr,
+    /// The receiver's address.
+    pub to: Ipv4Addr,
+    /// Bytes of packets that departed or will, with IP headers.
+    pub bytes: u64,
+}
+
 /// How late packets were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Late {
@@ -104,6 +115,15 @@ pub trait Network: fmt::Debug + Send + Sync {
     /// The network has ended.
     fn done(&self) -> Result<NetworkCounts, WanError>;
 
+    /// What hosts have sent to each other since the network's start, or since it was reset, in the order of addresses;
+    /// `None`: it is not counted.
+    ///
+    /// # Errors
+    /// The network has ended.
+    fn flows(&self) -> Result<Option<Vec<Flow>>, WanError> {
+        Ok(None)
+    }
+
     /// Counts again from zero.
     ///
     /// # Errors
@@ -140,6 +160,10 @@ impl Network for Forwarder {
             late: Some(Late { p99_ns: counts.late_p99_ns(), max_ns: counts.late_max_ns() }),
             cpu: Some(counts.cpu),
         })
+    }
+
+    fn flows(&self) -> Result<Option<Vec<Flow>>, WanError> {
+        Forwarder::flows(self).map(Some)
     }
 
     fn reset(&self) -> Result<(), WanError> {

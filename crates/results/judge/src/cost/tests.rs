@@ -18,7 +18,7 @@ fn decimal(text: &str) -> Decimal {
 fn the_example_is_the_printed_table_where_that_adds_up() {
     let prices = list(AWS);
     let items = |system| {
-        let cost = cost(&prices, system).unwrap();
+        let cost = cost(&prices, system, None).unwrap();
         let items = cost.items.iter().map(|(_, sum)| sum.round_dp(7).normalize().to_string());
         items.collect::<Vec<_>>()
     };
@@ -45,7 +45,7 @@ fn sums_are_exact() {
     let prices = list(&format!(
         "prices: {{ a: {{ price: 0.1, per: hour }} }}\nsystems: {{ x: {{ all: [ {uses} ] }} }}"
     ));
-    assert_eq!(cost(&prices, "x").unwrap().per_hour, Decimal::ONE);
+    assert_eq!(cost(&prices, "x", None).unwrap().per_hour, Decimal::ONE);
 }
 
 #[test]
@@ -66,7 +66,7 @@ systems:
     calls: [ { use: calls, amount: 7200000, over: 30m } ]
     lots: [ { use: lots, amount: 20000, over: 1h } ]",
     );
-    let cost = cost(&prices, "x").unwrap();
+    let cost = cost(&prices, "x", None).unwrap();
     let items: Vec<Decimal> = cost.items.iter().map(|item| item.1).collect();
     assert_eq!(items, ["0.2", "0.1", "0.02", "5.76", "10"].map(decimal));
     assert_eq!(cost.per_hour, decimal("16.08"));
@@ -81,7 +81,7 @@ systems:
 fn what_is_not_known_and_what_is_too_large_is_reported() {
     let prices = list(AWS);
     assert_eq!(
-        cost(&prices, "baselin").unwrap_err().to_string(),
+        cost(&prices, "baselin", None).unwrap_err().to_string(),
         "the price list has no system \"baselin\"; it has baseline, proposed_1, \
          proposed_2"
     );
@@ -90,8 +90,35 @@ fn what_is_not_known_and_what_is_too_large_is_reported() {
         "prices: {{ a: {{ price: {huge}, per: hour }} }}\nsystems: {{ x: {{ all: [ {{ use: a, \
          amount: {huge} }} ] }} }}"
     ));
-    assert_eq!(cost(&prices, "x").unwrap_err().to_string(), "the cost of \"all\" is too large");
+    assert_eq!(
+        cost(&prices, "x", None).unwrap_err().to_string(),
+        "the cost of \"all\" is too large"
+    );
     let free =
         list("prices: { a: { price: 0, per: hour } }\nsystems: { x: { all: [ { use: a } ] } }");
-    assert_eq!(cost(&free, "x").unwrap().hours_per_money(), None);
+    assert_eq!(cost(&free, "x", None).unwrap().hours_per_money(), None);
+}
+
+#[test]
+fn what_hosts_sent_is_paid_by_the_hour_of_the_run() {
+    let prices = list(
+        "prices:
+  between: { price: 0.02, per: GB }
+  out: { price: 0.9, per: 10 GB }
+systems:
+  x:
+    between: [ { use: between, measured: regions } ]
+    out: [ { use: out, measured: users } ]",
+    );
+    // Half an hour.
+    let traffic =
+        Traffic { to_regions: 3_000_000_000, to_users: 500_000_000, run_ns: 1_800_000_000_000 };
+    let found = cost(&prices, "x", Some(&traffic)).unwrap();
+    // 3 GB · 0.02 · 2, and 0.5 GB · 0.09 · 2.
+    assert_eq!(
+        found.items.iter().map(|item| item.1).collect::<Vec<_>>(),
+        ["0.12", "0.09"].map(decimal)
+    );
+    let refused = cost(&prices, "x", None).unwrap_err().to_string();
+    assert!(refused.starts_with("\"between\" is paid by what hosts send"), "{refused}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::meters::{From, Input};
+use plan::meters::{From, Input, SourceWeights};
 use plan::{Basis, Figure, Stat};
 
 use super::join::{AllReadings, Joining, Moment, Timeline};
@@ -45,6 +45,9 @@ pub enum InputError {
         /// The unit that the meters file wants.
         to: String,
     },
+    /// The meters file has no weights for this run.
+    #[error("the meters file has no weights for this run; it has weights for {0}")]
+    NoWeights(String),
     /// The meters file has no value for this run.
     #[error("the meters file has no value for this run; it has values for {0}")]
     NoValue(String),
@@ -274,9 +277,10 @@ impl ProbeRatio {
     fn of(
         metrics: &[(String, f64)],
         per: Option<&str>,
-        weigh: &[(String, f64)],
+        weigh: &[SourceWeights],
         run: &Subject,
     ) -> Result<ProbeRatio, InputError> {
+        let weigh = weights_of(weigh, &run.name)?;
         let above = ProbeSum::of(metrics, weigh, run)?;
         let below = per.map(|per| ProbeSum::of(&[(per.to_owned(), 1.0)], weigh, run));
         Ok(ProbeRatio { above, below: below.transpose()? })
@@ -308,13 +312,13 @@ impl ProbeRatio {
 impl ProbeSum {
     fn of(
         metrics: &[(String, f64)],
-        weigh: &[(String, f64)],
+        weigh: Option<&SourceWeights>,
         run: &Subject,
     ) -> Result<ProbeSum, InputError> {
         let (factors, unit) = factors(metrics, weigh, run)?;
-        let total: f64 = match weigh.is_empty() {
-            true => 1.0,
-            false => factors.iter().flatten().sum(),
+        let total: f64 = match weigh {
+            None => 1.0,
+            Some(_) => factors.iter().flatten().sum(),
         };
         let factors = factors.into_iter().enumerate();
         let factors = factors.filter_map(|(probe, factor)| Some((probe, factor?)));
@@ -340,10 +344,24 @@ pub(super) fn probes(input: &Input, run: &Subject) -> Vec<usize> {
     }
 }
 
+/// The weights that count for a run; `None`: its sources are added up.
+fn weights_of<'w>(
+    weigh: &'w [SourceWeights],
+    run: &str,
+) -> Result<Option<&'w SourceWeights>, InputError> {
+    let own = weigh.iter().find(|weights| weights.run.as_deref() == Some(run));
+    let found = own.or_else(|| weigh.iter().find(|weights| weights.run.is_none()));
+    if found.is_none() && !weigh.is_empty() {
+        let known: Vec<&str> = weigh.iter().filter_map(|weights| weights.run.as_deref()).collect();
+        return Err(InputError::NoWeights(known.join(", ")));
+    }
+    Ok(found)
+}
+
 /// The factor of each probe that belongs to the input, and the unit of the first.
 fn factors(
     metrics: &[(String, f64)],
-    weigh: &[(String, f64)],
+    weigh: Option<&SourceWeights>,
     run: &Subject,
 ) -> Result<(Vec<Option<f64>>, String), InputError> {
     let list = &run.probes.list;
@@ -352,11 +370,16 @@ fn factors(
     for (metric, factor) in metrics {
         let mut found = false;
         let probes = list.iter().enumerate();
-        for (at, probe) in probes.filter(|(_, probe)| probe.metric == *metric) {
-            let weight = match weigh.iter().find(|(role, _)| *role == probe.role) {
-                Some((_, weight)) => *weight,
-                None if weigh.is_empty() => 1.0,
-                None => continue,
+        let is_meant = |metric: &str, name: &str| {
+            is_of_family(metric, name) && is_of_hosts(metric, &run.hosts)
+        };
+        for (at, probe) in probes.filter(|(_, probe)| is_meant(&probe.metric, metric)) {
+            let weight = match weigh {
+                None => 1.0,
+                Some(weights) => match weights.weight(&probe.role, &probe.source) {
+                    Some(weight) => weight,
+                    None => continue,
+                },
             };
             found = true;
             factors[at] = Some(factor * weight);
@@ -370,6 +393,24 @@ fn factors(
         Some(unit) => Ok((factors, unit)),
         None => Err(no_probe(&metrics[0].0, run)),
     }
+}
+
+/// Whether a metric is the one of this name, or one of those that have labels besides.
+pub(super) fn is_of_family(metric: &str, name: &str) -> bool {
+    metric == name || metric.split_once('{').is_some_and(|(family, _)| family == name)
+}
+
+/// Whether a metric is of one of these hosts of a lab, by the keys that they are written under. One that names no host is.
+pub(super) fn is_of_hosts(metric: &str, hosts: &[String]) -> bool {
+    let key = label(metric, "key").filter(|_| label(metric, "host").is_some());
+    key.is_none_or(|key| hosts.is_empty() || hosts.iter().any(|host| host == key))
+}
+
+/// A label's value in a metric's name, if it has no escapes, as names of a lab have none.
+pub(super) fn label<'m>(metric: &'m str, name: &str) -> Option<&'m str> {
+    let (_, labels) = metric.split_once('{')?;
+    let mut labels = labels.trim_end_matches('}').split(',');
+    labels.find_map(|label| label.strip_prefix(name)?.strip_prefix("=\"")?.strip_suffix('"'))
 }
 
 fn no_probe(metric: &str, run: &Subject) -> InputError {
@@ -404,9 +445,14 @@ fn factor(from: &str, to: Option<&str>) -> Result<f64, InputError> {
     let Some(to) = to.filter(|to| *to != from) else {
         return Ok(1.0);
     };
+    // Rates of two units differ as the units do.
+    let bare = |unit| match (from.strip_suffix("/s"), to.strip_suffix("/s")) {
+        (Some(_), Some(_)) => str::trim_end_matches(unit, "/s"),
+        _ => unit,
+    };
     let found = UNITS.iter().find_map(|units| {
         let of = |unit: &str| units.iter().find(|found| found.0 == unit).map(|found| found.1);
-        Some(of(from)? / of(to)?)
+        Some(of(bare(from))? / of(bare(to))?)
     });
     found.ok_or_else(|| InputError::Unit { from: from.to_owned(), to: to.to_owned() })
 }

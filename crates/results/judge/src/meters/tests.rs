@@ -44,6 +44,7 @@ fn run(name: &str) -> Subject {
     rows.push(ProbeRow { at_ns: 30_000_000_000, probe: 0, value: 99.0 });
     Subject {
         name: name.to_owned(),
+        hosts: Vec::new(),
         figures,
         summary,
         probes: Probes { list, rows },
@@ -298,4 +299,90 @@ fn a_lower_bound_is_no_radius() {
     let error = of("p99(request)", &run).unwrap_err().to_string();
     assert!(error.contains("p99(request) is only known to be at least its value"), "{error}");
     assert!(of("p99(request.succeeded)", &run).is_ok() && of("p50(request)", &run).is_ok());
+}
+
+/// A run in a lab with two hosts of a system and one of another, which are read every second for three seconds.
+fn in_a_lab() -> Subject {
+    let probe = |metric: &str, host: &str, key: &str, unit: &str| ProbeInfo {
+        role: "lab".to_owned(),
+        region: String::new(),
+        source: "lab".to_owned(),
+        metric: format!("{metric}{{host=\"{host}\",key=\"{key}\",region=\"eu\"}}"),
+        via: String::new(),
+        unit: unit.to_owned(),
+    };
+    let list = vec![
+        probe("lab_host_cpu_seconds_total", "api-eu", "api", "s/s"),
+        probe("lab_host_cpu_seconds_total", "store", "store", "s/s"),
+        probe("lab_host_cpu_seconds_total", "other", "other", "s/s"),
+        probe("lab_host_sent_bytes_total", "api-eu", "api", "B/s"),
+        probe("lab_host_sent_bytes_total", "store", "store", "B/s"),
+    ];
+    let values = [0.25, 0.5, 4.0, 1_048_576.0, 3.0 * 1_048_576.0];
+    let readings = (1..=3).flat_map(|second| {
+        let readings = (0u32..).zip(values);
+        readings.map(move |(probe, value)| ProbeRow { at_ns: second * 1_000_000_000, probe, value })
+    });
+    Subject {
+        probes: Probes { list, rows: readings.collect() },
+        hosts: vec!["api".to_owned(), "store".to_owned()],
+        ..run("a")
+    }
+}
+
+#[test]
+fn metrics_with_labels_are_added_up_over_the_hosts_of_the_system() {
+    let text = "meters:
+  CRUM:
+    states: moments
+    inputs:
+      - { name: cpu, probe: lab_host_cpu_seconds_total }
+      - { name: network, probe: lab_host_sent_bytes_total, unit: MiB/s }
+      - { name: both, probe: { lab_host_cpu_seconds_total: 2, lab_host_sent_bytes_total: 0 } }
+";
+    let found = only(text, &in_a_lab());
+    assert_eq!(found.moments, Some(3));
+    let means: Vec<f64> = found.inputs.iter().map(|input| input.radius.mean).collect();
+    assert_eq!(means, [0.75, 4.0, 1.5]);
+    // Without hosts of its own, a run has all of them.
+    let all = Subject { hosts: Vec::new(), ..in_a_lab() };
+    assert_eq!(only(text, &all).inputs[0].radius.mean, 4.75);
+}
+
+#[test]
+fn each_host_of_a_lab_has_what_it_used() {
+    let text = "meters: { M: { inputs: [ { value: 1 }, { value: 1 }, { value: 1 } ] } }";
+    let found = meter(&meters(text), &[in_a_lab()]).unwrap();
+    let hosts = &found[0].hosts;
+    let names: Vec<&str> = hosts.iter().map(|host| host.host.as_str()).collect();
+    assert_eq!(names, ["api-eu", "store"]);
+    assert_eq!(
+        (hosts[0].cpu, hosts[0].sent, hosts[0].memory),
+        (Some(0.25), Some(1_048_576.0), None)
+    );
+    assert_eq!(hosts[1].region, "eu");
+    let elsewhere = meter(&meters(text), &[run("a")]).unwrap();
+    assert_eq!(elsewhere[0].hosts, []);
+}
+
+#[test]
+fn sources_are_weighted_by_their_own_name_before_their_role_and_by_run() {
+    let text = "meters:
+  CRUM:
+    states: moments
+    inputs:
+      - { name: cpu, probe: cpu, weigh: { servers: 1, a: { servers: 1, store: 9, store/a: 3 }, b: { store: 1 } } }
+      - { name: used, probe: used }
+      - { name: free, probe: free }
+";
+    // Its own weights, and of the store the source's; at 20 s (30 + 3·30)/4.
+    let cpu = |name: &str| only(text, &run(name)).inputs[0].radius.worst;
+    near(cpu("a"), 30.0);
+    near(only(text, &run("a")).inputs[0].radius.best, (20.0 + 3.0 * 80.0) / 4.0);
+    near(cpu("b"), 30.0);
+    // No run of its name: the weights of all.
+    near(cpu("c"), 10.0);
+    let only_a = text.replace("servers: 1, a:", "a:").replace(", b: { store: 1 }", "");
+    let error = meter(&meters(&only_a), &[run("c")]).unwrap_err().to_string();
+    assert!(error.ends_with("no weights for this run; it has weights for a"), "{error}");
 }

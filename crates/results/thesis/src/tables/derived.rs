@@ -56,7 +56,7 @@ pub(super) fn reading(published: &PublishedTables, id: &str, system: usize) -> O
     let printed = |table, id: &str| PrintedFigure::parse(published.printed(table, id, system)?);
     if let Some(item) = id.strip_prefix("cost:") {
         let name = &published.systems.get(system)?.id;
-        let cost = cost::cost(&PRICES, name).ok()?;
+        let cost = cost::cost(&PRICES, name, None).ok()?;
         let (_, sum) = cost.items.into_iter().find(|found| found.0 == item)?;
         return Some(Reading::exactly(f64(sum)?));
     }

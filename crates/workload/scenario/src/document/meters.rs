@@ -1,6 +1,6 @@
 //! Meters files: which figures a meter is made of, in which order, unit and direction.
 
-use plan::meters::{From, INPUTS_MIN, Input, Meter, Meters};
+use plan::meters::{From, INPUTS_MIN, Input, Meter, Meters, SourceWeights};
 
 use crate::document::Source;
 use crate::document::diagnostic::Diagnostic;
@@ -18,9 +18,14 @@ pub fn meters(source: Source<'_>) -> (Option<Meters>, Vec<Diagnostic>) {
 
 impl DocumentReader<'_> {
     fn meters(&mut self, root: &Node) -> Option<Meters> {
-        let map = self.map(root, "the meters file", &["meters", "reference", "window"], 1)?;
+        let map =
+            self.map(root, "the meters file", &["meters", "reference", "window", "hosts"], 1)?;
         let reference = map.get("reference").and_then(|node| self.text(node, "the name of a run"));
         let window_s = map.get("window").and_then(|node| self.seconds(node));
+        let hosts = match map.get("hosts") {
+            Some(node) => self.hosts_of_runs(node),
+            None => Vec::new(),
+        };
         let mut meters = Vec::new();
         for entry in self.entries(map.get("meters")?, "meters by name")? {
             let called = format!("the meter `{}`", entry.key);
@@ -51,7 +56,18 @@ impl DocumentReader<'_> {
                 inputs,
             });
         }
-        Some(Meters { reference: reference.map(str::to_owned), window_s, meters })
+        Some(Meters { reference: reference.map(str::to_owned), window_s, hosts, meters })
+    }
+
+    /// The hosts of each run's system.
+    fn hosts_of_runs(&mut self, node: &Node) -> Vec<(String, Vec<String>)> {
+        let mut hosts = Vec::new();
+        for entry in self.entries(node, "hosts by run").unwrap_or_default() {
+            let items = self.items(&entry.value, "names of hosts").iter();
+            let names = items.filter_map(|item| Some(self.text(item, "a host")?.to_owned()));
+            hosts.push((entry.key.clone(), names.collect()));
+        }
+        hosts
     }
 
     fn input(&mut self, node: &Node, before: &[Meter], each_moment: bool) -> Option<Input> {
@@ -125,7 +141,7 @@ impl DocumentReader<'_> {
                 metrics: self.metrics(at)?,
                 per: self.text_of(map, "per"),
                 weigh: match map.get("weigh") {
-                    Some(node) => self.numbers(node, "weights by role")?,
+                    Some(node) => self.weights(node)?,
                     None => Vec::new(),
                 },
             },
@@ -152,6 +168,26 @@ impl DocumentReader<'_> {
             numbers.push((entry.key.clone(), self.number(&entry.value, "a number")?));
         }
         Some(numbers)
+    }
+
+    /// Weights by role, or those of runs by their names.
+    fn weights(&mut self, node: &Node) -> Option<Vec<SourceWeights>> {
+        let entries = self.entries(node, "weights by role, or those of each run")?;
+        let (of_runs, of_all): (Vec<_>, Vec<_>) =
+            entries.iter().partition(|entry| entry.value.mapping().is_some());
+        let mut found = Vec::new();
+        for entry in of_runs {
+            let weights = self.numbers(&entry.value, "weights by role")?;
+            found.push(SourceWeights { run: Some(entry.key.clone()), weights });
+        }
+        let mut weights = Vec::new();
+        for entry in of_all {
+            weights.push((entry.key.clone(), self.number(&entry.value, "a number")?));
+        }
+        if !weights.is_empty() {
+            found.push(SourceWeights { run: None, weights });
+        }
+        Some(found)
     }
 
     fn meter_before(&mut self, node: &Node, before: &[Meter]) -> Option<String> {

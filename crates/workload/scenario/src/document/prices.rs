@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::prices::{Item, Prices, System, Use};
+use plan::prices::{Item, Measured, Prices, System, Use};
 use rust_decimal::Decimal;
 
 use crate::document::Source;
@@ -27,6 +27,14 @@ struct Price<'n> {
     hours: Option<Decimal>,
 }
 
+impl Price<'_> {
+    /// The price of a gigabyte, if it is paid by it and once.
+    fn of_gigabyte(&self) -> Option<Decimal> {
+        let is_paid_by_it = self.unit.as_deref() == Some(GIGABYTE) && self.hours.is_none();
+        is_paid_by_it.then(|| self.price.checked_div(self.lot)).flatten()
+    }
+}
+
 /// Reads a price list. All problems are reported at once; there is a list exactly where none of them is
 /// an error.
 pub fn prices(source: Source<'_>) -> (Option<Prices>, Vec<Diagnostic>) {
@@ -43,6 +51,8 @@ pub struct Hourly {
     pub currency: String,
     /// Prices by name, digit by digit.
     pub per_hour: BTreeMap<String, String>,
+    /// The price of a gigabyte of each thing that is paid by it, by name, digit by digit.
+    pub per_gb: BTreeMap<String, String>,
 }
 
 /// Reads the hourly prices of a price list. All problems of its prices are reported at once; there are some exactly where
@@ -53,6 +63,9 @@ pub fn hourly(source: Source<'_>) -> (Option<Hourly>, Vec<Diagnostic>) {
     reader.close(hourly)
 }
 
+/// The unit of traffic.
+const GIGABYTE: &str = "GB";
+
 /// The keys of a price list; `prices` must be there.
 const KEYS: [&str; 4] = ["prices", "systems", "currency", "month"];
 
@@ -61,6 +74,7 @@ impl DocumentReader<'_> {
         let map = self.map(root, "the price list", &KEYS, 1)?;
         let (currency, month) = self.units(&map)?;
         let mut per_hour = BTreeMap::new();
+        let mut per_gb = BTreeMap::new();
         for entry in self.entries(map.get("prices")?, "prices by name")? {
             let Some(price) = self.price(&entry.key, &entry.value, month) else {
                 continue;
@@ -69,8 +83,10 @@ impl DocumentReader<'_> {
             let hour =
                 hours.and_then(|hours| price.price.checked_div(hours.checked_mul(price.lot)?));
             per_hour.extend(hour.map(|hour| (entry.key.clone(), hour.normalize().to_string())));
+            let gigabyte = price.of_gigabyte();
+            per_gb.extend(gigabyte.map(|one| (entry.key.clone(), one.normalize().to_string())));
         }
-        Some(Hourly { currency, per_hour })
+        Some(Hourly { currency, per_hour, per_gb })
     }
 
     /// The currency, and the hours of a month.
@@ -145,7 +161,7 @@ impl DocumentReader<'_> {
     }
 
     fn price_use(&mut self, node: &Node, prices: &[Price<'_>], listed: &[&str]) -> Option<Use> {
-        let map = self.map(node, "a use", &["use", "amount", "count", "over"], 1)?;
+        let map = self.map(node, "a use", &["use", "amount", "measured", "count", "over"], 1)?;
         let name = self.text(map.get("use")?, "the name of a price")?;
         if !listed.contains(&name) {
             let message = format!("there is no price for `{name}` in this list");
@@ -156,6 +172,9 @@ impl DocumentReader<'_> {
         }
         // A price with a fault of its own has been reported.
         let price = prices.iter().find(|price| price.name == name)?;
+        if let Some(node) = map.get("measured") {
+            return self.measured_use(&map, node, price);
+        }
         let mut given = |key: &str| match map.get(key) {
             Some(node) => self.decimal(node, "a number").map(Some),
             None => Some(None),
@@ -191,6 +210,32 @@ impl DocumentReader<'_> {
             count: count.unwrap_or(Decimal::ONE),
             lot: price.lot,
             hours,
+            measured: None,
+        })
+    }
+
+    /// A use of what a run in a lab measures, in place of an amount.
+    fn measured_use(&mut self, map: &Map<'_>, node: &Node, price: &Price<'_>) -> Option<Use> {
+        let words = [("regions", Measured::ToRegions), ("users", Measured::ToUsers)];
+        let measured = self.word(node, &words);
+        if price.of_gigabyte().is_none() {
+            let message = format!("`{}` is not paid by GB, which is what is measured", price.name);
+            self.diagnostics.error("bad-use", &node.place, message);
+        }
+        for key in ["amount", "count", "over"] {
+            if let Some(node) = map.get(key) {
+                let message = format!("what is measured takes no `{key}`");
+                self.diagnostics.error("bad-use", &node.place, message);
+            }
+        }
+        Some(Use {
+            name: price.name.to_owned(),
+            price: price.price,
+            amount: Decimal::ONE,
+            count: Decimal::ONE,
+            lot: price.lot,
+            hours: Decimal::ONE,
+            measured: Some(measured?),
         })
     }
 

@@ -1,5 +1,6 @@
 //! The forwarder's loop: departures that are due, a wait, packets that have arrived.
 
+use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,6 +22,7 @@ use crate::wan::WanError;
 use crate::wan::buffers::Buffers;
 use crate::wan::departures::Departures;
 use crate::wan::link::{Fate, Link, LinkState};
+use crate::wan::network::Flow;
 use crate::wan::packet::{self, FRAME_BYTES_MAX, Head, Segments, VNET_BYTES};
 
 /// Frames read from one device, or written, before the loop looks at the others.
@@ -48,6 +50,8 @@ pub(super) struct Core {
     /// A frame is read into it.
     incoming: Box<[u8]>,
     pairs: Vec<PairCounts>,
+    /// Bytes that passed, by the addresses of sender and receiver.
+    flows: HashMap<(u32, u32), u64>,
     lateness: LogHistogram,
     unread: LogHistogram,
     unroutable: u64,
@@ -90,6 +94,7 @@ impl Core {
             buffers: Buffers::default(),
             incoming: vec![0; FRAME_BYTES_MAX].into_boxed_slice(),
             pairs,
+            flows: HashMap::new(),
             lateness: LogHistogram::new(),
             unread: LogHistogram::new(),
             unroutable: 0,
@@ -152,7 +157,18 @@ impl Core {
         }
     }
 
+    /// What hosts have sent to each other, in no order.
+    pub(super) fn flows(&self) -> Vec<Flow> {
+        let flows = self.flows.iter().map(|(&(from, to), &bytes)| Flow {
+            from: Ipv4Addr::from(from),
+            to: Ipv4Addr::from(to),
+            bytes,
+        });
+        flows.collect()
+    }
+
     pub(super) fn reset_counts(&mut self) {
+        self.flows.clear();
         self.pairs.fill(PairCounts::default());
         self.lateness.clear();
         self.unread.clear();
@@ -266,6 +282,7 @@ impl Core {
             Fate::Depart(_) if self.is_full(length) => self.pairs[pair].overflow += 1,
             Fate::Depart(at_ns) => {
                 self.pairs[pair].count_passed(bytes);
+                self.count_flow(head, bytes);
                 let incoming = &self.incoming[..length];
                 let frame = self.buffers.frame(length, |target| target.copy_from_slice(incoming));
                 self.departures.push(at_ns, head.destination, frame);
@@ -286,6 +303,7 @@ impl Core {
         let mut first = 0;
         let mut first_ns = 0;
         let mut last_ns = 0;
+        let mut passed_bytes = 0;
         for segment in 0..segments.count() {
             let bytes = segments.packet_bytes(segment) as u64;
             let (link, state) = &mut self.links[pair];
@@ -294,6 +312,7 @@ impl Core {
             match fate {
                 Fate::Depart(at_ns) if !is_full => {
                     counts.count_passed(bytes);
+                    passed_bytes += bytes;
                     let is_apart = at_ns.abs_diff(first_ns) > TOGETHER_NS || at_ns < last_ns;
                     if segment > first && is_apart {
                         self.send_segments(head, segments, first..segment, last_ns);
@@ -312,6 +331,13 @@ impl Core {
             first = segment + 1;
         }
         self.send_segments(head, segments, first..segments.count(), last_ns);
+        if passed_bytes > 0 {
+            self.count_flow(head, passed_bytes);
+        }
+    }
+
+    fn count_flow(&mut self, head: &Head, bytes: u64) {
+        *self.flows.entry((head.source, head.destination)).or_default() += bytes;
     }
 
     fn send_segments(

@@ -13,6 +13,7 @@ fn read(text: &str) -> (Option<Meters>, String) {
 fn a_meter_is_read_whole() {
     let text = "reference: first
 window: 94m
+hosts: { first: [api, store] }
 meters:
   SPM:
     scale: 0.5
@@ -27,6 +28,8 @@ meters:
     assert_eq!(diagnostics, "");
     let found = found.unwrap();
     assert_eq!((found.reference.as_deref(), found.window_s), (Some("first"), Some(5640.0)));
+    assert_eq!(found.hosts_of("first"), ["api", "store"]);
+    assert_eq!(found.hosts_of("second"), [] as [String; 0]);
     let spm = &found.meters[0];
     assert_eq!((spm.scale, spm.each_moment, spm.inputs.len()), (0.5, false, 3));
     assert_eq!(

@@ -12,13 +12,13 @@ use lab::file::CROWD_PREFIX;
 use lab::folder::Folder;
 use lab::message::Status;
 use plan::probes::{Page, Probe, ProbeKind, Secret};
-use record::schema::{EventKind, HostUse};
+use record::schema::{EventKind, HostFlow, HostUse, TrafficPrices};
 
 use super::VARIABLE;
 use super::prices::prices_of;
 use crate::exit::{Exit, Failure};
 
-/// How often the number of instances is queried: as often as other probes are.
+/// How often the lab's page is queried: as often as other probes are.
 const PROBE_EVERY_NS: u64 = 1_000_000_000;
 
 /// The lab that this process runs in.
@@ -90,7 +90,27 @@ fn used(status: &Status) -> EventKind {
         })
     });
     let hosts = hosts.collect();
-    EventKind::LabUsed { currency: hourly.map(|hourly| hourly.currency), hosts }
+    let flows = status.network.flows.iter().flatten().map(|flow| HostFlow {
+        from: flow.from.clone(),
+        from_region: flow.from_region.clone(),
+        to: flow.to.clone(),
+        to_region: flow.to_region.clone(),
+        bytes: flow.bytes,
+    });
+    let per_gb = |name: &Option<String>| {
+        let prices = hourly.as_ref().zip(name.as_ref());
+        prices.and_then(|(hourly, name)| hourly.per_gb.get(name).cloned())
+    };
+    let traffic = TrafficPrices {
+        regions: per_gb(&status.traffic.regions),
+        users: per_gb(&status.traffic.users),
+    };
+    EventKind::LabUsed {
+        currency: hourly.as_ref().map(|hourly| hourly.currency.clone()),
+        hosts,
+        flows: flows.collect(),
+        traffic,
+    }
 }
 
 impl Surroundings for Inside {
@@ -134,20 +154,18 @@ impl Surroundings for Inside {
         prepared.map_err(|error| error.to_string())
     }
 
-    /// Scaling groups, if there are any.
+    /// What hosts use, and scaling groups.
     fn probes(&self) -> Vec<Probe> {
-        let page = self.status.metrics.iter();
-        let probes = page.map(|url| Probe {
+        vec![Probe {
             kind: ProbeKind::Prometheus {
-                page: Page { url: Secret::new(url.clone()), headers: Vec::new() },
+                page: Page { url: Secret::new(self.status.metrics.clone()), headers: Vec::new() },
                 metrics: Vec::new(),
             },
             role: "lab".to_owned(),
             region: String::new(),
             name: Some(self.status.lab.clone()),
             every_ns: PROBE_EVERY_NS,
-        });
-        probes.collect()
+        }]
     }
 
     fn crowd(&self, users: u64, arrivals_per_s: f64) {

@@ -1,8 +1,10 @@
 //! The price list of a lab.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use lab::LabFile;
+use lab::file::Price;
 use scenario::document::Source;
 use scenario::document::prices::{Hourly, hourly};
 
@@ -38,18 +40,31 @@ pub(super) fn check(path: &Path, lab: &LabFile) -> Result<(), Failure> {
         return Ok(());
     };
     for price in lab.hosts.iter().filter_map(|host| host.price.as_ref()) {
-        if !hourly.per_hour.contains_key(&price.name) {
-            let message = format!(
-                "{}:{}: the price list has no hourly price `{}`",
-                path.display(),
-                price.line,
-                price.name
-            );
-            let known = hourly.per_hour.keys().map(String::as_str);
-            let hint = scenario::document::suggest::hint(&price.name, "the prices are", known);
-            let hint = hint.unwrap_or_else(|| "add it to the list".to_owned());
-            return Err(Failure::hinted(Exit::Data, message, &hint));
-        }
+        check_price(path, price, "hourly price", &hourly.per_hour)?;
+    }
+    for price in [&lab.traffic.regions, &lab.traffic.users].into_iter().flatten() {
+        check_price(path, price, "price for GB", &hourly.per_gb)?;
     }
     Ok(())
+}
+
+fn check_price(
+    path: &Path,
+    price: &Price,
+    called: &str,
+    known: &BTreeMap<String, String>,
+) -> Result<(), Failure> {
+    if known.contains_key(&price.name) {
+        return Ok(());
+    }
+    let message = format!(
+        "{}:{}: the price list has no {called} `{}`",
+        path.display(),
+        price.line,
+        price.name
+    );
+    let names = known.keys().map(String::as_str);
+    let hint = scenario::document::suggest::hint(&price.name, "the prices are", names);
+    let hint = hint.unwrap_or_else(|| "add it to the list".to_owned());
+    Err(Failure::hinted(Exit::Data, message, &hint))
 }
