@@ -186,7 +186,7 @@ pub struct Service {
     /// When it counts as ready.
     pub ready: Ready,
     /// Environment variables.
-    pub environment: Vec<(String, Template)>,
+    pub environment: Vec<Variable>,
     /// Files in its directory: name and text.
     pub files: Vec<(String, Template)>,
     /// Whether it is started again when it ends.
@@ -195,6 +195,25 @@ pub struct Service {
     pub stop_signal: i32,
     /// Line in the file.
     pub line: usize,
+}
+
+/// An environment variable of a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// The variable's name.
+    pub name: String,
+    /// Its value in regions that have none of their own.
+    pub value: Template,
+    /// Values in regions, by their numbers.
+    pub in_regions: Vec<(usize, Template)>,
+}
+
+impl Variable {
+    /// Its value in a region.
+    pub fn value_in(&self, region: usize) -> &Template {
+        let own = self.in_regions.iter().find(|(of, _)| *of == region);
+        own.map_or(&self.value, |(_, value)| value)
+    }
 }
 
 impl Service {

@@ -158,6 +158,10 @@ impl Piece<'_> {
         if self.is_followed {
             command.push("--log-bin=log".to_owned());
         }
+        if self.is_followed && self.master.is_some() {
+            // What it takes over is for those that follow it, too.
+            command.push("--log-slave-updates".to_owned());
+        }
         if self.master.is_some() {
             command.push("--read-only".to_owned());
         }
@@ -257,4 +261,41 @@ fn words(words: &[&str]) -> Vec<String> {
 /// Words that blanks divide.
 fn split(text: &str) -> Vec<String> {
     text.split(' ').map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mariadb(folder: &Path, master: Option<(Ipv4Addr, u16)>, is_followed: bool) -> Vec<String> {
+        let piece = Piece {
+            package: Package::MariaDb,
+            folder,
+            address: Ipv4Addr::new(198, 18, 0, 2),
+            port: 3306,
+            password: "secret",
+            options: &[],
+            master,
+            number: 1,
+            is_followed,
+        };
+        piece.commands().unwrap().command
+    }
+
+    /// A master logs what it does; a replica that is followed logs what it takes over, too.
+    #[test]
+    fn a_replica_passes_on_what_it_takes_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let master = Some((Ipv4Addr::new(198, 18, 0, 1), 3306));
+        let logs = |master, is_followed| {
+            let command = mariadb(folder.path(), master, is_followed);
+            let has = |option: &str| command.iter().any(|word| word.starts_with(option));
+            (has("--log-bin"), has("--log-slave-updates"))
+        };
+        assert_eq!(logs(None, true), (true, false));
+        assert_eq!(logs(master, false), (false, false));
+        assert_eq!(logs(master, true), (true, true));
+        let start = fs::read_to_string(folder.path().join("start.sql")).unwrap();
+        assert!(start.contains("MASTER_HOST='198.18.0.1'"), "{start}");
+    }
 }

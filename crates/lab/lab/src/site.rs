@@ -20,7 +20,7 @@ use crate::events::Events;
 use crate::file::{Instances, Program};
 use crate::folder::Folder;
 use crate::instance::{Instance, Launch, in_groups};
-use crate::layout::HostPlan;
+use crate::layout::{HostPlan, nearest};
 use crate::pieces::{self, Commands, Piece};
 use crate::shortage;
 
@@ -180,7 +180,10 @@ impl Site {
         let environment: Result<Vec<(String, String)>, SystemError> = of
             .environment
             .iter()
-            .map(|(name, template)| Ok((name.clone(), fill(template)?)))
+            .map(|variable| {
+                let value = variable.value_in(usize::from(at.plan.place));
+                Ok((variable.name.clone(), fill(value)?))
+            })
             .collect();
         let mut environment = environment?;
         environment.insert(0, ("PATH".to_owned(), pieces::path()));
@@ -219,9 +222,11 @@ impl Site {
             return Err(io::ErrorKind::InvalidInput.into());
         };
         let master = replica_of.map(|master| {
-            let master = &services[master];
-            let address = directory.plans[master.hosts[0]].address;
-            (address, master.port.unwrap_or_default())
+            let of = &services[master];
+            // Of several replicas that may be followed, the nearest.
+            let place = usize::from(directory.plans[host].place);
+            let nearest = nearest(&directory.file, place, &of.hosts).unwrap_or(of.hosts[0]);
+            (directory.plans[nearest].address, of.port.unwrap_or_default())
         });
         let is_followed = services.iter().any(|other| {
             matches!(&other.program, Program::Package { replica_of: Some(of), .. } if *of == service)

@@ -361,6 +361,41 @@ fn a_service_that_does_not_start_ends_the_lab_with_its_log() {
     assert!(!lab.space.path("labs/broken").exists());
 }
 
+/// Its master writes; it reads what a replica of the master passes on.
+#[test]
+fn a_replica_of_a_replica_has_what_the_master_has() {
+    let programs = ["redis-server", "redis-cli"];
+    let has = |program: &&str| Command::new(program).arg("--version").output().is_ok();
+    if !programs.iter().all(has) {
+        return skip("redis-server and redis-cli are not installed");
+    }
+    let further = "
+  redis: { on: first, package: redis }
+  copy: { on: second, package: redis, replica_of: redis }
+  copy-of-copy: { on: third, package: redis, replica_of: copy }
+";
+    let Some(lab) = Lab::new("chain", "") else { return };
+    let file = format!(
+        "lab: chain\nregions: [near]\nhosts: {{ first: {{ region: near }}, second: {{ region: near }}, third: {{ \
+         region: near }} }}\nservices:{further}"
+    );
+    lab.space.file("lab.yaml", &file);
+    lab.up();
+    let password =
+        lab.exec("third", "sed -n 's/^requirepass //p' /proc/[0-9]*/cwd/redis.conf | head -n 1");
+    let password = password.out.trim();
+    let client = |host: &str, words: &str| {
+        let command = format!("redis-cli --no-auth-warning -a {password} -h {host}.lab {words}");
+        lab.exec("third", &command).out
+    };
+    assert_eq!(client("first", "SET key value").trim(), "OK");
+    until("it has not arrived", || client("third", "GET key").trim() == "value");
+    let master = client("third", "INFO replication");
+    assert!(master.contains("role:slave"), "{master}");
+    let address = lab.resolve("third", "second.lab");
+    assert!(master.contains(&format!("master_host:{address}")), "{master} {address}");
+}
+
 #[test]
 fn two_labs_do_not_see_each_other() {
     let Some(one) = Lab::new("one", "") else {
@@ -447,6 +482,12 @@ fn the_architectures_are_right() {
             "examples/lab/forwarders-experiment.yaml",
             "30 runs",
         ),
+        (
+            "examples/lab/as-built.yaml",
+            "service built-blocking: on built-blocking-host-ireland,",
+            "examples/lab/as-built-experiment.yaml",
+            "20 runs",
+        ),
     ] {
         let mut check = throng(["lab", "check", lab]);
         let checked = Ended::of(check.current_dir(root()));
@@ -458,6 +499,9 @@ fn the_architectures_are_right() {
     let mut check = throng(["lab", "check", "examples/lab/partition.yaml"]);
     let checked = Ended::of(check.current_dir(root()));
     checked.with(0).stdout_contains("fault at 30 s for 15 s: partition: ireland from sydney");
+    let mut check = throng(["lab", "check", "examples/lab/as-built.yaml"]);
+    let checked = Ended::of(check.current_dir(root()));
+    checked.with(0).stdout_contains("service mariadb-sydney: on replica-sydney");
     for scenario in [
         "examples/lab/answer-scenario.yaml",
         "examples/lab/final-scenario.yaml",

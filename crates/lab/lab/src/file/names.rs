@@ -102,7 +102,7 @@ impl LabReader<'_> {
     }
 
     /// The region that an entry's key names.
-    fn key_region(&mut self, entry: &Entry) -> Option<usize> {
+    pub(super) fn key_region(&mut self, entry: &Entry) -> Option<usize> {
         let found = self.regions.iter().position(|name| *name == entry.key);
         if found.is_none() {
             let known = self.regions.iter().map(String::as_str);

@@ -5,7 +5,7 @@ use scenario::document::reader::Map;
 use scenario::document::suggest;
 
 use super::read::LabReader;
-use super::{Host, Package, Program, Ready, SERVICES_MAX, Service, Template};
+use super::{Host, Package, Program, Ready, SERVICES_MAX, Service, Template, Variable};
 
 /// The keys of a service; the first must be there.
 pub(super) const KEYS: &[&str] = &[
@@ -92,7 +92,10 @@ impl LabReader<'_> {
             None => default_port(&program),
         };
         let ready = self.ready(&map, port, &program);
-        let environment = self.templates(map.get("environment"), "variables by name", before);
+        let environment = match map.get("environment") {
+            Some(node) => self.variables(node, before),
+            None => Vec::new(),
+        };
         let files = self.templates(map.get("files"), "files by name", before);
         for (file, _) in &files {
             if file.contains('/') || file.starts_with('.') {
@@ -179,7 +182,7 @@ impl LabReader<'_> {
         let text = self.reader.text(node, "a service")?;
         let is_master = |service: &Service| {
             service.name == text
-                && matches!(service.program, Program::Package { package: of, replica_of: None, .. } if of == package)
+                && matches!(service.program, Program::Package { package: of, .. } if of == package)
         };
         let found = before.iter().position(is_master);
         let follows = matches!(package, Package::MariaDb | Package::Postgres | Package::Redis);
@@ -207,6 +210,34 @@ impl LabReader<'_> {
                 words.collect()
             }
         }
+    }
+
+    /// Variables; a value that is a mapping has those of regions, and the `default` of all others.
+    fn variables(&mut self, node: &Node, before: &[Service]) -> Vec<Variable> {
+        let entries = self.reader.entries(node, "variables by name").unwrap_or_default().iter();
+        entries.filter_map(|entry| self.variable(entry, before)).collect()
+    }
+
+    fn variable(&mut self, entry: &Entry, before: &[Service]) -> Option<Variable> {
+        let name = entry.key.clone();
+        let Some(values) = entry.value.mapping() else {
+            let value = self.template(&entry.value, before)?;
+            return Some(Variable { name, value, in_regions: Vec::new() });
+        };
+        let mut in_regions = Vec::new();
+        let mut default = None;
+        for value in values {
+            let template = self.template(&value.value, before);
+            match value.key.as_str() {
+                "default" => default = Some(template),
+                _ => in_regions.extend(self.key_region(value).zip(template)),
+            }
+        }
+        if default.is_none() {
+            let message = format!("`{name}` has values by region, and no `default` for the others");
+            self.error("missing-key", &entry.value.place, &message);
+        }
+        Some(Variable { name, value: default??, in_regions })
     }
 
     pub(super) fn templates(

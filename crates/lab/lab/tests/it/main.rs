@@ -103,6 +103,43 @@ fn a_lab_is_read() {
     );
 }
 
+#[test]
+fn a_replica_may_follow_a_replica_and_variables_may_differ_by_region() {
+    let text = "
+lab: chain
+network: aws-2015
+regions: [ireland, singapore, sydney]
+hosts:
+  store: { region: ireland }
+  near: { region: singapore }
+  far: { region: singapore }
+  api: { each: all }
+services:
+  db: { on: store, package: mariadb }
+  copy: { on: near, package: mariadb, replica_of: db }
+  copy-of-copy: { on: far, package: mariadb, replica_of: copy }
+  api:
+    on: api
+    run: throng serve hello
+    environment: { READ: { ireland: \"${db.url}\", sydney: \"${copy-of-copy.url}\", default: \"${copy.url}\" } }
+";
+    let (file, diagnostics) = lab::lab(Source { name: "chain", text });
+    assert_eq!(diagnostics, []);
+    let file = file.unwrap();
+    let lab::file::Program::Package { replica_of, .. } = &file.services[2].program else {
+        panic!("{:?}", file.services[2].program);
+    };
+    assert_eq!(*replica_of, Some(1));
+    let read = &file.services[3].environment[0];
+    let named = |region| read.value_in(region).services().collect::<Vec<_>>();
+    assert_eq!([named(0), named(1), named(2)], [[0], [1], [2]]);
+    // Others would have no value.
+    let without = text.replace(", default: \"${copy.url}\"", "");
+    let (file, diagnostics) = lab::lab(Source { name: "chain", text: &without });
+    assert!(file.is_none());
+    assert_eq!(diagnostics[0].code, "missing-key");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
