@@ -50,6 +50,11 @@ impl Numbering {
         self.recorded.measure(0, measure)
     }
 
+    /// The measure of what users of a region find out together.
+    pub fn of_region(&self, region: usize, measure: MeasureId) -> MeasureId {
+        self.recorded.measure(region, measure)
+    }
+
     /// Renames what a loop measured.
     pub fn rename(&self, delta: &mut Delta) {
         let Some(region) = self.region(delta.loop_id) else {

@@ -10,8 +10,8 @@ use crate::limits::CLOCK_OF_LATENCY_MAX;
 
 /// Suffix of the measure that counts the messages of another one that were stamped later than they arrived.
 const AHEAD: &str = ".ahead";
-/// Latencies by the stamps of a measure: its own, and those of its first and last receivers.
-const STAMPED: [&str; 3] = ["", ".first", ".last"];
+/// Latencies by the stamps of a measure: its own, and those of its first and last receivers, also of a region.
+const STAMPED: [&str; 4] = ["", ".first", ".last", ".reached"];
 
 /// The clocks of which anything is known, in the order of their measures.
 pub(crate) fn summarise(figures: &Figures) -> Vec<ClockSummary> {

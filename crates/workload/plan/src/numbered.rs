@@ -31,4 +31,10 @@ pub struct MessageNumber {
     /// From the sender's stamp to the last user's receipt; without a stamp from the first user's
     /// receipt.
     pub last: MeasureId,
+    /// By region: from the sender's stamp to the receipt by the last user there; `None`: there is no stamp, or there are no
+    /// two regions.
+    pub reached: Option<MeasureId>,
+    /// From when the last user of the first region got it until the last user of the last one did; `None`: there are no two
+    /// regions.
+    pub apart: Option<MeasureId>,
 }

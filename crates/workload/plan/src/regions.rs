@@ -48,7 +48,10 @@ impl RecordedMeasures {
         let mut all = Vec::with_capacity(measures.len() * regions.len().max(1));
         let mut places = Vec::with_capacity(measures.len());
         for (number, measure) in measures.iter().enumerate() {
-            let is_pushed = |message: &PushedMessage| message.measure.index() == number;
+            let is_pushed = |message: &PushedMessage| {
+                let reached = message.numbered.as_ref().and_then(|numbered| numbered.reached);
+                message.measure.index() == number || reached.is_some_and(|of| of.index() == number)
+            };
             let is_regional = !regions.is_empty()
                 && (measure.kind != MeasureKind::Message || messages.iter().any(is_pushed));
             let first = u16::try_from(all.len());

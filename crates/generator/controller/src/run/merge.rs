@@ -131,12 +131,12 @@ impl Merger {
         known.begun += counts.users_started + counts.users_refused;
         known.repeated += counts.users_repeated;
         known.connected += counts.users_connected;
-        self.broadcasts.add(&delta.broadcasts, &delta.heads);
+        let region = self.numbering.region(delta.loop_id);
+        self.broadcasts.add(&delta.broadcasts, &delta.heads, region);
         for reading in &delta.clocks {
             let known = self.clocks.entry(reading.message);
             known.and_modify(|known| known.merge(reading)).or_insert(*reading);
         }
-        let region = self.numbering.region(delta.loop_id);
         let regions = self.numbering.regions_count();
         let interval = self.open.entry(delta.start_ns).or_insert_with(|| {
             let interval = Interval::new(delta.start_ns, delta.end_ns, delta.phase);
@@ -447,6 +447,64 @@ arrivals: [ { constant: 1/s, for: 1s } ]
         let rest = merger.remainder().unwrap();
         assert_eq!(times(&rest, last), Some((1, 7, 7)));
         assert_eq!(rest.row.start_ns, 7 * S);
+    }
+
+    /// Each region has its last user, and the regions are as far apart as these.
+    #[test]
+    fn broadcasts_reach_regions_one_after_the_other() {
+        const S: u64 = 1_000_000_000;
+        let text = "
+target: http://127.0.0.1/
+regions: { near: 1, far: 1 }
+messages: { m: { when: { /a: 1 }, sent_at: /t, seq: /n } }
+sessions: { s: [ { ws: / }, { think: 1s } ] }
+arrivals: [ { constant: 1/s, for: 1s } ]
+";
+        let plan = crate::testing::plan(text);
+        let numbering = Numbering::new(&plan, 2);
+        let mut merger = Merger::new(Broadcasts::new(&plan, &numbering), numbering.clone(), 2);
+        let got = |number, first_ns, last_ns| Broadcast {
+            message: MessageId(0),
+            sequence: 9,
+            number,
+            sent_ns: 100,
+            first_ns,
+            last_ns,
+            first_late_ns: 0,
+            last_late_ns: 0,
+        };
+        // The second one comes to the near region alone.
+        let reports = [
+            (0, 0, vec![got(1, 110, 120), got(2, 110, 115)]),
+            (1, 0, vec![got(1, 400, 450)]),
+            (0, S, vec![]),
+            (1, S, vec![got(1, 460, 500)]),
+            (0, 7 * S, vec![]),
+            (1, 7 * S, vec![]),
+        ];
+        for (worker, start_ns, broadcasts) in reports {
+            let mut delta = delta(worker, 0, 0);
+            delta.start_ns = start_ns;
+            delta.end_ns = start_ns + S - 1;
+            delta.broadcasts = broadcasts;
+            merger.add(delta);
+        }
+        let numbered = plan.messages[0].numbered.as_ref().unwrap();
+        let [near, far] =
+            [0, 1].map(|region| numbering.of_region(region, numbered.reached.unwrap()));
+        let apart = numbering.of_all(numbered.apart.unwrap());
+        let last = numbering.of_all(numbered.last);
+        let third = std::iter::from_fn(|| merger.next()).last().unwrap();
+        let times = |measure| {
+            let hist = &third.measures[&measure].response;
+            (hist.count(), hist.min(), hist.max())
+        };
+        assert_eq!(times(near), (2, 15, 20));
+        assert_eq!(times(far), (1, 400, 400));
+        assert_eq!(times(apart), (1, 380, 380));
+        assert_eq!(times(last), (2, 15, 400));
+        let named = |measure: MeasureId| plan.recorded().measures[measure.index()].name.clone();
+        assert_eq!([far, apart].map(named), ["m.reached (region=far)", "m.apart"]);
     }
 
     #[test]

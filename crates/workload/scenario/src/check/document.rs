@@ -38,6 +38,7 @@ impl Checker<'_> {
         self.folder = folder_of(source_name).to_owned();
         let target = fields.get("target").and_then(|node| self.target(node));
         let options = self.options_and_calls(&fields);
+        self.regions_of(&fields);
         let messages = self.messages_of(&fields);
         self.of_users(&fields);
         let (mut sessions, mut once) = self.programs(&fields);
@@ -205,7 +206,7 @@ impl Checker<'_> {
         super::index(self.measures.len() - 1)
     }
 
-    /// The users' own data, the state that they share, and their regions.
+    /// The users' own data, and the state that they share.
     fn of_users(&mut self, fields: &Fields<'_>) {
         let given = |key| fields.get(key).filter(|node| !node.is_null());
         if let Some(node) = given("data") {
@@ -214,7 +215,11 @@ impl Checker<'_> {
         if let Some(node) = given("shared") {
             self.shared_by_users(node);
         }
-        if let Some(node) = given("regions") {
+    }
+
+    /// The users' regions, before the messages: some of their measures are by region.
+    fn regions_of(&mut self, fields: &Fields<'_>) {
+        if let Some(node) = fields.get("regions").filter(|node| !node.is_null()) {
             self.regions(node);
         }
     }

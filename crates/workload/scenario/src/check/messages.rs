@@ -85,6 +85,7 @@ impl Checker<'_> {
             Some(key) => Some(self.place_of_number(key)?),
             None => None,
         };
+        let several_regions = self.regions.len() > 1;
         let mut part = |part: &str| self.part(measure, part, &seq.place);
         Some(MessageNumber {
             from,
@@ -98,6 +99,8 @@ impl Checker<'_> {
             silent: part("silent"),
             first: stamped.then(|| part("first")),
             last: part("last"),
+            reached: (stamped && several_regions).then(|| part("reached")),
+            apart: several_regions.then(|| part("apart")),
         })
     }
 
