@@ -66,10 +66,17 @@ async fn publish_unclaimed(state: &MarketState, game: GameId) -> Option<Attempt>
             return None;
         }
     };
+    let listed = match &update {
+        Update::Distribution { pool, last_prediction: Some(last), .. } => Some((*pool, *last)),
+        _ => None,
+    };
     let publication = Publication::State { update, bytes_min: state.broadcast_bytes_min };
     match state.bus.publish(game, publication).await {
         Ok(true) => {
             state.metrics.broadcasts.add(1);
+            if let Some((pool, last)) = listed {
+                state.saw_listed(game, pool, last);
+            }
             Some(Attempt::Published)
         }
         Ok(false) => Some(Attempt::Unchanged),
@@ -85,15 +92,25 @@ async fn distribution(state: &MarketState, game: GameId) -> Result<Option<Update
     let Some(pool) = state.store.open_pool(game).await? else {
         return Ok(None);
     };
-    let predictions = match state.distribution {
+    let listed = match state.distribution {
         Listing::Lean => None,
-        Listing::Full => Some(state.store.predictions(pool.id).await?.into()),
+        Listing::Full => {
+            let before = state.last_listed(game, pool.id);
+            let new = state.store.predictions_after(pool.id, before).await?;
+            if new.is_empty() && before > 0 {
+                // What was published last says the same.
+                return Ok(None);
+            }
+            Some((new.last().map_or(before, |placed| placed.id), new))
+        }
     };
+    let last_prediction = listed.as_ref().map(|(last, _)| *last);
     Ok(Some(Update::Distribution {
         pool: pool.id,
         total: pool.shares.total(),
         shares: pool.shares,
-        predictions,
+        predictions: listed.map(|(_, new)| new.into()),
+        last_prediction,
     }))
 }
 

@@ -10,9 +10,10 @@ use super::envelope::{ApiAnswer, Demand};
 use super::leaving;
 use super::options::{Broadcast, Listing};
 use super::protocol::{PoolView, Reply, Request, RequestError, UNAVAILABLE};
+use super::questions;
 use super::state::MarketState;
 use super::transactions::{Prediction, StoreError, Verdict};
-use crate::bus::model::{GameId, Outcome, PoolId, User};
+use crate::bus::model::{GameId, PoolId, User};
 use server::reactor::{Response, SubscriptionChange};
 
 /// The desk's state of one connection.
@@ -63,6 +64,13 @@ impl Connection {
             "leave" => Ok(Reply::Left { game: self.joined.take() }),
             "pools" => pools(state, &request).await,
             "predict" => self.predict(state, &request).await,
+            "ask" => self.ask(state, &request).await,
+            "questions" => self.questions(state, &request).await,
+            "decide" => self.decide(state, &request).await,
+            "event" => self.record(state, &request).await,
+            "befriend" => questions::befriend(state, &self.user, &request).await,
+            "friends" => questions::friends(state, &self.user).await,
+            "friends_predictions" => self.friends_predictions(state, &request).await,
             _ => Err(RequestError::new("unknown_op", "no such operation")),
         };
         // A client is not to blame for a store that is away, and stays connected.
@@ -92,7 +100,7 @@ impl Connection {
         state: &MarketState,
         request: &Request<'_>,
     ) -> Result<Reply, RequestError> {
-        let prediction = self.prediction(request)?;
+        let prediction = self.prediction(state, request).await?;
         self.account_opens();
         let reply = match state.store.predict(&prediction).await? {
             Verdict::Accepted { game, open, balance, returned } => {
@@ -114,13 +122,50 @@ impl Connection {
         Ok(reply)
     }
 
-    fn prediction(&self, request: &Request<'_>) -> Result<Prediction, RequestError> {
-        let pool = needed(request.pool.as_deref(), "pool")?;
-        let pool: PoolId =
-            pool.parse().map_err(|()| RequestError::new("unknown_pool", "no such pool"))?;
+    async fn ask(&self, state: &MarketState, request: &Request<'_>) -> Result<Reply, RequestError> {
+        questions::ask(state, &self.user, game_of(state, request)?, request).await
+    }
+
+    async fn questions(
+        &self,
+        state: &MarketState,
+        request: &Request<'_>,
+    ) -> Result<Reply, RequestError> {
+        questions::list(state, &self.user, game_of(state, request)?).await
+    }
+
+    async fn decide(
+        &self,
+        state: &MarketState,
+        request: &Request<'_>,
+    ) -> Result<Reply, RequestError> {
+        questions::decide(state, &self.user, pool_of(request)?, request).await
+    }
+
+    async fn record(
+        &self,
+        state: &MarketState,
+        request: &Request<'_>,
+    ) -> Result<Reply, RequestError> {
+        questions::record(state, game_of(state, request)?, request).await
+    }
+
+    async fn friends_predictions(
+        &self,
+        state: &MarketState,
+        request: &Request<'_>,
+    ) -> Result<Reply, RequestError> {
+        questions::friends_predictions(state, &self.user, pool_of(request)?).await
+    }
+
+    async fn prediction(
+        &self,
+        state: &MarketState,
+        request: &Request<'_>,
+    ) -> Result<Prediction, RequestError> {
+        let pool = pool_of(request)?;
         let option = needed(request.option.as_deref(), "option")?;
-        let outcome = Outcome::parse(option)
-            .ok_or(RequestError::new("unknown_option", "the options are home, away and none"))?;
+        let outcome = questions::outcome_of(state, &self.user, pool, option).await?;
         let amount = needed(request.amount, "amount")?;
         if amount == 0 {
             return Err(RequestError::new("invalid", "amount must be at least 1"));
@@ -193,7 +238,9 @@ pub(crate) fn no_relay() -> Response {
 }
 
 async fn games(state: &MarketState) -> Result<Reply, RequestError> {
-    Ok(Reply::Games { games: state.store.games().await? })
+    let mut games = state.store.games().await?;
+    games.retain(|game| state.is_played(game.id));
+    Ok(Reply::Games { games })
 }
 
 /// The open pool of a game; settled ones are read over REST.
@@ -213,6 +260,11 @@ fn game_of(state: &MarketState, request: &Request<'_>) -> Result<GameId, Request
     let game = needed(request.game.as_deref(), "game")?;
     let game = game.parse().ok().filter(|&game| state.plays(game));
     game.ok_or(RequestError::new("unknown_game", "no such game"))
+}
+
+fn pool_of(request: &Request<'_>) -> Result<PoolId, RequestError> {
+    let pool = needed(request.pool.as_deref(), "pool")?;
+    pool.parse().map_err(|()| RequestError::new("unknown_pool", "no such pool"))
 }
 
 fn needed<T>(value: Option<T>, name: &str) -> Result<T, RequestError> {

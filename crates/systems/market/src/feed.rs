@@ -71,7 +71,7 @@ pub(crate) async fn record_story(state: Arc<MarketState>, mut story: Story) {
 /// Records what was recorded before, `speed` times as fast, and behind what the store has already.
 pub(crate) async fn record_replay(state: Arc<MarketState>, replay: Replay, speed: f64) {
     let mut last = HashMap::new();
-    for game in state.games() {
+    for game in state.played() {
         let number = until_stored(&state, || state.store.last_event(game)).await;
         last.insert(game, number);
     }

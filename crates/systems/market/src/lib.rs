@@ -36,11 +36,14 @@ pub mod outside;
 pub mod outside;
 mod payout;
 mod protocol;
+mod questions;
 mod relay;
 mod replay;
 mod resolver;
 mod rest;
+mod rules;
 mod service;
+mod social;
 mod state;
 mod store;
 mod transactions;
@@ -62,6 +65,7 @@ pub use backing::{Backing, MarketPart};
 pub use options::{Broadcast, Listing, MarketOptions};
 pub use outside::{BusAddress, BusAddressError, OpenError};
 pub use replay::{REPLAY_FILE_MAX, Replay, ReplayError};
+pub use rules::{QuestionRule, RuleError};
 pub use store::{Driver, Queries};
 
 /// Most connections of operators to a process that serves no users.
@@ -207,7 +211,7 @@ async fn open(options: &MarketOptions) -> Result<MarketState, MarketError> {
 /// Starts what happens without connections: feed, resolver, batches. Dropping it ends them.
 fn play(options: &MarketOptions, state: &Arc<MarketState>) -> JoinSet<()> {
     let mut play = JoinSet::new();
-    if options.part.has_feed() {
+    if options.part.has_feed() && options.has_feed {
         feed(options, state, &mut play);
     }
     if options.part.has_resolver() {
@@ -232,7 +236,7 @@ fn feed(options: &MarketOptions, state: &Arc<MarketState>, play: &mut JoinSet<()
             play.spawn(feed::record_replay(Arc::clone(state), replay, speed));
         }
         None => {
-            for game in state.games() {
+            for game in state.played() {
                 let story = Story::new(options.seed, game, options.goal_every);
                 play.spawn(feed::record_story(Arc::clone(state), story));
             }

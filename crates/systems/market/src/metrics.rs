@@ -16,6 +16,8 @@ pub(crate) struct Metrics {
     pub(crate) bus_errors: Counter,
     pub(crate) store_errors: Counter,
     pub(crate) unavailable: Counter,
+    pub(crate) questions_asked: Counter,
+    pub(crate) questions_unasked: Counter,
 }
 
 impl Metrics {
@@ -40,6 +42,12 @@ impl Metrics {
                 "unavailable_total",
                 "Requests over WebSocket that the store could not answer",
                 self.unavailable.get(),
+            ),
+            ("questions_asked_total", "Questions of users and rules", self.questions_asked.get()),
+            (
+                "questions_unasked_total",
+                "Questions of rules for which no slot was free",
+                self.questions_unasked.get(),
             ),
         ];
         for (name, help, value) in counters {

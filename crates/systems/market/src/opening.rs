@@ -10,6 +10,7 @@ use super::options::MarketOptions;
 use super::outside::bus::{self, BusOptions, Remote};
 use super::outside::store::{CachedOptions, CachedStore, Purpose, Regional, Sql, SqlOptions};
 use super::outside::{BusAddress, Outside, ServerAddress};
+use super::social::Social;
 use super::state::MarketState;
 use super::store::Store;
 use crate::bus::Bus;
@@ -34,7 +35,7 @@ impl MarketState {
             store = cached;
         }
         let bus: Arc<dyn Bus> = match &backing.bus {
-            None => Arc::new(crate::bus::Memory::new(options.games)),
+            None => Arc::new(crate::bus::Memory::new(options.games_and_slots())),
             Some(address) => {
                 let bus = open_bus(address, market, options)?;
                 outside.bus = Some(Arc::clone(&bus));
@@ -42,13 +43,15 @@ impl MarketState {
             }
         };
         if let Some(ledger) = ledger {
-            let games = options.games;
+            let games = options.games_and_slots();
             let limits = [backing.ledger_alone, backing.wait];
             let regional = Arc::new(Regional::new(ledger, sql, store, games, limits));
             outside.regional = Some(Arc::clone(&regional));
             store = regional;
         }
-        Ok(Self::with(options, store, bus, outside))
+        let social = outside.sql.clone().filter(|_| options.questions > 0);
+        let social = social.map(|sql| sql as Arc<dyn Social>);
+        Ok(Self { social, ..Self::with(options, store, bus, outside) })
     }
 }
 
@@ -62,8 +65,9 @@ fn sql_options(address: &ServerAddress, purpose: Purpose, options: &MarketOption
         wait: backing.wait,
         queries: backing.queries,
         driver: backing.driver,
-        games: options.games,
+        games: options.games_and_slots(),
         starting_balance: options.starting_balance,
+        social: options.questions > 0 && !matches!(purpose, Purpose::LedgerOf(_)),
         purpose,
     }
 }
@@ -102,7 +106,7 @@ fn open_cache(
         address: address.clone(),
         read_address: backing.cache_read.clone(),
         market: market.to_owned(),
-        games: options.games,
+        games: options.games_and_slots(),
         wait: backing.wait,
         driver: backing.driver,
         queries: backing.queries,
@@ -119,7 +123,7 @@ fn open_bus(
 ) -> Result<Arc<dyn Remote>, MarketError> {
     let options = BusOptions {
         market,
-        games: options.games,
+        games: options.games_and_slots(),
         wait: options.backing.wait,
         claims: options.backing.claims,
     };

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::backing::{Backing, MarketPart};
 use super::replay::Replay;
+use super::rules::QuestionRule;
 use super::store::Driver;
 use crate::bus::messages::BROADCAST_SIZE_MAX;
 use server::reactor::{QueueLimits, ReactorOptions};
@@ -63,6 +64,14 @@ pub struct MarketOptions {
     pub broadcast_size: usize,
     /// Mean time between two goals of one game; more than zero.
     pub goal_every: Duration,
+    /// Users' own questions that may be open at a time; 0, the default: users have no questions and no friends.
+    pub questions: u32,
+    /// Questions that are asked after events.
+    pub rules: Vec<QuestionRule>,
+    /// The word by which administrators report events and decide questions; `None`: nobody does.
+    pub admin_token: Option<String>,
+    /// Whether events are drawn or replayed; otherwise administrators alone report them.
+    pub has_feed: bool,
     /// A recording of the games' events; `None`: they are drawn from `seed`.
     pub replay: Option<Replay>,
     /// How many times as fast as it was recorded `replay` happens; 1 by default.
@@ -109,6 +118,10 @@ impl Default for MarketOptions {
             batch: Duration::from_secs(3),
             broadcast_size: 0,
             goal_every: Duration::from_secs(45),
+            questions: 0,
+            rules: Vec::new(),
+            admin_token: None,
+            has_feed: true,
             replay: None,
             speed: 1.0,
             broadcast: Broadcast::Batched,
@@ -132,7 +145,12 @@ impl Default for MarketOptions {
 impl MarketOptions {
     /// Whether anything lists each prediction.
     pub(crate) fn lists_predictions(&self) -> bool {
-        [self.pools, self.distribution].contains(&Listing::Full)
+        [self.pools, self.distribution].contains(&Listing::Full) || self.questions > 0
+    }
+
+    /// Games, and slots of users' questions, which are games that nobody plays.
+    pub(crate) fn games_and_slots(&self) -> u32 {
+        self.games.saturating_add(self.questions)
     }
 
     /// As long as its times are on the machine's clock; see [`server::stretch`].
@@ -165,18 +183,30 @@ impl MarketOptions {
         check_rules([
             ((1..=GAMES_MAX).contains(&self.games), "games must be 1 to 10,000"),
             (
+                self.games_and_slots() <= GAMES_MAX,
+                "games and users' questions must be at most 10,000 together",
+            ),
+            (
+                self.rules.is_empty() || self.questions > 0,
+                "rules ask questions, of which there may be none (--questions)",
+            ),
+            (
+                self.admin_token.as_ref().is_none_or(|token| !token.is_empty()),
+                "the token of administrators must not be empty",
+            ),
+            (
                 (self.part == MarketPart::Relay) == self.upstream.is_some(),
                 "a relay, and nothing else, needs the address of an API process (--upstream)",
             ),
             (
                 self.part != MarketPart::Relay
-                    || (self.games <= RELAY_GAMES_MAX && self.backing.store.is_none()),
+                    || (self.games_and_slots() <= RELAY_GAMES_MAX && self.backing.store.is_none()),
                 "a relay has no store and at most 256 games",
             ),
             (
                 self.backing.ledger.is_none()
                     || (self.broadcast == Broadcast::Batched && !self.lists_predictions()),
-                "with a ledger, distributions are batched and list no predictions",
+                "with a ledger, distributions are batched and list no predictions, and users have no questions",
             ),
             (!self.goal_every.is_zero(), "the time between goals must be more than zero"),
             (self.broadcast_size <= BROADCAST_SIZE_MAX, "the broadcast size must be at most 1 MiB"),

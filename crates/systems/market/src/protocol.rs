@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::social::{Asker, Question};
 use super::transactions::Refusal;
 use crate::bus::messages::payload;
 use crate::bus::model::{Game, GameId, Outcome, PlacedPrediction, Pool, PoolId, Shares};
@@ -30,6 +31,16 @@ pub(crate) struct Request<'a> {
     pub(crate) pool: Option<Cow<'a, str>>,
     pub(crate) option: Option<Cow<'a, str>>,
     pub(crate) amount: Option<u64>,
+    /// Of an event.
+    pub(crate) number: Option<u64>,
+    /// Text of a question.
+    pub(crate) question: Option<Cow<'a, str>>,
+    pub(crate) answers: Option<Vec<Cow<'a, str>>>,
+    pub(crate) audience: Option<Cow<'a, str>>,
+    /// Another user.
+    pub(crate) user: Option<Cow<'a, str>>,
+    /// An administrator's.
+    pub(crate) token: Option<Cow<'a, str>>,
 }
 
 /// A request that could not be read, with the fields that could be read, for the reply.
@@ -126,6 +137,31 @@ pub(crate) enum Reply {
         #[serde(skip_serializing_if = "is_nothing")]
         returned: u64,
     },
+    Asked {
+        pool: PoolId,
+        game: GameId,
+    },
+    Questions {
+        questions: Vec<QuestionView>,
+    },
+    Decided {
+        /// False: it was decided before.
+        decided: bool,
+        pool: PoolId,
+    },
+    Recorded {
+        /// False: an event of this number was there.
+        recorded: bool,
+        game: GameId,
+        number: u64,
+    },
+    Friends {
+        friends: Vec<String>,
+    },
+    FriendsPredictions {
+        pool: PoolId,
+        predictions: Vec<PlacedPrediction>,
+    },
     Failed {
         error: RequestError,
     },
@@ -181,6 +217,57 @@ impl PoolView {
     pub(crate) fn listing(self, predictions: Vec<PlacedPrediction>) -> Self {
         Self { predictions: Some(predictions), ..self }
     }
+}
+
+/// A user's question as clients see it.
+#[derive(Debug, Serialize)]
+pub(crate) struct QuestionView {
+    pool: PoolId,
+    /// Whose channel has the pool's distributions.
+    game: GameId,
+    about: GameId,
+    question: String,
+    answers: [String; 2],
+    /// The user who asked; null: a rule did.
+    asker: Option<String>,
+    open: bool,
+    /// The answer that it was settled by; null also if it was cancelled.
+    answer: Option<String>,
+    total: u64,
+    /// Cents on each answer.
+    distribution: [u64; 2],
+}
+
+impl QuestionView {
+    pub(crate) fn new(question: &Question, pool: PoolView) -> Self {
+        let answer = pool.outcome.and_then(|outcome| question.answer(outcome));
+        Self {
+            pool: pool.id,
+            game: pool.game,
+            about: question.about,
+            question: question.text.clone(),
+            answers: question.answers.clone(),
+            asker: match &question.asker {
+                Asker::User(name) => Some(name.clone()),
+                Asker::Rule(_) => None,
+            },
+            open: pool.open,
+            answer: answer.map(str::to_owned),
+            total: pool.total,
+            distribution: [pool.distribution.home, pool.distribution.away],
+        }
+    }
+}
+
+/// The pool that a distribution is of and the last prediction that it lists, given its frame; `None`: it lists none.
+pub(crate) fn listed(frame: &[u8]) -> Option<(PoolId, u64)> {
+    #[derive(Deserialize)]
+    struct ListingNotice<'a> {
+        pool: &'a str,
+        last_prediction: u64,
+    }
+    let listing: ListingNotice<'_> = serde_json::from_slice(payload(frame)).ok()?;
+    Some((listing.pool.parse().ok()?, listing.last_prediction))
 }
 
 /// The pool that a message opens, given its frame: it says that another one was settled.
@@ -242,6 +329,7 @@ mod tests {
             total: 0,
             shares: Shares::default(),
             predictions: None,
+            last_prediction: None,
         };
         let distribution = StampedUpdate::new(GameId(1), distribution, 11, 0.5).encode(0);
         assert_eq!(opened(&distribution), None);

@@ -97,7 +97,7 @@ impl Relay {
         let (left, leave): (Vec<_>, Vec<_>) =
             (0..UPSTREAMS).map(|_| mpsc::unbounded_channel()).unzip();
         let name = Draws::from_keys(&[wall_ms().to_bits(), u64::from(std::process::id())]).bits();
-        let games = 0..options.games;
+        let games = 0..options.games_and_slots();
         let relay = Self {
             upstreams: upstreams.into_iter().map(Arc::new).collect(),
             left,

@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::Notify;
 
+use super::rules;
 use super::state::MarketState;
 use super::transactions::{Settlement, StoreError};
 use crate::bus::messages::Update;
@@ -162,6 +163,9 @@ impl Resolver {
             None => self.settle(event).await?,
         };
         announce(&self.state, event, settlement).await?;
+        if self.state.is_played(event.game) {
+            rules::apply(&self.state, event).await?;
+        }
         self.state.store.announced(event).await?;
         self.settled().remove(&event);
         Ok(())
@@ -190,7 +194,12 @@ async fn announce(
         winners: settlement.winners,
         next: settlement.next,
     };
-    let publication = Publication::Event { number: event.number, updates: vec![happened, settled] };
+    let updates = match state.is_played(event.game) {
+        true => vec![happened, settled],
+        // Nothing happened in a slot but the decision of its question.
+        false => vec![settled],
+    };
+    let publication = Publication::Event { number: event.number, updates };
     if state.bus.publish(event.game, publication).await? {
         state.metrics.pools_settled.add(1);
     }

@@ -76,7 +76,9 @@ struct Pools {
 }
 
 async fn games(State(state): State<Arc<MarketState>>) -> Result<Json<Games>, Problem> {
-    Ok(Json(Games { games: state.store.games().await? }))
+    let mut games = state.store.games().await?;
+    games.retain(|game| state.is_played(game.id));
+    Ok(Json(Games { games }))
 }
 
 async fn game(

@@ -11,7 +11,8 @@ use tokio::task::spawn_local;
 
 use super::connection::{self, Connection};
 use super::envelope;
-use super::protocol::{STREAM, opened};
+use super::options::Listing;
+use super::protocol::{STREAM, listed, opened};
 use super::rest;
 use super::state::MarketState;
 use crate::bus::model::{GameId, User};
@@ -151,6 +152,13 @@ async fn fan_out(
     while let Some(delivery) = subscription.next().await {
         match delivery {
             Delivery::Notice(notice) => {
+                if notice.kind == Kind::State
+                    && state.distribution == Listing::Full
+                    && let Some((pool, last)) = listed(&notice.frame)
+                {
+                    // Another process may have published it.
+                    state.saw_listed(game, pool, last);
+                }
                 if notice.kind == Kind::Event {
                     // The game has another open pool.
                     state.touch(game);

@@ -1,7 +1,7 @@
 //! State that all parts of a running market share.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
@@ -10,9 +10,11 @@ use super::leaving::Leavers;
 use super::metrics::Metrics;
 use super::options::{Broadcast, Listing, MarketOptions};
 use super::outside::Outside;
+use super::rules::QuestionRule;
+use super::social::{MemorySocial, Social};
 use super::store::{self, Store};
 use crate::bus::Bus;
-use crate::bus::model::GameId;
+use crate::bus::model::{GameId, PoolId};
 use server::Drain;
 
 /// Store, bus, counters, and the state of the games' channels.
@@ -37,6 +39,15 @@ pub(crate) struct MarketState {
     /// Users who have left.
     pub(crate) leaving: Leavers,
     connections: AtomicU64,
+    /// Games that are played; the others are slots of users' questions.
+    played: u32,
+    /// Users' questions and friends; `None`: there are none.
+    pub(crate) social: Option<Arc<dyn Social>>,
+    /// Questions that are asked after events.
+    pub(crate) rules: Vec<QuestionRule>,
+    admin_token: Option<String>,
+    /// By game: the open pool, and the last of its predictions that was listed.
+    listed: Vec<Mutex<(PoolId, u64)>>,
     /// By game: holds a permit when the distribution may have changed since it was last looked at.
     touched: Vec<Notify>,
     /// Holds a permit when an event was recorded since the resolver last looked.
@@ -46,11 +57,16 @@ pub(crate) struct MarketState {
 impl MarketState {
     /// A market in memory.
     pub(crate) fn new(options: &MarketOptions) -> Self {
-        let store =
-            store::Memory::new(options.games, options.starting_balance, options.server.connections);
+        let store = store::Memory::new(
+            options.games_and_slots(),
+            options.starting_balance,
+            options.server.connections,
+        );
         let store = Arc::new(store.keeping_predictions(options.lists_predictions()));
-        let bus = Arc::new(crate::bus::Memory::new(options.games));
-        Self::with(options, store, bus, Outside::default())
+        let bus = Arc::new(crate::bus::Memory::new(options.games_and_slots()));
+        let social: Arc<dyn Social> = Arc::new(MemorySocial::default());
+        let social = (options.questions > 0).then_some(social);
+        Self { social, ..Self::with(options, store, bus, Outside::default()) }
     }
 
     /// A market with these.
@@ -75,17 +91,77 @@ impl MarketState {
             drain: Drain::default(),
             leaving: Leavers::default(),
             connections: AtomicU64::new(0),
-            touched: (0..options.games).map(|_| Notify::new()).collect(),
+            played: options.games,
+            social: None,
+            rules: options.rules.clone(),
+            admin_token: options.admin_token.clone(),
+            listed: (0..options.games_and_slots()).map(|_| Mutex::new((PoolId(0), 0))).collect(),
+            touched: (0..options.games_and_slots()).map(|_| Notify::new()).collect(),
             recorded: Notify::new(),
         }
     }
 
-    /// All games.
+    /// Games that are played.
+    pub(crate) fn played(&self) -> impl Iterator<Item = GameId> {
+        GameId::all(self.played as usize)
+    }
+
+    /// Whether `game` is played, and no slot of users' questions.
+    pub(crate) fn is_played(&self, game: GameId) -> bool {
+        (1..=self.played).contains(&game.0)
+    }
+
+    /// The slots of users' questions.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = GameId> {
+        self.games().skip(self.played as usize)
+    }
+
+    /// The game, or the slot, of a pool.
+    pub(crate) fn game_of(&self, pool: PoolId) -> Option<GameId> {
+        pool.game(self.touched.len() as u64)
+    }
+
+    /// Whether a pool is one of users' questions.
+    pub(crate) fn is_slots(&self, pool: PoolId) -> bool {
+        self.game_of(pool).is_some_and(|game| !self.is_played(game))
+    }
+
+    /// The slot of a question's pool, and the number of the event that decides it: each event of a game settles one of its
+    /// pools, the first one the first; `None`: it is no pool of a question.
+    pub(crate) fn decider(&self, pool: PoolId) -> Option<(GameId, u64)> {
+        let slot = self.game_of(pool).filter(|game| !self.is_played(*game))?;
+        let before = (pool.0 - u64::from(slot.0)) / self.touched.len() as u64;
+        Some((slot, before + 1))
+    }
+
+    /// Whether this is the word of administrators.
+    pub(crate) fn is_admin(&self, token: Option<&str>) -> bool {
+        token.is_some() && self.admin_token.as_deref() == token
+    }
+
+    /// The last prediction of a game's open pool that was listed; 0: none of this pool was.
+    pub(crate) fn last_listed(&self, game: GameId, pool: PoolId) -> u64 {
+        let (of, last) = *self.listed_in(game);
+        if of == pool { last } else { 0 }
+    }
+
+    /// A distribution listed predictions of a pool up to this one.
+    pub(crate) fn saw_listed(&self, game: GameId, pool: PoolId, last: u64) {
+        let mut listed = self.listed_in(game);
+        *listed = (*listed).max((pool, last));
+    }
+
+    fn listed_in(&self, game: GameId) -> MutexGuard<'_, (PoolId, u64)> {
+        // Each change is one step. Ids come from the store, which plays the same games.
+        self.listed[game.0 as usize - 1].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All games, and the slots of users' questions.
     pub(crate) fn games(&self) -> impl Iterator<Item = GameId> {
         GameId::all(self.touched.len())
     }
 
-    /// Whether `game` is played here.
+    /// Whether there is such a game or slot here.
     pub(crate) fn plays(&self, game: GameId) -> bool {
         game.index().is_some_and(|index| index < self.touched.len())
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
+use market::QuestionRule;
 
 use super::serve::{ListenArgs, ProcessArgs};
 use crate::settings::{parse_duration, parse_part, parse_size};
@@ -50,6 +51,18 @@ pub(crate) struct MarketArgs {
     /// Random seed of the event feed [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Questions of users and rules that may be open at a time; users then have friends, too [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) questions: Option<u32>,
+    /// Ask a question after events, such as 'goal:same:Does the same side score again?'; may be repeated
+    #[arg(long = "rule", value_name = "AFTER:YES:QUESTION", requires = "questions")]
+    pub(crate) rules: Vec<QuestionRule>,
+    /// Word by which administrators report events and decide questions; env:NAME reads it from an environment variable
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) admin_token: Option<String>,
+    /// Play no events: administrators report them
+    #[arg(long, conflicts_with_all = ["goal_every", "replay"])]
+    pub(crate) no_feed: bool,
     /// Replay the events in this file of JSON lines instead; docs/market.md describes it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["goal_every", "seed"])]
     pub(crate) replay: Option<PathBuf>,

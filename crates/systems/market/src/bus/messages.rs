@@ -23,9 +23,12 @@ pub enum Update {
         total: u64,
         /// The money on each outcome, in cents.
         shares: Shares,
-        /// Each prediction in it, if they are listed.
+        /// The predictions in it that no distribution before listed, if they are listed.
         #[serde(skip_serializing_if = "Option::is_none")]
         predictions: Option<Arc<[PlacedPrediction]>>,
+        /// The number of the last prediction that was listed so far.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        last_prediction: Option<u64>,
     },
     /// A side scored.
     Goal {
@@ -110,7 +113,13 @@ mod tests {
     #[test]
     fn news_is_flat() {
         let shares = Shares { home: 1, away: 2, none: 0 };
-        let update = Update::Distribution { pool: PoolId(3), total: 3, shares, predictions: None };
+        let update = Update::Distribution {
+            pool: PoolId(3),
+            total: 3,
+            shares,
+            predictions: None,
+            last_prediction: None,
+        };
         let text = StampedUpdate::new(GameId(1), update, 9, 1_786_000_000_000.123).encode(0);
         assert_eq!(
             text_of(&text),

@@ -5,7 +5,9 @@ use std::iter::Sum;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use serde::ser::Error;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 /// A game, counted from 1; written `g1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -201,8 +203,8 @@ pub struct Pool {
     pub outcome: Option<Outcome>,
 }
 
-/// A prediction that was accepted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A prediction that was accepted. As JSON it has [`PREDICTION_BYTES`] at least.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedPrediction {
     /// Later ones have larger numbers.
     pub id: u64,
@@ -214,6 +216,29 @@ pub struct PlacedPrediction {
     pub option: Outcome,
     /// Amount in cents.
     pub amount: u64,
+}
+
+/// Bytes of a listed prediction in the published system, whose fields were longer. Ours are padded with blanks.
+pub const PREDICTION_BYTES: usize = 135;
+
+impl Serialize for PlacedPrediction {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Plain<'a> {
+            id: u64,
+            user: &'a str,
+            pool: PoolId,
+            option: Outcome,
+            amount: u64,
+        }
+        let Self { id, user, pool, option, amount } = self;
+        let plain = Plain { id: *id, user, pool: *pool, option: *option, amount: *amount };
+        let mut text = serde_json::to_string(&plain).map_err(S::Error::custom)?;
+        let missing = PREDICTION_BYTES.saturating_sub(text.len());
+        // Blanks before the brace mean nothing.
+        text.insert_str(text.len() - 1, &" ".repeat(missing));
+        RawValue::from_string(text).map_err(S::Error::custom)?.serialize(serializer)
+    }
 }
 
 /// The owner of an account.
@@ -252,6 +277,24 @@ pub struct Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn listed_predictions_have_the_published_size() {
+        let placed = PlacedPrediction {
+            id: 7,
+            user: "ann".to_owned(),
+            pool: PoolId(3),
+            option: Outcome::Home,
+            amount: 2,
+        };
+        let text = serde_json::to_string(&placed).unwrap();
+        assert_eq!(text.len(), PREDICTION_BYTES, "{text}");
+        let fields: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let expected = serde_json::json!({ "id": 7, "user": "ann", "pool": "p3", "option": "home", "amount": 2 });
+        assert_eq!(fields, expected);
+        let longer = PlacedPrediction { user: "x".repeat(200), ..placed };
+        assert!(!serde_json::to_string(&longer).unwrap().contains(' '));
+    }
 
     #[test]
     fn ids_have_one_spelling() {

@@ -346,6 +346,10 @@ impl Store for CachedStore {
         self.inner.predictions(pool)
     }
 
+    fn predictions_after(&self, pool: PoolId, after: u64) -> Answer<'_, Vec<PlacedPrediction>> {
+        self.inner.predictions_after(pool, after)
+    }
+
     fn open_account<'a>(&'a self, user: &'a User) -> Answer<'a, u64> {
         self.inner.open_account(user)
     }

@@ -17,6 +17,7 @@ mod predict;
 mod reads;
 mod room;
 mod settle;
+mod social;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -62,6 +63,8 @@ pub(crate) struct SqlOptions {
     pub(crate) starting_balance: u64,
     /// Purpose of the database.
     pub(crate) purpose: Purpose,
+    /// Whether it has users' questions and friends.
+    pub(crate) social: bool,
 }
 
 #[expect(clippy::disallowed_methods, reason = "a server that stands alone has its own clock")]
@@ -114,7 +117,8 @@ impl Sql {
         };
         let master = target(&options.master, Role::Master);
         let mut first = master.connect()?;
-        let opened = open::begin(&mut *first, rules, options.purpose, options.wait)?;
+        let opened =
+            open::begin(&mut *first, rules, options.purpose, options.social, options.wait)?;
         let replica = match &options.replica {
             None => None,
             Some(address) => {
@@ -278,6 +282,18 @@ impl Store for Sql {
                 return Ok(Vec::new());
             };
             let placed = move |session: &mut Session<'_>| reads::predictions(session, pool);
+            self.write(Call::Predictions, placed).await
+        })
+    }
+
+    fn predictions_after(&self, pool: PoolId, after: u64) -> Answer<'_, Vec<PlacedPrediction>> {
+        Box::pin(async move {
+            let Ok(pool) = i64::try_from(pool.0) else {
+                return Ok(Vec::new());
+            };
+            let after = after.cast_signed();
+            let placed =
+                move |session: &mut Session<'_>| reads::predictions_after(session, pool, after);
             self.write(Call::Predictions, placed).await
         })
     }

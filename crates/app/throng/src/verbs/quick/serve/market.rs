@@ -103,6 +103,10 @@ fn options(args: &MarketArgs) -> Result<MarketOptions, Failure> {
         options.server.threads = 1;
     }
     options.games = args.games.unwrap_or(options.games);
+    options.questions = args.questions.unwrap_or(options.questions);
+    options.rules.clone_from(&args.rules);
+    options.admin_token = args.admin_token.as_deref().map(token).transpose()?;
+    options.has_feed = !args.no_feed;
     options.batch = args.batch.unwrap_or(options.batch);
     options.broadcast_size = args.broadcast_size.unwrap_or(options.broadcast_size);
     options.broadcast = match args.broadcast {
@@ -143,6 +147,17 @@ fn backing(args: &BackingArgs) -> Result<Backing, Failure> {
         (BatchClaimArg::Racing, ClaimSetArg::Late) => Claims::Racing(ClaimSet::Late),
     };
     Ok(backing)
+}
+
+/// A word, or with `env:` what a variable of the environment says.
+fn token(text: &str) -> Result<String, Failure> {
+    let Some(name) = text.strip_prefix("env:") else {
+        return Ok(text.to_owned());
+    };
+    std::env::var(name).map_err(|_| {
+        let message = format!("the environment variable {name} of --admin-token is not set");
+        Failure::hinted(Exit::Usage, message, "set it, or write the token itself")
+    })
 }
 
 fn failed(error: MarketError) -> Failure {

@@ -66,6 +66,7 @@ pub(crate) fn distribution(pool: u64, total: u64) -> Update {
         total,
         shares: Shares { home: total, ..Shares::default() },
         predictions: None,
+        last_prediction: None,
     }
 }
 

@@ -27,11 +27,16 @@ pub(crate) enum Call {
     OpenPools,
     Take,
     Closed,
+    Ask,
+    Question,
+    Questions,
+    Befriend,
+    Friends,
 }
 
 impl Call {
     /// All of them, in the order of their declaration.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 27] = [
         Self::Games,
         Self::Game,
         Self::Pools,
@@ -54,6 +59,11 @@ impl Call {
         Self::OpenPools,
         Self::Take,
         Self::Closed,
+        Self::Ask,
+        Self::Question,
+        Self::Questions,
+        Self::Befriend,
+        Self::Friends,
     ];
 
     /// Name in metrics.
@@ -81,6 +91,11 @@ impl Call {
             Self::OpenPools => "open_pools",
             Self::Take => "take",
             Self::Closed => "closed",
+            Self::Ask => "ask",
+            Self::Question => "question",
+            Self::Questions => "questions",
+            Self::Befriend => "befriend",
+            Self::Friends => "friends",
         }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::dialect::Dialect;
 use super::now;
+use super::social;
 use crate::books::Books;
 use server::database::{Sql, SqlError, Value};
 use server::{Draws, wall_ms};
@@ -180,11 +181,12 @@ pub(super) fn begin(
     sql: &mut dyn Sql,
     rules: Rules,
     purpose: Purpose,
+    has_questions: bool,
     wait: Duration,
 ) -> Result<StoreIdentity, OpenError> {
     let dialect = Dialect::for_kind(sql.kind());
     hold(sql, dialect, wait.max(server::stretch(HOLD_MIN)))?;
-    let opened = check_or_make(sql, dialect, rules, purpose);
+    let opened = check_or_make(sql, dialect, rules, purpose, has_questions);
     // If this fails, so does the connection, which gives it back, too.
     let released = sql.rows(dialect.release, &[]);
     let opened = opened?;
@@ -211,6 +213,7 @@ fn check_or_make(
     dialect: &Dialect,
     rules: Rules,
     purpose: Purpose,
+    has_questions: bool,
 ) -> Result<StoreIdentity, OpenError> {
     match mark(sql, dialect, purpose)? {
         Some((VERSION, _, found)) if found == rules => {}
@@ -225,6 +228,9 @@ fn check_or_make(
     }
     if purpose == Purpose::Owner {
         make_owner(sql, dialect)?;
+    }
+    if has_questions {
+        social::make(sql, dialect)?;
     }
     if let Purpose::LedgerOf(owner) = purpose {
         let rows = sql.rows("SELECT id FROM market_owner", &[])?;
@@ -329,7 +335,7 @@ fn make(
 }
 
 /// A table as the dialect writes it.
-fn in_dialect(dialect: &Dialect, table: &str) -> String {
+pub(super) fn in_dialect(dialect: &Dialect, table: &str) -> String {
     table
         .replace("{serial}", dialect.serial)
         .replace("{name}", dialect.name)

@@ -51,7 +51,7 @@ const POOLS: &str = pools!("WHERE p.game = ? ORDER BY p.id DESC LIMIT ?");
 const GAMES: &str = "SELECT id, home_score, away_score FROM market_games ORDER BY id";
 const GAME: &str = "SELECT id, home_score, away_score FROM market_games WHERE id = ?";
 const PREDICTIONS: &str = "SELECT s.id, a.name, s.outcome, s.amount FROM market_predictions s
-    JOIN market_accounts a ON a.id = s.account WHERE s.pool = ? ORDER BY s.id";
+    JOIN market_accounts a ON a.id = s.account WHERE s.pool = ? AND s.id > ? ORDER BY s.id";
 /// One event of each game, so that no game's events keep those of others from being seen.
 const UNSETTLED: &str = "SELECT e.game, e.number, e.outcome FROM market_events e
     JOIN (SELECT game, min(number) AS number FROM market_events WHERE announced = 0 AND pool IS NULL
@@ -154,7 +154,17 @@ pub(super) fn predictions(
     session: &mut Session<'_>,
     pool: i64,
 ) -> Result<Vec<PlacedPrediction>, Failure> {
-    let rows = session.rows(PREDICTIONS, &[Value::Int(pool)])?;
+    predictions_after(session, pool, 0)
+}
+
+/// Predictions with higher numbers than `after`. Numbers are given before transactions end, so that one that was given
+/// earlier may be seen later.
+pub(super) fn predictions_after(
+    session: &mut Session<'_>,
+    pool: i64,
+    after: i64,
+) -> Result<Vec<PlacedPrediction>, Failure> {
+    let rows = session.rows(PREDICTIONS, &[Value::Int(pool), Value::Int(after)])?;
     let placed = |row: &Row| {
         Ok(PlacedPrediction {
             id: count(row, 0)?,

@@ -6,6 +6,7 @@ mod room;
 mod rules;
 mod schema;
 mod settling;
+mod social;
 mod threads;
 mod trips;
 
@@ -84,6 +85,7 @@ impl Database {
             games: 3,
             starting_balance: 1000,
             purpose: Purpose::Store,
+            social: false,
         }
     }
 

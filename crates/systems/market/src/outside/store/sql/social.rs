@@ -1,0 +1,192 @@
+//! Users' own questions and their friends.
+//!
+//! Their tables are made if a process first opens the store with `--questions`. Each call is one statement; what must be
+//! unique is so by a key.
+
+use super::Sql;
+use super::dialect::Dialect;
+use super::link::{Failure, Session};
+use super::metrics::Call;
+use super::open::{OpenError, Row, in_dialect, number};
+use super::reads::{count, outcome, stored};
+use crate::bus::model::{GameId, PoolId};
+use crate::social::{AskResult, Asker, Audience, LISTED_MAX, Question, RuleOrigin, Social};
+use crate::store::Answer;
+use server::database::{Sql as Connection, SqlError, Value};
+
+/// Names are bytes, so that they differ as accounts do.
+const TABLES: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS market_questions (pool BIGINT NOT NULL PRIMARY KEY, about BIGINT NOT NULL,
+        question VARCHAR(200) NOT NULL, answer_home VARCHAR(32) NOT NULL, answer_away VARCHAR(32) NOT NULL,
+        asker {name}, audience BIGINT NOT NULL, rule BIGINT, event BIGINT, outcome BIGINT,
+        UNIQUE (about, pool), UNIQUE (about, event, rule)) {engine}",
+    "CREATE TABLE IF NOT EXISTS market_friends (id {serial}, who {friend} NOT NULL, friend {friend} NOT NULL,
+        UNIQUE (who, friend)) {engine}",
+];
+/// Both servers index so many bytes: names have 64 at most.
+const FRIEND_BYTES: &str = "VARBINARY(64)";
+
+/// Selects questions as [`question`] reads them.
+macro_rules! questions {
+    ($behind:literal) => {
+        concat!(
+            "SELECT pool, about, question, answer_home, answer_away, asker, audience, rule, event, outcome \
+             FROM market_questions ",
+            $behind
+        )
+    };
+}
+
+const ONE: &str = questions!("WHERE pool = ?");
+const ABOUT: &str = questions!("WHERE about = ? ORDER BY pool DESC LIMIT ?");
+const AFTER: &str = questions!("WHERE about = ? AND event = ? AND rule IS NOT NULL ORDER BY pool");
+const ASK: &str = "INSERT INTO market_questions (pool, about, question, answer_home, answer_away, asker, audience, \
+     rule, event, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const BEFRIEND: &str = "INSERT INTO market_friends (who, friend) VALUES (?, ?)";
+const FRIENDS: &str = "SELECT a.friend FROM market_friends a \
+     JOIN market_friends b ON b.who = a.friend AND b.friend = a.who WHERE a.who = ? ORDER BY a.friend";
+
+const TO_ALL: i64 = 0;
+const TO_FRIENDS: i64 = 1;
+
+/// Makes the tables where they are missing.
+pub(super) fn make(sql: &mut dyn Connection, dialect: &Dialect) -> Result<(), OpenError> {
+    let friend = match dialect.name {
+        "VARBINARY(1024)" => FRIEND_BYTES,
+        bytes => bytes,
+    };
+    for table in TABLES {
+        sql.plain(&in_dialect(dialect, &table.replace("{friend}", friend)))?;
+    }
+    Ok(())
+}
+
+fn ask(session: &mut Session<'_>, question: &Question) -> Result<AskResult, Failure> {
+    let text = |text: &str| Value::Text(text.to_owned());
+    let about = Value::Int(question.about.0.into());
+    let pool = Value::Int(question.pool.0.cast_signed());
+    let (asker, origin) = match &question.asker {
+        Asker::User(name) => (Value::Bytes(name.clone().into_bytes()), None),
+        Asker::Rule(origin) => (Value::Null, Some(*origin)),
+    };
+    let [rule, event, result] = match origin {
+        Some(RuleOrigin { rule, event, outcome }) => {
+            [Value::Int(rule.into()), Value::Int(event.cast_signed()), stored(outcome)]
+        }
+        None => [Value::Null, Value::Null, Value::Null],
+    };
+    let audience = Value::Int(match question.audience {
+        Audience::All => TO_ALL,
+        Audience::Friends => TO_FRIENDS,
+    });
+    let values = [
+        pool.clone(),
+        about,
+        text(&question.text),
+        text(&question.answers[0]),
+        text(&question.answers[1]),
+        asker,
+        audience,
+        rule,
+        event,
+        result,
+    ];
+    match session.change(ASK, &values) {
+        Ok(()) => Ok(AskResult::Asked),
+        // One of the two keys: if it is not the pool's, its rule has asked before.
+        Err(Failure::Sql(SqlError::Duplicate)) => match session.rows(ONE, &[pool])?.is_empty() {
+            false => Ok(AskResult::PoolTaken),
+            true => Ok(AskResult::AskedBefore),
+        },
+        Err(failure) => Err(failure),
+    }
+}
+
+fn question(row: &Row) -> Result<Question, SqlError> {
+    let asker = match row.get(7) {
+        Some(Value::Null) | None => Asker::User(bytes(row.get(5))),
+        Some(_) => Asker::Rule(RuleOrigin {
+            rule: count(row, 7)?,
+            event: count(row, 8)?,
+            outcome: outcome(number(row, 9)?)?,
+        }),
+    };
+    Ok(Question {
+        pool: PoolId(count(row, 0)?),
+        about: GameId(count(row, 1)?),
+        text: bytes(row.get(2)),
+        answers: [bytes(row.get(3)), bytes(row.get(4))],
+        asker,
+        audience: match number(row, 6)? {
+            TO_FRIENDS => Audience::Friends,
+            _ => Audience::All,
+        },
+    })
+}
+
+/// A text, however the server gives it.
+fn bytes(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::Text(text)) => text.clone(),
+        Some(Value::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+        _ => String::new(),
+    }
+}
+
+fn questions(
+    session: &mut Session<'_>,
+    query: &str,
+    values: &[Value],
+) -> Result<Vec<Question>, Failure> {
+    let rows = session.rows(query, values)?;
+    rows.iter().map(|row| Ok(question(row)?)).collect()
+}
+
+fn befriend(session: &mut Session<'_>, names: &[Value]) -> Result<(), Failure> {
+    match session.change(BEFRIEND, names) {
+        // It was so before.
+        Err(Failure::Sql(SqlError::Duplicate)) => Ok(()),
+        done => done,
+    }
+}
+
+fn name(user: &str) -> Value {
+    Value::Bytes(user.as_bytes().to_vec())
+}
+
+impl Social for Sql {
+    fn ask<'a>(&'a self, question: &'a Question) -> Answer<'a, AskResult> {
+        let question = question.clone();
+        Box::pin(self.write(Call::Ask, move |session| ask(session, &question)))
+    }
+
+    fn question(&self, pool: PoolId) -> Answer<'_, Option<Question>> {
+        let values = [Value::Int(pool.0.cast_signed())];
+        Box::pin(self.write(Call::Question, move |session| {
+            Ok(questions(session, ONE, &values)?.into_iter().next())
+        }))
+    }
+
+    fn questions(&self, about: GameId) -> Answer<'_, Vec<Question>> {
+        let values = [Value::Int(about.0.into()), Value::Int(LISTED_MAX as i64)];
+        Box::pin(self.read(Call::Questions, move |session| questions(session, ABOUT, &values)))
+    }
+
+    fn asked_after(&self, about: GameId, event: u64) -> Answer<'_, Vec<Question>> {
+        let values = [Value::Int(about.0.into()), Value::Int(event.cast_signed())];
+        Box::pin(self.write(Call::Questions, move |session| questions(session, AFTER, &values)))
+    }
+
+    fn befriend<'a>(&'a self, user: &'a str, friend: &'a str) -> Answer<'a, ()> {
+        let names = [name(user), name(friend)];
+        Box::pin(self.write(Call::Befriend, move |session| befriend(session, &names)))
+    }
+
+    fn friends<'a>(&'a self, user: &'a str) -> Answer<'a, Vec<String>> {
+        let user = [name(user)];
+        Box::pin(self.read(Call::Friends, move |session| {
+            let rows = session.rows(FRIENDS, &user)?;
+            Ok(rows.iter().map(|row| bytes(row.first())).collect())
+        }))
+    }
+}

@@ -1,0 +1,287 @@
+//! What users do with questions of their own and with friends, and administrators with events: operations of a
+//! connection.
+
+use std::borrow::Cow;
+
+use super::protocol::{PoolView, QuestionView, Reply, Request, RequestError};
+use super::rules::TEXT_MAX;
+use super::service::user_name;
+use super::social::{AskResult, Asker, Audience, Question, Social};
+use super::state::MarketState;
+use super::transactions::StoreError;
+use crate::bus::model::{Event, GameId, Outcome, PoolId, User};
+
+/// Longest answer of a question, in characters.
+const ANSWER_MAX: usize = 32;
+/// Answers of a question that names none.
+const ANSWERS: [&str; 2] = ["yes", "no"];
+/// The decision of a question that has no answer: everyone is paid back.
+const CANCELLED: &str = "none";
+
+/// Gives a question to the first slot that is free: its pool, and what became of the question; `None`: no slot is.
+pub(crate) async fn place(
+    state: &MarketState,
+    social: &dyn Social,
+    mut question: Question,
+) -> Result<Option<(PoolId, AskResult)>, StoreError> {
+    for slot in state.slots() {
+        let Some(open) = state.store.open_pool(slot).await? else { continue };
+        if social.question(open.id).await?.is_some() {
+            continue;
+        }
+        question.pool = open.id;
+        match social.ask(&question).await? {
+            AskResult::PoolTaken => {}
+            done => return Ok(Some((open.id, done))),
+        }
+    }
+    Ok(None)
+}
+
+/// Has the pool of a question settled, once: the event of its slot that decides it has the pool's own number, whoever
+/// records it.
+pub(crate) async fn settle(
+    state: &MarketState,
+    pool: PoolId,
+    outcome: Outcome,
+) -> Result<(), StoreError> {
+    let (game, number) = state.decider(pool).ok_or(StoreError::UnknownGame)?;
+    state.store.record(Event { game, number, outcome }).await?;
+    state.recorded.notify_one();
+    Ok(())
+}
+
+/// Whether a user may predict in a pool: in a game's, or in that of a question which the user sees; with the outcome that
+/// an option names there.
+pub(crate) async fn outcome_of(
+    state: &MarketState,
+    user: &User,
+    pool: PoolId,
+    option: &str,
+) -> Result<Outcome, RequestError> {
+    let unknown =
+        |known: &str| RequestError::new("unknown_option", format!("the options are {known}"));
+    if !state.is_slots(pool) {
+        return Outcome::parse(option).ok_or_else(|| unknown("home, away and none"));
+    }
+    let social = social(state)?;
+    let question = social.question(pool).await?.ok_or_else(no_pool)?;
+    if !is_visible(social, &question, user).await? {
+        return Err(RequestError::new("not_invited", "this question is for friends of its asker"));
+    }
+    question.outcome(option).ok_or_else(|| unknown(&question.answers.join(" and ")))
+}
+
+/// Asks a question about a game.
+pub(crate) async fn ask(
+    state: &MarketState,
+    user: &User,
+    about: GameId,
+    request: &Request<'_>,
+) -> Result<Reply, RequestError> {
+    let social = social(state)?;
+    let asker = name(user)?;
+    if !state.is_played(about) {
+        return Err(RequestError::new("unknown_game", "no such game"));
+    }
+    let text = request.question.as_deref().unwrap_or_default().trim();
+    let text = bounded(text, TEXT_MAX, "question")?;
+    let answers = match &request.answers {
+        None => ANSWERS.map(str::to_owned),
+        Some(given) => answers(given)?,
+    };
+    let audience = match request.audience.as_deref() {
+        None | Some("all") => Audience::All,
+        Some("friends") => Audience::Friends,
+        Some(_) => return Err(RequestError::new("invalid", "the audience is all or friends")),
+    };
+    let question = Question {
+        // That of the slot which takes it.
+        pool: PoolId(0),
+        about,
+        text,
+        answers,
+        asker: Asker::User(asker.to_owned()),
+        audience,
+    };
+    let placed = place(state, social, question).await?;
+    let (pool, _) =
+        placed.ok_or(RequestError::new("busy", "as many questions are open as may be"))?;
+    state.metrics.questions_asked.add(1);
+    let game = state.game_of(pool).ok_or_else(no_pool)?;
+    Ok(Reply::Asked { pool, game })
+}
+
+/// The questions about a game that a user sees, with their pools.
+pub(crate) async fn list(
+    state: &MarketState,
+    user: &User,
+    about: GameId,
+) -> Result<Reply, RequestError> {
+    let social = social(state)?;
+    let mut questions = Vec::new();
+    for question in social.questions(about).await? {
+        if !is_visible(social, &question, user).await? {
+            continue;
+        }
+        if let Some(pool) = state.store.pool(question.pool).await? {
+            questions.push(QuestionView::new(&question, PoolView::from(pool)));
+        }
+    }
+    Ok(Reply::Questions { questions })
+}
+
+/// Decides a question: its asker may, and an administrator.
+pub(crate) async fn decide(
+    state: &MarketState,
+    user: &User,
+    pool: PoolId,
+    request: &Request<'_>,
+) -> Result<Reply, RequestError> {
+    let social = social(state)?;
+    let question = social.question(pool).await?.ok_or_else(no_pool)?;
+    let is_asker =
+        matches!(&question.asker, Asker::User(asker) if named(user) == Some(asker.as_str()));
+    if !is_asker && !state.is_admin(request.token.as_deref()) {
+        return Err(RequestError::new("not_yours", "only its asker decides a question"));
+    }
+    let option = request.option.as_deref().unwrap_or_default();
+    let outcome = match option {
+        CANCELLED => Some(Outcome::None),
+        answer => question.outcome(answer),
+    };
+    let outcome = outcome.ok_or_else(|| {
+        let answers = question.answers.join(", ");
+        RequestError::new("unknown_option", format!("decide by {answers} or {CANCELLED}"))
+    })?;
+    let (slot, number) = state.decider(pool).ok_or_else(no_pool)?;
+    let decided = state.store.last_event(slot).await? < number;
+    settle(state, pool, outcome).await?;
+    Ok(Reply::Decided { decided, pool })
+}
+
+/// Records an event of a game, as the feed does.
+pub(crate) async fn record(
+    state: &MarketState,
+    game: GameId,
+    request: &Request<'_>,
+) -> Result<Reply, RequestError> {
+    if !state.is_admin(request.token.as_deref()) {
+        return Err(RequestError::new("not_allowed", "only administrators report events"));
+    }
+    let option = request.option.as_deref().unwrap_or_default();
+    let outcome = Outcome::parse(option)
+        .ok_or(RequestError::new("unknown_option", "the options are home, away and none"))?;
+    if !state.is_played(game) {
+        return Err(RequestError::new("unknown_game", "no such game"));
+    }
+    let last = state.store.last_event(game).await?;
+    let number = request.number.unwrap_or(last + 1);
+    let recorded = number > last;
+    state.store.record(Event { game, number, outcome }).await?;
+    state.recorded.notify_one();
+    Ok(Reply::Recorded { recorded, game, number })
+}
+
+/// From now on the user calls another a friend.
+pub(crate) async fn befriend(
+    state: &MarketState,
+    user: &User,
+    request: &Request<'_>,
+) -> Result<Reply, RequestError> {
+    let social = social(state)?;
+    let own = name(user)?;
+    let other = request.user.as_deref().unwrap_or_default();
+    let query = format!("user={other}");
+    if user_name(Some(query.as_str())).is_err() || other == own {
+        return Err(RequestError::new("invalid", "`user` is the name of another user"));
+    }
+    social.befriend(own, other).await?;
+    friends(state, user).await
+}
+
+/// The user's friends: those who call each other so.
+pub(crate) async fn friends(state: &MarketState, user: &User) -> Result<Reply, RequestError> {
+    let friends = social(state)?.friends(name(user)?).await?;
+    Ok(Reply::Friends { friends })
+}
+
+/// What the user's friends predicted in an open pool.
+pub(crate) async fn friends_predictions(
+    state: &MarketState,
+    user: &User,
+    pool: PoolId,
+) -> Result<Reply, RequestError> {
+    let friends = social(state)?.friends(name(user)?).await?;
+    let mut predictions = match friends.is_empty() {
+        true => Vec::new(),
+        false => state.store.predictions(pool).await?,
+    };
+    predictions.retain(|placed| friends.contains(&placed.user));
+    Ok(Reply::FriendsPredictions { pool, predictions })
+}
+
+fn social(state: &MarketState) -> Result<&dyn Social, RequestError> {
+    let social = state.social.as_deref();
+    social.ok_or(RequestError::new(
+        "unknown_op",
+        "this market has no questions of users (--questions)",
+    ))
+}
+
+/// The name that a user chose.
+fn named(user: &User) -> Option<&str> {
+    match user {
+        User::Named(name) => Some(name),
+        User::Connection(_) | User::Relayed(_) => None,
+    }
+}
+
+fn name(user: &User) -> Result<&str, RequestError> {
+    named(user).ok_or(RequestError::new("no_name", "connect with a name (?user=NAME) for this"))
+}
+
+async fn is_visible(
+    social: &dyn Social,
+    question: &Question,
+    user: &User,
+) -> Result<bool, StoreError> {
+    let Asker::User(asker) = &question.asker else { return Ok(true) };
+    match (question.audience, named(user)) {
+        (Audience::All, _) => Ok(true),
+        (Audience::Friends, None) => Ok(false),
+        (Audience::Friends, Some(own)) => Ok(own == asker.as_str()
+            || social.friends(asker).await?.iter().any(|friend| friend == own)),
+    }
+}
+
+fn answers(given: &[Cow<'_, str>]) -> Result<[String; 2], RequestError> {
+    let [first, second] = given else {
+        return Err(RequestError::new("invalid", "a question has two answers"));
+    };
+    let found = [
+        bounded(first.trim(), ANSWER_MAX, "answer")?,
+        bounded(second.trim(), ANSWER_MAX, "answer")?,
+    ];
+    let is_taken = |answer: &String| answer == CANCELLED;
+    if found[0] == found[1] || found.iter().any(is_taken) {
+        let problem = format!("the answers differ, and none of them is `{CANCELLED}`");
+        return Err(RequestError::new("invalid", problem));
+    }
+    Ok(found)
+}
+
+fn bounded(text: &str, max: usize, called: &str) -> Result<String, RequestError> {
+    if text.is_empty() || text.chars().count() > max {
+        let problem = format!("the {called} has 1 to {max} characters");
+        return Err(RequestError::new("invalid", problem));
+    }
+    Ok(text.to_owned())
+}
+
+fn no_pool() -> RequestError {
+    RequestError::new("unknown_pool", "no such pool")
+}
+
+#[cfg(test)]
+mod tests;

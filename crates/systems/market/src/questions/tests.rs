@@ -1,0 +1,232 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::bus::{Delivery, Subscription};
+use crate::connection::Connection;
+use crate::options::{Listing, MarketOptions};
+use crate::protocol::text_of;
+use crate::{batch, resolver};
+
+/// A market of one game with two slots, whose resolver works.
+fn market(change: impl FnOnce(&mut MarketOptions)) -> Arc<MarketState> {
+    let mut options =
+        MarketOptions { games: 1, questions: 2, has_feed: false, ..MarketOptions::default() };
+    change(&mut options);
+    options.check().unwrap();
+    let state = Arc::new(MarketState::new(&options));
+    tokio::spawn(resolver::resolve(Arc::clone(&state)));
+    state
+}
+
+fn user(name: &str) -> Connection {
+    Connection::new(User::Named(name.into()))
+}
+
+async fn ask(state: &Arc<MarketState>, user: &mut Connection, request: Value) -> Value {
+    let response = user.handle(state, &request.to_string()).await;
+    serde_json::from_str(text_of(&response.frames)).unwrap()
+}
+
+/// The questions about the game as a user sees them, once the first one is settled.
+async fn settled(state: &Arc<MarketState>, user: &mut Connection) -> Value {
+    loop {
+        let listed = ask(state, user, json!({ "op": "questions", "game": "g1" })).await;
+        if listed["questions"][0]["open"] == false {
+            return listed["questions"][0].clone();
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn is_balanced(state: &MarketState) -> bool {
+    state.store.audit().await.unwrap().balanced()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_users_question_is_asked_predicted_and_decided() {
+    let state = market(|_| ());
+    let [mut ann, mut ben, mut cid] = ["ann", "ben", "cid"].map(user);
+    let question = json!({
+        "op": "ask", "game": "g1", "question": "Will it rain?", "answers": ["rain", "sun"]
+    });
+    let asked = ask(&state, &mut ann, question).await;
+    assert_eq!((&asked["pool"], &asked["game"]), (&json!("p2"), &json!("g2")));
+    // Slots are no games.
+    assert_eq!(
+        ask(&state, &mut ann, json!({ "op": "games" })).await["games"].as_array().unwrap().len(),
+        1
+    );
+    let predict = |option: &str, amount: u64| json!({ "op": "predict", "pool": "p2", "option": option, "amount": amount });
+    assert_eq!(ask(&state, &mut ben, predict("rain", 100)).await["accepted"], true);
+    assert_eq!(ask(&state, &mut cid, predict("sun", 50)).await["accepted"], true);
+    assert_eq!(ask(&state, &mut cid, predict("home", 50)).await["error"]["code"], "unknown_option");
+    let decide = json!({ "op": "decide", "pool": "p2", "option": "rain" });
+    assert_eq!(ask(&state, &mut ben, decide.clone()).await["error"]["code"], "not_yours");
+    assert_eq!(ask(&state, &mut ann, decide).await["decided"], true);
+    let found = settled(&state, &mut cid).await;
+    assert_eq!((&found["answer"], &found["total"]), (&json!("rain"), &json!(150)));
+    // A second decision changes nothing.
+    let other = json!({ "op": "decide", "pool": "p2", "option": "sun" });
+    assert_eq!(ask(&state, &mut ann, other).await["decided"], false);
+    assert_eq!(
+        ask(&state, &mut ben, json!({ "op": "join", "game": "g1" })).await["balance"],
+        100_050
+    );
+    assert!(is_balanced(&state).await);
+    // Its pool was the slot's first; the next question takes the first slot that is free.
+    let next = json!({ "op": "ask", "game": "g1", "question": "Again?" });
+    assert_eq!(ask(&state, &mut ann, next).await["pool"], "p5");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_question_pays_everyone_back() {
+    let state = market(|_| ());
+    let [mut ann, mut ben] = ["ann", "ben"].map(user);
+    ask(&state, &mut ann, json!({ "op": "ask", "game": "g1", "question": "Will it rain?" })).await;
+    let predict = json!({ "op": "predict", "pool": "p2", "option": "yes", "amount": 100 });
+    assert_eq!(ask(&state, &mut ben, predict).await["balance"], 99_900);
+    ask(&state, &mut ann, json!({ "op": "decide", "pool": "p2", "option": "none" })).await;
+    assert_eq!(settled(&state, &mut ann).await["answer"], Value::Null);
+    assert_eq!(
+        ask(&state, &mut ben, json!({ "op": "join", "game": "g1" })).await["balance"],
+        100_000
+    );
+    assert!(is_balanced(&state).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn slots_are_taken_one_by_one() {
+    let state = market(|_| ());
+    let mut ann = user("ann");
+    let question = json!({ "op": "ask", "game": "g1", "question": "And?" });
+    let mut pools = Vec::new();
+    for _ in 0..3 {
+        let asked = ask(&state, &mut ann, question.clone()).await;
+        pools.push(asked["pool"].as_str().map(str::to_owned));
+    }
+    assert_eq!(pools, [Some("p2".to_owned()), Some("p3".to_owned()), None]);
+    // Nobody predicts where nothing was asked.
+    let predict = json!({ "op": "predict", "pool": "p5", "option": "yes", "amount": 1 });
+    assert_eq!(ask(&state, &mut ann, predict).await["error"]["code"], "unknown_pool");
+    let nameless = &mut Connection::new(User::Connection(1));
+    assert_eq!(ask(&state, nameless, question).await["error"]["code"], "no_name");
+}
+
+#[tokio::test(start_paused = true)]
+async fn friends_see_questions_and_predictions_of_each_other() {
+    let state = market(|_| ());
+    let [mut ann, mut ben, mut cid] = ["ann", "ben", "cid"].map(user);
+    let befriend = |name: &str| json!({ "op": "befriend", "user": name });
+    assert_eq!(ask(&state, &mut ann, befriend("ben")).await["friends"], json!([]));
+    assert_eq!(ask(&state, &mut ben, befriend("ann")).await["friends"], json!(["ann"]));
+    assert_eq!(ask(&state, &mut ann, befriend("ann")).await["error"]["code"], "invalid");
+    let question = json!({
+        "op": "ask", "game": "g1", "question": "Who pays?", "answers": ["me", "you"], "audience": "friends"
+    });
+    ask(&state, &mut ann, question).await;
+    let list = json!({ "op": "questions", "game": "g1" });
+    let seen = async |user: &mut Connection| {
+        ask(&state, user, list.clone()).await["questions"].as_array().unwrap().len()
+    };
+    assert_eq!([seen(&mut ann).await, seen(&mut ben).await, seen(&mut cid).await], [1, 1, 0]);
+    let predict = json!({ "op": "predict", "pool": "p2", "option": "me", "amount": 5 });
+    assert_eq!(ask(&state, &mut cid, predict.clone()).await["error"]["code"], "not_invited");
+    assert_eq!(ask(&state, &mut ben, predict).await["accepted"], true);
+    for (user, amount) in [(&mut ben, 7), (&mut cid, 9)] {
+        let predict = json!({ "op": "predict", "pool": "p1", "option": "home", "amount": amount });
+        ask(&state, user, predict).await;
+    }
+    let of_friends = json!({ "op": "friends_predictions", "pool": "p1" });
+    let found = ask(&state, &mut ann, of_friends.clone()).await;
+    let amounts: Vec<&Value> =
+        found["predictions"].as_array().unwrap().iter().map(|placed| &placed["amount"]).collect();
+    assert_eq!(amounts, [7]);
+    assert_eq!(ask(&state, &mut cid, of_friends).await["predictions"], json!([]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn administrators_report_events() {
+    let state = market(|options| options.admin_token = Some("secret".to_owned()));
+    let mut ann = user("ann");
+    let predict = json!({ "op": "predict", "pool": "p1", "option": "home", "amount": 5 });
+    ask(&state, &mut ann, predict).await;
+    let event = |token: Value, number: Value| json!({ "op": "event", "game": "g1", "option": "home", "number": number, "token": token });
+    for token in [Value::Null, json!("guess")] {
+        assert_eq!(
+            ask(&state, &mut ann, event(token, Value::Null)).await["error"]["code"],
+            "not_allowed"
+        );
+    }
+    let first = ask(&state, &mut ann, event(json!("secret"), Value::Null)).await;
+    assert_eq!((&first["recorded"], &first["number"]), (&json!(true), &json!(1)));
+    // The same report again is the same event.
+    let again = ask(&state, &mut ann, event(json!("secret"), json!(1))).await;
+    assert_eq!(again["recorded"], false);
+    while state.store.open_pool(GameId(1)).await.unwrap().unwrap().id == PoolId(1) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // One game and two slots: the game's next pool is the fourth.
+    assert_eq!(state.store.open_pool(GameId(1)).await.unwrap().unwrap().id, PoolId(4));
+    assert!(is_balanced(&state).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rules_ask_after_an_event_and_the_next_one_decides() {
+    let rule = "goal:same:Does the same side score again?";
+    let state = market(|options| {
+        options.rules = vec![rule.parse().unwrap()];
+        options.admin_token = Some("secret".to_owned());
+    });
+    let mut ann = user("ann");
+    let event =
+        |option: &str| json!({ "op": "event", "game": "g1", "option": option, "token": "secret" });
+    ask(&state, &mut ann, event("home")).await;
+    let list = json!({ "op": "questions", "game": "g1" });
+    let question = loop {
+        let listed = ask(&state, &mut ann, list.clone()).await;
+        if listed["questions"][0].is_object() {
+            break listed["questions"][0].clone();
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!((&question["pool"], &question["asker"]), (&json!("p2"), &Value::Null));
+    let predict = json!({ "op": "predict", "pool": "p2", "option": "no", "amount": 40 });
+    assert_eq!(ask(&state, &mut ann, predict).await["accepted"], true);
+    // Users do not decide what rules ask.
+    let decide = json!({ "op": "decide", "pool": "p2", "option": "no" });
+    assert_eq!(ask(&state, &mut ann, decide).await["error"]["code"], "not_yours");
+    ask(&state, &mut ann, event("away")).await;
+    while state.store.pool(PoolId(2)).await.unwrap().unwrap().outcome.is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let decided = state.store.pool(PoolId(2)).await.unwrap().unwrap();
+    assert_eq!(decided.outcome, Some(Outcome::Away));
+    assert!(is_balanced(&state).await);
+}
+
+/// Each prediction is in one distribution.
+#[tokio::test(start_paused = true)]
+async fn a_full_distribution_lists_the_predictions_since_the_last() {
+    let state = market(|options| options.distribution = Listing::Full);
+    let mut channel = state.bus.subscribe(GameId(1));
+    let every = Duration::from_secs(3);
+    tokio::spawn(batch::publish_distributions(Arc::clone(&state), GameId(1), every));
+    let mut ann = user("ann");
+    let mut sizes = Vec::new();
+    for count in [1, 2, 3] {
+        for _ in 0..count {
+            let predict = json!({ "op": "predict", "pool": "p1", "option": "home", "amount": 1 });
+            ask(&state, &mut ann, predict).await;
+        }
+        let Some(Delivery::Notice(notice)) = Subscription::next(&mut *channel).await else {
+            panic!("nothing was published");
+        };
+        let update: Value = serde_json::from_str(text_of(&notice.frame)).unwrap();
+        sizes.push((update["predictions"].as_array().unwrap().len(), update["total"].clone()));
+        tokio::time::sleep(every).await;
+    }
+    assert_eq!(sizes, [(1, json!(1)), (2, json!(3)), (3, json!(6))]);
+}

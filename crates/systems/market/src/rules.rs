@@ -1,0 +1,167 @@
+//! Questions that rules ask after events of a game, and that the next event decides.
+
+use std::str::FromStr;
+
+use super::questions;
+use super::social::{AskResult, Asker, Audience, Question, RuleOrigin};
+use super::state::MarketState;
+use super::transactions::StoreError;
+use crate::bus::model::{Event, Outcome, PoolId};
+
+/// Answers of questions that rules ask.
+const ANSWERS: [&str; 2] = ["yes", "no"];
+/// Longest text of a question, in characters.
+pub(crate) const TEXT_MAX: usize = 200;
+
+/// Events after which a rule asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    Goal,
+    FullTime,
+    Any,
+}
+
+/// Next events that mean yes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Yes {
+    /// A goal of the side that the event before was of.
+    Same,
+    /// A goal of the other side.
+    Other,
+    /// A goal of either.
+    Goal,
+    /// The end of the match.
+    FullTime,
+}
+
+/// A rule: `goal:same:Does the same side score again?` asks after each goal, and a goal of the same side as the next event
+/// means yes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuestionRule {
+    after: After,
+    yes: Yes,
+    text: String,
+}
+
+/// A text that is no rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a rule is `AFTER:YES:QUESTION`, where AFTER is goal, full-time or any, YES is same, other, goal or full-time, and \
+     QUESTION has at most {TEXT_MAX} characters"
+)]
+pub struct RuleError;
+
+impl FromStr for QuestionRule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        let mut parts = text.splitn(3, ':');
+        let after = match parts.next() {
+            Some("goal") => After::Goal,
+            Some("full-time") => After::FullTime,
+            Some("any") => After::Any,
+            _ => return Err(RuleError),
+        };
+        let yes = match parts.next() {
+            Some("same") => Yes::Same,
+            Some("other") => Yes::Other,
+            Some("goal") => Yes::Goal,
+            Some("full-time") => Yes::FullTime,
+            _ => return Err(RuleError),
+        };
+        let text = parts.next().unwrap_or_default().trim();
+        // Which side is the same one is not known after the end of a match.
+        let has_side = after == After::Goal || matches!(yes, Yes::Goal | Yes::FullTime);
+        if text.is_empty() || text.chars().count() > TEXT_MAX || !has_side {
+            return Err(RuleError);
+        }
+        Ok(Self { after, yes, text: text.to_owned() })
+    }
+}
+
+impl QuestionRule {
+    fn asks_after(&self, outcome: Outcome) -> bool {
+        match self.after {
+            After::Goal => outcome != Outcome::None,
+            After::FullTime => outcome == Outcome::None,
+            After::Any => true,
+        }
+    }
+
+    /// How the question's pool is settled, if `next` follows `before`.
+    fn decision(&self, before: Outcome, next: Outcome) -> Outcome {
+        let is_goal = next != Outcome::None;
+        let is_yes = match self.yes {
+            Yes::Same => is_goal && next == before,
+            Yes::Other => is_goal && next != before,
+            Yes::Goal => is_goal,
+            Yes::FullTime => !is_goal,
+        };
+        if is_yes { Outcome::Home } else { Outcome::Away }
+    }
+}
+
+/// Decides what rules asked after the event before this one, and asks what they ask after it. What was done before is not
+/// done again.
+pub(crate) async fn apply(state: &MarketState, event: Event) -> Result<(), StoreError> {
+    let Some(social) = state.social.as_deref().filter(|_| !state.rules.is_empty()) else {
+        return Ok(());
+    };
+    let before = event.number.saturating_sub(1);
+    for question in social.asked_after(event.game, before).await? {
+        let Asker::Rule(origin) = question.asker else { continue };
+        // A rule that is no longer there decides nothing: its stakes are paid back.
+        let rule = state.rules.get(origin.rule as usize);
+        let decided =
+            rule.map_or(Outcome::None, |rule| rule.decision(origin.outcome, event.outcome));
+        questions::settle(state, question.pool, decided).await?;
+    }
+    for (number, rule) in (0u32..).zip(&state.rules) {
+        if !rule.asks_after(event.outcome) {
+            continue;
+        }
+        let origin = RuleOrigin { rule: number, event: event.number, outcome: event.outcome };
+        let question = Question {
+            // That of the slot which takes it.
+            pool: PoolId(0),
+            about: event.game,
+            text: rule.text.clone(),
+            answers: ANSWERS.map(str::to_owned),
+            asker: Asker::Rule(origin),
+            audience: Audience::All,
+        };
+        match questions::place(state, social, question).await? {
+            Some((_, AskResult::Asked)) => state.metrics.questions_asked.add(1),
+            Some(_) => {}
+            None => state.metrics.questions_unasked.add(1),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_read_and_decide() {
+        let rule: QuestionRule = "goal:same:Does the same side: again?".parse().unwrap();
+        assert_eq!(rule.text, "Does the same side: again?");
+        assert!(rule.asks_after(Outcome::Away) && !rule.asks_after(Outcome::None));
+        for (next, decided) in [
+            (Outcome::Home, Outcome::Home),
+            (Outcome::Away, Outcome::Away),
+            (Outcome::None, Outcome::Away),
+        ] {
+            assert_eq!(rule.decision(Outcome::Home, next), decided, "{next:?}");
+        }
+        let end: QuestionRule = "any:full-time:Is it over?".parse().unwrap();
+        assert_eq!(end.decision(Outcome::None, Outcome::None), Outcome::Home);
+        let long = format!("goal:same:{}", "x".repeat(TEXT_MAX + 1));
+        for bad in
+            ["", "goal", "goal:same", "goal:same:", "full-time:same:x", "never:goal:x", &long]
+        {
+            assert_eq!(bad.parse::<QuestionRule>(), Err(RuleError), "{bad}");
+        }
+    }
+}

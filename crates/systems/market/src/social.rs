@@ -1,0 +1,192 @@
+//! Users' own questions and their friends, as a store keeps them.
+//!
+//! A question is about a game and has a pool like a game's own: that of a *slot*, a game that nobody plays, whose pools
+//! users' questions take one after the other. So its money is where all money is, is settled by an event of its slot, and
+//! is counted with all other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::store::Answer;
+use crate::bus::model::{GameId, Outcome, PoolId};
+
+/// Most questions about a game that are listed, newest first.
+pub(crate) const LISTED_MAX: usize = 32;
+
+/// A question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Question {
+    /// Holds its money.
+    pub(crate) pool: PoolId,
+    /// The game that it is about.
+    pub(crate) about: GameId,
+    pub(crate) text: String,
+    /// Its answers: those of [`Outcome::Home`] and of [`Outcome::Away`]. [`Outcome::None`] is no answer; a pool that is
+    /// settled by it pays everyone back.
+    pub(crate) answers: [String; 2],
+    pub(crate) asker: Asker,
+    pub(crate) audience: Audience,
+}
+
+impl Question {
+    /// The outcome that an answer names.
+    pub(crate) fn outcome(&self, answer: &str) -> Option<Outcome> {
+        let place = self.answers.iter().position(|known| known == answer)?;
+        Some([Outcome::Home, Outcome::Away][place])
+    }
+
+    /// The answer of an outcome; `None`: it has none.
+    pub(crate) fn answer(&self, outcome: Outcome) -> Option<&str> {
+        match outcome {
+            Outcome::Home => Some(&self.answers[0]),
+            Outcome::Away => Some(&self.answers[1]),
+            Outcome::None => None,
+        }
+    }
+}
+
+/// Who asks a question, and decides it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// The user of this name.
+    User(String),
+    /// A rule, after an event of the game, which the next event decides.
+    Rule(RuleOrigin),
+}
+
+/// The event after which a rule asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RuleOrigin {
+    /// Number of the rule.
+    pub(crate) rule: u32,
+    /// Number of the event.
+    pub(crate) event: u64,
+    /// How the event came out.
+    pub(crate) outcome: Outcome,
+}
+
+/// Who sees a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Everyone.
+    All,
+    /// Friends of the asker.
+    Friends,
+}
+
+/// What became of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AskResult {
+    /// Its pool has it.
+    Asked,
+    /// Its pool has another question.
+    PoolTaken,
+    /// Its rule asked after this event before.
+    AskedBefore,
+}
+
+/// The part of a store that knows questions and friends. Each call is atomic.
+pub(crate) trait Social: Send + Sync {
+    /// Gives a question to its pool.
+    fn ask<'a>(&'a self, question: &'a Question) -> Answer<'a, AskResult>;
+
+    /// The question of a pool.
+    fn question(&self, pool: PoolId) -> Answer<'_, Option<Question>>;
+
+    /// Questions about a game, newest first; at most [`LISTED_MAX`].
+    fn questions(&self, about: GameId) -> Answer<'_, Vec<Question>>;
+
+    /// Questions that rules asked after this event of a game.
+    fn asked_after(&self, about: GameId, event: u64) -> Answer<'_, Vec<Question>>;
+
+    /// `user` calls `friend` a friend from now on.
+    fn befriend<'a>(&'a self, user: &'a str, friend: &'a str) -> Answer<'a, ()>;
+
+    /// Those whom `user` calls friends, and who call `user` one, by name.
+    fn friends<'a>(&'a self, user: &'a str) -> Answer<'a, Vec<String>>;
+}
+
+/// Questions and friends of a market in memory.
+#[derive(Debug, Default)]
+pub(crate) struct MemorySocial(Mutex<SocialBooks>);
+
+#[derive(Debug, Default)]
+struct SocialBooks {
+    questions: BTreeMap<PoolId, Question>,
+    /// Who calls whom a friend.
+    friends: BTreeSet<(String, String)>,
+}
+
+impl SocialBooks {
+    fn ask(&mut self, question: &Question) -> AskResult {
+        let is_twin = |other: &Question| match (&question.asker, &other.asker) {
+            (Asker::Rule(own), Asker::Rule(before)) => {
+                (own.rule, own.event, question.about) == (before.rule, before.event, other.about)
+            }
+            _ => false,
+        };
+        if self.questions.values().any(is_twin) {
+            return AskResult::AskedBefore;
+        }
+        if self.questions.contains_key(&question.pool) {
+            return AskResult::PoolTaken;
+        }
+        self.questions.insert(question.pool, question.clone());
+        AskResult::Asked
+    }
+
+    fn asked_after(&self, about: GameId, event: u64) -> Vec<Question> {
+        let is_it = |question: &&Question| {
+            let after = matches!(&question.asker, Asker::Rule(origin) if origin.event == event);
+            question.about == about && after
+        };
+        self.questions.values().filter(is_it).cloned().collect()
+    }
+
+    fn friends(&self, user: &str) -> Vec<String> {
+        let called = self.friends.iter().filter(|(caller, _)| caller == user);
+        let calls_back =
+            |friend: &String| self.friends.contains(&(friend.clone(), user.to_owned()));
+        called.map(|(_, friend)| friend.clone()).filter(calls_back).collect()
+    }
+}
+
+impl MemorySocial {
+    fn books(&self) -> MutexGuard<'_, SocialBooks> {
+        // Each change is one step.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Social for MemorySocial {
+    fn ask<'a>(&'a self, question: &'a Question) -> Answer<'a, AskResult> {
+        Box::pin(async { Ok(self.books().ask(question)) })
+    }
+
+    fn question(&self, pool: PoolId) -> Answer<'_, Option<Question>> {
+        Box::pin(async move { Ok(self.books().questions.get(&pool).cloned()) })
+    }
+
+    fn questions(&self, about: GameId) -> Answer<'_, Vec<Question>> {
+        Box::pin(async move {
+            let books = self.books();
+            let about = books.questions.values().rev().filter(|question| question.about == about);
+            Ok(about.take(LISTED_MAX).cloned().collect())
+        })
+    }
+
+    fn asked_after(&self, about: GameId, event: u64) -> Answer<'_, Vec<Question>> {
+        Box::pin(async move { Ok(self.books().asked_after(about, event)) })
+    }
+
+    fn befriend<'a>(&'a self, user: &'a str, friend: &'a str) -> Answer<'a, ()> {
+        Box::pin(async move {
+            self.books().friends.insert((user.to_owned(), friend.to_owned()));
+            Ok(())
+        })
+    }
+
+    fn friends<'a>(&'a self, user: &'a str) -> Answer<'a, Vec<String>> {
+        Box::pin(async move { Ok(self.books().friends(user)) })
+    }
+}
