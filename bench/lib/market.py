@@ -120,7 +120,7 @@ def distances(delays_ms: list[float], seconds: int) -> list[dict]:
                     for queries in ("pipelined", "sequential"):
                         options = (f"--driver={driver}", f"--queries={queries}")
                         with market(through, *options) as one:
-                            rows.append({"distance_ms": distance, "driver": driver, "queries": queries,
+                            rows.append({"distance_ms": distance, "driver": driver, "queries": queries, "seconds": seconds,
                                          **predictions(one.url, runs, seconds)})
                         print(rows[-1], flush=True)
     return rows

@@ -163,9 +163,21 @@ impl LabReader<'_> {
         }
     }
 
+    /// Whether all regions that a node names are known; those that are not are reported.
+    fn are_known(&mut self, node: &Node) -> bool {
+        match node.sequence() {
+            // Each is looked at, so that all are reported.
+            Some(items) => items.iter().fold(true, |known, item| self.are_known(item) && known),
+            None => node.text() == Some("all") || self.region(node).is_some(),
+        }
+    }
+
     /// Two groups of regions: a list of two, each a region or a list; of one region alone the others are the other
     /// side. Users behind access links are on the side of the region that these lead to.
     fn sides(&mut self, node: &Node) -> Option<(Vec<usize>, Vec<usize>)> {
+        if !self.are_known(node) {
+            return None;
+        }
         let (a, b) = match node.sequence() {
             Some([a, b]) => {
                 let a = self.some_regions(a);

@@ -104,6 +104,23 @@ fn a_lab_is_read() {
 }
 
 #[test]
+fn a_fault_of_an_unknown_region_says_so() {
+    let text = "lab: t\nnetwork: aws-2015\nregions: [ireland, sydney]\nhosts: { box: { each: all } }\n";
+    let (file, _) = lab::lab(Source { name: "t", text });
+    let file = file.unwrap();
+    for (fault, said) in [
+        ("partition: mars", "there is no region `mars`"),
+        ("degrade: [ireland, mars]", "there is no region `mars`"),
+        ("partition: [ireland]", "a fault of links needs two sides"),
+    ] {
+        let diagnostics = lab::file::fault(fault, &file).unwrap_err();
+        let messages: Vec<&str> = diagnostics.iter().map(|d| d.message.as_str()).collect();
+        assert!(messages.contains(&said), "{fault}: {messages:?}");
+        assert_eq!(messages[0], said, "{messages:?}");
+    }
+}
+
+#[test]
 fn a_replica_may_follow_a_replica_and_variables_may_differ_by_region() {
     let text = "
 lab: chain
